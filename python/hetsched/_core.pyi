@@ -1,0 +1,97 @@
+"""Types of the compiled extension, written by hand and checked by stubtest."""
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+__version__: str
+
+@final
+class Frame:
+    """Columns on their way to Python: anything that reads the Arrow C stream interface takes them without a copy."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+@final
+class JobColumns:
+    """A workload's columns as the engine holds them."""
+
+    def __new__(
+        cls,
+        *,
+        job_id: npt.NDArray[np.int64],
+        submit_s: npt.NDArray[np.float64],
+        runtime_s: npt.NDArray[np.float64],
+        node_count: npt.NDArray[np.int64],
+        walltime_s: npt.NDArray[np.float64] | None = None,
+        slots: npt.NDArray[np.int64] | None = None,
+        power_w: npt.NDArray[np.float64] | None = None,
+        app: npt.NDArray[np.int64] | None = None,
+        app_names: list[str] | None = None,
+        source: str = "workload",
+    ) -> JobColumns: ...
+    def __len__(self) -> int: ...
+
+@final
+class PowerTable:
+    """Busy watts (or factors on the nominal draw) and time factors by application and node."""
+
+    def __new__(
+        cls,
+        *,
+        apps: list[str],
+        power_w: npt.NDArray[np.float64] | None = None,
+        power_ratio: npt.NDArray[np.float64] | None = None,
+        time_ratio: npt.NDArray[np.float64] | None = None,
+        name: str = "table",
+    ) -> PowerTable: ...
+
+@final
+class Machine:
+    """A platform's columns, one value a node, as the engine holds them."""
+
+    def __new__(
+        cls,
+        *,
+        idle_w: npt.NDArray[np.float64],
+        busy_w: npt.NDArray[np.float64],
+        off_w: npt.NDArray[np.float64],
+        down_w: npt.NDArray[np.float64],
+        boot_w: npt.NDArray[np.float64],
+        boot_s: npt.NDArray[np.float64],
+        shutdown_w: npt.NDArray[np.float64],
+        shutdown_s: npt.NDArray[np.float64],
+        slots: npt.NDArray[np.int64],
+        exclusive: bool = True,
+        actual: PowerTable | None = None,
+        predicted: PowerTable | None = None,
+    ) -> Machine: ...
+    def __len__(self) -> int: ...
+
+@final
+class Records:
+    """What a run leaves behind; each frame can be taken once."""
+
+    totals: dict[str, Any]
+    def take_jobs(self) -> Frame: ...
+    def take_timeline(self) -> Frame: ...
+    def take_nodes(self) -> Frame: ...
+
+def read_swf(
+    data: bytes, *, file: str, procs_per_node: int | None = None, progress: Callable[[int, int], object] | None = None
+) -> tuple[Frame, dict[str, Any]]: ...
+def parts() -> list[dict[str, Any]]: ...
+def check_policy(policy: dict[str, Any]) -> dict[str, Any]: ...
+def simulate(
+    jobs: JobColumns,
+    machine: Machine,
+    policy: dict[str, Any],
+    *,
+    seed: int = 0,
+    kill_at_walltime: bool = True,
+    on_unknown_app: str = "error",
+    until_s: float | None = None,
+    progress: Callable[[int, int, float], object] | None = None,
+) -> Records: ...

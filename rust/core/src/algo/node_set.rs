@@ -1,0 +1,176 @@
+//! Sets of nodes as bits, taken from in id order.
+
+/// A set of nodes out of `0..capacity`, with its size at hand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeSet {
+    words: Vec<u64>,
+    len: u32,
+    capacity: u32,
+}
+
+const BITS: u32 = u64::BITS;
+
+impl NodeSet {
+    /// The empty set over `0..capacity`.
+    #[must_use]
+    pub fn empty(capacity: u32) -> Self {
+        Self { words: vec![0; capacity.div_ceil(BITS) as usize], len: 0, capacity }
+    }
+
+    /// The set of all nodes `0..capacity`.
+    #[must_use]
+    pub fn full(capacity: u32) -> Self {
+        let mut set = Self { words: vec![u64::MAX; capacity.div_ceil(BITS) as usize], len: capacity, capacity };
+        if let (Some(last), rest @ 1..) = (set.words.last_mut(), capacity % BITS) {
+            *last = (1 << rest) - 1;
+        }
+        set
+    }
+
+    /// How many nodes are in the set.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Whether the set is empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// How many nodes there could be.
+    #[must_use]
+    pub fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// Whether `node` is in the set.
+    #[must_use]
+    pub fn contains(&self, node: u32) -> bool {
+        self.words[(node / BITS) as usize] >> (node % BITS) & 1 == 1
+    }
+
+    /// Adds `node`; says whether it was new.
+    pub fn insert(&mut self, node: u32) -> bool {
+        let word = &mut self.words[(node / BITS) as usize];
+        let bit = 1 << (node % BITS);
+        let new = *word & bit == 0;
+        *word |= bit;
+        self.len += u32::from(new);
+        new
+    }
+
+    /// Removes `node`; says whether it was there.
+    pub fn remove(&mut self, node: u32) -> bool {
+        let word = &mut self.words[(node / BITS) as usize];
+        let bit = 1 << (node % BITS);
+        let old = *word & bit != 0;
+        *word &= !bit;
+        self.len -= u32::from(old);
+        old
+    }
+
+    /// Makes this set equal to `other`, keeping its memory.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.words.clone_from(&other.words);
+        (self.len, self.capacity) = (other.len, other.capacity);
+    }
+
+    /// The nodes of the set, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.words.iter().zip((0..).step_by(BITS as usize)).flat_map(|(&word, base)| bits(word, base))
+    }
+
+    /// Moves the `count` lowest nodes from the set to the end of `taken`, ascending; fewer if there are fewer.
+    pub fn take_lowest(&mut self, count: u32, taken: &mut Vec<u32>) {
+        let mut left = count.min(self.len);
+        self.len -= left;
+        for (word, base) in self.words.iter_mut().zip((0..).step_by(BITS as usize)) {
+            while left > 0 && *word != 0 {
+                taken.push(base + word.trailing_zeros());
+                *word &= *word - 1;
+                left -= 1;
+            }
+            if left == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Moves the nodes of the given ranks from the set to the end of `taken`: rank 0 is the lowest node.
+    ///
+    /// `ranks` must ascend strictly and stay below the set's size; others are passed over.
+    pub fn take_ranks(&mut self, ranks: &[u32], taken: &mut Vec<u32>) {
+        let (mut seen, mut next) = (0, ranks.iter().peekable());
+        let first = taken.len();
+        for (&word, base) in self.words.iter().zip((0..).step_by(BITS as usize)) {
+            let here = word.count_ones();
+            while let Some(&rank) = next.next_if(|&&rank| rank < seen + here) {
+                taken.push(base + select(word, rank - seen));
+            }
+            seen += here;
+            if next.peek().is_none() {
+                break;
+            }
+        }
+        for &node in &taken[first..] {
+            self.remove(node);
+        }
+    }
+}
+
+fn bits(mut word: u64, base: u32) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        (word != 0).then(|| {
+            let node = base + word.trailing_zeros();
+            word &= word - 1;
+            node
+        })
+    })
+}
+
+/// The position of the set bit with this rank.
+fn select(mut word: u64, rank: u32) -> u32 {
+    for _ in 0..rank {
+        word &= word - 1;
+    }
+    word.trailing_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_set_holds_each_node_once() {
+        for capacity in [0, 1, 63, 64, 65, 130] {
+            let set = NodeSet::full(capacity);
+            assert_eq!(set.iter().collect::<Vec<_>>(), (0..capacity).collect::<Vec<_>>());
+            assert_eq!(set.len(), capacity);
+        }
+    }
+
+    #[test]
+    fn taking_lowest_leaves_the_rest() {
+        let mut set = NodeSet::full(130);
+        set.remove(1);
+        let mut taken = Vec::new();
+        set.take_lowest(65, &mut taken);
+        assert_eq!(taken, [0].into_iter().chain(2..66).collect::<Vec<_>>());
+        assert_eq!(set.iter().collect::<Vec<_>>(), (66..130).collect::<Vec<_>>());
+        assert_eq!(set.len(), 64);
+    }
+
+    #[test]
+    fn taking_by_rank_counts_only_members() {
+        let mut set = NodeSet::empty(200);
+        for node in [3, 64, 65, 199] {
+            set.insert(node);
+        }
+        let mut taken = Vec::new();
+        set.take_ranks(&[0, 2, 3], &mut taken);
+        assert_eq!(taken, [3, 65, 199]);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [64]);
+    }
+}

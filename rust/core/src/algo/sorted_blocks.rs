@@ -1,0 +1,257 @@
+//! A sorted list in blocks, each with a summary that lets a search pass it over.
+//!
+//! Both lists a pass walks are of this kind: the queue in policy order (a block knows the smallest job in it) and the
+//! running jobs by planned end (a block knows how much it releases). Blocks are short enough that an insertion moves a
+//! few cache lines and long enough that a walk over their summaries is a walk over an array.
+
+/// An element with its place in the order; no two elements of a list may have equal keys.
+pub trait Keyed: Copy {
+    /// Orders the list.
+    type Key: Ord + Copy;
+    /// The element's place.
+    fn key(&self) -> Self::Key;
+}
+
+/// What a block knows of its elements.
+pub trait Summary<T>: Copy {
+    /// Of no element.
+    const EMPTY: Self;
+    /// With one more element.
+    #[must_use]
+    fn with(self, item: &T) -> Self;
+}
+
+const BLOCK: usize = 64;
+
+#[derive(Clone, Debug)]
+struct Block<T, S> {
+    items: Vec<T>,
+    summary: S,
+}
+
+/// A sorted list of `T` with a summary `S` a block.
+#[derive(Clone, Debug)]
+pub struct SortedBlocks<T, S> {
+    blocks: Vec<Block<T, S>>,
+    len: usize,
+}
+
+/// A place in a list, valid until the list changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    block: usize,
+    item: usize,
+}
+
+impl Place {
+    /// The list's first place.
+    pub const FRONT: Self = Self { block: 0, item: 0 };
+}
+
+impl<T, S> Default for SortedBlocks<T, S> {
+    fn default() -> Self {
+        Self { blocks: Vec::new(), len: 0 }
+    }
+}
+
+impl<T: Keyed, S: Summary<T>> Block<T, S> {
+    fn new(items: Vec<T>) -> Self {
+        let mut block = Self { items, summary: S::EMPTY };
+        block.summarize();
+        block
+    }
+
+    fn summarize(&mut self) {
+        self.summary = self.items.iter().fold(S::EMPTY, S::with);
+    }
+}
+
+impl<T: Keyed, S: Summary<T>> SortedBlocks<T, S> {
+    /// Number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no element.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// All elements in order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.blocks.iter().flat_map(|block| &block.items)
+    }
+
+    /// The element at `place`, if the list reaches that far.
+    #[must_use]
+    pub fn get(&self, place: Place) -> Option<&T> {
+        self.blocks.get(place.block)?.items.get(place.item)
+    }
+
+    /// The blocks' elements and summaries in order.
+    pub fn blocks(&self) -> impl Iterator<Item = (&[T], S)> {
+        self.blocks.iter().map(|block| (block.items.as_slice(), block.summary))
+    }
+
+    /// Adds an element at its place.
+    pub fn insert(&mut self, item: T) {
+        self.len += 1;
+        let index = self.block_of(item.key());
+        if index == self.blocks.len() {
+            return self.append(item);
+        }
+        let block = &mut self.blocks[index];
+        let at = block.items.partition_point(|other| other.key() < item.key());
+        block.items.insert(at, item);
+        block.summary = block.summary.with(&item);
+        if block.items.len() > BLOCK {
+            self.split(index);
+        }
+    }
+
+    fn append(&mut self, item: T) {
+        match self.blocks.last_mut() {
+            Some(block) if block.items.len() < BLOCK => {
+                block.items.push(item);
+                block.summary = block.summary.with(&item);
+            }
+            _ => {
+                let mut items = Vec::with_capacity(BLOCK + 1);
+                items.push(item);
+                self.blocks.push(Block::new(items));
+            }
+        }
+    }
+
+    fn split(&mut self, index: usize) {
+        let upper = self.blocks[index].items.split_off(BLOCK / 2);
+        self.blocks[index].summarize();
+        let mut items = Vec::with_capacity(BLOCK + 1);
+        items.extend_from_slice(&upper);
+        self.blocks.insert(index + 1, Block::new(items));
+    }
+
+    /// Removes the element with this key.
+    pub fn remove(&mut self, key: T::Key) -> Option<T> {
+        let block = self.block_of(key);
+        let item = self.blocks.get(block)?.items.binary_search_by_key(&key, Keyed::key).ok()?;
+        Some(self.remove_at(Place { block, item }))
+    }
+
+    /// Removes the element at `place`, which then is the place of the element after it.
+    ///
+    /// # Panics
+    /// If there is no element at `place`.
+    pub fn remove_at(&mut self, place: Place) -> T {
+        self.len -= 1;
+        let block = &mut self.blocks[place.block];
+        let item = block.items.remove(place.item);
+        if block.items.is_empty() {
+            self.blocks.remove(place.block);
+        } else {
+            block.summarize();
+        }
+        item
+    }
+
+    /// The first place at or after `from` whose element passes `wanted`; blocks whose summary fails `may_hold` are not
+    /// looked into.
+    pub fn find(
+        &self,
+        from: Place,
+        may_hold: impl Fn(S) -> bool,
+        mut wanted: impl FnMut(&T) -> bool,
+    ) -> Option<Place> {
+        let mut first = from.item;
+        for (block, content) in self.blocks.iter().enumerate().skip(from.block) {
+            if may_hold(content.summary) {
+                let rest = content.items.get(first..).unwrap_or(&[]);
+                if let Some(item) = rest.iter().position(&mut wanted) {
+                    return Some(Place { block, item: first + item });
+                }
+            }
+            first = 0;
+        }
+        None
+    }
+
+    /// The place after `place`.
+    #[must_use]
+    pub fn after(&self, place: Place) -> Place {
+        match self.blocks.get(place.block) {
+            Some(block) if place.item + 1 >= block.items.len() => Place { block: place.block + 1, item: 0 },
+            _ => Place { block: place.block, item: place.item + 1 },
+        }
+    }
+
+    /// Empties the list.
+    pub fn clear(&mut self) {
+        self.blocks.clear();
+        self.len = 0;
+    }
+
+    /// The block that holds `key` or would take it; one past the last if `key` comes after every element.
+    fn block_of(&self, key: T::Key) -> usize {
+        self.blocks.partition_point(|block| block.items.last().is_some_and(|last| last.key() < key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Item(u32);
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Least(u32);
+
+    impl Keyed for Item {
+        type Key = u32;
+        fn key(&self) -> u32 {
+            self.0
+        }
+    }
+
+    impl Summary<Item> for Least {
+        const EMPTY: Self = Self(u32::MAX);
+        fn with(self, item: &Item) -> Self {
+            Self(self.0.min(item.0 % 97))
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_sorted_vector(steps in prop::collection::vec((any::<bool>(), 0..600_u32), 0..900)) {
+            let mut list = SortedBlocks::<Item, Least>::default();
+            let mut twin = std::collections::BTreeSet::new();
+            for (add, key) in steps {
+                if add && twin.insert(key) {
+                    list.insert(Item(key));
+                } else if !add {
+                    prop_assert_eq!(list.remove(key).is_some(), twin.remove(&key));
+                }
+            }
+            prop_assert_eq!(list.iter().map(|item| item.0).collect::<Vec<_>>(), twin.iter().copied().collect::<Vec<_>>());
+            prop_assert_eq!(list.len(), twin.len());
+            for bound in [0, 1, 5, 50] {
+                let found = list.find(Place::FRONT, |least| least.0 <= bound, |item| item.0 % 97 <= bound);
+                let expected = twin.iter().find(|key| **key % 97 <= bound);
+                prop_assert_eq!(found.and_then(|place| list.get(place)).map(|item| item.0), expected.copied());
+            }
+        }
+    }
+
+    #[test]
+    fn a_place_moves_on_to_the_next_element_after_a_removal() {
+        let mut list = SortedBlocks::<Item, Least>::default();
+        (0..200).for_each(|key| list.insert(Item(key)));
+        let place = list.find(Place::FRONT, |_| true, |item| item.0 == 63).unwrap();
+        assert_eq!(list.remove_at(place), Item(63));
+        assert_eq!(list.find(place, |_| true, |_| true).and_then(|at| list.get(at)), Some(&Item(64)));
+    }
+}

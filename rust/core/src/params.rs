@@ -1,0 +1,124 @@
+//! Named parameters, taken strictly: what is missing, malformed or unknown is an error that says what is accepted.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::error::{Fault, Result, config};
+
+/// A parameter's value as a user wrote it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A whole number.
+    Int(i64),
+    /// Any other number.
+    Float(f64),
+    /// A word.
+    Text(String),
+    /// Yes or no.
+    Bool(bool),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(value) => value.fmt(f),
+            Self::Float(value) => value.fmt(f),
+            Self::Text(value) => write!(f, "`{value}`"),
+            Self::Bool(value) => value.fmt(f),
+        }
+    }
+}
+
+/// What a part says about one of its parameters; shown by `hetsched policies` and checked by nobody but the part.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Name, with the unit as suffix where it has one.
+    pub name: &'static str,
+    /// Unit, or `""`.
+    pub unit: &'static str,
+    /// Default, as it would be written.
+    pub default: &'static str,
+    /// What is allowed.
+    pub range: &'static str,
+    /// What it does, in one line.
+    pub doc: &'static str,
+}
+
+/// The parameters of one part, each to be taken once; what is left over at the end is an error.
+#[derive(Clone, Debug, Default)]
+pub struct Params {
+    path: String,
+    given: BTreeMap<String, Value>,
+    taken: BTreeMap<String, Value>,
+}
+
+impl Params {
+    /// Parameters `given` to the part at `path`, such as `policy.backfill`.
+    #[must_use]
+    pub fn new(path: impl Into<String>, given: BTreeMap<String, Value>) -> Self {
+        Self { path: path.into(), given, taken: BTreeMap::new() }
+    }
+
+    /// The path of a parameter of this part.
+    #[must_use]
+    pub fn path_of(&self, name: &str) -> String {
+        format!("{}.{name}", self.path)
+    }
+
+    /// Takes a parameter as it was given, or its default, and remembers it for [`Params::taken`].
+    pub fn take(&mut self, name: &str, default: Value) -> Value {
+        let value = self.given.remove(name).unwrap_or(default);
+        self.taken.insert(name.to_owned(), value.clone());
+        value
+    }
+
+    /// Takes one of several words.
+    ///
+    /// # Errors
+    /// If another word, or no word, was given.
+    pub fn take_choice(&mut self, name: &str, default: &str, allowed: &[&str]) -> Result<String> {
+        match self.take(name, Value::Text(default.to_owned())) {
+            Value::Text(word) if allowed.contains(&word.as_str()) => Ok(word),
+            other => Err(config(self.path_of(name), other.to_string(), format!("one of {}", allowed.join(", ")))),
+        }
+    }
+
+    /// Ends the taking.
+    ///
+    /// # Errors
+    /// If a parameter was given that nobody took.
+    pub fn finish(self) -> Result<BTreeMap<String, Value>> {
+        let known = self.taken.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let expected = if known.is_empty() { "no parameters".to_owned() } else { format!("one of {known}") };
+        let faults: Vec<_> = self
+            .given
+            .iter()
+            .map(|(name, value)| Fault {
+                parameter: self.path_of(name),
+                value: value.to_string(),
+                expected: expected.clone(),
+            })
+            .collect();
+        if faults.is_empty() { Ok(self.taken) } else { Err(crate::error::ConfigError { faults }.into()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_parameter_is_an_error_that_names_the_known_ones() {
+        let mut params = Params::new("policy.backfill", BTreeMap::from([("dept".into(), Value::Int(2))]));
+        params.take("depth", Value::Int(1));
+        let message = params.finish().unwrap_err().to_string();
+        assert_eq!(message, "policy.backfill.dept: found 2, expected one of depth");
+    }
+
+    #[test]
+    fn a_default_is_taken_and_remembered() {
+        let mut params = Params::new("policy.placement", BTreeMap::new());
+        assert_eq!(params.take_choice("rank", "power", &["power", "time"]).unwrap(), "power");
+        assert_eq!(params.finish().unwrap()["rank"], Value::Text("power".into()));
+    }
+}

@@ -1,0 +1,227 @@
+//! The machine: how many nodes, what each draws in which state, how many slots it has.
+
+pub mod node_state;
+pub mod slots;
+
+use crate::error::{ConfigError, Fault, Result};
+use crate::units::{MAX_NODE_WATTS, SimDuration, Watts};
+
+/// A platform as a caller has it: one value a node in every column.
+#[derive(Clone, Debug, Default)]
+pub struct PlatformColumns {
+    /// Watts when idle.
+    pub idle_w: Vec<f64>,
+    /// Watts when busy, where neither a table nor the job itself knows better.
+    pub busy_w: Vec<f64>,
+    /// Watts when off.
+    pub off_w: Vec<f64>,
+    /// Watts when down.
+    pub down_w: Vec<f64>,
+    /// Watts while booting.
+    pub boot_w: Vec<f64>,
+    /// Seconds to boot.
+    pub boot_s: Vec<f64>,
+    /// Watts while shutting down.
+    pub shutdown_w: Vec<f64>,
+    /// Seconds to shut down.
+    pub shutdown_s: Vec<f64>,
+    /// Slots of a node.
+    pub slots: Vec<i64>,
+    /// Whether a job gets whole nodes; otherwise nodes are shared slot by slot.
+    pub exclusive: bool,
+}
+
+/// What one node draws in each of its states, and how long its transitions take.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeDraw {
+    /// Idle.
+    pub idle: Watts,
+    /// Busy, where neither a table nor the job itself knows better.
+    pub busy: Watts,
+    /// Off.
+    pub off: Watts,
+    /// Down.
+    pub down: Watts,
+    /// Booting.
+    pub boot: Watts,
+    /// How long booting takes.
+    pub boot_time: SimDuration,
+    /// Shutting down.
+    pub shutdown: Watts,
+    /// How long shutting down takes.
+    pub shutdown_time: SimDuration,
+}
+
+/// A checked platform.
+#[derive(Clone, Debug)]
+pub struct Platform {
+    nodes: Vec<NodeDraw>,
+    slots: u32,
+    exclusive: bool,
+}
+
+impl Platform {
+    /// Number of nodes.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        #[expect(clippy::cast_possible_truncation, reason = "`into_platform` refuses more nodes")]
+        let len = self.nodes.len() as u32;
+        len
+    }
+
+    /// Whether there is no node; never true of a checked platform.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// What node `node` draws.
+    #[must_use]
+    pub fn node(&self, node: u32) -> &NodeDraw {
+        &self.nodes[node as usize]
+    }
+
+    /// All nodes by id.
+    #[must_use]
+    pub fn nodes(&self) -> &[NodeDraw] {
+        &self.nodes
+    }
+
+    /// Whether a job gets whole nodes.
+    #[must_use]
+    pub fn is_exclusive(&self) -> bool {
+        self.exclusive
+    }
+
+    /// Slots of a node: what a job asks for at most.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        self.slots
+    }
+
+    /// Slots of a node that jobs share: 1 where jobs get whole nodes.
+    #[must_use]
+    pub fn shared_slots(&self) -> u32 {
+        if self.exclusive { 1 } else { self.slots }
+    }
+}
+
+impl PlatformColumns {
+    /// Checks every value and turns the columns into a [`Platform`].
+    ///
+    /// # Errors
+    /// A [`ConfigError`] with every fault: no nodes, lengths that differ, watts or seconds that cannot be.
+    pub fn into_platform(self) -> Result<Platform> {
+        let mut faults = self.length_faults();
+        if faults.is_empty() {
+            self.value_faults(&mut faults);
+        }
+        if faults.is_empty() { Ok(self.checked()) } else { Err(ConfigError { faults }.into()) }
+    }
+
+    fn columns(&self) -> [(&'static str, &[f64], f64, &'static str); 8] {
+        let (watts, seconds) = ("watts from 0 to 1e6", "seconds from 0 to 1e9");
+        [
+            ("platform.idle_w", &self.idle_w, MAX_NODE_WATTS, watts),
+            ("platform.busy_w", &self.busy_w, MAX_NODE_WATTS, watts),
+            ("platform.off_w", &self.off_w, MAX_NODE_WATTS, watts),
+            ("platform.down_w", &self.down_w, MAX_NODE_WATTS, watts),
+            ("platform.boot_w", &self.boot_w, MAX_NODE_WATTS, watts),
+            ("platform.boot_s", &self.boot_s, 1e9, seconds),
+            ("platform.shutdown_w", &self.shutdown_w, MAX_NODE_WATTS, watts),
+            ("platform.shutdown_s", &self.shutdown_s, 1e9, seconds),
+        ]
+    }
+
+    fn length_faults(&self) -> Vec<Fault> {
+        let nodes = self.idle_w.len();
+        if nodes == 0 || u32::try_from(nodes).is_err() {
+            return vec![fault("platform.nodes", nodes, "from 1 to 2^32 - 1 nodes")];
+        }
+        let lengths = self.columns().map(|(path, values, ..)| (path, values.len()));
+        lengths
+            .into_iter()
+            .chain([("platform.slots", self.slots.len())])
+            .filter(|(_, len)| *len != nodes)
+            .map(|(path, len)| fault(path, len, &format!("{nodes} values, one a node")))
+            .collect()
+    }
+
+    fn value_faults(&self, faults: &mut Vec<Fault>) {
+        for (path, values, most, expected) in self.columns() {
+            let wrong = values.iter().position(|value| !(0.0..=most).contains(value));
+            faults.extend(wrong.map(|node| fault(&format!("{path}[{node}]"), values[node], expected)));
+        }
+        let wrong = self.slots.iter().position(|&slots| !(1..=i64::from(u16::MAX)).contains(&slots));
+        faults.extend(wrong.map(|node| fault(&format!("platform.slots[{node}]"), self.slots[node], "1 to 65535")));
+        let uneven = self.slots.iter().position(|slots| *slots != self.slots[0]).filter(|_| !self.exclusive);
+        faults.extend(uneven.map(|node| {
+            let expected = format!("{} like node 0: nodes that jobs share have equally many slots", self.slots[0]);
+            fault(&format!("platform.slots[{node}]"), self.slots[node], &expected)
+        }));
+    }
+
+    fn checked(&self) -> Platform {
+        let watts = |column: &[f64], node: usize| Watts::from_watts(column[node]).unwrap_or_default();
+        let span = |column: &[f64], node: usize| SimDuration::from_seconds(column[node]).unwrap_or_default();
+        let nodes = (0..self.idle_w.len()).map(|node| NodeDraw {
+            idle: watts(&self.idle_w, node),
+            busy: watts(&self.busy_w, node),
+            off: watts(&self.off_w, node),
+            down: watts(&self.down_w, node),
+            boot: watts(&self.boot_w, node),
+            boot_time: span(&self.boot_s, node),
+            shutdown: watts(&self.shutdown_w, node),
+            shutdown_time: span(&self.shutdown_s, node),
+        });
+        let slots = self.slots.iter().copied().max().and_then(|slots| u32::try_from(slots).ok()).unwrap_or(1);
+        Platform { nodes: nodes.collect(), slots, exclusive: self.exclusive }
+    }
+}
+
+fn fault(parameter: &str, value: impl ToString, expected: &str) -> Fault {
+    Fault { parameter: parameter.to_owned(), value: value.to_string(), expected: expected.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_nodes() -> PlatformColumns {
+        PlatformColumns {
+            idle_w: vec![100.0; 2],
+            busy_w: vec![200.0; 2],
+            off_w: vec![0.0; 2],
+            down_w: vec![0.0; 2],
+            boot_w: vec![100.0; 2],
+            boot_s: vec![0.0; 2],
+            shutdown_w: vec![100.0; 2],
+            shutdown_s: vec![0.0; 2],
+            slots: vec![4; 2],
+            exclusive: true,
+        }
+    }
+
+    #[test]
+    fn every_fault_is_reported_at_once() {
+        let bad = PlatformColumns { idle_w: vec![100.0, f64::NAN], off_w: vec![-1.0, 0.0], ..two_nodes() };
+        let message = bad.into_platform().unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "platform.idle_w[1]: found NaN, expected watts from 0 to 1e6\n\
+             platform.off_w[0]: found -1, expected watts from 0 to 1e6"
+        );
+    }
+
+    #[test]
+    fn shared_nodes_have_equally_many_slots() {
+        let uneven = PlatformColumns { slots: vec![4, 8], ..two_nodes() };
+        assert!(uneven.clone().into_platform().is_ok());
+        assert!(PlatformColumns { exclusive: false, ..uneven }.into_platform().is_err());
+    }
+
+    #[test]
+    fn a_machine_without_nodes_is_refused() {
+        assert!(PlatformColumns::default().into_platform().is_err());
+    }
+}

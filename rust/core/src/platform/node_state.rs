@@ -1,0 +1,198 @@
+//! What a node is doing, and which changes of that are possible.
+
+use crate::error::SimulationError;
+use crate::units::SimTime;
+
+/// The state of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeState {
+    /// Switched off.
+    Off,
+    /// Switching on.
+    Booting {
+        /// When it will be ready.
+        until: SimTime,
+    },
+    /// On, serving nobody.
+    Idle,
+    /// Serving jobs.
+    Busy {
+        /// How many: 1 where jobs get whole nodes.
+        jobs: u32,
+    },
+    /// Switching off.
+    ShuttingDown {
+        /// When it will be off.
+        until: SimTime,
+    },
+    /// Broken, or taken out of service.
+    Down,
+}
+
+/// What a state counts as in energies and times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// Serving a job.
+    Busy,
+    /// On, serving nobody.
+    Idle,
+    /// Off.
+    Off,
+    /// Booting or shutting down.
+    Transition,
+    /// Down.
+    Down,
+}
+
+impl Class {
+    /// How many classes there are.
+    pub const COUNT: usize = 5;
+}
+
+impl NodeState {
+    /// What the state counts as.
+    #[must_use]
+    pub fn class(self) -> Class {
+        match self {
+            Self::Busy { .. } => Class::Busy,
+            Self::Idle => Class::Idle,
+            Self::Off => Class::Off,
+            Self::Booting { .. } | Self::ShuttingDown { .. } => Class::Transition,
+            Self::Down => Class::Down,
+        }
+    }
+
+    /// One more job starts on the node.
+    ///
+    /// # Errors
+    /// If the node is not on.
+    pub fn start_job(self) -> Result<Self, SimulationError> {
+        match self {
+            Self::Idle => Ok(Self::Busy { jobs: 1 }),
+            Self::Busy { jobs } => Ok(Self::Busy { jobs: jobs + 1 }),
+            Self::Off | Self::Booting { .. } | Self::ShuttingDown { .. } | Self::Down => self.refuse("start a job"),
+        }
+    }
+
+    /// One job on the node ends.
+    ///
+    /// # Errors
+    /// If the node serves nobody.
+    pub fn end_job(self) -> Result<Self, SimulationError> {
+        match self {
+            Self::Busy { jobs: 1 } => Ok(Self::Idle),
+            Self::Busy { jobs } => Ok(Self::Busy { jobs: jobs - 1 }),
+            Self::Idle | Self::Off | Self::Booting { .. } | Self::ShuttingDown { .. } | Self::Down => {
+                self.refuse("end a job")
+            }
+        }
+    }
+
+    /// The node is switched on.
+    ///
+    /// # Errors
+    /// If it is not off.
+    pub fn wake(self, until: SimTime) -> Result<Self, SimulationError> {
+        match self {
+            Self::Off => Ok(Self::Booting { until }),
+            Self::Idle | Self::Busy { .. } | Self::Booting { .. } | Self::ShuttingDown { .. } | Self::Down => {
+                self.refuse("wake")
+            }
+        }
+    }
+
+    /// The node has booted.
+    ///
+    /// # Errors
+    /// If it is not booting.
+    pub fn ready(self) -> Result<Self, SimulationError> {
+        match self {
+            Self::Booting { .. } => Ok(Self::Idle),
+            Self::Idle | Self::Busy { .. } | Self::Off | Self::ShuttingDown { .. } | Self::Down => {
+                self.refuse("be ready")
+            }
+        }
+    }
+
+    /// The node is switched off.
+    ///
+    /// # Errors
+    /// If it is not idle.
+    pub fn sleep(self, until: SimTime) -> Result<Self, SimulationError> {
+        match self {
+            Self::Idle => Ok(Self::ShuttingDown { until }),
+            Self::Busy { .. } | Self::Off | Self::Booting { .. } | Self::ShuttingDown { .. } | Self::Down => {
+                self.refuse("sleep")
+            }
+        }
+    }
+
+    /// The node has shut down.
+    ///
+    /// # Errors
+    /// If it is not shutting down.
+    pub fn powered_off(self) -> Result<Self, SimulationError> {
+        match self {
+            Self::ShuttingDown { .. } => Ok(Self::Off),
+            Self::Idle | Self::Busy { .. } | Self::Off | Self::Booting { .. } | Self::Down => self.refuse("be off"),
+        }
+    }
+
+    /// The node comes back into service, idle.
+    ///
+    /// # Errors
+    /// If it is not down.
+    pub fn repaired(self) -> Result<Self, SimulationError> {
+        match self {
+            Self::Down => Ok(Self::Idle),
+            Self::Idle | Self::Busy { .. } | Self::Off | Self::Booting { .. } | Self::ShuttingDown { .. } => {
+                self.refuse("be repaired")
+            }
+        }
+    }
+
+    fn refuse(self, what: &str) -> Result<Self, SimulationError> {
+        Err(SimulationError(format!("a node that is {} cannot {what}", self.name())))
+    }
+
+    /// The state's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Booting { .. } => "booting",
+            Self::Idle => "idle",
+            Self::Busy { .. } => "busy",
+            Self::ShuttingDown { .. } => "shutting_down",
+            Self::Down => "down",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_goes_round_through_every_state() {
+        let until = SimTime::from_micros(1);
+        let busy = NodeState::Idle.start_job().unwrap();
+        assert_eq!(busy, NodeState::Busy { jobs: 1 });
+        let off = busy.end_job().unwrap().sleep(until).unwrap().powered_off().unwrap();
+        assert_eq!(off, NodeState::Off);
+        assert_eq!(off.wake(until).unwrap().ready().unwrap(), NodeState::Idle);
+        assert_eq!(NodeState::Down.repaired().unwrap(), NodeState::Idle);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let message = NodeState::Off.start_job().unwrap_err().to_string();
+        assert_eq!(message, "a node that is off cannot start a job");
+        assert!(NodeState::Busy { jobs: 1 }.sleep(SimTime::NEVER).is_err());
+        assert!(NodeState::Idle.end_job().is_err());
+        assert!(NodeState::Idle.wake(SimTime::NEVER).is_err());
+        assert!(NodeState::Off.ready().is_err());
+        assert!(NodeState::Idle.powered_off().is_err());
+        assert!(NodeState::Idle.repaired().is_err());
+    }
+}

@@ -1,0 +1,176 @@
+//! Which slots of which nodes are free.
+//!
+//! Where jobs get whole nodes a node has one slot. Nodes that are off, in transition or down have none.
+
+use crate::algo::node_set::NodeSet;
+
+/// Free slots by node, and for each need the nodes that can serve it.
+#[derive(Clone, Debug, Default)]
+pub struct Slots {
+    /// Slots of a node.
+    per_node: u32,
+    /// Free slots of each node.
+    free: Vec<u32>,
+    /// Whether the node is in service.
+    open: NodeSet,
+    /// `holding[s - 1]`: nodes with at least `s` free slots.
+    holding: Vec<NodeSet>,
+    /// Free slots in all.
+    units: u32,
+    /// Nodes whose whole freedom has changed, oldest first; see [`Slots::changes`].
+    changed: Vec<u32>,
+    /// How many changes were forgotten before the first of `changed`.
+    forgotten: u64,
+}
+
+impl Slots {
+    /// All slots of `nodes` nodes, free.
+    #[must_use]
+    pub fn new(nodes: u32, per_node: u32) -> Self {
+        Self {
+            per_node,
+            free: vec![per_node; nodes as usize],
+            open: NodeSet::full(nodes),
+            holding: vec![NodeSet::full(nodes); per_node as usize],
+            units: nodes * per_node,
+            changed: Vec::new(),
+            forgotten: 0,
+        }
+    }
+
+    /// Slots of a node.
+    #[must_use]
+    pub fn per_node(&self) -> u32 {
+        self.per_node
+    }
+
+    /// Free slots in all: free nodes, where jobs get whole nodes.
+    #[must_use]
+    pub fn free_units(&self) -> u32 {
+        self.units
+    }
+
+    /// Free slots of one node.
+    #[must_use]
+    pub fn free_on(&self, node: u32) -> u32 {
+        if self.open.contains(node) { self.free[node as usize] } else { 0 }
+    }
+
+    /// Nodes with at least `need` free slots; `need` is 1 to [`Slots::per_node`].
+    #[must_use]
+    pub fn holding(&self, need: u32) -> &NodeSet {
+        &self.holding[need as usize - 1]
+    }
+
+    /// Takes `need` slots of a node; false, and nothing taken, if it has not as many free.
+    pub fn take(&mut self, node: u32, need: u32) -> bool {
+        let had = self.free_on(node);
+        if need > had {
+            return false;
+        }
+        self.free[node as usize] -= need;
+        self.units -= need;
+        for level in had - need..had {
+            self.holding[level as usize].remove(node);
+        }
+        self.note(node);
+        true
+    }
+
+    /// Gives `need` slots of a node back.
+    pub fn give(&mut self, node: u32, need: u32) {
+        let had = self.free[node as usize];
+        self.free[node as usize] += need;
+        if self.open.contains(node) {
+            self.units += need;
+            for level in had..had + need {
+                self.holding[level as usize].insert(node);
+            }
+            self.note(node);
+        }
+    }
+
+    /// Takes a node out of service: its free slots are nobody's.
+    pub fn close(&mut self, node: u32) {
+        if self.open.remove(node) {
+            self.units -= self.free[node as usize];
+            for level in &mut self.holding {
+                level.remove(node);
+            }
+            self.note(node);
+        }
+    }
+
+    /// Puts a node back into service with all its slots that no job holds.
+    pub fn open(&mut self, node: u32) {
+        if self.open.insert(node) {
+            let free = self.free[node as usize];
+            self.units += free;
+            for level in &mut self.holding[..free as usize] {
+                level.insert(node);
+            }
+            self.note(node);
+        }
+    }
+
+    /// The nodes that changed since a reader had seen `seen` changes, and how many there have been in all; `None` if they
+    /// are more than the reader should follow one by one.
+    ///
+    /// This is how an index over the free nodes in an order of its own keeps up without being told of each change.
+    #[must_use]
+    pub fn changes(&self, seen: u64) -> (Option<&[u32]>, u64) {
+        let all = self.forgotten + self.changed.len() as u64;
+        let since = seen.checked_sub(self.forgotten).and_then(|from| self.changed.get(usize::try_from(from).ok()?..));
+        (since, all)
+    }
+
+    fn note(&mut self, node: u32) {
+        if self.changed.len() >= 2 * self.free.len() {
+            self.forgotten += self.changed.len() as u64;
+            self.changed.clear();
+        }
+        self.changed.push(node);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_need_finds_the_nodes_that_can_serve_it() {
+        let mut slots = Slots::new(2, 4);
+        assert!(slots.take(0, 3));
+        assert_eq!(slots.holding(1).iter().collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(slots.holding(2).iter().collect::<Vec<_>>(), [1]);
+        assert!(!slots.take(0, 2));
+        slots.give(0, 3);
+        assert_eq!(slots.holding(4).len(), 2);
+        assert_eq!(slots.free_units(), 8);
+    }
+
+    #[test]
+    fn a_closed_node_has_nothing_to_give_until_it_opens() {
+        let mut slots = Slots::new(2, 4);
+        slots.take(1, 1);
+        slots.close(1);
+        assert_eq!((slots.free_units(), slots.free_on(1)), (4, 0));
+        assert!(!slots.take(1, 1));
+        slots.give(1, 1);
+        slots.open(1);
+        assert_eq!((slots.free_units(), slots.free_on(1)), (8, 4));
+    }
+
+    #[test]
+    fn a_reader_catches_up_or_is_told_to_start_over() {
+        let mut slots = Slots::new(2, 1);
+        let (_, seen) = slots.changes(0);
+        slots.take(1, 1);
+        assert_eq!(slots.changes(seen).0, Some(&[1][..]));
+        for _ in 0..10 {
+            slots.give(1, 1);
+            slots.take(1, 1);
+        }
+        assert_eq!(slots.changes(seen).0, None);
+    }
+}

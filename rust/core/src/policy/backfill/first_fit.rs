@@ -1,0 +1,32 @@
+//! Whoever fits starts, in policy order, whatever that does to those ahead.
+
+use crate::algo::fit_list::Room;
+use crate::algo::sorted_blocks::Place;
+use crate::error::Result;
+use crate::policy::backfill::Backfill;
+use crate::policy::pass::Pass;
+
+/// Greedy first fit: large jobs may wait for ever.
+#[derive(Clone, Copy, Debug)]
+pub struct FirstFit;
+
+impl Backfill for FirstFit {
+    fn select(&mut self, pass: &mut Pass<'_>) -> Result<()> {
+        let mut place = Place::FRONT;
+        while let Some(found) = pass.queue.first_fit(place, Room::of(pass.free_units())) {
+            pass.examine()?;
+            if found != Place::FRONT {
+                pass.block();
+            }
+            let fits = pass.queue.get(found).copied().is_some_and(|waiting| pass.fits(&waiting));
+            if fits {
+                pass.start(found);
+                place = found;
+            } else {
+                pass.block();
+                place = pass.queue.after(found);
+            }
+        }
+        Ok(())
+    }
+}

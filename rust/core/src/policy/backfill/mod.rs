@@ -1,0 +1,30 @@
+//! Who may start before the jobs ahead of it.
+
+pub mod first_fit;
+pub mod none;
+pub mod reservations;
+
+use crate::algo::sorted_blocks::Place;
+use crate::error::Result;
+use crate::policy::pass::Pass;
+
+/// Says which waiting jobs start now.
+pub trait Backfill: Send {
+    /// Starts jobs of `pass.queue` through [`Pass::start`], in policy order.
+    ///
+    /// # Errors
+    /// If the host interrupts.
+    fn select(&mut self, pass: &mut Pass<'_>) -> Result<()>;
+}
+
+/// Starts jobs from the front while they fit; true if one is left that does not.
+fn start_heads(pass: &mut Pass<'_>) -> Result<bool> {
+    while let Some(head) = pass.queue.get(Place::FRONT).copied() {
+        pass.examine()?;
+        if !pass.fits(&head) {
+            return Ok(true);
+        }
+        pass.start(Place::FRONT);
+    }
+    Ok(false)
+}

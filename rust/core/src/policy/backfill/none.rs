@@ -1,0 +1,15 @@
+//! Nobody overtakes: the head of the queue blocks whoever comes after it.
+
+use crate::error::Result;
+use crate::policy::backfill::{Backfill, start_heads};
+use crate::policy::pass::Pass;
+
+/// Strict order.
+#[derive(Clone, Copy, Debug)]
+pub struct NoBackfill;
+
+impl Backfill for NoBackfill {
+    fn select(&mut self, pass: &mut Pass<'_>) -> Result<()> {
+        start_heads(pass).map(|_| ())
+    }
+}

@@ -1,0 +1,141 @@
+//! Later jobs start if they delay none of the first `depth` that cannot: depth 1 is EASY, unbounded is conservative.
+//!
+//! Every pass discards all reservations and plans anew, in policy order (engine rule 3). Reservations count nodes, they
+//! never name them; which nodes a job gets is `placement`'s business.
+
+use crate::algo::availability::Availability;
+use crate::algo::fit_list::Room;
+use crate::algo::releases::{Release, Releases};
+use crate::algo::sorted_blocks::Place;
+use crate::error::Result;
+use crate::policy::backfill::{Backfill, start_heads};
+use crate::policy::pass::Pass;
+use crate::units::{SimDuration, SimTime};
+
+/// A job of length zero needs its nodes all the same: its reservation holds them for one tick.
+const TICK: SimDuration = SimDuration::from_micros(1);
+
+/// Backfilling under reservations.
+#[derive(Clone, Debug)]
+pub struct Reservations {
+    depth: usize,
+    plan: Availability,
+}
+
+impl Reservations {
+    /// Holds reservations for the first `depth` blocked jobs; `usize::MAX` for all of them.
+    #[must_use]
+    pub fn new(depth: usize) -> Self {
+        Self { depth, plan: Availability::default() }
+    }
+
+    /// One reservation needs no profile of the future: the head's shadow time and what is left over then say it all
+    /// (Mu'alem & Feitelson 2001).
+    fn easy(pass: &mut Pass<'_>, head: Place) -> Result<()> {
+        let Some(waiting) = pass.queue.get(head).copied() else { return Ok(()) };
+        let now = pass.view.now;
+        let shadow = pass.view.releases.shadow(now, pass.free_units(), waiting.units, pass.added());
+        let slack = if shadow.at == SimTime::NEVER { SimDuration::FOREVER } else { shadow.at - now };
+        let mut room = Room { units: pass.free_units(), extra: shadow.extra, slack };
+        let mut place = pass.queue.after(head);
+        while let Some(found) = pass.queue.first_fit(place, room) {
+            pass.examine()?;
+            let Some(candidate) = pass.queue.get(found).copied() else { break };
+            if !pass.fits(&candidate) {
+                place = pass.queue.after(found);
+                continue;
+            }
+            pass.start(found);
+            place = found;
+            room.units = pass.free_units();
+            if candidate.length > slack {
+                room.extra -= candidate.units;
+            }
+        }
+        Ok(())
+    }
+
+    /// Any number of reservations: each blocked job is planned at its earliest fit.
+    fn planned(&mut self, pass: &mut Pass<'_>) -> Result<()> {
+        let now = pass.view.now;
+        let merged = Merged::new(pass.view.releases, pass.added());
+        self.plan.reset(now, pass.free_units(), merged.map(|release| (release.at.max(now), release.units)));
+        let (mut place, mut held) = (Place::FRONT, 0);
+        // Whoever comes after the last job that the free nodes could hold starts nothing and delays nobody.
+        while let Some(candidate) = pass.queue.first_fit(place, Room::of(pass.free_units())) {
+            while place != candidate && held < self.depth {
+                self.reserve(pass, place)?;
+                (place, held) = (pass.queue.after(place), held + 1);
+            }
+            if place != candidate {
+                pass.block();
+            }
+            let Some(waiting) = pass.queue.get(candidate).copied() else { break };
+            pass.examine()?;
+            // A job of length zero ends as it starts: it delays nobody.
+            let in_plan = waiting.length == SimDuration::ZERO || self.plan.fits_now(waiting.units, waiting.length);
+            if in_plan && pass.fits(&waiting) {
+                self.plan.reserve(now, waiting.length, waiting.units);
+                pass.start(candidate);
+                place = candidate;
+            } else {
+                if held < self.depth {
+                    self.reserve(pass, candidate)?;
+                    held += 1;
+                }
+                place = pass.queue.after(candidate);
+            }
+        }
+        Ok(())
+    }
+
+    fn reserve(&mut self, pass: &mut Pass<'_>, place: Place) -> Result<()> {
+        pass.block();
+        pass.examine()?;
+        if let Some(waiting) = pass.queue.get(place) {
+            let start = self.plan.earliest_fit(waiting.units, waiting.length);
+            if start != SimTime::NEVER {
+                self.plan.reserve(start, waiting.length.max(TICK), waiting.units);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Backfill for Reservations {
+    fn select(&mut self, pass: &mut Pass<'_>) -> Result<()> {
+        if !start_heads(pass)? || pass.free_units() == 0 {
+            return Ok(());
+        }
+        if self.depth == 1 {
+            pass.block();
+            return Self::easy(pass, Place::FRONT);
+        }
+        self.planned(pass)
+    }
+}
+
+/// Releases of running jobs and of those started in this pass, by time.
+struct Merged<'a, I: Iterator<Item = &'a Release>> {
+    running: std::iter::Peekable<I>,
+    added: &'a [Release],
+}
+
+impl<'a> Merged<'a, Box<dyn Iterator<Item = &'a Release> + 'a>> {
+    fn new(running: &'a Releases, added: &'a [Release]) -> Self {
+        let running: Box<dyn Iterator<Item = &'a Release> + 'a> = Box::new(running.iter());
+        Self { running: running.peekable(), added }
+    }
+}
+
+impl<'a, I: Iterator<Item = &'a Release>> Iterator for Merged<'a, I> {
+    type Item = Release;
+    fn next(&mut self) -> Option<Release> {
+        let (first, rest) = match self.added.split_first() {
+            Some((first, rest)) if self.running.peek().is_none_or(|running| first.at <= running.at) => (first, rest),
+            _ => return self.running.next().copied(),
+        };
+        self.added = rest;
+        Some(*first)
+    }
+}

@@ -1,0 +1,211 @@
+//! What a scheduler is made of: it reads a [`View`] and answers with [`Decisions`].
+//!
+//! A policy knows no simulator. The same one is driven by the virtual clock of `sim` or by a live cluster; both hosts keep
+//! what a view borrows and carry the decisions out.
+
+pub mod backfill;
+pub mod compose;
+pub mod order;
+pub mod pass;
+pub mod placement;
+pub mod registry;
+
+use crate::algo::releases::Releases;
+use crate::error::Result;
+use crate::platform::Platform;
+use crate::platform::slots::Slots;
+use crate::power::pvt::Predicted;
+use crate::units::{SimDuration, SimTime, Watts};
+use crate::workload::{AppId, JobId, Workload};
+
+/// What a policy may know of the jobs: all they said when they were submitted.
+#[derive(Clone, Copy, Debug)]
+pub struct Jobs<'a>(&'a Workload);
+
+/// What a policy reads when it decides.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The instant of the decision.
+    pub now: SimTime,
+    /// The jobs.
+    pub jobs: Jobs<'a>,
+    /// The machine.
+    pub platform: &'a Platform,
+    /// Which slots of which nodes are free.
+    pub slots: &'a Slots,
+    /// When running jobs are planned to end.
+    pub releases: &'a Releases,
+    /// Predicted draws and speeds.
+    pub predicted: &'a Predicted,
+    /// Ceiling of the system's draw, if there is one.
+    pub budget: Option<Watts>,
+    /// Says whether the host wants to stop; to be asked now and then by a pass that takes long.
+    pub interrupted: &'a dyn Fn() -> bool,
+}
+
+/// What a policy is told as it happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A job joined the queue.
+    Submitted(JobId),
+    /// A job ended, however.
+    Ended(JobId),
+    /// A node has booted or come back into service.
+    NodeReady(u32),
+    /// A node is off.
+    NodeOff(u32),
+    /// A node failed.
+    NodeFailed(u32),
+    /// The system's power budget changed.
+    BudgetChanged,
+    /// A timer the policy had set ran out.
+    Timer,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Start a job.
+    Start(Start),
+    /// Switch a node on.
+    Wake(u32),
+    /// Switch a node off.
+    Sleep(u32),
+    /// Tell me when it is this late: makes a pass at that instant.
+    Timer(SimTime),
+}
+
+/// A job to start, with its nodes in [`Decisions::nodes_of`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Which job.
+    pub job: JobId,
+    /// Whether an earlier job in policy order stays in the queue.
+    pub overtakes: bool,
+    first_node: usize,
+    node_count: usize,
+}
+
+/// The decisions of one pass, in the order in which they are to be carried out.
+#[derive(Clone, Debug, Default)]
+pub struct Decisions {
+    list: Vec<Decision>,
+    nodes: Vec<u32>,
+}
+
+/// A scheduler: told what happens, asked what to do.
+pub trait Policy: Send {
+    /// Its name, for messages.
+    fn name(&self) -> &str;
+
+    /// Takes note of an event. What to do about it is asked later, once the instant is empty.
+    fn notice(&mut self, jobs: Jobs<'_>, notice: Notice);
+
+    /// Decides what to do now.
+    ///
+    /// # Errors
+    /// Whatever stopped the policy, or an interrupt.
+    fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()>;
+
+    /// Passes are made at multiples of this only; zero = whenever something happened.
+    fn interval(&self) -> SimDuration {
+        SimDuration::ZERO
+    }
+}
+
+impl<'a> Jobs<'a> {
+    /// What a policy may know of these jobs.
+    #[must_use]
+    pub fn new(workload: &'a Workload) -> Self {
+        Self(workload)
+    }
+
+    /// When the job was submitted.
+    #[must_use]
+    pub fn submit(self, job: JobId) -> SimTime {
+        self.0.submit(job)
+    }
+
+    /// How long planning takes the job to run: its walltime, or its nominal runtime if it brings none.
+    #[must_use]
+    pub fn planned(self, job: JobId) -> SimDuration {
+        self.0.planned(job)
+    }
+
+    /// Nodes the job asks for.
+    #[must_use]
+    pub fn node_count(self, job: JobId) -> u32 {
+        self.0.node_count(job)
+    }
+
+    /// Slots the job takes on each of its nodes: those it asks for where nodes are shared, else 1 (the node).
+    #[must_use]
+    pub fn need(self, job: JobId, platform: &Platform) -> u32 {
+        match self.0.slots(job) {
+            _ if platform.is_exclusive() => 1,
+            0 => platform.slots(),
+            slots => slots,
+        }
+    }
+
+    /// The job's application, if it is known.
+    #[must_use]
+    pub fn app(self, job: JobId) -> Option<AppId> {
+        self.0.app(job)
+    }
+
+    /// The job's measured mean watts a node; 0 = unknown.
+    #[must_use]
+    pub fn power_w(self, job: JobId) -> f64 {
+        self.0.power_w(job)
+    }
+}
+
+impl Decisions {
+    /// Forgets all decisions, keeping the memory.
+    pub fn clear(&mut self) {
+        self.list.clear();
+        self.nodes.clear();
+    }
+
+    /// Whether nothing is to be done.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The decisions so far.
+    #[must_use]
+    pub fn list(&self) -> &[Decision] {
+        &self.list
+    }
+
+    /// The nodes of a start.
+    #[must_use]
+    pub fn nodes_of(&self, start: Start) -> &[u32] {
+        &self.nodes[start.first_node..start.first_node + start.node_count]
+    }
+
+    /// Starts `job` on the nodes that `choose` appends.
+    pub fn start_with(&mut self, job: JobId, overtakes: bool, choose: impl FnOnce(&mut Vec<u32>)) {
+        let first_node = self.nodes.len();
+        choose(&mut self.nodes);
+        let node_count = self.nodes.len() - first_node;
+        self.list.push(Decision::Start(Start { job, overtakes, first_node, node_count }));
+    }
+
+    /// Switches a node on.
+    pub fn wake(&mut self, node: u32) {
+        self.list.push(Decision::Wake(node));
+    }
+
+    /// Switches a node off.
+    pub fn sleep(&mut self, node: u32) {
+        self.list.push(Decision::Sleep(node));
+    }
+
+    /// Asks for a pass at `at`.
+    pub fn timer(&mut self, at: SimTime) {
+        self.list.push(Decision::Timer(at));
+    }
+}

@@ -1,0 +1,37 @@
+//! By what a job holds: its nodes, or its nodes for as long as it is planned to run.
+
+use crate::policy::Jobs;
+use crate::policy::compose::rank_of;
+use crate::policy::order::Order;
+use crate::units::SimTime;
+use crate::workload::JobId;
+
+/// Fewest nodes first.
+#[derive(Clone, Copy, Debug)]
+pub struct Smallest;
+
+/// Most nodes first.
+#[derive(Clone, Copy, Debug)]
+pub struct Largest;
+
+/// Smallest area, nodes × planned length, first.
+#[derive(Clone, Copy, Debug)]
+pub struct SmallestArea;
+
+impl Order for Smallest {
+    fn rank(&self, jobs: Jobs<'_>, job: JobId, _now: SimTime) -> i64 {
+        i64::from(jobs.node_count(job))
+    }
+}
+
+impl Order for Largest {
+    fn rank(&self, jobs: Jobs<'_>, job: JobId, _now: SimTime) -> i64 {
+        -i64::from(jobs.node_count(job))
+    }
+}
+
+impl Order for SmallestArea {
+    fn rank(&self, jobs: Jobs<'_>, job: JobId, _now: SimTime) -> i64 {
+        rank_of(f64::from(jobs.node_count(job)) * jobs.planned(job).micros() as f64)
+    }
+}

@@ -1,0 +1,25 @@
+//! Large jobs that have waited long for their length: the WFP3 score of Tang, Lan, Desai and Buettner (CLUSTER 2009).
+
+use crate::policy::Jobs;
+use crate::policy::compose::rank_of;
+use crate::policy::order::Order;
+use crate::units::SimTime;
+use crate::workload::JobId;
+
+/// Highest (wait / planned length)³ × nodes first.
+///
+/// A planned length of zero counts as one microsecond.
+#[derive(Clone, Copy, Debug)]
+pub struct Wfp3;
+
+impl Order for Wfp3 {
+    fn rank(&self, jobs: Jobs<'_>, job: JobId, now: SimTime) -> i64 {
+        let wait = (now - jobs.submit(job)).micros() as f64;
+        let length = jobs.planned(job).micros().max(1) as f64;
+        rank_of(-(wait / length).powi(3) * f64::from(jobs.node_count(job)))
+    }
+
+    fn changes(&self) -> bool {
+        true
+    }
+}

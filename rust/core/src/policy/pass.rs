@@ -1,0 +1,146 @@
+//! One scheduling pass of a composed policy: backfill says who starts, placement says where.
+//!
+//! Where jobs get whole nodes, backfill only counts, and placement gets the whole list of starts at the end, so that it
+//! may match them jointly. Where nodes are shared, whether a job fits depends on where the ones before it went, so each
+//! is placed as it is started.
+
+use crate::algo::fit_list::{FitList, Waiting};
+use crate::algo::node_set::NodeSet;
+use crate::algo::releases::Release;
+use crate::algo::sorted_blocks::Place;
+use crate::error::{Error, Result};
+use crate::platform::slots::Slots;
+use crate::policy::placement::Placement;
+use crate::policy::{Decisions, View};
+use crate::workload::JobId;
+
+/// A job that starts in this pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Starting {
+    /// Which job.
+    pub job: JobId,
+    /// Whether an earlier job in policy order stays in the queue.
+    pub overtakes: bool,
+}
+
+/// Memory that a policy keeps from pass to pass, so that a pass allocates nothing.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    starting: Vec<Starting>,
+    added: Vec<Release>,
+    free: NodeSet,
+    shared: Option<Slots>,
+}
+
+/// How many jobs a pass looks at between two looks for an interrupt.
+const LOOK_EVERY: u32 = 1024;
+
+/// A pass under way.
+pub struct Pass<'a> {
+    /// What the policy may know.
+    pub view: &'a View<'a>,
+    /// Who waits, in policy order.
+    pub queue: &'a mut FitList,
+    placement: &'a mut dyn Placement,
+    scratch: &'a mut Scratch,
+    out: &'a mut Decisions,
+    free_units: u32,
+    blocked: bool,
+    examined: u32,
+}
+
+impl<'a> Pass<'a> {
+    /// Begins a pass.
+    pub fn new(
+        view: &'a View<'a>,
+        queue: &'a mut FitList,
+        placement: &'a mut dyn Placement,
+        scratch: &'a mut Scratch,
+        out: &'a mut Decisions,
+    ) -> Self {
+        scratch.starting.clear();
+        scratch.added.clear();
+        scratch.shared = (!view.platform.is_exclusive()).then(|| view.slots.clone());
+        Self { free_units: view.slots.free_units(), view, queue, placement, scratch, out, blocked: false, examined: 0 }
+    }
+
+    /// Free units that no start of this pass has taken.
+    #[must_use]
+    pub fn free_units(&self) -> u32 {
+        self.free_units
+    }
+
+    /// When the jobs started in this pass are planned to end, sorted.
+    #[must_use]
+    pub fn added(&self) -> &[Release] {
+        &self.scratch.added
+    }
+
+    /// Whether a waiting job can start now, beside those of this pass.
+    #[must_use]
+    pub fn fits(&self, waiting: &Waiting) -> bool {
+        if waiting.units > self.free_units {
+            return false;
+        }
+        let Some(shared) = &self.scratch.shared else { return true };
+        let job = JobId(waiting.key.row);
+        let need = self.view.jobs.need(job, self.view.platform);
+        shared.holding(need).len() >= self.view.jobs.node_count(job)
+    }
+
+    /// Notes that a job stays in the queue: whoever starts after this overtakes it.
+    pub fn block(&mut self) {
+        self.blocked = true;
+    }
+
+    /// Starts the job at `place`, which must fit; `place` is the next job's then.
+    pub fn start(&mut self, place: Place) {
+        let waiting = self.queue.remove_at(place);
+        let starting = Starting { job: JobId(waiting.key.row), overtakes: self.blocked };
+        self.free_units -= waiting.units;
+        let at = self.view.now.saturating_add(waiting.length);
+        let release = Release { at, row: waiting.key.row, units: waiting.units };
+        let index = self.scratch.added.partition_point(|other| *other < release);
+        self.scratch.added.insert(index, release);
+        if self.scratch.shared.is_some() {
+            self.place_shared(starting);
+        } else {
+            self.scratch.starting.push(starting);
+        }
+    }
+
+    /// Counts a job that was looked at, so that a long pass can be interrupted.
+    ///
+    /// # Errors
+    /// If the host wants to stop.
+    pub fn examine(&mut self) -> Result<()> {
+        self.examined += 1;
+        if self.examined.is_multiple_of(LOOK_EVERY) && (self.view.interrupted)() {
+            return Err(Error::Interrupted);
+        }
+        Ok(())
+    }
+
+    fn place_shared(&mut self, starting: Starting) {
+        let Some(shared) = &mut self.scratch.shared else { return };
+        let need = self.view.jobs.need(starting.job, self.view.platform);
+        self.scratch.free.copy_from(shared.holding(need));
+        let before = self.out.list().len();
+        self.placement.place(self.view, &[starting], &mut self.scratch.free, self.out);
+        for decision in &self.out.list()[before..] {
+            if let crate::policy::Decision::Start(start) = decision {
+                for &node in self.out.nodes_of(*start) {
+                    shared.take(node, need);
+                }
+            }
+        }
+    }
+
+    /// Ends the pass: places whoever starts.
+    pub fn finish(self) {
+        if !self.scratch.starting.is_empty() {
+            self.scratch.free.copy_from(self.view.slots.holding(1));
+            self.placement.place(self.view, &self.scratch.starting, &mut self.scratch.free, self.out);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The only place a part is announced: its name, what it does, its parameters and how it is made.
+
+use std::collections::BTreeMap;
+
+use crate::error::{ConfigError, Error, Result, config};
+use crate::params::{Parameter, Params, Value};
+use crate::policy::backfill::{Backfill, first_fit::FirstFit, none::NoBackfill, reservations::Reservations};
+use crate::policy::compose::Parts;
+use crate::policy::order::{Order, arrival::Fcfs, length, size, wfp3::Wfp3};
+use crate::policy::placement::{Placement, lowest_id::LowestId, random::Random, ranked};
+
+/// A row of the registry.
+pub struct Row<T: ?Sized> {
+    /// The part's name.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub doc: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    make: fn(&mut Params, u64) -> Result<Box<T>>,
+}
+
+/// A part as a user names it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PartSpec {
+    /// Its name in the registry.
+    pub name: String,
+    /// Parameters that differ from their defaults.
+    pub params: BTreeMap<String, Value>,
+}
+
+/// A composition as a user names it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicySpec {
+    /// What messages call it.
+    pub name: String,
+    /// Who is next.
+    pub order: PartSpec,
+    /// Who may overtake.
+    pub backfill: PartSpec,
+    /// Where jobs go.
+    pub placement: PartSpec,
+}
+
+const fn plain<T: ?Sized>(
+    name: &'static str,
+    doc: &'static str,
+    make: fn(&mut Params, u64) -> Result<Box<T>>,
+) -> Row<T> {
+    Row { name, doc, parameters: &[], make }
+}
+
+/// The orders.
+pub const ORDERS: &[Row<dyn Order>] = &[
+    plain("fcfs", "earliest submit first", |_, _| Ok(Box::new(Fcfs))),
+    plain("shortest", "shortest planned length first", |_, _| Ok(Box::new(length::Shortest))),
+    plain("longest", "longest planned length first", |_, _| Ok(Box::new(length::Longest))),
+    plain("smallest", "fewest nodes first", |_, _| Ok(Box::new(size::Smallest))),
+    plain("largest", "most nodes first", |_, _| Ok(Box::new(size::Largest))),
+    plain("smallest-area", "smallest nodes × planned length first", |_, _| Ok(Box::new(size::SmallestArea))),
+    plain("wfp3", "highest (wait / planned length)³ × nodes first", |_, _| Ok(Box::new(Wfp3))),
+];
+
+/// The backfills.
+pub const BACKFILLS: &[Row<dyn Backfill>] = &[
+    plain("none", "nobody overtakes: the head blocks", |_, _| Ok(Box::new(NoBackfill))),
+    plain("first-fit", "whoever fits starts, in policy order", |_, _| Ok(Box::new(FirstFit))),
+    Row {
+        name: "reservations",
+        doc: "later jobs start if they delay none of the first `depth` blocked ones",
+        parameters: &[Parameter {
+            name: "depth",
+            unit: "jobs",
+            default: "1",
+            range: "a whole number from 1, or \"unbounded\"",
+            doc: "how many blocked jobs hold a reservation: 1 is EASY, unbounded is conservative",
+        }],
+        make: |params, _| Ok(Box::new(Reservations::new(take_depth(params)?))),
+    },
+];
+
+/// The placements.
+pub const PLACEMENTS: &[Row<dyn Placement>] = &[
+    plain("lowest-id", "the free nodes with the lowest ids", |_, _| Ok(Box::new(LowestId))),
+    plain("random", "any free nodes, each set equally likely", |_, seed| Ok(Box::new(Random::new(seed)))),
+    plain("lowest-power", "the free nodes with the lowest predicted watts for the job's application", |_, _| {
+        Ok(Box::new(ranked::LowestPower::default()))
+    }),
+    Row {
+        name: "best-rank",
+        doc: "the free nodes of the best rank over all applications",
+        parameters: &[Parameter {
+            name: "rank",
+            unit: "",
+            default: "\"power\"",
+            range: "\"power\" or \"time\"",
+            doc: "mean predicted watts, or mean predicted time factor and then watts",
+        }],
+        make: |params, _| Ok(Box::new(ranked::BestRank::new(take_rank(params)?))),
+    },
+];
+
+fn take_depth(params: &mut Params) -> Result<usize> {
+    match params.take("depth", Value::Int(1)) {
+        Value::Int(depth @ 1..) => Ok(usize::try_from(depth).unwrap_or(usize::MAX)),
+        Value::Text(word) if word == "unbounded" => Ok(usize::MAX),
+        other => Err(config(params.path_of("depth"), other.to_string(), "a whole number from 1, or \"unbounded\"")),
+    }
+}
+
+fn take_rank(params: &mut Params) -> Result<ranked::RankBy> {
+    let word = params.take_choice("rank", "power", &["power", "time"])?;
+    Ok(if word == "time" { ranked::RankBy::Time } else { ranked::RankBy::Power })
+}
+
+fn make<T: ?Sized>(
+    role: &str,
+    rows: &[Row<T>],
+    spec: &PartSpec,
+    seed: u64,
+) -> Result<(Box<T>, BTreeMap<String, Value>)> {
+    let path = format!("policy.{role}");
+    let Some(row) = rows.iter().find(|row| row.name == spec.name) else {
+        let known: Vec<_> = rows.iter().map(|row| row.name).collect();
+        return Err(config(path, format!("`{}`", spec.name), format!("one of {}", known.join(", "))));
+    };
+    let mut params = Params::new(path, spec.params.clone());
+    let part = (row.make)(&mut params, seed)?;
+    Ok((part, params.finish()?))
+}
+
+impl PolicySpec {
+    /// Makes the parts, and says with which parameters, defaults filled in.
+    ///
+    /// # Errors
+    /// A [`ConfigError`] with a fault for each part or parameter that is unknown or cannot be.
+    pub fn build(&self, seed: u64) -> Result<(Parts, Self)> {
+        let order = make("order", ORDERS, &self.order, seed);
+        let backfill = make("backfill", BACKFILLS, &self.backfill, seed);
+        let placement = make("placement", PLACEMENTS, &self.placement, seed);
+        match (order, backfill, placement) {
+            (Ok((order, order_params)), Ok((backfill, backfill_params)), Ok((placement, placement_params))) => {
+                let full = Self {
+                    name: self.name.clone(),
+                    order: PartSpec { params: order_params, ..self.order.clone() },
+                    backfill: PartSpec { params: backfill_params, ..self.backfill.clone() },
+                    placement: PartSpec { params: placement_params, ..self.placement.clone() },
+                };
+                Ok((Parts { order, backfill, placement }, full))
+            }
+            (order, backfill, placement) => {
+                Err(all_faults([order.err(), backfill.err(), placement.err()].into_iter().flatten()))
+            }
+        }
+    }
+}
+
+fn all_faults(errors: impl Iterator<Item = Error>) -> Error {
+    let mut faults = Vec::new();
+    for error in errors {
+        match error {
+            Error::Config(config) => faults.extend(config.faults),
+            other => return other,
+        }
+    }
+    ConfigError { faults }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(name: &str) -> PartSpec {
+        PartSpec { name: name.into(), params: BTreeMap::new() }
+    }
+
+    #[test]
+    fn every_part_can_be_made_with_its_defaults() {
+        for order in ORDERS {
+            for backfill in BACKFILLS {
+                for placement in PLACEMENTS {
+                    let spec = PolicySpec {
+                        name: "test".into(),
+                        order: part(order.name),
+                        backfill: part(backfill.name),
+                        placement: part(placement.name),
+                    };
+                    let (_, full) = spec.build(0).unwrap();
+                    let named = |row: &[Parameter]| row.iter().map(|p| p.name.to_owned()).collect::<Vec<_>>();
+                    assert_eq!(full.backfill.params.keys().cloned().collect::<Vec<_>>(), named(backfill.parameters));
+                    assert_eq!(full.placement.params.keys().cloned().collect::<Vec<_>>(), named(placement.parameters));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_faults_come_at_once() {
+        let spec = PolicySpec {
+            name: "test".into(),
+            order: part("fifo"),
+            backfill: PartSpec { params: BTreeMap::from([("depth".into(), Value::Int(0))]), ..part("reservations") },
+            placement: part("lowest-id"),
+        };
+        let message = spec.build(0).err().unwrap().to_string();
+        assert_eq!(
+            message,
+            "policy.order: found `fifo`, expected one of fcfs, shortest, longest, smallest, largest, smallest-area, wfp3\n\
+             policy.backfill.depth: found 0, expected a whole number from 1, or \"unbounded\""
+        );
+    }
+}

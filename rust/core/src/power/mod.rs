@@ -1,0 +1,4 @@
+//! What nodes draw: tables by application and node, and the meter that integrates it.
+
+pub mod meter;
+pub mod pvt;

@@ -1,0 +1,340 @@
+//! Variation tables: what each application draws on each node, and how fast it runs there.
+//!
+//! Two of them stand in a run (engine rule 5): `Predicted`, which policies read, and `Actual`, which the run charges. They
+//! are different types, so that no path leads from a policy to the truth.
+
+use crate::error::{ConfigError, Fault, Result, config};
+use crate::platform::Platform;
+use crate::units::{MAX_NODE_WATTS, SimDuration, Watts};
+use crate::workload::{AppId, JobId, Workload};
+
+/// How a table gives its watts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// As watts.
+    Watts,
+    /// As factors on the job's nominal draw.
+    Ratio,
+}
+
+/// A table as a caller has it: rows are applications, columns nodes.
+#[derive(Clone, Debug)]
+pub struct VariationTable {
+    /// Names of the rows; `"*"` serves every named application without a row of its own.
+    pub apps: Vec<String>,
+    /// What `power` holds.
+    pub kind: Kind,
+    /// Watts or factors, row after row.
+    pub power: Vec<f64>,
+    /// Time factors, row after row; 1 = nominal. Empty = all nominal.
+    pub time_ratio: Vec<f64>,
+    /// What errors call the table.
+    pub name: String,
+}
+
+/// What is done with a named application that no table holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnUnknownApp {
+    /// It is an error.
+    Error,
+    /// It draws nominal watts.
+    Nominal,
+}
+
+/// The largest factor a table may hold.
+const MAX_RATIO: f64 = 1000.0;
+
+/// The name of the row that serves every application without one.
+pub const ANY_APP: &str = "*";
+
+impl OnUnknownApp {
+    /// What the option's name means.
+    ///
+    /// # Errors
+    /// If it means nothing.
+    pub fn from_name(name: &str) -> Result<Self> {
+        match name {
+            "error" => Ok(Self::Error),
+            "nominal" => Ok(Self::Nominal),
+            other => Err(config("on_unknown_app", format!("`{other}`"), "one of error, nominal")),
+        }
+    }
+}
+
+impl VariationTable {
+    fn check(&self, nodes: usize, faults: &mut Vec<Fault>) {
+        let cells = self.apps.len() * nodes;
+        let expected = format!("{} applications × {nodes} nodes = {cells} values", self.apps.len());
+        for (column, len) in [(self.power_column(), self.power.len()), ("time_ratio", self.time_ratio.len())] {
+            if len != cells && !(column == "time_ratio" && len == 0) {
+                faults.push(self.fault(column, len, &expected));
+            }
+        }
+        if faults.is_empty() {
+            self.check_cells(nodes, faults);
+        }
+    }
+
+    fn check_cells(&self, nodes: usize, faults: &mut Vec<Fault>) {
+        let most = if self.kind == Kind::Watts { MAX_NODE_WATTS } else { MAX_RATIO };
+        let power_rule = if self.kind == Kind::Watts { "watts from 0 to 1e6" } else { "a factor from 0 to 1000" };
+        let checks: [(_, _, _, fn(f64, f64) -> bool); 2] = [
+            (self.power_column(), &self.power, power_rule, |value, most| (0.0..=most).contains(&value)),
+            ("time_ratio", &self.time_ratio, "a factor above 0, up to 1000", |value, _| value > 0.0 && value <= MAX_RATIO),
+        ];
+        for (column, values, rule, good) in checks {
+            if let Some(cell) = values.iter().position(|&value| !good(value, most)) {
+                let place = format!("{column}[{}, node {}]", self.apps[cell / nodes], cell % nodes);
+                faults.push(self.fault(&place, values[cell], rule));
+            }
+        }
+    }
+
+    fn power_column(&self) -> &'static str {
+        match self.kind {
+            Kind::Watts => "power_w",
+            Kind::Ratio => "power_ratio",
+        }
+    }
+
+    fn fault(&self, place: &str, value: impl ToString, expected: &str) -> Fault {
+        Fault {
+            parameter: format!("{}.{place}", self.name),
+            value: value.to_string(),
+            expected: expected.to_owned(),
+        }
+    }
+
+    fn row_of(&self, app: &str) -> Option<usize> {
+        let find = |name: &str| self.apps.iter().position(|row| row == name);
+        find(app).or_else(|| find(ANY_APP))
+    }
+}
+
+const NO_ROW: u32 = u32::MAX;
+
+/// Draws and speeds by job and node, from a table where it has a row, from the job or the platform where it has none.
+#[derive(Clone, Debug)]
+struct Draws {
+    kind: Kind,
+    nodes: usize,
+    /// Picowatts or factors, row after row.
+    watts: Vec<Watts>,
+    ratios: Vec<f64>,
+    time_ratio: Vec<f64>,
+    /// The table's row of each application.
+    rows: Vec<u32>,
+    busy: Vec<Watts>,
+}
+
+impl Draws {
+    fn new(
+        platform: &Platform,
+        workload: &Workload,
+        table: Option<&VariationTable>,
+        unknown: OnUnknownApp,
+    ) -> Result<Self> {
+        let nodes = platform.nodes().len();
+        let busy = platform.nodes().iter().map(|node| node.busy).collect();
+        let none = vec![NO_ROW; workload.app_names().len()];
+        let Some(table) = table else {
+            return Ok(Self {
+                kind: Kind::Watts,
+                nodes,
+                watts: Vec::new(),
+                ratios: Vec::new(),
+                time_ratio: Vec::new(),
+                rows: none,
+                busy,
+            });
+        };
+        let mut faults = Vec::new();
+        table.check(nodes, &mut faults);
+        let rows = rows_of(table, workload, unknown, &mut faults);
+        if !faults.is_empty() {
+            return Err(ConfigError { faults }.into());
+        }
+        let watts = |values: &[f64]| values.iter().map(|&w| Watts::from_watts(w).unwrap_or_default()).collect();
+        let (watts, ratios) = match table.kind {
+            Kind::Watts => (watts(&table.power), Vec::new()),
+            Kind::Ratio => (Vec::new(), table.power.clone()),
+        };
+        Ok(Self { kind: table.kind, nodes, watts, ratios, time_ratio: table.time_ratio.clone(), rows, busy })
+    }
+
+    fn row(&self, app: Option<AppId>) -> Option<usize> {
+        let row = self.rows[app?.0 as usize];
+        (row != NO_ROW).then_some(row as usize)
+    }
+
+    /// The contract's order: table, the job's own measurement, the node's busy draw.
+    fn draw(&self, app: Option<AppId>, measured_w: f64, node: u32) -> Watts {
+        let row = self.row(app);
+        match (self.kind, row) {
+            (Kind::Watts, Some(row)) => self.watts[row * self.nodes + node as usize],
+            (Kind::Ratio, Some(row)) => {
+                self.nominal(measured_w, node).scaled(self.ratios[row * self.nodes + node as usize])
+            }
+            (_, None) => self.nominal(measured_w, node),
+        }
+    }
+
+    fn nominal(&self, measured_w: f64, node: u32) -> Watts {
+        if measured_w > 0.0 {
+            Watts::from_watts(measured_w).unwrap_or_default()
+        } else {
+            self.busy[node as usize]
+        }
+    }
+
+    fn time_ratio(&self, app: Option<AppId>, node: u32) -> f64 {
+        match self.row(app) {
+            Some(row) if !self.time_ratio.is_empty() => self.time_ratio[row * self.nodes + node as usize],
+            _ => 1.0,
+        }
+    }
+}
+
+/// The table's row of each application; applications without one are faults that name a job.
+fn rows_of(
+    table: &VariationTable,
+    workload: &Workload,
+    unknown: OnUnknownApp,
+    faults: &mut Vec<Fault>,
+) -> Vec<u32> {
+    let mut rows = Vec::with_capacity(workload.app_names().len());
+    for (app, name) in (0..).map(AppId).zip(workload.app_names()) {
+        let row = table.row_of(name);
+        rows.push(row.and_then(|row| u32::try_from(row).ok()).unwrap_or(NO_ROW));
+        let user = || workload.jobs().find(|&job| workload.app(job) == Some(app));
+        if let (None, OnUnknownApp::Error, Some(job)) = (row, unknown, user()) {
+            let known = table.apps.join(", ");
+            faults.push(Fault {
+                parameter: format!("{}.apps", table.name),
+                value: format!("no row for application `{name}` of job {}", workload.job_id(job)),
+                expected: format!("one of {known}, a row `{ANY_APP}`, or on_unknown_app=\"nominal\""),
+            });
+        }
+    }
+    rows
+}
+
+/// What the run charges. Only `sim` holds one.
+#[derive(Clone, Debug)]
+pub struct Actual(Draws);
+
+/// What policies decide by.
+#[derive(Clone, Debug)]
+pub struct Predicted(Draws);
+
+/// Both, built and checked together.
+///
+/// # Errors
+/// A [`ConfigError`] for a table of the wrong shape, with values that cannot be, or without a row for an application that
+/// some job has (unless `unknown` allows it); also if `predicted` has other applications than `actual`.
+pub fn tables(
+    platform: &Platform,
+    workload: &Workload,
+    actual: Option<&VariationTable>,
+    predicted: Option<&VariationTable>,
+    unknown: OnUnknownApp,
+) -> Result<(Actual, Predicted)> {
+    let charged = Draws::new(platform, workload, actual, unknown)?;
+    let believed = match predicted {
+        None => charged.clone(),
+        Some(table) => {
+            check_same_apps(actual, table)?;
+            Draws::new(platform, workload, Some(table), unknown)?
+        }
+    };
+    Ok((Actual(charged), Predicted(believed)))
+}
+
+fn check_same_apps(actual: Option<&VariationTable>, predicted: &VariationTable) -> Result<()> {
+    let sorted = |table: &VariationTable| {
+        let mut apps = table.apps.clone();
+        apps.sort();
+        apps
+    };
+    let Some(actual) = actual else {
+        return Err(config(&predicted.name, "a predicted table alone", "an actual table beside it"));
+    };
+    if sorted(actual) == sorted(predicted) {
+        return Ok(());
+    }
+    let expected = format!("the applications of the actual table: {}", actual.apps.join(", "));
+    Err(config(format!("{}.apps", predicted.name), predicted.apps.join(", "), expected))
+}
+
+impl Actual {
+    /// What `node` draws while it serves `job` alone.
+    #[must_use]
+    pub fn draw(&self, workload: &Workload, job: JobId, node: u32) -> Watts {
+        self.0.draw(workload.app(job), workload.power_w(job), node)
+    }
+
+    /// How long `job` runs on these nodes: its nominal runtime at the pace of the slowest, rounded up once.
+    #[must_use]
+    pub fn runtime(&self, workload: &Workload, job: JobId, nodes: &[u32]) -> SimDuration {
+        let runtime = workload.runtime(job);
+        if self.0.time_ratio.is_empty() {
+            return runtime;
+        }
+        let app = workload.app(job);
+        runtime.stretched(nodes.iter().map(|&node| self.0.time_ratio(app, node)).fold(0.0, f64::max))
+    }
+
+    /// How many cells of the table lie below their node's idle draw: kept, but worth a word.
+    #[must_use]
+    pub fn below_idle(&self, platform: &Platform) -> usize {
+        let nodes = platform.nodes();
+        self.0.watts.iter().enumerate().filter(|(cell, watts)| **watts < nodes[cell % nodes.len()].idle).count()
+    }
+}
+
+impl Predicted {
+    /// What `node` is predicted to draw while it serves a job of this application and measured draw alone.
+    #[must_use]
+    pub fn draw(&self, app: Option<AppId>, measured_w: f64, node: u32) -> Watts {
+        self.0.draw(app, measured_w, node)
+    }
+
+    /// How much longer than nominal this application is predicted to run on `node`.
+    #[must_use]
+    pub fn time_ratio(&self, app: Option<AppId>, node: u32) -> f64 {
+        self.0.time_ratio(app, node)
+    }
+
+    /// The table's row that serves this application, if one does. Applications of one row are alike in everything here.
+    #[must_use]
+    pub fn row(&self, app: Option<AppId>) -> Option<usize> {
+        self.0.row(app)
+    }
+
+    /// Mean over the table's applications of the predicted draw (nominal draw times factor where the table holds factors)
+    /// on `node`, in watts; the node's busy draw if there is no table.
+    #[must_use]
+    pub fn mean_draw(&self, node: u32) -> f64 {
+        let cells = |row: usize| row * self.0.nodes + node as usize;
+        let busy = self.0.busy[node as usize].watts();
+        let (rows, sum) = match self.0.kind {
+            Kind::Watts => {
+                let rows = self.0.watts.len() / self.0.nodes;
+                (rows, (0..rows).map(|row| self.0.watts[cells(row)].watts()).sum::<f64>())
+            }
+            Kind::Ratio => {
+                let rows = self.0.ratios.len() / self.0.nodes;
+                (rows, (0..rows).map(|row| self.0.ratios[cells(row)] * busy).sum())
+            }
+        };
+        if rows == 0 { busy } else { sum / rows as f64 }
+    }
+
+    /// Mean over the table's applications of the time factor on `node`; 1 if there is none.
+    #[must_use]
+    pub fn mean_time_ratio(&self, node: u32) -> f64 {
+        let rows = self.0.time_ratio.len() / self.0.nodes;
+        let column = self.0.time_ratio.iter().skip(node as usize).step_by(self.0.nodes);
+        if rows == 0 { 1.0 } else { column.sum::<f64>() / rows as f64 }
+    }
+}

@@ -1,0 +1,260 @@
+//! What a run leaves behind, as columns.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::platform::node_state::Class;
+use crate::power::meter::Meter;
+use crate::units::{Joules, SimDuration, SimTime, Watts};
+use crate::workload::{JobId, Workload};
+
+/// What became of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobState {
+    /// Waits, or was never submitted before the run stopped.
+    Pending,
+    /// Runs when the run stopped.
+    Running,
+    /// Ran to its end.
+    Completed,
+    /// Was killed at its walltime.
+    Timeout,
+    /// Was killed by a node that failed.
+    Failed,
+    /// Asks for more nodes than there are.
+    RejectedNodes,
+    /// Asks for more slots a node than nodes have.
+    RejectedSlots,
+}
+
+/// How a job came to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartedBy {
+    /// In the round it was submitted, with nobody before it left waiting.
+    Immediate,
+    /// While an earlier job in policy order stayed queued.
+    Backfill,
+    /// After waiting, in its turn.
+    Reservation,
+}
+
+/// One row a job, in the workload's order.
+#[derive(Clone, Debug, Default)]
+pub struct JobRecords {
+    pub(super) start: Vec<SimTime>,
+    pub(super) end: Vec<SimTime>,
+    pub(super) energy_j: Vec<f64>,
+    pub(super) state: Vec<JobState>,
+    pub(super) started_by: Vec<StartedBy>,
+    pub(super) first_node: Vec<u64>,
+    /// Nodes of all started jobs, in order of start; each job's ascending.
+    pub(super) nodes: Vec<u32>,
+}
+
+/// One row an instant at which power or occupancy changed; values hold until the next row.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    /// Instants, s.
+    pub time_s: Vec<f64>,
+    /// System draw, W.
+    pub power_w: Vec<f64>,
+    /// Nodes by class, jobs waiting and jobs running: see [`Counts`].
+    pub counts: [Vec<i32>; 7],
+    last: Option<(Watts, Counts)>,
+    peak: Watts,
+}
+
+/// Nodes that are busy, idle, asleep, in transition and down; jobs that wait and run.
+pub type Counts = [i32; 7];
+
+/// Totals of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// First submit and last end; `None` if there is no job.
+    pub window: Option<(SimTime, SimTime)>,
+    /// Energy of the system: the sum of the next five.
+    pub energy: Joules,
+    /// While nodes serve jobs.
+    pub job_energy: Joules,
+    /// While nodes are idle.
+    pub idle_energy: Joules,
+    /// While nodes boot and shut down.
+    pub transition_energy: Joules,
+    /// While nodes are off.
+    pub off_energy: Joules,
+    /// While nodes are down.
+    pub down_energy: Joules,
+    /// Integral of the system's draw, kept in a book of its own.
+    pub integral: Joules,
+    /// Time nodes served jobs, all nodes together.
+    pub busy_time: SimDuration,
+    /// Highest draw of the timeline.
+    pub peak: Watts,
+    /// Scheduling passes made.
+    pub passes: u64,
+    /// Events absorbed.
+    pub events: u64,
+    /// Cells of the actual table below their node's idle draw.
+    pub below_idle: usize,
+    /// Jobs that bring no walltime: planning knows how long they run.
+    pub clairvoyant: usize,
+}
+
+/// Everything a run leaves behind.
+#[derive(Clone, Debug)]
+pub struct Records {
+    /// The jobs that were run.
+    pub workload: Arc<Workload>,
+    /// By job.
+    pub jobs: JobRecords,
+    /// By instant.
+    pub timeline: Timeline,
+    /// By node.
+    pub nodes: Meter,
+    /// How often each node booted.
+    pub boots: Vec<i32>,
+    /// How often each node shut down.
+    pub shutdowns: Vec<i32>,
+    /// Over all.
+    pub totals: Totals,
+}
+
+impl JobRecords {
+    /// No job has started.
+    #[must_use]
+    pub fn new(jobs: usize) -> Self {
+        Self {
+            start: vec![SimTime::NEVER; jobs],
+            end: vec![SimTime::NEVER; jobs],
+            energy_j: vec![0.0; jobs],
+            state: vec![JobState::Pending; jobs],
+            started_by: vec![StartedBy::Immediate; jobs],
+            first_node: vec![0; jobs],
+            nodes: Vec::new(),
+        }
+    }
+
+    /// When the job started, if it did.
+    #[must_use]
+    pub fn start(&self, job: usize) -> Option<SimTime> {
+        self.has_started(job).then(|| self.start[job])
+    }
+
+    /// When the job ended, if it did.
+    #[must_use]
+    pub fn end(&self, job: usize) -> Option<SimTime> {
+        (self.has_started(job) && self.state[job] != JobState::Running).then(|| self.end[job])
+    }
+
+    /// Energy of the job, J: of all its nodes together; `None` if it never started.
+    #[must_use]
+    pub fn energy_j(&self, job: usize) -> Option<f64> {
+        self.has_started(job).then(|| self.energy_j[job])
+    }
+
+    /// What became of the job.
+    #[must_use]
+    pub fn state(&self, job: usize) -> JobState {
+        self.state[job]
+    }
+
+    /// How the job came to start, if it did.
+    #[must_use]
+    pub fn started_by(&self, job: usize) -> Option<StartedBy> {
+        self.has_started(job).then(|| self.started_by[job])
+    }
+
+    /// Where the nodes of a started job that has so many stand.
+    pub(super) fn places_of(&self, job: usize, count: u32) -> Range<usize> {
+        let first = usize::try_from(self.first_node[job]).unwrap_or(usize::MAX);
+        first..first + count as usize
+    }
+
+    /// The nodes of a started job that has so many.
+    pub(super) fn nodes_of(&self, job: usize, count: u32) -> &[u32] {
+        &self.nodes[self.places_of(job, count)]
+    }
+
+    fn has_started(&self, job: usize) -> bool {
+        self.start[job] != SimTime::NEVER
+    }
+}
+
+impl Timeline {
+    /// An empty timeline with memory for so many rows.
+    #[must_use]
+    pub fn with_capacity(rows: usize) -> Self {
+        Self {
+            time_s: Vec::with_capacity(rows),
+            power_w: Vec::with_capacity(rows),
+            counts: std::array::from_fn(|_| Vec::with_capacity(rows)),
+            last: None,
+            peak: Watts::ZERO,
+        }
+    }
+
+    /// Adds a row if anything changed since the last one.
+    pub fn record(&mut self, now: SimTime, power: Watts, counts: Counts) {
+        if self.last != Some((power, counts)) {
+            self.last = Some((power, counts));
+            self.peak = self.peak.max(power);
+            self.push(now, power, counts);
+        }
+    }
+
+    /// The highest draw recorded.
+    #[must_use]
+    pub fn peak(&self) -> Watts {
+        self.peak
+    }
+
+    /// Makes `end` the instant of the last row.
+    pub fn close(&mut self, end: SimTime) {
+        if let (Some((power, counts)), Some(&last)) = (self.last, self.time_s.last())
+            && last < end.seconds()
+        {
+            self.push(end, power, counts);
+        }
+    }
+
+    fn push(&mut self, now: SimTime, power: Watts, counts: Counts) {
+        self.time_s.push(now.seconds());
+        self.power_w.push(power.watts());
+        for (column, count) in self.counts.iter_mut().zip(counts) {
+            column.push(count);
+        }
+    }
+}
+
+impl Totals {
+    /// Reads the meter's books, closed.
+    pub(super) fn read(&mut self, meter: &Meter, peak: Watts) {
+        self.peak = peak;
+        self.job_energy = meter.energy_of(Class::Busy);
+        self.idle_energy = meter.energy_of(Class::Idle);
+        self.transition_energy = meter.energy_of(Class::Transition);
+        self.off_energy = meter.energy_of(Class::Off);
+        self.down_energy = meter.energy_of(Class::Down);
+        let parts =
+            [self.job_energy, self.idle_energy, self.transition_energy, self.off_energy, self.down_energy];
+        self.energy = parts.into_iter().sum();
+        self.integral = meter.integral();
+        self.busy_time = meter.time_of(Class::Busy);
+    }
+}
+
+impl Records {
+    /// When the job in this row ended, if it did.
+    #[must_use]
+    pub fn end(&self, job: usize) -> Option<SimTime> {
+        self.jobs.end(job)
+    }
+
+    /// The nodes of the job in this row, ascending; `None` if it never started.
+    #[must_use]
+    pub fn nodes_of(&self, job: usize) -> Option<&[u32]> {
+        self.jobs.start(job)?;
+        let row = u32::try_from(job).ok()?;
+        Some(self.jobs.nodes_of(job, self.workload.node_count(JobId(row))))
+    }
+}

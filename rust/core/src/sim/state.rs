@@ -1,0 +1,292 @@
+//! The machine and its jobs at an instant, and what each event does to them.
+
+use std::sync::Arc;
+
+use crate::algo::releases::{Release, Releases};
+use crate::error::{Result, SimulationError};
+use crate::platform::Platform;
+use crate::platform::node_state::{Class, NodeState};
+use crate::platform::slots::Slots;
+use crate::policy::{Jobs, View};
+use crate::power::meter::Meter;
+use crate::power::pvt::{Actual, Predicted};
+use crate::sim::record::{Counts, JobRecords, JobState, Timeline};
+use crate::sim::sharing::Sharing;
+use crate::units::{Joules, SimTime, Watts};
+use crate::workload::{JobId, Workload};
+
+/// Everything that changes while a run goes on.
+pub struct State {
+    pub(super) now: SimTime,
+    pub(super) workload: Arc<Workload>,
+    pub(super) platform: Platform,
+    pub(super) actual: Actual,
+    pub(super) predicted: Predicted,
+    pub(super) slots: Slots,
+    pub(super) releases: Releases,
+    pub(super) budget: Option<Watts>,
+    pub(super) jobs: JobRecords,
+    pub(super) timeline: Timeline,
+    pub(super) meter: Meter,
+    pub(super) boots: Vec<i32>,
+    pub(super) shutdowns: Vec<i32>,
+    /// Jobs in the queue: submitted, neither started nor rejected.
+    pub(super) queued: i32,
+    pub(super) running: i32,
+    /// Jobs that will change no more.
+    pub(super) done: usize,
+    nodes: Vec<NodeState>,
+    classes: [i32; Class::COUNT],
+    /// The job on each node, where jobs get whole nodes.
+    occupant: Vec<Option<JobId>>,
+    /// Who shares each node, where they do.
+    sharing: Option<Sharing>,
+}
+
+impl State {
+    /// An idle machine at `start`.
+    #[must_use]
+    pub fn new(start: SimTime, workload: Arc<Workload>, platform: Platform, actual: Actual, predicted: Predicted) -> Self {
+        let nodes = platform.len();
+        let idle: Vec<_> = platform.nodes().iter().map(|node| node.idle).collect();
+        let mut classes = [0; Class::COUNT];
+        classes[Class::Idle as usize] = i32::try_from(nodes).unwrap_or(i32::MAX);
+        let sharing = (!platform.is_exclusive()).then(|| Sharing::new(nodes, workload.len()));
+        Self {
+            now: start,
+            slots: Slots::new(nodes, platform.shared_slots()),
+            releases: Releases::default(),
+            budget: None,
+            jobs: JobRecords::new(workload.len()),
+            timeline: Timeline::with_capacity(2 * workload.len() + 2),
+            meter: Meter::new(start, &idle),
+            boots: vec![0; nodes as usize],
+            shutdowns: vec![0; nodes as usize],
+            queued: 0,
+            running: 0,
+            done: 0,
+            nodes: vec![NodeState::Idle; nodes as usize],
+            classes,
+            occupant: vec![None; if sharing.is_some() { 0 } else { nodes as usize }],
+            sharing,
+            workload,
+            platform,
+            actual,
+            predicted,
+        }
+    }
+
+    /// What a policy may see of it.
+    #[must_use]
+    pub fn view<'a>(&'a self, interrupted: &'a dyn Fn() -> bool) -> View<'a> {
+        View {
+            now: self.now,
+            jobs: Jobs::new(&self.workload),
+            platform: &self.platform,
+            slots: &self.slots,
+            releases: &self.releases,
+            predicted: &self.predicted,
+            budget: self.budget,
+            interrupted,
+        }
+    }
+
+    /// Moves the clock.
+    pub fn advance(&mut self, now: SimTime) {
+        self.meter.advance(now);
+        self.now = now;
+    }
+
+    /// The state of a node.
+    #[must_use]
+    pub fn node(&self, node: u32) -> NodeState {
+        self.nodes[node as usize]
+    }
+
+    /// Writes the instant down, once nothing more happens at it.
+    pub fn record(&mut self) {
+        let [busy, idle, off, transition, down] = self.classes;
+        let counts: Counts = [busy, idle, off, transition, down, self.queued, self.running];
+        self.timeline.record(self.now, self.meter.draw(), counts);
+    }
+
+    /// Whether the job waits in the queue.
+    #[must_use]
+    pub fn is_queued(&self, job: JobId) -> bool {
+        let row = job.0 as usize;
+        self.jobs.state[row] == JobState::Pending && self.workload.submit(job) <= self.now
+    }
+
+    /// Puts a job on the nodes that stand from `first` on in the records.
+    ///
+    /// # Errors
+    /// If a node is not on.
+    pub(super) fn occupy(&mut self, job: JobId, first: usize) -> Result<(), SimulationError> {
+        let need = Jobs::new(&self.workload).need(job, &self.platform);
+        for place in first..self.jobs.nodes.len() {
+            let node = self.jobs.nodes[place];
+            let state = self.node(node).start_job()?;
+            let watts = self.actual.draw(&self.workload, job, node);
+            if let Some(sharing) = &mut self.sharing {
+                sharing.settle(&self.meter, node, self.now);
+                let draw = sharing.join(&self.platform, node, job, need, watts);
+                self.set_node(node, state, draw);
+            } else {
+                self.occupant[node as usize] = Some(job);
+                self.set_node(node, state, watts);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a job: gives its nodes back and closes its energy.
+    pub(super) fn end_job(&mut self, job: JobId, how: JobState) -> Result<(), SimulationError> {
+        let row = job.0 as usize;
+        let need = Jobs::new(&self.workload).need(job, &self.platform);
+        let mut energy = Joules::ZERO;
+        for place in self.jobs.places_of(row, self.workload.node_count(job)) {
+            let node = self.jobs.nodes[place];
+            energy += self.vacate(job, node)?;
+            self.slots.give(node, need);
+        }
+        if let Some(sharing) = &self.sharing {
+            energy = sharing.energy(job);
+        }
+        self.releases.remove((self.planned_end(job), job.0));
+        self.jobs.energy_j[row] = energy.joules();
+        (self.jobs.end[row], self.jobs.state[row]) = (self.now, how);
+        self.running -= 1;
+        self.done += 1;
+        Ok(())
+    }
+
+    fn vacate(&mut self, job: JobId, node: u32) -> Result<Joules, SimulationError> {
+        let state = self.node(node).end_job()?;
+        let idle = self.platform.node(node).idle;
+        if let Some(sharing) = &mut self.sharing {
+            sharing.settle(&self.meter, node, self.now);
+            let draw = sharing.leave(&self.platform, node, job).unwrap_or(idle);
+            return Ok(self.set_node(node, state, draw));
+        }
+        self.occupant[node as usize] = None;
+        Ok(self.set_node(node, state, idle))
+    }
+
+    /// When a running job is planned to end.
+    pub(super) fn planned_end(&self, job: JobId) -> SimTime {
+        self.jobs.start[job.0 as usize].saturating_add(self.workload.planned(job))
+    }
+
+    /// Notes a started job's planned end.
+    pub(super) fn plan_release(&mut self, job: JobId) {
+        let units = self.workload.node_count(job) * Jobs::new(&self.workload).need(job, &self.platform);
+        self.releases.insert(Release { at: self.planned_end(job), row: job.0, units });
+    }
+
+    /// A node starts to boot.
+    pub(super) fn wake(&mut self, node: u32, until: SimTime) -> Result<(), SimulationError> {
+        let state = self.node(node).wake(until)?;
+        self.boots[node as usize] += 1;
+        self.set_node(node, state, self.platform.node(node).boot);
+        Ok(())
+    }
+
+    /// A node starts to shut down.
+    pub(super) fn sleep(&mut self, node: u32, until: SimTime) -> Result<(), SimulationError> {
+        let state = self.node(node).sleep(until)?;
+        self.shutdowns[node as usize] += 1;
+        self.slots.close(node);
+        self.set_node(node, state, self.platform.node(node).shutdown);
+        Ok(())
+    }
+
+    /// A node is ready, unless something else has become of it meanwhile.
+    pub(super) fn node_ready(&mut self, node: u32) -> Result<bool, SimulationError> {
+        if self.node(node) != (NodeState::Booting { until: self.now }) {
+            return Ok(false);
+        }
+        self.back_in_service(node, self.node(node).ready()?);
+        Ok(true)
+    }
+
+    /// A node is off, unless something else has become of it meanwhile.
+    pub(super) fn node_off(&mut self, node: u32) -> Result<bool, SimulationError> {
+        if self.node(node) != (NodeState::ShuttingDown { until: self.now }) {
+            return Ok(false);
+        }
+        let state = self.node(node).powered_off()?;
+        self.set_node(node, state, self.platform.node(node).off);
+        Ok(true)
+    }
+
+    /// A node that was down is back.
+    pub(super) fn node_repaired(&mut self, node: u32) -> Result<(), SimulationError> {
+        self.back_in_service(node, self.node(node).repaired()?);
+        Ok(())
+    }
+
+    fn back_in_service(&mut self, node: u32, state: NodeState) {
+        self.slots.open(node);
+        self.set_node(node, state, self.platform.node(node).idle);
+    }
+
+    /// A node fails, and with it the jobs it serves; returns those.
+    pub(super) fn node_failed(&mut self, node: u32) -> Result<Vec<JobId>, SimulationError> {
+        let victims = match &self.sharing {
+            Some(sharing) => sharing.jobs_on(node),
+            None => self.occupant[node as usize].into_iter().collect(),
+        };
+        for &job in &victims {
+            self.end_job(job, JobState::Failed)?;
+        }
+        self.slots.close(node);
+        self.set_node(node, NodeState::Down, self.platform.node(node).down);
+        Ok(victims)
+    }
+
+    /// Changes what a node does and draws; returns the energy of the interval that ends.
+    fn set_node(&mut self, node: u32, state: NodeState, draw: Watts) -> Joules {
+        let old = std::mem::replace(&mut self.nodes[node as usize], state);
+        self.classes[old.class() as usize] -= 1;
+        self.classes[state.class() as usize] += 1;
+        self.meter.set(self.now, node, state.class(), draw)
+    }
+
+    /// Closes every book at `end`.
+    pub(super) fn close(&mut self, end: SimTime) {
+        self.advance(end);
+        if self.running > 0 {
+            self.charge_running();
+        }
+        self.meter.close(end);
+        self.timeline.close(end);
+    }
+
+    /// A run in which nothing started has a window of length zero: nothing was drawn in it, and its one row is its start.
+    pub(super) fn forget(&mut self) {
+        let idle: Vec<_> = self.platform.nodes().iter().map(|node| node.idle).collect();
+        let start = self.workload.jobs().map(|job| self.workload.submit(job)).min().unwrap_or_default();
+        self.meter = Meter::new(start, &idle);
+        self.timeline = Timeline::default();
+        let idle_nodes = i32::try_from(self.platform.len()).unwrap_or(i32::MAX);
+        self.timeline.record(start, self.meter.draw(), [0, idle_nodes, 0, 0, 0, 0, 0]);
+    }
+
+    /// Charges the jobs that still run for what they drew so far, without ending them.
+    fn charge_running(&mut self) {
+        for job in self.workload.jobs().filter(|job| self.jobs.state[job.0 as usize] == JobState::Running) {
+            let nodes = self.jobs.nodes_of(job.0 as usize, self.workload.node_count(job));
+            let energy: Joules = match &mut self.sharing {
+                None => {
+                    let draw: Watts = nodes.iter().map(|&node| self.meter.node_draw(node)).sum();
+                    draw * (self.now - self.jobs.start[job.0 as usize])
+                }
+                Some(sharing) => {
+                    nodes.iter().for_each(|&node| sharing.settle_job(&self.meter, node, job, self.now));
+                    sharing.energy(job)
+                }
+            };
+            self.jobs.energy_j[job.0 as usize] = energy.joules();
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Instants, spans, watts and joules as types, so that no `f64` is ever taken for another.
+//!
+//! All four are whole numbers. Time is counted in microseconds, power in picowatts; their product is counted in 10⁻¹⁸ J
+//! and held in 128 bits. Sums of whole numbers do not depend on their order, which is why the energy balance of a run is
+//! exact and why a run has the same bytes on every machine. `docs/background/energy.md` states the promise.
+
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
+
+const MICROS_PER_SECOND: f64 = 1e6;
+const PICOWATTS_PER_WATT: f64 = 1e12;
+const UNITS_PER_JOULE: f64 = 1e18;
+
+/// An instant: whole microseconds on the trace's own clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SimTime(i64);
+
+/// A span of time: whole microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SimDuration(i64);
+
+/// A draw: whole picowatts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Watts(i128);
+
+/// An energy: whole picowatt-microseconds, 10⁻¹⁸ J each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Joules(i128);
+
+/// The largest number of seconds that is taken, 30,000 years: sums of such spans stay far inside 64 bits.
+pub const MAX_SECONDS: f64 = 1e12;
+
+/// The largest draw of one node that is taken, in watts.
+pub const MAX_NODE_WATTS: f64 = 1e6;
+
+fn whole_micros(seconds: f64) -> Option<i64> {
+    let micros = (seconds * MICROS_PER_SECOND).round();
+    #[expect(clippy::cast_possible_truncation, reason = "the range check keeps it inside i64")]
+    (seconds.abs() <= MAX_SECONDS).then_some(micros as i64)
+}
+
+impl SimTime {
+    /// Later than every event.
+    pub const NEVER: Self = Self(i64::MAX);
+
+    /// The instant `seconds` after the trace's zero, to the nearest microsecond; `None` for NaN and beyond [`MAX_SECONDS`].
+    #[must_use]
+    pub fn from_seconds(seconds: f64) -> Option<Self> {
+        whole_micros(seconds).map(Self)
+    }
+
+    /// The instant in whole microseconds.
+    #[must_use]
+    pub const fn from_micros(micros: i64) -> Self {
+        Self(micros)
+    }
+
+    /// Whole microseconds.
+    #[must_use]
+    pub const fn micros(self) -> i64 {
+        self.0
+    }
+
+    /// Seconds, for people and frames.
+    #[must_use]
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / MICROS_PER_SECOND
+    }
+
+    /// The instant `span` later, or [`SimTime::NEVER`] where that would overflow.
+    #[must_use]
+    pub const fn saturating_add(self, span: SimDuration) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+}
+
+impl SimDuration {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+
+    /// Longer than any run.
+    pub const FOREVER: Self = Self(i64::MAX);
+
+    /// A span of `seconds`, to the nearest microsecond; `None` for NaN and beyond [`MAX_SECONDS`].
+    #[must_use]
+    pub fn from_seconds(seconds: f64) -> Option<Self> {
+        whole_micros(seconds).map(Self)
+    }
+
+    /// A span in whole microseconds.
+    #[must_use]
+    pub const fn from_micros(micros: i64) -> Self {
+        Self(micros)
+    }
+
+    /// Whole microseconds.
+    #[must_use]
+    pub const fn micros(self) -> i64 {
+        self.0
+    }
+
+    /// Seconds, for people and frames.
+    #[must_use]
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / MICROS_PER_SECOND
+    }
+
+    /// This span stretched by `ratio` and rounded up to a whole microsecond: one `f64` product, as the rules ask.
+    #[must_use]
+    pub fn stretched(self, ratio: f64) -> Self {
+        if ratio == 1.0 {
+            return self;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "`as` saturates, and no run is that long")]
+        Self((self.0 as f64 * ratio).ceil() as i64)
+    }
+}
+
+impl Watts {
+    /// No draw.
+    pub const ZERO: Self = Self(0);
+
+    /// `watts` to the nearest picowatt; `None` for NaN, below zero and beyond [`MAX_NODE_WATTS`].
+    #[must_use]
+    pub fn from_watts(watts: f64) -> Option<Self> {
+        #[expect(clippy::cast_possible_truncation, reason = "the range check keeps it inside i128")]
+        (0.0..=MAX_NODE_WATTS).contains(&watts).then(|| Self((watts * PICOWATTS_PER_WATT).round() as i128))
+    }
+
+    /// Watts, for people and frames.
+    #[must_use]
+    pub fn watts(self) -> f64 {
+        self.0 as f64 / PICOWATTS_PER_WATT
+    }
+
+    /// This draw times `ratio`, to the nearest picowatt.
+    #[must_use]
+    pub fn scaled(self, ratio: f64) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "`as` saturates; tables are checked against MAX_NODE_WATTS")]
+        Self((self.0 as f64 * ratio).round() as i128)
+    }
+
+    /// The share `part` of `whole` of this draw, rounded down to a picowatt.
+    #[must_use]
+    pub fn share(self, part: u32, whole: u32) -> Self {
+        Self(self.0 * i128::from(part) / i128::from(whole))
+    }
+}
+
+impl Joules {
+    /// No energy.
+    pub const ZERO: Self = Self(0);
+
+    /// Joules, for people and frames.
+    #[must_use]
+    pub fn joules(self) -> f64 {
+        self.0 as f64 / UNITS_PER_JOULE
+    }
+
+    /// `|self - other|` relative to the larger of the two; 0 when both are zero.
+    #[must_use]
+    pub fn relative_error(self, other: Self) -> f64 {
+        let scale = self.0.abs().max(other.0.abs());
+        if scale == 0 { 0.0 } else { (self.0 - other.0).abs() as f64 / scale as f64 }
+    }
+}
+
+impl Sub for SimTime {
+    type Output = SimDuration;
+    fn sub(self, earlier: Self) -> SimDuration {
+        SimDuration(self.0 - earlier.0)
+    }
+}
+
+impl Add<SimDuration> for SimTime {
+    type Output = Self;
+    fn add(self, span: SimDuration) -> Self {
+        Self(self.0 + span.0)
+    }
+}
+
+impl Add for SimDuration {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for SimDuration {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Add for Watts {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl Sub for Watts {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl AddAssign for Watts {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl SubAssign for Watts {
+    fn sub_assign(&mut self, other: Self) {
+        self.0 -= other.0;
+    }
+}
+
+impl Sum for Watts {
+    fn sum<I: Iterator<Item = Self>>(draws: I) -> Self {
+        draws.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl Mul<SimDuration> for Watts {
+    type Output = Joules;
+    fn mul(self, span: SimDuration) -> Joules {
+        Joules(self.0 * i128::from(span.0))
+    }
+}
+
+impl Add for Joules {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Joules {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sum for Joules {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::ZERO, Add::add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watt_for_a_second_is_a_joule() {
+        let energy = Watts::from_watts(1.0).unwrap() * SimDuration::from_seconds(1.0).unwrap();
+        assert_eq!(energy.joules(), 1.0);
+    }
+
+    #[test]
+    fn what_is_no_number_of_seconds_is_refused() {
+        for seconds in [f64::NAN, f64::INFINITY, 1e300, -1e13] {
+            assert_eq!(SimTime::from_seconds(seconds), None, "{seconds}");
+        }
+    }
+
+    #[test]
+    fn watts_are_finite_and_not_negative() {
+        for watts in [f64::NAN, -1.0, f64::INFINITY, 1e7] {
+            assert_eq!(Watts::from_watts(watts), None, "{watts}");
+        }
+    }
+
+    #[test]
+    fn a_stretched_run_is_rounded_up_once() {
+        let runtime = SimDuration::from_micros(10);
+        assert_eq!(runtime.stretched(1.0), runtime);
+        assert_eq!(runtime.stretched(1.01).micros(), 11);
+        assert_eq!(SimDuration::ZERO.stretched(3.0), SimDuration::ZERO);
+    }
+}

@@ -1,0 +1,291 @@
+//! The jobs of a run, as columns.
+//!
+//! Reading them from a file is `trace`'s and the caller's business; here they are only checked and turned into whole
+//! microseconds. Rows keep the caller's order, which is the order of the trace.
+
+use std::fmt;
+
+use crate::error::{Error, Result, TraceError};
+use crate::units::{MAX_NODE_WATTS, MAX_SECONDS, SimDuration, SimTime};
+
+/// A job: its row in the workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct JobId(pub u32);
+
+/// An application: its place in [`Workload::app_names`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AppId(pub u32);
+
+const NO_APP: u32 = u32::MAX;
+
+/// Columns as a caller has them: seconds and watts as floats, NaN where a value is unknown.
+///
+/// Columns that may be missing altogether are empty then; all others have one value a job.
+#[derive(Clone, Debug, Default)]
+pub struct JobColumns {
+    /// The users' job numbers.
+    pub job_id: Vec<i64>,
+    /// Submit instants, s.
+    pub submit_s: Vec<f64>,
+    /// Nominal runtimes, s.
+    pub runtime_s: Vec<f64>,
+    /// Nodes each job asks for.
+    pub node_count: Vec<i64>,
+    /// Requested times, s; NaN or not above zero = none. May be empty.
+    pub walltime_s: Vec<f64>,
+    /// Slots a node; 0 = whole nodes. May be empty.
+    pub slots: Vec<i64>,
+    /// Measured mean watts a node; NaN or not above zero = unknown. May be empty.
+    pub power_w: Vec<f64>,
+    /// Index into `app_names`; -1 = unknown. May be empty.
+    pub app: Vec<i64>,
+    /// Names of the applications.
+    pub app_names: Vec<String>,
+    /// What errors call the table, such as a file's name.
+    pub source: String,
+}
+
+/// A checked workload.
+#[derive(Clone, Debug, Default)]
+pub struct Workload {
+    job_id: Vec<i64>,
+    submit: Vec<SimTime>,
+    runtime: Vec<SimDuration>,
+    /// [`SimDuration::FOREVER`] = none.
+    walltime: Vec<SimDuration>,
+    node_count: Vec<u32>,
+    slots: Vec<u32>,
+    power_w: Vec<f64>,
+    app: Vec<u32>,
+    app_names: Vec<String>,
+}
+
+impl JobColumns {
+    /// Checks every value and turns the columns into a [`Workload`].
+    ///
+    /// # Errors
+    /// A [`TraceError`] with the row, the column and the value of the first fault.
+    pub fn into_workload(self) -> Result<Workload> {
+        let rows = self.job_id.len();
+        u32::try_from(rows).map_err(|_| self.whole_table("rows", rows, "fewer than 2^32 jobs"))?;
+        self.check_lengths(rows)?;
+        let submit = self.column("submit_s", &self.submit_s, "seconds from -1e12 to 1e12", SimTime::from_seconds)?;
+        let runtime = self.column("runtime_s", &self.runtime_s, "seconds from 0 to 1e12", span)?;
+        let walltime = self.column("walltime_s", &self.walltime_s, "seconds up to 1e12, or null", limit)?;
+        let node_count = self.column("node_count", &self.node_count, "a whole number from 1", node_count)?;
+        let slots = self.column("slots", &self.slots, "a whole number from 1, or null", |n| u32::try_from(n).ok())?;
+        let names = i64::try_from(self.app_names.len()).unwrap_or(i64::MAX);
+        let app = self.column("app", &self.app, "an index into the names", |code| app_code(code, names))?;
+        let power_w = self.column("power_w", &self.power_w, "watts up to 1e6, or null", measured_watts)?;
+        Ok(Workload {
+            job_id: self.job_id,
+            submit,
+            runtime,
+            walltime,
+            node_count,
+            slots,
+            power_w,
+            app,
+            app_names: self.app_names,
+        })
+    }
+
+    fn check_lengths(&self, rows: usize) -> Result<()> {
+        let required = [
+            ("submit_s", self.submit_s.len()),
+            ("runtime_s", self.runtime_s.len()),
+            ("node_count", self.node_count.len()),
+        ];
+        let optional = [
+            ("walltime_s", self.walltime_s.len()),
+            ("slots", self.slots.len()),
+            ("power_w", self.power_w.len()),
+            ("app", self.app.len()),
+        ];
+        let wrong = required.iter().find(|(_, len)| *len != rows);
+        match wrong.or_else(|| optional.iter().find(|(_, len)| *len != rows && *len != 0)) {
+            Some((column, len)) => Err(self.whole_table(column, len, &format!("{rows} values, one a job")).into()),
+            None => Ok(()),
+        }
+    }
+
+    fn whole_table(&self, field: &str, found: impl fmt::Display, expected: &str) -> TraceError {
+        TraceError {
+            file: self.source.clone(),
+            line: None,
+            field: Some(field.to_owned()),
+            found: found.to_string(),
+            expected: expected.to_owned(),
+        }
+    }
+
+    fn column<T: Copy + fmt::Display, U>(
+        &self,
+        field: &str,
+        values: &[T],
+        expected: &str,
+        take: impl Fn(T) -> Option<U>,
+    ) -> Result<Vec<U>> {
+        let mut taken = Vec::with_capacity(values.len());
+        for (row, &value) in values.iter().enumerate() {
+            let Some(good) = take(value) else {
+                let fault = self.whole_table(field, format!("`{value}`"), expected);
+                return Err(Error::Trace(TraceError { line: Some(row as u64), ..fault }));
+            };
+            taken.push(good);
+        }
+        Ok(taken)
+    }
+}
+
+fn span(seconds: f64) -> Option<SimDuration> {
+    if seconds < 0.0 { None } else { SimDuration::from_seconds(seconds) }
+}
+
+fn limit(seconds: f64) -> Option<SimDuration> {
+    if seconds.is_nan() || seconds <= 0.0 {
+        return Some(SimDuration::FOREVER);
+    }
+    (seconds <= MAX_SECONDS).then(|| SimDuration::from_seconds(seconds)).flatten()
+}
+
+fn node_count(count: i64) -> Option<u32> {
+    u32::try_from(count).ok().filter(|&count| count > 0)
+}
+
+fn app_code(code: i64, names: i64) -> Option<u32> {
+    if code == -1 { Some(NO_APP) } else { (0..names).contains(&code).then(|| u32::try_from(code).ok()).flatten() }
+}
+
+fn measured_watts(watts: f64) -> Option<f64> {
+    if watts.is_nan() || watts <= 0.0 { Some(0.0) } else { (watts <= MAX_NODE_WATTS).then_some(watts) }
+}
+
+impl Workload {
+    /// Number of jobs.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.job_id.len()
+    }
+
+    /// Whether there is no job.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.job_id.is_empty()
+    }
+
+    /// All jobs, in the order of the trace.
+    pub fn jobs(&self) -> impl DoubleEndedIterator<Item = JobId> + use<> {
+        #[expect(clippy::cast_possible_truncation, reason = "`into_workload` refuses more rows")]
+        (0..self.len() as u32).map(JobId)
+    }
+
+    /// The users' number of a job.
+    #[must_use]
+    pub fn job_id(&self, job: JobId) -> i64 {
+        self.job_id[job.0 as usize]
+    }
+
+    /// When the job is submitted.
+    #[must_use]
+    pub fn submit(&self, job: JobId) -> SimTime {
+        self.submit[job.0 as usize]
+    }
+
+    /// How long the job runs at nominal speed.
+    #[must_use]
+    pub fn runtime(&self, job: JobId) -> SimDuration {
+        self.runtime[job.0 as usize]
+    }
+
+    /// How long the job asked for, if it said.
+    #[must_use]
+    pub fn walltime(&self, job: JobId) -> Option<SimDuration> {
+        let walltime = self.walltime.get(job.0 as usize).copied().unwrap_or(SimDuration::FOREVER);
+        (walltime != SimDuration::FOREVER).then_some(walltime)
+    }
+
+    /// How long planning takes the job to run: its walltime, or its nominal runtime if it brings none.
+    #[must_use]
+    pub fn planned(&self, job: JobId) -> SimDuration {
+        self.walltime(job).unwrap_or_else(|| self.runtime(job))
+    }
+
+    /// Nodes the job asks for, at least 1.
+    #[must_use]
+    pub fn node_count(&self, job: JobId) -> u32 {
+        self.node_count[job.0 as usize]
+    }
+
+    /// Slots the job asks for on each of its nodes; 0 = the whole node.
+    #[must_use]
+    pub fn slots(&self, job: JobId) -> u32 {
+        self.slots.get(job.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// The job's measured mean watts a node; 0 = unknown.
+    #[must_use]
+    pub fn power_w(&self, job: JobId) -> f64 {
+        self.power_w.get(job.0 as usize).copied().unwrap_or(0.0)
+    }
+
+    /// The job's application, if it is known.
+    #[must_use]
+    pub fn app(&self, job: JobId) -> Option<AppId> {
+        self.app.get(job.0 as usize).copied().filter(|&app| app != NO_APP).map(AppId)
+    }
+
+    /// Names of all applications.
+    #[must_use]
+    pub fn app_names(&self) -> &[String] {
+        &self.app_names
+    }
+
+    /// Jobs in the order of their submission; those submitted at one instant keep their order in the trace.
+    #[must_use]
+    pub fn submit_order(&self) -> Vec<JobId> {
+        let mut order: Vec<_> = self.jobs().collect();
+        order.sort_by_key(|&job| self.submit(job));
+        order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one_job() -> JobColumns {
+        JobColumns {
+            job_id: vec![7],
+            submit_s: vec![0.0],
+            runtime_s: vec![10.0],
+            node_count: vec![2],
+            source: "table".into(),
+            ..JobColumns::default()
+        }
+    }
+
+    #[test]
+    fn a_job_without_walltime_is_planned_with_its_runtime() {
+        let workload = one_job().into_workload().unwrap();
+        assert_eq!(workload.walltime(JobId(0)), None);
+        assert_eq!(workload.planned(JobId(0)).seconds(), 10.0);
+    }
+
+    #[test]
+    fn faults_name_row_column_and_value() {
+        let bad = JobColumns { runtime_s: vec![-3.0], ..one_job() };
+        let message = bad.into_workload().unwrap_err().to_string();
+        assert_eq!(message, "table, line 0, runtime_s: found `-3`, expected seconds from 0 to 1e12");
+        for columns in [
+            JobColumns { submit_s: vec![f64::NAN], ..one_job() },
+            JobColumns { node_count: vec![0], ..one_job() },
+            JobColumns { walltime_s: vec![1e300], ..one_job() },
+            JobColumns { power_w: vec![f64::INFINITY], ..one_job() },
+            JobColumns { app: vec![0], ..one_job() },
+            JobColumns { submit_s: vec![], ..one_job() },
+        ] {
+            assert!(columns.into_workload().is_err());
+        }
+    }
+}

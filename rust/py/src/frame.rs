@@ -1,0 +1,122 @@
+//! Results on their way to Python, by the Arrow C stream interface.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{StringViewBuilder, make_view};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{
+    ArrayRef, Float64Array, Int32Array, Int64Array, LargeListArray, RecordBatch, RecordBatchIterator, StringViewArray,
+    UInt32Array,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, Field};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyAny, PyCapsule};
+
+/// Columns on their way to Python: anything that reads the Arrow C stream interface takes them without a copy.
+#[pyclass(frozen, module = "hetsched._core")]
+pub(crate) struct Frame(RecordBatch);
+
+/// A column with its name.
+pub(crate) type Column = (&'static str, ArrayRef);
+
+#[pymethods]
+impl Frame {
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The interface allows a producer to ignore the wish for another schema.
+        drop(requested_schema);
+        let schema = self.0.schema();
+        let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new([Ok(self.0.clone())], schema)));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}
+
+impl Frame {
+    /// A frame of these columns.
+    pub(crate) fn new(columns: Vec<Column>) -> PyResult<Self> {
+        let batch = RecordBatch::try_from_iter_with_nullable(
+            columns.into_iter().map(|(name, column)| (name, column, true)),
+        );
+        batch.map(Self).map_err(|error| arrow(&error))
+    }
+}
+
+fn arrow(error: &ArrowError) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
+}
+
+/// Numbers, all of them valid.
+pub(crate) fn floats(values: Vec<f64>) -> ArrayRef {
+    Arc::new(Float64Array::from(values))
+}
+
+/// Numbers, null where NaN.
+pub(crate) fn nullable(values: Vec<f64>) -> ArrayRef {
+    let valid = values.iter().map(|value| !value.is_nan()).collect::<Vec<_>>();
+    floats_where(values, valid)
+}
+
+/// Numbers, null where not valid.
+pub(crate) fn floats_where(values: Vec<f64>, valid: Vec<bool>) -> ArrayRef {
+    Arc::new(Float64Array::new(values.into(), Some(NullBuffer::from(valid))))
+}
+
+/// Whole numbers.
+pub(crate) fn ints(values: Vec<i32>) -> ArrayRef {
+    Arc::new(Int32Array::from(values))
+}
+
+/// Whole numbers.
+pub(crate) fn longs(values: Vec<i64>) -> ArrayRef {
+    Arc::new(Int64Array::from(values))
+}
+
+/// Whole numbers, -1 = null.
+pub(crate) fn longs_or_null(values: Vec<i64>) -> ArrayRef {
+    let valid = NullBuffer::from(values.iter().map(|&value| value != -1).collect::<Vec<_>>());
+    Arc::new(Int64Array::new(values.into(), Some(valid)))
+}
+
+/// Whole numbers, -1 = null.
+pub(crate) fn ints_or_null(values: Vec<i32>) -> ArrayRef {
+    let valid = NullBuffer::from(values.iter().map(|&value| value != -1).collect::<Vec<_>>());
+    Arc::new(Int32Array::new(values.into(), Some(valid)))
+}
+
+/// Numbers as words, -1 = null.
+pub(crate) fn names(values: &[i64]) -> ArrayRef {
+    let mut builder = StringViewBuilder::with_capacity(values.len());
+    for &value in values {
+        builder.append_option((value != -1).then(|| value.to_string()));
+    }
+    Arc::new(builder.finish())
+}
+
+/// One of a few words of at most 12 bytes a row, each made once.
+pub(crate) fn words<T: Copy>(values: &[T], valid: Option<Vec<bool>>, word: impl Fn(T) -> &'static str) -> PyResult<ArrayRef> {
+    let views: Vec<u128> = values.iter().map(|&value| make_view(word(value).as_bytes(), 0, 0)).collect();
+    let column = StringViewArray::try_new(ScalarBuffer::from(views), Arc::default(), valid.map(NullBuffer::from));
+    Ok(Arc::new(column.map_err(|error| arrow(&error))?))
+}
+
+/// A sentence or none a row.
+pub(crate) fn sentences<T: Copy>(values: &[T], sentence: impl Fn(T) -> Option<&'static str>) -> ArrayRef {
+    let mut builder = StringViewBuilder::with_capacity(values.len()).with_deduplicate_strings();
+    values.iter().for_each(|&value| builder.append_option(sentence(value)));
+    Arc::new(builder.finish())
+}
+
+/// A list of nodes a row, null where not valid.
+pub(crate) fn node_lists(offsets: Vec<i64>, nodes: Vec<u32>, valid: Vec<bool>) -> PyResult<ArrayRef> {
+    let item = Arc::new(Field::new("item", DataType::UInt32, true));
+    let offsets = OffsetBuffer::new(offsets.into());
+    let nodes = Arc::new(UInt32Array::from(nodes));
+    let lists = LargeListArray::try_new(item, offsets, nodes, Some(NullBuffer::from(valid)));
+    Ok(Arc::new(lists.map_err(|error| arrow(&error))?))
+}

@@ -1,0 +1,32 @@
+//! Bindings of `hetsched-core`: columns in, columns out, and the interpreter let go in between.
+//!
+//! | file | what crosses there |
+//! |---|---|
+//! | `columns` | jobs, platforms and tables, from numpy |
+//! | `parts` | policies, from dictionaries; the registry, to dictionaries |
+//! | `run` | logs and runs: the only doorway out of the interpreter |
+//! | `frame` | results, by the Arrow C stream interface |
+//! | `errors` | the core's errors, as Python's |
+
+use pyo3::prelude::*;
+
+mod columns;
+mod errors;
+mod frame;
+mod parts;
+mod run;
+
+/// The compiled half of hetsched.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::columns::{JobColumns, Machine, PowerTable};
+    #[pymodule_export]
+    use crate::frame::Frame;
+    #[pymodule_export]
+    use crate::parts::{check_policy, parts};
+    #[pymodule_export]
+    use crate::run::{Records, read_swf, simulate};
+    #[pymodule_export]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,113 @@
+//! Policies, from dictionaries to the core's specs; the registry, to dictionaries.
+
+use std::collections::BTreeMap;
+
+use hetsched_core::error::config;
+use hetsched_core::params::{Parameter, Value};
+use hetsched_core::policy::registry::{BACKFILLS, ORDERS, PLACEMENTS, PartSpec, PolicySpec, Row};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+
+use crate::errors::to_py;
+
+/// Reads a policy: a dictionary of roles, each a dictionary of `name` and parameters.
+pub(crate) fn policy_spec(policy: &Bound<'_, PyDict>) -> PyResult<PolicySpec> {
+    let name = policy.get_item("name")?.map_or(Ok("composed".to_owned()), |name| name.extract())?;
+    let part = |role: &str| match policy.get_item(role)? {
+        Some(part) => part_spec(role, &part.cast_into::<PyDict>()?),
+        None => Err(to_py(policy.py(), config(format!("policy.{role}"), "nothing", "a part"))),
+    };
+    Ok(PolicySpec { name, order: part("order")?, backfill: part("backfill")?, placement: part("placement")? })
+}
+
+fn part_spec(role: &str, part: &Bound<'_, PyDict>) -> PyResult<PartSpec> {
+    let mut spec = PartSpec::default();
+    for (key, value) in part {
+        let key: String = key.extract()?;
+        if key == "name" {
+            spec.name = value.extract()?;
+        } else {
+            let path = format!("policy.{role}.{key}");
+            spec.params.insert(key, to_value(&path, &value)?);
+        }
+    }
+    Ok(spec)
+}
+
+fn to_value(path: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if value.is_instance_of::<PyBool>() {
+        Ok(Value::Bool(value.extract()?))
+    } else if let Ok(number) = value.extract::<i64>() {
+        Ok(Value::Int(number))
+    } else if value.is_instance_of::<PyFloat>() {
+        Ok(Value::Float(value.extract()?))
+    } else if value.is_instance_of::<PyString>() {
+        Ok(Value::Text(value.extract()?))
+    } else {
+        let found = value.repr()?.to_string();
+        Err(to_py(value.py(), config(path, found, "a number, a word, or true or false")))
+    }
+}
+
+fn from_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Int(number) => PyInt::new(py, *number).into_any(),
+        Value::Float(number) => PyFloat::new(py, *number).into_any(),
+        Value::Text(word) => PyString::new(py, word).into_any(),
+        Value::Bool(truth) => PyBool::new(py, *truth).to_owned().into_any(),
+    })
+}
+
+/// The same policy with every default filled in.
+#[pyfunction]
+pub(crate) fn check_policy<'py>(policy: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+    let py = policy.py();
+    let (_, full) = policy_spec(policy)?.build(0).map_err(|error| to_py(py, error))?;
+    let filled = policy.copy()?;
+    for (role, part) in [("order", &full.order), ("backfill", &full.backfill), ("placement", &full.placement)] {
+        filled.set_item(role, part_dict(py, &part.name, &part.params)?)?;
+    }
+    Ok(filled)
+}
+
+fn part_dict<'py>(py: Python<'py>, name: &str, params: &BTreeMap<String, Value>) -> PyResult<Bound<'py, PyDict>> {
+    let part = PyDict::new(py);
+    part.set_item("name", name)?;
+    for (key, value) in params {
+        part.set_item(key, from_value(py, value)?)?;
+    }
+    Ok(part)
+}
+
+/// Every part of the registry: role, name, what it does, parameters.
+#[pyfunction]
+pub(crate) fn parts(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    announce(&list, "order", ORDERS)?;
+    announce(&list, "backfill", BACKFILLS)?;
+    announce(&list, "placement", PLACEMENTS)?;
+    Ok(list)
+}
+
+fn announce<T: ?Sized>(list: &Bound<'_, PyList>, role: &str, rows: &[Row<T>]) -> PyResult<()> {
+    for row in rows {
+        let part = PyDict::new(list.py());
+        part.set_item("role", role)?;
+        part.set_item("name", row.name)?;
+        part.set_item("doc", row.doc)?;
+        let parameters = row.parameters.iter().map(|parameter| parameter_dict(list.py(), parameter));
+        part.set_item("parameters", parameters.collect::<PyResult<Vec<_>>>()?)?;
+        list.append(part)?;
+    }
+    Ok(())
+}
+
+fn parameter_dict<'py>(py: Python<'py>, parameter: &Parameter) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(py);
+    fields.set_item("name", parameter.name)?;
+    fields.set_item("unit", parameter.unit)?;
+    fields.set_item("default", parameter.default)?;
+    fields.set_item("range", parameter.range)?;
+    fields.set_item("doc", parameter.doc)?;
+    Ok(fields)
+}

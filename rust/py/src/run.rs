@@ -1,0 +1,236 @@
+//! Logs and runs: the only doorway out of the interpreter.
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use hetsched_core::error::{Error, Result, SimulationError, config};
+use hetsched_core::policy::compose::Composed;
+use hetsched_core::power::pvt::{OnUnknownApp, tables};
+use hetsched_core::sim::record::{self, Totals};
+use hetsched_core::sim::{Options, Progress, Simulation};
+use hetsched_core::trace::swf::{self, SwfOptions, SwfReport};
+use hetsched_core::units::SimTime;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::columns::{JobColumns, Machine};
+use crate::errors::to_py;
+use crate::frame::{self, Frame};
+use crate::parts::policy_spec;
+
+/// How often a run looks for Ctrl-C and tells its progress.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Looks for Ctrl-C and tells progress now and then; keeps whatever Python raised.
+struct Lookout<'a> {
+    tell: &'a (dyn Fn(Python<'_>, &[f64]) -> PyResult<()> + Sync),
+    last: Instant,
+    raised: Option<PyErr>,
+}
+
+impl Lookout<'_> {
+    #[expect(clippy::disallowed_methods, reason = "only when to look depends on the clock, never what is computed")]
+    fn look(&mut self, numbers: &[f64]) -> ControlFlow<()> {
+        if self.last.elapsed() < LOOK_EVERY {
+            return ControlFlow::Continue(());
+        }
+        self.last = Instant::now();
+        let seen = Python::attach(|py| py.check_signals().and_then(|()| (self.tell)(py, numbers)));
+        match seen {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(raised) => {
+                self.raised = Some(raised);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+/// Works without the interpreter; Ctrl-C, errors and even a panic come back as Python exceptions.
+fn run_detached<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    call: impl Fn(Python<'_>, &Py<PyAny>, &[f64]) -> PyResult<()> + Sync,
+    work: impl FnOnce(&mut dyn FnMut(&[f64]) -> ControlFlow<()>) -> Result<T> + Send,
+) -> PyResult<T> {
+    let tell = |py: Python<'_>, numbers: &[f64]| progress.map_or(Ok(()), |progress| call(py, progress, numbers));
+    let (done, raised) = py.detach(|| {
+        #[expect(clippy::disallowed_methods, reason = "only when to look depends on the clock, never what is computed")]
+        let mut lookout = Lookout { tell: &tell, last: Instant::now(), raised: None };
+        let done = catch_unwind(AssertUnwindSafe(|| work(&mut |numbers| lookout.look(numbers))));
+        (done, lookout.raised)
+    });
+    match (raised, done) {
+        (Some(raised), _) => Err(raised),
+        (None, Ok(Ok(done))) => Ok(done),
+        (None, Ok(Err(error))) => Err(to_py(py, error)),
+        (None, Err(_)) => Err(to_py(py, Error::Simulation(SimulationError(BUG.to_owned())))),
+    }
+}
+
+const BUG: &str = "hetsched itself failed (the lines above say where): please report it with the inputs of this run";
+
+/// Reads a log in Standard Workload Format: its jobs, and what was found, kept, changed and dropped.
+#[pyfunction]
+#[pyo3(signature = (data, *, file, procs_per_node = None, progress = None))]
+pub(crate) fn read_swf<'py>(
+    py: Python<'py>,
+    data: &Bound<'py, PyBytes>,
+    file: &str,
+    procs_per_node: Option<u32>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Frame, Bound<'py, PyDict>)> {
+    let bytes = data.as_bytes();
+    let tell = |py: Python<'_>, progress: &Py<PyAny>, numbers: &[f64]| progress.call1(py, (numbers[0], numbers[1])).map(drop);
+    let (jobs, report) = run_detached(py, progress.as_ref(), tell, |look| {
+        let options = SwfOptions { file, procs_per_node };
+        swf::read_swf(bytes, &options, &mut |done, all| look(&[done as f64, all as f64]))
+    })?;
+    let frame = Frame::new(vec![
+        ("job_id", frame::longs(jobs.job_id)),
+        ("submit_s", frame::floats(jobs.submit_s)),
+        ("runtime_s", frame::floats(jobs.runtime_s)),
+        ("node_count", frame::ints(jobs.node_count)),
+        ("walltime_s", frame::nullable(jobs.walltime_s)),
+        ("user", frame::names(&jobs.user)),
+        ("queue", frame::names(&jobs.queue)),
+        ("app", frame::names(&jobs.app)),
+        ("depends_on", frame::longs_or_null(jobs.depends_on)),
+        ("trace_status", frame::ints_or_null(jobs.trace_status)),
+        ("observed_start_s", frame::nullable(jobs.observed_start_s)),
+    ])?;
+    Ok((frame, report_dict(py, &report)?))
+}
+
+fn report_dict<'py>(py: Python<'py>, report: &SwfReport) -> PyResult<Bound<'py, PyDict>> {
+    let header = PyDict::new(py);
+    header.set_item("computer", &report.header.computer)?;
+    header.set_item("max_nodes", report.header.max_nodes)?;
+    header.set_item("max_procs", report.header.max_procs)?;
+    header.set_item("unix_start_time", report.header.unix_start_time)?;
+    let dict = PyDict::new(py);
+    dict.set_item("header", header)?;
+    dict.set_item("procs_per_node", report.procs_per_node)?;
+    for (name, count) in report.counts() {
+        dict.set_item(name, count)?;
+    }
+    Ok(dict)
+}
+
+/// What a run leaves behind.
+#[pyclass(module = "hetsched._core")]
+pub(crate) struct Records {
+    records: record::Records,
+    /// Over all.
+    #[pyo3(get)]
+    totals: Py<PyDict>,
+}
+
+#[pymethods]
+impl Records {
+    /// The jobs; what is left of them is empty.
+    fn take_jobs(&mut self) -> PyResult<Frame> {
+        let jobs = self.records.take_jobs();
+        Frame::new(vec![
+            ("start_s", frame::floats_where(jobs.start_s, jobs.started.clone())),
+            ("end_s", frame::floats_where(jobs.end_s, jobs.ended)),
+            ("energy_j", frame::floats_where(jobs.energy_j, jobs.started.clone())),
+            ("started_by", frame::words(&jobs.started_by, Some(jobs.started.clone()), record::StartedBy::name)?),
+            ("state", frame::words(&jobs.state, None, record::JobState::name)?),
+            ("reason", frame::sentences(&jobs.state, record::JobState::reason)),
+            ("nodes", frame::node_lists(jobs.node_offsets, jobs.nodes, jobs.started)?),
+        ])
+    }
+
+    /// The timeline; what is left of it is empty.
+    fn take_timeline(&mut self) -> PyResult<Frame> {
+        let timeline = std::mem::take(&mut self.records.timeline);
+        let names = [
+            "busy_nodes",
+            "idle_nodes",
+            "sleeping_nodes",
+            "transition_nodes",
+            "down_nodes",
+            "queued_jobs",
+            "running_jobs",
+        ];
+        let mut columns = vec![("time_s", frame::floats(timeline.time_s)), ("power_w", frame::floats(timeline.power_w))];
+        columns.extend(names.into_iter().zip(timeline.counts.map(frame::ints)));
+        Frame::new(columns)
+    }
+
+    /// The nodes.
+    fn take_nodes(&mut self) -> PyResult<Frame> {
+        let nodes = self.records.node_frame();
+        let ids = (0..).take(nodes.energy_j.len()).collect();
+        let mut columns = vec![("node", frame::ints(ids))];
+        let names = ["busy_s", "idle_s", "off_s", "transition_s", "down_s"];
+        columns.extend(names.into_iter().zip(nodes.time_s.map(frame::floats)));
+        columns.push(("energy_j", frame::floats(nodes.energy_j)));
+        columns.push(("boots", frame::ints(self.records.boots.clone())));
+        columns.push(("shutdowns", frame::ints(self.records.shutdowns.clone())));
+        Frame::new(columns)
+    }
+}
+
+/// Runs the jobs on the machine under the policy.
+#[pyfunction]
+#[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, on_unknown_app = "error",
+    until_s = None, progress = None))]
+#[expect(clippy::too_many_arguments, reason = "one an option")]
+pub(crate) fn simulate(
+    py: Python<'_>,
+    jobs: &JobColumns,
+    machine: &Machine,
+    policy: &Bound<'_, PyDict>,
+    seed: u64,
+    kill_at_walltime: bool,
+    on_unknown_app: &str,
+    until_s: Option<f64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Records> {
+    let spec = policy_spec(policy)?;
+    let unknown = OnUnknownApp::from_name(on_unknown_app).map_err(|error| to_py(py, error))?;
+    let until = until_s.map_or(Ok(SimTime::NEVER), until).map_err(|error| to_py(py, error))?;
+    let tell = |py: Python<'_>, progress: &Py<PyAny>, n: &[f64]| progress.call1(py, (n[0], n[1], n[2])).map(drop);
+    let records = run_detached(py, progress.as_ref(), tell, |look| {
+        let (parts, _) = spec.build(seed)?;
+        let (actual, predicted) =
+            tables(&machine.platform, &jobs.0, machine.actual.as_ref(), machine.predicted.as_ref(), unknown)?;
+        let policy = Box::new(Composed::new(spec.name, parts));
+        let options = Options { kill_at_walltime, until };
+        Simulation::new(jobs.0.clone(), machine.platform.clone(), actual, predicted, policy, options)
+            .run(&mut |Progress { done, jobs, now }| look(&[done as f64, jobs as f64, now.seconds()]))
+    })?;
+    Ok(Records { totals: totals_dict(py, &records.totals)?.unbind(), records })
+}
+
+fn until(seconds: f64) -> Result<SimTime> {
+    SimTime::from_seconds(seconds).ok_or_else(|| config("until_s", seconds.to_string(), "seconds up to 1e12"))
+}
+
+fn totals_dict<'py>(py: Python<'py>, totals: &Totals) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("window_start_s", totals.window.map(|window| window.0.seconds()))?;
+    dict.set_item("window_end_s", totals.window.map(|window| window.1.seconds()))?;
+    for (name, energy) in [
+        ("energy_j", totals.energy),
+        ("job_energy_j", totals.job_energy),
+        ("idle_energy_j", totals.idle_energy),
+        ("transition_energy_j", totals.transition_energy),
+        ("off_energy_j", totals.off_energy),
+        ("down_energy_j", totals.down_energy),
+        ("integral_j", totals.integral),
+    ] {
+        dict.set_item(name, energy.joules())?;
+    }
+    dict.set_item("balance_relative_error", totals.energy.relative_error(totals.integral))?;
+    dict.set_item("busy_node_s", totals.busy_time.seconds())?;
+    dict.set_item("peak_power_w", totals.peak.watts())?;
+    dict.set_item("passes", totals.passes)?;
+    dict.set_item("events", totals.events)?;
+    dict.set_item("low_busy_rows", totals.below_idle)?;
+    dict.set_item("clairvoyant_jobs", totals.clairvoyant)?;
+    Ok(dict)
+}
