@@ -136,7 +136,10 @@ impl Watts {
     /// This draw times `ratio`, to the nearest picowatt.
     #[must_use]
     pub fn scaled(self, ratio: f64) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "`as` saturates; tables are checked against MAX_NODE_WATTS")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "`as` saturates; tables are checked against MAX_NODE_WATTS"
+        )]
         Self((self.0 as f64 * ratio).round() as i128)
     }
 

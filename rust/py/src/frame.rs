@@ -40,9 +40,8 @@ impl Frame {
 impl Frame {
     /// A frame of these columns.
     pub(crate) fn new(columns: Vec<Column>) -> PyResult<Self> {
-        let batch = RecordBatch::try_from_iter_with_nullable(
-            columns.into_iter().map(|(name, column)| (name, column, true)),
-        );
+        let batch =
+            RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true)));
         batch.map(Self).map_err(|error| arrow(&error))
     }
 }
@@ -99,7 +98,11 @@ pub(crate) fn names(values: &[i64]) -> ArrayRef {
 }
 
 /// One of a few words of at most 12 bytes a row, each made once.
-pub(crate) fn words<T: Copy>(values: &[T], valid: Option<Vec<bool>>, word: impl Fn(T) -> &'static str) -> PyResult<ArrayRef> {
+pub(crate) fn words<T: Copy>(
+    values: &[T],
+    valid: Option<Vec<bool>>,
+    word: impl Fn(T) -> &'static str,
+) -> PyResult<ArrayRef> {
     let views: Vec<u128> = values.iter().map(|&value| make_view(word(value).as_bytes(), 0, 0)).collect();
     let column = StringViewArray::try_new(ScalarBuffer::from(views), Arc::default(), valid.map(NullBuffer::from));
     Ok(Arc::new(column.map_err(|error| arrow(&error))?))
@@ -108,7 +111,9 @@ pub(crate) fn words<T: Copy>(values: &[T], valid: Option<Vec<bool>>, word: impl 
 /// A sentence or none a row.
 pub(crate) fn sentences<T: Copy>(values: &[T], sentence: impl Fn(T) -> Option<&'static str>) -> ArrayRef {
     let mut builder = StringViewBuilder::with_capacity(values.len()).with_deduplicate_strings();
-    values.iter().for_each(|&value| builder.append_option(sentence(value)));
+    for &value in values {
+        builder.append_option(sentence(value));
+    }
     Arc::new(builder.finish())
 }
 

@@ -19,6 +19,8 @@ mod run;
 /// The compiled half of hetsched.
 #[pymodule]
 mod _core {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::columns::{JobColumns, Machine, PowerTable};
     #[pymodule_export]
@@ -27,6 +29,9 @@ mod _core {
     use crate::parts::{check_policy, parts};
     #[pymodule_export]
     use crate::run::{Records, read_swf, simulate};
-    #[pymodule_export]
-    const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }

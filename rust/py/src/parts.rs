@@ -49,13 +49,13 @@ fn to_value(path: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
 }
 
-fn from_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
-    Ok(match value {
+fn from_value<'py>(py: Python<'py>, value: &Value) -> Bound<'py, PyAny> {
+    match value {
         Value::Int(number) => PyInt::new(py, *number).into_any(),
         Value::Float(number) => PyFloat::new(py, *number).into_any(),
         Value::Text(word) => PyString::new(py, word).into_any(),
         Value::Bool(truth) => PyBool::new(py, *truth).to_owned().into_any(),
-    })
+    }
 }
 
 /// The same policy with every default filled in.
@@ -74,7 +74,7 @@ fn part_dict<'py>(py: Python<'py>, name: &str, params: &BTreeMap<String, Value>)
     let part = PyDict::new(py);
     part.set_item("name", name)?;
     for (key, value) in params {
-        part.set_item(key, from_value(py, value)?)?;
+        part.set_item(key, from_value(py, value))?;
     }
     Ok(part)
 }

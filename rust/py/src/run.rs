@@ -50,11 +50,12 @@ impl Lookout<'_> {
 /// Works without the interpreter; Ctrl-C, errors and even a panic come back as Python exceptions.
 fn run_detached<T: Send>(
     py: Python<'_>,
-    progress: Option<&Py<PyAny>>,
+    progress: Option<&Bound<'_, PyAny>>,
     call: impl Fn(Python<'_>, &Py<PyAny>, &[f64]) -> PyResult<()> + Sync,
     work: impl FnOnce(&mut dyn FnMut(&[f64]) -> ControlFlow<()>) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let tell = |py: Python<'_>, numbers: &[f64]| progress.map_or(Ok(()), |progress| call(py, progress, numbers));
+    let progress = progress.map(|progress| progress.clone().unbind());
+    let tell = |py: Python<'_>, numbers: &[f64]| progress.as_ref().map_or(Ok(()), |call_it| call(py, call_it, numbers));
     let (done, raised) = py.detach(|| {
         #[expect(clippy::disallowed_methods, reason = "only when to look depends on the clock, never what is computed")]
         let mut lookout = Lookout { tell: &tell, last: Instant::now(), raised: None };
@@ -79,11 +80,12 @@ pub(crate) fn read_swf<'py>(
     data: &Bound<'py, PyBytes>,
     file: &str,
     procs_per_node: Option<u32>,
-    progress: Option<Py<PyAny>>,
+    progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Frame, Bound<'py, PyDict>)> {
     let bytes = data.as_bytes();
-    let tell = |py: Python<'_>, progress: &Py<PyAny>, numbers: &[f64]| progress.call1(py, (numbers[0], numbers[1])).map(drop);
-    let (jobs, report) = run_detached(py, progress.as_ref(), tell, |look| {
+    let tell =
+        |py: Python<'_>, progress: &Py<PyAny>, numbers: &[f64]| progress.call1(py, (numbers[0], numbers[1])).map(drop);
+    let (jobs, report) = run_detached(py, progress, tell, |look| {
         let options = SwfOptions { file, procs_per_node };
         swf::read_swf(bytes, &options, &mut |done, all| look(&[done as f64, all as f64]))
     })?;
@@ -155,7 +157,8 @@ impl Records {
             "queued_jobs",
             "running_jobs",
         ];
-        let mut columns = vec![("time_s", frame::floats(timeline.time_s)), ("power_w", frame::floats(timeline.power_w))];
+        let mut columns =
+            vec![("time_s", frame::floats(timeline.time_s)), ("power_w", frame::floats(timeline.power_w))];
         columns.extend(names.into_iter().zip(timeline.counts.map(frame::ints)));
         Frame::new(columns)
     }
@@ -188,13 +191,13 @@ pub(crate) fn simulate(
     kill_at_walltime: bool,
     on_unknown_app: &str,
     until_s: Option<f64>,
-    progress: Option<Py<PyAny>>,
+    progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Records> {
     let spec = policy_spec(policy)?;
     let unknown = OnUnknownApp::from_name(on_unknown_app).map_err(|error| to_py(py, error))?;
     let until = until_s.map_or(Ok(SimTime::NEVER), until).map_err(|error| to_py(py, error))?;
     let tell = |py: Python<'_>, progress: &Py<PyAny>, n: &[f64]| progress.call1(py, (n[0], n[1], n[2])).map(drop);
-    let records = run_detached(py, progress.as_ref(), tell, |look| {
+    let records = run_detached(py, progress, tell, |look| {
         let (parts, _) = spec.build(seed)?;
         let (actual, predicted) =
             tables(&machine.platform, &jobs.0, machine.actual.as_ref(), machine.predicted.as_ref(), unknown)?;

@@ -58,7 +58,6 @@ impl<E> EventHeap<E> {
     #[must_use]
     pub fn next_rank_at(&self, now: SimTime) -> Option<u8> {
         let next = &self.heap.peek()?.0;
-        #[expect(clippy::cast_possible_truncation, reason = "the upper byte is the rank")]
         (next.at == now).then_some((next.ticket >> SEQUENCE_BITS) as u8)
     }
 

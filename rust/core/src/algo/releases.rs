@@ -138,7 +138,8 @@ mod tests {
 
     /// The rule in so many words: try every instant, count everything released by then.
     fn by_definition(now: SimTime, free: u32, units: u32, all: &[Release]) -> Shadow {
-        let by = |instant: SimTime| free + all.iter().filter(|r| r.at.max(now) <= instant).map(|r| r.units).sum::<u32>();
+        let by =
+            |instant: SimTime| free + all.iter().filter(|r| r.at.max(now) <= instant).map(|r| r.units).sum::<u32>();
         let mut instants: Vec<_> = all.iter().map(|release| release.at.max(now)).chain([now]).collect();
         instants.sort_unstable();
         match instants.into_iter().find(|&instant| by(instant) >= units) {

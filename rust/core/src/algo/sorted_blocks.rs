@@ -158,12 +158,7 @@ impl<T: Keyed, S: Summary<T>> SortedBlocks<T, S> {
 
     /// The first place at or after `from` whose element passes `wanted`; blocks whose summary fails `may_hold` are not
     /// looked into.
-    pub fn find(
-        &self,
-        from: Place,
-        may_hold: impl Fn(S) -> bool,
-        mut wanted: impl FnMut(&T) -> bool,
-    ) -> Option<Place> {
+    pub fn find(&self, from: Place, may_hold: impl Fn(S) -> bool, mut wanted: impl FnMut(&T) -> bool) -> Option<Place> {
         let mut first = from.item;
         for (block, content) in self.blocks.iter().enumerate().skip(from.block) {
             if may_hold(content.summary) {

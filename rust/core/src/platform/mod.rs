@@ -3,6 +3,8 @@
 pub mod node_state;
 pub mod slots;
 
+use std::fmt;
+
 use crate::error::{ConfigError, Fault, Result};
 use crate::units::{MAX_NODE_WATTS, SimDuration, Watts};
 
@@ -179,7 +181,7 @@ impl PlatformColumns {
     }
 }
 
-fn fault(parameter: &str, value: impl ToString, expected: &str) -> Fault {
+fn fault<T: fmt::Display>(parameter: &str, value: T, expected: &str) -> Fault {
     Fault { parameter: parameter.to_owned(), value: value.to_string(), expected: expected.to_owned() }
 }
 

@@ -49,7 +49,9 @@ impl Composed {
         let mut items: Vec<_> = jobs.iter().map(|&job| waiting(view, self.parts.order.as_ref(), job)).collect();
         items.sort_unstable_by_key(|item| item.key);
         self.queue.clear();
-        items.into_iter().for_each(|item| self.queue.insert(item));
+        for item in items {
+            self.queue.insert(item);
+        }
     }
 }
 
@@ -98,7 +100,6 @@ pub fn rank_of(value: f64) -> i64 {
     let bits = (value + 0.0).to_bits().cast_signed();
     if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits }
 }
-
 
 #[cfg(test)]
 mod tests {

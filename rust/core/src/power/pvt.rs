@@ -3,6 +3,8 @@
 //! Two of them stand in a run (engine rule 5): `Predicted`, which policies read, and `Actual`, which the run charges. They
 //! are different types, so that no path leads from a policy to the truth.
 
+use std::fmt;
+
 use crate::error::{ConfigError, Fault, Result, config};
 use crate::platform::Platform;
 use crate::units::{MAX_NODE_WATTS, SimDuration, Watts};
@@ -76,17 +78,21 @@ impl VariationTable {
     }
 
     fn check_cells(&self, nodes: usize, faults: &mut Vec<Fault>) {
-        let most = if self.kind == Kind::Watts { MAX_NODE_WATTS } else { MAX_RATIO };
-        let power_rule = if self.kind == Kind::Watts { "watts from 0 to 1e6" } else { "a factor from 0 to 1000" };
-        let checks: [(_, _, _, fn(f64, f64) -> bool); 2] = [
-            (self.power_column(), &self.power, power_rule, |value, most| (0.0..=most).contains(&value)),
-            ("time_ratio", &self.time_ratio, "a factor above 0, up to 1000", |value, _| value > 0.0 && value <= MAX_RATIO),
+        let (most, rule) = match self.kind {
+            Kind::Watts => (MAX_NODE_WATTS, "watts from 0 to 1e6"),
+            Kind::Ratio => (MAX_RATIO, "a factor from 0 to 1000"),
+        };
+        let wrong_power = self.power.iter().position(|value| !(0.0..=most).contains(value));
+        let wrong_time = self.time_ratio.iter().position(|&value| !(value > 0.0 && value <= MAX_RATIO));
+        let checks = [
+            (self.power_column(), &self.power, wrong_power, rule),
+            ("time_ratio", &self.time_ratio, wrong_time, "a factor above 0, up to 1000"),
         ];
-        for (column, values, rule, good) in checks {
-            if let Some(cell) = values.iter().position(|&value| !good(value, most)) {
+        for (column, values, wrong, rule) in checks {
+            faults.extend(wrong.map(|cell| {
                 let place = format!("{column}[{}, node {}]", self.apps[cell / nodes], cell % nodes);
-                faults.push(self.fault(&place, values[cell], rule));
-            }
+                self.fault(&place, values[cell], rule)
+            }));
         }
     }
 
@@ -97,12 +103,8 @@ impl VariationTable {
         }
     }
 
-    fn fault(&self, place: &str, value: impl ToString, expected: &str) -> Fault {
-        Fault {
-            parameter: format!("{}.{place}", self.name),
-            value: value.to_string(),
-            expected: expected.to_owned(),
-        }
+    fn fault<T: fmt::Display>(&self, place: &str, value: T, expected: &str) -> Fault {
+        Fault { parameter: format!("{}.{place}", self.name), value: value.to_string(), expected: expected.to_owned() }
     }
 
     fn row_of(&self, app: &str) -> Option<usize> {
@@ -180,11 +182,7 @@ impl Draws {
     }
 
     fn nominal(&self, measured_w: f64, node: u32) -> Watts {
-        if measured_w > 0.0 {
-            Watts::from_watts(measured_w).unwrap_or_default()
-        } else {
-            self.busy[node as usize]
-        }
+        if measured_w > 0.0 { Watts::from_watts(measured_w).unwrap_or_default() } else { self.busy[node as usize] }
     }
 
     fn time_ratio(&self, app: Option<AppId>, node: u32) -> f64 {
@@ -196,12 +194,7 @@ impl Draws {
 }
 
 /// The table's row of each application; applications without one are faults that name a job.
-fn rows_of(
-    table: &VariationTable,
-    workload: &Workload,
-    unknown: OnUnknownApp,
-    faults: &mut Vec<Fault>,
-) -> Vec<u32> {
+fn rows_of(table: &VariationTable, workload: &Workload, unknown: OnUnknownApp, faults: &mut Vec<Fault>) -> Vec<u32> {
     let mut rows = Vec::with_capacity(workload.app_names().len());
     for (app, name) in (0..).map(AppId).zip(workload.app_names()) {
         let row = table.row_of(name);

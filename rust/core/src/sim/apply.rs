@@ -24,7 +24,8 @@ pub(super) struct Context<'a> {
 /// A [`SimulationError`] for the first decision that cannot be carried out.
 pub(super) fn apply(state: &mut State, decisions: &Decisions, context: &mut Context<'_>) -> Result<()> {
     for decision in decisions.list() {
-        carry_out(state, decisions, decision, context).map_err(|what| refusal(state, context.policy, decision, &what))?;
+        carry_out(state, decisions, decision, context)
+            .map_err(|what| refusal(state, context.policy, decision, &what))?;
     }
     Ok(())
 }

@@ -108,9 +108,10 @@ impl Simulation {
         }
     }
 
-    /// Has something happen from outside: a node fails or comes back, the budget changes, a timer runs out.
+    /// Has something happen from outside: a node fails or comes back, the budget changes, a timer runs out. What is
+    /// scheduled before the first submit happens at it.
     pub fn schedule(&mut self, at: SimTime, event: Event) {
-        self.events.push(at, event.rank(), event);
+        self.events.push(at.max(self.state.now), event.rank(), event);
     }
 
     /// Runs to the end.
@@ -119,7 +120,8 @@ impl Simulation {
     /// If the policy fails or decides what cannot be carried out, or if `watch` breaks.
     pub fn run(mut self, watch: &mut Watch<'_>) -> Result<Records> {
         let watch = RefCell::new(watch);
-        if self.totals.window.is_some() {
+        // The window begins at the first submit, also of a job that was rejected and makes no event.
+        if self.next_time() != self.totals.window.map(|window| window.0) {
             self.state.record();
         }
         let mut instants = 0_u64;
@@ -233,7 +235,7 @@ impl Simulation {
 
     fn fail(&mut self, node: u32) -> Result<()> {
         for job in self.state.node_failed(node)? {
-                self.tell(Notice::Ended(job));
+            self.tell(Notice::Ended(job));
         }
         self.tell(Notice::NodeFailed(node));
         Ok(())
@@ -291,7 +293,8 @@ impl Simulation {
             if state.jobs.nodes.is_empty() {
                 state.forget();
             } else {
-                let cut = self.options.until > state.now && (state.running > 0 || self.next_submit < self.submits.len());
+                let cut =
+                    self.options.until > state.now && (state.running > 0 || self.next_submit < self.submits.len());
                 window.1 = if cut { self.options.until } else { state.now };
                 state.close(window.1);
             }

@@ -235,8 +235,7 @@ impl Totals {
         self.transition_energy = meter.energy_of(Class::Transition);
         self.off_energy = meter.energy_of(Class::Off);
         self.down_energy = meter.energy_of(Class::Down);
-        let parts =
-            [self.job_energy, self.idle_energy, self.transition_energy, self.off_energy, self.down_energy];
+        let parts = [self.job_energy, self.idle_energy, self.transition_energy, self.off_energy, self.down_energy];
         self.energy = parts.into_iter().sum();
         self.integral = meter.integral();
         self.busy_time = meter.time_of(Class::Busy);

@@ -46,7 +46,13 @@ pub struct State {
 impl State {
     /// An idle machine at `start`.
     #[must_use]
-    pub fn new(start: SimTime, workload: Arc<Workload>, platform: Platform, actual: Actual, predicted: Predicted) -> Self {
+    pub fn new(
+        start: SimTime,
+        workload: Arc<Workload>,
+        platform: Platform,
+        actual: Actual,
+        predicted: Predicted,
+    ) -> Self {
         let nodes = platform.len();
         let idle: Vec<_> = platform.nodes().iter().map(|node| node.idle).collect();
         let mut classes = [0; Class::COUNT];
@@ -282,7 +288,9 @@ impl State {
                     draw * (self.now - self.jobs.start[job.0 as usize])
                 }
                 Some(sharing) => {
-                    nodes.iter().for_each(|&node| sharing.settle_job(&self.meter, node, job, self.now));
+                    for &node in nodes {
+                        sharing.settle_job(&self.meter, node, job, self.now);
+                    }
                     sharing.energy(job)
                 }
             };

@@ -1,1 +1,15 @@
-//! Logs.
+//! Job traces: bytes in, columns out, every fault with its line.
+//!
+//! A format that comes in lines has a file here; formats in columns are read on the other side of the boundary. Nothing
+//! here opens a file, and what the columns mean to a run is `workload`'s business.
+
+mod columns;
+mod decompress;
+mod fault;
+mod header;
+mod job;
+mod line;
+mod number;
+mod report;
+pub mod swf;
+mod unique;

@@ -19,6 +19,7 @@ const TICK: SimDuration = SimDuration::from_micros(1);
 #[derive(Clone, Debug)]
 pub struct Reservations {
     depth: usize,
+    by_plan: bool,
     plan: Availability,
 }
 
@@ -26,7 +27,13 @@ impl Reservations {
     /// Holds reservations for the first `depth` blocked jobs; `usize::MAX` for all of them.
     #[must_use]
     pub fn new(depth: usize) -> Self {
-        Self { depth, plan: Availability::default() }
+        Self { depth, by_plan: depth != 1, plan: Availability::default() }
+    }
+
+    /// The same with a plan of the future even for one reservation: the slow twin of the textbook's short cut.
+    #[must_use]
+    pub fn by_plan(depth: usize) -> Self {
+        Self { by_plan: true, ..Self::new(depth) }
     }
 
     /// One reservation needs no profile of the future: the head's shadow time and what is left over then say it all
@@ -107,11 +114,11 @@ impl Backfill for Reservations {
         if !start_heads(pass)? || pass.free_units() == 0 {
             return Ok(());
         }
-        if self.depth == 1 {
-            pass.block();
-            return Self::easy(pass, Place::FRONT);
+        if self.by_plan {
+            return self.planned(pass);
         }
-        self.planned(pass)
+        pass.block();
+        Self::easy(pass, Place::FRONT)
     }
 }
 

@@ -1,0 +1,97 @@
+//! The jobs of a log as columns.
+
+use super::job::Job;
+
+/// The kept jobs of a log, one row a job, by submit time; rows with equal submits stand as in the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SwfColumns {
+    /// The log's job numbers, each once.
+    pub job_id: Vec<i64>,
+    /// Submit times in seconds, >= 0.
+    pub submit_s: Vec<f64>,
+    /// Run times in seconds, >= 0.
+    pub runtime_s: Vec<f64>,
+    /// Whole nodes, >= 1.
+    pub node_count: Vec<i32>,
+    /// Requested times in seconds, > 0; NaN = none.
+    pub walltime_s: Vec<f64>,
+    /// User numbers; -1 = unknown.
+    pub user: Vec<i64>,
+    /// Queue numbers; -1 = unknown.
+    pub queue: Vec<i64>,
+    /// Application numbers; -1 = unknown.
+    pub app: Vec<i64>,
+    /// Number of the job that must end first; -1 = none.
+    pub depends_on: Vec<i64>,
+    /// The log's status codes; -1 = unknown.
+    pub trace_status: Vec<i32>,
+    /// When the job started on the real machine, in seconds; NaN = unknown.
+    pub observed_start_s: Vec<f64>,
+}
+
+impl SwfColumns {
+    /// How many jobs there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.job_id.len()
+    }
+
+    /// Whether there is no job.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.job_id.is_empty()
+    }
+
+    /// No rows yet, and room for `rows` of them.
+    pub(super) fn with_capacity(rows: usize) -> Self {
+        Self {
+            job_id: Vec::with_capacity(rows),
+            submit_s: Vec::with_capacity(rows),
+            runtime_s: Vec::with_capacity(rows),
+            node_count: Vec::with_capacity(rows),
+            walltime_s: Vec::with_capacity(rows),
+            user: Vec::with_capacity(rows),
+            queue: Vec::with_capacity(rows),
+            app: Vec::with_capacity(rows),
+            depends_on: Vec::with_capacity(rows),
+            trace_status: Vec::with_capacity(rows),
+            observed_start_s: Vec::with_capacity(rows),
+        }
+    }
+
+    pub(super) fn push(&mut self, job: &Job, node_count: i32) {
+        self.job_id.push(job.id);
+        self.submit_s.push(job.submit_s);
+        self.runtime_s.push(job.runtime_s);
+        self.node_count.push(node_count);
+        self.walltime_s.push(if job.requested_s > 0.0 { job.requested_s } else { f64::NAN });
+        self.user.push(job.user);
+        self.queue.push(job.queue);
+        self.app.push(job.app);
+        self.depends_on.push(job.depends_on);
+        self.trace_status.push(job.status);
+        self.observed_start_s.push(if job.wait_s >= 0.0 { job.submit_s + job.wait_s } else { f64::NAN });
+    }
+
+    /// Sorts the rows by submit time, stably.
+    pub(super) fn sort_by_submit(&mut self) {
+        if self.submit_s.is_sorted() {
+            return;
+        }
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.sort_by(|left, right| self.submit_s[*left].total_cmp(&self.submit_s[*right]));
+        for column in [&mut self.job_id, &mut self.user, &mut self.queue, &mut self.app, &mut self.depends_on] {
+            rearrange(column, &order);
+        }
+        for column in [&mut self.submit_s, &mut self.runtime_s, &mut self.walltime_s, &mut self.observed_start_s] {
+            rearrange(column, &order);
+        }
+        for column in [&mut self.node_count, &mut self.trace_status] {
+            rearrange(column, &order);
+        }
+    }
+}
+
+fn rearrange<T: Copy>(column: &mut Vec<T>, order: &[usize]) {
+    *column = order.iter().map(|row| column[*row]).collect();
+}

@@ -1,0 +1,266 @@
+//! The text inside a file that may be packed, told by its first bytes.
+//!
+//! Packed files may have several parts, one after the other. A part that is cut short or damaged and anything after the
+//! last part are faults: half a log is no log.
+
+use std::borrow::Cow;
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+
+use flate2::bufread::GzDecoder;
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+use crate::error::{Error, Result};
+
+use super::fault::{TEXT, file_fault};
+
+/// Unpacked bytes between two looks at the watch.
+const STEP: usize = 4 << 20;
+
+/// Room that is made for one packed byte at the start, whatever the file promises.
+const LIKELY_RATIO: usize = 32;
+
+const GZIP: &[u8] = b"\x1f\x8b";
+const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+
+/// Parts of a zstd file that hold no text start with a byte from 0x50 to 0x5f and these three, then their length.
+const SKIPPABLE: &[u8] = b"\x2a\x4d\x18";
+const SKIPPABLE_HEAD: usize = 8;
+
+/// Packed formats that are known by sight, but not read.
+const FOREIGN: [(&[u8], &str); 4] =
+    [(b"BZh", "bzip2"), (b"\xfd7zXZ", "xz"), (b"PK\x03\x04", "zip"), (b"PAR1", "Parquet")];
+
+/// Called with bytes done and bytes in all; says whether to go on.
+pub(super) type Watch<'a> = dyn FnMut(usize, usize) -> ControlFlow<()> + 'a;
+
+/// Asks `watch` whether to go on.
+pub(super) fn look(watch: &mut Watch<'_>, done: usize, all: usize) -> Result<()> {
+    if watch(done, all).is_break() { Err(Error::Interrupted) } else { Ok(()) }
+}
+
+/// The text in `data`: itself, or what gzip or zstd packed.
+pub(super) fn text<'a>(data: &'a [u8], file: &str, watch: &mut Watch<'_>) -> Result<Cow<'a, [u8]>> {
+    if data.starts_with(GZIP) {
+        Unpacking::new(data, file, watch, "gzip").gzip().map(Cow::Owned)
+    } else if data.starts_with(ZSTD) || is_skippable(data) {
+        Unpacking::new(data, file, watch, "zstd").zstd().map(Cow::Owned)
+    } else if let Some((_, format)) = FOREIGN.iter().find(|(magic, _)| data.starts_with(magic)) {
+        Err(file_fault(file, format!("{format} data"), TEXT))
+    } else {
+        Ok(Cow::Borrowed(data))
+    }
+}
+
+fn is_skippable(data: &[u8]) -> bool {
+    matches!(data.first(), Some(0x50..=0x5f)) && data[1..].starts_with(SKIPPABLE)
+}
+
+/// One packed file on its way to text.
+struct Unpacking<'a, 'w> {
+    rest: &'a [u8],
+    file: &'a str,
+    watch: &'a mut Watch<'w>,
+    format: &'static str,
+    text: Vec<u8>,
+}
+
+impl<'a, 'w> Unpacking<'a, 'w> {
+    fn new(rest: &'a [u8], file: &'a str, watch: &'a mut Watch<'w>, format: &'static str) -> Self {
+        Self { rest, file, watch, format, text: Vec::new() }
+    }
+
+    fn gzip(mut self) -> Result<Vec<u8>> {
+        self.make_room(gzip_length(self.rest));
+        while !self.rest.is_empty() {
+            self.expect(self.rest.starts_with(GZIP))?;
+            let mut member = GzDecoder::new(self.rest);
+            while self.step(&mut member)? > 0 {}
+            self.rest = member.into_inner();
+        }
+        Ok(self.text)
+    }
+
+    /// Unpacks the next few MiB of a gzip member; 0 at its end.
+    fn step(&mut self, member: &mut GzDecoder<&[u8]>) -> Result<usize> {
+        look(self.watch, 0, self.text.len())?;
+        member.take(STEP as u64).read_to_end(&mut self.text).map_err(|error| self.damaged(&error))
+    }
+
+    fn zstd(mut self) -> Result<Vec<u8>> {
+        let mut decoder = FrameDecoder::new();
+        while !self.rest.is_empty() {
+            if is_skippable(self.rest) {
+                self.skip_frame()?;
+            } else {
+                self.expect(self.rest.starts_with(ZSTD))?;
+                self.frame(&mut decoder)?;
+            }
+        }
+        Ok(self.text)
+    }
+
+    fn skip_frame(&mut self) -> Result<()> {
+        let head = self.rest.split_first_chunk::<SKIPPABLE_HEAD>();
+        let after = head.and_then(|([.., a, b, c, d], body)| {
+            let length = u32::from_le_bytes([*a, *b, *c, *d]);
+            body.get(usize::try_from(length).ok()?..)
+        });
+        self.rest = after.ok_or_else(|| self.cut_short())?;
+        Ok(())
+    }
+
+    fn frame(&mut self, decoder: &mut FrameDecoder) -> Result<()> {
+        decoder.reset(&mut self.rest).map_err(|error| self.damaged(&io::Error::other(error)))?;
+        self.make_room(usize::try_from(decoder.content_size()).unwrap_or(usize::MAX));
+        while !decoder.is_finished() {
+            look(self.watch, 0, self.text.len())?;
+            let blocks = decoder.decode_blocks(&mut self.rest, BlockDecodingStrategy::UptoBytes(STEP));
+            blocks.map_err(|error| self.damaged(&io::Error::other(error)))?;
+            decoder.collect_to_writer(&mut self.text).map_err(|error| self.damaged(&error))?;
+        }
+        let promised = decoder.get_checksum_from_data();
+        if promised.is_some() && promised != decoder.get_calculated_checksum() {
+            return Err(self.damaged(&io::Error::other("wrong checksum")));
+        }
+        Ok(())
+    }
+
+    /// Makes room for a promised length, as far as it is likely. A promise only: the text grows as it must.
+    fn make_room(&mut self, promised: usize) {
+        let likely = promised.min(self.rest.len().saturating_mul(LIKELY_RATIO));
+        let _ = self.text.try_reserve_exact(likely);
+    }
+
+    fn expect(&self, another_part: bool) -> Result<()> {
+        let (left, format) = (self.rest.len(), self.format);
+        let found = || format!("{left} bytes after the end of the {format} data");
+        if another_part { Ok(()) } else { Err(file_fault(self.file, found(), "nothing after it")) }
+    }
+
+    fn damaged(&self, error: &io::Error) -> Error {
+        if is_early_end(error) {
+            return self.cut_short();
+        }
+        let found = format!("damaged {} data after {} bytes of text ({error})", self.format, self.text.len());
+        file_fault(self.file, found, format!("a whole {} file", self.format))
+    }
+
+    fn cut_short(&self) -> Error {
+        let found = format!("{} data cut short after {} bytes of text", self.format, self.text.len());
+        file_fault(self.file, found, format!("a whole {} file", self.format))
+    }
+}
+
+/// Whether `error` is, or comes from, an end of the data where more should be.
+fn is_early_end(error: &io::Error) -> bool {
+    let inner = error.get_ref().and_then(|inner| inner.source());
+    let mut causes = std::iter::successors(inner, |cause| cause.source());
+    error.kind() == io::ErrorKind::UnexpectedEof
+        || causes.any(|cause| cause.downcast_ref().is_some_and(|cause: &io::Error| is_early_end(cause)))
+}
+
+/// The length that a gzip file of one member ends with.
+fn gzip_length(data: &[u8]) -> usize {
+    let length = data.last_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    usize::try_from(length).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+    use super::*;
+
+    const LINE: &[u8] = b"1 0 5 60 4 -1 -1 4 100 -1 1 3 2 7 2 1 -1 -1\n";
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zstd(text: &[u8]) -> Vec<u8> {
+        compress_to_vec(text, CompressionLevel::Fastest)
+    }
+
+    fn unpack(data: &[u8]) -> Result<Vec<u8>> {
+        text(data, "log", &mut |_, _| ControlFlow::Continue(())).map(Cow::into_owned)
+    }
+
+    fn fault(data: &[u8]) -> String {
+        unpack(data).expect_err("a fault").to_string()
+    }
+
+    #[test]
+    fn text_is_told_by_its_first_bytes() {
+        assert_eq!(unpack(LINE).unwrap(), LINE);
+        assert_eq!(unpack(&gzip(LINE)).unwrap(), LINE);
+        assert_eq!(unpack(&zstd(LINE)).unwrap(), LINE);
+    }
+
+    #[test]
+    fn parts_are_joined() {
+        let twice = LINE.repeat(2);
+        assert_eq!(unpack(&gzip(LINE).repeat(2)).unwrap(), twice);
+        let skipped = b"\x53\x2a\x4d\x18\x02\0\0\0??";
+        assert_eq!(unpack(&[skipped, &*zstd(LINE), skipped, &*zstd(LINE)].concat()).unwrap(), twice);
+    }
+
+    #[test]
+    fn a_long_text_is_unpacked_in_steps() {
+        let long = LINE.repeat(120_000);
+        for packed in [gzip(&long), zstd(&long)] {
+            let mut looks = 0;
+            let unpacked = text(&packed, "log", &mut |_, _| {
+                looks += 1;
+                ControlFlow::Continue(())
+            });
+            assert!(unpacked.unwrap() == long);
+            assert!(looks >= 2);
+            let stopped = text(&packed, "log", &mut |_, _| ControlFlow::Break(()));
+            assert!(matches!(stopped, Err(Error::Interrupted)));
+        }
+    }
+
+    #[test]
+    fn a_cut_file_is_a_fault_wherever_it_is_cut() {
+        for packed in [gzip(LINE), zstd(LINE)] {
+            for length in 4..packed.len() {
+                let fault = fault(&packed[..length]);
+                assert!(fault.contains("cut short after"), "{length} of {}: {fault}", packed.len());
+            }
+        }
+    }
+
+    #[test]
+    fn a_damaged_file_is_a_fault() {
+        for (mut packed, format) in [(gzip(&LINE.repeat(9)), "gzip"), (zstd(&LINE.repeat(9)), "zstd")] {
+            let last = packed.len() - 1;
+            packed[last] ^= 1;
+            assert!(
+                fault(&packed).starts_with(&format!("log: found damaged {format} data after")),
+                "{}",
+                fault(&packed)
+            );
+        }
+    }
+
+    #[test]
+    fn bytes_after_the_end_are_a_fault() {
+        for packed in [gzip(LINE), zstd(LINE)] {
+            let fault = fault(&[&*packed, b"more"].concat());
+            assert!(fault.contains("found 4 bytes after the end of the"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn other_packed_files_are_called_by_name() {
+        assert!(fault(b"\xfd7zXZ\0").starts_with("log: found xz data"));
+        assert!(fault(b"BZh91AY").starts_with("log: found bzip2 data"));
+    }
+}

@@ -1,0 +1,80 @@
+//! What reading a log kept, changed, dropped and counted.
+
+use super::header::SwfHeader;
+use super::job::Job;
+use super::line::field;
+
+/// Counts of one read.
+///
+/// Every job line is in `jobs` or in one of the `dropped_` counts, the first that fits in the order below.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SwfReport {
+    /// Jobs kept.
+    pub jobs: u64,
+    /// Lines of the file, with header and blank ones.
+    pub lines: u64,
+    /// What the header says of the machine.
+    pub header: SwfHeader,
+    /// Processors of one node, if given; otherwise one processor is one node.
+    pub procs_per_node: Option<u32>,
+    /// Jobs dropped because no processors were requested or allocated.
+    pub dropped_no_size: u64,
+    /// Jobs dropped because they were submitted before second 0, -1 = unknown included.
+    pub dropped_no_submit: u64,
+    /// Jobs dropped because their run time is unknown.
+    pub dropped_no_runtime: u64,
+    /// Kept jobs that ran for no time at all.
+    pub kept_zero_runtime: u64,
+    /// Kept jobs that failed (status 0) or were cancelled (status 5) after they ran for some time.
+    pub kept_cancelled_or_failed: u64,
+    /// Job lines with an earlier submit time than the job line in front of them, be they kept or dropped.
+    pub out_of_order: u64,
+    /// Job lines with more than 18 fields.
+    pub extra_columns: u64,
+    /// Kept jobs without a requested time.
+    pub no_walltime: u64,
+    /// Kept jobs whose processors do not fill their last node.
+    pub rounded_up_nodes: u64,
+    /// Kept jobs whose size is what they were allocated, as nothing was requested.
+    pub size_from_allocated: u64,
+    /// Kept jobs that name a preceding job, which is not waited for.
+    pub depends_on_ignored: u64,
+}
+
+impl SwfReport {
+    /// The counts by name.
+    #[must_use]
+    pub fn counts(&self) -> [(&'static str, u64); 13] {
+        [
+            ("jobs", self.jobs),
+            ("lines", self.lines),
+            ("dropped_no_size", self.dropped_no_size),
+            ("dropped_no_submit", self.dropped_no_submit),
+            ("dropped_no_runtime", self.dropped_no_runtime),
+            ("kept_zero_runtime", self.kept_zero_runtime),
+            ("kept_cancelled_or_failed", self.kept_cancelled_or_failed),
+            ("out_of_order", self.out_of_order),
+            ("extra_columns", self.extra_columns),
+            ("no_walltime", self.no_walltime),
+            ("rounded_up_nodes", self.rounded_up_nodes),
+            ("size_from_allocated", self.size_from_allocated),
+            ("depends_on_ignored", self.depends_on_ignored),
+        ]
+    }
+
+    /// Counts a kept job whose size stands in field `size` and fills its nodes or not.
+    pub(super) fn count_kept(&mut self, job: &Job, size: usize, fills_nodes: bool) {
+        self.jobs += 1;
+        self.kept_zero_runtime += u64::from(job.runtime_s == 0.0);
+        self.kept_cancelled_or_failed += u64::from(job.runtime_s > 0.0 && matches!(job.status, 0 | 5));
+        self.no_walltime += u64::from(job.requested_s <= 0.0);
+        self.rounded_up_nodes += u64::from(!fills_nodes);
+        self.size_from_allocated += u64::from(size == field::ALLOCATED_PROCS);
+        self.depends_on_ignored += u64::from(job.depends_on >= 0);
+    }
+
+    /// All job lines, kept or dropped.
+    pub(super) fn job_lines(&self) -> u64 {
+        self.jobs + self.dropped_no_size + self.dropped_no_submit + self.dropped_no_runtime
+    }
+}

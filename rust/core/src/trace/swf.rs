@@ -1,0 +1,488 @@
+//! The Standard Workload Format, read strictly by the Parallel Workloads Archive's definition.
+//!
+//! A line is a comment (`;`), blank, or a job of 18 numbers, perhaps with columns of a log's own behind them. This file
+//! decides which jobs are kept, and counts; what a field may hold is `job`'s business, where it stands `line`'s.
+
+use crate::error::{Error, Result, config};
+
+use super::decompress::{self, Watch, look};
+use super::fault::{TEXT, file_fault, is_binary, line_fault, quoted};
+use super::job::{Job, Refusal};
+use super::line::{self, FIELDS, Fields, field};
+use super::number::Number;
+use super::unique::{RowLines, first_repeated};
+
+pub use super::columns::SwfColumns;
+pub use super::header::SwfHeader;
+pub use super::report::SwfReport;
+
+/// Lines between two looks at the watch.
+const LINES_A_LOOK: u64 = 1 << 16;
+
+/// A job line has 18 digits and 17 blanks at least, and an end.
+const SHORTEST_LINE: usize = 2 * FIELDS;
+
+/// How many bytes of a file show whether it is text.
+const HEAD: usize = 1024;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// How to read a log.
+#[derive(Clone, Copy, Debug)]
+pub struct SwfOptions<'a> {
+    /// The name that errors give the file.
+    pub file: &'a str,
+    /// Processors of one node, >= 1; sizes are rounded up to whole nodes. `None`: one processor is one node.
+    pub procs_per_node: Option<u32>,
+}
+
+/// Reads a log from `data`, which may be packed by gzip or zstd.
+///
+/// `watch` is called again and again with the bytes read and the bytes there are (zero read while a packed file is
+/// unpacked); it stops the read by a break.
+///
+/// # Errors
+///
+/// [`Error::Trace`] names the first line that is not as the format defines it, or the file if it is packed badly or
+/// holds no job; [`Error::Config`] refuses nodes of no processors; [`Error::Interrupted`] says that `watch` broke off.
+///
+/// # Examples
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use hetsched_core::trace::swf::{SwfOptions, read_swf};
+///
+/// let log = b"; MaxNodes: 4\n 1 0 5 60 7 -1 -1 8 100 -1 1 3 -1 7 2 -1 -1 -1\n";
+/// let options = SwfOptions { file: "tiny.swf", procs_per_node: Some(4) };
+/// let (jobs, report) = read_swf(log, &options, &mut |_, _| ControlFlow::Continue(()))?;
+/// assert_eq!((jobs.node_count[0], jobs.observed_start_s[0]), (2, 5.0));
+/// assert_eq!(report.header.max_nodes, Some(4));
+/// # Ok::<(), hetsched_core::error::Error>(())
+/// ```
+pub fn read_swf(data: &[u8], options: &SwfOptions<'_>, watch: &mut Watch<'_>) -> Result<(SwfColumns, SwfReport)> {
+    if options.procs_per_node == Some(0) {
+        return Err(config("procs_per_node", "0", "a whole number of at least 1"));
+    }
+    if data.is_empty() {
+        return Err(file_fault(options.file, "an empty file", TEXT));
+    }
+    let text = decompress::text(data, options.file, watch)?;
+    let mut reader = Reader::new(&text, options);
+    reader.read_lines(watch)?;
+    reader.finish()
+}
+
+struct Reader<'a> {
+    text: &'a [u8],
+    file: &'a str,
+    procs_per_node: u64,
+    fields: Fields,
+    columns: SwfColumns,
+    row_lines: RowLines,
+    last_submit_s: f64,
+    report: SwfReport,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a [u8], options: &SwfOptions<'a>) -> Self {
+        Self {
+            text,
+            file: options.file,
+            procs_per_node: options.procs_per_node.map_or(1, u64::from),
+            fields: [Number::Whole(0); FIELDS],
+            columns: SwfColumns::with_capacity(likely_rows(text)),
+            row_lines: RowLines::default(),
+            last_submit_s: f64::NEG_INFINITY,
+            report: SwfReport { procs_per_node: options.procs_per_node, ..SwfReport::default() },
+        }
+    }
+
+    fn read_lines(&mut self, watch: &mut Watch<'_>) -> Result<()> {
+        let mut start = if self.text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        while start < self.text.len() {
+            if self.report.lines.is_multiple_of(LINES_A_LOOK) {
+                look(watch, start, self.text.len())?;
+            }
+            self.report.lines += 1;
+            let end = self.read_line(line::skip_blanks(self.text, start))?;
+            start = line::next_line(self.text, end);
+        }
+        look(watch, start, start)
+    }
+
+    /// Reads the line whose first character stands at `start`; gives its end.
+    fn read_line(&mut self, start: usize) -> Result<usize> {
+        match self.text.get(start) {
+            None | Some(b'\n' | b'\r') => Ok(start),
+            Some(b';') => self.read_comment(start),
+            Some(_) => self.read_job(start),
+        }
+    }
+
+    fn read_comment(&mut self, start: usize) -> Result<usize> {
+        let end = line::line_end(self.text, start);
+        let comment = &self.text[start..end];
+        if is_binary(comment) {
+            return Err(self.binary());
+        }
+        self.report.header.read(comment);
+        Ok(end)
+    }
+
+    fn read_job(&mut self, start: usize) -> Result<usize> {
+        let scanned = line::scan(self.text, start, &mut self.fields);
+        let after = scanned.map_err(|field| self.refuse(start, &Refusal::of(field)))?;
+        let job = Job::check(&self.fields).map_err(|refusal| self.refuse(start, &refusal))?;
+        self.take(&job).map_err(|refusal| self.refuse(start, &refusal))?;
+        let end = line::line_end(self.text, after);
+        self.report.extra_columns += u64::from(end > after);
+        Ok(end)
+    }
+
+    /// Keeps the job, or drops and counts it.
+    fn take(&mut self, job: &Job) -> Result<(), Refusal> {
+        self.report.out_of_order += u64::from(job.submit_s < self.last_submit_s);
+        self.last_submit_s = job.submit_s;
+        let Some((procs, size)) = job.procs() else {
+            self.report.dropped_no_size += 1;
+            return Ok(());
+        };
+        if job.submit_s < 0.0 {
+            self.report.dropped_no_submit += 1;
+        } else if job.runtime_s < 0.0 {
+            self.report.dropped_no_runtime += 1;
+        } else {
+            let nodes = i32::try_from(procs.div_ceil(self.procs_per_node));
+            let nodes = nodes.map_err(|_| Refusal { field: size, expected: "at most 2,147,483,647 nodes" })?;
+            self.report.count_kept(job, size, procs.is_multiple_of(self.procs_per_node));
+            self.row_lines.push(self.columns.len(), self.report.lines);
+            self.columns.push(job, nodes);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(SwfColumns, SwfReport)> {
+        if self.report.job_lines() == 0 {
+            let found = format!("no job on {} lines", self.report.lines);
+            return Err(file_fault(self.file, found, "at least one job line of 18 fields"));
+        }
+        if let Some((earlier, later)) = first_repeated(&self.columns.job_id) {
+            return Err(self.repeated(earlier, later));
+        }
+        self.columns.sort_by_submit();
+        Ok((self.columns, self.report))
+    }
+
+    /// What is wrong with the line at `start`, now that a field of it cannot be.
+    fn refuse(&self, start: usize, refusal: &Refusal) -> Error {
+        let line = &self.text[start..line::line_end(self.text, start)];
+        if is_binary(line) || is_binary(&self.text[..self.text.len().min(HEAD)]) {
+            return self.binary();
+        }
+        let Some(token) = line::tokens(line).nth(refusal.field) else {
+            let found = format!("{} fields in {}", refusal.field, quoted(line));
+            return line_fault(self.file, self.report.lines, None, found, "18 fields");
+        };
+        line_fault(self.file, self.report.lines, Some(line::name(refusal.field)), quoted(token), refusal.expected)
+    }
+
+    fn binary(&self) -> Error {
+        line_fault(self.file, self.report.lines, None, "binary data".to_owned(), TEXT)
+    }
+
+    fn repeated(&self, earlier: usize, later: usize) -> Error {
+        let first = self.row_lines.line(earlier);
+        let found = format!("`{}`, the number of the job on line {first}", self.columns.job_id[later]);
+        let field = Some(line::name(field::JOB));
+        line_fault(self.file, self.row_lines.line(later), field, found, "a number that no other job has")
+    }
+}
+
+/// Room for as many rows as there can be: no more than lines, no more than the shortest lines fill.
+fn likely_rows(text: &[u8]) -> usize {
+    let ends = |part: &[u8]| part.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>();
+    let lines: usize = text.chunks(usize::from(u8::MAX)).map(|part| usize::from(ends(part))).sum();
+    (lines + 1).min(text.len() / SHORTEST_LINE + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::*;
+    use crate::error::TraceError;
+
+    const OPTIONS: SwfOptions<'_> = SwfOptions { file: "log.swf", procs_per_node: None };
+
+    fn read(text: &str) -> Result<(SwfColumns, SwfReport)> {
+        read_swf(text.as_bytes(), &OPTIONS, &mut |_, _| ControlFlow::Continue(()))
+    }
+
+    fn read_on_nodes_of(procs: u32, text: &str) -> Result<(SwfColumns, SwfReport)> {
+        let options = SwfOptions { procs_per_node: Some(procs), ..OPTIONS };
+        read_swf(text.as_bytes(), &options, &mut |_, _| ControlFlow::Continue(()))
+    }
+
+    fn fault(text: &str) -> TraceError {
+        match read(text) {
+            Err(Error::Trace(fault)) => fault,
+            other => panic!("{text:?} gives {other:?}"),
+        }
+    }
+
+    /// A job line with some fields (counted from 1, as in the format) replaced.
+    fn job(id: u32, fields: &[(usize, &str)]) -> String {
+        let id = id.to_string();
+        let mut line =
+            [&id, "0", "5", "60", "4", "-1", "-1", "4", "100", "-1", "1", "3", "2", "7", "2", "1", "-1", "-1"];
+        for (field, value) in fields {
+            line[field - 1] = value;
+        }
+        line.join(" ") + "\n"
+    }
+
+    #[test]
+    fn every_used_field_has_its_column() {
+        let line = "12 300.25 9.5 60 4 1.5 2 8 100 3 5 21 22 23 24 25 11 13\n";
+        let (jobs, report) = read(line).unwrap();
+        let expected = SwfColumns {
+            job_id: vec![12],
+            submit_s: vec![300.25],
+            runtime_s: vec![60.0],
+            node_count: vec![8],
+            walltime_s: vec![100.0],
+            user: vec![21],
+            queue: vec![24],
+            app: vec![23],
+            depends_on: vec![11],
+            trace_status: vec![5],
+            observed_start_s: vec![309.75],
+        };
+        assert_eq!(jobs, expected);
+        assert_eq!((report.jobs, report.lines, report.depends_on_ignored), (1, 1, 1));
+    }
+
+    #[test]
+    fn unknown_names_stay_minus_one() {
+        let (jobs, report) = read(&job(1, &[(11, "-1"), (12, "-1"), (14, "-1"), (15, "-1"), (17, "-1")])).unwrap();
+        assert_eq!(
+            (jobs.trace_status[0], jobs.user[0], jobs.app[0], jobs.queue[0], jobs.depends_on[0]),
+            (-1, -1, -1, -1, -1)
+        );
+        assert_eq!(report.depends_on_ignored, 0);
+    }
+
+    #[test]
+    fn requested_processors_are_the_size_else_allocated_ones() {
+        let text = job(1, &[(8, "16")])
+            + &job(2, &[(8, "-1")])
+            + &job(3, &[(8, "0"), (5, "2")])
+            + &job(4, &[(8, "0"), (5, "0")]);
+        let (jobs, report) = read(&text).unwrap();
+        assert_eq!(jobs.node_count, [16, 4, 2]);
+        assert_eq!((report.size_from_allocated, report.dropped_no_size, report.jobs), (2, 1, 3));
+    }
+
+    #[test]
+    fn sizes_are_rounded_up_to_whole_nodes() {
+        let (jobs, report) =
+            read_on_nodes_of(4, &(job(1, &[(8, "8")]) + &job(2, &[(8, "9")]) + &job(3, &[(8, "1")]))).unwrap();
+        assert_eq!(jobs.node_count, [2, 3, 1]);
+        assert_eq!((report.rounded_up_nodes, report.procs_per_node), (2, Some(4)));
+    }
+
+    #[test]
+    fn a_size_fits_after_it_is_rounded() {
+        let large = job(1, &[(8, "4294967295")]);
+        assert_eq!(read_on_nodes_of(4, &large).unwrap().0.node_count, [1 << 30]);
+        assert_eq!(fault(&large).expected, "at most 2,147,483,647 nodes");
+        assert_eq!(fault(&job(1, &[(8, "-1"), (5, "4294967295")])).field.unwrap(), "field 5 (allocated processors)");
+    }
+
+    #[test]
+    fn a_node_has_processors() {
+        let Err(Error::Config(error)) = read_on_nodes_of(0, &job(1, &[])) else { panic!("nodes of no processors") };
+        assert_eq!(error.faults[0].parameter, "procs_per_node");
+    }
+
+    #[test]
+    fn without_requested_time_there_is_no_walltime() {
+        let (jobs, report) = read(&(job(1, &[(9, "-1")]) + &job(2, &[(9, "0")]) + &job(3, &[]))).unwrap();
+        assert_eq!(jobs.walltime_s.iter().map(|walltime| walltime.is_nan()).collect::<Vec<_>>(), [true, true, false]);
+        assert_eq!(report.no_walltime, 2);
+    }
+
+    #[test]
+    fn a_job_without_submit_or_runtime_is_dropped_and_counted() {
+        let text = job(1, &[(2, "-1")]) + &job(2, &[(4, "-1")]) + &job(3, &[]) + &job(4, &[(2, "-7.5"), (4, "-1")]);
+        let (jobs, report) = read(&text).unwrap();
+        assert_eq!(jobs.job_id, [3]);
+        assert_eq!((report.dropped_no_submit, report.dropped_no_runtime, report.lines), (2, 1, 4));
+    }
+
+    #[test]
+    fn a_log_of_dropped_jobs_is_an_empty_workload() {
+        let (jobs, report) = read(&job(1, &[(2, "-1")])).unwrap();
+        assert!(jobs.is_empty());
+        assert_eq!((report.jobs, report.dropped_no_submit), (0, 1));
+    }
+
+    #[test]
+    fn short_failed_and_cancelled_jobs_are_kept_and_counted() {
+        let text =
+            job(1, &[(4, "0")]) + &job(2, &[(11, "0")]) + &job(3, &[(11, "5")]) + &job(4, &[(4, "0"), (11, "5")]);
+        let (jobs, report) = read(&text).unwrap();
+        assert_eq!(jobs.trace_status, [1, 0, 5, 5]);
+        assert_eq!((report.kept_zero_runtime, report.kept_cancelled_or_failed), (2, 2));
+    }
+
+    #[test]
+    fn an_unknown_wait_is_no_observed_start() {
+        let (jobs, _) = read(&(job(1, &[(3, "-1")]) + &job(2, &[(2, "10")]))).unwrap();
+        assert!(jobs.observed_start_s[0].is_nan());
+        assert!((jobs.observed_start_s[1] - 15.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn late_submits_are_sorted_stably_and_counted() {
+        let submits = ["5", "3", "5", "3", "9"];
+        let text: String = (1..).zip(submits).map(|(id, submit)| job(id, &[(2, submit), (12, submit)])).collect();
+        let (jobs, report) = read(&text).unwrap();
+        assert_eq!(jobs.job_id, [2, 4, 1, 3, 5]);
+        assert_eq!(jobs.user, [3, 3, 5, 5, 9]);
+        assert_eq!(report.out_of_order, 2);
+    }
+
+    #[test]
+    fn dropped_jobs_count_as_out_of_order_too() {
+        let text = job(1, &[(2, "5")]) + &job(2, &[(2, "-1")]) + &job(3, &[(2, "6")]);
+        let (jobs, report) = read(&text).unwrap();
+        assert_eq!((jobs.job_id, report.out_of_order, report.dropped_no_submit), (vec![1, 3], 1, 1));
+    }
+
+    #[test]
+    fn further_columns_are_counted() {
+        let (jobs, report) = read(
+            "1 0 5 60 4 -1 -1 4 100 -1 1 3 2 7 2 1 -1 -1 0.5 more\r\n2 0 5 60 4 -1 -1 4 100 -1 1 3 2 7 2 1 -1 -1 \n",
+        )
+        .unwrap();
+        assert_eq!((jobs.len(), report.extra_columns), (2, 1));
+    }
+
+    #[test]
+    fn layout_does_not_matter() {
+        let line = job(1, &[]);
+        let plain = read(&line).unwrap().0;
+        let tabs = line.replace(' ', "\t");
+        for text in [
+            line.trim_end().to_owned(),
+            line.replace('\n', "\r\n"),
+            line.replace('\n', "\r"),
+            format!("  \t{line}"),
+            format!("\u{feff}{line}"),
+            format!("\n\r\n{tabs}\n\n"),
+            format!("; Note: Zürich\n{line}; the end"),
+        ] {
+            assert_eq!(read(&text).unwrap().0, plain, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn header_lines_may_stand_anywhere() {
+        let text = format!("; Computer: Loom\n{} ;MaxProcs: 8\n{}; MaxNodes: 4 of 5", job(1, &[]), job(2, &[]));
+        let (_, report) = read(&text).unwrap();
+        assert_eq!((report.header.max_procs, report.header.max_nodes, report.lines), (Some(8), Some(4), 5));
+        assert_eq!(report.header.computer.as_deref(), Some("Loom"));
+    }
+
+    #[test]
+    fn a_fault_names_line_field_value_and_rule() {
+        let text = format!("; head\n\n{}{}", job(1, &[]), job(2, &[(4, "12:30")]));
+        let expected =
+            "log.swf, line 4, field 4 (run time): found `12:30`, expected seconds from 0 to 1e12, or -1 for unknown";
+        assert_eq!(fault(&text).to_string(), expected);
+    }
+
+    #[test]
+    fn letters_in_a_number_are_found_in_every_field() {
+        for field in 1..=18 {
+            for token in ["1x", "nan", "inf", "-", "1,5", "ü"] {
+                let fault = fault(&job(1, &[(field, token)]));
+                assert!(fault.field.unwrap().starts_with(&format!("field {field} (")));
+                assert_eq!(fault.found, format!("`{token}`"));
+            }
+        }
+    }
+
+    #[test]
+    fn used_fields_are_in_range() {
+        for (field, token) in
+            [(1, "-1"), (2, "1e300"), (3, "-1e300"), (4, "1e13"), (5, "1.5"), (8, "1e300"), (9, "1e999"), (12, "-2")]
+        {
+            let fault = fault(&job(1, &[(field, token)]));
+            assert!(fault.field.unwrap().starts_with(&format!("field {field} (")));
+            assert_eq!((fault.line, fault.found), (Some(1), format!("`{token}`")));
+        }
+    }
+
+    #[test]
+    fn a_negative_runtime_is_malformed() {
+        let fault = fault(&(job(1, &[]) + &job(2, &[(4, "-60")])));
+        assert_eq!(
+            fault.to_string(),
+            "log.swf, line 2, field 4 (run time): found `-60`, expected seconds from 0 to 1e12, or -1 for unknown"
+        );
+    }
+
+    #[test]
+    fn a_short_line_says_how_many_fields_it_has() {
+        let fault = fault("1 0 5 60 4 -1 -1 4 100 -1 1 3 2 7 2 1 -1\n");
+        let expected =
+            "log.swf, line 1: found 17 fields in `1 0 5 60 4 -1 -1 4 100 -1 1 3 2 7 2 1 -1`, expected 18 fields";
+        assert_eq!(fault.to_string(), expected);
+    }
+
+    #[test]
+    fn a_repeated_job_number_names_both_lines() {
+        let text = format!("; head\n{}\n{}{}{}", job(8, &[]), job(3, &[(2, "-1")]), job(7, &[]), job(8, &[]));
+        let fault = fault(&text);
+        assert_eq!((fault.line, fault.field.as_deref()), (Some(6), Some("field 1 (job number)")));
+        assert_eq!(fault.found, "`8`, the number of the job on line 2");
+    }
+
+    #[test]
+    fn a_dropped_job_takes_no_number() {
+        assert_eq!(read(&(job(1, &[(2, "-1")]) + &job(1, &[]))).unwrap().0.len(), 1);
+    }
+
+    #[test]
+    fn a_file_without_jobs_says_so() {
+        assert_eq!(fault("").found, "an empty file");
+        assert_eq!(fault("; MaxNodes: 4\n\n").found, "no job on 2 lines");
+        assert_eq!(fault(" \n").expected, "at least one job line of 18 fields");
+    }
+
+    #[test]
+    fn binary_data_is_called_so() {
+        for text in ["\0\0\0\0", "\u{7f}ELF\u{2}\n1 2", "; fine\n1 2 \0\0\0\0", ";\0", &(job(1, &[]) + "\0")] {
+            assert_eq!(fault(text).found, "binary data", "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_watch_sees_every_stretch_and_can_stop_it() {
+        let text: String = (0..200_000).map(|id| job(id, &[])).collect();
+        let mut seen = Vec::new();
+        read_swf(text.as_bytes(), &OPTIONS, &mut |done, all| {
+            seen.push((done, all));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        assert_eq!(seen.len(), 5);
+        assert!(seen.is_sorted());
+        assert_eq!(seen[4], (text.len(), text.len()));
+
+        let stopped = read_swf(text.as_bytes(), &OPTIONS, &mut |_, _| ControlFlow::Break(()));
+        assert!(matches!(stopped, Err(Error::Interrupted)));
+    }
+}

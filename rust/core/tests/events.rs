@@ -1,0 +1,236 @@
+//! Events that no policy of the registry causes yet: nodes that sleep, wake, fail and come back, budgets, timers,
+//! intervals. The policies here are scripts.
+
+mod support;
+
+use hetsched_core::error::Result;
+use hetsched_core::platform::node_state::Class;
+use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
+use hetsched_core::sim::event::Event;
+use hetsched_core::sim::record::{JobState, Records};
+use hetsched_core::sim::{Options, Simulation};
+use hetsched_core::units::{SimDuration, SimTime, Watts};
+use hetsched_core::workload::JobId;
+
+use support::{Job, composed, platform, run, simulation};
+
+fn at(seconds: i64) -> SimTime {
+    SimTime::from_micros(seconds * 1_000_000)
+}
+
+type Act = fn(&View<'_>, &[Notice], &mut Decisions);
+
+/// Does what a function says, with everything it was told since the last pass.
+struct Script {
+    act: Act,
+    told: Vec<Notice>,
+    interval: SimDuration,
+}
+
+impl Policy for Script {
+    fn name(&self) -> &'static str {
+        "script"
+    }
+
+    fn notice(&mut self, _jobs: Jobs<'_>, notice: Notice) {
+        self.told.push(notice);
+    }
+
+    fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        (self.act)(view, &self.told, out);
+        self.told.clear();
+        Ok(())
+    }
+
+    fn interval(&self) -> SimDuration {
+        self.interval
+    }
+}
+
+fn scripted(jobs: &[Job], act: Act, interval: i64) -> Simulation {
+    let interval = SimDuration::from_micros(interval * 1_000_000);
+    let script = Box::new(Script { act, told: Vec::new(), interval });
+    simulation(jobs, platform(2, 1, true), script, Options::default())
+}
+
+fn start_all(view: &View<'_>, told: &[Notice], out: &mut Decisions) {
+    for (node, notice) in (0..).zip(told.iter().filter(|told| matches!(told, Notice::Submitted(_)))) {
+        if let Notice::Submitted(job) = notice {
+            assert!(view.slots.free_on(node) > 0);
+            out.start_with(*job, false, |nodes| nodes.push(node));
+        }
+    }
+}
+
+fn seconds_in(records: &Records, node: u32, class: Class) -> f64 {
+    records.nodes.node_time(node, class).seconds()
+}
+
+#[test]
+fn a_node_sleeps_wakes_and_is_metered_in_every_state() {
+    // Node 1 is sent to sleep at 0 (10 s), is off from 10, is woken by the timer at 50 (20 s) and ready at 70; job 2,
+    // submitted at 30, starts there then and runs 30 s. Job 1 keeps node 0 busy from 0 to 100.
+    fn act(view: &View<'_>, told: &[Notice], out: &mut Decisions) {
+        for notice in told {
+            match notice {
+                Notice::Submitted(JobId(0)) => {
+                    out.start_with(JobId(0), false, |nodes| nodes.push(0));
+                    out.sleep(1);
+                    out.timer(at(50));
+                }
+                Notice::Timer => {
+                    assert_eq!(view.slots.free_units(), 0);
+                    out.wake(1);
+                }
+                Notice::NodeReady(1) => out.start_with(JobId(1), false, |nodes| nodes.push(1)),
+                _ => {}
+            }
+        }
+    }
+    let records = run(scripted(&[(0, 100, 1, 0, 0), (30, 30, 1, 0, 0)], act, 0)).unwrap();
+    assert_eq!(records.jobs.start(1), Some(at(70)));
+    assert_eq!(seconds_in(&records, 1, Class::Transition), 10.0 + 20.0);
+    assert_eq!(seconds_in(&records, 1, Class::Off), 40.0);
+    assert_eq!(seconds_in(&records, 1, Class::Busy), 30.0);
+    assert_eq!((records.boots[1], records.shutdowns[1]), (1, 1));
+    assert_eq!(records.totals.transition_energy.joules(), 30.0 * 150.0);
+    assert_eq!(records.totals.off_energy.joules(), 40.0 * 10.0);
+    assert_eq!(records.totals.energy, records.totals.integral);
+}
+
+#[test]
+fn a_failing_node_kills_its_job_and_comes_back() {
+    let jobs = [(0, 100, 2, 0, 0), (5, 10, 2, 0, 0)];
+    let mut simulation =
+        simulation(&jobs, platform(2, 1, true), composed("fcfs", "none", "lowest-id", 0), Options::default());
+    simulation.schedule(at(40), Event::NodeFailed(1));
+    simulation.schedule(at(60), Event::NodeRepaired(1));
+    let records = run(simulation).unwrap();
+    assert_eq!((records.jobs.state(0), records.end(0)), (JobState::Failed, Some(at(40))));
+    assert_eq!((records.jobs.state(1), records.jobs.start(1)), (JobState::Completed, Some(at(60))));
+    assert_eq!(seconds_in(&records, 1, Class::Down), 20.0);
+    assert_eq!(seconds_in(&records, 0, Class::Idle), 20.0);
+    assert_eq!(records.totals.down_energy.joules(), 20.0 * 5.0);
+    assert_eq!(records.totals.energy, records.totals.integral);
+}
+
+#[test]
+fn a_failure_at_the_instant_of_an_end_comes_after_it() {
+    let policy = composed("fcfs", "none", "lowest-id", 0);
+    let mut simulation = simulation(&[(0, 40, 1, 0, 0)], platform(2, 1, true), policy, Options::default());
+    simulation.schedule(at(40), Event::NodeFailed(0));
+    assert_eq!(run(simulation).unwrap().jobs.state(0), JobState::Completed);
+}
+
+#[test]
+fn a_job_that_waits_for_a_node_that_never_returns_stays_pending() {
+    let policy = composed("fcfs", "none", "lowest-id", 0);
+    let mut simulation =
+        simulation(&[(0, 10, 1, 0, 0), (1, 10, 2, 0, 0)], platform(2, 1, true), policy, Options::default());
+    simulation.schedule(at(5), Event::NodeFailed(1));
+    let records = run(simulation).unwrap();
+    assert_eq!(records.jobs.state(1), JobState::Pending);
+    assert_eq!(records.totals.energy, records.totals.integral);
+}
+
+#[test]
+fn a_budget_change_is_told_and_shown() {
+    fn act(view: &View<'_>, told: &[Notice], out: &mut Decisions) {
+        if told.contains(&Notice::BudgetChanged) {
+            assert_eq!(view.budget, Watts::from_watts(500.0));
+            out.start_with(JobId(0), false, |nodes| nodes.push(0));
+        }
+    }
+    let mut simulation = scripted(&[(0, 10, 1, 0, 0)], act, 0);
+    simulation.schedule(at(25), Event::BudgetChanged(Watts::from_watts(500.0)));
+    assert_eq!(run(simulation).unwrap().jobs.start(0), Some(at(25)));
+}
+
+#[test]
+fn an_interval_delays_passes_to_its_multiples() {
+    let records = run(scripted(&[(5, 100, 1, 0, 0), (31, 10, 1, 0, 0)], start_later, 30)).unwrap();
+    assert_eq!(records.jobs.start(0), Some(at(30)));
+    assert_eq!(records.jobs.start(1), Some(at(60)));
+}
+
+fn start_later(view: &View<'_>, told: &[Notice], out: &mut Decisions) {
+    for notice in told {
+        if let Notice::Submitted(JobId(job)) = *notice {
+            assert!(view.slots.free_on(job) > 0);
+            out.start_with(JobId(job), false, |nodes| nodes.push(job));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_with_policy_job_and_instant() {
+    let refusals: [(Act, &str); 6] = [
+        (|_, _, out| out.start_with(JobId(0), false, |_| {}), "start job 1: it asks for 1 nodes and was given 0"),
+        (|_, _, out| out.start_with(JobId(0), false, |nodes| nodes.push(9)), "start job 1: there is no node 9 of 2"),
+        (
+            |_, _, out| out.start_with(JobId(7), false, |nodes| nodes.push(0)),
+            "start the job in row 7: the job is not in",
+        ),
+        (|_, _, out| out.wake(0), "wake node 0: a node that is idle cannot wake"),
+        (|_, _, out| out.timer(at(0)), "set a timer for 0 s: 0 s is not after now"),
+        (
+            |_, _, out| {
+                out.start_with(JobId(0), false, |nodes| nodes.push(0));
+                out.sleep(0);
+            },
+            "let node 0 sleep: a node that is busy cannot sleep",
+        ),
+    ];
+    for (act, expected) in refusals {
+        let message = run(scripted(&[(3, 10, 1, 0, 0)], act, 0)).unwrap_err().to_string();
+        assert!(message.starts_with("policy script, at 3 s: cannot "), "{message}");
+        assert!(message.contains(expected), "{message} / {expected}");
+    }
+}
+
+#[test]
+fn a_busy_node_takes_no_second_job() {
+    let act: Act = |_, told, out| {
+        if let [Notice::Submitted(job)] = told {
+            out.start_with(*job, false, |nodes| nodes.push(0));
+        }
+    };
+    let message = run(scripted(&[(3, 10, 1, 0, 0), (4, 10, 1, 0, 0)], act, 0)).unwrap_err().to_string();
+    assert_eq!(message, "policy script, at 4 s: cannot start job 2: node 0 is busy, with 0 free slots of 1 needed");
+}
+
+#[test]
+fn a_job_of_length_zero_makes_another_round() {
+    // Job 1 takes both nodes for no time at all; job 2, of the same instant, follows in the second round.
+    let policy = composed("fcfs", "none", "lowest-id", 0);
+    let jobs = [(7, 0, 2, 0, 0), (7, 10, 2, 0, 0)];
+    let records = run(simulation(&jobs, platform(2, 1, true), policy, Options::default())).unwrap();
+    assert_eq!((records.jobs.start(0), records.end(0)), (Some(at(7)), Some(at(7))));
+    assert_eq!(records.jobs.start(1), Some(at(7)));
+    assert_eq!(records.timeline.time_s, [7.0, 17.0]);
+}
+
+#[test]
+fn a_run_in_which_nothing_starts_has_an_empty_window() {
+    let policy = composed("fcfs", "none", "lowest-id", 0);
+    let records = run(simulation(&[(7, 5, 9, 0, 0)], platform(2, 1, true), policy, Options::default())).unwrap();
+    assert_eq!(records.jobs.state(0), JobState::RejectedNodes);
+    assert_eq!(records.totals.window, Some((at(7), at(7))));
+    assert_eq!(records.totals.energy.joules(), 0.0);
+    assert_eq!(records.timeline.time_s, [7.0]);
+}
+
+#[test]
+fn a_watch_that_breaks_stops_the_run() {
+    use std::ops::ControlFlow;
+    let jobs: Vec<Job> = (0..1000_u16).map(|n| (u8::try_from(n % 250).unwrap(), 1, 1, 0, 0)).collect();
+    let policy = composed("fcfs", "none", "lowest-id", 0);
+    let simulation = simulation(&jobs, platform(1, 1, true), policy, Options::default());
+    assert_eq!(simulation.run(&mut |_| ControlFlow::Break(())).unwrap_err().to_string(), "interrupted");
+}
+
+#[test]
+fn scripts_can_start_jobs_together() {
+    let records = run(scripted(&[(5, 10, 1, 0, 0), (5, 20, 1, 0, 0)], start_all, 0)).unwrap();
+    assert_eq!(records.timeline.counts[0], [2, 1, 0]);
+}

@@ -1,0 +1,164 @@
+//! Laws of every schedule, on small and nasty random traces.
+
+mod support;
+
+use proptest::prelude::*;
+
+use hetsched_core::policy::backfill::reservations::Reservations;
+use hetsched_core::policy::registry::{BACKFILLS, ORDERS, PLACEMENTS};
+use hetsched_core::sim::Options;
+use hetsched_core::sim::record::{JobState, Records, StartedBy};
+use hetsched_core::units::SimTime;
+use hetsched_core::workload::JobId;
+
+use support::{Job, composed, platform, run, run_with_table, simulation, with_backfill};
+
+fn jobs() -> impl Strategy<Value = Vec<Job>> {
+    let walltime = prop_oneof![Just(0), 1..40_u8];
+    let runtime = prop_oneof![Just(0), Just(10), 0..40_u8];
+    prop::collection::vec((0..60_u8, runtime, 1..8_u8, walltime, 0..4_u8), 0..25)
+}
+
+fn policy_names() -> impl Strategy<Value = (usize, usize, usize)> {
+    (0..ORDERS.len(), 0..BACKFILLS.len(), 0..PLACEMENTS.len())
+}
+
+/// What a schedule says of one job: start, end, state.
+type Row = (Option<SimTime>, Option<SimTime>, JobState);
+
+fn schedule(records: &Records) -> Vec<Row> {
+    (0..records.workload.len())
+        .map(|row| (records.jobs.start(row), records.end(row), records.jobs.state(row)))
+        .collect()
+}
+
+/// Slots held on a node by the jobs that run at `now` (starts count, ends do not).
+fn held(records: &Records, node: u32, now: SimTime, need: impl Fn(usize) -> u32) -> u32 {
+    (0..records.workload.len())
+        .filter(|&row| records.nodes_of(row).is_some_and(|nodes| nodes.contains(&node)))
+        .filter(|&row| records.jobs.start(row) <= Some(now) && records.end(row) > Some(now))
+        .map(need)
+        .sum()
+}
+
+proptest! {
+    #[test]
+    fn no_slot_serves_two_jobs_and_nobody_starts_early(
+        jobs in jobs(),
+        (order, backfill, placement) in policy_names(),
+        exclusive in any::<bool>(),
+        kill_at_walltime in any::<bool>(),
+    ) {
+        let policy = composed(ORDERS[order].name, BACKFILLS[backfill].name, PLACEMENTS[placement].name, 7);
+        let options = Options { kill_at_walltime, ..Options::default() };
+        let records = run_with_table(&jobs, platform(5, 3, exclusive), policy, options);
+        let need = |row: usize| match records.workload.slots(JobId(u32::try_from(row).unwrap())) {
+            _ if exclusive => 3,
+            0 => 3,
+            slots => slots,
+        };
+        for job in records.workload.jobs() {
+            let row = job.0 as usize;
+            let Some(start) = records.jobs.start(row) else {
+                prop_assert!(matches!(records.jobs.state(row), JobState::RejectedNodes | JobState::RejectedSlots));
+                continue;
+            };
+            prop_assert!(start >= records.workload.submit(job));
+            let nodes = records.nodes_of(row).unwrap();
+            prop_assert_eq!(nodes.len(), records.workload.node_count(job) as usize);
+            prop_assert!(nodes.windows(2).all(|pair| pair[0] < pair[1]));
+            for &node in nodes {
+                prop_assert!(held(&records, node, start, need) <= 3, "node {} at {:?}", node, start);
+            }
+        }
+    }
+
+    #[test]
+    fn energy_balances_exactly(
+        jobs in jobs(),
+        (order, backfill, placement) in policy_names(),
+        exclusive in any::<bool>(),
+        until in prop_oneof![Just(SimTime::NEVER), (0..90_i64).prop_map(|s| SimTime::from_micros(s * 1_000_000))],
+    ) {
+        let policy = composed(ORDERS[order].name, BACKFILLS[backfill].name, PLACEMENTS[placement].name, 7);
+        let options = Options { until, ..Options::default() };
+        let records = run_with_table(&jobs, platform(5, 3, exclusive), policy, options);
+        prop_assert_eq!(records.totals.energy, records.totals.integral);
+        let nodes = (0..5).map(|node| records.nodes.node_energy(node)).sum();
+        prop_assert_eq!(records.totals.energy, nodes);
+        let of_jobs: f64 = (0..records.workload.len()).filter_map(|row| records.jobs.energy_j(row)).sum();
+        let of_busy_nodes = records.totals.job_energy.joules();
+        prop_assert!((of_jobs - of_busy_nodes).abs() <= 1e-12 * of_busy_nodes.max(1.0), "{} {}", of_jobs, of_busy_nodes);
+    }
+
+    #[test]
+    fn a_policy_twice_is_the_same_schedule_twice(jobs in jobs(), (order, backfill, placement) in policy_names()) {
+        let once = || {
+            let policy = composed(ORDERS[order].name, BACKFILLS[backfill].name, PLACEMENTS[placement].name, 7);
+            run_with_table(&jobs, platform(5, 3, true), policy, Options::default())
+        };
+        let (first, second) = (once(), once());
+        prop_assert_eq!(schedule(&first), schedule(&second));
+        prop_assert!((0..jobs.len()).all(|row| first.nodes_of(row) == second.nodes_of(row)));
+        prop_assert_eq!(first.totals.energy, second.totals.energy);
+    }
+
+    #[test]
+    fn fcfs_never_overtakes(jobs in jobs()) {
+        let records =
+            run(simulation(&jobs, platform(5, 3, true), composed("fcfs", "none", "random", 3), Options::default())).unwrap();
+        let order = records.workload.submit_order();
+        let starts: Vec<_> = order.iter().filter_map(|job| records.jobs.start(job.0 as usize)).collect();
+        prop_assert!(starts.windows(2).all(|pair| pair[0] <= pair[1]));
+        prop_assert!((0..jobs.len()).all(|row| records.jobs.started_by(row) != Some(StartedBy::Backfill)));
+    }
+
+    /// The textbook's shadow time and extra nodes are one reservation in a plan of the future.
+    #[test]
+    fn easy_is_one_reservation(
+        jobs in jobs(),
+        exclusive in any::<bool>(),
+        kill_at_walltime in any::<bool>(),
+        order in 0..ORDERS.len(),
+    ) {
+        let go = |backfill: Reservations| {
+            let policy = with_backfill(ORDERS[order].name, Box::new(backfill));
+            let options = Options { kill_at_walltime, ..Options::default() };
+            schedule(&run(simulation(&jobs, platform(5, 3, exclusive), policy, options)).unwrap())
+        };
+        prop_assert_eq!(go(Reservations::new(1)), go(Reservations::by_plan(1)));
+    }
+
+    /// Placement chooses nodes; where nodes are alike it never changes a start.
+    #[test]
+    fn placement_does_not_move_starts_on_equal_nodes(jobs in jobs(), backfill in 0..BACKFILLS.len()) {
+        let go = |placement: &str| {
+            let policy = composed("fcfs", BACKFILLS[backfill].name, placement, 11);
+            schedule(&run(simulation(&jobs, platform(5, 3, true), policy, Options::default())).unwrap())
+        };
+        let first = go("lowest-id");
+        for placement in PLACEMENTS {
+            prop_assert_eq!(&first, &go(placement.name), "{}", placement.name);
+        }
+    }
+
+    /// What has not happened yet changes nothing: a run stopped early is the beginning of the whole run.
+    #[test]
+    fn a_run_stopped_early_is_the_beginning_of_the_whole(
+        jobs in jobs(),
+        (order, backfill, placement) in policy_names(),
+        stop in 0..90_i64,
+    ) {
+        let until = SimTime::from_micros(stop * 1_000_000);
+        let go = |until: SimTime| {
+            let policy = composed(ORDERS[order].name, BACKFILLS[backfill].name, PLACEMENTS[placement].name, 7);
+            run_with_table(&jobs, platform(5, 3, true), policy, Options { until, ..Options::default() })
+        };
+        let (part, whole) = (go(until), go(SimTime::NEVER));
+        for row in 0..jobs.len() {
+            let started = whole.jobs.start(row).filter(|&start| start <= until);
+            prop_assert_eq!(part.jobs.start(row), started);
+            prop_assert_eq!(part.end(row), whole.end(row).filter(|&end| end <= until));
+        }
+    }
+}

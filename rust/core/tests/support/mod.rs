@@ -1,0 +1,105 @@
+//! Small runs for the tests beside this folder.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::ops::ControlFlow;
+
+use hetsched_core::error::Result;
+use hetsched_core::platform::{Platform, PlatformColumns};
+use hetsched_core::policy::compose::Composed;
+use hetsched_core::policy::registry::{PartSpec, PolicySpec};
+use hetsched_core::policy::{Policy, backfill::Backfill};
+use hetsched_core::power::pvt::{OnUnknownApp, VariationTable, tables};
+use hetsched_core::sim::record::Records;
+use hetsched_core::sim::{Options, Simulation};
+use hetsched_core::workload::{JobColumns, Workload};
+
+/// A job: submit, runtime, nodes, walltime (0 = none), slots (0 = whole nodes).
+pub(crate) type Job = (u8, u8, u8, u8, u8);
+
+pub(crate) fn workload(jobs: &[Job]) -> Workload {
+    let column = |field: fn(&Job) -> u8| jobs.iter().map(|job| f64::from(field(job))).collect::<Vec<_>>();
+    let counts = |field: fn(&Job) -> u8| jobs.iter().map(|job| i64::from(field(job))).collect::<Vec<_>>();
+    let columns = JobColumns {
+        job_id: (1..).take(jobs.len()).collect(),
+        submit_s: column(|job| job.0),
+        runtime_s: column(|job| job.1),
+        node_count: counts(|job| job.2),
+        walltime_s: column(|job| job.3),
+        slots: counts(|job| job.4),
+        app: (0..).take(jobs.len()).map(|row: i64| row % 3 - 1).collect(),
+        app_names: vec!["a".into(), "b".into()],
+        source: "test".into(),
+        ..JobColumns::default()
+    };
+    columns.into_workload().expect("the jobs are in order")
+}
+
+/// Nodes that draw 100 W idle, 300 W busy, 10 W off, 150 W in transition and 5 W down; 20 s to boot, 10 s to shut down.
+pub(crate) fn platform(nodes: usize, slots: i64, exclusive: bool) -> Platform {
+    let columns = PlatformColumns {
+        idle_w: (0..nodes).map(|node| 100.0 + 0.1 * node as f64).collect(),
+        busy_w: vec![300.0; nodes],
+        off_w: vec![10.0; nodes],
+        down_w: vec![5.0; nodes],
+        boot_w: vec![150.0; nodes],
+        boot_s: vec![20.0; nodes],
+        shutdown_w: vec![150.0; nodes],
+        shutdown_s: vec![10.0; nodes],
+        slots: vec![slots; nodes],
+        exclusive,
+    };
+    columns.into_platform().expect("the platform is in order")
+}
+
+/// A table in which both applications vary by node, in watts and in time.
+pub(crate) fn table(nodes: usize) -> VariationTable {
+    let cells = |scale: f64, base: f64| -> Vec<f64> {
+        (0..2 * nodes).map(|cell| base + scale * ((cell * 7919) % 13) as f64).collect()
+    };
+    VariationTable {
+        apps: vec!["a".into(), "b".into()],
+        kind: hetsched_core::power::pvt::Kind::Watts,
+        power: cells(3.7, 250.0),
+        time_ratio: cells(0.05, 0.9),
+        name: "table".into(),
+    }
+}
+
+pub(crate) fn part(name: &str) -> PartSpec {
+    PartSpec { name: name.into(), ..PartSpec::default() }
+}
+
+pub(crate) fn composed(order: &str, backfill: &str, placement: &str, seed: u64) -> Box<dyn Policy> {
+    let name = format!("{order}/{backfill}/{placement}");
+    let spec =
+        PolicySpec { name: name.clone(), order: part(order), backfill: part(backfill), placement: part(placement) };
+    Box::new(Composed::new(name, spec.build(seed).expect("the parts exist").0))
+}
+
+pub(crate) fn with_backfill(order: &str, backfill: Box<dyn Backfill>) -> Box<dyn Policy> {
+    let spec =
+        PolicySpec { name: "test".into(), order: part(order), backfill: part("none"), placement: part("lowest-id") };
+    let mut parts = spec.build(0).expect("the parts exist").0;
+    parts.backfill = backfill;
+    Box::new(Composed::new("test", parts))
+}
+
+pub(crate) fn simulation(jobs: &[Job], platform: Platform, policy: Box<dyn Policy>, options: Options) -> Simulation {
+    let workload = workload(jobs);
+    let (actual, predicted) =
+        tables(&platform, &workload, None, None, OnUnknownApp::Error).expect("no table, no fault");
+    Simulation::new(workload, platform, actual, predicted, policy, options)
+}
+
+pub(crate) fn run(simulation: Simulation) -> Result<Records> {
+    simulation.run(&mut |_| ControlFlow::Continue(()))
+}
+
+pub(crate) fn run_with_table(jobs: &[Job], platform: Platform, policy: Box<dyn Policy>, options: Options) -> Records {
+    let workload = workload(jobs);
+    let table = table(platform.nodes().len());
+    let (actual, predicted) =
+        tables(&platform, &workload, Some(&table), None, OnUnknownApp::Error).expect("the table fits");
+    run(Simulation::new(workload, platform, actual, predicted, policy, options)).expect("the run ends")
+}
