@@ -42,6 +42,8 @@ fn held(records: &Records, node: u32, now: SimTime, need: impl Fn(usize) -> u32)
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
     #[test]
     fn no_slot_serves_two_jobs_and_nobody_starts_early(
         jobs in jobs(),

@@ -1,0 +1,81 @@
+# `make demo` and `make test` set up all they need: a .venv from the locked versions and the extension in release mode.
+# What is up to date is not touched again. `make help` lists the rest.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+EXTENSION := python/hetsched/_core.abi3.so
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust \( -name '*.rs' -o -name Cargo.toml \) -type f)
+
+# Another environment that happens to be active must not be built for, nor found by cargo or maturin.
+unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_REQUIRE_VIRTUALENV := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test bench wheel lock clean check-tools
+
+help: ## what there is to make
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
+
+demo: $(EXTENSION) ## schedule a real log under four policies; results in ./hetsched-demo
+	@$(BIN)/hetsched demo
+
+# The gate, each line failing fast.
+step = @printf '\n== %s\n' '$(1)'; $(1)
+
+test: check-tools $(VENV)/dev ## all checks and tests
+	$(call step,cargo fmt --check)
+	$(call step,cargo clippy --locked --workspace --all-targets --quiet -- -D warnings)
+	$(call step,cargo test --locked --workspace --quiet)
+	$(call step,RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet)
+	$(call step,$(BIN)/ruff format --check .)
+	$(call step,$(BIN)/ruff check .)
+	$(call step,$(BIN)/mypy --strict python tools)
+	$(call step,PYTHONPATH=python $(BIN)/lint-imports)
+	@printf '\n== extension\n'
+	@$(MAKE) --no-print-directory $(EXTENSION)
+	$(call step,$(BIN)/python -m mypy.stubtest hetsched._core)
+	$(call step,$(BIN)/python -m pytest)
+	$(call step,$(BIN)/python benches/python/run.py --quick)
+	@printf '\nAll checks passed.\n'
+
+bench: $(EXTENSION) $(VENV)/dev ## speed: whole runs against other simulators, then the engine's parts
+	@$(BIN)/python benches/python/run.py
+	@cargo bench --locked --package hetsched-core
+
+wheel: $(VENV)/demo ## a wheel for CPython 3.10 and newer, in dist/
+	@$(BIN)/maturin build --release --locked --out dist
+
+lock: ## renew requirements/*.txt (needs uv)
+	uv pip compile $(LOCK) pyproject.toml --extra plots --extra testing --group build --group test -o requirements/dev.txt
+	uv pip compile $(LOCK) pyproject.toml --extra plots --group build -c requirements/dev.txt -o requirements/demo.txt
+LOCK := --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-annotate --custom-compile-command 'make lock'
+
+clean: ## remove everything that was made, but for results
+	rm -rf $(VENV) target dist $(EXTENSION) .bench .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+
+check-tools:
+	@PYTHON='$(PYTHON)' sh tools/check-tools.sh
+
+# Files in .venv stand for what was done, when it had succeeded.
+$(VENV)/made:
+	@PYTHON='$(PYTHON)' sh tools/check-tools.sh
+	@echo 'making $(VENV)'
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/demo $(VENV)/dev: $(VENV)/%: requirements/%.txt $(VENV)/made
+	@echo 'installing $<'
+	@$(BIN)/python -m pip install --quiet --require-hashes --requirement $<
+	@touch $@
+
+$(EXTENSION): $(RUST_SOURCES) pyproject.toml $(VENV)/made | $(VENV)/demo
+	@PYTHON='$(PYTHON)' sh tools/check-tools.sh
+	@echo 'building the extension'
+	@$(BIN)/maturin develop --release --locked --quiet >/dev/null
+	@touch $@

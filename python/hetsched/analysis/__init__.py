@@ -1,0 +1,22 @@
+"""What results say: metrics and their units, comparisons with a baseline, and curves; frames in, new frames out."""
+
+from hetsched.analysis.comparison import compare, runs_frame
+from hetsched.analysis.metrics import DEFAULT_METRICS, METRICS, Metric, Unit
+from hetsched.analysis.statistics import mean_and_half_width, student_t_quantile
+from hetsched.analysis.timeline import binned, run_bins, with_job_power
+from hetsched.analysis.waits import waiting_curve
+
+__all__ = [
+    "DEFAULT_METRICS",
+    "METRICS",
+    "Metric",
+    "Unit",
+    "binned",
+    "compare",
+    "mean_and_half_width",
+    "run_bins",
+    "runs_frame",
+    "student_t_quantile",
+    "waiting_curve",
+    "with_job_power",
+]

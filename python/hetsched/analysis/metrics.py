@@ -1,0 +1,183 @@
+"""The metrics of a run as people read them: a row each, with title, units and which direction is good.
+
+The numbers themselves are `Result.summary`'s; every key of it has its row here, and whatever lists metrics reads these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from hetsched.config import did_you_mean, listed, shown
+from hetsched.errors import ConfigError
+
+__all__ = ["DEFAULT_METRICS", "METRICS", "Metric", "Unit", "metrics_named"]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit to show values in.
+
+    Parameters
+    ----------
+    name
+        As it stands behind a value; empty for plain numbers.
+    scale
+        How many of the metric's own unit (its key's suffix) make one of this.
+    """
+
+    name: str
+    scale: float
+
+
+_COUNT = (Unit("", 1.0),)
+_SHARE = (Unit("%", 0.01),)
+_TIME = (Unit("s", 1.0), Unit("min", 60.0), Unit("h", 3600.0))
+_ENERGY = (Unit("J", 1.0), Unit("Wh", 3.6e3), Unit("kWh", 3.6e6), Unit("MWh", 3.6e9), Unit("GWh", 3.6e12))
+_POWER = (Unit("W", 1.0), Unit("kW", 1e3), Unit("MW", 1e6))
+_ENERGY_DELAY = (
+    Unit("J s", 1.0),
+    Unit("Wh h", 3.6e3 * 3600),
+    Unit("kWh h", 3.6e6 * 3600),
+    Unit("MWh h", 3.6e9 * 3600),
+    Unit("GWh h", 3.6e12 * 3600),
+)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How one key of `Result.summary` is shown and judged.
+
+    Parameters
+    ----------
+    key
+        In the summary; its suffix is the unit of its values.
+    title
+        What people call it.
+    units
+        What it can be shown in, smallest first.
+    better
+        Which direction is good: ``"lower"``, ``"higher"``, or ``"neither"``.
+    digits
+        Significant digits that are worth showing; 0 for whole numbers.
+
+    Examples
+    --------
+    >>> METRICS["mean_wait_s"].text(5165.5)
+    '1.435 h'
+    """
+
+    key: str
+    title: str
+    units: tuple[Unit, ...]
+    better: Literal["lower", "higher", "neither"] = "neither"
+    digits: int = 4
+
+    def unit_for(self, values: Sequence[float | None]) -> Unit:
+        """The largest unit that the largest of `values` fills.
+
+        Examples
+        --------
+        >>> METRICS["energy_j"].unit_for([7.2e6, None, 3.6e3]).name
+        'kWh'
+        """
+        largest = max((abs(value) for value in values if value is not None), default=0.0)
+        fitting = [unit for unit in self.units if largest >= unit.scale]
+        return fitting[-1] if fitting else self.units[0]
+
+    def texts(self, values: Sequence[float | None]) -> list[str]:
+        """Values in one unit, to stand below each other: as many decimals as the largest needs; `–` for None.
+
+        Examples
+        --------
+        >>> METRICS["mean_wait_s"].texts([7200.0, 36.0, None])
+        ['2.000', '0.010', '–']
+        """
+        scale = self.unit_for(values).scale
+        scaled = [None if value is None else value / scale for value in values]
+        decimals = self._decimals(max((abs(value) for value in scaled if value is not None), default=0.0))
+        return ["–" if value is None else f"{value:,.{decimals}f}" for value in scaled]
+
+    def text(self, value: float | None) -> str:
+        """One value with its unit.
+
+        Examples
+        --------
+        >>> METRICS["utilization_ratio"].text(0.6258), METRICS["offered_load_ratio"].text(None)
+        ('62.58 %', '–')
+        """
+        unit = self.unit_for([value])
+        return " ".join(part for part in (self.texts([value])[0], unit.name if value is not None else "") if part)
+
+    def _decimals(self, largest: float) -> int:
+        if self.digits == 0 or largest == 0 or not math.isfinite(largest):
+            return 0
+        return min(max(self.digits - 1 - math.floor(math.log10(largest)), 0), 6)
+
+
+METRICS: dict[str, Metric] = {
+    metric.key: metric
+    for metric in (
+        Metric("jobs", "jobs", _COUNT, digits=0),
+        Metric("completed", "completed", _COUNT, "higher", digits=0),
+        Metric("timeout", "killed at their walltime", _COUNT, "lower", digits=0),
+        Metric("failed", "failed", _COUNT, "lower", digits=0),
+        Metric("rejected", "rejected", _COUNT, "lower", digits=0),
+        Metric("cancelled", "cancelled", _COUNT, digits=0),
+        Metric("running", "still running", _COUNT, digits=0),
+        Metric("pending", "still queued", _COUNT, "lower", digits=0),
+        Metric("makespan_s", "makespan", _TIME, "lower"),
+        Metric("energy_j", "energy", _ENERGY, "lower"),
+        Metric("job_energy_j", "of nodes at work", _ENERGY, "lower"),
+        Metric("idle_energy_j", "of idle nodes", _ENERGY, "lower"),
+        Metric("transition_energy_j", "of booting and shutting down", _ENERGY, "lower"),
+        Metric("off_energy_j", "of nodes switched off", _ENERGY, "lower"),
+        Metric("down_energy_j", "of failed nodes", _ENERGY, "lower"),
+        Metric("mean_wait_s", "mean wait", _TIME, "lower"),
+        Metric("median_wait_s", "median wait", _TIME, "lower"),
+        Metric("p95_wait_s", "95th percentile of waits", _TIME, "lower"),
+        Metric("max_wait_s", "longest wait", _TIME, "lower"),
+        Metric("mean_turnaround_s", "mean turnaround", _TIME, "lower"),
+        Metric("mean_bounded_slowdown", "mean bounded slowdown", _COUNT, "lower"),
+        Metric("throughput_jobs_per_hour", "throughput", (Unit("jobs/h", 1.0),), "higher"),
+        Metric("utilization_ratio", "utilization", _SHARE, "higher"),
+        Metric("mean_power_w", "mean power", _POWER),
+        Metric("peak_power_w", "peak power", _POWER, "lower"),
+        Metric("energy_delay_product_js", "energy × makespan", _ENERGY_DELAY, "lower"),
+        Metric("offered_load_ratio", "offered load", _COUNT, digits=3),
+    )
+}
+"""Every metric by its key, in the summary's order."""
+
+DEFAULT_METRICS = ("energy_j", "mean_wait_s", "mean_bounded_slowdown", "utilization_ratio")
+"""What a comparison shows if nothing else is asked for."""
+
+
+def metrics_named(keys: Sequence[str], *, parameter: str = "metrics") -> list[Metric]:
+    """The metrics with these keys, in this order.
+
+    Parameters
+    ----------
+    keys
+        Keys of `METRICS`.
+    parameter
+        What to call them in a message.
+
+    Raises
+    ------
+    ConfigError
+        With every key there is no metric for, or if there are no keys.
+
+    Examples
+    --------
+    >>> [metric.title for metric in metrics_named(["energy_j", "mean_wait_s"])]
+    ['energy', 'mean wait']
+    """
+    faults = [(parameter, shown(key), f"a metric{did_you_mean(key, METRICS)}") for key in keys if key not in METRICS]
+    if not keys:
+        faults = [(parameter, "none", f"some of {listed(METRICS)}")]
+    if faults:
+        raise ConfigError(faults)
+    return [METRICS[key] for key in keys]

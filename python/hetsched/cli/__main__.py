@@ -1,0 +1,7 @@
+"""``python -m hetsched.cli``, the same as ``hetsched``."""
+
+import sys
+
+from hetsched.cli.app import main
+
+sys.exit(main())

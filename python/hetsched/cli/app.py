@@ -1,0 +1,81 @@
+"""The command line as a whole: its verbs, what is common to them, and how a command ends."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from hetsched.cli.compare import compare
+from hetsched.cli.demo import demo
+from hetsched.cli.faults import ended
+from hetsched.cli.policies import policies
+from hetsched.cli.simulate import simulate
+
+__all__ = ["VERBS", "main"]
+
+VERBS: dict[str, Callable[..., Any]] = {
+    "simulate": simulate,
+    "compare": compare,
+    "policies": policies,
+    "demo": demo,
+}
+"""Every verb: its name and the function whose parameters are its options."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments
+        What follows ``hetsched``. None: those of the process.
+
+    Returns
+    -------
+    int
+        0 done, 1 failed run or output that cannot be written, 2 bad usage or bad input, 130 interrupted.
+
+    Examples
+    --------
+    >>> main(["--version"])
+    hetsched ...
+    0
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    command = typer.main.get_command(_app())
+    return ended(
+        lambda: command.main(args=given, prog_name="hetsched", standalone_mode=False), debug="--debug" in given
+    )
+
+
+def _app() -> typer.Typer:
+    app = typer.Typer(
+        help="Replay a supercomputer's job log under scheduling policies and meter the energy of every node.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    for name, verb in VERBS.items():
+        app.command(name)(verb)
+    return app
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        from hetsched import __version__  # noqa: PLC0415 -- the library, which this alone needs nothing else of
+
+        typer.echo(f"hetsched {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", metavar="", help="Show the version and exit.", callback=_tell_version, is_eager=True),
+    ] = False,
+) -> None:
+    del version

@@ -1,0 +1,152 @@
+"""``hetsched compare``: one log under several policies, as ratios to one of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hetsched.cli import options as opt
+from hetsched.cli.faults import noted
+from hetsched.cli.machine import Inputs
+from hetsched.cli.pictures import check_folder, check_plot, draw_comparison
+from hetsched.cli.screen import Screen
+from hetsched.config import Faults, did_you_mean, listed
+from hetsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from hetsched.policy import Policy
+
+__all__ = ["compare"]
+
+_POLICY = "Policies"
+
+
+def compare(
+    trace: opt.Trace,
+    *,
+    policies: Annotated[
+        str,
+        typer.Option(
+            "--policies",
+            metavar="A,B,…",
+            help="Presets, or NAME:PARAM=VALUE, with commas between; see hetsched policies.",
+            autocompletion=opt.complete_policies,
+            rich_help_panel=_POLICY,
+        ),
+    ],
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="A",
+            help="The one whose ratios are 1; default: the first.",
+            autocompletion=opt.complete_policy,
+            rich_help_panel=_POLICY,
+        ),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            "--metrics",
+            metavar="KEY,…",
+            help="What to compare by, such as p95_wait_s: keys of the summary.",
+            autocompletion=opt.complete_metrics,
+            rich_help_panel=_POLICY,
+        ),
+    ] = None,
+    seeds: Annotated[
+        str,
+        typer.Option(
+            "--seeds", metavar="K", help="Runs of each policy that draws lots, for intervals.", rich_help_panel=_POLICY
+        ),
+    ] = "1",
+    nodes: opt.Nodes = None,
+    procs_per_node: opt.ProcsPerNode = None,
+    idle_w: opt.IdleWatts = None,
+    tdp_w: opt.TdpWatts = None,
+    platform: opt.PlatformFile = None,
+    table: opt.TableFile = None,
+    seed: opt.Seed = "0",
+    until_s: opt.UntilSeconds = None,
+    no_kill_at_walltime: opt.NoKill = False,
+    on_unknown_app: opt.OnUnknownApp = "error",
+    format: opt.FormatName = None,
+    out: opt.Out = None,
+    plot: opt.Plot = None,
+    as_json: opt.Json = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Schedule a job log under several policies, and show them beside each other."""
+    del debug
+    from hetsched.analysis import DEFAULT_METRICS  # noqa: PLC0415 -- polars is slow to import
+    from hetsched.analysis.metrics import metrics_named  # noqa: PLC0415
+    from hetsched.cli.contest import compared  # noqa: PLC0415
+    from hetsched.report.tables import comparison_table  # noqa: PLC0415
+
+    screen = Screen(as_json=as_json)
+    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table)
+    faults = Faults()
+    inputs.check(faults)
+    wanted = opt.run_options(faults, seed=seed, until_s=until_s, no_kill=no_kill_at_walltime, unknown=on_unknown_app)
+    repeats = opt.whole(faults, "--seeds", seeds, low=1, high=10_000)
+    keys = DEFAULT_METRICS if metrics is None else tuple(key.strip() for key in metrics.split(","))
+    with noted(faults):
+        metrics_named(keys, parameter="--metrics")
+    contestants = _policies(faults, policies)
+    base = _baseline(faults, baseline, contestants)
+    check_plot(faults, plot)
+    faults.check()
+    check_folder(out)
+
+    workload, machine = inputs.read(screen)
+    result = compared(
+        workload,
+        machine.platform,
+        contestants,
+        baseline=base,
+        options=wanted,
+        metrics=keys,
+        seeds=repeats or 1,
+        folder=out,
+    )
+    written = [] if out is None else [result.write(out)]
+    if plot is not None:
+        written += draw_comparison(plot, result.table, result.outcomes, baseline=base)
+    screen.show(comparison_table(result.table, baseline=base))
+    for note in result.notes():
+        screen.say(note)
+    for path in written:
+        screen.say(f"wrote {path}")
+    screen.give({**result.to_dict(), "assumed": machine.assumed_w, "written": written})
+
+
+def _policies(faults: Faults, text: str) -> list[Policy]:
+    """The policies asked for; notes those that cannot be, and those asked for twice."""
+    from hetsched.policy import parse_policy  # noqa: PLC0415
+
+    found: list[Policy] = []
+    for name in text.split(","):
+        with noted(faults, {"policy": "--policies"}):
+            policy = parse_policy(name)
+            if policy.name in [other.name for other in found]:
+                faults.add("--policies", policy.name, "each policy once")
+            else:
+                found.append(policy)
+    return found
+
+
+def _baseline(faults: Faults, text: str | None, policies: list[Policy]) -> str:
+    """The baseline's name; notes it if it is not one of the policies."""
+    from hetsched.policy import parse_policy  # noqa: PLC0415
+
+    names = [policy.name for policy in policies]
+    if text is None or not names:
+        return names[0] if names else ""
+    try:
+        name = parse_policy(text).name
+    except ConfigError:
+        name = text
+    if name not in names and not faults.found:
+        faults.add("--baseline", text, f"one of --policies: {listed(names)}{did_you_mean(text, names)}")
+    return name

@@ -1,0 +1,134 @@
+"""Several policies on the same jobs and machine: run, compared, written and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hetsched.analysis import DEFAULT_METRICS, METRICS, compare
+from hetsched.cli.progress import Bars
+from hetsched.cli.runs import Outcome, run_all, runs_of
+from hetsched.platform import Platform
+from hetsched.policy import Policy
+from hetsched.report.files import write_whole
+from hetsched.result.summary import STATES
+from hetsched.workload import Workload
+
+__all__ = ["Comparison", "compared"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came of the runs.
+
+    Parameters
+    ----------
+    outcomes
+        Of each run.
+    table
+        As `hetsched.analysis.compare` gives it.
+    baseline
+        The policy whose ratios are 1.
+    """
+
+    outcomes: list[Outcome]
+    table: pl.DataFrame
+    baseline: str
+
+    def value(self, policy: str, metric: str, column: str = "mean") -> float:
+        """A number of the table; NaN where it holds none."""
+        row = self.table.filter((pl.col("policy") == policy) & (pl.col("metric") == metric))
+        value = row[column].item()
+        return float("nan") if value is None else float(value)
+
+    def notes(self) -> list[str]:
+        """A line for each way in which jobs ended other than by completing."""
+        summaries = self._mean_summaries()
+        lines = []
+        for state in STATES[1:]:
+            counts = {policy: summary[state] or 0 for policy, summary in summaries.items()}
+            numbers = set(counts.values())
+            if len(numbers) == 1 and any(numbers):
+                lines.append(f"{METRICS[state].title}: {numbers.pop():,g} of the jobs under every policy")
+            elif any(numbers):
+                by_policy = ", ".join(f"{policy} {count:,g}" for policy, count in counts.items())
+                lines.append(f"{METRICS[state].title}: {by_policy}")
+        return lines
+
+    def write(self, folder: str) -> str:
+        """Write the table as ``comparison.csv``; gives its name."""
+        path = Path(folder) / "comparison.csv"
+        write_whole(path, self.table.write_csv().encode())
+        return str(path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it: ``summary`` is the mean of each policy's runs, ``runs`` has each in full."""
+        return {
+            "summary": self._mean_summaries(),
+            "baseline": self.baseline,
+            "comparison": self.table.to_dicts(),
+            "runs": [
+                {
+                    "policy": outcome.run.policy.name,
+                    "seed": outcome.run.seed,
+                    "summary": outcome.summary,
+                    "provenance": outcome.provenance,
+                    "timing": outcome.timing,
+                }
+                for outcome in self.outcomes
+            ],
+        }
+
+    def _mean_summaries(self) -> dict[str, dict[str, float | None]]:
+        runs: dict[str, list[dict[str, Any]]] = {}
+        for outcome in self.outcomes:
+            runs.setdefault(outcome.run.policy.name, []).append(outcome.summary)
+        return {policy: own[0] if len(own) == 1 else _mean(own) for policy, own in runs.items()}
+
+
+def _mean(summaries: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]:
+    columns = {name: [summary[name] for summary in summaries] for name in summaries[0]}
+    known = {name: [value for value in values if value is not None] for name, values in columns.items()}
+    return {name: sum(values) / len(values) if values else None for name, values in known.items()}
+
+
+def compared(
+    workload: Workload,
+    platform: Platform,
+    policies: Sequence[Policy],
+    *,
+    baseline: str,
+    options: Mapping[str, Any],
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    seeds: int = 1,
+    folder: str | None = None,
+) -> Comparison:
+    """Run every policy and compare.
+
+    Parameters
+    ----------
+    workload, platform
+        The same for all.
+    policies
+        In the order of the table.
+    baseline
+        The name of the one whose ratios are 1.
+    options
+        Keyword options of `hetsched.simulate`; ``seed`` is the first seed.
+    metrics
+        What to compare by.
+    seeds
+        Runs of each policy in which chance plays a part.
+    folder
+        Where every run's files go, in a folder of its own; None: nowhere.
+    """
+    others = {name: value for name, value in options.items() if name != "seed"}
+    runs = runs_of(policies, seed=options["seed"], seeds=seeds, folder=None if folder is None else Path(folder))
+    with Bars() as bars:
+        outcomes = run_all(workload, platform, runs, others, bars)
+    frame = pl.DataFrame([outcome.row() for outcome in outcomes], infer_schema_length=None)
+    return Comparison(outcomes, compare(frame, baseline=baseline, metrics=metrics), baseline)

@@ -1,0 +1,241 @@
+"""How a command ends: its exit code, and one line for each thing that was wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+import typer
+
+from hetsched.config import Faults, did_you_mean
+from hetsched.errors import ConfigError, HetschedError, LoadWarning, OutputError, SimulationError
+
+__all__ = ["DONE", "FAILED", "INTERRUPTED", "MISUSED", "ended", "inside", "noted", "renamed", "silence"]
+
+DONE = 0
+FAILED = 1
+MISUSED = 2
+INTERRUPTED = 130
+
+
+def ended(command: Callable[[], Any], *, debug: bool) -> int:
+    """Run a command to its end, whatever that is.
+
+    Parameters
+    ----------
+    command
+        Gives an exit code or None, or raises.
+    debug
+        Whether to show where an error was raised.
+
+    Returns
+    -------
+    int
+        The exit code. What went wrong stands on standard error, a line a fault.
+
+    Examples
+    --------
+    >>> ended(lambda: None, debug=False)
+    0
+    """
+    with _warnings_in_a_line():
+        try:
+            code = _exit_code(command)
+            sys.stdout.flush()
+        except BaseException as error:  # noqa: BLE001 -- this is where every error ends
+            code = _told(error, debug=debug)
+    silence(sys.stdout)
+    return code
+
+
+def _exit_code(command: Callable[[], Any]) -> int:
+    code = command()
+    if code == INTERRUPTED:
+        raise KeyboardInterrupt
+    return code if isinstance(code, int) else DONE
+
+
+def _told(error: BaseException, *, debug: bool) -> int:
+    """Write what `error` says; gives the exit code it stands for."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else FAILED
+    if isinstance(error, KeyboardInterrupt):
+        _write("interrupted")
+        return INTERRUPTED
+    if isinstance(error, typer.TyperException) and type(error).__name__ == "NoArgsIsHelpError":
+        # Its message is the help, unless that has been shown already.
+        sys.stderr.write(error.format_message())
+        return MISUSED
+    if debug:
+        traceback.print_exception(error)
+    for line in _lines(error):
+        _write(f"error: {line}")
+    is_misuse = isinstance(error, HetschedError) and not isinstance(error, SimulationError | OutputError)
+    return MISUSED if is_misuse or isinstance(error, typer.TyperException) else FAILED
+
+
+def _lines(error: BaseException) -> Iterator[str]:
+    if isinstance(error, ConfigError):
+        yield from str(error).splitlines()
+    elif isinstance(error, HetschedError):
+        yield str(error)
+    elif isinstance(error, typer.TyperException):
+        yield _misuse(error)
+    elif isinstance(error, OSError):
+        yield f"{error.filename or 'output'}: {error.strerror or error}"
+    elif isinstance(error, MemoryError):
+        yield "not enough memory for this run"
+    else:
+        yield f"hetsched itself failed: {type(error).__name__}: {error} (--debug shows where; please report it)"
+
+
+def _misuse(error: typer.TyperException) -> str:
+    """What is wrong with a command line, from what typer says about it."""
+    context: Any = getattr(error, "ctx", None)
+    command: Any = None if context is None else context.command
+    message = error.format_message()
+    option = getattr(error, "option_name", None)
+    if type(error).__name__ == "NoSuchOption" and command is not None:
+        known = [name for parameter in command.get_params(context) for name in parameter.opts]
+        return f"unknown option {option}{did_you_mean(str(option), known) or _see(context)}"
+    if unknown := re.match(r"No such command '(.*?)'", message, re.DOTALL):
+        hint = did_you_mean(unknown[1], command.commands) or f"; known: {', '.join(command.commands)}"
+        return f"unknown command `{unknown[1]}`{hint}"
+    if missing := re.match(r"Missing (\w+) '(.*?)'", message):
+        return f"missing {missing[1]} {missing[2]}{_see(context)}"
+    if message.endswith("requires an argument."):
+        return f"{option}: found nothing, expected a value{_see(context)}"
+    if extra := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message, re.DOTALL):
+        return f"unexpected argument {extra[1]}{_see(context)}"
+    text = message.rstrip(".")
+    return f"{text[:1].lower()}{text[1:]}{_see(context)}"
+
+
+def _see(context: Any) -> str:
+    return "" if context is None else f"; see {context.command_path} --help"
+
+
+def _write(line: str) -> None:
+    """One line on standard error, whatever control characters a name or value brought along."""
+    text = re.sub(r"[\x00-\x1f\x7f]+", " ", line)
+    try:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+    except OSError:
+        silence(sys.stderr)
+
+
+def silence(stream: TextIO) -> None:
+    """Let go of what cannot be written any more because the other end is closed or full."""
+    try:
+        stream.flush()
+    except OSError:
+        with open(os.devnull, "w", encoding="utf-8") as nowhere:
+            os.dup2(nowhere.fileno(), stream.fileno())
+
+
+@contextmanager
+def renamed(names: Mapping[str, str]) -> Iterator[None]:
+    """Call a library's parameters by the options they were given with, in errors raised in the block.
+
+    Parameters
+    ----------
+    names
+        From a parameter to what to call it.
+
+    Examples
+    --------
+    >>> with renamed({"nodes": "--nodes"}):
+    ...     raise ConfigError([("nodes", "`0`", "at least 1")])
+    Traceback (most recent call last):
+    hetsched.errors.ConfigError: --nodes: found `0`, expected at least 1
+    """
+    try:
+        yield
+    except ConfigError as error:
+        raise _renamed(error, names) from error
+
+
+def _renamed(error: ConfigError, names: Mapping[str, str]) -> ConfigError:
+    faults = [(names.get(parameter, parameter), value, expected) for parameter, value, expected in error.faults]
+    return ConfigError(faults)
+
+
+@contextmanager
+def inside(path: str) -> Iterator[None]:
+    """Say of the faults of a `ConfigError` raised in the block that they are in a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Examples
+    --------
+    >>> with inside("node.toml"):
+    ...     raise ConfigError([("idle_kw", "`1`", "one of idle_w, tdp_w")])
+    Traceback (most recent call last):
+    hetsched.errors.ConfigError: node.toml: idle_kw: found `1`, expected one of idle_w, tdp_w
+    """
+    try:
+        yield
+    except ConfigError as error:
+        names = {where: f"{path}: {where}" for where, _, _ in error.faults if path not in where}
+        raise _renamed(error, names) from error
+
+
+class noted:  # noqa: N801 -- reads as the verb it is: with noted(faults)
+    """Note the faults of a `ConfigError` raised in the block, to tell them together with others.
+
+    Parameters
+    ----------
+    faults
+        Where to note them.
+    names
+        As in `renamed`.
+
+    Examples
+    --------
+    >>> faults = Faults()
+    >>> with noted(faults, {"nodes": "--nodes"}):
+    ...     raise ConfigError([("nodes", "`0`", "at least 1")])
+    >>> faults.found
+    [('--nodes', '`0`', 'at least 1')]
+    """
+
+    def __init__(self, faults: Faults, names: Mapping[str, str] | None = None) -> None:
+        self._faults = faults
+        self._names = names or {}
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: object, trace: object) -> bool:
+        if not isinstance(error, ConfigError):
+            return False
+        self._faults.extend(_renamed(error, self._names))
+        return True
+
+
+@contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """Show hetsched's own warnings once each, as a line; leave others to Python's rules."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", category=LoadWarning)
+        others, seen = warnings.showwarning, set[str]()
+
+        def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+            if not issubclass(category, LoadWarning):
+                others(message, category, *rest, **more)
+            elif str(message) not in seen:
+                seen.add(str(message))
+                _write(f"warning: {message}")
+
+        warnings.showwarning = show
+        yield

@@ -1,0 +1,160 @@
+"""From options to the two things a run needs: the workload, and the machine it is on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hetsched.cli.faults import inside, noted, renamed
+from hetsched.cli.options import number, whole
+from hetsched.cli.progress import Bars
+from hetsched.config import Faults
+from hetsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from hetsched.cli.screen import Screen
+    from hetsched.platform import Platform, VariationTable
+    from hetsched.workload import Workload
+
+__all__ = ["ASSUMED_W", "Inputs", "Machine"]
+
+ASSUMED_W = {"idle_w": 100.0, "tdp_w": 400.0}
+"""Watts of a node that are assumed where none are given."""
+
+_OPTIONS = {"nodes": "--nodes", "idle_w": "--idle-w", "tdp_w": "--tdp-w", "procs_per_node": "--procs-per-node"}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A platform, and what was assumed to make it.
+
+    Parameters
+    ----------
+    platform
+        The platform.
+    notes
+        A sentence for each thing that nobody said.
+    assumed_w
+        The watts among them.
+    """
+
+    platform: Platform
+    notes: tuple[str, ...]
+    assumed_w: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The options that say what is to be run on what, as they were given.
+
+    Parameters
+    ----------
+    trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table
+        As in ``hetsched simulate``.
+    """
+
+    trace: str
+    format: str | None = None
+    procs_per_node: str | None = None
+    nodes: str | None = None
+    idle_w: str | None = None
+    tdp_w: str | None = None
+    platform: str | None = None
+    table: str | None = None
+
+    def check(self, faults: Faults) -> None:
+        """Note everything that is wrong with them as they stand, before anything is read."""
+        whole(faults, "--procs-per-node", self.procs_per_node, low=1)
+        whole(faults, "--nodes", self.nodes, low=1)
+        watts = Faults()
+        for name in ASSUMED_W:
+            number(watts, _OPTIONS[name], getattr(self, name), unit="watts")
+        if not watts.found and self.platform is None:
+            # On a machine of one node, so that no log of hours is read for a negative draw.
+            with noted(watts):
+                self._homogeneous(1)
+        faults.found.extend(watts.found)
+        for name in ("nodes", *ASSUMED_W):
+            if self.platform is not None and getattr(self, name) is not None:
+                faults.add(_OPTIONS[name], getattr(self, name), "nothing beside --platform, whose file says it")
+
+    def read(self, screen: Screen) -> tuple[Workload, Machine]:
+        """The jobs and the machine, saying what the log held and what was assumed."""
+        from_file, table = self._files()
+        with Bars() as bars:
+            workload = self._workload(bars)
+        screen.say(workload.report.line())
+        machine = self._machine(workload) if from_file is None else Machine(from_file, (), {})
+        for note in machine.notes:
+            screen.say(note)
+        if table is not None:
+            with renamed({"actual": f"--table {self.table}"}):
+                machine = replace(machine, platform=machine.platform.with_tables(actual=table))
+        return workload, machine
+
+    def _files(self) -> tuple[Platform | None, VariationTable | None]:
+        """What the small files say; read before the log, which may take a while."""
+        from hetsched.platform import Platform, VariationTable  # noqa: PLC0415 -- polars is slow to import
+
+        platform = table = None
+        if self.platform is not None:
+            with inside(self.platform):
+                platform = Platform.from_toml(self.platform)
+        if self.table is not None:
+            with inside(self.table):
+                table = VariationTable.read(self.table)
+        return platform, table
+
+    def _workload(self, bars: Bars) -> Workload:
+        """The jobs, read with a bar that shows how far."""
+        from hetsched.trace import FORMATS, READERS  # noqa: PLC0415 -- polars is slow to import
+        from hetsched.workload import read_trace  # noqa: PLC0415
+
+        name = Path(self.trace).name
+        by_name = [reader for suffix, reader in READERS.items() if name.lower().endswith(suffix)]
+        readers = by_name[:1] if self.format is None else [FORMATS[self.format]] if self.format in FORMATS else []
+        options: dict[str, Any] = {"procs_per_node": whole(Faults(), "", self.procs_per_node, low=1)}
+        if any("progress" in reader.options for reader in readers):
+            options["progress"] = bars.bar(f"reading {name}")
+        with renamed(_OPTIONS | {"format": "--format"}):
+            return read_trace(self.trace, format=self.format, **options)
+
+    def _machine(self, workload: Workload) -> Machine:
+        """A machine of equal nodes, as the options and the log's header say."""
+        nodes, note = self._nodes(workload)
+        assumed = {name: watts for name, watts in ASSUMED_W.items() if getattr(self, name) is None}
+        notes = [note] if note else []
+        if assumed:
+            names = {"idle_w": "idle", "tdp_w": "busy"}
+            watts = " and ".join(f"{names[name]} {value:g} W" for name, value in assumed.items())
+            options = " and ".join(_OPTIONS[name] for name in assumed)
+            notes.append(f"assumed: {watts} a node; give {options} for the machine's own")
+        return Machine(self._homogeneous(nodes), tuple(notes), assumed)
+
+    def _homogeneous(self, nodes: int) -> Platform:
+        from hetsched.platform import Platform  # noqa: PLC0415
+
+        given = {name: number(Faults(), "", getattr(self, name), unit="watts") for name in ASSUMED_W}
+        watts = {name: ASSUMED_W[name] if value is None else value for name, value in given.items()}
+        assumed = {name: f"{_OPTIONS[name]} (assumed)" for name, value in given.items() if value is None}
+        with renamed(_OPTIONS | assumed):
+            return Platform.homogeneous(nodes=nodes, idle_w=watts["idle_w"], tdp_w=watts["tdp_w"])
+
+    def _nodes(self, workload: Workload) -> tuple[int, str]:
+        """How many nodes, and where that was found if not in an option."""
+        given = whole(Faults(), "", self.nodes, low=1)
+        if given is not None:
+            return given, ""
+        header = workload.report.get("header") or {}
+        procs, procs_per_node = header.get("max_procs"), whole(Faults(), "", self.procs_per_node, low=1)
+        if procs_per_node is None:
+            nodes, source = procs, "MaxProcs"
+        elif header.get("max_nodes"):
+            nodes, source = header["max_nodes"], "MaxNodes"
+        else:
+            nodes, source = None if not procs else -(-procs // procs_per_node), f"MaxProcs / {procs_per_node}"
+        if not nodes:
+            expected = f"how many nodes the machine has: {self.trace} does not say it"
+            raise ConfigError([("--nodes", "nothing", expected)])
+        return int(nodes), f"{int(nodes):,} nodes, as the log's header says ({source})"

@@ -1,0 +1,169 @@
+"""Which pictures a command draws, and where they and other files may go."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hetsched.config import Faults
+from hetsched.errors import OutputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from hetsched.cli.runs import Outcome
+
+__all__ = ["check_folder", "check_plot", "draw_comparison", "draw_run"]
+
+Picture = Any
+"""A matplotlib figure; only `hetsched.report` knows what that is."""
+
+_OTHER_FORMATS = frozenset((".pdf", ".jpg", ".jpeg", ".gif", ".eps", ".ps", ".webp", ".tif", ".tiff", ".bmp"))
+
+
+def check_plot(faults: Faults, plot: str | None) -> None:
+    """See that pictures can be drawn there, before the run.
+
+    Parameters
+    ----------
+    faults
+        Notes the name of a picture that cannot be made.
+    plot
+        As ``--plot`` was given.
+
+    Raises
+    ------
+    ConfigError
+        If matplotlib is missing.
+    OutputError
+        If they cannot be written there.
+    """
+    if plot is None:
+        return
+    from hetsched.report.canvas import SUFFIXES, require_matplotlib  # noqa: PLC0415
+
+    suffix = Path(plot).suffix.lower()
+    if suffix in _OTHER_FORMATS:
+        faults.add("--plot", plot, f"a name that ends in {' or '.join(SUFFIXES)}, or a folder")
+    require_matplotlib("--plot")
+    check_folder(str(Path(plot).parent) if suffix in SUFFIXES else plot)
+
+
+def check_folder(folder: str | None) -> None:
+    """See that files can be written there, before a run of hours ends with nothing.
+
+    Parameters
+    ----------
+    folder
+        It need not be there yet.
+
+    Raises
+    ------
+    OutputError
+        If a file is in its place or above it, or it may not be written to.
+    """
+    if folder is None:
+        return
+    above = Path(folder)
+    while not os.path.lexists(above) and above != above.parent:
+        above = above.parent
+    if not above.is_dir():
+        raise OutputError(folder, "not a folder" if above == Path(folder) else f"{above} is not a folder")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise OutputError(folder, f"{above} is not writable")
+
+
+def draw_run(plot: str, outcome: Outcome, title: str) -> list[str]:
+    """Draw a run.
+
+    Parameters
+    ----------
+    plot
+        A picture's name: all in one; or a folder: a picture each.
+    outcome
+        The run.
+    title
+        What stands above the pictures.
+
+    Returns
+    -------
+    list of str
+        What was written.
+    """
+    from hetsched.report import figures  # noqa: PLC0415 -- only who wants pictures waits for them
+
+    if _is_picture(plot):
+        return _save([(plot, figures.overview(outcome.bins, nodes=outcome.nodes, title=title))])
+    return _save((str(Path(plot) / name), figure) for name, figure in _of_run(outcome, title))
+
+
+def _of_run(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
+    from hetsched.report import figures, gantt  # noqa: PLC0415
+
+    yield "power.png", figures.power(outcome.bins, title=title)
+    yield "occupancy.png", figures.occupancy(outcome.bins, nodes=outcome.nodes, title=title)
+    yield "waits.png", figures.waits({outcome.run.policy.name: outcome.curve})
+    if outcome.jobs is not None:
+        yield "gantt.png", gantt.gantt(outcome.jobs, nodes=outcome.nodes, title=title)
+
+
+def draw_comparison(plot: str, table: pl.DataFrame, outcomes: Sequence[Outcome], *, baseline: str) -> list[str]:
+    """Draw a comparison.
+
+    Parameters
+    ----------
+    plot
+        A picture's name: ratios and waits in one; or a folder: these, and each policy over time.
+    table
+        As `hetsched.analysis.compare` gives it.
+    outcomes
+        The runs; of a policy with several, the first is drawn.
+    baseline
+        The policy whose ratios are 1.
+
+    Returns
+    -------
+    list of str
+        What was written.
+    """
+    from hetsched.report import figures  # noqa: PLC0415
+
+    first: dict[str, Outcome] = {}
+    for outcome in outcomes:
+        first.setdefault(outcome.run.policy.name, outcome)
+    if _is_picture(plot):
+        curves = {name: outcome.curve for name, outcome in first.items()}
+        return _save([(plot, figures.comparison(table, curves, baseline=baseline))])
+    return _save((str(Path(plot) / name), figure) for name, figure in _of_comparison(table, first, baseline))
+
+
+def _of_comparison(table: pl.DataFrame, first: Mapping[str, Outcome], baseline: str) -> Iterator[tuple[str, Picture]]:
+    from hetsched.cli.runs import file_name  # noqa: PLC0415
+    from hetsched.report import figures, gantt  # noqa: PLC0415
+
+    if len(first) > 1:
+        yield "ratios.png", figures.ratios(table, baseline=baseline)
+    yield "waits.png", figures.waits({name: outcome.curve for name, outcome in first.items()})
+    for name, outcome in first.items():
+        title = f"{name}, {outcome.nodes:,} nodes"
+        yield f"overview-{file_name(name)}.png", figures.overview(outcome.bins, nodes=outcome.nodes, title=title)
+        if outcome.jobs is not None:
+            yield f"gantt-{file_name(name)}.png", gantt.gantt(outcome.jobs, nodes=outcome.nodes, title=title)
+
+
+def _is_picture(plot: str) -> bool:
+    from hetsched.report.canvas import SUFFIXES  # noqa: PLC0415
+
+    return Path(plot).suffix.lower() in SUFFIXES
+
+
+def _save(pictures: Iterable[tuple[str, Picture]]) -> list[str]:
+    from hetsched.report.canvas import save  # noqa: PLC0415
+
+    written = []
+    for path, figure in pictures:
+        save(figure, path)
+        written.append(path)
+    return written

@@ -1,0 +1,69 @@
+"""What a command shows and where: results on standard output, or one JSON object there and the rest beside it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from rich.console import Console, RenderableType
+
+from hetsched.cli.faults import silence
+
+__all__ = ["Screen"]
+
+
+class _Console(Console):
+    """A console that falls silent when its reader has gone: the run goes on, what it was asked to write is written."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        silence(sys.stdout)
+
+
+class Screen:
+    """Standard output and error of one command.
+
+    Parameters
+    ----------
+    as_json
+        Whether standard output is for a JSON object alone.
+
+    Examples
+    --------
+    >>> Screen(as_json=False).say("23,678 jobs read")
+    23,678 jobs read
+    """
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.as_json = as_json
+        file = sys.stderr if as_json else sys.stdout
+        # A character that the terminal's encoding lacks must not end a run.
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="replace")
+        self._console = _Console(file=file, highlight=False, markup=False, emoji=False)
+
+    def say(self, text: str) -> None:
+        """A line: wrapped at words on a terminal, whole in a pipe."""
+        self._console.print(text, soft_wrap=not self._console.is_terminal)
+
+    def tell(self, text: str) -> None:
+        """A sentence, wrapped at words everywhere."""
+        self._console.print(text)
+
+    def show(self, table: RenderableType) -> None:
+        """A table; not with JSON, which holds the same numbers."""
+        if not self.as_json:
+            self._console.print(table)
+
+    def give(self, value: dict[str, Any]) -> None:
+        """The JSON object; nothing where tables were shown."""
+        if not self.as_json:
+            return
+        text = json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False)
+        try:
+            sys.stdout.write(f"{text}\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            silence(sys.stdout)

@@ -1,0 +1,158 @@
+"""``hetsched simulate``: one log under one policy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hetsched.cli import options as opt
+from hetsched.cli.faults import inside, noted
+from hetsched.cli.machine import Inputs, Machine
+from hetsched.cli.pictures import check_folder, check_plot, draw_run
+from hetsched.cli.progress import Bars
+from hetsched.cli.screen import Screen
+from hetsched.config import Faults
+
+if TYPE_CHECKING:
+    from hetsched.policy import Policy
+    from hetsched.result import Result
+
+__all__ = ["simulate"]
+
+_POLICY = "Policy"
+
+
+def simulate(
+    trace: opt.Trace,
+    *,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy",
+            metavar="NAME",
+            help="A preset, or NAME:PARAM=VALUE; see hetsched policies. Default: easy.",
+            autocompletion=opt.complete_policy,
+            rich_help_panel=_POLICY,
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PARAM=VALUE",
+            help="Change a parameter or a part of it, such as depth=4.",
+            rich_help_panel=_POLICY,
+        ),
+    ] = None,
+    policy_file: Annotated[
+        str | None,
+        typer.Option("--policy-file", metavar="F.toml", help="A policy from a file.", rich_help_panel=_POLICY),
+    ] = None,
+    nodes: opt.Nodes = None,
+    procs_per_node: opt.ProcsPerNode = None,
+    idle_w: opt.IdleWatts = None,
+    tdp_w: opt.TdpWatts = None,
+    platform: opt.PlatformFile = None,
+    table: opt.TableFile = None,
+    seed: opt.Seed = "0",
+    until_s: opt.UntilSeconds = None,
+    no_kill_at_walltime: opt.NoKill = False,
+    on_unknown_app: opt.OnUnknownApp = "error",
+    format: opt.FormatName = None,
+    out: opt.Out = None,
+    csv: opt.CsvFlag = False,
+    plot: opt.Plot = None,
+    as_json: opt.Json = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Schedule a job log under a policy, and show waits, utilization and energy."""
+    del debug
+    screen = Screen(as_json=as_json)
+    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table)
+    faults = Faults()
+    inputs.check(faults)
+    wanted = opt.run_options(faults, seed=seed, until_s=until_s, no_kill=no_kill_at_walltime, unknown=on_unknown_app)
+    if csv and out is None:
+        faults.found.append(("--csv", "no --out", "a folder for it: --out DIR"))
+    check_plot(faults, plot)
+    chosen = _policy(faults, policy, settings or [], policy_file)
+    faults.check()
+    check_folder(out)
+
+    machine, result = _run(inputs, chosen, wanted, screen)
+    written = _write(result, chosen, out=out, csv=csv, plot=plot)
+    _show(screen, machine, result, written)
+
+
+def _policy(faults: Faults, name: str | None, settings: list[str], file: str | None) -> Policy | None:
+    """The policy asked for; None if there is something wrong with it, which is noted."""
+    from hetsched.policy import Policy, parse_policy  # noqa: PLC0415 -- polars is slow to import
+
+    if file is not None:
+        for option, value in (("--policy", name), ("--set", " ".join(settings) or None)):
+            if value is not None:
+                faults.add(option, value, "nothing beside --policy-file, which says it all")
+        with noted(faults), inside(file):
+            return Policy.from_toml(file)
+        return None
+    for setting in settings:
+        if "=" not in setting:
+            faults.add("--set", setting, "PARAM=VALUE, such as depth=4")
+            return None
+    with noted(faults, {"policy": "--policy"}):
+        return parse_policy(name or "easy", settings=settings)
+    return None
+
+
+def _run(inputs: Inputs, policy: Policy | None, wanted: dict[str, Any], screen: Screen) -> tuple[Machine, Result]:
+    from hetsched.simulation import simulate as run  # noqa: PLC0415
+
+    assert policy is not None
+    workload, machine = inputs.read(screen)
+    with Bars() as bars:
+        return machine, run(workload, machine.platform, policy, progress=bars.bar(policy.name, unit="jobs"), **wanted)
+
+
+def _write(result: Result, policy: Policy | None, *, out: str | None, csv: bool, plot: str | None) -> list[str]:
+    """Write what was asked for; gives the names."""
+    from hetsched.cli.runs import Outcome, Run  # noqa: PLC0415
+
+    written = []
+    if out is not None:
+        result.write(out, csv=csv)
+        written.append(out)
+    if plot is not None and policy is not None:
+        outcome = Outcome.of(Run(policy, result.provenance["seed"]), result)
+        written += draw_run(plot, outcome, title=f"{policy.name}, {outcome.nodes:,} nodes")
+    return written
+
+
+def _show(screen: Screen, machine: Machine, result: Result, written: list[str]) -> None:
+    from hetsched.report.tables import summary_table  # noqa: PLC0415
+
+    summary, timing = result.summary(), result.timing
+    name = result.provenance["policy"]["name"]
+    title = f"{name} on {machine.platform.nodes:,} nodes, in {timing['wall_s']:.2f} s"
+    screen.show(summary_table(summary, title=title))
+    if summary["rejected"]:
+        screen.say(f"rejected: {_first_rejected(result)}")
+    for path in written:
+        screen.say(f"wrote {path}")
+    screen.give(
+        {
+            "summary": summary,
+            "provenance": result.provenance,
+            "timing": timing,
+            "assumed": machine.assumed_w,
+            "written": written,
+        }
+    )
+
+
+def _first_rejected(result: Result) -> str:
+    """The first job that can never run, why, and how many more there are."""
+    rejected = result.jobs.filter(result.jobs["state"] == "rejected")
+    job = rejected.row(0, named=True)
+    more = f", and {len(rejected) - 1:,} more jobs" if len(rejected) > 1 else ""
+    return f"job {job['job_id']}: {job['reason']}{more}"

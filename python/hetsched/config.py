@@ -1,0 +1,213 @@
+"""How configuration is taken: strictly, from TOML or Python, with all faults reported at once.
+
+What a platform or a policy consists of is their own business; this module collects faults with their paths, guesses
+what a misspelt name was meant to be, and reads TOML.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hetsched.errors import ConfigError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["UNREADABLE", "Faults", "did_you_mean", "listed", "one_line", "read_toml", "reason_of", "shown"]
+
+UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What reading a table's file can raise; a damaged file can make polars panic."""
+
+
+def one_line(text: str, *, limit: int = 300) -> str:
+    r"""Text fit for a line of a message: no control characters, and not endless.
+
+    Examples
+    --------
+    >>> one_line("a\tb\n")
+    'a\\tb\\n'
+    """
+    printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:limit])
+    return printable if len(text) <= limit else printable + "..."
+
+
+def shown(value: object) -> str:
+    """A value as an error message shows it: short, and in back quotes.
+
+    Examples
+    --------
+    >>> shown("esay"), shown(-1), shown(float("nan"))
+    ('`esay`', '`-1`', '`NaN`')
+    """
+    if isinstance(value, float):
+        # As people write it: -60 and 1e+13 in place of -60.0 and 10000000000000.0.
+        text = "NaN" if math.isnan(value) else f"{value:.12g}"
+    else:
+        # Numpy's scalars print as their plain value only through str().
+        text = str(value) if isinstance(value, str | numbers.Number) else repr(value)
+    return f"`{one_line(text, limit=60)}`"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as a message lists them.
+
+    Examples
+    --------
+    >>> listed(["fcfs", "easy"])
+    'fcfs, easy'
+    """
+    return one_line(", ".join(names), limit=500)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint to the known name nearest to `name`, ready to be put behind a message; empty if none is near.
+
+    A name that differs in its unit only (``idle_kw``) is taken for the one with the right unit (``idle_w``).
+
+    Parameters
+    ----------
+    name
+        What was written.
+    known
+        What could have been meant.
+
+    Examples
+    --------
+    >>> did_you_mean("esay", ["easy", "fcfs"])
+    '; did you mean `easy`?'
+    >>> did_you_mean("boot_ms", ["boot_s", "boot_w"])
+    '; did you mean `boot_s`?'
+    >>> did_you_mean("xyz", ["easy", "fcfs"])
+    ''
+    """
+    candidates = list(known)
+    near = difflib.get_close_matches(name.lower().replace("_", "-"), [k.replace("_", "-") for k in candidates], n=1)
+    for candidate in candidates:
+        if near and candidate.replace("_", "-") == near[0]:
+            return f"; did you mean {shown(candidate)}?"
+    return ""
+
+
+class Faults:
+    """Collects the faults of one configuration, to report them all at once.
+
+    Parameters
+    ----------
+    path
+        What the faults' parameters are inside of, such as ``"policy"``; empty for the top.
+
+    Examples
+    --------
+    >>> faults = Faults("platform")
+    >>> faults.add("nodes", 0, "at least 1")
+    >>> faults.number("idle_w", -5.0, low=0.0)
+    >>> faults.check()
+    Traceback (most recent call last):
+    hetsched.errors.ConfigError: platform.nodes: found `0`, expected at least 1
+    platform.idle_w: found `-5`, expected a number >= 0
+    """
+
+    def __init__(self, path: str = "") -> None:
+        self.path = path
+        self.found: list[tuple[str, str, str]] = []
+
+    def add(self, parameter: str, value: object, expected: str) -> None:
+        """Note that `parameter` is `value` where `expected` was asked for."""
+        self.found.append((f"{self.path}.{parameter}" if self.path else parameter, shown(value), expected))
+
+    def extend(self, error: ConfigError) -> None:
+        """Take over the faults of an error that was raised further in."""
+        self.found.extend(error.faults)
+
+    def number(self, parameter: str, value: object, *, low: float, high: float = math.inf) -> None:
+        """Note a fault unless `value` is a finite number between `low` and `high`, both included."""
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= float(value) <= high:
+            bounds = f">= {low:g}" if math.isinf(high) else f"between {low:g} and {high:g}"
+            self.add(parameter, value, f"a number {bounds}")
+        elif math.isinf(float(value)):
+            self.add(parameter, value, "a finite number")
+
+    def whole(self, parameter: str, value: object, *, low: int, high: int) -> None:
+        """Note a fault unless `value` is a whole number between `low` and `high`, both included."""
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not low <= int(value) <= high:
+            self.add(parameter, value, f"a whole number between {low} and {high}")
+
+    def flag(self, parameter: str, value: object) -> None:
+        """Note a fault unless `value` is true or false."""
+        if not isinstance(value, bool):
+            self.add(parameter, value, "true or false")
+
+    def unknown_keys(self, given: Mapping[str, Any], known: Iterable[str]) -> None:
+        """Note every key of `given` that is not in `known`, with the one that was probably meant."""
+        names = list(known)
+        for key in given:
+            if key not in names:
+                self.add(str(key), given[key], f"one of {listed(names)}{did_you_mean(str(key), names)}")
+
+    def check(self) -> None:
+        """Raise everything that was noted.
+
+        Raises
+        ------
+        ConfigError
+            If anything was.
+        """
+        if self.found:
+            raise ConfigError(self.found)
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """The content of a TOML file.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read or is no TOML; names the line.
+    """
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError([(str(path), reason_of(error), "a TOML file")]) from None
+    except UnicodeDecodeError:
+        raise ConfigError([(str(path), "bytes that are no UTF-8 text", "a TOML file")]) from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError([(str(path), f"no valid TOML ({error})", "a TOML file")]) from None
+
+
+def reason_of(error: BaseException) -> str:
+    """Why a file could not be read or written, in a few words.
+
+    Examples
+    --------
+    >>> reason_of(FileNotFoundError(2, "No such file or directory")), reason_of(ValueError("no number"))
+    ('no such file', 'no number')
+    """
+    if isinstance(error, pl.exceptions.PanicException):
+        return "damaged inside"
+    for kind, words in _REASONS.items():
+        if isinstance(error, kind):
+            return words
+    system = getattr(error, "strerror", None)
+    return one_line(str(system or error).partition("\n")[0])
+
+
+_REASONS: dict[type[OSError], str] = {
+    FileNotFoundError: "no such file",
+    IsADirectoryError: "a directory",
+    NotADirectoryError: "not a folder",
+}

@@ -1,0 +1,184 @@
+"""`NodeClass`: nodes of one make, what they draw in each state and how long they take to change it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hetsched.config import Faults
+
+__all__ = ["MAX_NODE_W", "NodeClass"]
+
+MAX_NODE_W = 1e6
+"""The largest draw of one node that is taken, in watts."""
+
+_MAX_TRANSITION_S = 1e9
+_MAX_NODES = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class NodeClass:
+    """Nodes of one make.
+
+    Parameters
+    ----------
+    name
+        For reports.
+    count
+        How many there are, at least 1.
+    idle_w
+        Watts a node draws while it waits for a job: one number, or one a node.
+    tdp_w
+        Watts a node is built for; at least `idle_w`.
+    busy_w
+        Watts a node draws under a job that no table and no measurement says more of. None: `tdp_w`.
+    slots
+        Parts of a node that jobs can share, at least 1.
+    off_w
+        Watts while switched off.
+    down_w
+        Watts while failed. None: `off_w`.
+    boot_s, boot_w
+        Seconds it takes to boot, and watts meanwhile. None: `idle_w`.
+    shutdown_s, shutdown_w
+        Seconds it takes to shut down, and watts meanwhile. None: `idle_w`.
+
+    Raises
+    ------
+    ConfigError
+        With every value that cannot be.
+
+    Examples
+    --------
+    >>> NodeClass("cpu", count=2, idle_w=[95.0, 105.0], tdp_w=400).per_node("idle_w")
+    array([ 95., 105.])
+    >>> NodeClass("cpu", count=0, idle_w=200, tdp_w=100)
+    Traceback (most recent call last):
+    hetsched.errors.ConfigError: count: found `0`, expected a whole number between 1 and 2147483647
+    tdp_w: found `100`, expected at least the idle draw, 200 W
+    """
+
+    name: str
+    count: int
+    idle_w: float | Sequence[float] | npt.NDArray[np.float64]
+    tdp_w: float
+    busy_w: float | None = None
+    slots: int = 1
+    off_w: float = 0.0
+    down_w: float | None = None
+    boot_s: float = 0.0
+    boot_w: float | None = None
+    shutdown_s: float = 0.0
+    shutdown_w: float | None = None
+
+    def __post_init__(self) -> None:
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        faults = Faults()
+        _check(given, faults)
+        faults.check()
+        for name, value in given.items():
+            object.__setattr__(self, name, _plain(name, value))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, path: str = "") -> NodeClass:
+        """A node class from its keyword arguments.
+
+        Parameters
+        ----------
+        data
+            As `to_dict` gives it.
+        path
+            Where it stands in its file, for messages.
+
+        Raises
+        ------
+        ConfigError
+            With every unknown or missing key and every value that cannot be.
+        """
+        names = [field.name for field in fields(cls)]
+        faults = Faults(path)
+        faults.unknown_keys(data, names)
+        for name in ("name", "count", "idle_w", "tdp_w"):
+            if name not in data:
+                faults.add(name, "nothing", "a value; a node class needs name, count, idle_w and tdp_w")
+        given = {name: data[name] for name in names if name in data}
+        if not faults.found:
+            defaults = {field.name: field.default for field in fields(cls)}
+            _check({**defaults, **given}, faults)
+        faults.check()
+        return cls(**given)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every parameter that is set, as `from_dict` takes it.
+
+        Examples
+        --------
+        >>> NodeClass("cpu", count=4, idle_w=200, tdp_w=400, busy_w=350).to_dict()["busy_w"]
+        350.0
+        """
+        values = asdict(self)
+        if isinstance(self.idle_w, tuple):
+            values["idle_w"] = list(self.idle_w)
+        return {name: value for name, value in values.items() if value is not None}
+
+    def per_node(self, name: str) -> npt.NDArray[np.float64]:
+        """A parameter's value for each node of the class, defaults filled in.
+
+        Parameters
+        ----------
+        name
+            Such as ``"boot_w"``.
+        """
+        fallback = {"busy_w": "tdp_w", "down_w": "off_w", "boot_w": "idle_w", "shutdown_w": "idle_w"}
+        value = getattr(self, name)
+        if value is None:
+            value = getattr(self, fallback[name])
+        return np.broadcast_to(np.asarray(value, dtype=np.float64), (self.count,))
+
+
+def _plain(name: str, value: Any) -> Any:
+    """The value as a plain immutable Python one, so that equality, hashing and JSON are exact."""
+    if value is None or name == "name":
+        return value
+    if name in ("count", "slots"):
+        return int(value)
+    array = np.asarray(value, dtype=np.float64)
+    return tuple(array.tolist()) if array.ndim else float(array)
+
+
+def _check(given: Mapping[str, Any], faults: Faults) -> None:
+    if not isinstance(given["name"], str) or not given["name"]:
+        faults.add("name", given["name"], "a name")
+    faults.whole("count", given["count"], low=1, high=_MAX_NODES)
+    faults.whole("slots", given["slots"], low=1, high=_MAX_NODES)
+    for name in ("tdp_w", "busy_w", "off_w", "down_w", "boot_w", "shutdown_w"):
+        if given[name] is not None or name in ("tdp_w", "off_w"):
+            faults.number(name, given[name], low=0.0, high=MAX_NODE_W)
+    for name in ("boot_s", "shutdown_s"):
+        faults.number(name, given[name], low=0.0, high=_MAX_TRANSITION_S)
+    _check_idle(given["idle_w"], given["count"], faults)
+    names = {name.rpartition(".")[2].partition("[")[0] for name, _, _ in faults.found}
+    if not names & {"idle_w", "tdp_w"} and np.max(given["idle_w"]) > given["tdp_w"]:
+        faults.add("tdp_w", given["tdp_w"], f"at least the idle draw, {np.max(given['idle_w']):g} W")
+
+
+def _check_idle(idle_w: Any, count: Any, faults: Faults) -> None:
+    if np.ndim(idle_w) == 0:
+        faults.number("idle_w", idle_w, low=0.0, high=MAX_NODE_W)
+        return
+    try:
+        values = np.asarray(idle_w, dtype=np.float64)
+    except (TypeError, ValueError):
+        faults.add("idle_w", idle_w, "numbers, one a node")
+        return
+    if values.shape != (count,):
+        faults.add("idle_w", f"{values.size} values", f"one number, or one for each of the {count} nodes")
+        return
+    bad = np.flatnonzero(~((values >= 0) & (values <= MAX_NODE_W)))
+    if len(bad):
+        node = int(bad[0])
+        faults.add(f"idle_w[{node}]", float(values[node]), f"a number between 0 and {MAX_NODE_W:g}")

@@ -1,0 +1,392 @@
+"""`Platform`: the machine a run is on, node by node, with the tables of what its nodes draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hetsched import _core
+from hetsched.config import Faults, read_toml
+from hetsched.digest import json_sha256
+from hetsched.errors import ConfigError
+from hetsched.platform.node_class import NodeClass
+from hetsched.platform.variation import VariationTable
+
+__all__ = ["Platform"]
+
+_KEYS = ("classes", "exclusive", "actual", "predicted")
+
+
+class Platform:
+    """Nodes 0..N-1, class after class, and what is known of their draw.
+
+    A busy node draws, in this order: what the actual table says for the job's application on this node; the job's own
+    measured ``power_w`` if it is above 0; the class's ``busy_w``.
+
+    Parameters
+    ----------
+    classes
+        Node classes, or dictionaries of their parameters, in the order of node numbers.
+    idle_w
+        Idle watts of each node, in place of the classes' own. None: the classes'.
+    exclusive
+        Whether a job gets whole nodes. If not, jobs share nodes slot by slot: a job's ``slots`` are what it takes of
+        each of its nodes, and a job without ``slots`` still gets whole nodes.
+    actual
+        What nodes really draw and how fast they are, by application; charged by the run.
+    predicted
+        What decisions believe of it. None: they know `actual`.
+
+    Raises
+    ------
+    ConfigError
+        With every value that cannot be, or a table that does not fit the nodes.
+
+    Examples
+    --------
+    >>> platform = Platform([NodeClass("cpu", 4, 200, 400), {"name": "gpu", "count": 2, "idle_w": 300, "tdp_w": 1400}])
+    >>> platform.nodes, platform.idle_w.tolist()
+    (6, [200.0, 200.0, 200.0, 200.0, 300.0, 300.0])
+    """
+
+    def __init__(
+        self,
+        classes: Sequence[NodeClass | Mapping[str, Any]],
+        *,
+        idle_w: Sequence[float] | npt.NDArray[np.float64] | None = None,
+        exclusive: bool = True,
+        actual: VariationTable | None = None,
+        predicted: VariationTable | None = None,
+    ) -> None:
+        faults = Faults()
+        faults.flag("exclusive", exclusive)
+        made = _node_classes(classes, idle_w, faults)
+        nodes = sum(node_class.count for node_class in made)
+        for name, table in (("actual", actual), ("predicted", predicted)):
+            if table is not None and table.nodes != nodes and not faults.found:
+                faults.add(name, f"{table.nodes} nodes", f"a table of {nodes} nodes, as the platform has")
+        if predicted is not None and actual is None:
+            faults.add("predicted", "a table", "an actual table beside it")
+        if predicted is not None and actual is not None:
+            predicted = predicted.in_order_of(actual, faults)
+        faults.check()
+        self._classes = tuple(made)
+        self._exclusive = exclusive
+        self._actual = actual
+        self._predicted = predicted
+
+    @classmethod
+    def homogeneous(
+        cls,
+        nodes: int,
+        idle_w: float | Sequence[float] | npt.NDArray[np.float64],
+        tdp_w: float,
+        busy_w: float | None = None,
+        *,
+        slots: int = 1,
+        off_w: float = 0.0,
+        down_w: float | None = None,
+        boot_s: float = 0.0,
+        boot_w: float | None = None,
+        shutdown_s: float = 0.0,
+        shutdown_w: float | None = None,
+        exclusive: bool = True,
+        actual: VariationTable | None = None,
+        predicted: VariationTable | None = None,
+    ) -> Platform:
+        """Nodes of one make; the parameters are those of `NodeClass` and `Platform`.
+
+        Parameters
+        ----------
+        nodes
+            How many there are, at least 1.
+        idle_w
+            Watts while idle: one number, or one a node.
+        tdp_w
+            Watts a node is built for.
+        busy_w
+            Watts under a job that nothing else is known of. None: `tdp_w`.
+        slots, off_w, down_w, boot_s, boot_w, shutdown_s, shutdown_w
+            As in `NodeClass`.
+        exclusive, actual, predicted
+            As in `Platform`.
+
+        Raises
+        ------
+        ConfigError
+            With every value that cannot be.
+
+        Examples
+        --------
+        >>> Platform.homogeneous(nodes=1024, idle_w=200.0, tdp_w=400.0)
+        <Platform: 1,024 nodes>
+        """
+        try:
+            node_class = NodeClass(
+                name="node",
+                count=nodes,
+                idle_w=idle_w,
+                tdp_w=tdp_w,
+                busy_w=busy_w,
+                slots=slots,
+                off_w=off_w,
+                down_w=down_w,
+                boot_s=boot_s,
+                boot_w=boot_w,
+                shutdown_s=shutdown_s,
+                shutdown_w=shutdown_w,
+            )
+        except ConfigError as error:
+            raise ConfigError([_as_homogeneous(fault) for fault in error.faults]) from None
+        return cls([node_class], exclusive=exclusive, actual=actual, predicted=predicted)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, folder: str | Path = ".") -> Platform:
+        """A platform from plain values, as `to_dict` gives them.
+
+        Parameters
+        ----------
+        data
+            ``classes``, a list of the parameters of node classes; or ``nodes`` with the parameters of one class. Beside
+            them ``exclusive``, and ``actual`` and ``predicted``, each a table's file or its content.
+        folder
+            What the files' paths are relative to.
+
+        Raises
+        ------
+        ConfigError
+            With every unknown key and every value that cannot be.
+
+        Examples
+        --------
+        >>> Platform.from_dict({"nodes": 8, "idle_w": 100, "tdp_w": 250}).nodes
+        8
+        >>> Platform.from_dict({"nodes": 8, "idle_w": 1, "idle_kw": 1, "tdp_w": 250})  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        hetsched.errors.ConfigError: idle_kw: found `1`, expected one of ...; did you mean `idle_w`?
+        """
+        faults = Faults()
+        class_keys = [name for name in NodeClass.__dataclass_fields__ if name not in ("name", "count")]
+        known = _KEYS if "classes" in data else ("nodes", *class_keys, *_KEYS[1:])
+        faults.unknown_keys(data, known)
+        if "classes" in data:
+            classes = _list_of_classes(data["classes"], faults)
+        else:
+            classes = _single_class(data, class_keys, faults)
+        tables = {name: _table(data[name], name, Path(folder), faults) for name in _KEYS[2:] if name in data}
+        faults.check()
+        exclusive = data.get("exclusive", True)
+        return cls(classes, exclusive=exclusive, actual=tables.get("actual"), predicted=tables.get("predicted"))
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Platform:
+        """A platform from a TOML file; paths of tables in it are relative to the file.
+
+        Parameters
+        ----------
+        path
+            The file: ``[[classes]]`` tables, or ``nodes``, ``idle_w``, ``tdp_w`` and so on at the top.
+
+        Raises
+        ------
+        ConfigError
+            If the file cannot be read; with every unknown key and every value that cannot be.
+        """
+        return cls.from_dict(read_toml(path), folder=Path(path).parent)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The platform as plain values: a table read from a file by the file's path, others by their content.
+
+        Examples
+        --------
+        >>> platform = Platform.homogeneous(nodes=8, idle_w=100, tdp_w=250)
+        >>> Platform.from_dict(platform.to_dict()) == platform
+        True
+        """
+        tables = {"actual": self._actual, "predicted": self._predicted}
+        return {
+            "classes": [node_class.to_dict() for node_class in self._classes],
+            "exclusive": self._exclusive,
+            **{name: table.path or table.to_dict() for name, table in tables.items() if table is not None},
+        }
+
+    def with_tables(self, *, actual: VariationTable | None, predicted: VariationTable | None = None) -> Platform:
+        """The same nodes with other tables.
+
+        Parameters
+        ----------
+        actual
+            What the run charges. None: no table.
+        predicted
+            What decisions believe; the same applications and nodes as `actual`. None: they know `actual`.
+
+        Raises
+        ------
+        ConfigError
+            If a table has another number of nodes than the platform, or the two differ in applications.
+
+        Examples
+        --------
+        >>> platform = Platform.homogeneous(nodes=2, idle_w=100, tdp_w=250)
+        >>> platform.with_tables(actual=VariationTable(["hpcg"], power_w=[[200.0, 220.0]])).actual.apps
+        ('hpcg',)
+        """
+        return Platform(self._classes, exclusive=self._exclusive, actual=actual, predicted=predicted)
+
+    @property
+    def classes(self) -> tuple[NodeClass, ...]:
+        """Node classes in the order of node numbers."""
+        return self._classes
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+        return sum(node_class.count for node_class in self._classes)
+
+    def __len__(self) -> int:
+        return self.nodes
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether a job gets whole nodes."""
+        return self._exclusive
+
+    @property
+    def actual(self) -> VariationTable | None:
+        """What the run charges."""
+        return self._actual
+
+    @property
+    def predicted(self) -> VariationTable | None:
+        """What decisions believe; None if they know the actual table."""
+        return self._predicted
+
+    @cached_property
+    def idle_w(self) -> npt.NDArray[np.float64]:
+        """Idle watts of each node."""
+        return self._per_node("idle_w")
+
+    @cached_property
+    def tdp_w(self) -> npt.NDArray[np.float64]:
+        """Watts each node is built for."""
+        return self._per_node("tdp_w")
+
+    @cached_property
+    def slots(self) -> npt.NDArray[np.int64]:
+        """Slots of each node."""
+        return self._per_node("slots").astype(np.int64)
+
+    @cached_property
+    def machine(self) -> _core.Machine:
+        """The platform as the engine holds it; converted once."""
+        watts_and_seconds = ("busy_w", "off_w", "down_w", "boot_w", "boot_s", "shutdown_w", "shutdown_s")
+        return _core.Machine(
+            idle_w=self.idle_w,
+            slots=self.slots,
+            exclusive=self._exclusive,
+            actual=None if self._actual is None else self._actual.core,
+            predicted=None if self._predicted is None else self._predicted.core,
+            **{name: self._per_node(name) for name in watts_and_seconds},
+        )
+
+    @cached_property
+    def sha256(self) -> str:
+        """Sha256 over the nodes' parameters; the tables have their own."""
+        classes = [node_class.to_dict() for node_class in self._classes]
+        return json_sha256({"classes": classes, "exclusive": self._exclusive})
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Platform):
+            return NotImplemented
+        return self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __repr__(self) -> str:
+        names = [f"{c.count:,} {c.name}" for c in self._classes] if len(self._classes) > 1 else []
+        tables = [f"{k} table" for k, t in (("actual", self._actual), ("predicted", self._predicted)) if t is not None]
+        return f"<Platform: {', '.join([f'{self.nodes:,} nodes', *names, *tables])}>"
+
+    def _identity(self) -> tuple[Any, ...]:
+        return self._classes, self._exclusive, self._actual, self._predicted
+
+    def _per_node(self, name: str) -> npt.NDArray[np.float64]:
+        values = np.concatenate([node_class.per_node(name) for node_class in self._classes])
+        values.flags.writeable = False
+        return values
+
+
+def _as_homogeneous(fault: tuple[str, str, str]) -> tuple[str, str, str]:
+    return ("nodes" if fault[0] == "count" else fault[0], *fault[1:])
+
+
+def _node_classes(classes: Sequence[NodeClass | Mapping[str, Any]], idle_w: Any, faults: Faults) -> list[NodeClass]:
+    """The classes with idle draws by node handed out to them; none if there is a fault."""
+    made: list[NodeClass] = []
+    for position, given in enumerate(classes):
+        try:
+            is_made = isinstance(given, NodeClass)
+            made.append(given if is_made else NodeClass.from_dict(given, path=f"classes[{position}]"))  # type: ignore[arg-type]
+        except ConfigError as error:
+            faults.extend(error)
+    if not classes:
+        faults.add("classes", "none", "at least one node class")
+    if faults.found or idle_w is None:
+        return made
+    nodes = sum(node_class.count for node_class in made)
+    if np.shape(idle_w) != (nodes,):
+        faults.add("idle_w", f"{np.size(idle_w)} values", f"one for each of the {nodes} nodes")
+        return made
+    return _with_idle(made, idle_w, faults)
+
+
+def _with_idle(classes: list[NodeClass], idle_w: Any, faults: Faults) -> list[NodeClass]:
+    made, first = [], 0
+    for position, node_class in enumerate(classes):
+        own = {**node_class.to_dict(), "idle_w": idle_w[first : first + node_class.count]}
+        first += node_class.count
+        try:
+            made.append(NodeClass.from_dict(own, path=f"classes[{position}]"))
+        except ConfigError as error:
+            faults.extend(error)
+    return made
+
+
+def _list_of_classes(given: Any, faults: Faults) -> list[NodeClass]:
+    if not isinstance(given, list | tuple):
+        faults.add("classes", given, "a list of node classes")
+        return []
+    return _node_classes(given, None, faults)
+
+
+def _single_class(data: Mapping[str, Any], class_keys: list[str], faults: Faults) -> list[NodeClass]:
+    parameters = {name: data[name] for name in class_keys if name in data}
+    for name in ("nodes", "idle_w", "tdp_w"):
+        if name not in data:
+            faults.add(name, "nothing", "a value; a platform needs nodes, idle_w and tdp_w, or classes")
+    if faults.found:
+        return []
+    try:
+        return [NodeClass(name="node", count=data["nodes"], **parameters)]
+    except ConfigError as error:
+        faults.found.extend(_as_homogeneous(fault) for fault in error.faults)
+        return []
+
+
+def _table(given: Any, name: str, folder: Path, faults: Faults) -> VariationTable | None:
+    try:
+        if isinstance(given, str | Path):
+            return VariationTable.read(folder / given)
+        if isinstance(given, Mapping):
+            return VariationTable.from_dict(given, path=name)
+    except ConfigError as error:
+        faults.extend(error)
+        return None
+    faults.add(name, given, "the path of a table's file, or a table's content")
+    return None

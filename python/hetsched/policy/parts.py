@@ -1,0 +1,118 @@
+"""What a policy is composed of: a part a role, its parameters checked and its defaults filled in.
+
+The parts themselves live in the engine; this module reads their registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from hetsched import _core
+from hetsched.config import Faults, did_you_mean, listed
+
+__all__ = ["EMPTY_ROLES", "PART_ROLES", "ROLES", "parameters_of", "parts", "resolved"]
+
+PART_ROLES = ("order", "backfill", "placement")
+"""Roles that this version has parts for."""
+
+EMPTY_ROLES = ("power", "sleep")
+"""Roles that are always None in this version."""
+
+ROLES = (*PART_ROLES, *EMPTY_ROLES)
+
+_A_PART = "a part's name or a dictionary of its name and parameters"
+
+
+@cache
+def parts() -> dict[tuple[str, str], dict[str, Any]]:
+    """Every part by role and name, as the engine announces it: doc, and parameters with unit, default and range.
+
+    Examples
+    --------
+    >>> parts()["backfill", "reservations"]["parameters"][0]["name"]
+    'depth'
+    """
+    return {(part["role"], part["name"]): part for part in _core.parts()}
+
+
+def names_of(role: str) -> list[str]:
+    """Names of a role's parts."""
+    return [name for part_role, name in parts() if part_role == role]
+
+
+def parameters_of(role: str, name: str) -> list[str]:
+    """Names of a part's parameters; none if there is no such part.
+
+    Examples
+    --------
+    >>> parameters_of("backfill", "reservations"), parameters_of("order", "fcfs")
+    (['depth'], [])
+    """
+    part = parts().get((role, name))
+    return [] if part is None else [parameter["name"] for parameter in part["parameters"]]
+
+
+def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dict[str, Any] | None]:
+    """A composition with every name checked and every default filled in.
+
+    Parameters
+    ----------
+    given
+        A part for each role: a name, or a dictionary of ``name`` and parameters; None for ``power`` and ``sleep``.
+    path
+        What the messages' parameters are inside of.
+
+    Returns
+    -------
+    dict
+        From each role to its part's name and parameters.
+
+    Raises
+    ------
+    ConfigError
+        With every unknown part and parameter, and every value out of its range.
+    """
+    faults = Faults(path)
+    composition: dict[str, dict[str, Any] | None] = {}
+    for role in PART_ROLES:
+        composition[role] = _part(role, given[role], faults)
+    for role in EMPTY_ROLES:
+        composition[role] = None
+        if given.get(role) is not None:
+            faults.add(role, _shown_part(given[role]), f"nothing: this version has no parts for the role `{role}`")
+    faults.check()
+    checked: dict[str, dict[str, Any] | None] = _core.check_policy(composition)
+    return checked
+
+
+def _part(role: str, given: Any, faults: Faults) -> dict[str, Any]:
+    """A part as a dictionary; notes an unknown name or parameter."""
+    known = names_of(role)
+    if isinstance(given, str):
+        given = {"name": given}
+    if not isinstance(given, Mapping):
+        faults.add(role, _shown_part(given), f"{_A_PART}; Python objects as parts are not taken in this version")
+        return {}
+    part = dict(given)
+    name = part.get("name")
+    if not isinstance(name, str):
+        faults.add(f"{role}.name", "nothing" if name is None else name, f"one of {listed(known)}")
+    elif name not in known:
+        faults.add(role, name, f"one of {listed(known)}{did_you_mean(name, known)}")
+    else:
+        _check_parameters(role, name, part, faults)
+    return part
+
+
+def _check_parameters(role: str, name: str, part: Mapping[str, Any], faults: Faults) -> None:
+    known = parameters_of(role, name)
+    for parameter, value in part.items():
+        if parameter != "name" and parameter not in known:
+            allowed = f"a parameter of `{name}`: {listed(known)}" if known else f"no parameter: `{name}` has none"
+            faults.add(f"{role}.{parameter}", value, allowed + did_you_mean(str(parameter), known))
+
+
+def _shown_part(given: Any) -> str:
+    return given if isinstance(given, str) else type(given).__name__

@@ -1,0 +1,230 @@
+"""`Policy`: who starts next, who may overtake, and on which nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hetsched.config import Faults, did_you_mean, listed, read_toml, shown
+from hetsched.errors import ConfigError
+from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, resolved
+from hetsched.policy.presets import PRESETS
+
+__all__ = ["Policy"]
+
+Part = str | Mapping[str, Any]
+
+
+class Policy:
+    """A composition of parts, one a role.
+
+    Parameters
+    ----------
+    order
+        Which queued job is next: a part's name, or a dictionary of its ``name`` and parameters.
+    backfill
+        Which later jobs may overtake a job that does not fit.
+    placement
+        Which free nodes a job gets.
+    power, sleep
+        None: this version has no parts for these roles.
+    name
+        What to call it in results. None: its parts' names.
+
+    Raises
+    ------
+    ConfigError
+        With every unknown part and parameter and every value out of its range.
+
+    Examples
+    --------
+    >>> Policy(order="fcfs", backfill={"name": "reservations", "depth": 4}, placement="lowest-power").name
+    'fcfs/reservations(depth=4)/lowest-power'
+    >>> Policy(order="fcsf")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    hetsched.errors.ConfigError: policy.order: found `fcsf`, expected one of ...; did you mean `fcfs`?
+    """
+
+    def __init__(
+        self,
+        order: Part = "fcfs",
+        backfill: Part = "none",
+        placement: Part = "lowest-id",
+        power: None = None,
+        sleep: None = None,
+        *,
+        name: str | None = None,
+    ) -> None:
+        given = {"order": order, "backfill": backfill, "placement": placement, "power": power, "sleep": sleep}
+        self._parts = resolved(given)
+        self._name = name or "/".join(_part_text(self._parts[role]) for role in PART_ROLES)
+
+    @classmethod
+    def preset(cls, preset: str, /, **parameters: Any) -> Policy:
+        """A named scheduler, as it is or with some of it changed.
+
+        Parameters
+        ----------
+        preset
+            One of the names in `hetsched.presets`.
+        **parameters
+            What to change: a role (``placement="lowest-power"``), or a parameter of one of its parts by its name
+            (``depth=4``), or by role and name (``**{"backfill.depth": 4}``).
+
+        Raises
+        ------
+        ConfigError
+            If there is no such preset or parameter, or a value is out of its range.
+
+        Examples
+        --------
+        >>> Policy.preset("easy", placement="lowest-power").name
+        'easy:placement=lowest-power'
+        >>> Policy.preset("esay")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        hetsched.errors.ConfigError: policy: found `esay`, expected one of ...; did you mean `easy`?
+        """
+        if not isinstance(preset, str) or preset not in PRESETS:
+            raise ConfigError(
+                [("policy", shown(preset), f"one of {listed(PRESETS)}{did_you_mean(str(preset), PRESETS)}")]
+            )
+        base = PRESETS[preset].parts()
+        parts = base | {role: parameters[role] for role in ROLES if role in parameters}
+        changes = _parameter_changes(parts, {k: v for k, v in parameters.items() if k not in ROLES})
+        for (role, parameter), value in changes.items():
+            own = parts[role]
+            parts[role] = {**({"name": own} if isinstance(own, str) else own), parameter: value}
+        replaced = [role for role in ROLES if parameters.get(role) is not None]
+        return cls(**parts, name=_preset_name(preset, parts, replaced, list(changes)))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Policy:
+        """A policy from plain values, as `to_dict` gives them.
+
+        Parameters
+        ----------
+        data
+            A part for each role (`Policy`'s parameters) and ``name``; or ``preset`` with the roles and parameters to
+            change.
+
+        Raises
+        ------
+        ConfigError
+            With every unknown key, part and parameter and every value out of its range.
+
+        Examples
+        --------
+        >>> policy = Policy.preset("conservative")
+        >>> Policy.from_dict(policy.to_dict()) == policy
+        True
+        >>> Policy.from_dict({"preset": "easy", "backfill.depth": 4}).name
+        'easy:backfill.depth=4'
+        """
+        if "preset" in data:
+            changes = {key: value for key, value in data.items() if key not in ("preset", "name")}
+            policy = cls.preset(data["preset"], **changes)
+            return policy if data.get("name") is None else cls(**policy._parts, name=data["name"])  # type: ignore[arg-type]
+        faults = Faults("policy")
+        faults.unknown_keys(data, ("name", "preset", *ROLES))
+        if not isinstance(data.get("name"), str | None):
+            faults.add("name", data["name"], "a name")
+        faults.check()
+        return cls(**data)
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Policy:
+        """A policy from a TOML file: a table ``[policy]`` with what `from_dict` takes.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Raises
+        ------
+        ConfigError
+            If the file cannot be read; with every unknown key, part and parameter and every value out of its range.
+        """
+        data = read_toml(path)
+        if "policy" not in data or not isinstance(data["policy"], dict):
+            raise ConfigError([(str(path), f"keys {listed(data)}" if data else "nothing", "a table [policy]")])
+        faults = Faults()
+        faults.unknown_keys(data, ("policy",))
+        faults.check()
+        return cls.from_dict(data["policy"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its name, and each role's part with all parameters.
+
+        Examples
+        --------
+        >>> Policy.preset("easy").to_dict()["backfill"]
+        {'name': 'reservations', 'depth': 1}
+        """
+        return {"name": self._name, **self.parts}
+
+    @property
+    def name(self) -> str:
+        """What results call it: the preset's name and what was changed of it, or the parts' names."""
+        return self._name
+
+    @property
+    def parts(self) -> dict[str, dict[str, Any] | None]:
+        """Each role's part with all parameters, as the engine takes it."""
+        return {role: None if (part := self._parts[role]) is None else dict(part) for role in ROLES}
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_dict() == other.to_dict() if isinstance(other, Policy) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._name)
+
+    def __repr__(self) -> str:
+        return f"<Policy: {self._name}>"
+
+
+def _parameter_changes(parts: Mapping[str, Any], given: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
+    """From role and parameter to value, for parameters given as ``depth`` or ``backfill.depth``."""
+    known = {role: parameters_of(role, _part_name(parts[role])) for role in PART_ROLES}
+    all_names = [name for names in known.values() for name in names]
+    faults = Faults("policy")
+    changes: dict[tuple[str, str], Any] = {}
+    for key, value in given.items():
+        role, dot, parameter = key.rpartition(".")
+        roles = [r for r in PART_ROLES if parameter in known[r] and (not dot or r == role)]
+        if len(roles) == 1:
+            changes[roles[0], parameter] = value
+        elif roles:
+            faults.add(key, value, f"one of {listed(f'{r}.{parameter}' for r in roles)}")
+        else:
+            names = [*ROLES[:3], *(f"{r}.{n}" for r, own in known.items() for n in own)]
+            hint = did_you_mean(key, [*names, *all_names])
+            faults.add(key, value, f"one of {listed(names)}{hint}")
+    faults.check()
+    return changes
+
+
+def _part_name(part: Any) -> str:
+    return part if isinstance(part, str) else str(part.get("name")) if isinstance(part, Mapping) else ""
+
+
+def _preset_name(preset: str, parts: Mapping[str, Any], replaced: list[str], changed: list[tuple[str, str]]) -> str:
+    """The text that makes this policy again: ``easy:placement=best-rank:placement.rank=time``."""
+    settings = []
+    for role in ROLES:
+        own = parts[role] if isinstance(parts[role], Mapping) else {}
+        if role in replaced:
+            settings.append(f"{role}={_part_name(parts[role])}")
+        settings += [
+            f"{role}.{name}={value}"
+            for name, value in own.items()
+            if name != "name" and (role in replaced or (role, name) in changed)
+        ]
+    return ":".join([preset, *settings])
+
+
+def _part_text(part: Mapping[str, Any] | None) -> str:
+    assert part is not None
+    parameters = ",".join(f"{name}={value}" for name, value in part.items() if name != "name")
+    return f"{part['name']}({parameters})" if parameters else str(part["name"])

@@ -1,0 +1,125 @@
+"""Named schedulers: each an entry of this table, composed of parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from hetsched.policy.parts import PART_ROLES, ROLES, resolved
+
+__all__ = ["PRESETS", "Preset", "presets"]
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named composition.
+
+    Parameters
+    ----------
+    name
+        As in ``simulate(policy=name)``.
+    doc
+        What it does, in a line.
+    source
+        The paper or textbook it comes from.
+    composition
+        From role to part: a name, or a dictionary of name and parameters.
+    """
+
+    name: str
+    doc: str
+    source: str
+    composition: dict[str, Any] = field(default_factory=dict)
+
+    def parts(self) -> dict[str, Any]:
+        """A part for every role."""
+        return {"order": "fcfs", "backfill": "none", "placement": "lowest-id", **dict.fromkeys(ROLES[3:])} | (
+            self.composition
+        )
+
+
+_STATUS_REPORT = "textbook; Feitelson, Rudolph & Schwiegelshohn, Parallel Job Scheduling: A Status Report, JSSPP 2004"
+_BACKFILLING = "Mu'alem & Feitelson, IEEE TPDS 12(6), 2001"
+
+PRESETS: dict[str, Preset] = {
+    preset.name: preset
+    for preset in (
+        Preset(
+            "fcfs",
+            doc="First come, first served: a job that does not fit blocks all behind it.",
+            source=_STATUS_REPORT,
+        ),
+        Preset(
+            "easy",
+            doc="EASY backfilling: later jobs may start if they do not delay the first that waits.",
+            source=f"Lifka, The ANL/IBM SP Scheduling System, JSSPP 1995; the rule as in {_BACKFILLING}",
+            composition={"backfill": {"name": "reservations", "depth": 1}},
+        ),
+        Preset(
+            "conservative",
+            doc="Conservative backfilling: later jobs may start if they delay none before them.",
+            source=_BACKFILLING,
+            composition={"backfill": {"name": "reservations", "depth": "unbounded"}},
+        ),
+        Preset(
+            "sjf",
+            doc="Shortest job first, by walltime; a job that does not fit blocks all behind it.",
+            source="textbook",
+            composition={"order": "shortest"},
+        ),
+        Preset(
+            "ljf",
+            doc="Largest job first, by node count; a job that does not fit blocks all behind it.",
+            source="textbook",
+            composition={"order": "largest"},
+        ),
+        Preset(
+            "random",
+            doc="First come, first served on random free nodes.",
+            source="textbook; a baseline of the Hierarchy Pool study",
+            composition={"placement": "random"},
+        ),
+        Preset(
+            "sequence",
+            doc="First come, first served on the free nodes of lowest number.",
+            source="textbook; a baseline of the Hierarchy Pool study",
+        ),
+    )
+}
+"""Every preset by its name."""
+
+
+def presets() -> pl.DataFrame:
+    """The named schedulers and what each is composed of.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a preset: ``name``; its part in each role, ``order, backfill, placement, power, sleep`` (null: none);
+        ``source``, the paper or textbook; ``parameters``, those of its parts with the values it gives them.
+
+    Examples
+    --------
+    >>> presets().filter(pl.col("name") == "easy").row(0, named=True)["parameters"]
+    'backfill.depth=1'
+    """
+    return pl.DataFrame([_row(preset) for preset in PRESETS.values()], schema=_SCHEMA)
+
+
+_SCHEMA = dict.fromkeys(("name", *ROLES, "source", "parameters"), pl.String)
+
+
+def _row(preset: Preset) -> dict[str, str | None]:
+    composition = resolved(preset.parts())
+    parameters = []
+    for role in PART_ROLES:
+        chosen = composition[role] or {}
+        parameters += [f"{role}.{name}={value}" for name, value in chosen.items() if name != "name"]
+    return {
+        "name": preset.name,
+        **{role: None if part is None else part["name"] for role, part in composition.items()},
+        "source": preset.source,
+        "parameters": ", ".join(parameters),
+    }

@@ -1,0 +1,262 @@
+"""Pictures of runs: power and occupancy over time, waits, ratios to a baseline.
+
+One function a figure, from frames of `hetsched.analysis` to a matplotlib figure; `hetsched.report.canvas.save` writes
+it. Made for half a page: 3.6 inches wide, no type below 8 points, colours that stay apart in every kind of colour
+vision and lines that differ without colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from hetsched.analysis import METRICS
+from hetsched.report.axes import TimeAxis, label_waits
+from hetsched.report.canvas import COLOURS, DASHES, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["comparison", "occupancy", "overview", "power", "ratios", "waits"]
+
+_SERIES = ("blue", "vermilion", "green", "orange", "purple", "sky", "black")
+_MARKERS = ("o", "s", "D", "^", "v", "P", "X")
+_LEGEND_LINE_IN = 0.17
+
+
+def overview(bins: pl.DataFrame, *, nodes: int, title: str = "") -> Figure:
+    """A run in one picture: power, utilization and queue length over time.
+
+    Parameters
+    ----------
+    bins
+        As `hetsched.analysis.run_bins` gives it.
+    nodes
+        How many the platform has.
+    title
+        What stands above it.
+    """
+    with new_figure([1.55, 1.0, 1.2], share_x=True) as (figure, axes):
+        axis = _time_axis(bins)
+        _draw_power(axes[0], bins, axis)
+        _draw_utilization(axes[1], bins, axis, nodes)
+        _draw_queue(axes[2], bins, axis)
+        _finish(figure, axes, axis, title)
+    return figure
+
+
+def power(bins: pl.DataFrame, *, title: str = "") -> Figure:
+    """System power over time, split into nodes at work and idle nodes; parameters as in `overview`."""
+    with new_figure([2.3]) as (figure, axes):
+        axis = _time_axis(bins)
+        _draw_power(axes[0], bins, axis)
+        _finish(figure, axes, axis, title)
+    return figure
+
+
+def occupancy(bins: pl.DataFrame, *, nodes: int, title: str = "") -> Figure:
+    """Utilization and queue length over time; parameters as in `overview`."""
+    with new_figure([1.2, 1.5], share_x=True) as (figure, axes):
+        axis = _time_axis(bins)
+        _draw_utilization(axes[0], bins, axis, nodes)
+        _draw_queue(axes[1], bins, axis)
+        _finish(figure, axes, axis, title)
+    return figure
+
+
+def waits(curves: Mapping[str, pl.DataFrame]) -> Figure:
+    """Which share of the jobs waits longer than a time, a curve a policy; who does not wait is told in the legend.
+
+    Parameters
+    ----------
+    curves
+        From each policy's name to what `hetsched.analysis.waiting_curve` gives.
+    """
+    with new_figure([1.8 + _LEGEND_LINE_IN * len(curves)]) as (figure, (axes,)):
+        _draw_waits(axes, curves)
+        figure.legend(loc="outside upper left")
+    return figure
+
+
+def ratios(table: pl.DataFrame, *, baseline: str) -> Figure:
+    """Each policy's metrics as ratios to a baseline's.
+
+    Parameters
+    ----------
+    table
+        As `hetsched.analysis.compare` gives it.
+    baseline
+        The policy whose ratios are 1; it is the line the others are seen against.
+    """
+    shown = _policies_shown(table, baseline)
+    with new_figure([_ratios_height_in(table, shown) + _LEGEND_LINE_IN * len(shown)]) as (figure, (axes,)):
+        _draw_ratios(axes, table, shown, baseline)
+        figure.legend(loc="outside upper left")
+    return figure
+
+
+def comparison(table: pl.DataFrame, curves: Mapping[str, pl.DataFrame], *, baseline: str) -> Figure:
+    """Ratios to a baseline above the waits behind them, in one picture; parameters as in `ratios` and `waits`."""
+    shown = _policies_shown(table, baseline)
+    heights = [_ratios_height_in(table, shown), 1.8 + _LEGEND_LINE_IN * len(curves)]
+    with new_figure(heights) as (figure, (above, below)):
+        _draw_ratios(above, table, shown, baseline)
+        _draw_waits(below, curves)
+        figure.legend(handles=below.get_legend_handles_labels()[0], loc="outside lower left")
+    return figure
+
+
+def _time_axis(bins: pl.DataFrame) -> TimeAxis:
+    return TimeAxis(bins["start_s"][0], bins["end_s"][-1]) if len(bins) else TimeAxis(0.0, 0.0)
+
+
+def _finish(figure: Figure, axes: Sequence[Axes], axis: TimeAxis, title: str) -> None:
+    axes[0].set_title(title)
+    axes[-1].set_xlabel(axis.label)
+    for one in axes:
+        one.set_xlim(axis.limits)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, columnspacing=1.2, borderaxespad=0.0)
+
+
+def _draw_power(axes: Axes, bins: pl.DataFrame, axis: TimeAxis) -> None:
+    unit = METRICS["peak_power_w"].unit_for([bins["power_w_max"].max()])  # type: ignore[list-item]
+    edges = _edges(bins, axis)
+    jobs, total = (_steps(bins[name]) / unit.scale for name in ("job_power_w_mean", "power_w_mean"))
+    axes.fill_between(edges, jobs, step="post", color=COLOURS["blue"], linewidth=0, label="nodes at work")
+    axes.fill_between(edges, jobs, total, step="post", color=COLOURS["grey"], linewidth=0, label="idle nodes")
+    _draw_band(axes, bins, "power_w", axis, scale=unit.scale, colour=COLOURS["black"])
+    axes.set_ylabel(f"power ({unit.name})")
+    axes.set_ylim(0, 1.05 * max(float(np.max(_steps(bins["power_w_max"]), initial=0.0)) / unit.scale, 1e-9))
+
+
+def _draw_utilization(axes: Axes, bins: pl.DataFrame, axis: TimeAxis, nodes: int) -> None:
+    _draw_line(axes, bins, "busy_nodes", axis, scale=nodes / 100, colour=COLOURS["blue"])
+    axes.set_ylabel("busy (%)")
+    axes.set_ylim(0, 104)
+    axes.set_yticks([0, 50, 100])
+
+
+def _draw_queue(axes: Axes, bins: pl.DataFrame, axis: TimeAxis) -> None:
+    _draw_line(axes, bins, "queued_jobs", axis, scale=1.0, colour=COLOURS["vermilion"])
+    axes.set_ylabel("queued jobs")
+    axes.set_ylim(0, max(float(np.max(_steps(bins["queued_jobs_max"]), initial=0.0)) * 1.05, 1.0))
+    axes.locator_params(axis="y", nbins=4, integer=True)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+
+
+def _draw_line(axes: Axes, bins: pl.DataFrame, name: str, axis: TimeAxis, *, scale: float, colour: str) -> None:
+    """The mean over each bin, with a band from the lowest to the highest value in it."""
+    _draw_band(axes, bins, name, axis, scale=scale, colour=colour)
+    axes.step(
+        _edges(bins, axis),
+        _steps(bins[f"{name}_mean"]) / scale,
+        where="post",
+        color=colour,
+        linewidth=0.9,
+        label="mean",
+    )
+
+
+def _draw_band(axes: Axes, bins: pl.DataFrame, name: str, axis: TimeAxis, *, scale: float, colour: str) -> None:
+    low, high = (_steps(bins[f"{name}_{kind}"]) / scale for kind in ("min", "max"))
+    axes.fill_between(
+        _edges(bins, axis), low, high, step="post", color=colour, alpha=0.4, linewidth=0, label="lowest to highest"
+    )
+
+
+def _edges(bins: pl.DataFrame, axis: TimeAxis) -> np.ndarray:
+    ends = bins["end_s"].tail(1).to_numpy()
+    return axis.shown(np.append(bins["start_s"].to_numpy(), ends))
+
+
+def _steps(values: pl.Series) -> np.ndarray:
+    """Values over bins for drawing between their edges: the last holds to the last edge."""
+    return np.append(values.to_numpy(), values.tail(1).to_numpy())
+
+
+def _draw_waits(axes: Axes, curves: Mapping[str, pl.DataFrame]) -> None:
+    longest_s = max((float(curve["wait_s"][-1]) for curve in curves.values() if len(curve)), default=0.0)
+    label_waits(axes, longest_s)
+    for place, (policy, curve) in enumerate(curves.items()):
+        no_wait = f"{100 * (1 - curve['longer_ratio'][0]):.0f} % did not wait" if len(curve) else "no job started"
+        # The step at wait 0 lies left of a logarithmic axis; from there to a second its value holds.
+        axes.step(
+            curve["wait_s"].clip(1e-3).to_numpy(),
+            100 * curve["longer_ratio"].to_numpy(),
+            where="post",
+            color=COLOURS[_SERIES[place % len(_SERIES)]],
+            linestyle=DASHES[place % len(DASHES)],
+            marker=_MARKERS[place % len(_MARKERS)],
+            markersize=3.5,
+            # Apart from each other, so that equal curves show all their marks.
+            markevery=(0.05 + 0.03 * place, 0.25),
+            label=f"{policy}: {no_wait}",
+        )
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("wait")
+    axes.set_ylabel("jobs that wait longer (%)")
+
+
+def _policies_shown(table: pl.DataFrame, baseline: str) -> list[str]:
+    return [policy for policy in table["policy"].unique(maintain_order=True) if policy != baseline]
+
+
+def _ratios_height_in(table: pl.DataFrame, shown: Sequence[str]) -> float:
+    return 0.55 + table["metric"].n_unique() * (0.1 + 0.16 * max(len(shown), 1))
+
+
+def _draw_ratios(axes: Axes, table: pl.DataFrame, shown: Sequence[str], baseline: str) -> None:
+    """A row a metric, in it a dot a policy with its ratio beside it."""
+    metrics = table["metric"].unique(maintain_order=True).to_list()
+    policies = table["policy"].unique(maintain_order=True).to_list()
+    step = 0.72 / max(len(shown), 1)
+    for order, policy in enumerate(shown):
+        own = table.filter(pl.col("policy") == policy)
+        place = policies.index(policy)
+        colour, marker = COLOURS[_SERIES[place % len(_SERIES)]], _MARKERS[place % len(_MARKERS)]
+        rows = np.arange(len(metrics)) + (order - (len(shown) - 1) / 2) * step
+        ratio = own["ratio"].fill_null(np.nan).to_numpy()
+        error = own["ratio_half_width_95"].fill_null(0.0).to_numpy()
+        axes.errorbar(ratio, rows, xerr=error, fmt=marker, color=colour, markersize=4, elinewidth=1, label=policy)
+        for x, y, half_width in zip(ratio, rows, error, strict=True):
+            _write_ratio(axes, x, y, half_width)
+    axes.axvline(1.0, color=COLOURS["black"], linewidth=0.8, zorder=1)
+    _set_ratio_limits(axes, table)
+    axes.set_yticks(range(len(metrics)), [_judged(metric) for metric in metrics])
+    axes.set_ylim(len(metrics) - 0.5, -0.5)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel(f"ratio to {baseline}")
+
+
+def _set_ratio_limits(axes: Axes, table: pl.DataFrame) -> None:
+    """Room for the numbers on both sides; logarithmic where ratios lie a factor of ten from 1."""
+    error = pl.col("ratio_half_width_95").fill_null(0.0)
+    ends = table.select(low=(pl.col("ratio") - error).min(), high=(pl.col("ratio") + error).max()).row(0)
+    low, high = min(ends[0] or 1.0, 1.0), max(ends[1] or 1.0, 1.0)
+    smallest = table["ratio"].drop_nulls().min()
+    if isinstance(smallest, float) and smallest > 0 and low > 0 and (smallest < 0.1 or high > 10):
+        axes.set_xscale("log")
+        room = (high / low) ** 0.3
+        axes.set_xlim(low / room, high * room)
+    else:
+        room = 0.28 * max(high - low, 1e-3)
+        axes.set_xlim(low - room, high + room)
+
+
+def _write_ratio(axes: Axes, ratio: float, row: float, half_width: float) -> None:
+    """The ratio beside its dot, on the side away from the line at 1."""
+    if np.isfinite(ratio):
+        side, align = (1, "left") if ratio >= 1 else (-1, "right")
+        place = (ratio + side * half_width, row)
+        axes.annotate(f"{ratio:.3f}", place, (5 * side, 0), textcoords="offset points", ha=align, va="center_baseline")
+
+
+def _judged(key: str) -> str:
+    metric = METRICS[key]
+    title = metric.title.replace("mean bounded ", "mean bounded\n")
+    return title if metric.better == "neither" else f"{title}\n({metric.better} is better)"

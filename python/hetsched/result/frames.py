@@ -1,0 +1,88 @@
+"""The engine's records beside the workload's columns: `Result.jobs`, one row a job."""
+
+from __future__ import annotations
+
+import polars as pl
+
+__all__ = ["JOB_COLUMNS", "jobs_frame"]
+
+JOB_COLUMNS: dict[str, type[pl.DataType] | pl.DataType] = {
+    "job_id": pl.Int64,
+    "user": pl.String,
+    "queue": pl.String,
+    "app": pl.String,
+    "submit_s": pl.Float64,
+    "start_s": pl.Float64,
+    "end_s": pl.Float64,
+    "runtime_s": pl.Float64,
+    "walltime_s": pl.Float64,
+    "wait_s": pl.Float64,
+    "turnaround_s": pl.Float64,
+    "bounded_slowdown": pl.Float64,
+    "node_count": pl.Int32,
+    "slots": pl.Int32,
+    "nodes": pl.List(pl.UInt32),
+    "energy_j": pl.Float64,
+    "mean_power_w": pl.Float64,
+    "started_by": pl.String,
+    "state": pl.String,
+    "reason": pl.String,
+    "nominal_runtime_s": pl.Float64,
+}
+"""The columns of `Result.jobs` that every run has, in order; the workload's other columns stand behind them."""
+
+_SLOWDOWN_FLOOR_S = 10.0
+
+
+def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame) -> pl.DataFrame:
+    """One row a job, in the workload's order.
+
+    Parameters
+    ----------
+    workload
+        The job table. A column of the user's own whose name is taken here comes back as ``trace_<name>``.
+    run
+        What the engine recorded: ``start_s, end_s, energy_j, started_by, state, reason, nodes``.
+
+    Returns
+    -------
+    polars.DataFrame
+        `JOB_COLUMNS`, then the workload's other columns unchanged.
+
+    Examples
+    --------
+    >>> workload = pl.DataFrame({"job_id": [1], "submit_s": [0.0], "runtime_s": [5.0], "node_count": [1],
+    ...                          "state": ["?"]})
+    >>> run = pl.DataFrame({"start_s": [30.0], "end_s": [35.0], "energy_j": [500.0], "started_by": ["backfill"],
+    ...                     "state": ["completed"], "reason": [None], "nodes": [[0]]})
+    >>> jobs_frame(workload, run).select("wait_s", "bounded_slowdown", "mean_power_w", "trace_state").row(0)
+    (30.0, 3.5, 100.0, '?')
+    """
+    own = workload.rename({"runtime_s": "nominal_runtime_s"})
+    taken = set(JOB_COLUMNS) - set(_FROM_WORKLOAD)
+    own = own.rename({name: f"trace_{name}" for name in own.columns if name in taken})
+    others = [name for name in own.columns if name not in JOB_COLUMNS]
+    missing = [pl.lit(None, JOB_COLUMNS[name]).alias(name) for name in _FROM_WORKLOAD if name not in own.columns]
+    joined = pl.concat([own, run], how="horizontal").with_columns(
+        *missing,
+        runtime_s=pl.col("end_s") - pl.col("start_s"),
+        wait_s=pl.col("start_s") - pl.col("submit_s"),
+        turnaround_s=pl.col("end_s") - pl.col("submit_s"),
+    )
+    return joined.with_columns(
+        bounded_slowdown=(pl.col("turnaround_s") / pl.col("runtime_s").clip(_SLOWDOWN_FLOOR_S)).clip(1.0),
+        mean_power_w=pl.when(pl.col("runtime_s") > 0).then(pl.col("energy_j") / pl.col("runtime_s")),
+    ).select(*(pl.col(name).cast(dtype) for name, dtype in JOB_COLUMNS.items()), *others)
+
+
+_FROM_WORKLOAD = (
+    "job_id",
+    "user",
+    "queue",
+    "app",
+    "submit_s",
+    "walltime_s",
+    "node_count",
+    "slots",
+    "nominal_runtime_s",
+)

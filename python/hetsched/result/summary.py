@@ -1,0 +1,81 @@
+"""A run in some thirty numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+__all__ = ["STATES", "summarised"]
+
+STATES = ("completed", "timeout", "failed", "rejected", "cancelled", "running", "pending")
+"""The states a job can be in when a run is over."""
+
+_ENERGIES = ("job_energy_j", "idle_energy_j", "transition_energy_j", "off_energy_j", "down_energy_j")
+
+
+def summarised(
+    jobs: pl.DataFrame, totals: Mapping[str, Any], *, nodes: int, offered_load: float | None
+) -> dict[str, int | float | None]:
+    """The metrics of a run, by the names that `Result.summary` documents.
+
+    Parameters
+    ----------
+    jobs
+        `Result.jobs`.
+    totals
+        The engine's sums over the run.
+    nodes
+        How many the platform has.
+    offered_load
+        Of the workload on this platform; None if it has none.
+    """
+    makespan_s = (totals["window_end_s"] or 0.0) - (totals["window_start_s"] or 0.0)
+    counts = _state_counts(jobs)
+    return {
+        "jobs": len(jobs),
+        **counts,
+        "makespan_s": makespan_s,
+        "energy_j": totals["energy_j"],
+        **{name: totals[name] for name in _ENERGIES},
+        **_waits(jobs),
+        "mean_turnaround_s": _mean(jobs["turnaround_s"]),
+        "mean_bounded_slowdown": _mean(jobs["bounded_slowdown"]),
+        "throughput_jobs_per_hour": _ratio(counts["completed"] * 3600.0, makespan_s),
+        "utilization_ratio": _ratio(totals["busy_node_s"], nodes * makespan_s),
+        "mean_power_w": _ratio(totals["energy_j"], makespan_s),
+        "peak_power_w": totals["peak_power_w"],
+        "energy_delay_product_js": totals["energy_j"] * makespan_s,
+        "offered_load_ratio": offered_load,
+    }
+
+
+def _state_counts(jobs: pl.DataFrame) -> dict[str, int]:
+    counted = dict(jobs["state"].value_counts().rows())
+    return {state: counted.get(state, 0) for state in STATES}
+
+
+def _waits(jobs: pl.DataFrame) -> dict[str, float]:
+    waits = jobs["wait_s"].drop_nulls().to_numpy()
+    if not len(waits):
+        return dict.fromkeys(("mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s"), 0.0)
+    median, p95 = np.quantile(waits, [0.5, 0.95])
+    return {
+        "mean_wait_s": float(waits.mean()),
+        "median_wait_s": float(median),
+        "p95_wait_s": float(p95),
+        "max_wait_s": float(waits.max()),
+    }
+
+
+def _mean(values: pl.Series) -> float:
+    # Averaged by numpy: its order of addition does not depend on the number of threads.
+    known = values.drop_nulls().to_numpy()
+    return float(known.mean()) if len(known) else 0.0
+
+
+def _ratio(part: float, whole: float) -> float:
+    """A share of a window; 0 of a window of length zero."""
+    return part / whole if whole > 0 else 0.0

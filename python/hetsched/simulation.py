@@ -1,0 +1,214 @@
+"""`simulate`: one run, from a workload, a platform and a policy to a result.
+
+The run itself is the engine's; this module checks the options, hands the columns over and says where the answer came
+from.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import polars as pl
+
+from hetsched import _core
+from hetsched.config import Faults, did_you_mean
+from hetsched.errors import ConfigError, LoadWarning
+from hetsched.platform import Platform, VariationTable
+from hetsched.policy import Policy, parse_policy
+from hetsched.result.frames import jobs_frame
+from hetsched.result.result import Parts, Result
+from hetsched.result.summary import summarised
+from hetsched.workload import Workload
+
+__all__ = ["simulate"]
+
+Progress = Callable[[int, int, float], object]
+
+
+def simulate(
+    workload: Workload,
+    platform: Platform,
+    policy: str | Policy | Mapping[str, Any] = "easy",
+    *,
+    seed: int = 0,
+    kill_at_walltime: bool = True,
+    on_unknown_app: str = "error",
+    bound: bool = False,
+    progress: Progress | None = None,
+    until_s: float | None = None,
+) -> Result:
+    """Schedule a workload on a platform under a policy, and meter every node.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+    platform
+        The machine, with the tables of its nodes' draw if there are any.
+    policy
+        A preset's name (``"easy"``, ``"easy:placement=lowest-power"``), a `Policy`, or a dictionary for
+        `Policy.from_dict`.
+    seed
+        From 0 to 2⁶⁴ - 1; all chance comes from it.
+    kill_at_walltime
+        Whether a job that brings a walltime is killed at it.
+    on_unknown_app
+        ``"error"``: an application that the platform's table does not hold is an error. ``"nominal"``: its jobs draw
+        what they would without a table.
+    bound
+        Whether to compute the least job energy any placement could reach; not available in this version.
+    progress
+        Called now and then with (jobs done, jobs in all, simulated second).
+    until_s
+        Where to stop, in seconds on the log's clock; jobs then running or queued say so. None: run to the end.
+
+    Returns
+    -------
+    Result
+        The same, bit for bit, for the same arguments.
+
+    Raises
+    ------
+    ConfigError
+        If an option, the policy, or the platform's tables for these jobs cannot be.
+    SimulationError
+        If the run cannot go on.
+
+    Warns
+    -----
+    LoadWarning
+        If more work is submitted than the platform can do.
+
+    Examples
+    --------
+    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3], "submit_s": [0, 10, 20], "runtime_s": [60, 30, 15],
+    ...                      "walltime_s": [60, 30, 15], "node_count": [1, 2, 1], "user": ["ann", "bo", "ann"]})
+    >>> platform = Platform.homogeneous(nodes=10, idle_w=100, tdp_w=300)
+    >>> result = simulate(Workload.from_polars(jobs), platform, "fcfs")
+    >>> result.summary()["completed"], result.jobs["nodes"].to_list()
+    (3, [[0], [1, 2], [3]])
+    """
+    options = {"kill_at_walltime": kill_at_walltime, "on_unknown_app": on_unknown_app, "until_s": until_s}
+    _check(workload, platform, seed=seed, bound=bound, **options)
+    policy = _as_policy(policy)
+    offered_load = workload.offered_load(platform)
+    _warn_of_overload(offered_load, platform)
+
+    begun = time.perf_counter()
+    records = _core.simulate(
+        workload.columns,
+        platform.machine,
+        policy.parts,
+        seed=seed,
+        kill_at_walltime=kill_at_walltime,
+        on_unknown_app=on_unknown_app,
+        until_s=until_s,
+        progress=progress,
+    )
+    wall_s = time.perf_counter() - begun
+
+    totals = records.totals
+    return Result(
+        Parts(
+            jobs=lambda: jobs_frame(workload.to_polars(), pl.DataFrame(records.take_jobs())),
+            timeline=lambda: pl.DataFrame(records.take_timeline()),
+            nodes=lambda: pl.DataFrame(records.take_nodes()),
+            summary=lambda jobs: summarised(jobs, totals, nodes=platform.nodes, offered_load=offered_load),
+            provenance=lambda: _provenance(workload, platform, policy, seed=seed, options=options, totals=totals),
+            timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},
+        )
+    )
+
+
+def _check(
+    workload: object,
+    platform: object,
+    *,
+    seed: object,
+    kill_at_walltime: object,
+    on_unknown_app: object,
+    bound: object,
+    until_s: object,
+) -> None:
+    """Raise everything that cannot be, at once."""
+    faults = Faults()
+    if not isinstance(workload, Workload):
+        faults.add("workload", type(workload).__name__, "a Workload, as read_swf or Workload.from_polars makes it")
+    if not isinstance(platform, Platform):
+        faults.add("platform", type(platform).__name__, "a Platform, as Platform.homogeneous makes it")
+    faults.whole("seed", seed, low=0, high=2**64 - 1)
+    faults.flag("kill_at_walltime", kill_at_walltime)
+    if on_unknown_app not in ("error", "nominal"):
+        hint = did_you_mean(str(on_unknown_app), ("error", "nominal"))
+        faults.add("on_unknown_app", on_unknown_app, f"`error` or `nominal`{hint}")
+    if bound is not False:
+        faults.add("bound", bound, "False: the bound is not available in this version")
+    if until_s is not None:
+        faults.number("until_s", until_s, low=-1e12, high=1e12)
+    faults.check()
+
+
+def _as_policy(policy: Any) -> Policy:
+    if isinstance(policy, Policy):
+        return policy
+    if isinstance(policy, str):
+        return parse_policy(policy)
+    if isinstance(policy, Mapping):
+        return Policy.from_dict(policy)
+    raise ConfigError([("policy", type(policy).__name__, "a preset's name, a Policy, or a dictionary of parts")])
+
+
+def _warn_of_overload(offered_load: float | None, platform: Platform) -> None:
+    if offered_load is not None and offered_load > 1.0 and math.isfinite(offered_load):
+        warnings.warn(
+            f"offered load {offered_load:.2f}: more work is submitted than {platform.nodes:,} nodes can do, "
+            "so the queue grows until the last job is submitted",
+            LoadWarning,
+            stacklevel=3,
+        )
+
+
+def _provenance(
+    workload: Workload,
+    platform: Platform,
+    policy: Policy,
+    *,
+    seed: int,
+    options: Mapping[str, Any],
+    totals: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Enough to repeat the run and to trust its energy; holds no path, so equal runs have equal bytes."""
+    return {
+        "version": _core.__version__,
+        "seed": seed,
+        "policy": policy.to_dict(),
+        "options": dict(options),
+        "trace": {
+            "name": workload.report.source,
+            "file_sha256": workload.source_sha256,
+            "sha256": workload.sha256,
+            "history": list(workload.history),
+        },
+        "platform": {
+            "sha256": platform.sha256,
+            "nodes": platform.nodes,
+            "exclusive": platform.exclusive,
+            "classes": [node_class.to_dict() for node_class in platform.classes],
+        },
+        "tables": {"actual": _table_sha256(platform.actual), "predicted": _table_sha256(platform.predicted)},
+        "energy_balance": {
+            "integral_j": totals["integral_j"],
+            "parts_j": totals["energy_j"],
+            "relative_error": totals["balance_relative_error"],
+        },
+        "counts": {name: totals[name] for name in ("passes", "events", "low_busy_rows", "clairvoyant_jobs")},
+        "report": workload.report.to_dict(),
+    }
+
+
+def _table_sha256(table: VariationTable | None) -> str | None:
+    return None if table is None else table.sha256

@@ -1,0 +1,197 @@
+"""A result beside its inputs as arrays, and what follows from them: who served whom when, and at how many watts.
+
+Nothing here reads a number that the engine worked out, but for the starts, the ends and the nodes of the jobs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hetsched.platform import Platform
+from hetsched.result import Result
+from hetsched.workload import Workload
+
+__all__ = ["TICKS_S", "Books", "Facts", "Floats", "Ints", "micros"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+TICKS_S = 1_000_000
+"""Microseconds in a second."""
+
+
+def micros(seconds: pl.Series) -> Ints:
+    """Seconds as whole microseconds; -1 for null, as no instant of a run is before zero.
+
+    Examples
+    --------
+    >>> micros(pl.Series([0.25, None])).tolist()
+    [250000, -1]
+    """
+    ticks = (seconds.cast(pl.Float64) * TICKS_S).round(mode="half_away_from_zero")
+    return ticks.fill_null(-1).cast(pl.Int64).to_numpy()
+
+
+@dataclass(frozen=True)
+class Books:
+    """What every node did between two changes on it, worked out from the jobs alone.
+
+    Where nodes are shared, a job draws its slots' part of what it would draw there alone, and the idle draw of slots
+    that nobody uses is borne by the jobs on the node, by slots. A whole node is one slot.
+
+    Parameters
+    ----------
+    node, since, until
+        One row an interval: its node and its two ends, microseconds. By node, then by time; some are of length zero.
+    used
+        Slots in use.
+    draw_w
+        What the node draws, W.
+    unused_w
+        The part of it that is the idle draw of unused slots, W.
+    """
+
+    node: Ints
+    since: Ints
+    until: Ints
+    used: Ints
+    draw_w: Floats
+    unused_w: Floats
+
+    @property
+    def seconds(self) -> Floats:
+        """How long each interval is."""
+        seconds: Floats = np.maximum(self.until - self.since, 0) / TICKS_S
+        return seconds
+
+
+class Facts:
+    """A result beside its inputs, as arrays with a row a job; times in whole microseconds, -1 = null.
+
+    Parameters
+    ----------
+    result
+        What a run gave.
+    workload, platform
+        What it was given.
+    """
+
+    def __init__(self, result: Result, workload: Workload, platform: Platform) -> None:
+        self.result, self.workload, self.platform = result, workload, platform
+        self.jobs, self.asked = result.jobs, workload.to_polars()
+        assert len(self.jobs) == len(self.asked), f"{len(self.jobs)} rows for {len(self.asked)} jobs"
+        self.job_id = self.jobs["job_id"].to_list()
+        self.submit = micros(self.asked["submit_s"])
+        self.start, self.end = micros(self.jobs["start_s"]), micros(self.jobs["end_s"])
+        self.started = self.start >= 0
+        self.state = self.jobs["state"].to_numpy()
+        times = micros(result.timeline["time_s"])
+        self.window = (int(times[0]), int(times[-1])) if len(times) else (0, 0)
+        powered_off = result.nodes.select(pl.sum_horizontal("off_s", "transition_s", "down_s").sum()).item()
+        self.all_powered = not powered_off
+
+    def name(self, row: int) -> str:
+        """How messages call a job."""
+        return f"job {self.job_id[row]}"
+
+    def placed(self, row: int) -> str:
+        """How messages call a job that started."""
+        nodes = self.jobs["nodes"][row].to_list()
+        return f"{self.name(row)} on nodes {nodes} from {self.jobs['start_s'][row]} s"
+
+    def first(self, broken: npt.NDArray[np.bool_]) -> int | None:
+        """The first job that breaks a law, in order of start and then of row."""
+        rows = np.flatnonzero(broken)
+        return int(rows[np.argmin(self.start[rows])]) if len(rows) else None
+
+    def asked_for(self, name: str) -> pl.Series:
+        """A column of the workload; null if it has none."""
+        return self.asked[name] if name in self.asked.columns else pl.Series(name, [None] * len(self.asked))
+
+    @cached_property
+    def slots_per_node(self) -> int:
+        """What jobs share of a node; 1 where they get whole nodes."""
+        return 1 if self.platform.exclusive else int(self.platform.slots[0])
+
+    @cached_property
+    def slots(self) -> Ints:
+        """What each job takes of each of its nodes, out of `slots_per_node`."""
+        if self.platform.exclusive:
+            return np.ones(len(self.asked), dtype=np.int64)
+        return self.asked_for("slots").cast(pl.Int64).fill_null(self.slots_per_node).to_numpy()
+
+    @cached_property
+    def table_row(self) -> Ints:
+        """The actual table's row for each job; -1 where none serves it."""
+        table = self.platform.actual
+        rows = {} if table is None else {app: row for row, app in enumerate(table.apps)}
+        apps = self.asked_for("app").to_list()
+        return np.array([-1 if app is None else rows.get(app, rows.get("*", -1)) for app in apps], dtype=np.int64)
+
+    @cached_property
+    def served(self) -> pl.DataFrame:
+        """One row a job and node of its: ``job`` (row), ``node``, ``start``, ``end``, ``slots``, all int64.
+
+        A job that still runs when the run is stopped ends a tick after the window.
+        """
+        until = np.where(self.end >= 0, self.end, self.window[1] + 1)
+        rows = np.arange(len(self.start))
+        frame = pl.DataFrame({"job": rows, "start": self.start, "end": until, "slots": self.slots})
+        frame = frame.with_columns(self.jobs["nodes"].alias("node")).filter(pl.Series(self.started))
+        return frame.explode("node", empty_as_null=True).with_columns(pl.col("node").cast(pl.Int64))
+
+    @cached_property
+    def whole_draw_w(self) -> Floats:
+        """What each row of `served` would draw with the node to itself, W: table, own measurement, or busy draw."""
+        job, node = self.served["job"].to_numpy(), self.served["node"].to_numpy()
+        busy = [np.full(c.count, c.tdp_w if c.busy_w is None else c.busy_w) for c in self.platform.classes]
+        measured = self.asked_for("power_w").cast(pl.Float64).fill_null(0.0).to_numpy()[job]
+        nominal = np.where(measured > 0, measured, np.concatenate(busy)[node])
+        table, row = self.platform.actual, self.table_row[job]
+        tabled = nominal
+        if table is not None and table.power_w is not None:
+            tabled = table.power_w[row, node]
+        elif table is not None and table.power_ratio is not None:
+            tabled = table.power_ratio[row, node] * nominal
+        drawn: Floats = np.where(row >= 0, tabled, nominal)
+        return drawn
+
+    @cached_property
+    def full_length(self) -> Ints:
+        """How long each started job would run if nobody stopped it, in microseconds."""
+        nominal = micros(self.asked["runtime_s"])
+        table = self.platform.actual
+        if table is None or table.time_ratio is None:
+            return nominal
+        job, node = self.served["job"].to_numpy(), self.served["node"].to_numpy()
+        row = self.table_row[job]
+        slowest = np.zeros(len(nominal))
+        np.maximum.at(slowest, job, np.where(row >= 0, table.time_ratio[row, node], 1.0))
+        stretched = np.ceil(nominal.astype(np.float64) * slowest).astype(np.int64)
+        return np.where(slowest == 1.0, nominal, stretched)
+
+    @cached_property
+    def books(self) -> Books:
+        """All nodes' intervals in the window, by node and then by time; some are of length zero."""
+        node, start, end, slots = (self.served[name].to_numpy() for name in ("node", "start", "end", "slots"))
+        watts = self.whole_draw_w * slots / self.slots_per_node
+        everyone = np.arange(self.platform.nodes)
+        opening = np.full(len(everyone), self.window[0])
+        nothing = np.zeros(len(everyone))
+        at_node = np.concatenate([everyone, node, node])
+        at = np.concatenate([opening, end, start])
+        used = np.concatenate([nothing, -slots, slots]).astype(np.int64)
+        drawn = np.concatenate([nothing, -watts, watts])
+        in_order = np.lexsort((at, at_node))
+        at_node, at = at_node[in_order], at[in_order]
+        last = np.append(at_node[1:] != at_node[:-1], True)
+        until = np.minimum(np.where(last, self.window[1], np.append(at[1:], 0)), self.window[1])
+        used_now = np.cumsum(used[in_order])
+        unused_w = self.platform.idle_w[at_node] * (self.slots_per_node - used_now) / self.slots_per_node
+        drawn_now = np.where(used_now > 0, np.cumsum(drawn[in_order]), 0.0)
+        return Books(at_node, at, until, used_now, drawn_now + unused_w, unused_w)

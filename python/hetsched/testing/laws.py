@@ -1,0 +1,291 @@
+"""`check_schedule`: the laws of a run, one function each."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from hetsched.platform import Platform
+from hetsched.result import Result
+from hetsched.testing.facts import TICKS_S, Facts, Floats, Ints, micros
+from hetsched.workload import Workload
+
+__all__ = ["check_schedule"]
+
+_TOLERANCE = 1e-9
+_OF_THE_RUN = (
+    *("start_s", "end_s", "wait_s", "turnaround_s", "bounded_slowdown", "nodes", "energy_j", "mean_power_w"),
+    *("started_by", "state", "reason", "nominal_runtime_s"),
+)
+
+
+def check_schedule(result: Result, workload: Workload, platform: Platform) -> None:
+    """Hold a result to the laws of a run.
+
+    Everything is worked out again from the inputs and from where and when each job started: that no slot serves two
+    jobs at once, nobody starts before it was submitted, each job has as many nodes as it asked for and ends when it
+    must (its runtime at the pace of its slowest node, rounded up to a microsecond, or its walltime), that times,
+    states, energies, nodes, timeline and summary follow, and that the energy balances three ways.
+
+    Parameters
+    ----------
+    result
+        What a run gave.
+    workload, platform
+        What it was given.
+
+    Raises
+    ------
+    AssertionError
+        At the first law that is broken, naming job, node and instant.
+
+    Notes
+    -----
+    Energy and timeline are re-derived where all nodes stayed powered; for the rest of the laws it does not matter.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 90], "runtime_s": [60, 30], "node_count": [1, 2]})
+    >>> workload = hs.Workload.from_polars(jobs)
+    >>> platform = hs.Platform.homogeneous(nodes=2, idle_w=100.0, tdp_w=300.0)
+    >>> check_schedule(hs.simulate(workload, platform, policy="easy"), workload, platform)
+    """
+    run = Facts(result, workload, platform)
+    _check_rows(run)
+    _check_states(run)
+    _check_nodes_of_jobs(run)
+    _check_ends(run)
+    _check_no_slot_serves_two(run)
+    _check_derived_columns(run)
+    _check_balance(run)
+    if run.all_powered:
+        _check_job_energy(run)
+        _check_node_books(run)
+        _check_timeline(run)
+    _check_summary(run)
+
+
+def _close(here: float, there: float, scale: float = 0.0) -> bool:
+    return abs(here - there) <= _TOLERANCE * max(abs(here), abs(there), abs(scale), 1e-300)
+
+
+def _check_rows(run: Facts) -> None:
+    """Rows stand in the workload's order and bring its columns along unchanged."""
+    for asked in run.asked.columns:
+        name = "nominal_runtime_s" if asked == "runtime_s" else f"trace_{asked}" if asked in _OF_THE_RUN else asked
+        assert name in run.jobs.columns, f"column {name} is missing"
+        for row, (here, there) in enumerate(zip(run.jobs[name], run.asked[asked], strict=True)):
+            assert here == there, f"{run.name(row)}: {name} is {here}, the workload says {there}"
+
+
+def _check_states(run: Facts) -> None:
+    """Who never started has no times and, if rejected, a reason; nobody starts before it was submitted."""
+    states = {"completed", "timeout", "failed", "rejected", "cancelled", "running", "pending"}
+    needs_start = {"completed", "timeout", "failed", "running"}
+    nullable = ["end_s", "wait_s", "turnaround_s", "bounded_slowdown", "runtime_s", "nodes", "energy_j", "started_by"]
+    too_large = (run.asked["node_count"].to_numpy() > run.platform.nodes) | (
+        run.asked_for("slots").cast(pl.Int64).fill_null(1).to_numpy() > int(run.platform.slots.max())
+    )
+    for row, state in enumerate(run.state):
+        name = run.name(row)
+        assert state in states, f"{name}: state {state!r}"
+        assert run.started[row] == (state in needs_start), f"{name}: {state}, start_s {run.jobs['start_s'][row]}"
+        assert too_large[row] == (state == "rejected"), f"{name}: {state}, asks for what the machine has not or has"
+        if state == "rejected":
+            assert run.jobs["reason"][row], f"{name}: rejected without a reason"
+        if not run.started[row]:
+            given = [column for column in nullable if run.jobs[column][row] is not None]
+            assert not given, f"{name}: {state}, but has {', '.join(given)}"
+            continue
+        cause = run.jobs["started_by"][row]
+        assert cause in ("immediate", "backfill", "reservation"), f"{name}: started by {cause!r}"
+        at = f"at {run.jobs['start_s'][row]} s"
+        assert run.start[row] >= run.submit[row], f"{name} starts {at}, before it is submitted"
+        waited = run.start[row] > run.submit[row]
+        assert not (waited and cause == "immediate"), f"{name} starts {at}, after waiting, and is said to be immediate"
+
+
+def _check_nodes_of_jobs(run: Facts) -> None:
+    """As many nodes as asked for, all of the machine, each once, ascending."""
+    for row in np.flatnonzero(run.started).tolist():
+        nodes, count = run.jobs["nodes"][row].to_list(), run.asked["node_count"][row]
+        assert len(nodes) == count, f"{run.placed(row)}: {len(nodes)} nodes, it asked for {count}"
+        assert all(low < high for low, high in pairwise(nodes)), f"{run.placed(row)}: they do not ascend"
+        assert nodes[-1] < run.platform.nodes, f"{run.placed(row)}: node {nodes[-1]} is none of the machine's"
+
+
+def _check_ends(run: Facts) -> None:
+    """A job ends when its work is done, or at its walltime if jobs are killed at theirs."""
+    walltime = micros(run.asked_for("walltime_s").cast(pl.Float64))
+    ran = run.end - run.start
+    kills = run.result.provenance["options"]["kill_at_walltime"]
+    must_stop = (walltime > 0) & (run.full_length > walltime)
+    for state, expected, law in (
+        ("timeout", walltime, "its walltime"),
+        ("completed", run.full_length, "its runtime at the pace of its slowest node"),
+    ):
+        row = run.first((run.state == state) & (ran != expected))
+        if row is not None:
+            raise AssertionError(f"{run.placed(row)}: {state} after {ran[row]} us, {law} is {expected[row]} us")
+    row = run.first((run.state == "timeout") & ~(must_stop & kills))
+    assert row is None, f"{run.name(row or 0)}: timeout, though its walltime is enough or nobody is killed"
+    row = run.first((run.state == "completed") & must_stop & kills)
+    assert row is None, f"{run.name(row or 0)} outlasts its walltime, though jobs are killed at theirs"
+
+
+def _check_derived_columns(run: Facts) -> None:
+    """Wait, turnaround, slowdown, duration and mean power follow from the instants and the energy."""
+    start, end, submit = (pl.col(name) for name in ("start_s", "end_s", "submit_s"))
+    ran = end - start
+    expected = {
+        "runtime_s": ran,
+        "wait_s": start - submit,
+        "turnaround_s": end - submit,
+        "bounded_slowdown": pl.max_horizontal(1.0, (end - submit) / pl.max_horizontal(ran, 10.0)),
+        "mean_power_w": pl.when(ran > 0).then(pl.col("energy_j") / ran),
+    }
+    ended = run.jobs.filter(pl.col("end_s").is_not_null())
+    # Differences of seconds are exact to what the instants themselves are rounded by.
+    size = max(1.0, float(ended.select(pl.col("end_s").max().fill_null(0.0)).item() or 0.0))
+    for name, expression in expected.items():
+        worked_out = ended.select(expression.alias("there"))["there"]
+        for job, here, there in zip(ended["job_id"], ended[name], worked_out, strict=True):
+            same = here is there if there is None else here is not None and _close(here, there, size * 1e-3)
+            assert same, f"job {job}: {name} is {here}, its times and energy make it {there}"
+
+
+def _check_no_slot_serves_two(run: Facts) -> None:
+    """At no instant do the jobs on a node take more slots than it has; a job of length zero needs its own, too."""
+    books, free = run.books, run.slots_per_node - run.books.used
+    lasting = books.until > books.since
+    overbooked = np.flatnonzero(lasting & (free < 0))
+    if len(overbooked):
+        place = overbooked[np.argmin(books.since[overbooked])]
+        node, at = int(books.node[place]), int(books.since[place])
+        here = run.served.filter((pl.col("node") == node) & (pl.col("start") <= at) & (pl.col("end") > at))
+        names = ", ".join(run.name(job) for job in here["job"])
+        raise AssertionError(f"node {node} at {at / TICKS_S} s: {run.slots_per_node} slots serve {names} at once")
+    for job, start, end, slots, node in run.served.filter(pl.col("start") == pl.col("end")).iter_rows():
+        around = lasting & (books.node == node) & (books.since < start) & (books.until > start)
+        crowded = bool((free[around] < slots).any())
+        assert not crowded, f"{run.name(job)}, of length zero at {end / TICKS_S} s: node {node} is taken"
+
+
+def _check_balance(run: Facts) -> None:
+    """Energy by kind, by node and by time is one number; so is that of jobs."""
+    summary, nodes, timeline = run.result.summary(), run.result.nodes, run.result.timeline
+    kinds = ("job_energy_j", "idle_energy_j", "transition_energy_j", "off_energy_j", "down_energy_j")
+    time_s, power_w = timeline["time_s"].to_numpy(), timeline["power_w"].to_numpy()
+    total = summary["energy_j"]
+    ways = {
+        "the five kinds": sum(summary[kind] for kind in kinds),
+        "the nodes": float(nodes["energy_j"].sum()),
+        "the timeline's integral": float((np.diff(time_s) * power_w[:-1]).sum()),
+    }
+    for way, energy in ways.items():
+        assert _close(total, energy), f"energy_j is {total}, {way} make it {energy}"
+    jobs = float(run.jobs["energy_j"].sum() or 0.0)
+    assert _close(summary["job_energy_j"], jobs), f"job_energy_j is {summary['job_energy_j']}, the jobs' sum is {jobs}"
+
+
+def _check_job_energy(run: Facts) -> None:
+    """A job's energy is its share of its nodes' draws, over its time."""
+    books = run.books
+    # What a slot in use bears of its node's unused slots, as a running integral over all rows of the books.
+    by_slot_w = np.where(books.used > 0, books.unused_w / np.maximum(books.used, 1), 0.0)
+    borne = np.concatenate([[0.0], np.cumsum(by_slot_w * books.seconds)])
+    span = run.window[1] + 2
+    key = books.node * span + books.since
+    job, node, start, end, slots = (run.served[name].to_numpy() for name in ("job", "node", "start", "end", "slots"))
+    first, last = (np.searchsorted(key, node * span + instant) for instant in (start, end))
+    own = run.whole_draw_w * slots / run.slots_per_node * (np.minimum(end, run.window[1]) - start) / TICKS_S
+    energy = np.zeros(len(run.start))
+    np.add.at(energy, job, np.where(end > start, own + slots * (borne[last] - borne[first]), 0.0))
+    for row in np.flatnonzero(run.started).tolist():
+        here, there = run.jobs["energy_j"][row], energy[row]
+        assert _close(here, there, borne[-1]), f"{run.placed(row)}: energy_j is {here}, its nodes drew {there} J"
+
+
+def _check_node_books(run: Facts) -> None:
+    """Each node's hours and energy follow from the jobs it served."""
+    books, nodes = run.books, run.result.nodes
+    window_s = (run.window[1] - run.window[0]) / TICKS_S
+    assert nodes["node"].to_list() == list(range(run.platform.nodes)), "row k of nodes is not node k"
+    for name, worth in (("busy_s", books.used > 0), ("idle_s", books.used == 0), ("energy_j", books.draw_w)):
+        expected = np.zeros(run.platform.nodes)
+        np.add.at(expected, books.node, worth * books.seconds)
+        for node, (here, there) in enumerate(zip(nodes[name], expected, strict=True)):
+            assert _close(here, there, window_s * 1e-3), f"node {node}: {name} is {here}, its jobs make it {there}"
+
+
+def _check_timeline(run: Facts) -> None:
+    """At every instant at which anything happens, the row that holds says what the jobs say."""
+    timeline, books = run.result.timeline, run.books
+    times = micros(timeline["time_s"])
+    assert len(times) or not len(run.asked), "the timeline is empty"
+    assert bool((np.diff(times) > 0).all()), "the timeline's instants do not ascend"
+    accepted = run.submit[run.state != "rejected"] if run.started.any() else run.submit[:0]
+    started, ended = np.sort(run.start[run.started]), np.sort(run.end[run.end >= 0])
+    instants = np.unique(np.concatenate([times, accepted, started, ended]))
+    instants = instants[(instants >= run.window[0]) & (instants <= run.window[1])]
+    row = np.searchsorted(times, instants, side="right") - 1
+
+    def after(moments: Ints) -> Ints:
+        return np.searchsorted(np.sort(moments), instants, side="right")
+
+    goes_on = np.append(False, books.node[1:] == books.node[:-1])
+    by_time = np.argsort(books.since, kind="stable")
+
+    def over_nodes(quantity: Floats) -> Floats:
+        """The sum over all nodes at each instant; a node's part changes where one of its intervals begins."""
+        change = quantity - np.where(goes_on, np.append(0.0, quantity[:-1]), 0.0)
+        return np.concatenate([[0.0], np.cumsum(change[by_time])])[after(books.since)]
+
+    drawn = over_nodes(books.draw_w)
+    expected: dict[str, Ints | Floats] = {
+        "running_jobs": after(started) - after(ended),
+        "queued_jobs": after(accepted) - after(started),
+        "busy_nodes": over_nodes((books.used > 0).astype(np.float64)),
+        "power_w": drawn,
+    }
+    scale = float(np.abs(drawn).max(initial=0.0))
+    for name, there in expected.items():
+        here = timeline[name].to_numpy()[row]
+        wrong = np.flatnonzero(np.abs(here - there) > _TOLERANCE * (scale if name == "power_w" else 0.0))
+        if len(wrong):
+            at = instants[wrong[0]] / TICKS_S
+            raise AssertionError(f"at {at} s: {name} is {here[wrong[0]]}, the jobs make it {there[wrong[0]]}")
+    nodes = timeline.select(pl.sum_horizontal(pl.col("^.*_nodes$")).alias("all"))["all"]
+    assert (nodes == run.platform.nodes).all(), "busy, idle, sleeping, transition and down nodes are not all nodes"
+
+
+def _check_summary(run: Facts) -> None:
+    """Every number of the summary, from the frames."""
+    summary, jobs, nodes = run.result.summary(), run.jobs, run.result.nodes
+    makespan_s = (run.window[1] - run.window[0]) / TICKS_S
+    per_s = 1 / makespan_s if makespan_s > 0 else 0.0
+    expected: dict[str, Any] = {
+        "jobs": len(jobs),
+        "makespan_s": makespan_s,
+        "throughput_jobs_per_hour": int((run.state == "completed").sum()) * per_s * 3600,
+        "utilization_ratio": float(nodes["busy_s"].sum()) * per_s / run.platform.nodes,
+        "mean_power_w": summary["energy_j"] * per_s,
+        "energy_delay_product_js": summary["energy_j"] * makespan_s,
+    }
+    for state in ("completed", "timeout", "failed", "rejected", "cancelled", "running", "pending"):
+        expected[state] = int((run.state == state).sum())
+    if run.started.any():
+        wait = jobs["wait_s"].drop_nulls()
+        expected |= {"mean_wait_s": wait.mean(), "median_wait_s": wait.median(), "max_wait_s": wait.max()}
+        expected["p95_wait_s"] = wait.quantile(0.95, "linear")
+        expected["peak_power_w"] = run.result.timeline["power_w"].max()
+    if (run.end >= 0).any():
+        expected["mean_turnaround_s"] = jobs["turnaround_s"].mean()
+        expected["mean_bounded_slowdown"] = jobs["bounded_slowdown"].mean()
+    for name, there in expected.items():
+        here = summary[name]
+        assert _close(here, there, makespan_s * 1e-3), f"summary: {name} is {here}, the frames make it {there}"

@@ -1,0 +1,238 @@
+"""Inputs of a run, drawn by hypothesis: small by default, and as awkward as they may be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hetsched.platform import Platform, VariationTable
+from hetsched.policy import Policy, parts, presets
+from hetsched.workload import Workload
+
+try:
+    import hypothesis.strategies as st
+except ImportError as error:
+    raise ImportError("hetsched.testing needs hypothesis: pip install 'hetsched[testing]'") from error
+
+__all__ = ["APPS", "platforms", "policies", "workloads"]
+
+APPS = ("heat", "flow", "grid")
+"""The applications that drawn workloads name and drawn tables hold."""
+
+
+def _spans(max_s: float, *, min_s: float = 0.0) -> st.SearchStrategy[float]:
+    """Seconds: mostly small whole numbers, so that instants coincide, now and then a fraction down to a microsecond."""
+    whole = st.integers(math.ceil(min_s), int(max_s)).map(float)
+    awkward = st.sampled_from([s for s in (1e-6, 0.25, 1.000001, 2.9999995) if min_s <= s <= max_s] or [max_s])
+    return st.one_of(whole, whole, whole, awkward)
+
+
+@st.composite
+def workloads(
+    draw: st.DrawFn,
+    *,
+    min_jobs: int = 0,
+    max_jobs: int = 10,
+    max_nodes: int = 6,
+    max_slots: int = 1,
+    max_submit_s: float = 12.0,
+    max_runtime_s: float = 12.0,
+    walltimes: bool | None = None,
+    apps: Sequence[str] = APPS,
+) -> Workload:
+    """Small workloads in which everything happens at once.
+
+    Parameters
+    ----------
+    draw
+        Given by hypothesis.
+    min_jobs, max_jobs
+        How many jobs.
+    max_nodes
+        The largest platform to be met. Node counts go one beyond, so that some jobs are too large.
+    max_slots
+        The most slots a node will have. Above 1, jobs ask for slots, some for one too many, some for whole nodes.
+    max_submit_s, max_runtime_s
+        Bounds of submits and nominal runtimes, seconds, from 0 on.
+    walltimes
+        True: every job brings a walltime (below, at or above its runtime); False: none does; None: some do.
+    apps
+        Applications that jobs may name, beside none. Empty: the workload has no such column.
+
+    Returns
+    -------
+    hypothesis strategy of Workload
+        With any of the columns ``walltime_s``, ``slots``, ``app``, ``power_w`` (W a node), ``user`` and ``queue``.
+
+    Examples
+    --------
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5)
+    ... @given(workloads(max_jobs=3, walltimes=True))
+    ... def test_all_ask_for_time(workload):
+    ...     assert len(workload) <= 3
+    ...     assert workload.to_polars()["walltime_s"].null_count() == 0
+    >>> test_all_ask_for_time()
+    """
+    count = draw(st.integers(min_jobs, max_jobs))
+
+    def column(values: st.SearchStrategy[Any]) -> list[Any]:
+        return draw(st.lists(values, min_size=count, max_size=count))
+
+    runtime = column(_spans(max_runtime_s))
+    columns: dict[str, tuple[type[pl.DataType], list[Any]]] = {
+        "job_id": (pl.Int64, list(draw(st.permutations(range(1, count + 1))))),
+        "submit_s": (pl.Float64, column(_spans(max_submit_s))),
+        "runtime_s": (pl.Float64, runtime),
+        "node_count": (pl.Int32, column(st.integers(1, max(1, max_nodes // 2)) | st.integers(1, max_nodes + 1))),
+    }
+    if walltimes is not False and (walltimes or draw(st.booleans())):
+        margins = st.sampled_from([-2.0, -1e-6, 0.0, 0.0, 1.0, 5.0])
+        margin = column(margins if walltimes else st.none() | margins)
+        asked = [None if m is None else max(1e-6, r + m) for r, m in zip(runtime, margin, strict=True)]
+        columns["walltime_s"] = (pl.Float64, asked)
+    if max_slots > 1:
+        columns["slots"] = (pl.Int32, column(st.none() | st.integers(1, max_slots) | st.integers(1, max_slots + 1)))
+    if apps:
+        columns["app"] = (pl.String, column(st.none() | st.sampled_from(list(apps))))
+    if draw(st.booleans()):
+        columns["power_w"] = (pl.Float64, column(st.sampled_from([None, 0.0, -1.0, 40.0, 333.25])))
+    if draw(st.booleans()):
+        columns["user"] = (pl.String, column(st.sampled_from([None, "ada", "grace"])))
+        columns["queue"] = (pl.String, column(st.sampled_from([None, "long"])))
+    return Workload.from_polars(pl.DataFrame([pl.Series(name, c, dtype=t) for name, (t, c) in columns.items()]))
+
+
+def _matrices(values: Sequence[float], rows: int, nodes: int) -> st.SearchStrategy[npt.NDArray[np.float64]]:
+    row = st.lists(st.sampled_from(list(values)), min_size=nodes, max_size=nodes)
+    return st.lists(row, min_size=rows, max_size=rows).map(np.array)
+
+
+@st.composite
+def _tables(draw: st.DrawFn, apps: Sequence[str], nodes: int, *, time_ratios: bool) -> VariationTable:
+    time_ratio = None
+    if time_ratios and draw(st.booleans()):
+        time_ratio = draw(_matrices([0.75, 1.0, 1.0, 1.1, 1.3333333], len(apps), nodes))
+    if draw(st.booleans()):
+        factors = draw(_matrices([0.5, 1.0, 1.0, 1.1], len(apps), nodes))
+        return VariationTable(apps, power_ratio=factors, time_ratio=time_ratio)
+    watts = draw(_matrices([0.0, 60.0, 180.0, 180.0, 251.7], len(apps), nodes))
+    return VariationTable(apps, power_w=watts, time_ratio=time_ratio)
+
+
+@st.composite
+def platforms(
+    draw: st.DrawFn,
+    *,
+    min_nodes: int = 1,
+    max_nodes: int = 6,
+    max_slots: int = 1,
+    tables: bool | None = None,
+    time_ratios: bool = True,
+    apps: Sequence[str] = APPS,
+) -> Platform:
+    """Small machines whose nodes differ.
+
+    Parameters
+    ----------
+    draw
+        Given by hypothesis.
+    min_nodes, max_nodes
+        How many nodes.
+    max_slots
+        Above 1, nodes have up to so many slots and most platforms let jobs share them.
+    tables
+        Whether there are tables of what applications draw (W, or a factor on the nominal draw), predicted ones that
+        differ from the actual ones among them. None: on some platforms.
+    time_ratios
+        Whether tables may make nodes faster or slower than nominal.
+    apps
+        Applications the tables serve, by rows of their own or by ``"*"``.
+
+    Returns
+    -------
+    hypothesis strategy of Platform
+        Idle watts may differ by node; some tabled draws lie below them.
+
+    Examples
+    --------
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5)
+    ... @given(platforms(max_nodes=3, tables=True))
+    ... def test_there_is_a_table(platform):
+    ...     assert platform.actual is not None and platform.actual.nodes == len(platform) <= 3
+    >>> test_there_is_a_table()
+    """
+    nodes = draw(st.integers(min_nodes, max_nodes))
+    watts = st.sampled_from([0.0, 90.0, 90.0, 110.5])
+    idle_w = draw(watts | st.lists(watts, min_size=nodes, max_size=nodes))
+    slots = draw(st.integers(1, max_slots))
+    platform = Platform.homogeneous(
+        nodes=nodes,
+        idle_w=idle_w,
+        tdp_w=300.0,
+        busy_w=draw(st.none() | st.just(240.0)),
+        slots=slots,
+        exclusive=slots == 1 or draw(st.sampled_from([False, False, True])),
+    )
+    if tables is None:
+        tables = draw(st.booleans())
+    if not tables:
+        return platform
+    rows = draw(st.sampled_from([(*apps,), ("*",), (*apps[:1], "*")]))
+    actual = draw(_tables(rows, nodes, time_ratios=time_ratios))
+    predicted = draw(st.none() | _tables(rows, nodes, time_ratios=time_ratios))
+    return platform.with_tables(actual=actual, predicted=predicted)
+
+
+def _parts(role: str) -> st.SearchStrategy[str | dict[str, Any]]:
+    """Parts of a role, straight from the registry: with their defaults, or another value of a parameter we know."""
+    others: dict[str, list[Any]] = {"depth": [2, 3, "unbounded"], "rank": ["power", "time"]}
+
+    def part(row: dict[str, Any]) -> st.SearchStrategy[str | dict[str, Any]]:
+        choices: dict[str, st.SearchStrategy[Any]] = {
+            p["name"]: st.sampled_from(others[p["name"]]) for p in row["parameters"] if p["name"] in others
+        }
+        return st.just(row["name"]) | st.fixed_dictionaries({"name": st.just(row["name"])}, optional=choices)
+
+    return st.one_of([part(row) for (own_role, _), row in parts().items() if own_role == role])
+
+
+def policies(
+    *, order: str | None = None, backfill: str | None = None, placement: str | None = None
+) -> st.SearchStrategy[Policy]:
+    """Every preset, and compositions of every part there is.
+
+    Parameters
+    ----------
+    order, backfill, placement
+        A part to keep to. With any of them given, presets are left out.
+
+    Returns
+    -------
+    hypothesis strategy of Policy
+        What is new in the registry is drawn without a change here.
+
+    Examples
+    --------
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5)
+    ... @given(policies(backfill="none"))
+    ... def test_nobody_overtakes(policy):
+    ...     assert policy.to_dict()["backfill"] == {"name": "none"}
+    >>> test_nobody_overtakes()
+    """
+    compositions = st.builds(
+        Policy,
+        order=_parts("order") if order is None else st.just(order),
+        backfill=_parts("backfill") if backfill is None else st.just(backfill),
+        placement=_parts("placement") if placement is None else st.just(placement),
+    )
+    if (order, backfill, placement) != (None, None, None):
+        return compositions
+    return st.sampled_from(presets()["name"].to_list()).map(Policy.preset) | compositions

@@ -1,0 +1,148 @@
+"""Holds a frame to the job table's schema: what is missing, impossible or repeated is a `TraceError` at its row."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from hetsched.config import did_you_mean, listed
+from hetsched.errors import ConfigError, TraceError
+from hetsched.workload.conversion import Origin, converted
+from hetsched.workload.schema import COLUMNS, Column
+
+__all__ = ["conformed"]
+
+_OTHER_UNITS = frozenset(
+    "ns us ms sec secs second seconds min mins minute minutes h hr hrs hour hours d day days mw kw".split()  # noqa: SIM905
+)
+
+
+def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[str, int]]:
+    """The frame as a job table, sorted by submit time, and what was counted on the way.
+
+    Parameters
+    ----------
+    frame
+        One row a job; extra columns are kept.
+    origin
+        Where it came from, for messages.
+
+    Returns
+    -------
+    tuple of polars.DataFrame and dict
+        Known columns in the schema's order and types, then the others as they were; the counts of a `Report`.
+
+    Raises
+    ------
+    TraceError
+        At the first column or value that does not fit.
+    """
+    _refuse_other_frames(frame)
+    _refuse_other_units(frame, origin)
+    _refuse_missing(frame, origin)
+    known = []
+    for column in COLUMNS.values():
+        if column.name in frame.columns:
+            values = converted(frame[column.name], column, origin)
+            _refuse_values(values, column, origin)
+            known.append(values)
+    _refuse_repeated_ids(known[0], origin)
+    others = [series for series in frame.get_columns() if series.name not in COLUMNS]
+    _refuse_objects(others, origin)
+    table = pl.DataFrame(known + others)
+    return _settled(table)
+
+
+def _settled(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Sorts by submit time, makes walltimes <= 0 null, and counts."""
+    counts = {"jobs": len(table), "out_of_order": 0, "no_walltime": len(table), "depends_on_ignored": 0}
+    submit = table["submit_s"]
+    if not submit.is_sorted():
+        # Counted as for SWF: a job is out of order if the one before it was submitted later.
+        counts["out_of_order"] = int((submit.diff() < 0).sum())
+        table = table.sort("submit_s", maintain_order=True)
+    if "walltime_s" in table.columns:
+        walltime = table["walltime_s"]
+        if (walltime <= 0).any():
+            table = table.with_columns(walltime.set(walltime <= 0, None))
+        counts["no_walltime"] = table["walltime_s"].null_count()
+    if "depends_on" in table.columns:
+        counts["depends_on_ignored"] = len(table) - table["depends_on"].null_count()
+    counts["kept_zero_runtime"] = int((table["runtime_s"] == 0).sum())
+    return table, counts
+
+
+def _refuse_other_frames(frame: object) -> None:
+    if not isinstance(frame, pl.DataFrame):
+        expected = "a polars DataFrame (LazyFrame: .collect(), pandas: pl.from_pandas(frame))"
+        raise ConfigError([("frame", type(frame).__name__, expected)])
+
+
+def _refuse_missing(frame: pl.DataFrame, origin: Origin) -> None:
+    for column in COLUMNS.values():
+        if column.is_required and column.name not in frame.columns:
+            hint = did_you_mean(column.name, [name for name in frame.columns if name not in COLUMNS])
+            if column.name == "job_id" and not hint:
+                hint = '; number the rows with frame.with_row_index("job_id") and use Workload.from_polars'
+            unit = f" in {column.unit}" if column.unit else ""
+            raise TraceError(
+                file=origin.source,
+                field=f"column `{column.name}`",
+                found=f"columns {listed(frame.columns)}" if frame.width else "no columns",
+                expected=f"a column `{column.name}`{unit}: {column.meaning}{hint}",
+            )
+
+
+def _refuse_other_units(frame: pl.DataFrame, origin: Origin) -> None:
+    """A column like `walltime_h` would be kept as a user's own, and its jobs silently have no walltime."""
+    for name in frame.columns:
+        stem, _, unit = name.rpartition("_")
+        meant = COLUMNS.get(f"{stem}_s") or COLUMNS.get(f"{stem}_w")
+        if meant is not None and meant.name not in frame.columns and unit.lower() in _OTHER_UNITS:
+            raise TraceError(
+                file=origin.source,
+                field=f"column `{name}`",
+                found=f"the unit `{unit}`",
+                expected=f"`{meant.name}`, in {meant.unit}",
+            )
+
+
+def _refuse_values(values: pl.Series, column: Column, origin: Origin) -> None:
+    if column.is_required:
+        origin.refuse(values, values.is_null(), column.expected)
+    if column.name == "device":
+        origin.refuse(values, ~values.is_in(["cpu", "gpu"]), "`cpu`, `gpu` or nothing")
+    if column.dtype is pl.Float64:
+        origin.refuse(values, ~values.is_finite(), column.expected)
+    # One pass for a whole column of good values; masks are built only where there is something to find.
+    lowest, highest = (values.min(), values.max()) if column.dtype is not pl.String else (None, None)
+    if column.low is not None and lowest is not None and lowest < column.low:  # type: ignore[operator]
+        origin.refuse(values, values < column.low, column.expected)
+    if column.high is not None and highest is not None and highest > column.high:  # type: ignore[operator]
+        origin.refuse(values, values > column.high, column.expected)
+
+
+def _refuse_repeated_ids(job_id: pl.Series, origin: Origin) -> None:
+    ids = job_id.to_numpy()
+    if len(ids) < 2 or bool((ids[1:] > ids[:-1]).all()):
+        return
+    rows = np.argsort(ids, kind="stable")
+    repeats = rows[1:][ids[rows][1:] == ids[rows][:-1]]
+    if len(repeats):
+        row = int(repeats.min())
+        first = int(np.flatnonzero(ids == ids[row])[0])
+        more = f" (and {len(repeats) - 1:,} more repeats)" if len(repeats) > 1 else ""
+        earlier = origin.fault("job_id", first, "", "").line
+        where = f"{'row' if origin.line_of is None else 'line'} {earlier}"
+        raise origin.fault("job_id", row, f"`{ids[row]}`{more}", f"a number of its own; {where} has it already")
+
+
+def _refuse_objects(others: list[pl.Series], origin: Origin) -> None:
+    for series in others:
+        if series.dtype == pl.Object:
+            raise TraceError(
+                file=origin.source,
+                field=f"column `{series.name}`",
+                found="Python objects",
+                expected="a type that polars stores, or no such column",
+            )

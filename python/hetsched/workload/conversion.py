@@ -1,0 +1,150 @@
+"""Brings a user's columns into the job table's types, or says which value does not fit.
+
+Numbers of any width, dates, spans and categories are taken for what they mean; letters are never read as numbers,
+except in a file of text, where nothing else can hold them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import polars as pl
+
+from hetsched.config import shown
+from hetsched.errors import TraceError
+from hetsched.workload.schema import Column
+
+__all__ = ["Origin", "converted"]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a frame came from, for messages.
+
+    Parameters
+    ----------
+    source
+        The file's name, or what else the frame came from.
+    line_of
+        From a row to its line, if the source is a text file.
+    """
+
+    source: str
+    line_of: Callable[[int], int] | None = None
+
+    def fault(self, column: str, row: int, found: str, expected: str) -> TraceError:
+        """The error for one cell."""
+        line, counted = (row, "row") if self.line_of is None else (self.line_of(row), "line")
+        return TraceError(
+            file=self.source, line=line, counted=counted, field=f"column `{column}`", found=found, expected=expected
+        )
+
+    def refuse(self, values: pl.Series, bad: pl.Series, expected: str) -> None:
+        """Raise at the first row where `bad` is true, showing its value."""
+        rows = bad.fill_null(value=False).arg_true()
+        if len(rows):
+            row = int(rows[0])
+            found = "nothing" if values[row] is None else shown(values[row])
+            more = f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else ""
+            raise self.fault(values.name, row, found + more, expected)
+
+
+def converted(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
+    """The values in the column's type.
+
+    Parameters
+    ----------
+    values
+        As the user has them; bears the column's name.
+    column
+        What it should become.
+    origin
+        For messages.
+
+    Raises
+    ------
+    TraceError
+        If the type does not fit, or a value is no number or out of the type's range.
+    """
+    if values.dtype == column.dtype:
+        return values
+    if values.dtype == pl.Null:
+        return values.cast(column.dtype)
+    if column.dtype is pl.String:
+        return _to_text(values, column, origin)
+    if column.dtype is pl.Float64:
+        return _to_float(values, column, origin)
+    return _to_whole(values, column, origin)
+
+
+def _wrong_type(values: pl.Series, expected: str, origin: Origin) -> TraceError:
+    return TraceError(
+        file=origin.source,
+        field=f"column `{values.name}`",
+        found=f"values of type {values.dtype} such as {shown(values.drop_nulls().first())}",
+        expected=expected,
+    )
+
+
+def _to_text(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
+    if values.dtype.is_float() and _is_whole(values).all():
+        values = values.cast(pl.Int64)
+    if values.dtype.is_integer():
+        # The archive's format writes an unknown user, queue or application as -1.
+        text = values.cast(pl.String)
+        return text.set(values == -1, None) if (values == -1).any() else text
+    if isinstance(values.dtype, pl.Categorical | pl.Enum):
+        return values.cast(pl.String)
+    raise _wrong_type(values, f"text or whole numbers ({column.meaning})", origin)
+
+
+def _to_float(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
+    dtype = values.dtype
+    if isinstance(dtype, pl.Duration) and column.unit == "seconds" and not column.is_instant:
+        return values.dt.total_microseconds().cast(pl.Float64) / 1e6
+    if isinstance(dtype, pl.Duration | pl.Datetime) and column.is_instant:
+        micros = values.dt.total_microseconds() if isinstance(dtype, pl.Duration) else values.dt.epoch("us")
+        return micros.cast(pl.Float64) / 1e6
+    if dtype.is_numeric():
+        return values.cast(pl.Float64)
+    if dtype == pl.String and origin.line_of is not None:
+        return _parsed(values, column, origin)
+    raise _wrong_type(values, column.expected, origin)
+
+
+def _to_whole(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
+    if values.dtype == pl.String and origin.line_of is not None:
+        values = _parsed(values, column, origin)
+    if values.dtype.is_decimal():
+        values = values.cast(pl.Float64)
+    if not values.dtype.is_numeric():
+        raise _wrong_type(values, column.expected, origin)
+    if values.dtype.is_float():
+        origin.refuse(values, ~_is_whole(values), column.expected)
+    whole = values.cast(column.dtype, strict=False)
+    origin.refuse(values, whole.is_null() & values.is_not_null(), column.expected)
+    return whole
+
+
+def _is_whole(values: pl.Series) -> pl.Series:
+    return values.is_finite() & (values.floor() == values)
+
+
+def _parsed(text: pl.Series, column: Column, origin: Origin) -> pl.Series:
+    """Numbers (or, of instants, dates) out of the fields of a text file; an empty field is null."""
+    text = text.str.strip_chars()
+    text = text.set(text == "", None)
+    numbers = text.cast(pl.Float64, strict=False)
+    if column.is_instant and numbers.null_count() == len(text):
+        numbers = _parsed_dates(text)
+    origin.refuse(text, numbers.is_null() & text.is_not_null(), column.expected)
+    return numbers
+
+
+def _parsed_dates(text: pl.Series) -> pl.Series:
+    """Seconds since 1970 out of dates; all null where polars finds no date in the first field."""
+    try:
+        return text.str.to_datetime(time_unit="us", strict=False).dt.epoch("us").cast(pl.Float64) / 1e6
+    except pl.exceptions.ComputeError:
+        return pl.Series(text.name, [None] * len(text), dtype=pl.Float64)

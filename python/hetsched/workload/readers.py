@@ -1,0 +1,197 @@
+"""From a file to a `Workload`, format by format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from hetsched.config import did_you_mean, listed, shown
+from hetsched.errors import ConfigError
+from hetsched.trace import FORMATS, READERS, Format, RawTrace
+from hetsched.trace.raw import Source
+from hetsched.workload.checks import conformed
+from hetsched.workload.conversion import Origin
+from hetsched.workload.report import Report
+from hetsched.workload.schema import TEXT_COLUMNS
+from hetsched.workload.table import Workload
+
+__all__ = ["read_csv", "read_parquet", "read_swf", "read_trace"]
+
+
+def read_swf(
+    source: Source,
+    *,
+    procs_per_node: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Workload:
+    r"""Read a log in the Standard Workload Format.
+
+    Strict by the Parallel Workloads Archive's definition: 18 fields a line, header lines begin with ``;``, -1 is
+    unknown. What was kept, dropped or counted is in the workload's ``report``.
+
+    Parameters
+    ----------
+    source
+        Path (``.swf``, ``.swf.gz``, ``.swf.zst``) or content; compression is told by the content.
+    procs_per_node
+        Processors that make one node; sizes are rounded up to whole nodes. None: a processor is a node.
+    progress
+        Called now and then with (bytes read, bytes in all).
+
+    Returns
+    -------
+    Workload
+        Sorted by submit time.
+
+    Raises
+    ------
+    TraceError
+        At the first malformed line, with its number, field and value; or if the file cannot be read.
+    ConfigError
+        If `procs_per_node` is below 1.
+
+    Examples
+    --------
+    >>> log = b"; MaxProcs: 8\n1 0 -1 60 4 -1 -1 4 120 -1 1 3 1 7 1 -1 -1 -1\n"
+    >>> workload = read_swf(log, procs_per_node=4)
+    >>> workload.to_polars().select("job_id", "runtime_s", "node_count", "walltime_s", "app").rows()
+    [(1, 60.0, 1, 120.0, '7')]
+    """
+    return _workload(FORMATS["swf"].read(source, procs_per_node=procs_per_node, progress=progress))
+
+
+def read_parquet(source: Source, *, columns: Mapping[str, str] | None = None) -> Workload:
+    """Read a site's own log from Parquet.
+
+    Parameters
+    ----------
+    source
+        Path or content.
+    columns
+        From the file's column names to hetsched's, such as ``{"nodes": "node_count"}``; columns that are not named
+        keep their name. ``submit_s`` may be a Datetime, spans Durations.
+
+    Returns
+    -------
+    Workload
+        Sorted by submit time.
+
+    Raises
+    ------
+    TraceError
+        If the file cannot be read, or its columns are not those of a workload.
+
+    Examples
+    --------
+    >>> import io, polars as pl
+    >>> file = io.BytesIO()
+    >>> jobs = pl.DataFrame({"job_id": [1], "submit_s": [0], "runtime_s": [60], "nodes": [2]})
+    >>> jobs.write_parquet(file)
+    >>> read_parquet(file.getvalue(), columns={"nodes": "node_count"}).to_polars()["node_count"].to_list()
+    [2]
+    """
+    return _workload(FORMATS["parquet"].read(source, columns=columns))
+
+
+def read_csv(source: Source, *, columns: Mapping[str, str] | None = None, separator: str = ",") -> Workload:
+    r"""Read a site's own log from comma-separated values; the first line names the columns.
+
+    Parameters
+    ----------
+    source
+        Path (plain, gzip, zstd) or content.
+    columns
+        From the file's column names to hetsched's, such as ``{"nodes": "node_count"}``; columns that are not named
+        keep their name. Submit times may be dates as in ``2024-08-30 12:00:00``.
+    separator
+        One character between fields.
+
+    Returns
+    -------
+    Workload
+        Sorted by submit time.
+
+    Raises
+    ------
+    TraceError
+        If the file cannot be read, or its columns are not those of a workload; names the line.
+
+    Examples
+    --------
+    >>> log = b"id,submit_s,runtime_s,node_count\n1,0,60,2\n2,5,x,1\n"
+    >>> read_csv(log, columns={"id": "job_id"})
+    Traceback (most recent call last):
+    hetsched.errors.TraceError: bytes, line 3, column `runtime_s`: found `x`, expected seconds from 0 to 1e+12
+    """
+    return _workload(FORMATS["csv"].read(source, columns=columns, separator=separator, text_columns=TEXT_COLUMNS))
+
+
+def read_trace(source: str | os.PathLike[str], *, format: str | None = None, **options: Any) -> Workload:
+    """Read a log in any format, told by its file's name.
+
+    Parameters
+    ----------
+    source
+        Path.
+    format
+        ``"swf"``, ``"parquet"`` or ``"csv"``; None: told by the name's ending.
+    **options
+        Of that format's reader, such as ``procs_per_node``; those that are None count as not given.
+
+    Returns
+    -------
+    Workload
+        Sorted by submit time.
+
+    Raises
+    ------
+    TraceError
+        As the format's reader.
+    ConfigError
+        If the format is unknown, or an option is not one of its reader's.
+
+    Examples
+    --------
+    >>> read_trace("jobs.log", format="cvs")
+    Traceback (most recent call last):
+    hetsched.errors.ConfigError: format: found `cvs`, expected one of swf, parquet, csv; did you mean `csv`?
+    """
+    chosen = _format_of(os.fspath(source), format)
+    given = {name: value for name, value in options.items() if value is not None}
+    allowed = f"options of {chosen.name} logs: {listed(chosen.options)}"
+    faults = [(name, shown(value), allowed) for name, value in given.items() if name not in chosen.options]
+    if faults:
+        raise ConfigError(faults)
+    if chosen.name == "csv":
+        given["text_columns"] = TEXT_COLUMNS
+    return _workload(chosen.read(source, **given))
+
+
+def _format_of(path: str, name: str | None) -> Format:
+    if name is not None:
+        if name not in FORMATS:
+            expected = f"one of {listed(FORMATS)}{did_you_mean(name, FORMATS)}"
+            raise ConfigError([("format", shown(name), expected)])
+        return FORMATS[name]
+    for suffix, reader in READERS.items():
+        if PurePath(path).name.lower().endswith(suffix):
+            return reader
+    expected = f"a name ending in {listed(READERS)}, or format= one of {listed(FORMATS)}"
+    raise ConfigError([("format", f"`{path}`", expected)])
+
+
+def _workload(raw: RawTrace) -> Workload:
+    frame, counts = raw.frame, raw.counts
+    if not raw.is_checked:
+        frame, counts = conformed(frame, Origin(raw.source, raw.line_of))
+    name = os.path.basename(raw.source)
+    settings = ", ".join(f"{option}={value}" for option, value in raw.settings.items())
+    return Workload(
+        frame,
+        source=raw.source,
+        report=Report(name, counts),
+        history=[f"read {name}{f' with {settings}' if settings else ''}"],
+        source_sha256=raw.sha256,
+    )

@@ -1,0 +1,152 @@
+"""The job table: every column hetsched knows, its type, unit and meaning.
+
+How a user's columns are brought into these types is `conversion`'s business, what is refused `checks`'.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+__all__ = ["COLUMNS", "MAX_SECONDS", "TEXT_COLUMNS", "Column", "schema"]
+
+MAX_SECONDS = 1e12
+"""The largest time that is taken, 30,000 years: the engine counts microseconds in 64 bits."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the job table.
+
+    Parameters
+    ----------
+    name
+        As in the frame.
+    dtype
+        As in the frame.
+    is_required
+        Whether a workload must have it, without nulls.
+    unit
+        Of its values; empty if they have none.
+    meaning
+        What a value says.
+    null
+        What a null says; empty where nulls are refused.
+    low, high
+        Bounds of the values, both included; None where there is none.
+    is_instant
+        Whether it is a time of day rather than a span.
+    """
+
+    name: str
+    dtype: type[pl.DataType]
+    is_required: bool
+    unit: str
+    meaning: str
+    null: str = ""
+    low: float | None = None
+    high: float | None = None
+    is_instant: bool = False
+
+    @property
+    def expected(self) -> str:
+        """What a value must be, as an error message says it."""
+        kind = self.unit if self.dtype is pl.Float64 else "a whole number"
+        low = "" if self.low is None else f" from {self.low:g}"
+        return kind + low + ("" if self.high is None else f" to {self.high:.10g}")
+
+
+_COUNT = 2**31 - 1
+
+COLUMNS: dict[str, Column] = {
+    column.name: column
+    for column in (
+        Column("job_id", pl.Int64, True, "", "the job's number, unique in the workload"),
+        Column(
+            "submit_s",
+            pl.Float64,
+            True,
+            "seconds",
+            "when it was submitted, on the log's own clock",
+            low=0.0,
+            high=MAX_SECONDS,
+            is_instant=True,
+        ),
+        Column(
+            "runtime_s", pl.Float64, True, "seconds", "how long it runs on a nominal node", low=0.0, high=MAX_SECONDS
+        ),
+        Column("node_count", pl.Int32, True, "nodes", "how many nodes it needs", low=1, high=_COUNT),
+        Column(
+            "walltime_s",
+            pl.Float64,
+            False,
+            "seconds",
+            "the time it asked for; values <= 0 become null",
+            null="it asked for none: never killed, planned with its runtime",
+            high=MAX_SECONDS,
+        ),
+        Column(
+            "slots",
+            pl.Int32,
+            False,
+            "slots",
+            "slots it needs of each of its nodes",
+            null="whole nodes",
+            low=1,
+            high=_COUNT,
+        ),
+        Column("user", pl.String, False, "", "who submitted it", null="unknown"),
+        Column("queue", pl.String, False, "", "the queue it was submitted to", null="unknown"),
+        Column("app", pl.String, False, "", "its application: jobs with one power profile", null="unknown"),
+        Column("device", pl.String, False, "", "`cpu` or `gpu`", null="cpu"),
+        Column("depends_on", pl.Int64, False, "", "the job it waits for; kept, and ignored so far", null="none"),
+        Column(
+            "power_w",
+            pl.Float64,
+            False,
+            "watts",
+            "measured mean draw of each of its nodes; values <= 0 count as unknown",
+            null="unknown",
+            high=1e6,
+        ),
+        Column("trace_status", pl.Int32, False, "", "the status code of the log", null="unknown"),
+        Column(
+            "observed_start_s",
+            pl.Float64,
+            False,
+            "seconds",
+            "when it started in reality, on the log's own clock",
+            null="unknown",
+            is_instant=True,
+        ),
+    )
+}
+"""Every column hetsched knows, by name; required ones first."""
+
+TEXT_COLUMNS = tuple(column.name for column in COLUMNS.values() if column.dtype is pl.String)
+
+
+def schema() -> pl.DataFrame:
+    """The job table's columns as a frame, for people.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a column: name, dtype, required, unit, meaning, null.
+
+    Examples
+    --------
+    >>> schema().filter(pl.col("required"))["name"].to_list()
+    ['job_id', 'submit_s', 'runtime_s', 'node_count']
+    """
+    return pl.DataFrame(
+        {
+            "name": [c.name for c in COLUMNS.values()],
+            "dtype": [c.dtype.__name__ for c in COLUMNS.values()],
+            "required": [c.is_required for c in COLUMNS.values()],
+            "unit": [c.unit for c in COLUMNS.values()],
+            "meaning": [c.meaning for c in COLUMNS.values()],
+            "null": [c.null for c in COLUMNS.values()],
+        }
+    )

@@ -1,0 +1,133 @@
+"""Every part and every preset of the registry, known by its name alone: whoever adds one is held to all of this."""
+
+from __future__ import annotations
+
+import re
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import hetsched as hs
+from hetsched.policy import PRESETS, parts
+from hetsched.testing import check_schedule, platforms, workloads
+
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
+FEW = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+PARTS = sorted(parts())
+ROLES = ("order", "backfill", "placement")
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+part_of_the_registry = pytest.mark.parametrize(("role", "name"), PARTS, ids=[f"{role}-{name}" for role, name in PARTS])
+preset = pytest.mark.parametrize("name", PRESETS)
+
+
+def composed(role: str, name: str, other: str = "reservations") -> hs.Policy:
+    """A policy with this part, and backfilling beside it so that it has something to do."""
+    return hs.Policy(**{"backfill": other, role: name})
+
+
+def crowd(jobs: int = 300, nodes: int = 16) -> tuple[hs.Workload, hs.Platform]:
+    """More work than the machine can do at first, then silence: whoever is forgotten is seen."""
+    rng = np.random.default_rng(3)
+    runtime = rng.integers(0, 500, jobs).astype(np.float64)
+    frame = pl.DataFrame(
+        {
+            "job_id": np.arange(jobs),
+            "submit_s": np.sort(rng.integers(0, 2_000, jobs)).astype(np.float64),
+            "runtime_s": runtime,
+            "node_count": rng.integers(1, nodes + 1, jobs),
+            "walltime_s": np.where(rng.random(jobs) < 0.7, runtime * 1.5 + 1, 0.0),
+            "app": rng.choice(["heat", "flow"], jobs),
+        }
+    )
+    table = hs.VariationTable(["heat", "flow"], power_w=rng.uniform(90.0, 300.0, (2, nodes)))
+    platform = hs.Platform.homogeneous(nodes=nodes, idle_w=80.0, tdp_w=300.0).with_tables(actual=table)
+    return hs.Workload.from_polars(frame), platform
+
+
+def test_every_role_has_parts_and_no_two_share_a_name() -> None:
+    assert {role for role, _ in PARTS} == set(ROLES)
+    assert len(set(PARTS)) == len(PARTS)
+
+
+@part_of_the_registry
+def test_a_part_says_what_it_is_and_what_it_takes(role: str, name: str) -> None:
+    part = parts()[role, name]
+    assert NAME.fullmatch(name)
+    assert len(part["doc"]) > 10
+    given_defaults = composed(role, name).parts[role]
+    assert given_defaults is not None
+    assert set(given_defaults) == {"name", *(parameter["name"] for parameter in part["parameters"])}
+    for parameter in part["parameters"]:
+        assert set(parameter) >= {"name", "unit", "default", "range", "doc"}
+        assert len(parameter["doc"]) > 10
+        assert parameter["range"]
+        assert str(given_defaults[parameter["name"]]) == str(parameter["default"]).strip('"')
+
+
+@part_of_the_registry
+def test_a_part_refuses_a_parameter_it_has_not(role: str, name: str) -> None:
+    with pytest.raises(hs.ConfigError, match=rf"policy\.{role}\.colour"):
+        hs.Policy(**{role: {"name": name, "colour": "red"}})
+
+
+@part_of_the_registry
+def test_a_composition_survives_its_dictionary(role: str, name: str) -> None:
+    policy = composed(role, name)
+    assert hs.Policy.from_dict(policy.to_dict()) == policy
+
+
+@part_of_the_registry
+def test_a_part_schedules_everyone_and_does_so_again(role: str, name: str) -> None:
+    workload, platform = crowd()
+    result = hs.simulate(workload, platform, composed(role, name), seed=1)
+    check_schedule(result, workload, platform)
+    assert set(result.jobs["state"]) <= {"completed", "timeout"}
+    assert result == hs.simulate(workload, platform, composed(role, name), seed=1)
+
+
+@part_of_the_registry
+@FEW
+@given(data=st.data())
+def test_a_part_keeps_the_laws_on_any_machine(role: str, name: str, data: st.DataObject) -> None:
+    slots = data.draw(st.sampled_from([1, 3]))
+    workload = data.draw(workloads(max_slots=slots, max_nodes=4))
+    platform = data.draw(platforms(max_slots=slots, max_nodes=4))
+    other = data.draw(st.sampled_from(["none", "first-fit", "reservations"]))
+    check_schedule(hs.simulate(workload, platform, composed(role, name, other)), workload, platform)
+
+
+@preset
+def test_a_preset_is_listed_with_its_parts_and_its_source(name: str) -> None:
+    rows = hs.presets().filter(pl.col("name") == name)
+    assert len(rows) == 1
+    row = rows.row(0, named=True)
+    own = hs.Policy.preset(name).parts
+    for role in ROLES:
+        part = own[role]
+        assert part is not None
+        assert row[role] == part["name"]
+    assert len(row["source"]) > 5
+
+
+@preset
+def test_a_preset_survives_its_dictionary(name: str) -> None:
+    policy = hs.Policy.preset(name)
+    assert hs.Policy.from_dict(policy.to_dict()) == policy
+    assert policy.name == name
+
+
+@preset
+def test_a_preset_schedules_everyone_and_does_so_again(name: str) -> None:
+    workload, platform = crowd()
+    result = hs.simulate(workload, platform, name, seed=1)
+    check_schedule(result, workload, platform)
+    assert set(result.jobs["state"]) <= {"completed", "timeout"}
+    assert result == hs.simulate(workload, platform, name, seed=1)
+
+
+def test_the_presets_of_the_contract_are_there() -> None:
+    assert {"fcfs", "easy", "conservative", "sjf", "ljf", "random", "sequence"} <= set(hs.presets()["name"])

@@ -1,0 +1,38 @@
+"""Every example in a docstring runs and prints what it says."""
+
+import doctest
+import importlib
+import pkgutil
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hetsched as hs
+
+SAME_BUT_FOR_SPACE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def examples() -> list[doctest.DocTest]:
+    """One entry a docstring with examples; they may use `hs`, `np`, `pl` and whatever their module knows."""
+    names = ["hetsched", *(module.name for module in pkgutil.walk_packages(hs.__path__, "hetsched."))]
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    found = []
+    for name in names:
+        if name.rpartition(".")[2] not in ("__main__", "_core"):
+            module = importlib.import_module(name)
+            found += finder.find(module, name, extraglobs={"hs": hs, "np": np, "pl": pl})
+    return [docstring for docstring in found if docstring.examples]
+
+
+@pytest.mark.parametrize("docstring", examples(), ids=lambda docstring: docstring.name.removeprefix("hetsched."))
+@pytest.mark.usefixtures("workplace")
+def test_the_examples_of_a_docstring_run(docstring: doctest.DocTest) -> None:
+    said: list[str] = []
+    outcome = doctest.DocTestRunner(optionflags=SAME_BUT_FOR_SPACE).run(docstring, out=said.append)
+    assert outcome.failed == 0, "".join(said)
+
+
+def test_docstrings_are_found_in_every_layer() -> None:
+    layers = {docstring.name.split(".")[1] for docstring in examples()}
+    assert layers >= {"analysis", "config", "platform", "policy", "simulation", "workload"}

@@ -1,0 +1,90 @@
+"""README and every page under docs/: their examples run, in the order they stand, in one folder a page.
+
+Blocks marked ``python`` run: statements, or a session with ``>>>`` whose output must be the same. Of blocks marked
+``console``, the lines that start with ``$ hetsched`` run and must succeed; their output is not compared. Examples that
+read ``../shared`` are left out where that folder is missing; ``<!-- skip: next "reason" -->`` leaves out the next one.
+"""
+
+import contextlib
+import doctest
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from unittest import SkipTest
+
+import pytest
+from sybil import Document, Example
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SAME_BUT_FOR_SPACE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+LONGEST_CALL_S = 120
+
+
+def calls(block: str) -> list[list[str]]:
+    """The words of each call of hetsched in a console block; a backslash continues a line."""
+    lines = re.sub(r"\\\n\s*", "", block).splitlines()
+    words = [shlex.split(line.removeprefix("$ "), comments=True) for line in lines if line.startswith("$ ")]
+    return [call for call in words if call and call[0] == "hetsched"]
+
+
+def hetsched_command() -> str:
+    """The command of the environment that runs the tests."""
+    beside = Path(sys.executable).with_name("hetsched")
+    return str(beside) if beside.exists() else shutil.which("hetsched") or "hetsched"
+
+
+def run_calls(example: Example) -> str:
+    """Runs a console block; what failed and what it said, or nothing."""
+    for call in calls(example.parsed):
+        if is_readable(" ".join(call)):
+            done = subprocess.run(
+                [hetsched_command(), *call[1:]],
+                capture_output=True,
+                check=False,
+                encoding="utf-8",
+                stdin=subprocess.DEVNULL,
+                timeout=LONGEST_CALL_S,
+            )
+            if done.returncode != 0:
+                return f"{shlex.join(call)}\nexit {done.returncode}\n{done.stdout}{done.stderr}"
+    return ""
+
+
+def is_readable(text: str) -> bool:
+    """Whether the data that an example reads is here."""
+    return "../shared" not in text or Path("../shared").is_dir()
+
+
+PARSERS = [
+    PythonCodeBlockParser(doctest_optionflags=SAME_BUT_FOR_SPACE),
+    CodeBlockParser(language="console", evaluator=run_calls),
+    SkipParser(),
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.usefixtures("workplace")
+def test_every_example_of_a_page_runs(page: Path) -> None:
+    for example in Document.parse(str(page), *PARSERS).examples():
+        source = example.parsed.source if isinstance(example.parsed, doctest.Example) else str(example.parsed)
+        if is_readable(source):
+            with contextlib.suppress(SkipTest):  # sybil's word for an example with a reason to be left out
+                example.evaluate()
+
+
+def test_calls_are_found_in_console_blocks() -> None:
+    block = "$ hetsched simulate a.swf \\\n    --nodes 4\njobs  12\n$ ls out\n$ hetsched policies  # all of them\n"
+    assert calls(block) == [["hetsched", "simulate", "a.swf", "--nodes", "4"], ["hetsched", "policies"]]
+
+
+def test_a_call_that_fails_fails_the_page(workplace: Path) -> None:
+    page = workplace / "page.md"
+    page.write_text("```console\n$ hetsched no-such-verb\n```\n")
+    (example,) = Document.parse(str(page), *PARSERS).examples()
+    with pytest.raises(AssertionError, match="exit 2"):
+        example.evaluate()

@@ -1,0 +1,144 @@
+"""`check_schedule` is itself held to something: each law, broken by hand in a result's files, is found and named."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import hetsched as hs
+from hetsched.testing import check_schedule
+
+Break = Callable[[pl.DataFrame], pl.DataFrame]
+
+
+def a_run() -> tuple[hs.Result, hs.Workload, hs.Platform]:
+    """Three nodes: jobs 1 (nodes 0, 1) and 2 (node 2) from 0 to 10 and 20; 3 is killed, 4 too large, 5 alone."""
+    frame = pl.DataFrame(
+        {
+            "job_id": [1, 2, 3, 4, 5],
+            "submit_s": [0.0, 0.0, 5.0, 6.0, 200.0],
+            "runtime_s": [10.0, 20.0, 50.0, 5.0, 10.0],
+            "node_count": [2, 1, 3, 4, 1],
+            "walltime_s": [10.0, 30.0, 40.0, 5.0, 20.0],
+        }
+    )
+    workload = hs.Workload.from_polars(frame)
+    platform = hs.Platform.homogeneous(nodes=3, idle_w=100.0, tdp_w=300.0)
+    return hs.simulate(workload, platform, "easy"), workload, platform
+
+
+def at(job: int, **values: object) -> Break:
+    """Puts other values into the row of a job."""
+
+    def change(jobs: pl.DataFrame) -> pl.DataFrame:
+        return jobs.with_columns(
+            pl.when(pl.col("job_id") == job).then(pl.lit(value, jobs.schema[name])).otherwise(pl.col(name)).alias(name)
+            for name, value in values.items()
+        )
+
+    return change
+
+
+def row(number: int, **values: object) -> Break:
+    """Puts other values into a row of any frame."""
+
+    def change(frame: pl.DataFrame) -> pl.DataFrame:
+        is_it = pl.int_range(pl.len()) == number
+        return frame.with_columns(
+            pl.when(is_it).then(pl.lit(value, frame.schema[name])).otherwise(pl.col(name)).alias(name)
+            for name, value in values.items()
+        )
+
+    return change
+
+
+def test_an_honest_result_passes(tmp_path: Path) -> None:
+    result, workload, platform = a_run()
+    check_schedule(result, workload, platform)
+    result.write(tmp_path)
+    check_schedule(hs.read_result(tmp_path), workload, platform)
+
+
+@pytest.mark.parametrize(
+    ("frame", "change", "message"),
+    [
+        ("jobs", at(1, submit_s=1.0), "job 1: submit_s is 1.0, the workload says 0.0"),
+        ("jobs", at(3, start_s=4.0, end_s=44.0), "job 3 starts at 4.0 s, before it is submitted"),
+        ("jobs", at(3, started_by="immediate"), "job 3 starts at 20.0 s, after waiting"),
+        ("jobs", at(4, reason=""), "job 4: rejected without a reason"),
+        ("jobs", at(4, start_s=6.0), "job 4: rejected, start_s 6.0"),
+        ("jobs", at(5, state="rejected", reason="no"), "job 5: rejected"),
+        ("jobs", at(2, state="asleep"), "job 2: state 'asleep'"),
+        ("jobs", at(1, nodes=[0]), r"job 1 on nodes \[0\] from 0.0 s: 1 nodes, it asked for 2"),
+        ("jobs", at(1, nodes=[1, 0]), "job 1 .* do not ascend"),
+        ("jobs", at(1, nodes=[1, 1]), "job 1 .* do not ascend"),
+        ("jobs", at(2, nodes=[3]), "job 2 .*: node 3 is none of the machine's"),
+        ("jobs", at(2, nodes=[1]), "node 1 at 0.0 s: 1 slots serve job 1, job 2 at once"),
+        ("jobs", at(3, start_s=19.0, end_s=59.0, runtime_s=40.0, wait_s=14.0), "node 2 at 19.0 s: .* job 2, job 3"),
+        ("jobs", at(2, end_s=19.0), "job 2 .*: completed after 19000000 us, its runtime .* is 20000000 us"),
+        ("jobs", at(3, state="completed", end_s=70.0), "job 3 outlasts its walltime"),
+        ("jobs", at(5, state="timeout", end_s=220.0), "job 5: timeout, though its walltime is enough"),
+        ("jobs", at(3, wait_s=16.0), "job 3: wait_s is 16.0, .* make it 15.0"),
+        ("jobs", at(3, bounded_slowdown=1.0), "job 3: bounded_slowdown"),
+        ("jobs", at(2, mean_power_w=None), "job 2: mean_power_w is None"),
+        ("jobs", at(2, energy_j=6_000.001, mean_power_w=300.00005), "job_energy_j"),
+        ("nodes", row(1, busy_s=51.0), "node 1: busy_s is 51.0, its jobs make it 50.0"),
+        ("nodes", row(1, energy_j=0.0), "energy_j is .*, the nodes make it"),
+        ("timeline", row(1, power_w=1.0), "the timeline's integral"),
+        ("timeline", row(1, queued_jobs=0), "at 5.0 s: queued_jobs is 0, the jobs make it 1"),
+        ("timeline", row(1, busy_nodes=2), "at 5.0 s: busy_nodes is 2"),
+        ("timeline", row(1, idle_nodes=1), "are not all nodes"),
+    ],
+)  # fmt: skip
+def test_a_broken_law_is_named(tmp_path: Path, frame: str, change: Break, message: str) -> None:
+    result, workload, platform = a_run()
+    result.write(tmp_path)
+    path = tmp_path / f"{frame}.parquet"
+    change(pl.read_parquet(path.read_bytes())).write_parquet(path)
+    with pytest.raises(AssertionError, match=message):
+        check_schedule(hs.read_result(tmp_path), workload, platform)
+
+
+@pytest.mark.parametrize(
+    "key", ["energy_j", "mean_wait_s", "p95_wait_s", "utilization_ratio", "completed", "makespan_s"]
+)
+def test_a_wrong_summary_is_named(tmp_path: Path, key: str) -> None:
+    result, workload, platform = a_run()
+    result.write(tmp_path)
+    path = tmp_path / "summary.json"
+    right = f'"{key}": {result.summary()[key]}'
+    assert right in path.read_text()
+    path.write_text(path.read_text().replace(right, f'"{key}": 77', 1))
+    with pytest.raises(AssertionError, match=key):
+        check_schedule(hs.read_result(tmp_path), workload, platform)
+
+
+def test_another_workload_is_noticed() -> None:
+    result, workload, platform = a_run()
+    with pytest.raises(AssertionError, match="5 rows for 4 jobs"):
+        check_schedule(result, workload.head(4), platform)
+    later = hs.Workload.from_polars(workload.to_polars().with_columns(pl.col("submit_s") + 100.0))
+    with pytest.raises(AssertionError, match=r"job 1: submit_s is 0\.0, the workload says 100\.0"):
+        check_schedule(result, later, platform)
+
+
+def test_watts_of_another_platform_are_noticed() -> None:
+    result, workload, _ = a_run()
+    hotter = hs.Platform.homogeneous(nodes=3, idle_w=100.0, tdp_w=301.0)
+    with pytest.raises(
+        AssertionError, match=r"job 1 on nodes \[0, 1\] from 0.0 s: energy_j is 6000.0, its nodes drew 6020.0"
+    ):
+        check_schedule(result, workload, hotter)
+
+
+def test_without_hypothesis_one_line_says_what_to_install() -> None:
+    program = "import sys; sys.modules['hypothesis'] = None; import hetsched.testing"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    last = run.stderr.strip().splitlines()[-1]
+    assert last == "ImportError: hetsched.testing needs hypothesis: pip install 'hetsched[testing]'"

@@ -1,0 +1,203 @@
+"""The engine beside the plain-Python scheduler and the textbook's EASY: every start, end, cause, state and node."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import inf
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from plain_scheduler import ORDERS, CountedNodes, Job, NamedNodes, Schedule, schedule
+from textbook_easy import textbook_easy
+
+import hetsched as hs
+
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
+
+SECOND = 1_000_000
+BACKFILLS: dict[float | None, Any] = {
+    None: "none",
+    0: "first-fit",
+    1: {"name": "reservations", "depth": 1},
+    2: {"name": "reservations", "depth": 2},
+    3: {"name": "reservations", "depth": 3},
+    inf: hs.Policy.preset("conservative").to_dict()["backfill"],
+}
+MANY = settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+
+
+def seconds(ticks: int | None) -> float | None:
+    return None if ticks is None else ticks / SECOND
+
+
+def workload_of(jobs: list[Job]) -> hs.Workload:
+    """Jobs in microseconds as a workload in seconds."""
+    rows = [
+        (number, seconds(j.submit), seconds(j.runtime), j.node_count, seconds(j.walltime), j.slots, "any")
+        for number, j in enumerate(jobs, start=1)
+    ]
+    schema = {
+        "job_id": pl.Int64,
+        "submit_s": pl.Float64,
+        "runtime_s": pl.Float64,
+        "node_count": pl.Int64,
+        "walltime_s": pl.Float64,
+        "slots": pl.Int64,
+        "app": pl.String,
+    }
+    return hs.Workload.from_polars(pl.DataFrame(rows, schema=schema, orient="row"))
+
+
+def platform_of(nodes: int, *, slots: int = 1, time_ratio: list[float] | None = None) -> hs.Platform:
+    """Nodes of equal slots, shared if there is more than one; the table, if any, holds for every application."""
+    platform = hs.Platform.homogeneous(nodes=nodes, idle_w=100.0, tdp_w=300.0, slots=slots, exclusive=slots == 1)
+    if time_ratio is None:
+        return platform
+    table = hs.VariationTable(apps=["*"], power_w=np.full((1, nodes), 250.0), time_ratio=np.array([time_ratio]))
+    return platform.with_tables(actual=table)
+
+
+def microseconds(column: pl.Series) -> list[int | None]:
+    return [None if value is None else round(value * SECOND) for value in column]
+
+
+def assert_agree(result: hs.Result, twin: Schedule, *, nodes: bool) -> None:
+    """The first job on which they differ is named with both answers."""
+    jobs = result.jobs.sort("job_id")
+    theirs = zip(
+        microseconds(jobs["start_s"]),
+        microseconds(jobs["end_s"]),
+        jobs["started_by"],
+        jobs["state"],
+        jobs["nodes"].to_list() if nodes else [None] * len(jobs),
+        strict=True,
+    )
+    ours = zip(
+        twin.start, twin.end, twin.started_by, twin.state, twin.nodes if nodes else [None] * len(jobs), strict=True
+    )
+    for number, (engine, plain) in enumerate(zip(theirs, ours, strict=True), start=1):
+        assert engine == plain, f"job {number}: the engine says {engine}, the twin {plain}"
+
+
+@st.composite
+def traces(draw: st.DrawFn, *, max_nodes: int = 6, slots: int = 1, max_jobs: int = 10) -> tuple[list[Job], int]:
+    """Jobs and the number of nodes they meet: equal times, kills, zero lengths and jobs that are too large abound."""
+    nodes = draw(st.integers(1, max_nodes))
+    runtimes = st.sampled_from([0, 1, 2, 3, 5, 8, 13])
+    margins = st.sampled_from([None, -2, -1, 0, 0, 1, 4])
+    job_slots = st.none() if slots == 1 else st.one_of(st.none(), st.integers(1, slots + 1))
+
+    def job(submit: int, runtime: int, node_count: int, margin: int | None, slots: int | None) -> Job:
+        walltime = None if margin is None else max(1, runtime + margin) * SECOND
+        return Job(submit * SECOND, runtime * SECOND, node_count, walltime, slots)
+
+    jobs = st.builds(
+        job, st.integers(0, 12), runtimes, st.integers(1, nodes) | st.integers(1, nodes + 1), margins, job_slots
+    )
+    return draw(st.lists(jobs, min_size=1, max_size=max_jobs)), nodes
+
+
+def assert_all_backfills_agree(
+    trace: tuple[list[Job], int],
+    *,
+    order: str = "fcfs",
+    slots: int = 1,
+    time_ratio: list[float] | None = None,
+) -> None:
+    """Runs one trace twelve times: under every backfill, with and without the kill."""
+    jobs, nodes = trace
+    workload, platform = workload_of(jobs), platform_of(nodes, slots=slots, time_ratio=time_ratio)
+    for depth, kill in product(BACKFILLS, (True, False)):
+        policy = hs.Policy(order=order, backfill=BACKFILLS[depth], placement="lowest-id")
+        result = hs.simulate(workload, platform, policy=policy, kill_at_walltime=kill)
+        twin = schedule(
+            jobs, NamedNodes(nodes, slots), depth=depth, order=order, kill_at_walltime=kill, time_ratio=time_ratio
+        )
+        note(f"{policy}, kill_at_walltime={kill}, {nodes} nodes")
+        assert_agree(result, twin, nodes=True)
+
+
+@MANY
+@given(traces())
+def test_fcfs_order_agrees(trace: tuple[list[Job], int]) -> None:
+    assert_all_backfills_agree(trace)
+
+
+@MANY
+@given(traces(), st.sampled_from(sorted(set(ORDERS) - {"fcfs"})))
+def test_other_orders_agree(trace: tuple[list[Job], int], order: str) -> None:
+    assert_all_backfills_agree(trace, order=order)
+
+
+@MANY
+@given(traces(max_nodes=4, slots=4), st.sampled_from(sorted(ORDERS)))
+def test_shared_nodes_agree(trace: tuple[list[Job], int], order: str) -> None:
+    assert_all_backfills_agree(trace, order=order, slots=4)
+
+
+@MANY
+@given(traces(), st.lists(st.sampled_from([0.5, 1.0, 1.1, 1.3333333]), min_size=6, max_size=6))
+def test_stretched_runtimes_agree(trace: tuple[list[Job], int], time_ratio: list[float]) -> None:
+    assert_all_backfills_agree(trace, time_ratio=time_ratio[: trace[1]])
+
+
+def textbook_answers(jobs: list[Job], nodes: int, kill: bool) -> list[Any]:
+    return textbook_easy([job[:4] for job in jobs], nodes, kill_at_walltime=kill)
+
+
+@MANY
+@given(traces(max_jobs=14))
+def test_easy_is_the_textbooks(trace: tuple[list[Job], int]) -> None:
+    jobs, nodes = trace
+    workload, platform = workload_of(jobs), platform_of(nodes)
+    for kill in (True, False):
+        rows = hs.simulate(workload, platform, policy="easy", kill_at_walltime=kill).jobs.sort("job_id")
+        columns = zip(microseconds(rows["start_s"]), microseconds(rows["end_s"]), rows["started_by"], strict=True)
+        answers = [None if start is None else (start, end, how) for start, end, how in columns]
+        assert answers == textbook_answers(jobs, nodes, kill)
+
+
+@MANY
+@given(traces(max_jobs=14))
+def test_the_two_twins_agree_on_easy(trace: tuple[list[Job], int]) -> None:
+    jobs, nodes = trace
+    for kill in (True, False):
+        twin = schedule(jobs, CountedNodes(nodes), depth=1, kill_at_walltime=kill)
+        columns = zip(twin.start, twin.end, twin.started_by, strict=True)
+        answers = [None if start is None else (start, end, how) for start, end, how in columns]
+        assert answers == textbook_answers(jobs, nodes, kill)
+
+
+def seeded_trace(count: int, nodes: int, load: float, seed: int) -> list[Job]:
+    """Log-normal runtimes in whole seconds, sizes in powers of two, users who ask for up to ten times their need."""
+    rng = np.random.default_rng(seed)
+    size = np.minimum(2 ** rng.integers(0, 7, count), nodes)
+    runtime = np.clip(rng.lognormal(7.0, 1.8, count), 0.0, 86_400.0).astype(np.int64)
+    walltime = np.maximum(1, np.ceil(runtime * rng.choice([0.9, 1.0, 1.5, 2.0, 5.0, 10.0], count))).astype(np.int64)
+    span = float((size * runtime).sum()) / (load * nodes)
+    submit = np.sort(rng.uniform(0.0, span, count)).astype(np.int64)
+    has_walltime = rng.random(count) < 0.95
+    return [
+        Job(int(s) * SECOND, int(r) * SECOND, int(n), int(w) * SECOND if asked else None)
+        for s, r, n, w, asked in zip(submit, runtime, size, walltime, has_walltime, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("load", [0.8, 1.0])
+@pytest.mark.parametrize(("policy", "depth"), [("fcfs", None), ("easy", 1), ("conservative", inf)])
+def test_ten_thousand_jobs_agree(policy: str, depth: float | None, load: float) -> None:
+    jobs = seeded_trace(10_000, nodes=540, load=load, seed=1)
+    result = hs.simulate(workload_of(jobs), platform_of(540), policy=policy)
+    assert_agree(result, schedule(jobs, CountedNodes(540), depth=depth), nodes=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("policy", "depth"), [("fcfs", None), ("easy", 1)])
+def test_a_million_jobs_agree(policy: str, depth: float | None) -> None:
+    jobs = seeded_trace(1_000_000, nodes=540, load=0.8, seed=2)
+    result = hs.simulate(workload_of(jobs), platform_of(540), policy=policy)
+    assert_agree(result, schedule(jobs, CountedNodes(540), depth=depth), nodes=False)

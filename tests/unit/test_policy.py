@@ -1,0 +1,192 @@
+"""Policies: names, parameters, text and files, and what is refused."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hetsched as hs
+from hetsched.policy import PRESETS, parse_policy, parts
+
+
+def messages_of(make):
+    with pytest.raises(hs.ConfigError) as caught:
+        make()
+    return str(caught.value).splitlines()
+
+
+def composition(policy):
+    return {role: part["name"] for role, part in policy.parts.items() if part is not None}
+
+
+# Each line as the contract and the textbook have it.
+COMPOSITIONS = {
+    "fcfs": ("fcfs", "none", "lowest-id"),
+    "easy": ("fcfs", "reservations", "lowest-id"),
+    "conservative": ("fcfs", "reservations", "lowest-id"),
+    "sjf": ("shortest", "none", "lowest-id"),
+    "ljf": ("largest", "none", "lowest-id"),
+    "random": ("fcfs", "none", "random"),
+    "sequence": ("fcfs", "none", "lowest-id"),
+}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_are_what_their_names_say(name):
+    assert tuple(composition(hs.Policy.preset(name)).values()) == COMPOSITIONS[name]
+    assert hs.Policy.preset(name).name == name
+
+
+def test_easy_holds_one_reservation_and_conservative_as_many_as_it_takes():
+    assert hs.Policy.preset("easy").parts["backfill"]["depth"] == 1
+    assert hs.Policy.preset("conservative").parts["backfill"]["depth"] == "unbounded"
+
+
+def test_the_frame_of_presets_says_what_each_is():
+    frame = hs.presets()
+    assert frame.columns == ["name", "order", "backfill", "placement", "power", "sleep", "source", "parameters"]
+    assert frame["name"].to_list() == list(COMPOSITIONS)
+    assert frame.select("order", "backfill", "placement").rows() == list(COMPOSITIONS.values())
+    assert frame["source"].null_count() == 0
+    assert dict(frame.select("name", "parameters").rows())["conservative"] == "backfill.depth=unbounded"
+
+
+ROUND_TRIPS = [
+    hs.Policy(),
+    hs.Policy("wfp3", {"name": "reservations", "depth": 3}, {"name": "best-rank", "rank": "time"}),
+    hs.Policy(order="shortest", name="mine"),
+    *(hs.Policy.preset(name) for name in PRESETS),
+    hs.Policy.preset("easy", placement="lowest-power", depth=4),
+]
+
+
+@pytest.mark.parametrize("policy", ROUND_TRIPS, ids=lambda policy: policy.name)
+def test_dictionaries_give_the_policy_back(policy):
+    assert hs.Policy.from_dict(policy.to_dict()) == policy
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("easy", {}),
+        ("easy:placement=lowest-power", {"placement": "lowest-power"}),
+        ("easy:backfill.depth=4", {"depth": 4}),
+        ("fcfs:backfill=reservations:backfill.depth=2", {"backfill": {"name": "reservations", "depth": 2}}),
+        ("fcfs:placement=best-rank:placement.rank=time", {"placement": "best-rank", "rank": "time"}),
+    ],
+)
+def test_a_name_is_the_text_that_makes_the_policy_again(text, changes):
+    policy = hs.Policy.preset(text.partition(":")[0], **changes)
+    assert policy.name == text
+    assert parse_policy(text) == policy
+
+
+ORDERS = st.sampled_from([name for role, name in parts() if role == "order"])
+PLACEMENTS = st.sampled_from([name for role, name in parts() if role == "placement"])
+
+
+@given(st.sampled_from(list(PRESETS)), ORDERS, PLACEMENTS, st.none() | st.integers(1, 99) | st.just("unbounded"))
+def test_every_changed_preset_can_be_written_and_read(preset, order, placement, depth):
+    backfill = "first-fit" if depth is None else {"name": "reservations", "depth": depth}
+    policy = hs.Policy.preset(preset, order=order, placement=placement, backfill=backfill)
+    assert parse_policy(policy.name) == policy
+    assert hs.Policy.from_dict(policy.to_dict()) == policy
+
+
+def test_settings_come_last_and_win():
+    assert parse_policy("easy:depth=2", settings=["backfill.depth = 5"]).parts["backfill"]["depth"] == 5
+    assert parse_policy("easy", settings=["depth=unbounded"]).parts["backfill"]["depth"] == "unbounded"
+
+
+def test_a_policy_from_toml(tmp_path):
+    path = tmp_path / "policy.toml"
+    path.write_text(
+        '[policy]\norder = "fcfs"\nbackfill = { name = "reservations", depth = 4 }\nplacement = "lowest-power"\n'
+    )
+    expected = hs.Policy(backfill={"name": "reservations", "depth": 4}, placement="lowest-power")
+    assert hs.Policy.from_toml(path) == expected
+    path.write_text('[policy]\npreset = "easy"\nplacement = "lowest-power"\nname = "mine"\n')
+    policy = hs.Policy.from_toml(path)
+    assert policy.name == "mine"
+    assert policy.parts == hs.Policy.preset("easy", placement="lowest-power").parts
+
+
+REFUSED = [
+    (lambda: hs.Policy.preset("esay"), "policy: found `esay`, expected one of fcfs, easy"),
+    (lambda: hs.Policy.preset("easy", depht=3), "policy.depht: found `3`, expected one of order, backfill, placement"),
+    (lambda: hs.Policy.preset("easy", rank="time"), "policy.rank: found `time`, expected one of order, backfill"),
+    (lambda: hs.Policy.preset("easy", depth=0), "policy.backfill.depth: found 0, expected a whole number from 1"),
+    (lambda: hs.Policy.preset("easy", depth=2.5), "policy.backfill.depth: found 2.5, expected a whole number from 1"),
+    (
+        lambda: hs.Policy.preset("easy", depth="deep"),
+        "policy.backfill.depth: found `deep`, expected a whole number from",
+    ),
+    (lambda: hs.Policy(order="fcsf"), "policy.order: found `fcsf`, expected one of fcfs, shortest"),
+    (lambda: hs.Policy(order=None), "policy.order: found `NoneType`, expected a part's name or a dictionary"),
+    (lambda: hs.Policy(order={}), "policy.order.name: found `nothing`, expected one of fcfs"),
+    (
+        lambda: hs.Policy(order={"name": "fcfs", "depth": 1}),
+        "policy.order.depth: found `1`, expected no parameter: `fcfs`",
+    ),
+    (
+        lambda: hs.Policy(backfill={"name": "reservations", "dept": 1}),
+        "policy.backfill.dept: found `1`, expected a paramet",
+    ),
+    (
+        lambda: hs.Policy(power="budget"),
+        "policy.power: found `budget`, expected nothing: this version has no parts for",
+    ),
+    (lambda: hs.Policy(sleep={"name": "idle-timeout"}), "policy.sleep: found `dict`, expected nothing: this version"),
+    (lambda: hs.Policy.preset("easy", power="budget"), "policy.power: found `budget`, expected nothing"),
+    (
+        lambda: hs.Policy(placement=object()),
+        "policy.placement: found `object`, expected a part's name or a dictionary of its",
+    ),
+    (lambda: hs.Policy.from_dict({"ordr": "fcfs"}), "policy.ordr: found `fcfs`, expected one of name, preset, order"),
+    (lambda: hs.Policy.from_dict({"name": 5}), "policy.name: found `5`, expected a name"),
+    (lambda: hs.Policy.from_dict({"preset": ["easy"]}), "policy: found `['easy']`, expected one of fcfs"),
+    (lambda: parse_policy("easy:lowest-power"), "policy: found `lowest-power`, expected PARAM=VALUE"),
+    (lambda: parse_policy(""), "policy: found ``, expected one of fcfs"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_what_cannot_be_is_one_line_with_its_path(make, message):
+    (found,) = messages_of(make)
+    assert found.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("make", "meant"),
+    [
+        (lambda: hs.Policy.preset("esay"), "easy"),
+        (lambda: hs.Policy.preset("consevative"), "conservative"),
+        (lambda: hs.Policy(placement="lowest_power"), "lowest-power"),
+        (lambda: hs.Policy.preset("easy", depht=3), "depth"),
+        (lambda: hs.Policy(backfill={"name": "reservations", "dept": 1}), "depth"),
+        (lambda: hs.Policy.from_dict({"ordr": "fcfs"}), "order"),
+    ],
+)
+def test_what_was_probably_meant_is_said(make, meant):
+    assert messages_of(make)[0].endswith(f"did you mean `{meant}`?")
+
+
+def test_all_faults_come_at_once():
+    found = messages_of(lambda: hs.Policy(order="x", backfill="y", placement="z", power="p"))
+    assert [line.split(":")[0] for line in found] == [
+        f"policy.{r}" for r in ("order", "backfill", "placement", "power")
+    ]
+
+
+def test_files_without_a_policy_are_refused(tmp_path):
+    path = tmp_path / "policy.toml"
+    for text, found in (("", "nothing"), ('order = "fcfs"\n', "keys order"), ("policy = 3\n", "keys policy")):
+        path.write_text(text)
+        (message,) = messages_of(lambda: hs.Policy.from_toml(path))
+        assert message == f"{path}: found {found}, expected a table [policy]"
+
+
+def test_a_policy_that_was_made_cannot_be_changed_from_outside():
+    policy = hs.Policy.preset("easy")
+    policy.parts["backfill"]["depth"] = 99
+    policy.to_dict()["backfill"]["depth"] = 99
+    assert policy.parts["backfill"]["depth"] == 1
