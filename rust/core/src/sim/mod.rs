@@ -54,9 +54,11 @@ const LOOK_EVERY: u64 = 512;
 pub struct Simulation {
     state: State,
     events: EventHeap<Event>,
-    /// Jobs that can run, by submission; a cursor, not a heap.
+    /// All jobs by submission; a cursor, not a heap.
     submits: Vec<JobId>,
     next_submit: usize,
+    /// Jobs to be submitted that the machine can run.
+    expected: usize,
     /// The first submission that belongs to the round under way.
     round: usize,
     policy: Box<dyn Policy>,
@@ -73,7 +75,7 @@ impl Default for Options {
 }
 
 impl Simulation {
-    /// Sets a run up. Jobs that can never run are rejected here.
+    /// Sets a run up. Jobs that can never run are rejected here; their submits are events all the same.
     #[must_use]
     pub fn new(
         workload: impl Into<Arc<Workload>>,
@@ -93,12 +95,13 @@ impl Simulation {
             ..Totals::default()
         };
         let mut state = State::new(start.unwrap_or_default(), workload, platform, actual, predicted);
-        let submits = order.into_iter().filter(|&job| !reject(&mut state, job)).collect();
+        let expected = order.iter().filter(|&&job| !reject(&mut state, job)).count();
         Self {
             state,
             events: EventHeap::default(),
-            submits,
+            submits: order,
             next_submit: 0,
+            expected,
             round: 0,
             policy,
             decisions: Decisions::default(),
@@ -120,10 +123,6 @@ impl Simulation {
     /// If the policy fails or decides what cannot be carried out, or if `watch` breaks.
     pub fn run(mut self, watch: &mut Watch<'_>) -> Result<Records> {
         let watch = RefCell::new(watch);
-        // The window begins at the first submit, also of a job that was rejected and makes no event.
-        if self.next_time() != self.totals.window.map(|window| window.0) {
-            self.state.record();
-        }
         let mut instants = 0_u64;
         while let Some(now) = self.next_time() {
             if now > self.options.until || self.is_over() {
@@ -152,7 +151,7 @@ impl Simulation {
 
     /// Whether nothing can happen to a job any more.
     fn is_over(&self) -> bool {
-        self.next_submit == self.submits.len() && self.state.queued == 0 && self.state.running == 0
+        self.expected == 0 && self.state.queued == 0 && self.state.running == 0
     }
 
     /// Empties the instant; false if there was nothing.
@@ -203,10 +202,7 @@ impl Simulation {
                 self.state.budget = budget;
                 self.tell(Notice::BudgetChanged);
             }
-            Event::Submit(job) => {
-                self.state.queued += 1;
-                self.tell(Notice::Submitted(job));
-            }
+            Event::Submit(job) => self.submit(job),
             Event::Timer => self.tell(Notice::Timer),
             Event::PassDue => {}
         }
@@ -215,6 +211,16 @@ impl Simulation {
 
     fn tell(&mut self, notice: Notice) {
         self.policy.notice(Jobs::new(&self.state.workload), notice);
+    }
+
+    /// A job joins the queue, unless it was rejected.
+    fn submit(&mut self, job: JobId) {
+        if self.state.jobs.state[job.0 as usize] != JobState::Pending {
+            return;
+        }
+        self.expected -= 1;
+        self.state.queued += 1;
+        self.tell(Notice::Submitted(job));
     }
 
     /// A job ends, unless a node's failure was quicker.
@@ -293,8 +299,7 @@ impl Simulation {
             if state.jobs.nodes.is_empty() {
                 state.forget();
             } else {
-                let cut =
-                    self.options.until > state.now && (state.running > 0 || self.next_submit < self.submits.len());
+                let cut = self.options.until > state.now && (state.running > 0 || self.expected > 0);
                 window.1 = if cut { self.options.until } else { state.now };
                 state.close(window.1);
             }
