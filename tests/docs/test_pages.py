@@ -1,15 +1,17 @@
 """README and every page under docs/: their examples run, in the order they stand, in one folder a page.
 
 Blocks marked ``python`` run: statements, or a session with ``>>>`` whose output must be the same. Of blocks marked
-``console``, the lines that start with ``$ hetsched`` run and must succeed; their output is not compared. Examples that
-read ``../shared`` are left out where that folder is missing; ``<!-- skip: next "reason" -->`` leaves out the next one.
+``console``, the lines that start with ``$ hetsched`` run and must succeed; their output is not compared. A block below a
+line that is nothing but a name in back quotes and a colon is a file of that name, there before the first example.
+Examples that read ``../shared`` are left out where that folder is missing; ``<!-- skip: next "reason" -->`` leaves out
+the next one.
 """
 
 import contextlib
 import doctest
+import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,9 +21,12 @@ import pytest
 from sybil import Document, Example
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
+import hetsched as hs
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SAME_BUT_FOR_SPACE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+SHOWN_FILE = re.compile(r"^`([\w.-]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LONGEST_CALL_S = 120
 
 
@@ -32,10 +37,10 @@ def calls(block: str) -> list[list[str]]:
     return [call for call in words if call and call[0] == "hetsched"]
 
 
-def hetsched_command() -> str:
-    """The command of the environment that runs the tests."""
+def hetsched_command() -> list[str]:
+    """The command of the environment that runs the tests; the package's own where that has installed none."""
     beside = Path(sys.executable).with_name("hetsched")
-    return str(beside) if beside.exists() else shutil.which("hetsched") or "hetsched"
+    return [str(beside)] if beside.exists() else [sys.executable, "-m", "hetsched"]
 
 
 def run_calls(example: Example) -> str:
@@ -43,10 +48,12 @@ def run_calls(example: Example) -> str:
     for call in calls(example.parsed):
         if is_readable(" ".join(call)):
             done = subprocess.run(
-                [hetsched_command(), *call[1:]],
+                [*hetsched_command(), *call[1:]],
                 capture_output=True,
                 check=False,
                 encoding="utf-8",
+                # The package under test, also where it is found by a path relative to another folder.
+                env={**os.environ, "PYTHONPATH": str(Path(hs.__file__).parents[1])},
                 stdin=subprocess.DEVNULL,
                 timeout=LONGEST_CALL_S,
             )
@@ -68,8 +75,9 @@ PARSERS = [
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-@pytest.mark.usefixtures("workplace")
-def test_every_example_of_a_page_runs(page: Path) -> None:
+def test_every_example_of_a_page_runs(page: Path, workplace: Path) -> None:
+    for name, content in SHOWN_FILE.findall(page.read_text(encoding="utf-8")):
+        (workplace / name).write_text(content, encoding="utf-8")
     for example in Document.parse(str(page), *PARSERS).examples():
         source = example.parsed.source if isinstance(example.parsed, doctest.Example) else str(example.parsed)
         if is_readable(source):

@@ -88,7 +88,7 @@ def _lines(error: BaseException) -> Iterator[str]:
     elif isinstance(error, typer.TyperException):
         yield _misuse(error)
     elif isinstance(error, OSError):
-        yield f"{error.filename or 'output'}: {error.strerror or error}"
+        yield f"{error.filename or 'standard output'}: {error.strerror or error}"
     elif isinstance(error, MemoryError):
         yield "not enough memory for this run"
     else:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from hetsched.cli.faults import inside, noted, renamed
 from hetsched.cli.options import number, whole
 from hetsched.cli.progress import Bars
-from hetsched.config import Faults
-from hetsched.errors import ConfigError
+from hetsched.config import Faults, did_you_mean, listed, shown
+from hetsched.errors import ConfigError, TraceError
 
 if TYPE_CHECKING:
     from hetsched.cli.screen import Screen
     from hetsched.platform import Platform, VariationTable
+    from hetsched.trace import Format
     from hetsched.workload import Workload
 
 __all__ = ["ASSUMED_W", "Inputs", "Machine"]
@@ -108,17 +109,32 @@ class Inputs:
 
     def _workload(self, bars: Bars) -> Workload:
         """The jobs, read with a bar that shows how far."""
-        from hetsched.trace import FORMATS, READERS  # noqa: PLC0415 -- polars is slow to import
         from hetsched.workload import read_trace  # noqa: PLC0415
 
-        name = Path(self.trace).name
-        by_name = [reader for suffix, reader in READERS.items() if name.lower().endswith(suffix)]
-        readers = by_name[:1] if self.format is None else [FORMATS[self.format]] if self.format in FORMATS else []
-        options: dict[str, Any] = {"procs_per_node": whole(Faults(), "", self.procs_per_node, low=1)}
-        if any("progress" in reader.options for reader in readers):
-            options["progress"] = bars.bar(f"reading {name}")
-        with renamed(_OPTIONS | {"format": "--format"}):
-            return read_trace(self.trace, format=self.format, **options)
+        procs_per_node = whole(Faults(), "", self.procs_per_node, low=1)
+        options: dict[str, Any] = {} if procs_per_node is None else {"procs_per_node": procs_per_node}
+        if "progress" in self._format().options:
+            options["progress"] = bars.bar(f"reading {Path(self.trace).name}")
+        return read_trace(self.trace, format=self.format, **options)
+
+    def _format(self) -> Format:
+        """The log's format, if there is a log and what was given fits it."""
+        from hetsched.trace import FORMATS, READERS  # noqa: PLC0415
+
+        path = Path(self.trace)
+        if path.is_dir() or not path.exists():
+            found = "a directory" if path.is_dir() else "no such file"
+            raise TraceError(file=self.trace, found=found, expected=f"a job log ({listed(READERS)})")
+        by_name = [known for suffix, known in READERS.items() if path.name.lower().endswith(suffix)]
+        chosen = by_name[0] if by_name and self.format is None else FORMATS.get(str(self.format))
+        if chosen is None:
+            found = "nothing" if self.format is None else shown(self.format)
+            hint = did_you_mean(self.format or "", FORMATS) or f"; {path.name} does not end in one of {listed(READERS)}"
+            raise ConfigError([("--format", found, f"one of {listed(FORMATS)}{hint}")])
+        if self.procs_per_node is not None and "procs_per_node" not in chosen.options:
+            expected = f"nothing: {chosen.name} logs count nodes, not processors"
+            raise ConfigError([("--procs-per-node", shown(self.procs_per_node), expected)])
+        return chosen
 
     def _machine(self, workload: Workload) -> Machine:
         """A machine of equal nodes, as the options and the log's header say."""
@@ -126,7 +142,7 @@ class Inputs:
         assumed = {name: watts for name, watts in ASSUMED_W.items() if getattr(self, name) is None}
         notes = [note] if note else []
         if assumed:
-            names = {"idle_w": "idle", "tdp_w": "busy"}
+            names = {"idle_w": "idle", "tdp_w": "TDP"}
             watts = " and ".join(f"{names[name]} {value:g} W" for name, value in assumed.items())
             options = " and ".join(_OPTIONS[name] for name in assumed)
             notes.append(f"assumed: {watts} a node; give {options} for the machine's own")

@@ -13,7 +13,6 @@ import polars as pl
 
 from hetsched.analysis import run_bins, waiting_curve
 from hetsched.cli.progress import Bars
-from hetsched.errors import ConfigError
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.report.gantt import MOST_JOBS
@@ -26,6 +25,7 @@ __all__ = ["Outcome", "Run", "file_name", "is_chancy", "run_all", "runs_of"]
 # The engine's registry does not say which parts draw lots; tests hold this list to what they do.
 _CHANCY_PARTS = frozenset({("placement", "random")})
 
+_STEP_S = 0.1
 _BYTES_A_JOB = 1000
 _BYTES_A_JOBS_NODE = 16
 
@@ -179,8 +179,7 @@ def run_all(
     pool = ThreadPoolExecutor(max_workers=min(len(runs), _workers(workload)))
     try:
         futures = [pool.submit(_outcome, workload, platform, run, options, bars) for run in runs]
-        done = wait(futures, return_when=FIRST_EXCEPTION).done
-        _raise_first(future for future in futures if future in done)
+        _wait(futures)
         return [future.result() for future in futures]
     finally:
         bars.stop()
@@ -197,16 +196,16 @@ def _outcome(workload: Workload, platform: Platform, run: Run, options: Mapping[
     return Outcome.of(run, result)
 
 
-def _raise_first(futures: Any) -> None:
-    errors: list[BaseException] = []
-    future: Future[Outcome]
-    for future in futures:
-        error = future.exception()
-        if error is not None:
-            errors.append(error)
-    if errors:
-        # What is wrong with the input matters more than that others were stopped for it.
-        raise min(errors, key=lambda error: not isinstance(error, ConfigError))
+def _wait(futures: Sequence[Future[Outcome]]) -> None:
+    """Until all are done, or one has raised: then what it raised."""
+    waiting = True
+    while waiting:
+        # In small steps: a signal does not wake a waiting thread where somebody has asked for SA_RESTART, as polars does.
+        done, others = wait(futures, timeout=_STEP_S, return_when=FIRST_EXCEPTION)
+        errors = [error for future in futures if future in done and (error := future.exception()) is not None]
+        if errors:
+            raise errors[0]
+        waiting = bool(others)
 
 
 def _workers(workload: Workload) -> int:

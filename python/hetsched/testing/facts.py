@@ -94,6 +94,7 @@ class Facts:
         self.window = (int(times[0]), int(times[-1])) if len(times) else (0, 0)
         powered_off = result.nodes.select(pl.sum_horizontal("off_s", "transition_s", "down_s").sum()).item()
         self.all_powered = not powered_off
+        self.is_stopped = result.provenance["options"]["until_s"] is not None
 
     def name(self, row: int) -> str:
         """How messages call a job."""

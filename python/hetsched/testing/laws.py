@@ -94,7 +94,9 @@ def _check_states(run: Facts) -> None:
         name = run.name(row)
         assert state in states, f"{name}: state {state!r}"
         assert run.started[row] == (state in needs_start), f"{name}: {state}, start_s {run.jobs['start_s'][row]}"
-        assert too_large[row] == (state == "rejected"), f"{name}: {state}, asks for what the machine has not or has"
+        is_open = state in ("running", "pending")
+        assert run.is_stopped or not is_open, f"{name}: {state}, though the run went to its end"
+        assert is_open or too_large[row] == (state == "rejected"), f"{name}: {state}, asks for what there is or is not"
         if state == "rejected":
             assert run.jobs["reason"][row], f"{name}: rejected without a reason"
         if not run.started[row]:

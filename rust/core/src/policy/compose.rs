@@ -79,13 +79,14 @@ impl Policy for Composed {
     }
 
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        // Every job needs something free; until there is, whoever came need not even be sorted in.
+        if view.slots.free_units() == 0 || (self.queue.is_empty() && self.submitted.is_empty()) {
+            return Ok(());
+        }
         if self.parts.order.changes() {
             self.reorder(view);
         } else {
             self.admit(view);
-        }
-        if self.queue.is_empty() || view.slots.free_units() == 0 {
-            return Ok(());
         }
         let mut pass = Pass::new(view, &mut self.queue, self.parts.placement.as_mut(), &mut self.scratch, out);
         self.parts.backfill.select(&mut pass)?;
