@@ -65,7 +65,7 @@ impl Params {
         format!("{}.{name}", self.path)
     }
 
-    /// Takes a parameter as it was given, or its default, and remembers it for [`Params::taken`].
+    /// Takes a parameter as it was given, or its default, and remembers what was taken for [`Params::finish`].
     pub fn take(&mut self, name: &str, default: Value) -> Value {
         let value = self.given.remove(name).unwrap_or(default);
         self.taken.insert(name.to_owned(), value.clone());

@@ -10,18 +10,9 @@ use crate::algo::releases::Release;
 use crate::algo::sorted_blocks::Place;
 use crate::error::{Error, Result};
 use crate::platform::slots::Slots;
-use crate::policy::placement::Placement;
+use crate::policy::placement::{Placement, Starting};
 use crate::policy::{Decisions, View};
 use crate::workload::JobId;
-
-/// A job that starts in this pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Starting {
-    /// Which job.
-    pub job: JobId,
-    /// Whether an earlier job in policy order stays in the queue.
-    pub overtakes: bool,
-}
 
 /// Memory that a policy keeps from pass to pass, so that a pass allocates nothing.
 #[derive(Debug, Default)]

@@ -63,37 +63,55 @@ impl Reservations {
     }
 
     /// Any number of reservations: each blocked job is planned at its earliest fit.
+    ///
+    /// A job that does not fit now beside the reservations made so far will not fit beside more of them. So only a job
+    /// that still does makes it worth while to plan those ahead of it, and the plan ends with the last of these.
     fn planned(&mut self, pass: &mut Pass<'_>) -> Result<()> {
         let now = pass.view.now;
         let merged = Merged::new(pass.view.releases, pass.added());
         self.plan.reset(now, pass.free_units(), merged.map(|release| (release.at.max(now), release.units)));
-        let (mut place, mut held) = (Place::FRONT, 0);
-        // Whoever comes after the last job that the free nodes could hold starts nothing and delays nobody.
-        while let Some(candidate) = pass.queue.first_fit(place, Room::of(pass.free_units())) {
-            while place != candidate && held < self.depth {
+        let (mut place, mut candidate, mut held) = (Place::FRONT, Place::FRONT, 0);
+        while let Some(found) = self.next_candidate(pass, candidate)? {
+            candidate = found;
+            if place != candidate && held < self.depth {
                 self.reserve(pass, place)?;
                 (place, held) = (pass.queue.after(place), held + 1);
+                continue;
             }
             if place != candidate {
                 pass.block();
             }
             let Some(waiting) = pass.queue.get(candidate).copied() else { break };
-            pass.examine()?;
-            // A job of length zero ends as it starts: it delays nobody.
-            let in_plan = waiting.length == SimDuration::ZERO || self.plan.fits_now(waiting.units, waiting.length);
-            if in_plan && pass.fits(&waiting) {
+            if pass.fits(&waiting) {
                 self.plan.reserve(now, waiting.length, waiting.units);
                 pass.start(candidate);
-                place = candidate;
             } else {
                 if held < self.depth {
                     self.reserve(pass, candidate)?;
                     held += 1;
                 }
-                place = pass.queue.after(candidate);
+                candidate = pass.queue.after(candidate);
             }
+            place = candidate;
         }
         Ok(())
+    }
+
+    /// The first job at or after `from` that fits now beside the reservations made so far.
+    fn next_candidate(&self, pass: &mut Pass<'_>, from: Place) -> Result<Option<Place>> {
+        let mut place = from;
+        while let Some(found) = pass.queue.first_fit(place, Room::of(pass.free_units())) {
+            pass.examine()?;
+            // A job of length zero ends as it starts: it delays nobody.
+            let fits = pass.queue.get(found).is_some_and(|waiting| {
+                waiting.length == SimDuration::ZERO || self.plan.fits_now(waiting.units, waiting.length)
+            });
+            if fits {
+                return Ok(Some(found));
+            }
+            place = pass.queue.after(found);
+        }
+        Ok(None)
     }
 
     fn reserve(&mut self, pass: &mut Pass<'_>, place: Place) -> Result<()> {

@@ -1,8 +1,7 @@
 //! The free nodes with the lowest ids.
 
 use crate::algo::node_set::NodeSet;
-use crate::policy::pass::Starting;
-use crate::policy::placement::Placement;
+use crate::policy::placement::{Placement, Starting};
 use crate::policy::{Decisions, View};
 
 /// In order of id: Naive of the COA paper, Sequence of the pools paper.

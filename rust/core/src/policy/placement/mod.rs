@@ -6,8 +6,17 @@ pub mod ranked;
 pub mod ranking;
 
 use crate::algo::node_set::NodeSet;
-use crate::policy::pass::Starting;
 use crate::policy::{Decisions, View};
+use crate::workload::JobId;
+
+/// A job that starts in this pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Starting {
+    /// Which job.
+    pub job: JobId,
+    /// Whether an earlier job in policy order stays in the queue.
+    pub overtakes: bool,
+}
 
 /// Says where jobs go.
 pub trait Placement: Send {

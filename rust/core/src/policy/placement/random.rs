@@ -1,8 +1,7 @@
 //! Any of the free nodes, each set equally likely.
 
 use crate::algo::node_set::NodeSet;
-use crate::policy::pass::Starting;
-use crate::policy::placement::Placement;
+use crate::policy::placement::{Placement, Starting};
 use crate::policy::{Decisions, View};
 use crate::random::Stream;
 

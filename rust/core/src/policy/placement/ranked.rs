@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::algo::node_set::NodeSet;
-use crate::policy::pass::Starting;
-use crate::policy::placement::Placement;
 use crate::policy::placement::ranking::Ranking;
+use crate::policy::placement::{Placement, Starting};
 use crate::policy::{Decisions, View};
 use crate::workload::JobId;
 
