@@ -91,9 +91,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     ''
     """
     candidates = list(known)
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), [k.replace("_", "-") for k in candidates], n=1)
-    for candidate in candidates:
-        if near and candidate.replace("_", "-") == near[0]:
+    folded = [candidate.lower().replace("_", "-") for candidate in candidates]
+    near = difflib.get_close_matches(name.lower().replace("_", "-"), folded, n=1)
+    for candidate, plain in zip(candidates, folded, strict=True):
+        if near and plain == near[0]:
             return f"; did you mean {shown(candidate)}?"
     return ""
 

@@ -1,8 +1,8 @@
 """README and every page under docs/: their examples run, in the order they stand, in one folder a page.
 
 Blocks marked ``python`` run: statements, or a session with ``>>>`` whose output must be the same. Of blocks marked
-``console``, the lines that start with ``$ hetsched`` run and must succeed; their output is not compared. A block below a
-line that is nothing but a name in back quotes and a colon is a file of that name, there before the first example.
+``console``, the lines that start with ``$ hetsched`` run and must succeed; their output is not compared. A block below
+a line that is nothing but a name in back quotes and a colon is a file of that name, there before the first example.
 Examples that read ``../shared`` are left out where that folder is missing; ``<!-- skip: next "reason" -->`` leaves out
 the next one.
 """

@@ -90,12 +90,16 @@ def test_first_fit_leaves_no_job_waiting_that_fits(
 def test_backfilling_never_delays_the_head_beyond_its_shadow_time(
     workload: hs.Workload, platform: hs.Platform, depth: int | str, placement: str
 ) -> None:
-    """The head's shadow time is worked out at every instant from the jobs that were running before anyone overtook."""
+    """The head's shadow time is worked out at every instant from the jobs that were running before anyone overtook.
+
+    Instants of several rounds are left out: who overtook in one round may have done so under another head.
+    """
     policy = hs.Policy(order="fcfs", backfill={"name": "reservations", "depth": depth}, placement=placement)
     jobs = started(hs.simulate(workload, platform, policy)).with_columns(planned=pl.col("start") + pl.col("walltime"))
+    several_rounds = jobs.filter(pl.col("start") == pl.col("end"))["start"].to_list()
     for now in np.unique(np.concatenate([jobs["submit"].to_numpy(), jobs["end"].to_numpy()])).tolist():
         waiting = jobs.filter((pl.col("submit") <= now) & (pl.col("start") > now)).sort("submit", "row")
-        if not len(waiting):
+        if now in several_rounds or not len(waiting):
             continue
         head = waiting.row(0, named=True)
         overtook = (pl.col("start") == now) & (pl.col("started_by") == "backfill")

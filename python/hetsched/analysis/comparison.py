@@ -38,7 +38,7 @@ def runs_frame(results: Iterable[Result]) -> pl.DataFrame:
     Examples
     --------
     >>> import hetsched as hs
-    >>> jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 10], "runtime_s": [60, 60], "node_count": [2, 1]})
+    >>> jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 90], "runtime_s": [60, 30], "node_count": [2, 1]})
     >>> workload, platform = hs.Workload.from_polars(jobs), hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
     >>> runs_frame(hs.simulate(workload, platform, name) for name in ("fcfs", "easy")).select("policy", "jobs").rows()
     [('fcfs', 2), ('easy', 2)]

@@ -87,18 +87,25 @@ class Metric:
         fitting = [unit for unit in self.units if largest >= unit.scale]
         return fitting[-1] if fitting else self.units[0]
 
-    def texts(self, values: Sequence[float | None]) -> list[str]:
-        """Values in one unit, to stand below each other: as many decimals as the largest needs; `–` for None.
+    def texts(self, values: Sequence[float | None], *, like: Sequence[float | None] | None = None) -> list[str]:
+        """Values to stand below each other, in one unit and with as many decimals; `–` for None.
+
+        Parameters
+        ----------
+        values
+            What to show.
+        like
+            The values that decide unit and decimals. None: `values`.
 
         Examples
         --------
         >>> METRICS["mean_wait_s"].texts([7200.0, 36.0, None])
-        ['2.000', '0.010', '–']
+        ['2.0000', '0.0100', '–']
         """
-        scale = self.unit_for(values).scale
-        scaled = [None if value is None else value / scale for value in values]
-        decimals = self._decimals(max((abs(value) for value in scaled if value is not None), default=0.0))
-        return ["–" if value is None else f"{value:,.{decimals}f}" for value in scaled]
+        deciding = values if like is None else like
+        scale = self.unit_for(deciding).scale
+        decimals = self._decimals([abs(value) / scale for value in deciding if value])
+        return ["–" if value is None else f"{value / scale:,.{decimals}f}" for value in values]
 
     def text(self, value: float | None) -> str:
         """One value with its unit.
@@ -111,10 +118,13 @@ class Metric:
         unit = self.unit_for([value])
         return " ".join(part for part in (self.texts([value])[0], unit.name if value is not None else "") if part)
 
-    def _decimals(self, largest: float) -> int:
-        if self.digits == 0 or largest == 0 or not math.isfinite(largest):
+    def _decimals(self, sizes: Sequence[float]) -> int:
+        """Enough for the digits of the largest; up to two more, for three digits of the smallest."""
+        if self.digits == 0 or not sizes:
             return 0
-        return min(max(self.digits - 1 - math.floor(math.log10(largest)), 0), 6)
+        largest, smallest = (math.floor(math.log10(size)) for size in (max(sizes), min(sizes)))
+        enough = max(self.digits - 1 - largest, 0)
+        return min(max(enough, min(2 - smallest, enough + 2)), 6)
 
 
 METRICS: dict[str, Metric] = {

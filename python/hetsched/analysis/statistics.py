@@ -66,7 +66,7 @@ def mean_and_half_width(values: npt.ArrayLike) -> tuple[float, float | None]:
     Examples
     --------
     >>> mean_and_half_width([10.0, 12.0, 14.0])
-    (12.0, 3.674...)
+    (12.0, 4.968...)
     """
     sample = np.asarray(values, dtype=np.float64)
     if len(sample) < 2:

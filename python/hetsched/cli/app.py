@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ import typer
 
 from hetsched.cli.compare import compare
 from hetsched.cli.demo import demo
-from hetsched.cli.faults import ended
+from hetsched.cli.faults import INTERRUPTED, ended
 from hetsched.cli.policies import policies
 from hetsched.cli.simulate import simulate
 
@@ -46,9 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = typer.main.get_command(_app())
-    return ended(
+    code = ended(
         lambda: command.main(args=given, prog_name="hetsched", standalone_mode=False), debug="--debug" in given
     )
+    if code == INTERRUPTED and arguments is None:
+        # Threads may be in the middle of something that takes its time and that nobody waits for any more.
+        os._exit(code)
+    return code
 
 
 def _app() -> typer.Typer:

@@ -109,6 +109,7 @@ def compare(
         metrics=keys,
         seeds=repeats or 1,
         folder=out,
+        drawn=plot is not None,
     )
     written = [] if out is None else [result.write(out)]
     if plot is not None:

@@ -106,6 +106,7 @@ def compared(
     metrics: Sequence[str] = DEFAULT_METRICS,
     seeds: int = 1,
     folder: str | None = None,
+    drawn: bool = False,
 ) -> Comparison:
     """Run every policy and compare.
 
@@ -125,10 +126,12 @@ def compared(
         Runs of each policy in which chance plays a part.
     folder
         Where every run's files go, in a folder of its own; None: nowhere.
+    drawn
+        Whether to keep what pictures need.
     """
     others = {name: value for name, value in options.items() if name != "seed"}
     runs = runs_of(policies, seed=options["seed"], seeds=seeds, folder=None if folder is None else Path(folder))
     with Bars() as bars:
-        outcomes = run_all(workload, platform, runs, others, bars)
+        outcomes = run_all(workload, platform, runs, options=others, bars=bars, drawn=drawn)
     frame = pl.DataFrame([outcome.row() for outcome in outcomes], infer_schema_length=None)
     return Comparison(outcomes, compare(frame, baseline=baseline, metrics=metrics), baseline)

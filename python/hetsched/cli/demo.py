@@ -25,11 +25,11 @@ _IDLE_W, _TDP_W, _BUSY_W = 250.0, 785.0, 654.0
 _PLACED = "easy:placement=lowest-power"
 _POLICIES = ("fcfs", "easy", "conservative", _PLACED)
 _INPUT = (
-    "jobs   four days of NREL's Kestrel, September 2024, with each job's measured draw",
+    "jobs   four days of NREL's Kestrel, September 2024, with their measured draw",
     "       (NREL/raddit, BSD 3-Clause; Energy-Aware HPC Job Scheduling, SC25)",
-    f"nodes  {_NODES:,}, idle {_IDLE_W:g} W, TDP {_TDP_W:g} W, {_BUSY_W:g} W under a job that was not measured:",
-    "       assumed from the log. Each draws more or less than the job's measured watts",
-    "       by the ratio of a node of CINECA's Marconi100, drawn by lot (seed {seed})",
+    f"nodes  {_NODES:,}, idle {_IDLE_W:g} W, TDP {_TDP_W:g} W, {_BUSY_W:g} W under jobs not measured: assumed",
+    "       from the log. Each draws more or less than a job's measured watts by the",
+    "       ratio of a node of CINECA's Marconi100, drawn by lot (seed {seed})",
     "       (M100 ExaData, CC BY 4.0; Borghesi et al., Scientific Data 10:288, 2023)",
 )
 
@@ -57,7 +57,7 @@ def demo(
     for line in _INPUT:
         screen.say(line.format(seed=own_seed))
     policies = [parse_policy(name) for name in _POLICIES]
-    result = compared(workload, platform, policies, baseline="fcfs", options={"seed": own_seed})
+    result = compared(workload, platform, policies, baseline="fcfs", options={"seed": own_seed}, drawn=True)
     written = [result.write(out), *_pictures(screen, out, result)]
     screen.show(comparison_table(result.table, baseline="fcfs"))
     screen.tell(_finding(result))
@@ -101,7 +101,7 @@ def _finding(result: Comparison) -> str:
     aside = "at the same mean wait as easy" if waits[0] == waits[1] else f"its mean wait {_than(waits[1] / waits[0])}"
     return (
         f"Against fcfs, backfilling (easy) makes the mean wait {_than(wait)} and the mean bounded slowdown "
-        f"{_than(slowdown)}; choosing the nodes that draw least as well makes the energy "
+        f"{_than(slowdown)}; choosing also the nodes that draw least makes the energy "
         f"{_than(result.value(_PLACED, 'energy_j', 'ratio'))} ({after} instead of {before}), {aside}."
     )
 

@@ -110,7 +110,7 @@ def _misuse(error: typer.TyperException) -> str:
     if missing := re.match(r"Missing (\w+) '(.*?)'", message):
         return f"missing {missing[1]} {missing[2]}{_see(context)}"
     if message.endswith("requires an argument."):
-        return f"{option}: found nothing, expected a value{_see(context)}"
+        return f"{option}: found nothing, expected a value"
     if extra := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message, re.DOTALL):
         return f"unexpected argument {extra[1]}{_see(context)}"
     text = message.rstrip(".")

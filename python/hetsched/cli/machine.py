@@ -91,7 +91,10 @@ class Inputs:
             screen.say(note)
         if table is not None:
             with renamed({"actual": f"--table {self.table}"}):
-                machine = replace(machine, platform=machine.platform.with_tables(actual=table))
+                tabled = machine.platform.with_tables(actual=table, predicted=machine.platform.predicted)
+            machine = replace(machine, platform=tabled)
+        if machine.platform.actual is not None and not _names_applications(workload):
+            screen.say("no job names its application, so the table of the nodes' draw changes nothing")
         return workload, machine
 
     def _files(self) -> tuple[Platform | None, VariationTable | None]:
@@ -174,3 +177,8 @@ class Inputs:
             expected = f"how many nodes the machine has: {self.trace} does not say it"
             raise ConfigError([("--nodes", "nothing", expected)])
         return int(nodes), f"{int(nodes):,} nodes, as the log's header says ({source})"
+
+
+def _names_applications(workload: Workload) -> bool:
+    jobs = workload.to_polars()
+    return "app" in jobs.columns and jobs["app"].null_count() < len(jobs)

@@ -18,7 +18,9 @@ def policies(as_json: opt.Json = False, debug: opt.Debug = False) -> None:
     screen.show(presets_table())
     screen.show(parts_table())
     if not as_json:
-        screen.say("Change a preset's parts or parameters: --policy easy:placement=lowest-power:depth=4")
+        screen.say(
+            "Parts and parameters of a preset can be changed, as in\n--policy easy:placement=lowest-power:depth=4"
+        )
     rows = [{**row, "doc": PRESETS[row["name"]].doc} for row in presets().iter_rows(named=True)]
     summary = {"presets": len(rows), "parts": len(parts())}
     screen.give({"summary": summary, "presets": rows, "parts": list(parts().values())})

@@ -25,6 +25,9 @@ __all__ = ["Outcome", "Run", "file_name", "is_chancy", "run_all", "runs_of"]
 # The engine's registry does not say which parts draw lots; tests hold this list to what they do.
 _CHANCY_PARTS = frozenset({("placement", "random")})
 
+_NO_TIMELINE = pl.DataFrame(
+    schema=dict.fromkeys(("time_s", "power_w", "busy_nodes", "queued_jobs"), pl.Float64),
+)
 _STEP_S = 0.1
 _BYTES_A_JOB = 1000
 _BYTES_A_JOBS_NODE = 16
@@ -60,7 +63,7 @@ class Outcome:
     summary, provenance, timing
         As `Result` has them.
     curve
-        As `waiting_curve` gives it.
+        As `waiting_curve` gives it; this and the next are empty unless there is something to draw.
     bins
         As `run_bins` gives it.
     jobs
@@ -76,16 +79,18 @@ class Outcome:
     jobs: pl.DataFrame | None
 
     @classmethod
-    def of(cls, run: Run, result: Result) -> Outcome:
-        """What to keep of a result."""
+    def of(cls, run: Run, result: Result, *, drawn: bool) -> Outcome:
+        """What to keep of a result; what pictures need only if there will be some."""
+        jobs = result.jobs if drawn else result.jobs.clear()
+        timeline = result.timeline if drawn else _NO_TIMELINE
         return cls(
             run=run,
             summary=result.summary(),
             provenance=result.provenance,
             timing=result.timing,
-            curve=waiting_curve(result.jobs["wait_s"]),
-            bins=run_bins(result.jobs, result.timeline),
-            jobs=result.jobs if len(result.jobs) <= MOST_JOBS else None,
+            curve=waiting_curve(jobs["wait_s"]),
+            bins=run_bins(jobs, timeline),
+            jobs=jobs if drawn and len(jobs) <= MOST_JOBS else None,
         )
 
     @property
@@ -149,7 +154,13 @@ def runs_of(policies: Sequence[Policy], *, seed: int, seeds: int, folder: Path |
 
 
 def run_all(
-    workload: Workload, platform: Platform, runs: Sequence[Run], options: Mapping[str, Any], bars: Bars
+    workload: Workload,
+    platform: Platform,
+    runs: Sequence[Run],
+    *,
+    options: Mapping[str, Any],
+    bars: Bars,
+    drawn: bool,
 ) -> list[Outcome]:
     """Every run, as many at a time as there are processors and memory for.
 
@@ -163,6 +174,8 @@ def run_all(
         More keyword options of `hetsched.simulate`.
     bars
         Where to show how far each is.
+    drawn
+        Whether to keep what pictures need.
 
     Returns
     -------
@@ -176,35 +189,46 @@ def run_all(
     """
     # Made here, so that threads don't make them twice.
     _ = workload.columns, workload.sha256, platform.machine, platform.sha256
+    unwritten: dict[Path, Result] = {}
+
+    def outcome(run: Run) -> Outcome:
+        name = run.policy.name if not is_chancy(run.policy) else f"{run.policy.name}, seed {run.seed}"
+        tell = bars.bar(name, unit="jobs")
+        result = simulate(workload, platform, run.policy, seed=run.seed, progress=tell, **options)
+        tell(1, 1)
+        kept = Outcome.of(run, result, drawn=drawn)
+        if run.folder is not None:
+            unwritten[run.folder] = result
+        return kept
+
     pool = ThreadPoolExecutor(max_workers=min(len(runs), _workers(workload)))
+    is_patient = True
     try:
-        futures = [pool.submit(_outcome, workload, platform, run, options, bars) for run in runs]
-        _wait(futures)
+        futures = [pool.submit(outcome, run) for run in runs]
+        _write_as_they_end(futures, unwritten)
         return [future.result() for future in futures]
+    except KeyboardInterrupt:
+        is_patient = False
+        raise
     finally:
         bars.stop()
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(wait=is_patient, cancel_futures=True)
 
 
-def _outcome(workload: Workload, platform: Platform, run: Run, options: Mapping[str, Any], bars: Bars) -> Outcome:
-    name = run.policy.name if not is_chancy(run.policy) else f"{run.policy.name}, seed {run.seed}"
-    tell = bars.bar(name, unit="jobs")
-    result = simulate(workload, platform, run.policy, seed=run.seed, progress=tell, **options)
-    tell(1, 1)
-    if run.folder is not None:
-        result.write(run.folder)
-    return Outcome.of(run, result)
+def _write_as_they_end(futures: Sequence[Future[Outcome]], unwritten: dict[Path, Result]) -> None:
+    """Wait until all are done, or one has raised: then raise that.
 
-
-def _wait(futures: Sequence[Future[Outcome]]) -> None:
-    """Until all are done, or one has raised: then what it raised."""
+    Files are written here, in the main thread: Ctrl-C reaches no other, and must not find a file half-written.
+    """
     waiting = True
     while waiting:
-        # In small steps: a signal does not wake a waiting thread where somebody has asked for SA_RESTART, as polars does.
+        # In small steps: Ctrl-C does not wake a waiting thread, because polars handles it with SA_RESTART.
         done, others = wait(futures, timeout=_STEP_S, return_when=FIRST_EXCEPTION)
         errors = [error for future in futures if future in done and (error := future.exception()) is not None]
         if errors:
             raise errors[0]
+        for folder in list(unwritten):
+            unwritten.pop(folder).write(folder)
         waiting = bool(others)
 
 

@@ -123,7 +123,7 @@ def _write(result: Result, policy: Policy | None, *, out: str | None, csv: bool,
         result.write(out, csv=csv)
         written.append(out)
     if plot is not None and policy is not None:
-        outcome = Outcome.of(Run(policy, result.provenance["seed"]), result)
+        outcome = Outcome.of(Run(policy, result.provenance["seed"]), result, drawn=True)
         written += draw_run(plot, outcome, title=f"{policy.name}, {outcome.nodes:,} nodes")
     return written
 
@@ -142,7 +142,7 @@ def _show(screen: Screen, machine: Machine, result: Result, written: list[str]) 
     screen.give(
         {
             "summary": summary,
-            "provenance": result.provenance,
+            **result.provenance,
             "timing": timing,
             "assumed": machine.assumed_w,
             "written": written,
@@ -155,4 +155,4 @@ def _first_rejected(result: Result) -> str:
     rejected = result.jobs.filter(result.jobs["state"] == "rejected")
     job = rejected.row(0, named=True)
     more = f", and {len(rejected) - 1:,} more jobs" if len(rejected) > 1 else ""
-    return f"job {job['job_id']}: {job['reason']}{more}"
+    return f"job {job['job_id']} {job['reason']}{more}"

@@ -207,7 +207,8 @@ def _policies_shown(table: pl.DataFrame, baseline: str) -> list[str]:
 
 
 def _ratios_height_in(table: pl.DataFrame, shown: Sequence[str]) -> float:
-    return 0.55 + table["metric"].n_unique() * (0.1 + 0.16 * max(len(shown), 1))
+    # Three lines of text, or a line a policy.
+    return 0.55 + table["metric"].n_unique() * max(0.48, 0.1 + 0.16 * len(shown))
 
 
 def _draw_ratios(axes: Axes, table: pl.DataFrame, shown: Sequence[str], baseline: str) -> None:
@@ -241,7 +242,8 @@ def _set_ratio_limits(axes: Axes, table: pl.DataFrame) -> None:
     smallest = table["ratio"].drop_nulls().min()
     if isinstance(smallest, float) and smallest > 0 and low > 0 and (smallest < 0.1 or high > 10):
         axes.set_xscale("log")
-        room = (high / low) ** 0.3
+        axes.xaxis.set_major_formatter("{x:g}")
+        room = (high / low) ** 0.36
         axes.set_xlim(low / room, high * room)
     else:
         room = 0.28 * max(high - low, 1e-3)
@@ -253,7 +255,8 @@ def _write_ratio(axes: Axes, ratio: float, row: float, half_width: float) -> Non
     if np.isfinite(ratio):
         side, align = (1, "left") if ratio >= 1 else (-1, "right")
         place = (ratio + side * half_width, row)
-        axes.annotate(f"{ratio:.3f}", place, (5 * side, 0), textcoords="offset points", ha=align, va="center_baseline")
+        text = f"{ratio:.3f}" if ratio >= 0.1 else f"{ratio:#.3g}"
+        axes.annotate(text, place, (5 * side, 0), textcoords="offset points", ha=align, va="center_baseline")
 
 
 def _judged(key: str) -> str:

@@ -62,7 +62,8 @@ def gantt(jobs: pl.DataFrame, *, nodes: int, title: str = "") -> Figure:
         axes.set_xlabel(axis.label)
         axes.set_ylabel("node")
         axes.grid(visible=False)
-        figure.legend(loc="outside lower left", ncols=3, columnspacing=1.0)
+        if len(ran):
+            figure.legend(loc="outside lower left", ncols=3, columnspacing=1.0)
     return figure
 
 

@@ -5,6 +5,7 @@ As rich's tables: coloured and as wide as needed on a terminal, plain text of at
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -100,14 +101,27 @@ class _Column:
 
 def _column(rows: Sequence[Mapping[str, Any]], metric: Metric) -> _Column:
     means, half_widths = ([row[name] for row in rows] for name in ("mean", "half_width_95"))
-    texts = metric.texts([*means, *half_widths])
-    lines = list(zip(texts[: len(rows)], texts[len(rows) :], strict=True))
-    ratios = [(_ratio_text(row["ratio"]), _ratio_text(row["ratio_half_width_95"])) for row in rows]
-    return _Column(metric.unit_for([*means, *half_widths]).name, lines, ratios)
+    lines = list(zip(metric.texts(means), metric.texts(half_widths, like=means), strict=True))
+    ratios, ratio_half_widths = ([row[name] for row in rows] for name in ("ratio", "ratio_half_width_95"))
+    decimals = _ratio_decimals(ratios)
+    texts = [[_ratio_text(ratio, decimals) for ratio in column] for column in (ratios, ratio_half_widths)]
+    return _Column(metric.unit_for(means).name, lines, list(zip(*texts, strict=True)))
 
 
-def _ratio_text(ratio: float | None) -> str:
-    return "–" if ratio is None else f"{ratio:.3f}"
+def _ratio_decimals(ratios: Sequence[float | None]) -> int:
+    """Three, and up to two more where a ratio would be left with less than three digits.
+
+    Examples
+    --------
+    >>> _ratio_decimals([1.0, 0.928]), _ratio_decimals([1.0, 0.0643, None])
+    (3, 4)
+    """
+    smallest = min((abs(ratio) for ratio in ratios if ratio), default=1.0)
+    return min(max(2 - math.floor(math.log10(smallest)), 3), 5)
+
+
+def _ratio_text(ratio: float | None, decimals: int) -> str:
+    return "–" if ratio is None else f"{ratio:.{decimals}f}"
 
 
 def _add_rows(table: Table, policy: str, runs: int | None, cells: Sequence[Cell]) -> None:

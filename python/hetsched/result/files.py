@@ -127,8 +127,8 @@ def read_files(folder: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
         If a file is missing or holds something else.
     """
     numbers = _read(folder / "summary.json", lambda path: json.loads(path.read_text(encoding="utf-8")))
-    if not isinstance(numbers, dict) or not {"summary", "provenance", "timing"} <= set(numbers):
-        found = "no objects summary, provenance and timing"
+    if not isinstance(numbers, dict) or not {"summary", "policy", "timing"} <= set(numbers):
+        found = "no objects summary, policy and timing"
         raise TraceError(file=str(folder / "summary.json"), found=found, expected=_EXPECTED)
     return {name: _read(folder / f"{name}.parquet", _read_frame) for name in FRAMES}, numbers
 

@@ -123,7 +123,7 @@ class Result:
     def write(self, folder: str | os.PathLike[str], *, csv: bool = False) -> None:
         """Write the result to a folder, for `hetsched.read_result` and others.
 
-        ``jobs.parquet``, ``timeline.parquet``, ``nodes.parquet`` and ``summary.json`` (summary, provenance, timing).
+        ``jobs.parquet``, ``timeline.parquet``, ``nodes.parquet`` and ``summary.json`` (summary, provenance's keys, timing).
         Each is written under a temporary name and renamed when all are whole: a failure leaves nothing half-written.
 
         Parameters
@@ -138,7 +138,7 @@ class Result:
         OutputError
             If a file cannot be written.
         """
-        numbers = {"summary": self.summary(), "provenance": self.provenance, "timing": self.timing}
+        numbers = {"summary": self.summary(), **self.provenance, "timing": self.timing}
         frames = {"jobs": self.jobs, "timeline": self.timeline, "nodes": self.nodes}
         write_files(Path(folder), frames, numbers, csv=csv)
 
@@ -188,13 +188,14 @@ def read_result(folder: str | os.PathLike[str]) -> Result:
     hetsched.errors.TraceError: nowhere/summary.json: found no such file, expected a file written by Result.write
     """
     frames, numbers = read_files(Path(folder))
+    summary, timing = numbers.pop("summary"), numbers.pop("timing")
     return Result(
         Parts(
             jobs=lambda: frames["jobs"],
             timeline=lambda: frames["timeline"],
             nodes=lambda: frames["nodes"],
-            summary=lambda _: numbers["summary"],
-            provenance=lambda: numbers["provenance"],
-            timing=numbers["timing"],
+            summary=lambda _: summary,
+            provenance=lambda: numbers,
+            timing=timing,
         )
     )

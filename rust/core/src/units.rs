@@ -8,8 +8,8 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 const MICROS_PER_SECOND: f64 = 1e6;
-const PICOWATTS_PER_WATT: f64 = 1e12;
-const UNITS_PER_JOULE: f64 = 1e18;
+const PICOWATTS_PER_WATT: i128 = 1_000_000_000_000;
+const UNITS_PER_JOULE: i128 = 1_000_000_000_000_000_000;
 
 /// An instant: whole microseconds on the trace's own clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +39,15 @@ fn whole_micros(seconds: f64) -> Option<i64> {
     (seconds.abs() <= MAX_SECONDS).then_some(micros as i64)
 }
 
+/// A whole number of parts as a number of units: whole units come out whole, however many parts there are.
+fn in_units(parts: i128, per_unit: i128) -> f64 {
+    (parts / per_unit) as f64 + (parts % per_unit) as f64 / per_unit as f64
+}
+
 impl SimTime {
+    /// The latest instant a job may end: 30,000 years from the trace's zero.
+    pub const LATEST: Self = Self(1_000_000_000_000_000_000);
+
     /// Later than every event.
     pub const NEVER: Self = Self(i64::MAX);
 
@@ -124,13 +132,13 @@ impl Watts {
     #[must_use]
     pub fn from_watts(watts: f64) -> Option<Self> {
         #[expect(clippy::cast_possible_truncation, reason = "the range check keeps it inside i128")]
-        (0.0..=MAX_NODE_WATTS).contains(&watts).then(|| Self((watts * PICOWATTS_PER_WATT).round() as i128))
+        (0.0..=MAX_NODE_WATTS).contains(&watts).then(|| Self((watts * PICOWATTS_PER_WATT as f64).round() as i128))
     }
 
     /// Watts, for people and frames.
     #[must_use]
     pub fn watts(self) -> f64 {
-        self.0 as f64 / PICOWATTS_PER_WATT
+        in_units(self.0, PICOWATTS_PER_WATT)
     }
 
     /// This draw times `ratio`, to the nearest picowatt.
@@ -157,7 +165,13 @@ impl Joules {
     /// Joules, for people and frames.
     #[must_use]
     pub fn joules(self) -> f64 {
-        self.0 as f64 / UNITS_PER_JOULE
+        in_units(self.0, UNITS_PER_JOULE)
+    }
+
+    /// What `draw` takes in `span` and this energy together; `None` beyond 1.7·10²⁰ J.
+    #[must_use]
+    pub fn checked_add(self, draw: Watts, span: SimDuration) -> Option<Self> {
+        self.0.checked_add(draw.0.checked_mul(i128::from(span.0))?).map(Self)
     }
 
     /// `|self - other|` relative to the larger of the two; 0 when both are zero.

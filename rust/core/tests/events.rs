@@ -234,3 +234,40 @@ fn scripts_can_start_jobs_together() {
     let records = run(scripted(&[(5, 10, 1, 0, 0), (5, 20, 1, 0, 0)], start_all, 0)).unwrap();
     assert_eq!(records.timeline.counts[0], [2, 1, 0]);
 }
+
+#[test]
+fn what_outgrows_the_books_is_an_error_and_never_a_wrong_number() {
+    use hetsched_core::platform::PlatformColumns;
+    use hetsched_core::power::pvt::{OnUnknownApp, tables};
+    use hetsched_core::workload::JobColumns;
+    let go = |runtime_s: f64, jobs: usize| {
+        let columns = JobColumns {
+            job_id: (0..).take(jobs).collect(),
+            submit_s: vec![0.0; jobs],
+            runtime_s: vec![runtime_s; jobs],
+            node_count: vec![200; jobs],
+            ..JobColumns::default()
+        };
+        let most = vec![1e6; 200];
+        let machine = PlatformColumns {
+            idle_w: most.clone(),
+            busy_w: most.clone(),
+            off_w: most.clone(),
+            down_w: most.clone(),
+            boot_w: most.clone(),
+            boot_s: vec![0.0; 200],
+            shutdown_w: most,
+            shutdown_s: vec![0.0; 200],
+            slots: vec![1; 200],
+            exclusive: true,
+        };
+        let (workload, machine) = (columns.into_workload().unwrap(), machine.into_platform().unwrap());
+        let (actual, predicted) = tables(&machine, &workload, None, None, OnUnknownApp::Error).unwrap();
+        let policy = composed("fcfs", "none", "lowest-id", 0);
+        run(Simulation::new(workload, machine, actual, predicted, policy, Options::default()))
+    };
+    assert_eq!(go(1e9, 1).unwrap().totals.energy.joules(), 200.0 * 1e6 * 1e9);
+    assert_eq!(go(1e12, 1).unwrap_err().to_string(), "the energy of this run is beyond 1.7e20 J");
+    let message = go(6e11, 2).unwrap_err().to_string();
+    assert!(message.ends_with("cannot start job 1: it would end later than 1000000000000 s"), "{message}");
+}

@@ -229,7 +229,7 @@ fn totals_dict<'py>(py: Python<'py>, totals: &Totals) -> PyResult<Bound<'py, PyD
         dict.set_item(name, energy.joules())?;
     }
     dict.set_item("balance_relative_error", totals.energy.relative_error(totals.integral))?;
-    dict.set_item("busy_node_s", totals.busy_time.seconds())?;
+    dict.set_item("busy_node_s", totals.busy_node_s)?;
     dict.set_item("peak_power_w", totals.peak.watts())?;
     dict.set_item("passes", totals.passes)?;
     dict.set_item("events", totals.events)?;

@@ -3,6 +3,7 @@
 //! The meter keeps two books that never see each other: each node's, closed when that node changes, and the system's,
 //! closed at each instant. That they agree is the balance of engine rule 6; in whole numbers they agree exactly.
 
+use crate::error::SimulationError;
 use crate::platform::node_state::Class;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
 
@@ -47,9 +48,14 @@ impl Meter {
     }
 
     /// Moves the system's book to `now`, before anything changes there.
-    pub fn advance(&mut self, now: SimTime) {
-        self.integral += self.draw * (now - self.since);
+    ///
+    /// # Errors
+    /// If the energy outgrows its 128 bits. No node's book can before the system's: draws are not negative.
+    pub fn advance(&mut self, now: SimTime) -> Result<(), SimulationError> {
+        let grown = self.integral.checked_add(self.draw, now - self.since);
+        self.integral = grown.ok_or_else(|| SimulationError("the energy of this run is beyond 1.7e20 J".to_owned()))?;
         self.since = now;
+        Ok(())
     }
 
     /// Closes a node's interval at the old draw, then takes the new one; returns the energy of the closed interval.
@@ -67,13 +73,17 @@ impl Meter {
     }
 
     /// Closes every book at the end of the window.
-    pub fn close(&mut self, now: SimTime) {
-        self.advance(now);
+    ///
+    /// # Errors
+    /// As [`Meter::advance`].
+    pub fn close(&mut self, now: SimTime) -> Result<(), SimulationError> {
+        self.advance(now)?;
         for node in 0..self.nodes.len() {
             let NodeMeter { class, draw, .. } = self.nodes[node];
             #[expect(clippy::cast_possible_truncation, reason = "a platform has fewer than 2^32 nodes")]
             self.set(now, node as u32, class, draw);
         }
+        Ok(())
     }
 
     /// System draw now.
@@ -118,10 +128,11 @@ impl Meter {
         self.nodes[node as usize].spent[class as usize]
     }
 
-    /// Time all nodes spent in a class, in closed intervals.
+    /// Time all nodes together spent in a class, in closed intervals, s.
     #[must_use]
-    pub fn time_of(&self, class: Class) -> SimDuration {
-        self.nodes.iter().fold(SimDuration::ZERO, |all, node| all + node.spent[class as usize])
+    pub fn seconds_in(&self, class: Class) -> f64 {
+        let micros: i128 = self.nodes.iter().map(|node| i128::from(node.spent[class as usize].micros())).sum();
+        micros as f64 / 1e6
     }
 }
 
@@ -141,11 +152,11 @@ mod tests {
     fn two_nodes_one_job_by_hand() {
         // Two nodes idle at 100 W from 0; node 1 serves a job at 300 W from 10 to 30; the window ends at 40.
         let mut meter = Meter::new(at(0), &[watts(100.0); 2]);
-        meter.advance(at(10));
+        meter.advance(at(10)).unwrap();
         meter.set(at(10), 1, Class::Busy, watts(300.0));
-        meter.advance(at(30));
+        meter.advance(at(30)).unwrap();
         let job = meter.set(at(30), 1, Class::Idle, watts(100.0));
-        meter.close(at(40));
+        meter.close(at(40)).unwrap();
         assert_eq!(job.joules(), 6000.0);
         assert_eq!(meter.energy_of(Class::Idle).joules(), 4000.0 + 2000.0);
         assert_eq!(meter.node_energy(1).joules(), 8000.0);

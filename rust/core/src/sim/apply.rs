@@ -70,9 +70,13 @@ fn start_job(
     let (job, row) = (start.job, start.job.0 as usize);
     let nominal = state.actual.runtime(&state.workload, job, &state.jobs.nodes[first..]);
     let limit = state.workload.walltime(job).filter(|&limit| context.kill_at_walltime && limit < nominal);
+    let end = state.now.saturating_add(limit.unwrap_or(nominal));
+    if end > SimTime::LATEST {
+        return Err(SimulationError(format!("it would end later than {} s", SimTime::LATEST.seconds())));
+    }
     state.jobs.start[row] = state.now;
     // Until it ends, a running job's end is the instant of its end event.
-    state.jobs.end[row] = state.now.saturating_add(limit.unwrap_or(nominal));
+    state.jobs.end[row] = end;
     state.jobs.state[row] = JobState::Running;
     state.jobs.first_node[row] = first as u64;
     state.jobs.started_by[row] = match start.overtakes {

@@ -128,7 +128,7 @@ impl Simulation {
             if now > self.options.until || self.is_over() {
                 break;
             }
-            self.state.advance(now);
+            self.state.advance(now)?;
             while self.absorb(now)? {
                 self.decide(now, &watch)?;
             }
@@ -138,7 +138,7 @@ impl Simulation {
                 return Err(Error::Interrupted);
             }
         }
-        Ok(self.finish())
+        self.finish()
     }
 
     fn next_time(&self) -> Option<SimTime> {
@@ -293,7 +293,7 @@ impl Simulation {
     }
 
     /// Closes the books at the end of the window: the last end, or where the run was stopped.
-    fn finish(mut self) -> Records {
+    fn finish(mut self) -> Result<Records> {
         let state = &mut self.state;
         if let Some(window) = &mut self.totals.window {
             if state.jobs.nodes.is_empty() {
@@ -301,12 +301,12 @@ impl Simulation {
             } else {
                 let cut = self.options.until > state.now && (state.running > 0 || self.expected > 0);
                 window.1 = if cut { self.options.until } else { state.now };
-                state.close(window.1);
+                state.close(window.1)?;
             }
         }
         self.totals.read(&state.meter, state.timeline.peak());
         let State { workload, jobs, timeline, meter, boots, shutdowns, .. } = self.state;
-        Records { workload, jobs, timeline, nodes: meter, boots, shutdowns, totals: self.totals }
+        Ok(Records { workload, jobs, timeline, nodes: meter, boots, shutdowns, totals: self.totals })
     }
 }
 

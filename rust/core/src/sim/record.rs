@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::platform::node_state::Class;
 use crate::power::meter::Meter;
-use crate::units::{Joules, SimDuration, SimTime, Watts};
+use crate::units::{Joules, SimTime, Watts};
 use crate::workload::{JobId, Workload};
 
 /// What became of a job.
@@ -86,8 +86,8 @@ pub struct Totals {
     pub down_energy: Joules,
     /// Integral of the system's draw, kept in a book of its own.
     pub integral: Joules,
-    /// Time nodes served jobs, all nodes together.
-    pub busy_time: SimDuration,
+    /// Time nodes served jobs, all nodes together, s.
+    pub busy_node_s: f64,
     /// Highest draw of the timeline.
     pub peak: Watts,
     /// Scheduling passes made.
@@ -238,7 +238,7 @@ impl Totals {
         let parts = [self.job_energy, self.idle_energy, self.transition_energy, self.off_energy, self.down_energy];
         self.energy = parts.into_iter().sum();
         self.integral = meter.integral();
-        self.busy_time = meter.time_of(Class::Busy);
+        self.busy_node_s = meter.seconds_in(Class::Busy);
     }
 }
 

@@ -98,9 +98,13 @@ impl State {
     }
 
     /// Moves the clock.
-    pub fn advance(&mut self, now: SimTime) {
-        self.meter.advance(now);
+    ///
+    /// # Errors
+    /// If the energy outgrows its book.
+    pub fn advance(&mut self, now: SimTime) -> Result<(), SimulationError> {
+        self.meter.advance(now)?;
         self.now = now;
+        Ok(())
     }
 
     /// The state of a node.
@@ -259,13 +263,14 @@ impl State {
     }
 
     /// Closes every book at `end`.
-    pub(super) fn close(&mut self, end: SimTime) {
-        self.advance(end);
+    pub(super) fn close(&mut self, end: SimTime) -> Result<(), SimulationError> {
+        self.advance(end)?;
         if self.running > 0 {
             self.charge_running();
         }
-        self.meter.close(end);
+        self.meter.close(end)?;
         self.timeline.close(end);
+        Ok(())
     }
 
     /// A run in which nothing started has a window of length zero: nothing was drawn in it, and its one row is its start.

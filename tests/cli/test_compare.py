@@ -1,0 +1,95 @@
+"""``hetsched compare``: its table, its intervals, its files."""
+
+import json
+
+import polars as pl
+import pytest
+
+POLICIES = "fcfs,easy:placement=lowest-power"
+
+
+def test_a_table_of_values_and_ratios(hetsched):
+    # At 16 nodes nobody can overtake: job 5 waits for job 2, jobs 4 is too large; all policies do the same.
+    said = hetsched(
+        "compare", "small.swf", "--policies", POLICIES, "--baseline", "fcfs", "--idle-w", 90, "--tdp-w", 300
+    )
+    assert said.code == 0
+    assert said.err == ""
+    assert said.out == (
+        """\
+5 jobs read from small.swf; 1 cancelled or failed kept
+16 nodes, as the log's header says (MaxProcs)
+
+                               energy   mean wait   mean bounded   utilization
+ policy                           kWh         min       slowdown             %
+ ─────────────────────────────────────────────────────────────────────────────
+ fcfs                           1.271       2.375          1.712         32.78
+ easy:placement=lowest-power    1.271       2.375          1.712         32.78
+
+ ratio to fcfs
+ easy:placement=lowest-power    1.000       1.000          1.000         1.000
+
+killed at their walltime: 1 of the jobs under every policy
+rejected: 1 of the jobs under every policy"""
+    )
+
+
+def test_policies_that_draw_lots_run_under_every_seed_and_the_others_once(hetsched, folder):
+    jobs = {"job_id": [1, 2], "submit_s": [0, 100], "runtime_s": [60, 60], "node_count": [1, 1], "app": ["a", "a"]}
+    pl.DataFrame(jobs).write_parquet("own.parquet")
+    watts = {"app": ["a"] * 4, "node": range(4), "power_w": [100.0, 200.0, 300.0, 400.0]}
+    pl.DataFrame(watts).write_csv("watts.csv")
+    options = ("--nodes", 4, "--table", "watts.csv", "--seeds", 5, "--seed", 3, "--metrics", "job_energy_j")
+    said = hetsched("compare", "own.parquet", "--policies", "random,fcfs", *options, "--json")
+    found = json.loads(said.out)
+    assert list(found) == ["summary", "baseline", "comparison", "runs", "assumed", "written"]
+    assert [(run["policy"], run["seed"]) for run in found["runs"]] == [
+        *(("random", s) for s in range(3, 8)),
+        ("fcfs", 3),
+    ]
+    random, fcfs = found["comparison"]
+    joules = [run["summary"]["job_energy_j"] for run in found["runs"][:5]]
+    assert random["mean"] == found["summary"]["random"]["job_energy_j"] == pytest.approx(sum(joules) / 5)
+    assert (random["runs"], random["ratio"], fcfs["runs"]) == (5, 1.0, 1)
+    assert random["half_width_95"] > 0
+    assert fcfs["half_width_95"] is None
+    assert fcfs["mean"] == 2 * 60 * 100.0
+    table = hetsched("compare", "own.parquet", "--policies", "random,fcfs", *options).out.splitlines()
+    assert any(line.startswith("   ± (95 %, 5 seeds)") for line in table)
+    assert any(line.startswith("   ± (95 %)") for line in table)
+
+
+def test_what_is_written_can_be_read_and_repeated(hetsched, folder):
+    options = ("--policies", "fcfs,random", "--seeds", 2, "--out", "out", "--plot", "out/pictures")
+    said = hetsched("compare", "small.swf", *options)
+    assert said.code == 0
+    assert sorted(path.name for path in (folder / "out").iterdir()) == [
+        "comparison.csv",
+        "fcfs",
+        "pictures",
+        "random-seed-0",
+        "random-seed-1",
+    ]
+    assert sorted(path.name for path in (folder / "out" / "pictures").iterdir()) == [
+        "gantt-fcfs.png",
+        "gantt-random.png",
+        "overview-fcfs.png",
+        "overview-random.png",
+        "ratios.png",
+        "waits.png",
+    ]
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "summary.json"]
+    before = {path: path.read_bytes() for path in files}
+    hetsched("compare", "small.swf", *options)
+    assert {path: path.read_bytes() for path in files} == before
+
+
+def test_the_first_policy_is_the_baseline_if_none_is_named_and_one_policy_is_enough(hetsched):
+    assert " ratio to easy" in hetsched("compare", "small.swf", "--policies", "easy,fcfs").out
+    assert "ratio to" not in hetsched("compare", "small.swf", "--policies", "easy").out
+
+
+def test_one_picture_holds_ratios_and_waits(hetsched, folder):
+    said = hetsched("compare", "small.swf", "--policies", "easy,fcfs", "--plot", "both.png")
+    assert said.out.endswith("wrote both.png")
+    assert (folder / "both.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,312 @@
+"""Every mistake ends in one line a fault on standard error, exit 2, and nothing is written; what fails, in exit 1."""
+
+import errno
+import gzip
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hetsched.cli.app import VERBS
+from hetsched.errors import SimulationError
+
+GOOD = "1 0 -1 60 4 -1 -1 4 120 -1 1 3 1 7 1 -1 -1 -1\n"
+PRESETS = "fcfs, easy, conservative, sjf, ljf, random, sequence"
+PACKED = "text in Standard Workload Format, plain or packed by gzip or zstd"
+SECONDS = "seconds from 0 to 1e12, or -1 for unknown"
+LOGS = ".swf, .swf.gz, .swf.zst, .parquet, .csv, .csv.gz, .csv.zst"
+
+
+def line_with_runtime(text):
+    return f"; MaxProcs: 16\n{GOOD.replace(' 60 ', f' {text} ')}".encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line"),
+    [
+        ("log.swf", b"", f"log.swf: found an empty file, expected {PACKED}"),
+        ("log.swf", bytes(range(256)), f"log.swf, line 1: found binary data, expected {PACKED}"),
+        (
+            "log.swf",
+            line_with_runtime("12:30"),
+            f"log.swf, line 2, field 4 (run time): found `12:30`, expected {SECONDS}",
+        ),
+        (
+            "log.swf",
+            line_with_runtime("1e300"),
+            f"log.swf, line 2, field 4 (run time): found `1e300`, expected {SECONDS}",
+        ),
+        ("log.swf", line_with_runtime("NaN"), f"log.swf, line 2, field 4 (run time): found `NaN`, expected {SECONDS}"),
+        ("log.swf", line_with_runtime("-5"), f"log.swf, line 2, field 4 (run time): found `-5`, expected {SECONDS}"),
+        (
+            "log.swf",
+            line_with_runtime("60").replace(b" -1\n", b"\n"),
+            "log.swf, line 2: found 17 fields in `1 0 -1 60 4 -1 -1 4 120 -1 1 3 1 7 1 -1 …`, expected 18 fields",
+        ),
+        (
+            "log.swf",
+            (GOOD + GOOD).encode(),
+            (
+                "log.swf, line 2, field 1 (job number): found `1`, the number of the job on line 1, "
+                "expected a number that no other job has"
+            ),
+        ),
+        (
+            "log.swf.gz",
+            gzip.compress(GOOD.encode() * 1000, mtime=0)[:60],
+            "log.swf.gz: found gzip data cut short after ... of text, expected a whole gzip file",
+        ),
+        (
+            "log.csv",
+            b"job_id,submit_s,runtime_s,node_count\n1,0,60,2\n2,5,x,1\n",
+            "log.csv, line 3, column `runtime_s`: found `x`, expected seconds from 0 to 1e+12",
+        ),
+    ],
+    ids=["empty", "binary", "letters", "1e300", "NaN", "negative", "17-fields", "repeated", "cut-short", "csv"],
+)
+def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, content, line):
+    (folder / name).write_bytes(content)
+    said = hetsched("simulate", name, "--nodes", 8, "--out", "out", "--plot", "pictures")
+    start, _, end = line.partition("...")
+    assert said.err.startswith(f"error: {start}")
+    assert said.err.endswith(end)
+    assert len(said.err.splitlines()) == 1
+    assert (said.code, said.out) == (2, "")
+    assert sorted(path.name for path in folder.iterdir()) == sorted([name, "small.swf"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        ("none.swf", [f"none.swf: found no such file, expected a job log ({LOGS})"]),
+        (".", [f".: found a directory, expected a job log ({LOGS})"]),
+        ("small.swf --nodes 0", ["--nodes: found `0`, expected a whole number between 1 and 2147483647"]),
+        ("small.swf --nodes 8.5", ["--nodes: found `8.5`, expected a whole number from 1"]),
+        ("small.swf --policy esay", [f"--policy: found `esay`, expected one of {PRESETS}; did you mean `easy`?"]),
+        (
+            "small.swf --set dept=3",
+            [
+                (
+                    "policy.dept: found `3`, expected one of order, backfill, placement, backfill.depth; "
+                    "did you mean `depth`?"
+                )
+            ],
+        ),
+        ("small.swf --set depth=0", ['policy.backfill.depth: found 0, expected a whole number from 1, or "unbounded"']),
+        ("small.swf --set depth", ["--set: found `depth`, expected PARAM=VALUE, such as depth=4"]),
+        (
+            "small.swf --policy easy:placement=lowestpower",
+            [
+                (
+                    "policy.placement: found `lowestpower`, expected one of lowest-id, random, lowest-power, "
+                    "best-rank; did you mean `lowest-power`?"
+                )
+            ],
+        ),
+        ("small.swf --nodse 8", ["unknown option --nodse; did you mean `--nodes`?"]),
+        ("small.swf --xyzzy", ["unknown option --xyzzy; see hetsched simulate --help"]),
+        ("small.swf --idle-kw 0.2", ["unknown option --idle-kw; did you mean `--idle-w`?"]),
+        ("small.swf --idle-w 200W", ["--idle-w: found `200W`, expected watts as a plain number, such as 200"]),
+        ("small.swf --until-s 3h", ["--until-s: found `3h`, expected seconds as a plain number, such as 200"]),
+        (
+            "small.swf --set budget_kw=3",
+            ["policy.budget_kw: found `3`, expected one of order, backfill, placement, backfill.depth"],
+        ),
+        ("small.swf --idle-w nan", ["--idle-w: found `NaN`, expected a number between 0 and 1e+06"]),
+        ("small.swf --tdp-w -3", ["--tdp-w: found `-3`, expected a number between 0 and 1e+06"]),
+        ("small.swf --idle-w 500", ["--tdp-w (assumed): found `400`, expected at least the idle draw, 500 W"]),
+        (
+            "small.swf --on-unknown-app nominl",
+            ["--on-unknown-app: found `nominl`, expected one of error, nominal; did you mean `nominal`?"],
+        ),
+        ("small.swf --format cvs", ["--format: found `cvs`, expected one of swf, parquet, csv; did you mean `csv`?"]),
+        ("small.swf --plot a.pdf", ["--plot: found `a.pdf`, expected a name that ends in .png or .svg, or a folder"]),
+        ("small.swf --csv", ["--csv: found no --out, expected a folder for it: --out DIR"]),
+        ("small.swf --nodes", ["--nodes: found nothing, expected a value"]),
+        ("small.swf more", ["unexpected argument more; see hetsched simulate --help"]),
+        ("", ["missing argument TRACE; see hetsched simulate --help"]),
+        (
+            "small.swf --nodes x --tdp-w 300W --seed -1 --policy esay --procs-per-node 0",
+            [
+                "--procs-per-node: found `0`, expected a whole number between 1 and 2147483647",
+                "--nodes: found `x`, expected a whole number from 1",
+                "--tdp-w: found `300W`, expected watts as a plain number, such as 300",
+                "--seed: found `-1`, expected a whole number between 0 and 18446744073709551615",
+                f"--policy: found `esay`, expected one of {PRESETS}; did you mean `easy`?",
+            ],
+        ),
+        ("small.swf --platform none.toml", ["none.toml: found no such file, expected a TOML file"]),
+    ],
+)
+def test_a_bad_option_is_named_with_what_would_be_right(hetsched, folder, arguments, lines):
+    said = hetsched("simulate", *arguments.split())
+    assert said.err.splitlines() == [f"error: {line}" for line in lines]
+    assert (said.code, said.out) == (2, "")
+    assert [path.name for path in folder.iterdir()] == ["small.swf"]
+
+
+@pytest.mark.parametrize(
+    ("apps", "watts", "line"),
+    [
+        (
+            ["7", "8"],
+            [[200.0] * 4, [200.0] * 4],
+            "--table t.parquet: found `4 nodes`, expected a table of 16 nodes, as the platform has",
+        ),
+        (
+            ["7"],
+            [[200.0] * 15 + [float("nan")]],
+            "t.parquet: power_w[7, node 15]: found `NaN`, expected watts between 0 and 1e+06",
+        ),
+        (
+            ["7"],
+            [[-3.0] * 16],
+            "t.parquet: power_w[7, node 0]: found `-3`, expected watts between 0 and 1e+06 (and 15 more)",
+        ),
+    ],
+    ids=["nodes", "NaN", "negative"],
+)
+def test_a_bad_table_is_named_with_application_and_node(hetsched, folder, apps, watts, line):
+    rows = [(app, node, w) for app, own in zip(apps, watts, strict=True) for node, w in enumerate(own)]
+    pl.DataFrame(rows, schema=["app", "node", "power_w"], orient="row").write_parquet("t.parquet")
+    said = hetsched("simulate", "small.swf", "--table", "t.parquet", "--idle-w", 90, "--tdp-w", 300)
+    assert said.err == f"error: {line}"
+    assert said.code == 2
+
+
+def test_a_table_that_lacks_an_application_names_it_and_a_job_unless_that_is_wanted(hetsched, folder):
+    pl.DataFrame({"app": ["7"] * 16, "node": range(16), "power_w": [200.0] * 16}).write_parquet("t.parquet")
+    said = hetsched("simulate", "small.swf", "--table", "t.parquet", "--out", "out")
+    assert said.code == 2
+    assert len(said.err.splitlines()) == 1
+    assert "`8`" in said.err
+    assert "job 3" in said.err
+    assert not (folder / "out").exists()
+    assert hetsched("simulate", "small.swf", "--table", "t.parquet", "--on-unknown-app", "nominal").code == 0
+
+
+def test_a_wrong_unit_in_a_file_is_told_with_the_right_one(hetsched, folder):
+    (folder / "node.toml").write_text("nodes = 8\nidle_kw = 1\nidle_w = 90\ntdp_w = 400\n")
+    said = hetsched("simulate", "small.swf", "--platform", "node.toml")
+    assert said.err.startswith("error: node.toml: idle_kw: found `1`, expected one of nodes, idle_w, ")
+    assert said.err.endswith("; did you mean `idle_w`?")
+    assert said.code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        ("simulat small.swf", ["unknown command `simulat`; did you mean `simulate`?"]),
+        ("frobnicate", ["unknown command `frobnicate`; known: simulate, compare, policies, demo"]),
+        ("compare small.swf", ["missing option --policies; see hetsched compare --help"]),
+        ("policies more", ["unexpected argument more; see hetsched policies --help"]),
+        ("demo --seed x", ["--seed: found `x`, expected a whole number from 0"]),
+        (
+            "compare small.swf --policies fcfs,esay,fcfs --seeds 0 --metrics mean_wait",
+            [
+                "--seeds: found `0`, expected a whole number between 1 and 10000",
+                "--metrics: found `mean_wait`, expected a metric; did you mean `mean_wait_s`?",
+                f"--policies: found `esay`, expected one of {PRESETS}; did you mean `easy`?",
+                "--policies: found `fcfs`, expected each policy once",
+            ],
+        ),
+        (
+            "compare small.swf --policies fcfs,easy --baseline eesy",
+            ["--baseline: found `eesy`, expected one of --policies: fcfs, easy; did you mean `easy`?"],
+        ),
+    ],
+)
+def test_a_bad_command_line_is_one_line_a_fault(hetsched, arguments, lines):
+    said = hetsched(*arguments.split())
+    assert said.err.splitlines() == [f"error: {line}" for line in lines]
+    assert (said.code, said.out) == (2, "")
+
+
+def test_a_log_that_does_not_say_how_large_its_machine_is_needs_an_option(hetsched, folder):
+    (folder / "bare.swf").write_text(GOOD)
+    said = hetsched("simulate", "bare.swf")
+    assert (
+        said.err == "error: --nodes: found nothing, expected how many nodes the machine has: bare.swf does not say it"
+    )
+    assert said.code == 2
+
+
+@pytest.mark.parametrize("option", ["--out", "--plot"])
+@pytest.mark.parametrize("place", ["small.swf", "small.swf/below"])
+def test_a_file_in_the_place_of_a_folder_is_told_before_the_run(hetsched, option, place):
+    if (option, place) == ("--plot", "small.swf"):
+        place = "small.swf/picture.png"
+    said = hetsched("simulate", "small.swf", option, place)
+    assert said.code == 1
+    assert said.out == ""
+    assert said.err.startswith(f"error: {Path(place).parent if place.endswith('png') else place}: cannot be written: ")
+    assert said.err.endswith("not a folder")
+
+
+@pytest.mark.parametrize("verb", ["simulate small.swf", "compare small.swf --policies fcfs,easy"])
+def test_a_full_disk_is_told_and_nothing_is_left(hetsched, folder, monkeypatch, verb):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    said = hetsched(*verb.split(), "--out", "out")
+    assert said.code == 1
+    assert said.err.startswith("error: out/")
+    assert said.err.endswith("jobs.parquet: cannot be written: No space left on device")
+    assert [path for path in folder.rglob("*") if path.is_file()] == [folder / "small.swf"]
+
+
+def test_a_full_disk_under_a_picture_is_told_and_nothing_is_left(hetsched, folder, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    said = hetsched("simulate", "small.swf", "--plot", "run.png")
+    assert said.err == "error: run.png: cannot be written: No space left on device"
+    assert said.code == 1
+    assert [path.name for path in folder.iterdir()] == ["small.swf"]
+
+
+def test_a_traceback_is_shown_only_where_it_is_asked_for(hetsched):
+    assert "Traceback" not in hetsched("simulate", "small.swf", "--policy", "esay").err
+    said = hetsched("simulate", "small.swf", "--policy", "esay", "--debug")
+    assert said.code == 2
+    assert said.err.startswith("Traceback (most recent call last):")
+    assert said.err.splitlines()[-1].startswith("error: --policy: found `esay`")
+
+
+@pytest.mark.parametrize(
+    ("raised", "line"),
+    [
+        (SimulationError("easy, job 3 at 60 s: it asks for 4 nodes"), "easy, job 3 at 60 s: it asks for 4 nodes"),
+        (MemoryError(), "not enough memory for this run"),
+        (
+            ZeroDivisionError("ours"),
+            "hetsched itself failed: ZeroDivisionError: ours (--debug shows where; please report it)",
+        ),
+    ],
+)
+def test_what_fails_during_a_run_is_one_line_and_exit_1(hetsched, monkeypatch, raised, line):
+    def fails(*_, **__):
+        raise raised
+
+    monkeypatch.setattr("hetsched.simulation.simulate", fails)
+    said = hetsched("simulate", "small.swf", "--idle-w", 90, "--tdp-w", 300)
+    assert said.err == f"error: {line}"
+    assert said.code == 1
+
+
+def test_control_characters_in_a_name_stay_out_of_the_terminal(hetsched):
+    said = hetsched("simulate", "a\nb\x1b[31m.swf", "--nodes", 8)
+    assert said.err.startswith("error: a b [31m.swf: found no such file")
+
+
+def test_every_verb_has_help_and_the_bare_command_shows_it(hetsched):
+    for verb in VERBS:
+        said = hetsched(verb, "--help")
+        assert said.code == 0
+        assert f"Usage: hetsched {verb}" in said.out
+        assert max(map(len, said.out.splitlines())) <= 80
+    said = hetsched()
+    assert said.code == 2
+    assert "Usage: hetsched [OPTIONS] COMMAND" in said.out + said.err

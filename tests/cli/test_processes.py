@@ -1,0 +1,129 @@
+"""The command as a process: Ctrl-C, pipes that close, disks that are full, a terminal."""
+
+import fcntl
+import os
+import pty
+import re
+import signal
+import struct
+import termios
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hetsched
+
+# A second is promised; on a machine that does other things as well, the process takes longer to be scheduled.
+STOPPED_WITHIN_S = 2.0
+
+
+def hopeless_log(folder):
+    """Twice as much work as the machine can do: conservative backfilling with a deep queue takes minutes."""
+    rng = np.random.default_rng(0)
+    count = 40_000
+    jobs = {
+        "job_id": np.arange(count),
+        "submit_s": np.arange(count) * 10,
+        "runtime_s": rng.integers(10, 20_000, count),
+        "node_count": rng.integers(1, 60, count),
+    }
+    pl.DataFrame(jobs).write_parquet(folder / "hopeless.parquet")
+    return "hopeless.parquet"
+
+
+@pytest.mark.parametrize("verb", [["simulate", "--policy"], ["compare", "--policies"]])
+def test_ctrl_c_stops_within_a_second_and_leaves_nothing(process, folder, verb):
+    log = hopeless_log(folder)
+    run = process(verb[0], log, verb[1], "conservative", "--nodes", 600, "--out", "out", bufsize=1)
+    assert run.stdout.readline().startswith("40,000 jobs read")
+    time.sleep(0.7)
+    interrupted_s = time.monotonic()
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=30)
+    assert time.monotonic() - interrupted_s < STOPPED_WITHIN_S
+    assert run.returncode == 130
+    assert [line for line in err.splitlines() if not line.startswith("warning: ")] == ["interrupted"]
+    assert [path for path in folder.rglob("*") if path.is_file() and path.name not in (log, "small.swf")] == []
+
+
+def test_a_reader_that_has_seen_enough_does_not_disturb_the_run(process, folder):
+    read_end, write_end = os.pipe()
+    run = process("simulate", "small.swf", "--out", "out", stdout=write_end)
+    os.close(write_end)
+    os.close(read_end)
+    _, err = run.communicate(timeout=60)
+    assert (run.returncode, err) == (0, "")
+    assert (folder / "out" / "summary.json").exists()
+
+
+@pytest.mark.parametrize("arguments", [["policies", "--json"], ["--version"], ["policies"]])
+def test_a_closed_pipe_says_nothing(process, arguments):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    run = process(*arguments, stdout=write_end)
+    os.close(write_end)
+    assert run.communicate(timeout=60)[1] == ""
+
+
+@pytest.mark.parametrize("arguments", [["simulate", "small.swf"], ["policies", "--json"], ["--version"]])
+def test_standard_output_that_is_full_is_an_error(process, arguments):
+    with open("/dev/full", "w") as full:
+        run = process(*arguments, stdout=full)
+        _, err = run.communicate(timeout=60)
+    assert err == "error: standard output: No space left on device\n"
+    assert run.returncode == 1
+
+
+def on_a_terminal(process, *arguments, columns=80):
+    """What the command shows on a terminal, and its exit code."""
+    controller, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    run = process(*arguments, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    shown = b""
+    while True:
+        try:
+            part = os.read(controller, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+    os.close(controller)
+    return run.wait(timeout=60), shown.decode()
+
+
+def test_a_terminal_gets_colour_and_no_line_too_long_for_it(process, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("COLUMNS", raising=False)
+    code, shown = on_a_terminal(process, "simulate", "small.swf")
+    assert code == 0
+    assert "\x1b[1m" in shown
+    plain = pl.Series([shown]).str.replace_all(r"\x1b\[[0-9;?]*[a-zA-Z]", "").item()
+    assert max(len(line) for line in plain.splitlines()) <= 80
+    assert "killed at their walltime" in plain
+
+
+def test_a_run_of_over_a_second_shows_how_far_it_is_on_a_terminal_only(process, folder, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    arguments = ("simulate", hopeless_log(folder), "--policy", "conservative", "--nodes", 600, "--until-s", 80_000)
+    code, shown = on_a_terminal(process, *arguments)
+    assert code == 0
+    piped = process(*arguments)
+    out, err = piped.communicate(timeout=60)
+    assert "jobs/s" not in out + err
+    took_s = float(re.search(r"in (\d+\.\d+) s", shown)[1])
+    assert ("jobs/s" in shown) == (took_s > 1.0) or 0.8 < took_s < 1.2
+
+
+def test_the_version_is_the_librarys(process):
+    assert process("--version").communicate(timeout=60)[0] == f"hetsched {hetsched.__version__}\n"
+
+
+def test_the_shell_is_offered_policies(process, monkeypatch):
+    monkeypatch.setenv("_HETSCHED_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "hetsched compare a.swf --policies fcfs,s")
+    monkeypatch.setenv("COMP_CWORD", "4")
+    assert process().communicate(timeout=60)[0].split() == ["fcfs,sjf", "fcfs,sequence"]

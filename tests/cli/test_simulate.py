@@ -1,0 +1,134 @@
+"""``hetsched simulate``: everything it says, and what it writes."""
+
+import json
+
+import polars as pl
+import pytest
+
+import hetsched as hs
+
+
+def test_a_summary_with_everything_that_was_assumed(hetsched):
+    said = hetsched("simulate", "small.swf")
+    # Work: 4 x 60 + 8 x 600 + 8 x 300 + 10 x 200 = 9,440 node-seconds of 16 x 1800, at 400 W; the rest at 100 W.
+    # Job 5 waits 570 s of the four that start, and its slowdown is 770 / 200.
+    # Offered: 4 x 60 + 8 x 600 + 8 x 300 + 20 x 10 + 10 x 400 = 11,640 node-seconds in 16 x 1030.
+    assert said.code == 0
+    assert said.err == ""
+    assert said.out == (
+        """\
+5 jobs read from small.swf; 1 cancelled or failed kept
+16 nodes, as the log's header says (MaxProcs)
+assumed: idle 100 W and TDP 400 W a node; give --idle-w and --tdp-w for the machine's own
+easy on 16 nodes, in 0.00 s
+
+ jobs                                    5
+   completed                             3
+   killed at their walltime              1
+   rejected                              1
+
+ makespan                        30.00 min
+ throughput                   6.000 jobs/h
+ utilization                       32.78 %
+ offered load                        0.706
+
+ mean wait                       2.375 min
+ median wait                           0 s
+ 95th percentile of waits        8.075 min
+ longest wait                    9.500 min
+ mean turnaround                 7.208 min
+ mean bounded slowdown               1.712
+
+ energy                          1.587 kWh
+   of nodes at work              1.049 kWh
+   of idle nodes                  537.8 Wh
+
+ mean power                       3.173 kW
+ peak power                       6.400 kW
+ energy × makespan              793.3 Wh h
+
+rejected: job 4 asks for more nodes than the platform has"""
+    )
+
+
+def test_watts_and_nodes_that_were_given_are_not_assumed(hetsched):
+    said = hetsched("simulate", "small.swf", "--nodes", 32, "--idle-w", 50, "--tdp-w", 200, "--policy", "fcfs")
+    assert said.out.splitlines()[:2] == [
+        "5 jobs read from small.swf; 1 cancelled or failed kept",
+        "fcfs on 32 nodes, in 0.00 s",
+    ]
+
+
+def test_json_is_one_object_and_the_rest_stands_beside_it(hetsched):
+    said = hetsched("simulate", "small.swf", "--json", "--seed", 7, "--set", "depth=4", "--no-kill-at-walltime")
+    found = json.loads(said.out)
+    assert list(found)[0] == "summary"
+    assert list(found)[-3:] == ["timing", "assumed", "written"]
+    assert (found["summary"]["completed"], found["summary"]["rejected"]) == (4, 1)
+    assert found["seed"] == 7
+    assert found["policy"]["backfill"] == {"name": "reservations", "depth": 4}
+    assert found["assumed"] == {"idle_w": 100.0, "tdp_w": 400.0}
+    assert said.err.splitlines() == [
+        "5 jobs read from small.swf; 1 cancelled or failed kept",
+        "16 nodes, as the log's header says (MaxProcs)",
+        "assumed: idle 100 W and TDP 400 W a node; give --idle-w and --tdp-w for the machine's own",
+        "rejected: job 4 asks for more nodes than the platform has",
+    ]
+
+
+def test_files_can_be_read_back_and_hold_what_the_library_gives(hetsched, folder):
+    said = hetsched("simulate", "small.swf", "--out", "out", "--csv", "--idle-w", 100, "--tdp-w", 400)
+    assert said.out.endswith("wrote out")
+    names = ["jobs.csv", "jobs.parquet", "nodes.parquet", "summary.json", "timeline.parquet"]
+    assert sorted(path.name for path in (folder / "out").iterdir()) == names
+    platform = hs.Platform.homogeneous(nodes=16, idle_w=100, tdp_w=400)
+    assert hs.read_result("out") == hs.simulate(hs.read_swf("small.swf"), platform, "easy")
+
+
+def test_platform_table_and_policy_from_files(hetsched, folder):
+    table = hs.VariationTable(["7", "8"], power_w=[[300.0, 250.0] * 8, [200.0] * 16])
+    table.to_parquet("watts.parquet")
+    (folder / "node.toml").write_text("nodes = 16\nidle_w = 90\ntdp_w = 310\n")
+    (folder / "mine.toml").write_text('[policy]\npreset = "easy"\nplacement = "lowest-power"\n')
+    files = ("--platform", "node.toml", "--table", "watts.parquet", "--policy-file", "mine.toml")
+    said = hetsched("simulate", "small.swf", *files, "--json")
+    summary = json.loads(said.out)["summary"]
+    # Application 7 on the nodes of 250 W, of which there are eight: jobs 1 and 2. Application 8 draws 200 W everywhere.
+    work_j = 4 * 60 * 250 + 8 * 600 * 250 + 8 * 300 * 200 + 10 * 200 * 200
+    assert summary["job_energy_j"] == pytest.approx(work_j)
+    assert summary["energy_j"] == pytest.approx(work_j + (16 * 1800 - 9440) * 90)
+    assert said.err.splitlines()[1:] == ["rejected: job 4 asks for more nodes than the platform has"]
+
+
+def test_processors_become_nodes(hetsched):
+    said = hetsched("simulate", "small.swf", "--procs-per-node", 4)
+    assert said.out.splitlines()[:2] == [
+        "5 jobs read from small.swf; 1 cancelled or failed kept; 1 rounded up to whole nodes",
+        "4 nodes, as the log's header says (MaxProcs / 4)",
+    ]
+
+
+def test_a_log_of_the_users_own_and_a_stop(hetsched):
+    jobs = {"job_id": [1, 2], "submit_s": [0.0, 50.0], "runtime_s": [60.0, 60.0], "node_count": [1, 1]}
+    pl.DataFrame(jobs).write_csv("own.csv")
+    said = hetsched("simulate", "own.csv", "--nodes", 3, "--until-s", 100, "--json")
+    summary = json.loads(said.out)["summary"]
+    assert (summary["completed"], summary["running"], summary["makespan_s"]) == (1, 1, 100.0)
+
+
+def test_overload_is_a_warning_in_a_line(hetsched):
+    said = hetsched("simulate", "small.swf", "--nodes", 10, "--json")
+    assert said.code == 0
+    assert said.err.splitlines()[-2] == (
+        "warning: offered load 1.13: more work is submitted than 10 nodes can do, "
+        "so the queue grows until the last job is submitted"
+    )
+
+
+def test_one_picture_or_a_folder_of_them(hetsched, folder):
+    assert hetsched("simulate", "small.swf", "--plot", "run.svg").out.endswith("wrote run.svg")
+    said = hetsched("simulate", "small.swf", "--plot", "pictures")
+    names = ["gantt.png", "occupancy.png", "power.png", "waits.png"]
+    assert sorted(path.name for path in (folder / "pictures").iterdir()) == names
+    assert said.out.count("wrote pictures/") == 4
+    assert sorted(path.name for path in folder.iterdir()) == ["pictures", "run.svg", "small.swf"]

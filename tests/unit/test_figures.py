@@ -1,0 +1,172 @@
+"""Pictures: what they show, that they are the same bytes again, and that nothing in them is too small to read."""
+
+import sys
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.text import Text
+
+import hetsched as hs
+from hetsched.analysis import compare, run_bins, waiting_curve
+from hetsched.errors import OutputError
+from hetsched.report import figures
+from hetsched.report.axes import TimeAxis
+from hetsched.report.canvas import picture_bytes, require_matplotlib, save
+from hetsched.report.gantt import MOST_JOBS, gantt
+
+NODES = 16
+POLICIES = ("fcfs", "easy")
+
+
+@pytest.fixture(scope="module")
+def results():
+    rng = np.random.default_rng(1)
+    count = 60
+    jobs = pl.DataFrame(
+        {
+            "job_id": np.arange(1, count + 1),
+            "submit_s": np.sort(rng.integers(0, 60_000, count)),
+            "runtime_s": rng.integers(60, 4000, count),
+            "node_count": rng.integers(1, 12, count),
+        }
+    )
+    workload = hs.Workload.from_polars(jobs)
+    platform = hs.Platform.homogeneous(nodes=NODES, idle_w=100, tdp_w=300)
+    return {policy: hs.simulate(workload, platform, policy) for policy in POLICIES}
+
+
+@pytest.fixture(scope="module")
+def pictures(results):
+    bins = run_bins(results["easy"].jobs, results["easy"].timeline)
+    curves = {policy: waiting_curve(result.jobs["wait_s"]) for policy, result in results.items()}
+    table = compare(results.values(), baseline="fcfs")
+    return {
+        "overview": lambda: figures.overview(bins, nodes=NODES, title="easy"),
+        "power": lambda: figures.power(bins),
+        "occupancy": lambda: figures.occupancy(bins, nodes=NODES),
+        "waits": lambda: figures.waits(curves),
+        "ratios": lambda: figures.ratios(table, baseline="fcfs"),
+        "comparison": lambda: figures.comparison(table, curves, baseline="fcfs"),
+        "gantt": lambda: gantt(results["easy"].jobs, nodes=NODES, title="easy"),
+    }
+
+
+NAMES = ("overview", "power", "occupancy", "waits", "ratios", "comparison", "gantt")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_the_same_picture_has_the_same_bytes(pictures, name, suffix):
+    first, second = (picture_bytes(pictures[name](), suffix) for _ in range(2))
+    assert first == second
+    if suffix == ".svg":
+        assert ET.fromstring(first).tag.endswith("svg")
+        assert b"<dc:date>" not in first
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_type_is_below_eight_points_at_half_a_page(pictures, name):
+    figure = pictures[name]()
+    figure.draw_without_rendering()
+    assert 3.4 <= figure.get_figwidth() <= 4.0
+    shown = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+    assert len(shown) > 5
+    assert min(text.get_fontsize() for text in shown) >= 8.0
+
+
+def axes_of(figure, label):
+    return next(axes for axes in figure.axes if label in (axes.get_ylabel(), axes.get_xlabel()))
+
+
+def test_power_is_stacked_from_the_jobs_to_the_total(results, pictures):
+    axes = axes_of(pictures["power"](), "power (kW)")
+    jobs, idle, _ = (area.get_paths()[0].vertices for area in axes.collections)
+    # 16 nodes at 300 W are 4.8 kW at most, and idle nodes lie on top of those at work.
+    assert jobs[:, 1].max() == pytest.approx(4.8)
+    assert idle[:, 1].max() == pytest.approx(results["easy"].summary()["peak_power_w"] / 1000)
+    assert axes.get_ylim()[0] == 0
+
+
+def test_utilization_is_shown_in_percent_of_all_nodes(results, pictures):
+    axes = axes_of(pictures["occupancy"](), "busy (%)")
+    line = axes.lines[0].get_ydata()
+    assert np.mean(line[:-1]) / 100 == pytest.approx(results["easy"].summary()["utilization_ratio"])
+
+
+def test_those_who_do_not_wait_are_told_in_the_legend(results, pictures):
+    figure = pictures["waits"]()
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    shares = {policy: 100 * (result.jobs["wait_s"] == 0).mean() for policy, result in results.items()}
+    assert labels == [f"{policy}: {shares[policy]:.0f} % did not wait" for policy in POLICIES]
+    curve = figure.axes[0].lines[0]
+    assert curve.get_ydata()[0] == pytest.approx(100 - shares["fcfs"])
+
+
+def test_every_ratio_is_written_beside_its_dot(results, pictures):
+    axes = axes_of(pictures["ratios"](), "ratio to fcfs")
+    table = compare(results.values(), baseline="fcfs").filter(pl.col("policy") == "easy")
+    assert [text.get_text() for text in axes.texts] == [f"{ratio:.3f}" for ratio in table["ratio"]]
+
+
+def test_ratios_far_from_one_and_missing_ones_are_drawn():
+    runs = pl.DataFrame(
+        {"policy": ["a", "b", "c"], "mean_wait_s": [100.0, 1.0, 0.0], "energy_j": [0.0, 1.0, 2.0]},
+    )
+    axes = axes_of(
+        figures.ratios(compare(runs, baseline="a", metrics=["mean_wait_s", "energy_j"]), baseline="a"), "ratio to a"
+    )
+    assert [text.get_text() for text in axes.texts] == ["0.0100", "0.00"]
+
+
+def test_a_gantt_chart_has_every_job_on_its_nodes(results, pictures):
+    axes = axes_of(pictures["gantt"](), "node")
+    jobs = results["easy"].jobs
+    boxes = [box for drawn in axes.collections for box in drawn.get_paths()]
+    area = sum(np.ptp(box.vertices[:, 0]) * np.ptp(box.vertices[:, 1]) for box in boxes)
+    seconds = TimeAxis(0.0, results["easy"].summary()["makespan_s"]).scale
+    assert area * seconds == pytest.approx((jobs["runtime_s"] * jobs["node_count"]).sum())
+    assert axes.get_ylim() == (-0.5, NODES - 0.5)
+
+
+def test_a_chart_of_too_many_jobs_is_refused():
+    with pytest.raises(ValueError, match="301 jobs"):
+        gantt(pl.DataFrame({"job_id": range(MOST_JOBS + 1)}), nodes=4)
+
+
+def test_a_run_in_which_nothing_started_still_has_pictures(tmp_path):
+    jobs = pl.DataFrame({"job_id": [1], "submit_s": [0], "runtime_s": [60], "node_count": [9]})
+    result = hs.simulate(hs.Workload.from_polars(jobs), hs.Platform.homogeneous(nodes=2, idle_w=1, tdp_w=2), "fcfs")
+    bins = run_bins(result.jobs, result.timeline)
+    save(figures.overview(bins, nodes=2), tmp_path / "overview.png")
+    save(figures.waits({"fcfs": waiting_curve(result.jobs["wait_s"])}), tmp_path / "waits.png")
+    save(gantt(result.jobs, nodes=2), tmp_path / "gantt.png")
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize(
+    ("length_s", "label"),
+    [(30.0, "seconds"), (600.0, "minutes"), (7200.0, "hours"), (172_800.0, "days"), (0.0, "seconds")],
+)
+def test_time_is_shown_in_the_unit_that_fits(length_s, label):
+    assert TimeAxis(5.0, 5.0 + length_s).label == f"{label} since the first submission"
+
+
+def test_a_picture_of_another_kind_is_refused_and_a_place_that_is_no_folder_said(tmp_path, pictures):
+    figure = pictures["power"]()
+    with pytest.raises(hs.ConfigError, match=r"expected a name that ends in \.png or \.svg"):
+        save(figure, tmp_path / "a.pdf")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="is not a folder"):
+        save(figure, tmp_path / "file" / "a.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_missing_matplotlib_is_one_line_that_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(hs.ConfigError) as caught:
+        require_matplotlib("--plot")
+    assert str(caught.value) == (
+        "--plot: found an installation without matplotlib, expected matplotlib: pip install 'hetsched[plots]'"
+    )

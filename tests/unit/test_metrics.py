@@ -1,0 +1,69 @@
+"""The registry of metrics: complete, and readable at every size."""
+
+import polars as pl
+import pytest
+
+import hetsched as hs
+from hetsched.analysis import DEFAULT_METRICS, METRICS
+from hetsched.analysis.metrics import metrics_named
+
+
+def test_every_key_of_a_summary_has_its_row_and_no_row_is_left_over():
+    jobs = pl.DataFrame({"job_id": [1], "submit_s": [0], "runtime_s": [60], "node_count": [1]})
+    platform = hs.Platform.homogeneous(nodes=1, idle_w=100, tdp_w=300)
+    summary = hs.simulate(hs.Workload.from_polars(jobs), platform, "fcfs").summary()
+    assert list(METRICS) == list(summary)
+
+
+def test_units_rise_from_one():
+    for metric in METRICS.values():
+        scales = [unit.scale for unit in metric.units]
+        assert scales == sorted(scales)
+        assert metric.units[0].scale == (0.01 if metric.units[0].name == "%" else 1.0)
+
+
+def test_the_defaults_are_metrics():
+    assert [metric.key for metric in metrics_named(DEFAULT_METRICS)] == list(DEFAULT_METRICS)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("energy_j", 0.0, "0 J"),
+        ("energy_j", 3.6e6, "1.000 kWh"),
+        ("energy_j", 283_557_076_342.0, "78.77 MWh"),
+        ("energy_j", 3.798e16, "10,550 GWh"),
+        ("mean_wait_s", 59.994, "59.99 s"),
+        ("mean_wait_s", 60.0, "1.000 min"),
+        ("mean_wait_s", 1e6, "277.8 h"),
+        ("mean_wait_s", 1e-9, "0.000000 s"),
+        ("mean_bounded_slowdown", 1.0, "1.000"),
+        ("mean_bounded_slowdown", 26_804.4, "26,804"),
+        ("utilization_ratio", 1.0, "100.0 %"),
+        ("peak_power_w", 760_800.0, "760.8 kW"),
+        ("jobs", 447_794, "447,794"),
+        ("offered_load_ratio", None, "–"),
+    ],
+)
+def test_a_value_is_shown_in_the_largest_unit_it_fills(key, value, text):
+    assert METRICS[key].text(value) == text
+
+
+def test_values_below_each_other_share_a_unit_and_their_decimals():
+    assert METRICS["mean_wait_s"].texts([7200.0, 36.0, None]) == ["2.0000", "0.0100", "–"]
+    # The largest has four digits, the smallest three, if that takes no more than two decimals more.
+    assert METRICS["mean_bounded_slowdown"].texts([3664.2, 48.93]) == ["3,664.2", "48.9"]
+    assert METRICS["mean_bounded_slowdown"].texts([3664.2, 0.0123]) == ["3,664.20", "0.01"]
+    assert METRICS["energy_j"].texts([0.07e9], like=[283.6e9]) == ["0.02"]
+    assert METRICS["mean_wait_s"].texts([]) == []
+
+
+def test_an_unknown_metric_is_named_with_the_one_that_was_meant():
+    with pytest.raises(hs.ConfigError) as caught:
+        metrics_named(["energy", "mean_wait"])
+    assert str(caught.value).splitlines() == [
+        "metrics: found `energy`, expected a metric; did you mean `energy_j`?",
+        "metrics: found `mean_wait`, expected a metric; did you mean `mean_wait_s`?",
+    ]
+    with pytest.raises(hs.ConfigError, match="metrics: found none, expected some of jobs, "):
+        metrics_named([])
