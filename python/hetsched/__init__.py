@@ -1,12 +1,22 @@
-"""Power-aware scheduling of high-performance computing jobs on nodes that are not alike, simulated exactly."""
+"""Power-aware scheduling of high-performance computing jobs on nodes that are not alike, simulated exactly.
 
-from hetsched._core import __version__
-from hetsched.errors import ConfigError, HetschedError, LoadWarning, OutputError, SimulationError, TraceError
-from hetsched.platform import NodeClass, Platform, VariationTable
-from hetsched.policy import Policy, presets
-from hetsched.result import Result, read_result
-from hetsched.simulation import simulate
-from hetsched.workload import Workload, read_csv, read_parquet, read_swf
+Names load when they are first used, so that a command that only checks its options starts at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hetsched._core import __version__
+    from hetsched.errors import ConfigError, HetschedError, LoadWarning, OutputError, SimulationError, TraceError
+    from hetsched.platform import NodeClass, Platform, VariationTable
+    from hetsched.policy import Policy
+    from hetsched.policy.presets import presets
+    from hetsched.result import Result, read_result
+    from hetsched.simulation import simulate
+    from hetsched.workload import Workload, read_csv, read_parquet, read_swf
 
 __all__ = [
     "ConfigError",
@@ -29,3 +39,24 @@ __all__ = [
     "read_swf",
     "simulate",
 ]
+
+_HOMES = {
+    "_core": ("__version__",),
+    "errors": ("ConfigError", "HetschedError", "LoadWarning", "OutputError", "SimulationError", "TraceError"),
+    "platform": ("NodeClass", "Platform", "VariationTable"),
+    "policy": ("Policy", "presets"),
+    "result": ("Result", "read_result"),
+    "simulation": ("simulate",),
+    "workload": ("Workload", "read_csv", "read_parquet", "read_swf"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"hetsched.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -62,7 +62,7 @@ def test_watts_and_nodes_that_were_given_are_not_assumed(hetsched):
 def test_json_is_one_object_and_the_rest_stands_beside_it(hetsched):
     said = hetsched("simulate", "small.swf", "--json", "--seed", 7, "--set", "depth=4", "--no-kill-at-walltime")
     found = json.loads(said.out)
-    assert list(found)[0] == "summary"
+    assert next(iter(found)) == "summary"
     assert list(found)[-3:] == ["timing", "assumed", "written"]
     assert (found["summary"]["completed"], found["summary"]["rejected"]) == (4, 1)
     assert found["seed"] == 7

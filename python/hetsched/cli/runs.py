@@ -20,10 +20,7 @@ from hetsched.result import Result
 from hetsched.simulation import simulate
 from hetsched.workload import Workload
 
-__all__ = ["Outcome", "Run", "file_name", "is_chancy", "run_all", "runs_of"]
-
-# The engine's registry does not say which parts draw lots; tests hold this list to what they do.
-_CHANCY_PARTS = frozenset({("placement", "random")})
+__all__ = ["Outcome", "Run", "file_name", "run_all", "runs_of"]
 
 _NO_TIMELINE = pl.DataFrame(
     schema=dict.fromkeys(("time_s", "power_w", "busy_nodes", "queued_jobs"), pl.Float64),
@@ -103,17 +100,6 @@ class Outcome:
         return {"policy": self.run.policy.name, "seed": self.run.seed, **self.summary}
 
 
-def is_chancy(policy: Policy) -> bool:
-    """Whether another seed can make another schedule.
-
-    Examples
-    --------
-    >>> is_chancy(Policy.preset("random")), is_chancy(Policy.preset("easy"))
-    (True, False)
-    """
-    return any(part is not None and (role, part["name"]) in _CHANCY_PARTS for role, part in policy.parts.items())
-
-
 def file_name(policy: str) -> str:
     """A policy's name as the name of a file or folder.
 
@@ -146,7 +132,7 @@ def runs_of(policies: Sequence[Policy], *, seed: int, seeds: int, folder: Path |
     """
     runs = []
     for policy in policies:
-        count = seeds if is_chancy(policy) else 1
+        count = seeds if policy.uses_chance else 1
         for own in range(seed, seed + count):
             name = file_name(policy.name) + (f"-seed-{own}" if count > 1 else "")
             runs.append(Run(policy, own, None if folder is None else folder / name))
@@ -192,7 +178,7 @@ def run_all(
     unwritten: dict[Path, Result] = {}
 
     def outcome(run: Run) -> Outcome:
-        name = run.policy.name if not is_chancy(run.policy) else f"{run.policy.name}, seed {run.seed}"
+        name = run.policy.name if not run.policy.uses_chance else f"{run.policy.name}, seed {run.seed}"
         tell = bars.bar(name, unit="jobs")
         result = simulate(workload, platform, run.policy, seed=run.seed, progress=tell, **options)
         tell(1, 1)

@@ -173,7 +173,7 @@ class VariationTable:
     def read_csv(cls, path: str | os.PathLike[str]) -> VariationTable:
         """A table from a CSV file with the columns of `from_polars`; raises as `read`."""
         name = os.fspath(path)
-        return cls.from_polars(read_frame(name, pl.read_csv, "a CSV file"), source=name, path=name)
+        return cls.from_polars(read_frame(name, _read_csv, "a CSV file"), source=name, path=name)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write `to_polars` to a file, for `read_parquet`."""
@@ -288,3 +288,8 @@ def _checked_matrix(name: str, values: npt.ArrayLike, apps: tuple[str, ...], fau
         faults.add(f"{name}[{apps[app]}, node {node}]", float(matrix[app, node]), expected + more)
     matrix.flags.writeable = False
     return matrix
+
+
+def _read_csv(data: bytes) -> pl.DataFrame:
+    # Applications of a log in Standard Workload Format are numbers, and words all the same.
+    return pl.read_csv(data, schema_overrides={"app": pl.String})

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.config import UNREADABLE, Faults, did_you_mean, listed, reason_of
+from hetsched.config import Faults, did_you_mean, listed, reason_of
 from hetsched.errors import ConfigError
+from hetsched.unreadable import UNREADABLE
 
 __all__ = ["frame_from_matrices", "matrices_from_frame", "read_frame"]
 

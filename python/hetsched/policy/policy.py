@@ -8,7 +8,7 @@ from typing import Any
 
 from hetsched.config import Faults, did_you_mean, listed, read_toml, shown
 from hetsched.errors import ConfigError
-from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, resolved
+from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, parts, resolved
 from hetsched.policy.presets import PRESETS
 
 __all__ = ["Policy"]
@@ -173,6 +173,18 @@ class Policy:
     def parts(self) -> dict[str, dict[str, Any] | None]:
         """Each role's part with all parameters, as the engine takes it."""
         return {role: None if (part := self._parts[role]) is None else dict(part) for role in ROLES}
+
+    @property
+    def uses_chance(self) -> bool:
+        """Whether another seed can make another schedule: some part draws lots.
+
+        Examples
+        --------
+        >>> Policy.preset("random").uses_chance, Policy.preset("easy").uses_chance
+        (True, False)
+        """
+        chosen = [(role, part["name"]) for role, part in self._parts.items() if part is not None]
+        return any(parts()[part]["uses_chance"] for part in chosen)
 
     def __eq__(self, other: object) -> bool:
         return self.to_dict() == other.to_dict() if isinstance(other, Policy) else NotImplemented

@@ -9,8 +9,9 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from hetsched.config import UNREADABLE, reason_of
+from hetsched.config import reason_of
 from hetsched.errors import OutputError, TraceError
+from hetsched.unreadable import UNREADABLE
 
 __all__ = ["FRAMES", "read_files", "write_files"]
 
@@ -98,8 +99,17 @@ def _write_all(folder: Path, writers: dict[str, Writer]) -> None:
     except UNREADABLE as error:
         raise OutputError(str(folder / name), reason_of(error)) from None
     finally:
-        for path in temporary.values():
+        _remove(list(temporary.values()))
+
+
+def _remove(paths: list[Path]) -> None:
+    """Remove what is left of `paths`, even if interrupted: polars raises Ctrl-C once, Python once more."""
+    try:
+        for path in paths:
             path.unlink(missing_ok=True)
+    except KeyboardInterrupt:
+        _remove(paths)
+        raise
 
 
 def _for_csv(jobs: pl.DataFrame) -> pl.DataFrame:

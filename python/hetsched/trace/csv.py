@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import numpy as np
 import polars as pl
 
-from hetsched.config import UNREADABLE, reason_of, shown
+from hetsched.config import reason_of, shown
 from hetsched.errors import TraceError
 from hetsched.trace.raw import Format, RawTrace, Source, contents
 from hetsched.trace.renaming import renamed
+from hetsched.unreadable import UNREADABLE
 
 __all__ = ["FORMAT", "read"]
 

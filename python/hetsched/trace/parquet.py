@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from hetsched.config import UNREADABLE, reason_of
+from hetsched.config import reason_of
 from hetsched.errors import TraceError
 from hetsched.trace.raw import Format, RawTrace, Source, contents
 from hetsched.trace.renaming import renamed
+from hetsched.unreadable import UNREADABLE
 
 __all__ = ["FORMAT", "read"]
 

@@ -17,6 +17,8 @@ pub struct Row<T: ?Sized> {
     pub doc: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
+    /// Whether it draws lots, so that another seed can make another schedule.
+    pub uses_chance: bool,
     make: fn(&mut Params, u64) -> Result<Box<T>>,
 }
 
@@ -47,7 +49,7 @@ const fn plain<T: ?Sized>(
     doc: &'static str,
     make: fn(&mut Params, u64) -> Result<Box<T>>,
 ) -> Row<T> {
-    Row { name, doc, parameters: &[], make }
+    Row { name, doc, parameters: &[], uses_chance: false, make }
 }
 
 /// The orders.
@@ -75,6 +77,7 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
             range: "a whole number from 1, or \"unbounded\"",
             doc: "how many blocked jobs hold a reservation: 1 is EASY, unbounded is conservative",
         }],
+        uses_chance: false,
         make: |params, _| Ok(Box::new(Reservations::new(take_depth(params)?))),
     },
 ];
@@ -82,7 +85,10 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
 /// The placements.
 pub const PLACEMENTS: &[Row<dyn Placement>] = &[
     plain("lowest-id", "the free nodes with the lowest ids", |_, _| Ok(Box::new(LowestId))),
-    plain("random", "any free nodes, each set equally likely", |_, seed| Ok(Box::new(Random::new(seed)))),
+    Row {
+        uses_chance: true,
+        ..plain("random", "any free nodes, each set equally likely", |_, seed| Ok(Box::new(Random::new(seed))))
+    },
     plain("lowest-power", "the free nodes with the lowest predicted watts for the job's application", |_, _| {
         Ok(Box::new(ranked::LowestPower::default()))
     }),
@@ -96,6 +102,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
             range: "\"power\" or \"time\"",
             doc: "mean predicted watts, or mean predicted time factor and then watts",
         }],
+        uses_chance: false,
         make: |params, _| Ok(Box::new(ranked::BestRank::new(take_rank(params)?))),
     },
 ];
