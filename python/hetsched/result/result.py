@@ -123,8 +123,9 @@ class Result:
     def write(self, folder: str | os.PathLike[str], *, csv: bool = False) -> None:
         """Write the result to a folder, for `hetsched.read_result` and others.
 
-        ``jobs.parquet``, ``timeline.parquet``, ``nodes.parquet`` and ``summary.json`` (the summary, all of
-        the provenance, the timing). Each is written under a temporary name and renamed when all are whole: a failure leaves nothing half-written.
+        ``jobs.parquet``, ``timeline.parquet``, ``nodes.parquet`` and ``summary.json`` (the summary, all of the
+        provenance, the timing). Each is written under a temporary name and renamed when all are whole: a failure leaves
+        nothing half-written.
 
         Parameters
         ----------
