@@ -82,9 +82,7 @@ def _seconds(seconds: float) -> str:
 
 def _notes(outcomes: list[Outcome]) -> list[str]:
     """What the columns mean, how often the schedules were compared, and what failed, each reason once."""
-    notes = [
-        "CPU s: from before the trace is read until summary and frames are made; peers: until all starts are known."
-    ]
+    notes = ["CPU s: from reading the trace until summary and frames are made; peers: until all starts are known."]
     for peer in ("twin", "accasim"):
         compared = sum(outcome.is_same_as(peer) is not None for outcome in outcomes)
         same = sum(outcome.is_same_as(peer) is True for outcome in outcomes)

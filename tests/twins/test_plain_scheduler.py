@@ -27,7 +27,7 @@ BACKFILLS: dict[float | None, Any] = {
     3: {"name": "reservations", "depth": 3},
     inf: hs.Policy.preset("conservative").to_dict()["backfill"],
 }
-MANY = settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=180, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
 def seconds(ticks: int | None) -> float | None:

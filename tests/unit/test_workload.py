@@ -315,3 +315,11 @@ def test_sorting_is_stable_and_loses_nobody(submits):
     jobs = pl.DataFrame({"job_id": range(len(submits)), "submit_s": submits, "runtime_s": 1, "node_count": 1})
     ids = hs.Workload.from_polars(jobs).to_polars()["job_id"].to_list()
     assert ids == sorted(range(len(submits)), key=lambda job: submits[job])
+
+
+def test_a_submit_between_two_microseconds_never_waits_less_than_nothing():
+    jobs = pl.DataFrame({"job_id": [1], "submit_s": [1.0000004], "runtime_s": [5.0], "node_count": [1]})
+    workload = hs.Workload.from_polars(jobs)
+    assert workload.to_polars()["submit_s"].to_list() == [1.0]
+    result = hs.simulate(workload, hs.Platform.homogeneous(nodes=1, idle_w=100, tdp_w=200))
+    assert result.jobs["wait_s"].to_list() == [0.0]

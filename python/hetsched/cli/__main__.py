@@ -2,6 +2,6 @@
 
 import sys
 
-from hetsched.cli.app import main
+from hetsched.cli import main
 
 sys.exit(main())

@@ -92,24 +92,23 @@ def _write_all(folder: Path, writers: dict[str, Writer]) -> None:
     temporary = {name: folder / f".{name}{_TEMPORARY}" for name in writers}
     name = ""
     try:
-        for name, write in writers.items():
-            _write(temporary[name], write)
-        for name in writers:
-            temporary[name].replace(folder / name)
-    except UNREADABLE as error:
-        raise OutputError(str(folder / name), reason_of(error)) from None
+        try:
+            for name, write in writers.items():
+                _write(temporary[name], write)
+            for name in writers:
+                temporary[name].replace(folder / name)
+        except UNREADABLE as error:
+            raise OutputError(str(folder / name), reason_of(error)) from None
+        finally:
+            _remove(temporary)
     finally:
-        _remove(list(temporary.values()))
+        # Ctrl-C while polars writes is raised twice, by polars and then by Python: that may stop the first removal.
+        _remove(temporary)
 
 
-def _remove(paths: list[Path]) -> None:
-    """Remove what is left of `paths`, even if interrupted: polars raises Ctrl-C once, Python once more."""
-    try:
-        for path in paths:
-            path.unlink(missing_ok=True)
-    except KeyboardInterrupt:
-        _remove(paths)
-        raise
+def _remove(paths: dict[str, Path]) -> None:
+    for path in paths.values():
+        path.unlink(missing_ok=True)
 
 
 def _for_csv(jobs: pl.DataFrame) -> pl.DataFrame:

@@ -54,9 +54,12 @@ def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[s
 
 
 def _settled(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Sorts by submit time, makes walltimes <= 0 null, and counts."""
+    """Rounds submits to whole microseconds, sorts by them, makes walltimes <= 0 null, and counts."""
     counts = {"jobs": len(table), "out_of_order": 0, "no_walltime": len(table), "depends_on_ignored": 0}
-    submit = table["submit_s"]
+    # The engine's clock ticks in microseconds: a submit between two ticks would come back with a negative wait.
+    submit = (table["submit_s"] * 1e6).round() / 1e6
+    if not submit.equals(table["submit_s"]):
+        table = table.with_columns(submit)
     if not submit.is_sorted():
         # Counted as for SWF: a job is out of order if the one before it was submitted later.
         counts["out_of_order"] = int((submit.diff() < 0).sum())
