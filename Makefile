@@ -45,7 +45,7 @@ test: check-tools $(VENV)/dev ## all checks and tests
 	@printf '\nAll checks passed.\n'
 
 bench: $(EXTENSION) $(VENV)/dev ## speed: whole runs against other simulators, then the engine's parts
-	@$(BIN)/python benches/python/run.py
+	@$(BIN)/python benches/python/run.py --peers twin,accasim
 	@cargo bench --locked --package hetsched-core
 
 wheel: $(VENV)/demo ## a wheel for CPython 3.10 and newer, in dist/
