@@ -132,3 +132,19 @@ def test_one_picture_or_a_folder_of_them(hetsched, folder):
     assert sorted(path.name for path in (folder / "pictures").iterdir()) == names
     assert said.out.count("wrote pictures/") == 4
     assert sorted(path.name for path in folder.iterdir()) == ["pictures", "run.svg", "small.swf"]
+
+
+def test_draws_of_a_table_below_idle_are_said(hetsched, folder):
+    # Node 3 draws 80 W busy, less than the 90 W it draws idle.
+    watts = [200, 200, 200, 80, *[200] * 12]
+    hs.VariationTable(["*"], power_w=[watts]).to_parquet(folder / "low.parquet")
+    said = hetsched("simulate", "small.swf", "--idle-w", 90, "--tdp-w", 300, "--table", "low.parquet")
+    assert said.code == 0
+    assert said.out.endswith("draws of the table below their node's idle draw: 1, charged as they stand")
+
+
+def test_a_table_that_no_job_can_use_is_said(hetsched, folder):
+    (folder / "apps.swf").write_text("1 0 -1 60 4 -1 -1 4 120 -1 1 3 1 -1 1 -1 -1 -1\n")
+    hs.VariationTable(["*"], power_w=[[200] * 4]).to_parquet(folder / "t.parquet")
+    said = hetsched("simulate", "apps.swf", "--nodes", 4, "--table", "t.parquet")
+    assert "no job names its application, so the table of the nodes' draw changes nothing" in said.out

@@ -138,7 +138,7 @@ def _show(screen: Screen, machine: Machine, result: Result, written: list[str]) 
     if summary["rejected"]:
         screen.say(f"rejected: {_first_rejected(result)}")
     if low := result.provenance["counts"]["low_busy_rows"]:
-        screen.say(f"{low:,} of the table's draws lie below their node's idle draw, and are charged as they stand")
+        screen.say(f"draws of the table below their node's idle draw: {low:,}, charged as they stand")
     for path in written:
         screen.say(f"wrote {path}")
     screen.give(
