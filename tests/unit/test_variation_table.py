@@ -120,7 +120,7 @@ FRAME_FAULTS = [
     (long(("a", 0, 1.0), ("a", -1, 1.0)), "table.node: found `-1`, expected whole numbers from 0"),
     (long(("a", 0, 1.0), ("a", 10**12, 1.0)), "table.node: found `1000000000000`, expected nodes 0..N-1"),
     (long(("a", 0, 1.0), (None, 1, 1.0)), "table.app: found `nulls`, expected a value in every row"),
-    (long(("a", 0, "x")), "table.power_w: found `values of type String`, expected numbers"),
+    (long(("a", 0, "x")), "table.power_w, row 0: found `x`, expected numbers"),
     (long((1, 0, 2.0)), "table.app: found `values of type Int64`, expected text"),
     (long(("a", 0.5, 2.0)), "table.node: found `values of type Float64`, expected whole numbers from 0"),
     (long(("a", 0, 2.0), quantity="power_kw"), "table.power_kw: found `a column`, expected one of"),
@@ -166,3 +166,10 @@ def test_matrices_are_copies_that_cannot_be_changed():
     assert made.power_w[0, 0] == 200.0
     with pytest.raises(ValueError, match="read-only"):
         made.power_w[0, 0] = 0.0
+
+
+def test_a_word_among_the_watts_of_a_csv_is_named_with_its_row(tmp_path):
+    for word in ("nan", "3OO"):
+        (tmp_path / "t.csv").write_text(f"app,node,power_w\na,0,300\na,1,{word}\n")
+        with pytest.raises(hs.ConfigError, match=rf"t.csv.power_w, row 1: found `{word}`, expected numbers"):
+            hs.VariationTable.read_csv(tmp_path / "t.csv")

@@ -101,7 +101,7 @@ def _check_columns(frame: pl.DataFrame, source: str) -> None:
         fits = {"app": dtype == pl.String, "node": dtype.is_integer()}.get(name, dtype.is_numeric())
         if name in allowed and not fits:
             kind = {"app": "text", "node": "whole numbers from 0"}.get(name, "numbers")
-            faults.add(name, f"values of type {dtype}", kind)
+            faults.add(*_misfit(frame[name]), kind)
         elif name in ("app", "node") and frame[name].null_count():
             faults.add(name, "nulls", "a value in every row")
     if not len(frame):
@@ -109,6 +109,16 @@ def _check_columns(frame: pl.DataFrame, source: str) -> None:
     elif not faults.found and frame["node"].min() < 0:  # type: ignore[operator]
         faults.add("node", frame["node"].min(), "whole numbers from 0")
     faults.check()
+
+
+def _misfit(values: pl.Series) -> tuple[str, str]:
+    """Where the first value that is no number stands, and that value; the column and its type if none is."""
+    if values.dtype == pl.String:
+        numbers = values.cast(pl.Float64, strict=False)
+        rows = ((numbers.is_null() | numbers.is_nan()) & values.is_not_null()).arg_true()
+        if len(rows):
+            return f"{values.name}, row {rows[0]}", values[rows[0]]
+    return values.name, f"values of type {values.dtype}"
 
 
 def _check_pairs(cells: npt.NDArray[np.int64], apps: pl.Series, nodes: int, source: str) -> None:
