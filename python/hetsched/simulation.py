@@ -22,6 +22,7 @@ from hetsched.policy import Policy, parse_policy
 from hetsched.result.frames import jobs_frame
 from hetsched.result.result import Parts, Result
 from hetsched.result.summary import summarised
+from hetsched.result.utilization import utilization_band
 from hetsched.workload import Workload
 
 __all__ = ["simulate"]
@@ -98,17 +99,21 @@ def simulate(
     offered_load = workload.offered_load(platform)
     _warn_of_overload(offered_load, platform)
 
+    def run(policy: Policy) -> _core.Records:
+        return _core.simulate(
+            workload.columns,
+            platform.machine,
+            policy.parts,
+            seed=seed,
+            kill_at_walltime=kill_at_walltime,
+            on_unknown_app=on_unknown_app,
+            until_s=until_s,
+            progress=progress,
+        )
+
     begun = time.perf_counter()
-    records = _core.simulate(
-        workload.columns,
-        platform.machine,
-        policy.parts,
-        seed=seed,
-        kill_at_walltime=kill_at_walltime,
-        on_unknown_app=on_unknown_app,
-        until_s=until_s,
-        progress=progress,
-    )
+    policy = _with_measured_borders(policy, run, workload, platform)
+    records = run(policy)
     wall_s = time.perf_counter() - begun
 
     totals = records.totals
@@ -160,6 +165,21 @@ def _as_policy(policy: Any) -> Policy:
     if isinstance(policy, Mapping):
         return Policy.from_dict(policy)
     raise ConfigError([("policy", type(policy).__name__, "a preset's name, a Policy, or a dictionary of parts")])
+
+
+def _with_measured_borders(
+    policy: Policy, run: Callable[[Policy], _core.Records], workload: Workload, platform: Platform
+) -> Policy:
+    """The policy with the utilization that the machine has under random placement as its pools' borders, if it asks."""
+    parts = policy.parts
+    placement = parts["placement"] or {}
+    if not placement.get("measured"):
+        return policy
+    rehearsal = run(Policy(**{**parts, "placement": "random"}))
+    last_submit_s = workload.to_polars()["submit_s"].max() if len(workload) else 0.0
+    timeline = pl.DataFrame(rehearsal.take_timeline())
+    low, high = utilization_band(timeline, nodes=platform.nodes, last_submit_s=float(last_submit_s))
+    return Policy(**{**parts, "placement": {**placement, "u_l": low, "u_h": high}}, name=policy.name)
 
 
 def _warn_of_overload(offered_load: float | None, platform: Platform) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from hetsched import _core
 from hetsched.config import Faults, did_you_mean, listed
 
-__all__ = ["EMPTY_ROLES", "PART_ROLES", "ROLES", "parameters_of", "parts", "resolved"]
+__all__ = ["EMPTY_ROLES", "PART_ROLES", "ROLES", "parameters_of", "parts", "resolved", "value_text"]
 
 PART_ROLES = ("order", "backfill", "placement")
 """Roles that this version has parts for."""
@@ -116,3 +116,14 @@ def _check_parameters(role: str, name: str, part: Mapping[str, Any], faults: Fau
 
 def _shown_part(given: Any) -> str:
     return given if isinstance(given, str) else type(given).__name__
+
+
+def value_text(value: Any) -> str:
+    """A parameter's value as a command line takes it.
+
+    Examples
+    --------
+    >>> value_text(True), value_text(0.8)
+    ('true', '0.8')
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)

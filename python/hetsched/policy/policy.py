@@ -8,7 +8,7 @@ from typing import Any
 
 from hetsched.config import Faults, did_you_mean, listed, read_toml, shown
 from hetsched.errors import ConfigError
-from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, parts, resolved
+from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, parts, resolved, value_text
 from hetsched.policy.presets import PRESETS
 
 __all__ = ["Policy"]
@@ -229,7 +229,7 @@ def _preset_name(preset: str, parts: Mapping[str, Any], replaced: list[str], cha
         if role in replaced:
             settings.append(f"{role}={_part_name(parts[role])}")
         settings += [
-            f"{role}.{name}={value}"
+            f"{role}.{name}={value_text(value)}"
             for name, value in own.items()
             if name != "name" and (role in replaced or (role, name) in changed)
         ]
@@ -238,5 +238,6 @@ def _preset_name(preset: str, parts: Mapping[str, Any], replaced: list[str], cha
 
 def _part_text(part: Mapping[str, Any] | None) -> str:
     assert part is not None
-    parameters = ",".join(f"{name}={value}" for name, value in part.items() if name != "name")
+    parameters = ",".join(f"{name}={value_text(value)}" for name, value in part.items() if name != "name")
     return f"{part['name']}({parameters})" if parameters else str(part["name"])
+

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from hetsched.policy.parts import PART_ROLES, ROLES, resolved
+from hetsched.policy.parts import PART_ROLES, ROLES, resolved, value_text
 
 __all__ = ["PRESETS", "Preset", "presets"]
 
@@ -42,6 +42,9 @@ class Preset:
 
 _STATUS_REPORT = "textbook; Feitelson, Rudolph & Schwiegelshohn, Parallel Job Scheduling: A Status Report, JSSPP 2004"
 _BACKFILLING = "Mu'alem & Feitelson, IEEE TPDS 12(6), 2001"
+
+_COA = "Zhou, Fukazawa & Nakashima, Energy Aware Scheduler of Single/Multi-node Jobs Exploiting Node Heterogeneity"
+_POOLS = "Li, Fukazawa, Nakashima & Nanri, A Node Level Performance/Power Efficiency Aware Resource Management Technique, IPSJ SIG Notes 2018-HPC-166(3)"
 
 PRESETS: dict[str, Preset] = {
     preset.name: preset
@@ -78,13 +81,42 @@ PRESETS: dict[str, Preset] = {
         Preset(
             "random",
             doc="First come, first served on random free nodes.",
-            source="textbook; a baseline of the Hierarchy Pool study",
+            source=f"textbook; a baseline of {_POOLS}",
             composition={"placement": "random"},
         ),
         Preset(
             "sequence",
             doc="First come, first served on the free nodes of lowest number.",
-            source="textbook; a baseline of the Hierarchy Pool study",
+            source=f"textbook; a baseline of {_POOLS}",
+        ),
+        Preset(
+            "naive",
+            doc="First come, first served on the free nodes of lowest number; blind to what nodes and jobs are like.",
+            source=_COA,
+        ),
+        Preset(
+            "paa",
+            doc="First come, first served on the free nodes that draw least, averaged over all applications.",
+            source=_COA,
+            composition={"placement": "best-rank"},
+        ),
+        Preset(
+            "coa",
+            doc="First come, first served, the jobs of a pass matched to the free nodes at the least predicted energy.",
+            source=f"{_COA}, section 2.3.1",
+            composition={"placement": "assignment"},
+        ),
+        Preset(
+            "swa",
+            doc="First come, first served on free nodes of like speed, for jobs that wait for their slowest node.",
+            source=f"{_COA}, section 2.3.2",
+            composition={"placement": "sliding-window"},
+        ),
+        Preset(
+            "pool",
+            doc="First come, first served on random free nodes of the most efficient pool that has any.",
+            source=f"{_POOLS}, section 4",
+            composition={"placement": "pools"},
         ),
     )
 }
@@ -116,7 +148,7 @@ def _row(preset: Preset) -> dict[str, str | None]:
     parameters = []
     for role in PART_ROLES:
         chosen = composition[role] or {}
-        parameters += [f"{role}.{name}={value}" for name, value in chosen.items() if name != "name"]
+        parameters += [f"{role}.{name}={value_text(value)}" for name, value in chosen.items() if name != "name"]
     return {
         "name": preset.name,
         **{role: None if part is None else part["name"] for role, part in composition.items()},

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use crate::error::{Fault, Result, config};
 
@@ -80,6 +81,49 @@ impl Params {
         match self.take(name, Value::Text(default.to_owned())) {
             Value::Text(word) if allowed.contains(&word.as_str()) => Ok(word),
             other => Err(config(self.path_of(name), other.to_string(), format!("one of {}", allowed.join(", ")))),
+        }
+    }
+
+    /// Takes a number from `range`, whole or not.
+    ///
+    /// # Errors
+    /// If another number, or no number, was given; `expected` says what would be right.
+    pub fn take_number(
+        &mut self,
+        name: &str,
+        default: Value,
+        range: &RangeInclusive<f64>,
+        expected: &str,
+    ) -> Result<f64> {
+        let value = self.take(name, default);
+        #[expect(clippy::cast_precision_loss, reason = "a parameter beyond 2^53 is as good rounded")]
+        let number = match value {
+            Value::Int(number) => number as f64,
+            Value::Float(number) => number,
+            Value::Text(_) | Value::Bool(_) => f64::NAN,
+        };
+        if range.contains(&number) { Ok(number) } else { Err(config(self.path_of(name), value.to_string(), expected)) }
+    }
+
+    /// Takes a whole number from `least` up.
+    ///
+    /// # Errors
+    /// If another number, or no whole number, was given.
+    pub fn take_count(&mut self, name: &str, default: u32, least: u32) -> Result<u32> {
+        let value = self.take(name, Value::Int(default.into()));
+        let count = if let Value::Int(count) = value { u32::try_from(count).ok() } else { None };
+        let expected = || config(self.path_of(name), value.to_string(), format!("a whole number from {least}"));
+        count.filter(|&count| count >= least).ok_or_else(expected)
+    }
+
+    /// Takes yes or no.
+    ///
+    /// # Errors
+    /// If neither was given.
+    pub fn take_flag(&mut self, name: &str, default: bool) -> Result<bool> {
+        match self.take(name, Value::Bool(default)) {
+            Value::Bool(truth) => Ok(truth),
+            other => Err(config(self.path_of(name), other.to_string(), "true or false")),
         }
     }
 

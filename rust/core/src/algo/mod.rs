@@ -1,5 +1,6 @@
 //! Data structures that know no job: what comes next, who fits first, which nodes are free, how many are free when.
 
+pub mod assignment;
 pub mod availability;
 pub mod event_heap;
 pub mod fit_list;

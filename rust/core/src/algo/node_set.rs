@@ -77,6 +77,14 @@ impl NodeSet {
         (self.len, self.capacity) = (other.len, other.capacity);
     }
 
+    /// Makes this set hold what two sets of one capacity have in common, keeping its memory.
+    pub fn copy_common(&mut self, one: &Self, other: &Self) {
+        self.words.clear();
+        self.words.extend(one.words.iter().zip(&other.words).map(|(one, other)| one & other));
+        self.len = self.words.iter().map(|word| word.count_ones()).sum();
+        self.capacity = one.capacity;
+    }
+
     /// The nodes of the set, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().zip((0..).step_by(BITS as usize)).flat_map(|(&word, base)| bits(word, base))
@@ -160,6 +168,18 @@ mod tests {
         assert_eq!(taken, [0].into_iter().chain(2..66).collect::<Vec<_>>());
         assert_eq!(set.iter().collect::<Vec<_>>(), (66..130).collect::<Vec<_>>());
         assert_eq!(set.len(), 64);
+    }
+
+    #[test]
+    fn what_two_sets_have_in_common() {
+        let (mut one, mut other, mut common) = (NodeSet::full(130), NodeSet::empty(130), NodeSet::full(7));
+        for node in [0, 64, 128, 129] {
+            other.insert(node);
+        }
+        one.remove(64);
+        common.copy_common(&one, &other);
+        assert_eq!(common.iter().collect::<Vec<_>>(), [0, 128, 129]);
+        assert_eq!((common.len(), common.capacity()), (3, 130));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::policy::order::Order;
 use crate::policy::pass::{Pass, Scratch};
 use crate::policy::placement::Placement;
 use crate::policy::{Decisions, Jobs, Notice, Policy, View};
+use crate::units::SimDuration;
 use crate::workload::JobId;
 
 /// The parts of a policy.
@@ -90,8 +91,11 @@ impl Policy for Composed {
         }
         let mut pass = Pass::new(view, &mut self.queue, self.parts.placement.as_mut(), &mut self.scratch, out);
         self.parts.backfill.select(&mut pass)?;
-        pass.finish();
-        Ok(())
+        pass.finish()
+    }
+
+    fn interval(&self) -> SimDuration {
+        self.parts.placement.interval()
     }
 }
 

@@ -132,6 +132,13 @@ impl<'a> Jobs<'a> {
         self.0.planned(job)
     }
 
+    /// How long the job runs at nominal speed. Policies that a paper describes as knowing it in advance read this; all
+    /// others plan with [`Jobs::planned`].
+    #[must_use]
+    pub fn runtime(self, job: JobId) -> SimDuration {
+        self.0.runtime(job)
+    }
+
     /// Nodes the job asks for.
     #[must_use]
     pub fn node_count(self, job: JobId) -> u32 {

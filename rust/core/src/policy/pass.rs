@@ -1,8 +1,8 @@
 //! One scheduling pass of a composed policy: backfill says who starts, placement says where.
 //!
 //! Where jobs get whole nodes, backfill only counts, and placement gets the whole list of starts at the end, so that it
-//! may match them jointly. Where nodes are shared, whether a job fits depends on where the ones before it went, so each
-//! is placed as it is started.
+//! may match them jointly. Where nodes are shared, or where the placement may refuse a job, whether a job fits depends on
+//! where the ones before it went, so each is placed as it is started.
 
 use crate::algo::fit_list::{FitList, Waiting};
 use crate::algo::node_set::NodeSet;
@@ -11,7 +11,7 @@ use crate::algo::sorted_blocks::Place;
 use crate::error::{Error, Result};
 use crate::platform::slots::Slots;
 use crate::policy::placement::{Placement, Starting};
-use crate::policy::{Decisions, View};
+use crate::policy::{Decision, Decisions, View};
 use crate::workload::JobId;
 
 /// Memory that a policy keeps from pass to pass, so that a pass allocates nothing.
@@ -19,7 +19,9 @@ use crate::workload::JobId;
 pub struct Scratch {
     starting: Vec<Starting>,
     added: Vec<Release>,
+    /// Where jobs get whole nodes: those that no start of this pass was placed on.
     free: NodeSet,
+    /// Where nodes are shared: what the starts of this pass have left of them.
     shared: Option<Slots>,
 }
 
@@ -36,6 +38,8 @@ pub struct Pass<'a> {
     scratch: &'a mut Scratch,
     out: &'a mut Decisions,
     free_units: u32,
+    /// Whether each job is placed as it is started.
+    one_by_one: bool,
     blocked: bool,
     examined: u32,
 }
@@ -52,7 +56,10 @@ impl<'a> Pass<'a> {
         scratch.starting.clear();
         scratch.added.clear();
         scratch.shared = (!view.platform.is_exclusive()).then(|| view.slots.clone());
-        Self { free_units: view.slots.free_units(), view, queue, placement, scratch, out, blocked: false, examined: 0 }
+        scratch.free.copy_from(view.slots.holding(1));
+        let one_by_one = scratch.shared.is_some() || placement.may_refuse();
+        let free_units = view.slots.free_units();
+        Self { view, queue, placement, scratch, out, free_units, one_by_one, blocked: false, examined: 0 }
     }
 
     /// Free units that no start of this pass has taken.
@@ -69,14 +76,20 @@ impl<'a> Pass<'a> {
 
     /// Whether a waiting job can start now, beside those of this pass.
     #[must_use]
-    pub fn fits(&self, waiting: &Waiting) -> bool {
+    pub fn fits(&mut self, waiting: &Waiting) -> bool {
         if waiting.units > self.free_units {
             return false;
         }
-        let Some(shared) = &self.scratch.shared else { return true };
+        if !self.one_by_one {
+            return true;
+        }
         let job = JobId(waiting.key.row);
-        let need = self.view.jobs.need(job, self.view.platform);
-        shared.holding(need).len() >= self.view.jobs.node_count(job)
+        let free = match &self.scratch.shared {
+            Some(shared) => shared.holding(self.view.jobs.need(job, self.view.platform)),
+            None => &self.scratch.free,
+        };
+        let enough = free.len() >= self.view.jobs.node_count(job);
+        enough && (!self.placement.may_refuse() || self.placement.accepts(self.view, job, free))
     }
 
     /// Notes that a job stays in the queue: whoever starts after this overtakes it.
@@ -85,7 +98,10 @@ impl<'a> Pass<'a> {
     }
 
     /// Starts the job at `place`, which must fit; `place` is the next job's then.
-    pub fn start(&mut self, place: Place) {
+    ///
+    /// # Errors
+    /// If the placement fails or the host interrupts.
+    pub fn start(&mut self, place: Place) -> Result<()> {
         let waiting = self.queue.remove_at(place);
         let starting = Starting { job: JobId(waiting.key.row), overtakes: self.blocked };
         self.free_units -= waiting.units;
@@ -93,11 +109,11 @@ impl<'a> Pass<'a> {
         let release = Release { at, row: waiting.key.row, units: waiting.units };
         let index = self.scratch.added.partition_point(|other| *other < release);
         self.scratch.added.insert(index, release);
-        if self.scratch.shared.is_some() {
-            self.place_shared(starting);
-        } else {
-            self.scratch.starting.push(starting);
+        if self.one_by_one {
+            return self.place_alone(starting);
         }
+        self.scratch.starting.push(starting);
+        Ok(())
     }
 
     /// Counts a job that was looked at, so that a long pass can be interrupted.
@@ -112,26 +128,32 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    fn place_shared(&mut self, starting: Starting) {
-        let Some(shared) = &mut self.scratch.shared else { return };
+    fn place_alone(&mut self, starting: Starting) -> Result<()> {
+        let Some(shared) = &mut self.scratch.shared else {
+            return self.placement.place(self.view, &[starting], &mut self.scratch.free, self.out);
+        };
         let need = self.view.jobs.need(starting.job, self.view.platform);
         self.scratch.free.copy_from(shared.holding(need));
         let before = self.out.list().len();
-        self.placement.place(self.view, &[starting], &mut self.scratch.free, self.out);
+        self.placement.place(self.view, &[starting], &mut self.scratch.free, self.out)?;
         for decision in &self.out.list()[before..] {
-            if let crate::policy::Decision::Start(start) = decision {
+            if let Decision::Start(start) = decision {
                 for &node in self.out.nodes_of(*start) {
                     shared.take(node, need);
                 }
             }
         }
+        Ok(())
     }
 
-    /// Ends the pass: places whoever starts.
-    pub fn finish(self) {
-        if !self.scratch.starting.is_empty() {
-            self.scratch.free.copy_from(self.view.slots.holding(1));
-            self.placement.place(self.view, &self.scratch.starting, &mut self.scratch.free, self.out);
+    /// Ends the pass: places whoever starts and is not placed yet.
+    ///
+    /// # Errors
+    /// If the placement fails or the host interrupts.
+    pub fn finish(self) -> Result<()> {
+        if self.scratch.starting.is_empty() {
+            return Ok(());
         }
+        self.placement.place(self.view, &self.scratch.starting, &mut self.scratch.free, self.out)
     }
 }

@@ -7,7 +7,17 @@ use crate::params::{Parameter, Params, Value};
 use crate::policy::backfill::{Backfill, first_fit::FirstFit, none::NoBackfill, reservations::Reservations};
 use crate::policy::compose::Parts;
 use crate::policy::order::{Order, arrival::Fcfs, length, size, wfp3::Wfp3};
-use crate::policy::placement::{Placement, lowest_id::LowestId, random::Random, ranked};
+use crate::policy::placement::{
+    Placement,
+    assignment::Assignment,
+    lowest_id::LowestId,
+    pools,
+    random::Random,
+    rank_by::RankBy,
+    ranked,
+    sliding_window::{OnMiss, SlidingWindow},
+};
+use crate::units::{MAX_SECONDS, SimDuration};
 
 /// A row of the registry.
 pub struct Row<T: ?Sized> {
@@ -105,6 +115,81 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         uses_chance: false,
         make: |params, _| Ok(Box::new(ranked::BestRank::new(take_rank(params)?))),
     },
+    Row {
+        name: "assignment",
+        doc: "the matching of this pass's jobs to the free nodes that is predicted to take the least energy",
+        parameters: &[Parameter {
+            name: "interval_s",
+            unit: "s",
+            default: "0",
+            range: "seconds from 0",
+            doc: "jobs are gathered and matched at multiples of this; 0: whenever something happened",
+        }],
+        uses_chance: false,
+        make: |params, _| Ok(Box::new(Assignment::new(take_interval(params)?))),
+    },
+    Row {
+        name: "sliding-window",
+        doc: "free nodes of like predicted speed: the best within the first window of ranks that holds enough",
+        parameters: SLIDING_WINDOW,
+        uses_chance: false,
+        make: |params, _| Ok(Box::new(take_window(params)?)),
+    },
+    Row {
+        name: "pools",
+        doc: "three pools by predicted watts, the most efficient emptied first, random nodes inside each",
+        parameters: POOLS,
+        uses_chance: true,
+        make: |params, seed| Ok(Box::new(pools::Pools::new(take_borders(params)?, seed))),
+    },
+];
+
+const SLIDING_WINDOW: &[Parameter] = &[
+    Parameter {
+        name: "window",
+        unit: "ranks",
+        default: "10",
+        range: "a whole number from 1",
+        doc: "ranks in the window, busy nodes counted; never fewer than the job's nodes",
+    },
+    Parameter {
+        name: "on_miss",
+        unit: "",
+        default: "\"narrowest\"",
+        range: "\"narrowest\" or \"wait\"",
+        doc: "when no window holds enough: take the free nodes that span the fewest ranks, or block",
+    },
+    Parameter {
+        name: "application_aware",
+        unit: "",
+        default: "false",
+        range: "true or false",
+        doc: "rank nodes for the job's own application instead of by means over all",
+    },
+];
+
+const POOLS: &[Parameter] = &[
+    Parameter {
+        name: "u_l",
+        unit: "",
+        default: "0.65",
+        range: "0 to u_h",
+        doc: "lowest utilization the machine has: the share of nodes in the first pool",
+    },
+    Parameter {
+        name: "u_h",
+        unit: "",
+        default: "0.8",
+        range: "u_l to 1",
+        doc: "highest utilization the machine has: the share of nodes in the first two pools",
+    },
+    Parameter {
+        name: "measured",
+        unit: "",
+        default: "false",
+        range: "true or false",
+        doc: "take u_l and u_h from a run with random placement and the same seed",
+    },
 ];
 
 fn take_depth(params: &mut Params) -> Result<usize> {
@@ -115,9 +200,42 @@ fn take_depth(params: &mut Params) -> Result<usize> {
     }
 }
 
-fn take_rank(params: &mut Params) -> Result<ranked::RankBy> {
+fn take_rank(params: &mut Params) -> Result<RankBy> {
     let word = params.take_choice("rank", "power", &["power", "time"])?;
-    Ok(if word == "time" { ranked::RankBy::Time } else { ranked::RankBy::Power })
+    Ok(if word == "time" { RankBy::Time } else { RankBy::Power })
+}
+
+fn take_interval(params: &mut Params) -> Result<SimDuration> {
+    let expected = "seconds from 0 to 1e12";
+    let seconds = params.take_number("interval_s", Value::Int(0), &(0.0..=MAX_SECONDS), expected)?;
+    SimDuration::from_seconds(seconds)
+        .ok_or_else(|| config(params.path_of("interval_s"), seconds.to_string(), expected))
+}
+
+fn take_window(params: &mut Params) -> Result<SlidingWindow> {
+    let window = params.take_count("window", 10, 1);
+    let on_miss = params.take_choice("on_miss", "narrowest", &["narrowest", "wait"]);
+    match (window, on_miss, params.take_flag("application_aware", false)) {
+        (Ok(window), Ok(on_miss), Ok(application_aware)) => {
+            let on_miss = if on_miss == "wait" { OnMiss::Wait } else { OnMiss::Narrowest };
+            Ok(SlidingWindow::new(window, on_miss, application_aware))
+        }
+        (window, on_miss, aware) => Err(all_faults([window.err(), on_miss.err(), aware.err()].into_iter().flatten())),
+    }
+}
+
+/// Measured borders are the host's to fill in: it makes the random run, and gives the part what it saw.
+fn take_borders(params: &mut Params) -> Result<pools::Borders> {
+    let share = "a share from 0 to 1";
+    let low = params.take_number("u_l", Value::Float(0.65), &(0.0..=1.0), share);
+    let high = params.take_number("u_h", Value::Float(0.8), &(0.0..=1.0), share);
+    match (low, high, params.take_flag("measured", false)) {
+        (Ok(low), Ok(high), Ok(_)) if low <= high => Ok(pools::Borders { low, high }),
+        (Ok(low), Ok(high), Ok(_)) => {
+            Err(config(params.path_of("u_l"), low.to_string(), format!("at most u_h, which is {high}")))
+        }
+        (low, high, measured) => Err(all_faults([low.err(), high.err(), measured.err()].into_iter().flatten())),
+    }
 }
 
 fn make<T: ?Sized>(
@@ -175,6 +293,8 @@ fn all_faults(errors: impl Iterator<Item = Error>) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn part(name: &str) -> PartSpec {
@@ -193,12 +313,25 @@ mod tests {
                         placement: part(placement.name),
                     };
                     let (_, full) = spec.build(0).unwrap();
-                    let named = |row: &[Parameter]| row.iter().map(|p| p.name.to_owned()).collect::<Vec<_>>();
-                    assert_eq!(full.backfill.params.keys().cloned().collect::<Vec<_>>(), named(backfill.parameters));
-                    assert_eq!(full.placement.params.keys().cloned().collect::<Vec<_>>(), named(placement.parameters));
+                    let named = |row: &[Parameter]| row.iter().map(|p| p.name.to_owned()).collect::<BTreeSet<_>>();
+                    assert_eq!(full.backfill.params.into_keys().collect::<BTreeSet<_>>(), named(backfill.parameters));
+                    assert_eq!(full.placement.params.into_keys().collect::<BTreeSet<_>>(), named(placement.parameters));
                 }
             }
         }
+    }
+
+    #[test]
+    fn pools_must_not_end_before_they_begin() {
+        let params = BTreeMap::from([("u_l".into(), Value::Float(0.9)), ("u_h".into(), Value::Float(0.5))]);
+        let spec = PolicySpec {
+            name: "test".into(),
+            order: part("fcfs"),
+            backfill: part("none"),
+            placement: PartSpec { params, ..part("pools") },
+        };
+        let message = spec.build(0).err().unwrap().to_string();
+        assert_eq!(message, "policy.placement.u_l: found 0.9, expected at most u_h, which is 0.5");
     }
 
     #[test]

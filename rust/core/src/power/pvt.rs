@@ -304,6 +304,12 @@ impl Predicted {
         self.0.row(app)
     }
 
+    /// Whether a job of this application that brings a measured draw is predicted to draw a multiple of it.
+    #[must_use]
+    pub fn follows_measured(&self, app: Option<AppId>) -> bool {
+        self.0.kind == Kind::Ratio || self.row(app).is_none()
+    }
+
     /// Mean over the table's applications of the predicted draw (nominal draw times factor where the table holds factors)
     /// on `node`, in watts; the node's busy draw if there is no table.
     #[must_use]

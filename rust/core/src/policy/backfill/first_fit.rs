@@ -20,7 +20,7 @@ impl Backfill for FirstFit {
             }
             let fits = pass.queue.get(found).copied().is_some_and(|waiting| pass.fits(&waiting));
             if fits {
-                pass.start(found);
+                pass.start(found)?;
                 place = found;
             } else {
                 pass.block();

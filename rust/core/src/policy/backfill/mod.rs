@@ -13,7 +13,7 @@ pub trait Backfill: Send {
     /// Starts jobs of `pass.queue` through [`Pass::start`], in policy order.
     ///
     /// # Errors
-    /// If the host interrupts.
+    /// If a placement fails or the host interrupts.
     fn select(&mut self, pass: &mut Pass<'_>) -> Result<()>;
 }
 
@@ -24,7 +24,7 @@ fn start_heads(pass: &mut Pass<'_>) -> Result<bool> {
         if !pass.fits(&head) {
             return Ok(true);
         }
-        pass.start(Place::FRONT);
+        pass.start(Place::FRONT)?;
     }
     Ok(false)
 }

@@ -52,7 +52,7 @@ impl Reservations {
                 place = pass.queue.after(found);
                 continue;
             }
-            pass.start(found);
+            pass.start(found)?;
             place = found;
             room.units = pass.free_units();
             if candidate.length > slack {
@@ -84,7 +84,7 @@ impl Reservations {
             let Some(waiting) = pass.queue.get(candidate).copied() else { break };
             if pass.fits(&waiting) {
                 self.plan.reserve(now, waiting.length, waiting.units);
-                pass.start(candidate);
+                pass.start(candidate)?;
             } else {
                 if held < self.depth {
                     self.reserve(pass, candidate)?;

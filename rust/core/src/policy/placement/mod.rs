@@ -1,12 +1,18 @@
 //! Which nodes a job gets.
 
+pub mod assignment;
 pub mod lowest_id;
+pub mod pools;
 pub mod random;
+pub mod rank_by;
 pub mod ranked;
 pub mod ranking;
+pub mod sliding_window;
 
 use crate::algo::node_set::NodeSet;
+use crate::error::Result;
 use crate::policy::{Decisions, View};
+use crate::units::SimDuration;
 use crate::workload::JobId;
 
 /// A job that starts in this pass.
@@ -23,5 +29,26 @@ pub trait Placement: Send {
     /// Starts every job of `starts` through [`Decisions::start_with`], on nodes taken from `free`.
     ///
     /// `free` holds enough nodes for all of them, and only nodes that can serve each.
-    fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions);
+    ///
+    /// # Errors
+    /// If the nodes cannot be found, or if the host interrupts.
+    fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions) -> Result<()>;
+
+    /// Whether it may refuse a job although enough nodes are free. Then every job of a pass is placed as it is started,
+    /// for whether the next one is accepted depends on where it went.
+    fn may_refuse(&self) -> bool {
+        false
+    }
+
+    /// Whether it would start the job on nodes of `free`, which holds enough of them; asked only if it may refuse. A job
+    /// that is refused is blocked like any that does not fit.
+    fn accepts(&mut self, view: &View<'_>, job: JobId, free: &NodeSet) -> bool {
+        let _ = (view, job, free);
+        true
+    }
+
+    /// Passes are made at multiples of this only, to gather jobs; zero = whenever something happened.
+    fn interval(&self) -> SimDuration {
+        SimDuration::ZERO
+    }
 }

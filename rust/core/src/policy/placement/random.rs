@@ -1,22 +1,38 @@
 //! Any of the free nodes, each set equally likely.
 
 use crate::algo::node_set::NodeSet;
+use crate::error::Result;
 use crate::policy::placement::{Placement, Starting};
 use crate::policy::{Decisions, View};
 use crate::random::Stream;
 
-/// By chance: Random of the pools paper, VU of the VAHRM paper.
+/// Draws nodes out of sets, from the run's stream `placement`.
 #[derive(Clone, Debug)]
-pub struct Random {
+pub struct Lots {
     stream: Stream,
     ranks: Vec<u32>,
 }
 
-impl Random {
-    /// Draws from the run's stream `placement`.
+/// By chance: Random of the pools paper, VU of the VAHRM paper.
+#[derive(Clone, Debug)]
+pub struct Random(Lots);
+
+impl Lots {
+    /// Lots of the run with this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { stream: Stream::new(seed, "placement"), ranks: Vec::new() }
+    }
+
+    /// Moves `count` nodes of `free` to the end of `taken`, each set of so many equally likely; all of them, and no lot
+    /// drawn, if there are no more.
+    pub fn take(&mut self, count: u32, free: &mut NodeSet, taken: &mut Vec<u32>) {
+        if count >= free.len() {
+            free.take_lowest(count, taken);
+            return;
+        }
+        self.draw(count, free.len());
+        free.take_ranks(&self.ranks, taken);
     }
 
     /// Draws `count` ranks below `free` without repetition, ascending (Floyd's algorithm, CACM 1987): as many draws as
@@ -33,12 +49,21 @@ impl Random {
     }
 }
 
+impl Random {
+    /// Random nodes in the run with this seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self(Lots::new(seed))
+    }
+}
+
 impl Placement for Random {
-    fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions) {
+    fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
         for start in starts {
-            self.draw(view.jobs.node_count(start.job), free.len());
-            out.start_with(start.job, start.overtakes, |nodes| free.take_ranks(&self.ranks, nodes));
+            let count = view.jobs.node_count(start.job);
+            out.start_with(start.job, start.overtakes, |nodes| self.0.take(count, free, nodes));
         }
+        Ok(())
     }
 }
 
@@ -48,11 +73,12 @@ mod tests {
 
     #[test]
     fn every_pair_of_nodes_is_equally_likely() {
-        let mut random = Random::new(3);
+        let mut lots = Lots::new(3);
         let mut seen = std::collections::BTreeMap::new();
         for _ in 0..10_000 {
-            random.draw(2, 5);
-            *seen.entry(random.ranks.clone()).or_insert(0) += 1;
+            let mut taken = Vec::new();
+            lots.take(2, &mut NodeSet::full(5), &mut taken);
+            *seen.entry(taken).or_insert(0) += 1;
         }
         assert_eq!(seen.len(), 10);
         // 1,000 of each are expected; the standard deviation is 30.

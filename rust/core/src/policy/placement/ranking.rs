@@ -42,6 +42,19 @@ impl Ranking {
         taken.extend(best.filter(|&node| free.remove(node)).take(count as usize));
     }
 
+    /// The nodes of `free` from best to worst, as ranks. `free` may hold fewer nodes than `slots` says, never others.
+    pub fn free_ranks<'a>(&'a mut self, slots: &Slots, free: &'a NodeSet) -> impl Iterator<Item = u32> + 'a {
+        self.follow(slots);
+        let nodes = &self.nodes;
+        self.free.iter().filter(|&rank| free.contains(nodes[rank as usize]))
+    }
+
+    /// All nodes, from best to worst.
+    #[must_use]
+    pub fn nodes(&self) -> &[u32] {
+        &self.nodes
+    }
+
     fn follow(&mut self, slots: &Slots) {
         let (changed, all) = slots.changes(self.seen);
         match changed {

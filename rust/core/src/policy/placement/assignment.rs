@@ -1,0 +1,137 @@
+//! The cheapest matching of the jobs that start in this pass to the free nodes: COA.
+//!
+//! Zhou, Fukazawa & Nakashima, section 2.3.1: the weight of a job on a node is the energy it is predicted to take there,
+//! and the matching of least total weight is the plan. A job of q nodes is q rows (eq. 11); where nodes differ in speed
+//! such a job waits for its slowest node, so its rows are a surrogate of what the run charges. Jobs with the same weights
+//! on all nodes are one type; the columns of a type go out in id order, to jobs in queue order.
+
+use std::collections::BTreeMap;
+
+use crate::algo::assignment::{Costs, assign_types_unless, certify_types};
+use crate::algo::node_set::NodeSet;
+use crate::error::Result;
+use crate::policy::placement::{Placement, Starting};
+use crate::policy::{Decisions, View};
+use crate::units::SimDuration;
+use crate::workload::JobId;
+
+/// What jobs of one profile have in common: the table's row, and whether they bring a measured draw.
+type Profile = (Option<usize>, bool);
+
+/// Minimum-weight matching.
+#[derive(Clone, Debug, Default)]
+pub struct Assignment {
+    interval: SimDuration,
+    /// For each profile, predicted watts × time factor on every node: energy a second of nominal runtime, and a watt of
+    /// the job's measured draw where that counts.
+    profiles: BTreeMap<Profile, Vec<f64>>,
+    types: Types,
+    /// Nodes of the columns.
+    nodes: Vec<u32>,
+    weights: Vec<f64>,
+}
+
+/// Jobs of this pass by type: those of one profile and one scale have equal rows.
+#[derive(Clone, Debug, Default)]
+struct Types {
+    index: BTreeMap<(Profile, u64), usize>,
+    kinds: Vec<(Profile, f64)>,
+    /// Rows of each type: nodes that its jobs need together.
+    counts: Vec<u32>,
+    /// The type of each start.
+    of: Vec<usize>,
+}
+
+impl Types {
+    fn gather(&mut self, view: &View<'_>, starts: &[Starting]) {
+        self.index.clear();
+        self.kinds.clear();
+        self.counts.clear();
+        self.of.clear();
+        for start in starts {
+            let (profile, scale) = (profile(view, start.job), scale(view, start.job));
+            let index = *self.index.entry((profile, scale.to_bits())).or_insert(self.kinds.len());
+            if index == self.kinds.len() {
+                self.kinds.push((profile, scale));
+                self.counts.push(0);
+            }
+            self.counts[index] += view.jobs.node_count(start.job);
+            self.of.push(index);
+        }
+    }
+}
+
+fn profile(view: &View<'_>, job: JobId) -> Profile {
+    (view.predicted.row(view.jobs.app(job)), view.jobs.power_w(job) > 0.0)
+}
+
+/// What a job's row is a multiple of its profile by: its nominal runtime and, where the draw follows it, its measured draw.
+fn scale(view: &View<'_>, job: JobId) -> f64 {
+    let (app, measured_w) = (view.jobs.app(job), view.jobs.power_w(job));
+    let follows = measured_w > 0.0 && view.predicted.follows_measured(app);
+    view.jobs.runtime(job).seconds() * if follows { measured_w } else { 1.0 }
+}
+
+/// Energy a second of nominal runtime on every node, for jobs of this job's profile.
+fn energy_rates(view: &View<'_>, job: JobId) -> Vec<f64> {
+    let (app, measured) = (view.jobs.app(job), view.jobs.power_w(job) > 0.0);
+    let reference_w = if measured { REFERENCE_W } else { 0.0 };
+    let divisor = if measured && view.predicted.follows_measured(app) { REFERENCE_W } else { 1.0 };
+    let rate = |node| {
+        let watts = view.predicted.draw(app, reference_w, node).watts() / divisor;
+        watts * view.predicted.time_ratio(app, node)
+    };
+    (0..view.platform.len()).map(rate).collect()
+}
+
+/// Large, so that rounding to whole picowatts does not make factors alike.
+const REFERENCE_W: f64 = 1e6;
+
+impl Assignment {
+    /// A matching in passes at multiples of `interval`; zero = in every pass.
+    #[must_use]
+    pub fn new(interval: SimDuration) -> Self {
+        Self { interval, ..Self::default() }
+    }
+
+    /// One row of weights a type, one column a free node.
+    fn weigh(&mut self, view: &View<'_>, starts: &[Starting], free: &NodeSet) {
+        self.nodes.clear();
+        self.nodes.extend(free.iter());
+        for start in starts {
+            let rates = || energy_rates(view, start.job);
+            self.profiles.entry(profile(view, start.job)).or_insert_with(rates);
+        }
+        self.weights.clear();
+        for (profile, scale) in &self.types.kinds {
+            let rates = &self.profiles[profile];
+            self.weights.extend(self.nodes.iter().map(|&node| rates[node as usize] * scale));
+        }
+    }
+}
+
+impl Placement for Assignment {
+    fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
+        self.types.gather(view, starts);
+        self.weigh(view, starts, free);
+        let costs = Costs::new(self.types.kinds.len(), self.nodes.len(), &self.weights)?;
+        let matching = assign_types_unless(&costs, &self.types.counts, &mut || (view.interrupted)())?;
+        debug_assert_eq!(certify_types(&costs, &self.types.counts, &matching), Ok(()));
+        let mut left: Vec<_> = matching.columns.iter().map(|columns| columns.iter()).collect();
+        for (start, &kind) in starts.iter().zip(&self.types.of) {
+            let count = view.jobs.node_count(start.job) as usize;
+            out.start_with(start.job, start.overtakes, |nodes| {
+                for &column in left[kind].by_ref().take(count) {
+                    let node = self.nodes[column as usize];
+                    free.remove(node);
+                    nodes.push(node);
+                }
+            });
+        }
+        Ok(())
+    }
+
+    fn interval(&self) -> SimDuration {
+        self.interval
+    }
+}

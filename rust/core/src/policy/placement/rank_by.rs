@@ -1,0 +1,76 @@
+//! What nodes are ranked by: for all applications alike, or for each application by itself.
+
+use std::collections::BTreeMap;
+
+use crate::policy::View;
+use crate::policy::placement::ranking::Ranking;
+use crate::units::Watts;
+use crate::workload::JobId;
+
+/// What a rank goes by; all of it predicted, ties to the lower node id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RankBy {
+    /// Watts.
+    Power,
+    /// Time factor, then watts.
+    Time,
+}
+
+impl RankBy {
+    /// The application-unaware ranking: by unweighted means over the table's applications, as PAA's (COA paper,
+    /// section 2.3).
+    #[must_use]
+    pub fn for_all(self, view: &View<'_>) -> Ranking {
+        let nodes = 0..view.platform.len();
+        let keys: Vec<_> = nodes
+            .map(|node| {
+                let time = if self == Self::Time { view.predicted.mean_time_ratio(node) } else { 0.0 };
+                (time, view.predicted.mean_draw(node))
+            })
+            .collect();
+        Ranking::sorted(view.platform.len(), |a, b| {
+            let (a, b) = (keys[a as usize], keys[b as usize]);
+            a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+        })
+    }
+
+    fn for_job(self, view: &View<'_>, job: JobId) -> Ranking {
+        let app = view.jobs.app(job);
+        let reference_w = if view.jobs.power_w(job) > 0.0 { REFERENCE_W } else { 0.0 };
+        let key = |node| -> (f64, Watts) {
+            let time = if self == Self::Time { view.predicted.time_ratio(app, node) } else { 0.0 };
+            (time, view.predicted.draw(app, reference_w, node))
+        };
+        let keys: Vec<_> = (0..view.platform.len()).map(key).collect();
+        Ranking::sorted(view.platform.len(), |a, b| {
+            let (a, b) = (keys[a as usize], keys[b as usize]);
+            a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+        })
+    }
+}
+
+/// Large enough that no two factors that differ rank alike, whatever the job's own draw.
+const REFERENCE_W: f64 = 1e6;
+
+/// A ranking for each kind of job, sorted when first asked for.
+#[derive(Clone, Debug)]
+pub struct ByApplication {
+    by: RankBy,
+    /// One for each table row, with and without a measured draw of the job's own.
+    rankings: BTreeMap<(Option<usize>, bool), Ranking>,
+}
+
+impl ByApplication {
+    /// Rankings by `by`.
+    #[must_use]
+    pub fn new(by: RankBy) -> Self {
+        Self { by, rankings: BTreeMap::new() }
+    }
+
+    /// The ranking for this job's application.
+    pub fn of(&mut self, view: &View<'_>, job: JobId) -> &mut Ranking {
+        // All measured draws rank the nodes alike: a ratio row scales them all, and without a row nodes do not differ.
+        let key = (view.predicted.row(view.jobs.app(job)), view.jobs.power_w(job) > 0.0);
+        self.rankings.entry(key).or_insert_with(|| self.by.for_job(view, job))
+    }
+}

@@ -1,0 +1,164 @@
+//! Nodes of like speed for each job: a window slides along the ranking, from the best nodes down.
+//!
+//! Under node power caps a multi-node job runs at the pace of its slowest node, so a fast node beside a slow one is
+//! wasted. SWA (Zhou, Fukazawa & Nakashima, section 2.3.2) takes the first window of `window` ranks that holds enough
+//! free nodes, and its best free nodes.
+
+use crate::algo::node_set::NodeSet;
+use crate::error::Result;
+use crate::policy::placement::rank_by::{ByApplication, RankBy};
+use crate::policy::placement::ranking::Ranking;
+use crate::policy::placement::{Placement, Starting};
+use crate::policy::{Decisions, View};
+use crate::workload::JobId;
+
+/// What becomes of a job for which no window holds enough free nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnMiss {
+    /// It takes the free nodes, consecutive in rank order, that span the fewest ranks; of several the best ranked.
+    Narrowest,
+    /// It waits, blocked like a job that does not fit.
+    Wait,
+}
+
+/// Which ranking the window slides along.
+#[derive(Clone, Debug)]
+enum Rankings {
+    /// One for all applications.
+    ForAll(Option<Ranking>),
+    /// The job's own.
+    ByApplication(ByApplication),
+}
+
+/// The sliding window.
+#[derive(Clone, Debug)]
+pub struct SlidingWindow {
+    window: u32,
+    on_miss: OnMiss,
+    rankings: Rankings,
+    /// Ranks of the free nodes, ascending.
+    ranks: Vec<u32>,
+}
+
+impl SlidingWindow {
+    /// A window of so many ranks, along the ranking of each job's own application if so asked.
+    #[must_use]
+    pub fn new(window: u32, on_miss: OnMiss, application_aware: bool) -> Self {
+        let rankings = if application_aware {
+            Rankings::ByApplication(ByApplication::new(RankBy::Time))
+        } else {
+            Rankings::ForAll(None)
+        };
+        Self { window, on_miss, rankings, ranks: Vec::new() }
+    }
+
+    /// Appends the job's nodes to `chosen`, unless it is to wait.
+    fn choose(&mut self, view: &View<'_>, job: JobId, free: &NodeSet, chosen: &mut Vec<u32>) -> bool {
+        let ranking = match &mut self.rankings {
+            Rankings::ForAll(ranking) => ranking.get_or_insert_with(|| RankBy::Time.for_all(view)),
+            Rankings::ByApplication(rankings) => rankings.of(view, job),
+        };
+        self.ranks.clear();
+        self.ranks.extend(ranking.free_ranks(view.slots, free));
+        let size = view.jobs.node_count(job);
+        let window = first_window(&self.ranks, size, self.window.max(size));
+        let first = match self.on_miss {
+            OnMiss::Narrowest => window.or_else(|| narrowest(&self.ranks, size)),
+            OnMiss::Wait => window,
+        };
+        let Some(first) = first else { return false };
+        let ranks = &self.ranks[first..first + size as usize];
+        chosen.extend(ranks.iter().map(|&rank| ranking.nodes()[rank as usize]));
+        true
+    }
+}
+
+/// Ranks spanned by `size` consecutive free nodes, for each first one.
+fn spans(ranks: &[u32], size: u32) -> impl Iterator<Item = u32> + '_ {
+    ranks.windows(size.max(1) as usize).map(|held| held[held.len() - 1] - held[0])
+}
+
+/// Where the best free nodes of the first window of `window` ranks that holds `size` free ones begin.
+///
+/// Sliding rank by rank, that window ends at the first free node whose `size − 1` predecessors lie less than `window`
+/// ranks before it, and it holds no free node before these: had it one, an earlier window would have done.
+fn first_window(ranks: &[u32], size: u32, window: u32) -> Option<usize> {
+    spans(ranks, size).position(|span| span < window)
+}
+
+fn narrowest(ranks: &[u32], size: u32) -> Option<usize> {
+    spans(ranks, size).enumerate().min_by_key(|&(first, span)| (span, first)).map(|(first, _)| first)
+}
+
+impl Placement for SlidingWindow {
+    fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
+        for start in starts {
+            out.start_with(start.job, start.overtakes, |nodes| {
+                let before = nodes.len();
+                self.choose(view, start.job, free, nodes);
+                for &node in &nodes[before..] {
+                    free.remove(node);
+                }
+            });
+        }
+        Ok(())
+    }
+
+    fn may_refuse(&self) -> bool {
+        self.on_miss == OnMiss::Wait
+    }
+
+    fn accepts(&mut self, view: &View<'_>, job: JobId, free: &NodeSet) -> bool {
+        let mut chosen = Vec::new();
+        self.choose(view, job, free, &mut chosen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Twin: slide the window as the paper says, rank by rank.
+    fn slid(free: &[bool], size: u32, window: u32) -> Option<Vec<u32>> {
+        let held = |first: usize| -> Vec<u32> {
+            (0..).zip(free).skip(first).take(window as usize).filter(|(_, free)| **free).map(|(rank, _)| rank).collect()
+        };
+        let found = (0..free.len()).map(held).find(|held| held.len() >= size as usize);
+        found.map(|held| held[..size as usize].to_vec())
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_window_is_the_paper_s(
+            free in prop::collection::vec(any::<bool>(), 1..60),
+            size in 1..8_u32,
+            wider in 0..12_u32,
+        ) {
+            let ranks: Vec<u32> = (0..).zip(&free).filter(|(_, free)| **free).map(|(rank, _)| rank).collect();
+            let found = first_window(&ranks, size, size + wider);
+            let chosen = found.map(|first| ranks[first..first + size as usize].to_vec());
+            prop_assert_eq!(chosen, slid(&free, size, size + wider));
+        }
+    }
+
+    #[test]
+    fn a_window_that_holds_more_gives_its_best() {
+        assert_eq!(first_window(&[1, 2, 3, 9], 2, 10), Some(0));
+    }
+
+    #[test]
+    fn the_paper_s_example_leaves_the_best_nodes_alone() {
+        // Fig. 11: nodes 1, 2, 11, 12 and 21 to 28 are free; a job of 8 nodes goes to 21-28 with a window of 10.
+        let ranks = [0, 1, 10, 11, 20, 21, 22, 23, 24, 25, 26, 27];
+        assert_eq!(first_window(&ranks, 8, 10), Some(4));
+    }
+
+    #[test]
+    fn of_equally_narrow_spans_the_best_ranked_is_taken() {
+        // Spans of two free nodes: 3, 2, 2.
+        assert_eq!(narrowest(&[0, 3, 5, 7], 2), Some(1));
+        assert_eq!(first_window(&[0, 3, 5, 7], 2, 2), None);
+    }
+}
