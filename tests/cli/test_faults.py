@@ -151,7 +151,10 @@ def test_a_bad_option_is_named_with_what_would_be_right(hetsched, folder, argume
         (
             ["7", "8"],
             [[200.0] * 4, [200.0] * 4],
-            "--table t.parquet: found `4 nodes`, expected a table of 16 nodes, as the platform has",
+            (
+                "--table t.parquet: found `4 nodes`, expected a table of 16 nodes, as the platform has; "
+                "nodes 4-15 have no row for any application (7, 8)"
+            ),
         ),
         (
             ["7"],

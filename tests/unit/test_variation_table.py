@@ -62,7 +62,7 @@ def test_frames_and_dictionaries_give_the_table_back(n_apps, n_nodes, chance, is
 def test_files_give_the_table_back(tmp_path):
     made = table(time_ratio=np.full((2, 3), 1.25))
     made.to_parquet(tmp_path / "t.parquet")
-    made.to_polars().write_csv(tmp_path / "t.csv")
+    made.to_csv(tmp_path / "t.csv")
     for name in ("t.parquet", "t.csv"):
         again = hs.VariationTable.read(tmp_path / name)
         assert again == made
@@ -116,7 +116,7 @@ def test_all_faults_come_at_once():
 FRAME_FAULTS = [
     (long(("a", 0, 1.0), ("a", 2, 1.0)), "table: found no row for application a on node 1, expected every application"),
     (long(("a", 0, 1.0), ("a", 0, 2.0)), "table: found more than one row for application a on node 0, expected"),
-    (long(("a", 0, 1.0), ("b", 1, 1.0)), "table: found no row for application a on node 1 (and 1 more), expected"),
+    (long(("a", 0, 1.0), ("b", 1, 1.0)), "table: found no row for application a on node 1, expected every application"),
     (long(("a", 0, 1.0), ("a", -1, 1.0)), "table.node: found `-1`, expected whole numbers from 0"),
     (long(("a", 0, 1.0), ("a", 10**12, 1.0)), "table.node: found `1000000000000`, expected nodes 0..N-1"),
     (long(("a", 0, 1.0), (None, 1, 1.0)), "table.app: found `nulls`, expected a value in every row"),
@@ -137,6 +137,32 @@ FRAME_FAULTS = [
 @pytest.mark.parametrize(("frame", "message"), FRAME_FAULTS, ids=[message for _, message in FRAME_FAULTS])
 def test_faults_of_a_long_frame(frame, message):
     assert messages_of(lambda: hs.VariationTable.from_polars(frame))[0].startswith(message)
+
+
+def test_every_missing_pair_is_listed_by_application():
+    frame = table().to_polars().filter(~((pl.col("app") == "hpcg") & (pl.col("node") < 2)))
+    frame = frame.filter(~((pl.col("app") == "stream") & (pl.col("node") == 1)))
+    assert messages_of(lambda: hs.VariationTable.from_polars(frame)) == [
+        "table: found no row for application hpcg on nodes 0-1, expected every application with each of nodes 0..2",
+        "table: found no row for application stream on node 1, expected every application with each of nodes 0..2",
+    ]
+
+
+def test_many_applications_with_gaps_stay_a_short_message():
+    frame = pl.concat([long(*((f"a{k}", node, 1.0) for node in range(3) if node != k % 3)) for k in range(40)])
+    found = messages_of(lambda: hs.VariationTable.from_polars(frame))
+    assert len(found) == 11
+    assert found[-1].startswith("table: found no row on some nodes for 30 more applications, expected")
+
+
+def test_a_table_of_too_few_nodes_says_what_it_lacks():
+    platform = hs.Platform.homogeneous(nodes=9, idle_w=100, tdp_w=400)
+    assert messages_of(lambda: platform.with_tables(actual=table())) == [
+        (
+            "actual: found `3 nodes`, expected a table of 9 nodes, as the platform has; "
+            "nodes 3-8 have no row for any application (hpcg, stream)"
+        )
+    ]
 
 
 def test_files_that_cannot_be_had_are_named(tmp_path):

@@ -14,6 +14,7 @@ from hetsched import _core
 from hetsched.config import Faults, read_toml
 from hetsched.digest import json_sha256
 from hetsched.errors import ConfigError
+from hetsched.platform.coverage import too_few_nodes
 from hetsched.platform.node_class import NodeClass
 from hetsched.platform.variation import VariationTable
 
@@ -69,7 +70,7 @@ class Platform:
         nodes = sum(node_class.count for node_class in made)
         for name, table in (("actual", actual), ("predicted", predicted)):
             if table is not None and table.nodes != nodes and not faults.found:
-                faults.add(name, f"{table.nodes} nodes", f"a table of {nodes} nodes, as the platform has")
+                faults.add(name, f"{table.nodes} nodes", too_few_nodes(table.apps, held=table.nodes, wanted=nodes))
         if predicted is not None and actual is None:
             faults.add("predicted", "a table", "an actual table beside it")
         if predicted is not None and actual is not None:
