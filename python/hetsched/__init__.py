@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hetsched._core import __version__
     from hetsched.errors import ConfigError, HetschedError, LoadWarning, OutputError, SimulationError, TraceError
-    from hetsched.platform import NodeClass, Platform, VariationTable
+    from hetsched.platform import Measurements, NodeClass, Platform, VariationTable
     from hetsched.policy import Policy
     from hetsched.policy.presets import presets
     from hetsched.result import Result, read_result
@@ -22,6 +22,7 @@ __all__ = [
     "ConfigError",
     "HetschedError",
     "LoadWarning",
+    "Measurements",
     "NodeClass",
     "OutputError",
     "Platform",
@@ -43,7 +44,7 @@ __all__ = [
 _HOMES = {
     "_core": ("__version__",),
     "errors": ("ConfigError", "HetschedError", "LoadWarning", "OutputError", "SimulationError", "TraceError"),
-    "platform": ("NodeClass", "Platform", "VariationTable"),
+    "platform": ("Measurements", "NodeClass", "Platform", "VariationTable"),
     "policy": ("Policy", "presets"),
     "result": ("Result", "read_result"),
     "simulation": ("simulate",),

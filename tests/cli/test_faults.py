@@ -11,7 +11,7 @@ from hetsched.cli.app import VERBS
 from hetsched.errors import SimulationError
 
 GOOD = "1 0 -1 60 4 -1 -1 4 120 -1 1 3 1 7 1 -1 -1 -1\n"
-PRESETS = "fcfs, easy, conservative, sjf, ljf, random, sequence"
+PRESETS = "fcfs, easy, conservative, sjf, ljf, random, sequence, naive, paa, coa, swa, pool"
 PACKED = "text in Standard Workload Format, plain or packed by gzip or zstd"
 SECONDS = "seconds from 0 to 1e12, or -1 for unknown"
 LOGS = ".swf, .swf.gz, .swf.zst, .parquet, .csv, .csv.gz, .csv.zst"
@@ -99,7 +99,7 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
             [
                 (
                     "policy.placement: found `lowestpower`, expected one of lowest-id, random, lowest-power, "
-                    "best-rank; did you mean `lowest-power`?"
+                    "best-rank, assignment, sliding-window, pools; did you mean `lowest-power`?"
                 )
             ],
         ),
@@ -200,7 +200,7 @@ def test_a_wrong_unit_in_a_file_is_told_with_the_right_one(hetsched, folder):
     ("arguments", "lines"),
     [
         ("simulat small.swf", ["unknown command `simulat`; did you mean `simulate`?"]),
-        ("frobnicate", ["unknown command `frobnicate`; known: simulate, compare, policies, demo"]),
+        ("frobnicate", ["unknown command `frobnicate`; known: simulate, compare, generate, policies, reproduce, demo"]),
         ("compare small.swf", ["missing option --policies; see hetsched compare --help"]),
         ("policies more", ["unexpected argument more; see hetsched policies --help"]),
         ("demo --seed x", ["--seed: found `x`, expected a whole number from 0"]),

@@ -1,18 +1,54 @@
-"""The jobs of a run: the job table's schema, its checks, its transforms, and the readers that fill it."""
+"""The jobs of a run: the job table's schema, its checks, its transforms, the readers that fill it, and generators."""
 
+from hetsched.workload.generators import (
+    GENERATORS,
+    Distribution,
+    Exponential,
+    Fixed,
+    JobClass,
+    LogNormal,
+    LogUniform,
+    Uniform,
+    coa_single,
+    fft2d,
+    generate,
+    laurel2_week,
+    lublin_feitelson,
+    poisson,
+    swa_multi,
+    utilization_targeted,
+)
 from hetsched.workload.readers import read_csv, read_parquet, read_swf, read_trace
 from hetsched.workload.report import Report
 from hetsched.workload.schema import COLUMNS, Column, schema
 from hetsched.workload.table import Workload
+from hetsched.workload.writers import write_trace
 
 __all__ = [
     "COLUMNS",
+    "GENERATORS",
     "Column",
+    "Distribution",
+    "Exponential",
+    "Fixed",
+    "JobClass",
+    "LogNormal",
+    "LogUniform",
     "Report",
+    "Uniform",
     "Workload",
+    "coa_single",
+    "fft2d",
+    "generate",
+    "laurel2_week",
+    "lublin_feitelson",
+    "poisson",
     "read_csv",
     "read_parquet",
     "read_swf",
     "read_trace",
     "schema",
+    "swa_multi",
+    "utilization_targeted",
+    "write_trace",
 ]

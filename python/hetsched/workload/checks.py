@@ -57,7 +57,9 @@ def _settled(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
     """Rounds submits to whole microseconds, sorts by them, makes walltimes <= 0 null, and counts."""
     counts = {"jobs": len(table), "out_of_order": 0, "no_walltime": len(table), "depends_on_ignored": 0}
     # The engine's clock ticks in microseconds: a submit between two ticks would come back with a negative wait.
-    submit = (table["submit_s"] * 1e6).round() / 1e6
+    ticks = (table["submit_s"] * 1e6).round().to_numpy()
+    # Divided by numpy: polars multiplies by the reciprocal, and misses the nearest number of seconds.
+    submit = pl.Series("submit_s", ticks / 1e6)
     if not submit.equals(table["submit_s"]):
         table = table.with_columns(submit)
     if not submit.is_sorted():

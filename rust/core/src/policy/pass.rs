@@ -19,7 +19,7 @@ use crate::workload::JobId;
 pub struct Scratch {
     starting: Vec<Starting>,
     added: Vec<Release>,
-    /// Where jobs get whole nodes: those that no start of this pass was placed on.
+    /// Nodes that a placement may take from.
     free: NodeSet,
     /// Where nodes are shared: what the starts of this pass have left of them.
     shared: Option<Slots>,
@@ -56,8 +56,10 @@ impl<'a> Pass<'a> {
         scratch.starting.clear();
         scratch.added.clear();
         scratch.shared = (!view.platform.is_exclusive()).then(|| view.slots.clone());
-        scratch.free.copy_from(view.slots.holding(1));
         let one_by_one = scratch.shared.is_some() || placement.may_refuse();
+        if one_by_one {
+            scratch.free.copy_from(view.slots.holding(1));
+        }
         let free_units = view.slots.free_units();
         Self { view, queue, placement, scratch, out, free_units, one_by_one, blocked: false, examined: 0 }
     }
@@ -154,6 +156,7 @@ impl<'a> Pass<'a> {
         if self.scratch.starting.is_empty() {
             return Ok(());
         }
+        self.scratch.free.copy_from(self.view.slots.holding(1));
         self.placement.place(self.view, &self.scratch.starting, &mut self.scratch.free, self.out)
     }
 }

@@ -1,0 +1,122 @@
+//! One pass on an empty machine: 2,000 jobs of a node each start together on 2,000 nodes.
+
+mod settings;
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use hetsched_core::algo::releases::Releases;
+use hetsched_core::platform::slots::Slots;
+use hetsched_core::platform::{Platform, PlatformColumns};
+use hetsched_core::policy::compose::Composed;
+use hetsched_core::policy::registry::{PartSpec, PolicySpec};
+use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
+use hetsched_core::power::pvt::{Kind, OnUnknownApp, Predicted, VariationTable, tables};
+use hetsched_core::random::Stream;
+use hetsched_core::units::SimTime;
+use hetsched_core::workload::{JobColumns, JobId, Workload};
+
+const NODES: u32 = 2_000;
+const JOBS: u32 = 2_000;
+
+/// A number from 0 to 1.
+fn share(chance: &mut Stream) -> f64 {
+    f64::from(chance.below(1_000_000)) / 1e6
+}
+
+/// Jobs in a queue: each of one of `apps` applications, all of equal length or each of its own.
+fn queue(apps: u32, equal: bool) -> Workload {
+    let mut chance = Stream::new(1, "queue");
+    let jobs = JOBS as usize;
+    let columns = JobColumns {
+        job_id: (0..i64::from(JOBS)).collect(),
+        submit_s: vec![0.0; jobs],
+        runtime_s: (0..jobs).map(|_| if equal { 3_600.0 } else { 60.0 * (10.0 * share(&mut chance)).exp() }).collect(),
+        node_count: vec![1; jobs],
+        app: (0..jobs).map(|_| i64::from(chance.below(apps))).collect(),
+        app_names: (0..apps).map(|app| format!("app {app}")).collect(),
+        ..JobColumns::default()
+    };
+    columns.into_workload().expect("the jobs are in order")
+}
+
+fn machine() -> Platform {
+    let nodes = NODES as usize;
+    let columns = PlatformColumns {
+        idle_w: vec![100.0; nodes],
+        busy_w: vec![300.0; nodes],
+        off_w: vec![0.0; nodes],
+        down_w: vec![0.0; nodes],
+        boot_w: vec![0.0; nodes],
+        boot_s: vec![0.0; nodes],
+        shutdown_w: vec![0.0; nodes],
+        shutdown_s: vec![0.0; nodes],
+        slots: vec![1; nodes],
+        exclusive: true,
+    };
+    columns.into_platform().expect("the platform is in order")
+}
+
+/// Watts that differ by node and application, the node's own part and the application's alike.
+fn predicted(platform: &Platform, jobs: &Workload) -> Predicted {
+    let mut chance = Stream::new(2, "table");
+    let own: Vec<f64> = (0..NODES).map(|_| 30.0 * share(&mut chance)).collect();
+    let apps = jobs.app_names().to_vec();
+    let power =
+        apps.iter().flat_map(|_| own.iter().map(|own| own + 200.0 + 30.0 * share(&mut chance)).collect::<Vec<_>>());
+    let table = VariationTable {
+        power: power.collect(),
+        apps: apps.clone(),
+        kind: Kind::Watts,
+        time_ratio: Vec::new(),
+        name: "table".into(),
+    };
+    tables(platform, jobs, Some(&table), None, OnUnknownApp::Error).expect("the table fits").1
+}
+
+fn policy(placement: &str) -> Composed {
+    let part = |name: &str| PartSpec { name: name.into(), ..PartSpec::default() };
+    let spec =
+        PolicySpec { name: placement.into(), order: part("fcfs"), backfill: part("none"), placement: part(placement) };
+    Composed::new(placement, spec.build(0).expect("the parts exist").0)
+}
+
+fn one_pass(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("placement/pass_2000_jobs_2000_nodes");
+    group.sample_size(10);
+    let platform = machine();
+    let (slots, releases) = (Slots::new(NODES, 1), Releases::default());
+    for (case, apps, equal) in [
+        ("6 types", 6, true),
+        ("1 app, own lengths", 1, false),
+        ("2 apps, own lengths", 2, false),
+        ("6 apps, own lengths", 6, false),
+    ] {
+        let jobs = queue(apps, equal);
+        let predicted = predicted(&platform, &jobs);
+        for placement in ["lowest-id", "lowest-power", "sliding-window", "pools", "assignment"] {
+            group.bench_function(BenchmarkId::new(placement, case), |bencher| {
+                let view = View {
+                    now: SimTime::default(),
+                    jobs: Jobs::new(&jobs),
+                    platform: &platform,
+                    slots: &slots,
+                    releases: &releases,
+                    predicted: &predicted,
+                    budget: None,
+                    interrupted: &|| false,
+                };
+                let mut policy = policy(placement);
+                let mut out = Decisions::default();
+                bencher.iter(|| {
+                    out.clear();
+                    (0..JOBS).for_each(|job| policy.notice(view.jobs, Notice::Submitted(JobId(job))));
+                    policy.decide(&view, &mut out).expect("everyone fits");
+                    out.list().len()
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group! { name = benches; config = settings::short(); targets = one_pass }
+criterion_main!(benches);

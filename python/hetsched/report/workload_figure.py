@@ -1,0 +1,157 @@
+"""A picture of a workload before any run: what it asks of the machine over time, and what its jobs are like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hetsched.analysis.timeline import binned
+from hetsched.report.axes import TimeAxis
+from hetsched.report.canvas import COLOURS, DASHES, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["workload_overview"]
+
+Floats = npt.NDArray[np.float64]
+
+_BINS = 300
+_BARS = 60
+_JOBS, _WORK = "blue", "orange"
+_UNITS = ((1.0, "s"), (60.0, "min"), (3600.0, "h"), (86400.0, "d"))
+_STEPS = {"s": (1, 2, 5, 10, 30), "min": (1, 2, 5, 10, 30), "h": (1, 2, 5, 10), "d": (1, 2, 5, 10, 100, 1000)}
+_TICKS = [(number * scale, f"{number} {unit}") for scale, unit in _UNITS for number in _STEPS[unit]]
+
+
+def workload_overview(jobs: pl.DataFrame, *, nodes: int, title: str = "") -> Figure:
+    """A workload in one picture: demand and submissions over time, sizes and run lengths of its jobs.
+
+    Demand is the share of nodes that would be busy if every job started when it is submitted; a machine cannot follow
+    above 100 %.
+
+    Parameters
+    ----------
+    jobs
+        A job table with at least one job; reads ``submit_s``, ``runtime_s`` and ``node_count``.
+    nodes
+        How many the machine has.
+    title
+        What stands above it.
+    """
+    with new_figure([1.45, 1.15, 1.5, 1.6]) as (figure, axes):
+        demand = _demand(jobs)
+        axis = TimeAxis(float(jobs["submit_s"].min()), float(demand["time_s"][-1]))  # type: ignore[arg-type]
+        _draw_demand(axes[0], demand, axis, nodes)
+        _draw_submissions(axes[1], jobs["submit_s"].to_numpy(), axis)
+        work = (jobs["node_count"] * jobs["runtime_s"]).to_numpy()
+        _draw_sizes(axes[2], jobs["node_count"].to_numpy(), work)
+        _draw_runtimes(axes[3], jobs["runtime_s"].to_numpy(), work)
+        axes[0].set_title(title)
+        handles, labels = axes[3].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=2, columnspacing=1.2, borderaxespad=0.0)
+    return figure
+
+
+def _demand(jobs: pl.DataFrame) -> pl.DataFrame:
+    """Busy nodes if every job started at once, as a timeline: values hold until the next row."""
+    ends = pl.col("submit_s") + pl.col("runtime_s")
+    size = pl.col("node_count").cast(pl.Int64)
+    events = pl.concat(
+        [jobs.select(time_s=pl.col("submit_s"), change=size), jobs.select(time_s=ends, change=-size)],
+    )
+    steps = events.group_by("time_s").agg(pl.col("change").sum()).sort("time_s")
+    return steps.select("time_s", busy_nodes=pl.col("change").cum_sum())
+
+
+def _draw_demand(axes: Axes, demand: pl.DataFrame, axis: TimeAxis, nodes: int) -> None:
+    bins = binned(demand, ["busy_nodes"], bins=_BINS)
+    edges = axis.shown(np.append(bins["start_s"].to_numpy(), bins["end_s"].tail(1).to_numpy()))
+    low, mean, high = (
+        100 / nodes * np.append(values := bins[f"busy_nodes_{kind}"].to_numpy(), values[-1:])
+        for kind in ("min", "mean", "max")
+    )
+    axes.fill_between(edges, low, high, step="post", color=COLOURS["blue"], alpha=0.4, linewidth=0)
+    axes.step(edges, mean, where="post", color=COLOURS["blue"], linewidth=0.9)
+    axes.axhline(100.0, color=COLOURS["black"], linewidth=0.8, linestyle=DASHES[2])
+    axes.set_xlim(axis.limits)
+    axes.set_ylim(0, max(104.0, 1.05 * float(np.max(high, initial=0.0))))
+    axes.locator_params(axis="y", nbins=5)
+    axes.set_ylabel("demand\n(% of nodes)")
+    axes.tick_params(labelbottom=False)
+
+
+def _draw_submissions(axes: Axes, submit_s: Floats, axis: TimeAxis) -> None:
+    counts, edges = np.histogram(axis.shown(submit_s), bins=_BARS, range=axis.limits)
+    axes.stairs(counts / len(submit_s) * 100, edges, fill=True, color=COLOURS[_JOBS])
+    axes.set_xlim(axis.limits)
+    axes.locator_params(axis="y", nbins=4)
+    axes.set_ylabel("submitted\n(% of jobs)")
+    axes.set_xlabel(axis.label)
+
+
+def _draw_sizes(axes: Axes, node_count: npt.NDArray[np.int32], work: Floats) -> None:
+    """Shares by node count, in classes that end at powers of two."""
+    power = np.ceil(np.log2(node_count)).astype(np.int64)
+    classes = np.arange(int(power.max()) + 1)
+    for side, colour, weights in ((-0.2, _JOBS, np.ones(len(power))), (0.2, _WORK, work)):
+        share = np.bincount(power, weights=weights, minlength=len(classes)) / max(float(weights.sum()), 1e-300)
+        axes.bar(classes + side, 100 * share, width=0.4, color=COLOURS[colour])
+    shown = classes[:: -(-len(classes) // 6)]
+    axes.set_xticks(shown, [_size_class(int(k)) for k in shown])
+    middle, width = (len(classes) - 1) / 2, max(len(classes), 4)
+    axes.set_xlim(middle - width / 2, middle + width / 2)
+    axes.grid(visible=False, axis="x")
+    axes.locator_params(axis="y", nbins=4)
+    axes.set_xlabel("nodes of a job")
+    axes.set_ylabel("% of jobs,\nof work")
+
+
+def _size_class(power: int) -> str:
+    """The node counts whose binary logarithm, rounded up, is this.
+
+    Examples
+    --------
+    >>> [_size_class(power) for power in (0, 1, 2, 3)]
+    ['1', '2', '3–4', '5–8']
+    """
+    low, high = (2**power // 2) + 1, 2**power
+    return f"{high}" if low >= high else f"{low}–{high}"
+
+
+def _draw_runtimes(axes: Axes, runtime_s: Floats, work: Floats) -> None:
+    """Which share of jobs, and of the work in them, is in runs up to a length."""
+    order = np.argsort(runtime_s, kind="stable")
+    lengths = np.clip(runtime_s[order], 1e-3, None)
+    _label_lengths(axes, float(lengths[0]), float(lengths[-1]))
+    for place, (name, weights) in enumerate((("jobs", np.ones(len(order))), ("work (node-seconds)", work[order]))):
+        share = np.cumsum(weights) / max(float(weights.sum()), 1e-300)
+        # A few hundred points are as many as can be seen, and a picture of a million would be slow to show.
+        last = len(share) - 1
+        kept = np.unique(np.append(np.minimum(np.searchsorted(share, np.linspace(0, 1, 400)), last), last))
+        x, y = np.append(1e-6, lengths[kept]), np.append(0.0, share[kept])
+        colour = COLOURS[(_JOBS, _WORK)[place]]
+        axes.step(x, 100 * y, where="post", color=colour, linestyle=DASHES[place], label=name)
+    axes.set_ylim(0, 103)
+    axes.set_yticks([0, 50, 100])
+    axes.set_xlabel("run length up to")
+    axes.set_ylabel("% of jobs,\nof work")
+
+
+def _label_lengths(axes: Axes, shortest_s: float, longest_s: float) -> None:
+    """Make x a logarithmic axis of run lengths, at most six of them told in the units people count in."""
+    low, high = max(shortest_s, 0.5), max(longest_s, 2.0)
+    # Lengths that lie close together get room, so that there are ticks around them.
+    room = 1.3 if high > 10 * low else 2.5
+    low, high = low / room, high * room
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    ticks = [(seconds, text) for seconds, text in _TICKS if low <= seconds <= high]
+    kept = ticks[:: -(-len(ticks) // 6) or 1]
+    axes.set_xticks([seconds for seconds, _ in kept], [text for _, text in kept])
+    axes.set_xticks([seconds for seconds, _ in ticks], minor=True)
+    axes.xaxis.set_minor_formatter("")

@@ -1,0 +1,244 @@
+"""What run lengths are drawn from: a few distributions, each with its mean, written as objects or as short texts."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import astuple, dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hetsched.config import Faults, did_you_mean, listed, shown
+
+__all__ = ["DISTRIBUTIONS", "Distribution", "Exponential", "Fixed", "LogNormal", "LogUniform", "Uniform", "settled"]
+
+Floats = npt.NDArray[np.float64]
+
+_LONGEST_S = 1e9
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Run lengths in seconds. Use one of its kinds: `Fixed`, `Uniform`, `LogUniform`, `Exponential`, `LogNormal`."""
+
+    kind: ClassVar[str] = ""
+    form: ClassVar[str] = ""
+    """How its text reads."""
+
+    @property
+    def mean_s(self) -> float:
+        """Its expectation, seconds."""
+        raise NotImplementedError
+
+    def draw(self, rng: np.random.Generator, count: int) -> Floats:
+        """That many run lengths, seconds."""
+        raise NotImplementedError
+
+    @property
+    def fault(self) -> str:
+        """What its numbers should have been; empty if they are right."""
+        return "" if all(0 < value <= _LONGEST_S for value in astuple(self)) else f"numbers above 0, as in {self.form}"
+
+    def __str__(self) -> str:
+        return ":".join([self.kind, *(f"{value:g}" for value in astuple(self))])
+
+
+@dataclass(frozen=True)
+class Fixed(Distribution):
+    """Every run takes `length_s` seconds.
+
+    Examples
+    --------
+    >>> Fixed(600.0).draw(np.random.default_rng(0), 2).tolist()
+    [600.0, 600.0]
+    """
+
+    length_s: float
+    kind: ClassVar[str] = "fixed"
+    form: ClassVar[str] = "fixed:SECONDS"
+
+    @property
+    def mean_s(self) -> float:
+        """Its expectation, seconds."""
+        return self.length_s
+
+    def draw(self, rng: np.random.Generator, count: int) -> Floats:
+        """That many times the same."""
+        del rng
+        return np.full(count, self.length_s)
+
+    def __str__(self) -> str:
+        return f"{self.length_s:g}"
+
+
+@dataclass(frozen=True)
+class Uniform(Distribution):
+    """Every length from `low_s` to `high_s` is as likely as every other.
+
+    Examples
+    --------
+    >>> Uniform(130.0, 151.0).mean_s
+    140.5
+    """
+
+    low_s: float
+    high_s: float
+    kind: ClassVar[str] = "uniform"
+    form: ClassVar[str] = "uniform:LOW:HIGH"
+
+    @property
+    def mean_s(self) -> float:
+        """Its expectation, seconds."""
+        return (self.low_s + self.high_s) / 2
+
+    @property
+    def fault(self) -> str:
+        """What its numbers should have been; empty if they are right."""
+        return super().fault or ("" if self.low_s <= self.high_s else f"LOW <= HIGH in {self.form}")
+
+    def draw(self, rng: np.random.Generator, count: int) -> Floats:
+        """That many run lengths, seconds."""
+        return rng.uniform(self.low_s, self.high_s, count)
+
+
+@dataclass(frozen=True)
+class LogUniform(Uniform):
+    """The logarithm is uniform: as many runs between 1 and 10 minutes as between 10 and 100.
+
+    Examples
+    --------
+    >>> round(LogUniform(1.0, math.e).mean_s, 6) == round(math.e - 1, 6)
+    True
+    """
+
+    kind: ClassVar[str] = "loguniform"
+    form: ClassVar[str] = "loguniform:LOW:HIGH"
+
+    @property
+    def mean_s(self) -> float:
+        """Its expectation, seconds."""
+        if self.high_s == self.low_s:
+            return self.low_s
+        return (self.high_s - self.low_s) / math.log(self.high_s / self.low_s)
+
+    def draw(self, rng: np.random.Generator, count: int) -> Floats:
+        """That many run lengths, seconds."""
+        return np.exp(rng.uniform(math.log(self.low_s), math.log(self.high_s), count))
+
+
+@dataclass(frozen=True)
+class Exponential(Distribution):
+    """Runs without memory, `length_s` seconds on average.
+
+    Examples
+    --------
+    >>> str(Exponential(600.0))
+    'exponential:600'
+    """
+
+    length_s: float
+    kind: ClassVar[str] = "exponential"
+    form: ClassVar[str] = "exponential:MEAN"
+
+    @property
+    def mean_s(self) -> float:
+        """Its expectation, seconds."""
+        return self.length_s
+
+    def draw(self, rng: np.random.Generator, count: int) -> Floats:
+        """That many run lengths, seconds."""
+        return rng.exponential(self.length_s, count)
+
+
+@dataclass(frozen=True)
+class LogNormal(Distribution):
+    """The logarithm is normal with standard deviation `sigma`; the lengths are `length_s` seconds on average.
+
+    Examples
+    --------
+    >>> LogNormal(3600.0, 1.4).mean_s
+    3600.0
+    """
+
+    length_s: float
+    sigma: float
+    kind: ClassVar[str] = "lognormal"
+    form: ClassVar[str] = "lognormal:MEAN:SIGMA"
+
+    @property
+    def mean_s(self) -> float:
+        """Its expectation, seconds."""
+        return self.length_s
+
+    @property
+    def fault(self) -> str:
+        """What its numbers should have been; empty if they are right."""
+        return super().fault or ("" if self.sigma <= 5 else f"SIGMA from 0 to 5 in {self.form}")
+
+    def draw(self, rng: np.random.Generator, count: int) -> Floats:
+        """That many run lengths, seconds."""
+        return rng.lognormal(math.log(self.length_s) - self.sigma**2 / 2, self.sigma, count)
+
+
+DISTRIBUTIONS: dict[str, type[Distribution]] = {
+    one.kind: one for one in (Fixed, Uniform, LogUniform, Exponential, LogNormal)
+}
+"""Every kind of distribution by its name."""
+
+_EXPECTED = f"seconds, or one of {listed(one.form for one in DISTRIBUTIONS.values())}"
+
+
+def settled(value: object, parameter: str, faults: Faults) -> Distribution:
+    """A distribution from what a user gave: one, a number of seconds, or a text such as ``"uniform:130:151"``.
+
+    Parameters
+    ----------
+    value
+        As given.
+    parameter
+        Its name, for the message.
+    faults
+        Notes what is no distribution; a stand-in is returned then.
+
+    Examples
+    --------
+    >>> faults = Faults()
+    >>> settled("lognormal:3600:1.4", "runtime_s", faults), settled(60, "runtime_s", faults)
+    (LogNormal(length_s=3600.0, sigma=1.4), Fixed(length_s=60.0))
+    >>> _ = settled("lognormel:3600:1.4", "runtime_s", faults)
+    >>> faults.found[0][2].endswith("; did you mean `lognormal`?")
+    True
+    """
+    chosen = _chosen(value)
+    fault = chosen if isinstance(chosen, str) else chosen.fault
+    if not fault and not isinstance(chosen, str):
+        return chosen
+    faults.found.append((f"{faults.path}.{parameter}" if faults.path else parameter, shown(_plain(value)), fault))
+    return Fixed(1.0)
+
+
+def _chosen(value: object) -> Distribution | str:
+    """The distribution, or what would have been one."""
+    if isinstance(value, Distribution):
+        return value
+    if isinstance(value, numbers.Real):
+        return Fixed(float(value))
+    if not isinstance(value, str):
+        return _EXPECTED
+    kind, *texts = ["fixed", value] if ":" not in value else value.split(":")
+    try:
+        figures = [float(text) for text in texts]
+    except ValueError:
+        return _EXPECTED + did_you_mean(kind, DISTRIBUTIONS) if kind not in DISTRIBUTIONS else _EXPECTED
+    if kind not in DISTRIBUTIONS:
+        return _EXPECTED + did_you_mean(kind, DISTRIBUTIONS)
+    try:
+        return DISTRIBUTIONS[kind](*figures)
+    except TypeError:
+        return DISTRIBUTIONS[kind].form
+
+
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, Distribution) else value

@@ -1,0 +1,244 @@
+"""What a workload is mixed from: classes of jobs with exact counts, and shares of applications and sizes."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hetsched.config import Faults
+from hetsched.workload.generators.distributions import Distribution, settled
+
+__all__ = [
+    "JobClass",
+    "Mix",
+    "apportioned",
+    "drawn_sizes",
+    "mix_of",
+    "mix_text",
+    "shares_of",
+    "shares_text",
+    "sizes_of",
+]
+
+Whole = npt.NDArray[np.int64]
+
+_MOST_NODES = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class JobClass:
+    """Jobs that are alike: so many of one application.
+
+    Parameters
+    ----------
+    count
+        How many; in a mix that is scaled to a number of jobs, a share.
+    app
+        Its application.
+    node_count
+        Nodes of each job, or shares of node counts such as ``{2: 0.7, 4: 0.3}``.
+    runtime_s
+        Seconds, a distribution, or a text such as ``"uniform:130:151"``.
+
+    Examples
+    --------
+    >>> JobClass(774, "hpcg", 1, 140.5)
+    JobClass(count=774, app='hpcg', node_count=1, runtime_s=140.5)
+    """
+
+    count: int
+    app: str
+    node_count: int | Mapping[int, float]
+    runtime_s: float | str | Distribution
+
+    def __str__(self) -> str:
+        sizes = self.node_count if isinstance(self.node_count, int) else shares_text(self.node_count)
+        return f"{self.count} {self.app} {sizes} {self.runtime_s}"
+
+
+Mix = tuple[JobClass, ...]
+"""Classes of jobs, settled: counts are whole, runtimes distributions."""
+
+_MIX = "COUNT APP NODES RUNTIME of each class, `;` between them, as in `34 hpcg 1 392; 57 stream 1 uniform:200:260`"
+
+
+def mix_of(value: object, parameter: str, faults: Faults) -> Mix:
+    """A mix from what a user gave: classes, or a text.
+
+    Parameters
+    ----------
+    value
+        `JobClass` after `JobClass`, or ``"COUNT APP NODES RUNTIME; ..."``.
+    parameter
+        Its name, for messages.
+    faults
+        Notes what is no class, class by class.
+
+    Examples
+    --------
+    >>> faults = Faults()
+    >>> [str(one) for one in mix_of("34 hpcg 1 392; 57 stream 2:0.5,4:0.5 uniform:200:260", "mix", faults)]
+    ['34 hpcg 1 392', '57 stream 2:0.5,4:0.5 uniform:200:260']
+    """
+    if isinstance(value, str):
+        return _parsed(value, parameter, faults)
+    if not isinstance(value, Iterable):
+        faults.add(parameter, value, f"JobClass after JobClass, or {_MIX}")
+        return ()
+    classes = list(value)
+    if not classes or not all(isinstance(one, JobClass) for one in classes):
+        faults.add(parameter, classes, f"JobClass after JobClass, at least one, or {_MIX}")
+        return ()
+    return tuple(_class_of(one, f"{parameter}[{place}]", faults) for place, one in enumerate(classes))
+
+
+def _parsed(text: str, parameter: str, faults: Faults) -> Mix:
+    rows = [row.split() for row in text.split(";") if row.strip()]
+    if not rows or any(len(row) != 4 or not row[0].isdigit() for row in rows):
+        faults.add(parameter, text, _MIX)
+        return ()
+    given = [JobClass(int(count), app, int(n) if n.isdigit() else n, runtime) for count, app, n, runtime in rows]  # type: ignore[arg-type]
+    return tuple(_class_of(one, f"{parameter}[{place}]", faults) for place, one in enumerate(given))
+
+
+def _class_of(given: JobClass, path: str, faults: Faults) -> JobClass:
+    faults.whole(f"{path}.count", given.count, low=0, high=100_000_000)
+    if not isinstance(given.app, str) or not given.app:
+        faults.add(f"{path}.app", given.app, "a name")
+    sizes = sizes_of(given.node_count, f"{path}.node_count", faults)
+    nodes = next(iter(sizes)) if len(sizes) == 1 else sizes
+    return replace(given, node_count=nodes, runtime_s=settled(given.runtime_s, f"{path}.runtime_s", faults))
+
+
+def mix_text(mix: Iterable[JobClass]) -> str:
+    """A mix as `mix_of` reads it."""
+    return "; ".join(str(one) for one in mix)
+
+
+def shares_text(shares: Mapping[str, float] | Mapping[int, float]) -> str:
+    """Shares as `shares_of` and `sizes_of` read them.
+
+    Examples
+    --------
+    >>> shares_text({2: 0.25, 4: 0.75})
+    '2:0.25,4:0.75'
+    """
+    return ",".join(f"{name}:{share:g}" for name, share in shares.items())
+
+
+def shares_of(value: object, parameter: str, faults: Faults) -> dict[str, float]:
+    """Shares of applications that sum to 1, from a name, a mapping, or a text such as ``"hpcg:1,stream:3"``.
+
+    Parameters
+    ----------
+    value
+        As given; the sum of the shares is taken for the whole.
+    parameter
+        Its name, for messages.
+    faults
+        Notes what is no share.
+
+    Examples
+    --------
+    >>> shares_of("hpcg:1,stream:3", "apps", Faults())
+    {'hpcg': 0.25, 'stream': 0.75}
+    """
+    expected = "shares above 0 of named applications, as in hpcg:0.4,stream:0.6"
+    pairs = _pairs(value)
+    total = sum(pairs.values()) if pairs else 0.0
+    if not pairs or not all(name for name in pairs) or min(pairs.values()) < 0 or not 0 < total < np.inf:
+        faults.add(parameter, value, expected)
+        return {"": 1.0}
+    return {name: share / total for name, share in pairs.items()}
+
+
+def sizes_of(value: object, parameter: str, faults: Faults) -> dict[int, float]:
+    """Shares of node counts that sum to 1, from one count, a mapping, or a text such as ``"1:3,8:1"``.
+
+    Parameters
+    ----------
+    value
+        As given; the sum of the shares is taken for the whole.
+    parameter
+        Its name, for messages.
+    faults
+        Notes what is no node count or no share.
+
+    Examples
+    --------
+    >>> sizes_of("1:3,8:1", "node_count", Faults()), sizes_of(4, "node_count", Faults())
+    ({1: 0.75, 8: 0.25}, {4: 1.0})
+    """
+    if isinstance(value, numbers.Integral):
+        faults.whole(parameter, value, low=1, high=_MOST_NODES)
+        return {int(value): 1.0}
+    pairs = _pairs(value)
+    total = sum(pairs.values()) if pairs else 0.0
+    fits = all(name.isdigit() and 1 <= int(name) <= _MOST_NODES for name in pairs)
+    if not pairs or not fits or min(pairs.values()) < 0 or not 0 < total < np.inf:
+        faults.add(parameter, value, "a whole number of nodes from 1, or shares of such, as in 1:0.75,8:0.25")
+        return {1: 1.0}
+    return {int(name): share / total for name, share in pairs.items()}
+
+
+def _pairs(value: object) -> dict[str, float]:
+    """Names and numbers; empty where there are none."""
+    pairs: list[tuple[Any, Any]] = []
+    if isinstance(value, Mapping):
+        pairs = list(value.items())
+    elif isinstance(value, str):
+        pairs = [_pair(part.strip()) for part in value.split(",")]
+    try:
+        named = {str(name): float(share) for name, share in pairs}
+    except (TypeError, ValueError):
+        return {}
+    return named if len(named) == len(pairs) else {}
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, colon, share = text.rpartition(":")
+    return (name, share) if colon else (share, "1")
+
+
+def apportioned(weights: Iterable[float], total: int) -> Whole:
+    """Whole counts in proportion to `weights` that sum to `total`: largest remainders, ties to the first.
+
+    Examples
+    --------
+    >>> apportioned([57, 34], 100).tolist()
+    [63, 37]
+    """
+    share = np.asarray(list(weights), dtype=np.float64)
+    exact = share / share.sum() * total
+    counts: Whole = np.floor(exact).astype(np.int64)
+    rest = np.argsort(-(exact - counts), kind="stable")[: total - int(counts.sum())]
+    counts[rest] += 1
+    return counts
+
+
+def drawn_sizes(sizes: int | Mapping[int, float], rng: np.random.Generator, count: int) -> Whole:
+    """Node counts of that many jobs.
+
+    Parameters
+    ----------
+    sizes
+        One count, or shares of counts.
+    rng
+        Where chance comes from.
+    count
+        How many.
+
+    Examples
+    --------
+    >>> drawn_sizes(8, np.random.default_rng(0), 2).tolist()
+    [8, 8]
+    """
+    if isinstance(sizes, int):
+        return np.full(count, sizes, dtype=np.int64)
+    chosen: Whole = rng.choice(np.array(list(sizes), dtype=np.int64), size=count, p=np.array(list(sizes.values())))
+    return chosen

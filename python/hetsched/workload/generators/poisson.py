@@ -1,0 +1,123 @@
+"""Jobs that come independently of each other: a Poisson process, the arrivals of queueing theory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hetsched.config import Faults
+from hetsched.workload.generators.chance import stream
+from hetsched.workload.generators.distributions import Distribution
+from hetsched.workload.generators.generator import Generator
+from hetsched.workload.generators.made import drawn_apps, generated
+from hetsched.workload.generators.mixes import drawn_sizes
+from hetsched.workload.generators.parameters import APPS, JOBS, NODES, SEED, WALLTIME_FACTOR, Parameter, taken
+from hetsched.workload.table import Workload
+
+__all__ = ["GENERATOR", "PARAMETERS", "poisson"]
+
+DEFAULT_LOAD = 0.7
+
+PARAMETERS = (
+    NODES,
+    JOBS,
+    Parameter(
+        "load", "expected work submitted, as a share of what the nodes can do", low=1e-6, high=1e3, absent="0.7 or rate"
+    ),
+    Parameter("rate_per_h", "jobs an hour, in place of load", "number", "1/h", 1e-9, 1e9, "as load says"),
+    Parameter("runtime_s", "run lengths", "runtime", "seconds"),
+    Parameter("sizes", "nodes of a job", "sizes", "nodes"),
+    APPS,
+    WALLTIME_FACTOR,
+    SEED,
+)
+
+
+def poisson(
+    *,
+    nodes: int = 100,
+    jobs: int = 10_000,
+    load: float | None = None,
+    rate_per_h: float | None = None,
+    runtime_s: float | str | Distribution = "exponential:3600",
+    sizes: int | str | Mapping[int, float] = 1,
+    apps: str | Mapping[str, float] | None = None,
+    walltime_factor: float | None = None,
+    seed: int = 0,
+) -> Workload:
+    """Jobs with exponential times between submissions; run lengths, sizes and applications independent of all else.
+
+    With one node a job and exponential run lengths an FCFS replay is the queue M/M/c of theory. The rate is given, or
+    follows from the load: ``rate = load × nodes / (mean size × mean run length)``.
+
+    Parameters
+    ----------
+    nodes
+        Of the machine; no job is larger.
+    jobs
+        How many.
+    load
+        Expected offered load. None: 0.7, unless `rate_per_h` is given.
+    rate_per_h
+        Jobs an hour, in place of `load`.
+    runtime_s
+        Seconds, a distribution, or a text: ``"exponential:MEAN"``, ``"lognormal:MEAN:SIGMA"``, ``"uniform:LOW:HIGH"``,
+        ``"loguniform:LOW:HIGH"``.
+    sizes
+        Nodes of every job, or shares of node counts: ``{1: 0.75, 8: 0.25}``, ``"1:3,8:1"``.
+    apps
+        Shares of applications: ``{"hpcg": 0.4, "stream": 0.6}``, ``"hpcg:2,stream:3"``. None: unknown.
+    walltime_factor
+        Requested over run time, at least 1. None: no job asks for a time.
+    seed
+        All chance comes from it.
+
+    Returns
+    -------
+    Workload
+        The first job comes one such time after 0.
+
+    Raises
+    ------
+    ConfigError
+        With every fault.
+
+    Examples
+    --------
+    >>> workload = poisson(nodes=16, jobs=5000, load=0.5, runtime_s=600, sizes="1:1,4:1", apps="a:1,b:1", seed=1)
+    >>> platform = hs.Platform.homogeneous(nodes=16, idle_w=100, tdp_w=400)
+    >>> abs(workload.offered_load(platform) - 0.5) < 0.05
+    True
+    """
+    faults = Faults()
+    values = taken(PARAMETERS, locals(), faults)
+    if load is not None and rate_per_h is not None:
+        faults.add("rate_per_h", rate_per_h, f"none beside load={load:g}")
+    shares: dict[int, float] = values["sizes"] or {1: 1.0}
+    if values["nodes"] is not None and max(shares) > values["nodes"]:
+        faults.add("sizes", max(shares), f"at most the {values['nodes']} nodes there are")
+    faults.check()
+    if rate_per_h is None:
+        values["load"] = DEFAULT_LOAD if load is None else values["load"]
+    lengths: Distribution = values["runtime_s"]
+    mean_area = lengths.mean_s * sum(size * share for size, share in shares.items())
+    mean_gap_s = 3600 / rate_per_h if rate_per_h is not None else mean_area / (values["load"] * nodes)
+    return generated(
+        "poisson",
+        values,
+        submit_s=np.cumsum(stream(seed, "poisson.gaps").exponential(mean_gap_s, jobs)),
+        runtime_s=lengths.draw(stream(seed, "poisson.runtimes"), jobs),
+        node_count=drawn_sizes(shares, stream(seed, "poisson.sizes"), jobs),
+        app=drawn_apps(values["apps"], stream(seed, "poisson.apps"), jobs),
+        walltime_factor=values["walltime_factor"],
+    )
+
+
+GENERATOR = Generator(
+    name="poisson",
+    doc="Independent jobs: exponential times between submissions.",
+    source="queueing theory",
+    parameters=PARAMETERS,
+    function=poisson,
+)

@@ -1,0 +1,128 @@
+"""From a `Workload` to a file, format by format."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from hetsched.config import listed, reason_of
+from hetsched.errors import ConfigError, OutputError
+from hetsched.trace.write_swf import swf_text
+from hetsched.workload.generators.parameters import shown_text
+from hetsched.workload.table import Workload
+
+__all__ = ["WRITERS", "write_trace"]
+
+
+def write_trace(workload: Workload, path: str | os.PathLike[str]) -> None:
+    """Write a workload as a job log, in the format that the file's name says; whole or not at all.
+
+    Parquet keeps everything but the header. CSV keeps the same, as text. SWF keeps job number, submission, run length,
+    nodes, requested time, status, observed wait and dependency; names of users, queues and applications become numbers,
+    with comments that say which is which; `power_w`, `slots`, `device` and columns of the user's own are lost. Its
+    header says how many nodes there are, if the workload's report does, and how a generated workload was made. The same
+    workload gives the same bytes.
+
+    Parameters
+    ----------
+    workload
+        What to write.
+    path
+        Ends in ``.swf``, ``.swf.gz``, ``.parquet`` or ``.csv``; its folder is made if it is not there.
+
+    Raises
+    ------
+    ConfigError
+        If the name ends otherwise.
+    TraceError
+        If a job's number is below 0, which SWF does not allow.
+    OutputError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from hetsched.workload import poisson, read_swf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_trace(poisson(nodes=8, jobs=3, seed=1), f"{folder}/jobs.swf")
+    ...     workload = read_swf(f"{folder}/jobs.swf")
+    >>> len(workload), workload.report["header"]["max_nodes"]
+    (3, 8)
+    """
+    target = Path(path)
+    for suffix, content_of in WRITERS.items():
+        if target.name.lower().endswith(suffix):
+            _write_whole(target, content_of(workload))
+            return
+    raise ConfigError([("path", f"`{target}`", f"a name ending in {listed(WRITERS)}")])
+
+
+def _swf(workload: Workload) -> bytes:
+    return swf_text(workload.to_polars(), header=_header(workload)).encode()
+
+
+def _packed_swf(workload: Workload) -> bytes:
+    # Without a time of day in it, so that the same jobs give the same file.
+    return gzip.compress(_swf(workload), mtime=0)
+
+
+def _parquet(workload: Workload) -> bytes:
+    file = io.BytesIO()
+    workload.to_polars().write_parquet(file)
+    return file.getvalue()
+
+
+def _csv(workload: Workload) -> bytes:
+    return workload.to_polars().write_csv().encode()
+
+
+WRITERS: dict[str, Callable[[Workload], bytes]] = {
+    ".swf": _swf,
+    ".swf.gz": _packed_swf,
+    ".parquet": _parquet,
+    ".csv": _csv,
+}
+"""What makes a file's content, by the endings of its name."""
+
+
+def _header(workload: Workload) -> Iterator[tuple[str, Any]]:
+    """What an SWF file says of the machine and of how its jobs came to be."""
+    known = workload.report.get("header") or {}
+    for key, name in (
+        ("Computer", "computer"),
+        ("MaxNodes", "max_nodes"),
+        ("MaxProcs", "max_procs"),
+        ("UnixStartTime", "unix_start_time"),
+    ):
+        if known.get(name) is not None:
+            yield key, known[name]
+    if "generator" in workload.report:
+        yield "Note", f"generator {workload.report['generator']}"
+        for name, value in workload.report["parameters"].items():
+            yield "Note", f"{name} = {shown_text(value)}"
+    for step in workload.history if "generator" not in workload.report else workload.history[1:]:
+        yield "Note", step
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Write under a temporary name, then rename, so that no half of the file is ever found."""
+    temporary = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    except OSError as error:
+        raise OutputError(str(path), reason_of(error)) from None
+    finally:
+        _remove(temporary)
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        return

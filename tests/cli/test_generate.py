@@ -1,0 +1,159 @@
+"""``hetsched generate``: everything it says, what it writes, and how mistakes end."""
+
+import json
+
+import polars as pl
+import pytest
+
+import hetsched as hs
+from hetsched.cli.generate import KINDS, SUFFIXES
+from hetsched.workload import GENERATORS, generate, poisson
+from hetsched.workload.writers import WRITERS
+
+MIX = "mix=8 stream 1 60; 4 hpcg 2 120"
+NAMES = ", ".join(KINDS)
+
+
+def test_the_names_that_help_shows_are_the_librarys(hetsched):
+    assert tuple(GENERATORS) == KINDS
+    assert tuple(WRITERS) == SUFFIXES
+    said = hetsched("generate", "--help")
+    words = " ".join(word for word in said.out.split() if word != "│")
+    assert NAMES in words
+
+
+def test_a_mix_is_described_and_written(hetsched, folder):
+    # Twelve jobs: 8 x 60 + 4 x 2 x 120 = 1,440 node-seconds, mean length 480 + 480 over 12.
+    said = hetsched(
+        "generate", "utilization-targeted", "--nodes", 16, "--utilization", 1, "--set", MIX, "--set", "ramp_s=0",
+        "--set", "fluctuation=0", "--out", "small-mix.swf",
+    )  # fmt: skip
+    assert (said.code, said.err) == (0, "")
+    # 16 nodes hold all 8 + 8 nodes at once, so everything is submitted at 0.
+    assert "utilization-targeted: 12 jobs for 16 nodes" in said.out
+    assert cells(said.out, "run length") == ["1.333 min", "1.000 min", "1.000 min", "2.000 min", "2.000 min"]
+    assert cells(said.out, "nodes") == ["1.333", "1", "1", "2", "2"]
+    assert cells(said.out, "node-seconds") == ["120", "60", "60", "240", "240"]
+    assert cells(said.out, "stream") == ["8", "1.000 min", "33.33 %"]
+    assert cells(said.out, "hpcg") == ["4", "2.000 min", "66.67 %"]
+    assert said.out.splitlines()[-2:] == ["submitted over 0 s, offered load –", "wrote small-mix.swf"]
+    assert max(map(len, said.out.splitlines())) <= 80
+    assert len(hs.read_swf("small-mix.swf")) == 12
+
+
+def cells(out, name):
+    """The row of a table that begins with `name`, without it."""
+    row = next(line for line in out.splitlines() if line.strip().startswith(f"{name}  "))
+    return [cell.strip() for cell in row.strip().removeprefix(name).split("   ") if cell.strip()]
+
+
+def test_json_is_one_object_that_says_how_to_make_it_again(hetsched, folder):
+    said = hetsched(
+        "generate", "poisson", "--jobs", 50, "--load", 0.5, "--seed", 3, "--json", "--out", "a/jobs.parquet"
+    )
+    found = json.loads(said.out)
+    workload = poisson(jobs=50, load=0.5, seed=3)
+    assert list(found) == ["summary", "generator", "seed", "parameters", "quantities", "sha256", "written"]
+    assert found["sha256"] == workload.sha256
+    assert generate(found["generator"], **found["parameters"]) == workload
+    assert found["summary"]["jobs"] == 50
+    assert found["quantities"]["runtime_s"]["mean"] == pytest.approx(workload.to_polars()["runtime_s"].mean())
+    assert found["written"] == ["a/jobs.parquet"]
+    assert pl.read_parquet("a/jobs.parquet").equals(workload.to_polars())
+    assert said.err.splitlines()[-1] == "wrote a/jobs.parquet"
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_is_generated_is_what_simulate_reads(hetsched, folder, suffix):
+    assert hetsched("generate", "swa-multi", "--seed", 2, "--out", f"jobs{suffix}").code == 0
+    nodes = () if suffix.startswith(".swf") else ("--nodes", 665)
+    said = hetsched("simulate", f"jobs{suffix}", *nodes, "--policy", "fcfs", "--json")
+    summary = json.loads(said.out)["summary"]
+    assert (summary["completed"], summary["max_wait_s"]) == (774 + 1043 + 17 + 51, 0.0)
+
+
+def test_a_picture_is_drawn_and_nothing_else_written(hetsched, folder):
+    said = hetsched("generate", "lublin-feitelson", "--jobs", 200, "--plot", "model.png")
+    assert said.out.endswith("wrote model.png")
+    assert (folder / "model.png").read_bytes().startswith(b"\x89PNG")
+    assert sorted(path.name for path in folder.iterdir()) == ["model.png", "small.swf"]
+
+
+def test_without_a_kind_all_are_listed_with_their_parameters(hetsched):
+    said = hetsched("generate")
+    assert (said.code, said.err) == (0, "")
+    assert max(map(len, said.out.splitlines())) <= 80
+    words = set(said.out.split())
+    for row in GENERATORS.values():
+        assert {row.name, *(parameter.name for parameter in row.parameters)} <= words | {
+            word.partition("=")[0] for word in words
+        }
+    found = json.loads(hetsched("generate", "--json").out)
+    assert found["summary"] == {"generators": len(GENERATORS)}
+    assert [row["name"] for row in found["generators"]] == list(GENERATORS)
+    defaults = {one["name"]: one["default"] for one in found["generators"][0]["parameters"]}
+    assert defaults["nodes"] == GENERATORS["utilization-targeted"].default("nodes")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        (["poison"], [f"KIND: found `poison`, expected one of {NAMES}; did you mean `poisson`?"]),
+        (["--jobs", "3"], [f"KIND: found none, expected one of {NAMES}"]),
+        (
+            ["poisson", "--out", "jobs.swg", "--plot", "a.pdf"],
+            [
+                f"--out: found `jobs.swg`, expected a name ending in {', '.join(SUFFIXES)}; did you mean `.swf`?",
+                "--plot: found `a.pdf`, expected a name ending in .png, .svg",
+            ],
+        ),
+        (
+            [
+                "poisson",
+                "--jobs",
+                "many",
+                "--utilization",
+                "0.5",
+                "--set",
+                "sizs=3",
+                "--set",
+                "load",
+                "--set",
+                "jobs=3",
+            ],
+            [
+                "--jobs: found `many`, expected a whole number from 1",
+                (
+                    "--utilization: found `0.5`, expected a parameter of poisson: nodes, jobs, load, rate_per_h, "
+                    "runtime_s, sizes, apps, walltime_factor, seed"
+                ),
+                "--set: found `load`, expected NAME=VALUE, such as seed=4",
+                (
+                    "--set sizs: found `3`, expected a parameter of poisson: nodes, jobs, load, rate_per_h, runtime_s, "
+                    "sizes, apps, walltime_factor, seed; did you mean `sizes`?"
+                ),
+                "--set jobs: found `3`, expected --jobs or --set jobs, not both",
+            ],
+        ),
+        (
+            ["swa-multi", "--nodes", "4", "--utilization", "2", "--set", "long_ratio=0.5"],
+            [
+                "--utilization: found `2`, expected a number between 0.01 and 1",
+                "--set long_ratio: found `0.5`, expected a number between 1 and 10000",
+            ],
+        ),
+        (["swa-multi", "--nodes", "4"], ["--nodes: found `4`, expected at least 8, as the largest jobs need"]),
+        (["poisson", "--laod", "1"], ["unknown option --laod; did you mean `--load`?"]),
+    ],
+)
+def test_every_mistake_is_a_line_and_nothing_is_written(hetsched, folder, arguments, lines):
+    said = hetsched("generate", *arguments, *(() if "--out" in arguments else ("--out", "jobs.csv")))
+    assert (said.code, said.out) == (2, "")
+    assert sorted(said.err.splitlines()) == sorted(f"error: {line}" for line in lines)
+    assert [path.name for path in folder.iterdir()] == ["small.swf"]
+
+
+def test_output_that_cannot_be_written_is_known_before_the_work(hetsched, folder):
+    said = hetsched("generate", "poisson", "--out", "small.swf/jobs.swf")
+    assert (said.code, said.out) == (1, "")
+    assert said.err == "error: small.swf: cannot be written: not a folder"

@@ -1,0 +1,134 @@
+"""``hetsched reproduce``: its table, its object, its files, its faults."""
+
+import json
+import signal
+import time
+
+import pytest
+
+from hetsched.experiments import reproduction
+from hetsched.experiments.claims import statement, value
+from hetsched.experiments.experiment import Experiment, Parameter
+from hetsched.experiments.runs import Runs
+
+
+def a_run(repetition_seed, counter={"next": 0}):  # noqa: B006 -- counts the calls
+    """Two policies of which the second saves 1, 2 and 3 %."""
+    counter["next"] = counter["next"] % 3 + 1
+    saved = counter["next"]
+    return [
+        {"scenario": "busy", "policy": "naive", "job_energy_j": 100.0, "energy_bound_j": None},
+        {"scenario": "busy", "policy": "coa", "job_energy_j": 100.0 - saved, "energy_bound_j": None},
+    ]
+
+
+def rows(frame):
+    saving = Runs(frame, baseline="naive").saving("coa", "busy")
+    return [
+        value("COA saving, busy, %", saving, paper=4.0),
+        value("COA saving by a quantity whose name needs two lines, %", saving + 10, paper=50.0, undisclosed="watts"),
+        statement("COA saving less 2, %", saving - 2, claim="more than 2 %"),
+    ]
+
+
+@pytest.fixture
+def by_hand(monkeypatch):
+    """`pools` replaced by an experiment whose numbers can be worked out."""
+    experiment = Experiment(
+        name="pools",
+        source="nobody",
+        parameters=(Parameter("nodes", 8, "printed"), Parameter("idle_w", [0.0, 1.5], "assumed")),
+        policies={"naive": "naive", "coa": "coa"},
+        repetitions=3,
+        quick_repetitions=3,
+        repeat=a_run,
+        rows=rows,
+        savings=lambda frame: Runs(frame, baseline="naive").drawn({"busy": "busy"}, ["coa"], paper={}),
+    )
+    # Repetitions side by side would be counted in any order; mean and interval are the same in all of them.
+    monkeypatch.setattr(reproduction, "experiment_named", lambda name: experiment)
+
+
+def test_a_table_with_reasons_and_what_was_assumed(hetsched, by_hand):
+    # 1, 2, 3: mean 2 ± 4.303 / sqrt(3) = 2.484.
+    said = hetsched("reproduce", "pools", "--seed", 5)
+    assert said.code == 0
+    assert said.err == ""
+    assert said.out == (
+        """\
+pools: 3 repetitions, seed 5
+
+     quantity                               paper   here ± (95 %)   reproduced
+ ─────────────────────────────────────────────────────────────────────────────
+ 1   COA saving, busy, %                        4       2.0 ± 2.5   yes
+ 2   COA saving by a quantity whose name       50      12.0 ± 2.5   shape
+     needs two lines, %
+ 3   COA saving less 2, %                       –       0.0 ± 2.5   no
+
+shape: not disclosed: watts (2: 0.24 times the paper)
+no: more than 2 %: not certain, from -2.48 to 2.48 (3)
+assumed: idle_w 0 to 1.5"""
+    )
+
+
+def test_files_and_json_go_together(hetsched, by_hand, folder):
+    said = hetsched("reproduce", "pools", "--quick", "--out", "out", "--json")
+    found = json.loads(said.out)
+    assert list(found) == ["name", "seed", "rows", "parameters"]
+    assert (found["name"], found["seed"]) == ("pools", 0)
+    assert [row["reproduced"] for row in found["rows"]] == ["yes", "shape", "no"]
+    assert [row["paper"] for row in found["rows"]] == [4.0, 50.0, None]
+    assert found["parameters"]["nodes"] == 8
+    assert found["parameters"]["policies"] == {"naive": "naive", "coa": "coa"}
+    assert json.loads((folder / "out" / "rows.json").read_text()) == found
+    written = ["figure.png", "parameters.csv", "rows.json", "runs.parquet", "table.csv"]
+    assert sorted(path.name for path in (folder / "out").iterdir()) == written
+    assert sorted(path.name for path in folder.iterdir()) == ["out", "small.swf"]
+    assert "wrote out/table.csv" in said.err
+
+
+def test_faults_are_told_at_once_with_what_was_meant(hetsched):
+    said = hetsched("reproduce", "coa-singel", "--seed", "x")
+    assert (said.code, said.out) == (2, "")
+    assert said.err.splitlines() == [
+        "error: NAME: found `coa-singel`, expected one of coa-single, swa-multi, swa-history, pools; "
+        "did you mean `coa-single`?",
+        "error: --seed: found `x`, expected a whole number from 0",
+    ]
+
+
+def test_a_folder_that_cannot_be_is_told_before_the_runs(hetsched, folder):
+    began = time.monotonic()
+    said = hetsched("reproduce", "coa-single", "--out", "small.swf")
+    assert said.code == 1
+    assert said.err == "error: small.swf: cannot be written: not a folder"
+    assert time.monotonic() - began < 5
+
+
+def test_without_matplotlib_the_figure_is_said_to_be_missing(hetsched, by_hand, folder, monkeypatch):
+    monkeypatch.setattr("hetsched.experiments.files.can_draw", lambda: False)
+    said = hetsched("reproduce", "pools", "--out", "out")
+    assert said.code == 0
+    assert said.out.endswith("no figure: matplotlib is not installed; pip install 'hetsched[plots]'")
+    assert not (folder / "out" / "figure.png").exists()
+
+
+def test_a_real_one_fits_the_terminal_and_shows_no_bar_in_a_pipe(hetsched):
+    said = hetsched("reproduce", "swa-multi", "--quick")
+    assert said.code == 0
+    assert said.err == ""
+    assert max(len(line) for line in said.out.splitlines()) <= 80
+    assert "SWA saving, free, %" in said.out
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_it_at_once(process, folder):
+    running = process("reproduce", "coa-single", "--out", "out")
+    time.sleep(4)
+    running.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    out, err = running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert (out, err.strip()) == ("", "interrupted")
+    assert time.monotonic() - began < 10
+    assert not (folder / "out").exists()

@@ -1,0 +1,143 @@
+"""Workloads written as job logs: what each format keeps, what SWF loses, and that nothing is half written."""
+
+import gzip
+
+import polars as pl
+import pytest
+from hypothesis import given
+
+import hetsched as hs
+from hetsched.errors import OutputError
+from hetsched.testing import workloads
+from hetsched.trace.write_swf import LOST_COLUMNS, swf_text
+from hetsched.workload import GENERATORS, generate, poisson, read_trace
+from hetsched.workload.writers import WRITERS, write_trace
+
+
+def ticks(jobs):
+    """The columns that every format keeps, times in whole microseconds: the engine's ticks."""
+    return jobs.select("job_id", (pl.col("submit_s", "runtime_s") * 1e6).round().cast(pl.Int64), "node_count")
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+@pytest.mark.parametrize("kind", ["swa-multi", "poisson"])
+def test_what_was_written_is_read_back(tmp_path, kind, suffix):
+    workload = generate(kind, seed=4)
+    write_trace(workload, tmp_path / f"jobs{suffix}")
+    read = read_trace(tmp_path / f"jobs{suffix}")
+    if suffix.startswith(".swf"):
+        # The format allows decimals.
+        assert ticks(read.to_polars()).equals(ticks(workload.to_polars()))
+        assert read.report["header"]["max_nodes"] == read.report["header"]["max_procs"]
+        assert read.report["header"]["max_nodes"] == GENERATORS[kind].default("nodes")
+        assert read.report["jobs"] == read.report["lines"] - header_lines(tmp_path / f"jobs{suffix}")
+    else:
+        assert read == workload
+    assert [path.name for path in tmp_path.iterdir()] == [f"jobs{suffix}"]
+
+
+def header_lines(path):
+    content = path.read_bytes()
+    text = gzip.decompress(content) if path.suffix == ".gz" else content
+    return sum(line.startswith(b";") for line in text.splitlines())
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_the_same_workload_gives_the_same_bytes(tmp_path, suffix):
+    for name in ("a", "b"):
+        write_trace(generate("poisson", jobs=50, seed=1), tmp_path / f"{name}{suffix}")
+    assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+
+
+def test_a_line_by_hand():
+    jobs = pl.DataFrame(
+        {
+            "job_id": [1, 2],
+            "submit_s": [0.0, 1.25],
+            "runtime_s": [60.0, 3600.000001],
+            "node_count": [4, 1],
+            "walltime_s": [120.0, None],
+            "user": ["7", None],
+            "queue": ["night", "day"],
+            "app": ["stream", "hpcg"],
+            "depends_on": [None, 1],
+            "trace_status": [None, 5],
+            "observed_start_s": [2.0, None],
+            "power_w": [300.0, 200.0],
+        }
+    )
+    # Fields: job, submit, wait, run, allocated, -, -, requested, time, -, status, user, -, executable, queue, -,
+    # preceding job, -. Names that are numbers stay; others are counted in alphabetical order.
+    assert swf_text(hs.Workload.from_polars(jobs).to_polars(), header=[("MaxNodes", 8)]).splitlines() == [
+        "; Version: 2.2",
+        "; MaxJobs: 2",
+        "; MaxRecords: 2",
+        "; MaxNodes: 8",
+        "; Note: queue 1 is day",
+        "; Note: queue 2 is night",
+        "; Note: executable 1 is hpcg",
+        "; Note: executable 2 is stream",
+        "1 0 2 60 4 -1 -1 4 120 -1 -1 7 -1 2 2 -1 -1 -1",
+        "2 1.25 -1 3600.000001 1 -1 -1 1 -1 -1 5 -1 -1 1 1 -1 1 -1",
+    ]
+
+
+@given(workload=workloads(max_jobs=12))
+def test_every_workload_keeps_in_swf_what_the_format_has_fields_for(workload):
+    jobs = workload.to_polars().with_columns(pl.col("runtime_s").round(6))
+    if not len(jobs):
+        return
+    read = hs.read_swf(swf_text(jobs).encode()).to_polars()
+    assert ticks(read).equals(ticks(jobs))
+    if "walltime_s" in jobs.columns:
+        difference = (read["walltime_s"] - jobs["walltime_s"]).abs()
+        assert difference.null_count() == jobs["walltime_s"].null_count()
+        assert (difference.drop_nulls() <= 5.1e-7).all()
+    if "app" in jobs.columns:
+        # Names may have changed, which jobs share one has not.
+        pairs = pl.DataFrame({"before": jobs["app"], "after": read["app"]}).unique()
+        assert pairs["before"].n_unique() == pairs["after"].n_unique() == len(pairs)
+    assert not set(LOST_COLUMNS) & set(read.columns)
+
+
+def test_the_header_says_how_to_make_it_again():
+    text = swf_lines(poisson(nodes=8, jobs=3, load=0.5, seed=9))
+    notes = dict(line.removeprefix("; Note: ").split(" = ") for line in text if " = " in line)
+    assert "; Note: generator poisson" in text
+    assert "; MaxNodes: 8" in text
+    assert notes["load"] == "0.5"
+    assert notes["seed"] == "9"
+    assert notes["runtime_s"] == "exponential:3600"
+    assert set(notes) == {parameter.name for parameter in GENERATORS["poisson"].parameters}
+
+
+def test_what_was_done_to_a_workload_is_noted():
+    text = swf_lines(poisson(nodes=8, jobs=3, seed=9).scale_arrivals(2).head(2))
+    assert [line for line in text if line.startswith("; Note: ")][-2:] == [
+        "; Note: scale_arrivals(2)",
+        "; Note: head(2)",
+    ]
+    assert "; MaxJobs: 2" in text
+
+
+def swf_lines(workload):
+    return WRITERS[".swf"](workload).decode().splitlines()
+
+
+def test_other_names_and_places_are_refused_and_leave_nothing_behind(tmp_path):
+    workload = poisson(jobs=3)
+    with pytest.raises(hs.ConfigError, match=r"expected a name ending in \.swf, \.swf\.gz, \.parquet, \.csv"):
+        write_trace(workload, tmp_path / "jobs.txt")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_trace(workload, tmp_path / "file" / "jobs.swf")
+    (tmp_path / "jobs.swf").mkdir()
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_trace(workload, tmp_path / "jobs.swf")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "jobs.swf"]
+
+
+def test_a_number_below_zero_has_no_place_in_swf():
+    jobs = pl.DataFrame({"job_id": [3, -1], "submit_s": [0, 1], "runtime_s": [1, 1], "node_count": [1, 1]})
+    with pytest.raises(hs.TraceError, match=r"row 1, column `job_id`: found `-1`, expected at least 0"):
+        swf_text(hs.Workload.from_polars(jobs).to_polars())

@@ -1,0 +1,118 @@
+"""Utilization-targeted workloads: replayed, they hold what was asked for."""
+
+import numpy as np
+import pytest
+
+import hetsched as hs
+from hetsched.workload.generators import JobClass, coa_single, fft2d, swa_multi, utilization_targeted
+from hetsched.workload.generators.feedback import Control, submits, wandering
+
+
+def replayed(workload, *, ramp_s):
+    """Mean and standard deviation of utilization between the ramp and the last submission, its peak, and the waits."""
+    nodes = workload.report["parameters"]["nodes"]
+    result = hs.simulate(workload, hs.Platform.homogeneous(nodes=nodes, idle_w=100, tdp_w=400), "fcfs")
+    times, busy = (result.timeline[name].to_numpy() for name in ("time_s", "busy_nodes"))
+    last_s = workload.to_polars()["submit_s"][-1]
+    edges = np.clip(np.append(times, times[-1]), ramp_s, last_s)
+    weights, share = np.diff(edges), busy / nodes
+    mean = np.average(share, weights=weights)
+    return mean, np.sqrt(np.average((share - mean) ** 2, weights=weights)), share.max(), result.jobs["wait_s"]
+
+
+def mean_length_s(workload):
+    """Of a node's stay in a job: what the ramp lasts if nothing else is said."""
+    jobs = workload.to_polars()
+    return (jobs["node_count"] * jobs["runtime_s"]).sum() / jobs["node_count"].sum()
+
+
+MIXES = {
+    "coa-single": coa_single,
+    # Four times the paper's mix, whose single copy is half ramp and tail.
+    "swa-multi": lambda **more: swa_multi(copies=4, **more),
+    "spread": lambda **more: utilization_targeted(
+        "3000 a 1 lognormal:600:1; 300 b 2:1,4:1,16:0.2 exponential:900", nodes=200, **more
+    ),
+}
+
+
+@pytest.mark.parametrize("target", [0.4, 0.6, 0.8])
+@pytest.mark.parametrize("mix", MIXES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_utilization_fluctuates_around_its_target_and_nobody_queues(mix, target, seed):
+    workload = MIXES[mix](utilization=target, seed=seed)
+    mean, spread, peak, waits = replayed(workload, ramp_s=mean_length_s(workload))
+    assert mean == pytest.approx(target, abs=0.01)
+    # The target wanders with standard deviation 0.02, clipped at 0.04; the runs' own ends add to it.
+    assert 0.005 < spread < 0.04
+    assert peak < target + 0.1
+    # Counted with nominal run lengths, the nodes for every job are free when it is submitted.
+    assert waits.max() == 0.0
+
+
+def test_without_fluctuation_utilization_stays_where_it_is():
+    workload = coa_single(utilization=0.8, fluctuation=0.0, interval_s=1.0)
+    mean, spread, _, _ = replayed(workload, ramp_s=2 * mean_length_s(workload))
+    assert mean == pytest.approx(0.8, abs=0.003)
+    assert spread < 0.01
+
+
+def test_the_pools_workload_peaks_where_the_papers_did():
+    workload = fft2d(seed=1)
+    _, _, peak, _ = replayed(workload, ramp_s=0.0)
+    assert peak == pytest.approx(0.67, abs=0.01)
+
+
+def test_a_job_as_large_as_the_machine_is_submitted_at_a_low_target():
+    workload = utilization_targeted([JobClass(40, "a", 1, 60.0), JobClass(2, "b", 10, 60.0)], nodes=10, utilization=0.2)
+    _, _, peak, waits = replayed(workload, ramp_s=0.0)
+    assert len(workload) == 42
+    assert peak == 1.0
+    assert waits.max() == 0.0
+
+
+def test_a_hand_made_row():
+    # Four nodes wanted from the start, jobs of one node and two steps each: two steps of four, each full until the
+    # next four go out. The feedback has nothing to make up for.
+    control = Control(
+        nodes=8,
+        utilization=0.5,
+        fluctuation=0.0,
+        wander_steps=1.0,
+        ramp_steps=0.0,
+        horizon_steps=2.0,
+        expected_steps=6,
+        interval_us=10,
+    )
+    sent = submits(np.ones(12, dtype=np.int64), np.full(12, 20, dtype=np.int64), control, np.random.default_rng(0))
+    assert sent.tolist() == [0] * 4 + [20] * 4 + [40] * 4
+
+
+def test_runs_shorter_than_a_step_are_made_up_for():
+    # Each job leaves half a step unused, so twice as many nodes are needed for the same mean.
+    workload = utilization_targeted([JobClass(6000, "a", 1, 5.0)], nodes=100, utilization=0.4, interval_s=10.0)
+    mean, _, _, _ = replayed(workload, ramp_s=200.0)
+    assert mean == pytest.approx(0.4, abs=0.01)
+
+
+def test_the_targets_wandering_has_its_moments():
+    count, correlation = 200_000, 20.0
+    wave = wandering(count, correlation, np.random.default_rng(5))
+    # Effective number of independent values: count / (2 × correlation). Clipping at two standard deviations of 1/2
+    # takes the variance from 0.25 to 0.25 × 0.9205 (integral of the normal's).
+    independent = count / (2 * correlation)
+    assert wave.mean() == pytest.approx(0.0, abs=1e-12)
+    assert wave.var() == pytest.approx(0.25 * 0.9205, abs=4 * 0.25 * np.sqrt(2 / independent))
+    lagged = np.corrcoef(wave[20:], wave[:-20])[0, 1]
+    assert lagged == pytest.approx(np.exp(-1), abs=0.05)
+
+
+def test_a_million_jobs_go_through_without_a_loop_over_them():
+    workload = utilization_targeted(
+        "1 a 1 exponential:3600; 1 b 1:2,4:1 lognormal:3600:1", nodes=5000, jobs=1_000_000, utilization=0.8, seed=1
+    )
+    assert len(workload) == 1_000_000
+    submits_s = workload.to_polars()["submit_s"]
+    # Steps are whole intervals, far fewer than jobs.
+    assert submits_s.n_unique() < 300_000
+    assert (submits_s % 10.0 == 0).all()
