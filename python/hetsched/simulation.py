@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from hetsched import _core
+from hetsched.bound import check_bound, energy_bound
 from hetsched.config import Faults, did_you_mean
 from hetsched.errors import ConfigError, LoadWarning
 from hetsched.platform import Platform, VariationTable
@@ -61,7 +62,8 @@ def simulate(
         ``"error"``: an application that the platform's table does not hold is an error. ``"nominal"``: its jobs draw
         what they would without a table.
     bound
-        Whether to compute the least job energy any placement could reach; not available in this version.
+        Whether the summary also holds ``energy_bound_j``, the least job energy that any placement of these jobs could
+        have reached within this run's window (docs/background/bounds.md). Needs highspy, from the extra ``bound``.
     progress
         Called now and then with (jobs done, jobs in all, simulated second).
     until_s
@@ -93,8 +95,13 @@ def simulate(
     >>> result.summary()["completed"], result.jobs["nodes"].to_list()
     (3, [[0], [1, 2], [3]])
     """
-    options = {"kill_at_walltime": kill_at_walltime, "on_unknown_app": on_unknown_app, "until_s": until_s}
-    _check(workload, platform, seed=seed, bound=bound, **options)
+    options = {
+        "kill_at_walltime": kill_at_walltime,
+        "on_unknown_app": on_unknown_app,
+        "bound": bound,
+        "until_s": until_s,
+    }
+    _check(workload, platform, seed=seed, **options)
     policy = _as_policy(policy)
     offered_load = workload.offered_load(platform)
     _warn_of_overload(offered_load, platform)
@@ -117,12 +124,21 @@ def simulate(
     wall_s = time.perf_counter() - begun
 
     totals = records.totals
+
+    def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
+        numbers = summarised(jobs, totals, nodes=platform.nodes, offered_load=offered_load)
+        if not bound:
+            return numbers
+        window_s = float(numbers["makespan_s"] or 0.0)
+        least_j = energy_bound(jobs, platform, window_s=window_s, kill_at_walltime=kill_at_walltime)
+        return {**numbers, "energy_bound_j": least_j}
+
     return Result(
         Parts(
             jobs=lambda: jobs_frame(workload.to_polars(), pl.DataFrame(records.take_jobs())),
             timeline=lambda: pl.DataFrame(records.take_timeline()),
             nodes=lambda: pl.DataFrame(records.take_nodes()),
-            summary=lambda jobs: summarised(jobs, totals, nodes=platform.nodes, offered_load=offered_load),
+            summary=summary,
             provenance=lambda: _provenance(workload, platform, policy, seed=seed, options=options, totals=totals),
             timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},
         )
@@ -150,8 +166,9 @@ def _check(
     if on_unknown_app not in ("error", "nominal"):
         hint = did_you_mean(str(on_unknown_app), ("error", "nominal"))
         faults.add("on_unknown_app", on_unknown_app, f"`error` or `nominal`{hint}")
-    if bound is not False:
-        faults.add("bound", bound, "False: the bound is not available in this version")
+    faults.flag("bound", bound)
+    if bound is True and isinstance(platform, Platform):
+        check_bound(platform, faults)
     if until_s is not None:
         faults.number("until_s", until_s, low=-1e12, high=1e12)
     faults.check()
@@ -175,11 +192,14 @@ def _with_measured_borders(
     placement = parts["placement"] or {}
     if not placement.get("measured"):
         return policy
-    rehearsal = run(Policy(**{**parts, "placement": "random"}))
-    last_submit_s = workload.to_polars()["submit_s"].max() if len(workload) else 0.0
-    timeline = pl.DataFrame(rehearsal.take_timeline())
-    low, high = utilization_band(timeline, nodes=platform.nodes, last_submit_s=float(last_submit_s))
-    return Policy(**{**parts, "placement": {**placement, "u_l": low, "u_h": high}}, name=policy.name)
+    rehearsal = run(Policy.from_dict({**parts, "placement": "random"}))
+    submit_s = workload.to_polars()["submit_s"].to_numpy()
+    low, high = utilization_band(
+        pl.DataFrame(rehearsal.take_timeline()),
+        nodes=platform.nodes,
+        last_submit_s=float(submit_s[-1]) if len(submit_s) else 0.0,
+    )
+    return Policy.from_dict({**parts, "placement": {**placement, "u_l": low, "u_h": high}, "name": policy.name})
 
 
 def _warn_of_overload(offered_load: float | None, platform: Platform) -> None:

@@ -93,3 +93,18 @@ def test_one_picture_holds_ratios_and_waits(hetsched, folder):
     said = hetsched("compare", "small.swf", "--policies", "easy,fcfs", "--plot", "both.png")
     assert said.out.endswith("wrote both.png")
     assert (folder / "both.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_savings_are_held_against_what_was_attainable(hetsched, folder):
+    # Two single jobs in turn, on nodes of 300 and 100 W: naive takes the first, paa the second, and no more can be had.
+    jobs = {"job_id": [1, 2], "submit_s": [0, 100], "runtime_s": [60, 60], "node_count": [1, 1], "app": ["a", "a"]}
+    pl.DataFrame(jobs).write_parquet("own.parquet")
+    pl.DataFrame({"app": ["a"] * 2, "node": [0, 1], "power_w": [300.0, 100.0]}).write_csv("watts.csv")
+    options = ("--nodes", 2, "--table", "watts.csv", "--policies", "naive,paa", "--bound")
+    said = hetsched("compare", "own.parquet", *options)
+    assert said.out.splitlines()[-1] == "placement could save at most 66.67% of naive's job energy; of that: paa 100.0%"
+    found = json.loads(hetsched("compare", "own.parquet", *options, "--json").out)
+    assert found["attained"] == {"paa": pytest.approx(1.0)}
+    assert found["summary"]["paa"]["energy_bound_j"] == pytest.approx(2 * 60 * 100.0)
+    one = hetsched("simulate", "own.parquet", "--nodes", 2, "--table", "watts.csv", "--policy", "naive", "--bound")
+    assert any(line.startswith("     least any placement could reach") for line in one.out.splitlines())

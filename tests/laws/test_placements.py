@@ -85,7 +85,8 @@ def weights(platform: hs.Platform, job: dict[str, object]) -> np.ndarray:
 def test_one_application_of_equal_lengths_costs_coa_what_it_costs_paa(seed: int, order: str, backfill: str) -> None:
     workload = crowd(seed, apps=["hpcg"], runtimes=[60.0])
     platform = machine(seed, apps=["hpcg"], time_ratio=False)
-    coa, paa = (hs.simulate(workload, platform, hs.Policy(order, backfill, part)) for part in ("assignment", "best-rank"))
+    policies = (hs.Policy(order, backfill, part) for part in ("assignment", "best-rank"))
+    coa, paa = (hs.simulate(workload, platform, policy) for policy in policies)
     assert coa.summary()["job_energy_j"] == paa.summary()["job_energy_j"]
     assert coa.jobs["start_s"].equals(paa.jobs["start_s"])
 
@@ -156,7 +157,8 @@ def test_one_pool_alone_is_random(seed: int, order: str, backfill: str, borders:
     workload = crowd(seed, apps=APPS, runtimes=[10.0, 35.0, 90.0])
     platform = machine(seed, apps=APPS, time_ratio=True)
     pools = {"name": "pools", "u_l": borders[0], "u_h": borders[1]}
-    one, other = (hs.simulate(workload, platform, hs.Policy(order, backfill, part), seed=seed) for part in (pools, "random"))
+    policies = (hs.Policy(order, backfill, part) for part in (pools, "random"))
+    one, other = (hs.simulate(workload, platform, policy, seed=seed) for policy in policies)
     assert one.jobs.equals(other.jobs)
 
 

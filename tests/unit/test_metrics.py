@@ -11,7 +11,7 @@ from hetsched.analysis.metrics import metrics_named
 def test_every_key_of_a_summary_has_its_row_and_no_row_is_left_over():
     jobs = pl.DataFrame({"job_id": [1], "submit_s": [0], "runtime_s": [60], "node_count": [1]})
     platform = hs.Platform.homogeneous(nodes=1, idle_w=100, tdp_w=300)
-    summary = hs.simulate(hs.Workload.from_polars(jobs), platform, "fcfs").summary()
+    summary = hs.simulate(hs.Workload.from_polars(jobs), platform, "fcfs", bound=True).summary()
     assert list(METRICS) == list(summary)
 
 

@@ -263,7 +263,7 @@ OPTIONS = [
         {"on_unknown_app": "nomnal"},
         "on_unknown_app: found `nomnal`, expected `error` or `nominal`; did you mean `nominal`?",
     ),
-    ({"bound": True}, "bound: found `True`, expected False: the bound is not available in this version"),
+    ({"bound": 1}, "bound: found `1`, expected true or false"),
     ({"until_s": math.nan}, "until_s: found `NaN`"),
     ({"policy": "esay"}, "policy: found `esay`"),
     ({"policy": 3}, "policy: found int, expected a preset's name, a Policy, or a dictionary of parts"),

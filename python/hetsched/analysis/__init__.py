@@ -1,6 +1,6 @@
 """What results say: metrics and their units, comparisons with a baseline, and curves; frames in, new frames out."""
 
-from hetsched.analysis.comparison import compare, runs_frame
+from hetsched.analysis.comparison import attained_ratio, compare, runs_frame
 from hetsched.analysis.metrics import DEFAULT_METRICS, METRICS, Metric, Unit
 from hetsched.analysis.statistics import mean_and_half_width, student_t_quantile
 from hetsched.analysis.timeline import binned, run_bins, with_job_power
@@ -11,6 +11,7 @@ __all__ = [
     "METRICS",
     "Metric",
     "Unit",
+    "attained_ratio",
     "binned",
     "compare",
     "mean_and_half_width",

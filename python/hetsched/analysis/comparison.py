@@ -14,7 +14,7 @@ from hetsched.config import did_you_mean, listed, shown
 from hetsched.errors import ConfigError
 from hetsched.result import Result
 
-__all__ = ["compare", "runs_frame"]
+__all__ = ["attained_ratio", "compare", "runs_frame"]
 
 _SCHEMA: dict[str, type[pl.DataType]] = {
     "policy": pl.String,
@@ -96,6 +96,36 @@ def compare(
         for key in keys
     ]
     return pl.DataFrame(rows, schema=_SCHEMA)
+
+
+def attained_ratio(job_energy_j: float, *, baseline_j: float, bound_j: float) -> float | None:
+    """A policy's saving as a share of what any placement could have saved at most.
+
+    ``(baseline - own) / (baseline - bound)``: 0 saves nothing, 1 would be the bound itself, below 0 costs more. Above 1
+    only if the policy's run takes longer than the window of the bound.
+
+    Parameters
+    ----------
+    job_energy_j
+        The policy's ``job_energy_j``.
+    baseline_j
+        The baseline's.
+    bound_j
+        ``energy_bound_j`` of the baseline's run, so that all policies are held against one window.
+
+    Returns
+    -------
+    float or None
+        None where the baseline leaves nothing to save.
+
+    Examples
+    --------
+    >>> attained_ratio(90.0, baseline_j=100.0, bound_j=75.0)
+    0.4
+    """
+    attainable_j = baseline_j - bound_j
+    # Below this the two differ by rounding only.
+    return (baseline_j - job_energy_j) / attainable_j if attainable_j > 1e-9 * baseline_j else None
 
 
 def _check(runs: pl.DataFrame, baseline: str, keys: list[str]) -> None:

@@ -157,6 +157,7 @@ METRICS: dict[str, Metric] = {
         Metric("peak_power_w", "peak power", _POWER, "lower"),
         Metric("energy_delay_product_js", "energy × makespan", _ENERGY_DELAY, "lower"),
         Metric("offered_load_ratio", "offered load", _COUNT, digits=3),
+        Metric("energy_bound_j", "least any placement could reach", _ENERGY),
     )
 }
 """Every metric by its key, in the summary's order."""

@@ -71,6 +71,7 @@ def compare(
     until_s: opt.UntilSeconds = None,
     no_kill_at_walltime: opt.NoKill = False,
     on_unknown_app: opt.OnUnknownApp = "error",
+    bound: opt.Bound = False,
     format: opt.FormatName = None,
     out: opt.Out = None,
     plot: opt.Plot = None,
@@ -88,7 +89,9 @@ def compare(
     inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table)
     faults = Faults()
     inputs.check(faults)
-    wanted = opt.run_options(faults, seed=seed, until_s=until_s, no_kill=no_kill_at_walltime, unknown=on_unknown_app)
+    wanted = opt.run_options(
+        faults, seed=seed, until_s=until_s, no_kill=no_kill_at_walltime, unknown=on_unknown_app, bound=bound
+    )
     repeats = opt.whole(faults, "--seeds", seeds, low=1, high=10_000)
     keys = DEFAULT_METRICS if metrics is None else tuple(key.strip() for key in metrics.split(","))
     with noted(faults):

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from hetsched.analysis import DEFAULT_METRICS, METRICS, compare
+from hetsched.analysis import DEFAULT_METRICS, METRICS, attained_ratio, compare
 from hetsched.cli.progress import Bars
 from hetsched.cli.runs import Outcome, run_all, runs_of
 from hetsched.platform import Platform
@@ -45,10 +45,26 @@ class Comparison:
         value = row[column].item()
         return float("nan") if value is None else float(value)
 
-    def notes(self) -> list[str]:
-        """A line for each way in which jobs ended other than by completing."""
+    def attained(self) -> dict[str, float | None]:
+        """Each policy's saving of job energy as a share of what any placement could have saved; empty without bounds.
+
+        Held against the bound of the baseline's window, see `attained_ratio`.
+        """
         summaries = self._mean_summaries()
-        lines = []
+        base = summaries[self.baseline]
+        least_j, base_j = base.get("energy_bound_j"), base["job_energy_j"] or 0.0
+        if least_j is None:
+            return {}
+        return {
+            policy: attained_ratio(summary["job_energy_j"] or 0.0, baseline_j=base_j, bound_j=least_j)
+            for policy, summary in summaries.items()
+            if policy != self.baseline
+        }
+
+    def notes(self) -> list[str]:
+        """A line for each way in which jobs ended other than by completing, and one for what was attained."""
+        summaries = self._mean_summaries()
+        lines = self._attained_lines()
         for state in STATES[1:]:
             counts = {policy: summary[state] or 0 for policy, summary in summaries.items()}
             numbers = set(counts.values())
@@ -58,6 +74,16 @@ class Comparison:
                 by_policy = ", ".join(f"{policy} {count:,g}" for policy, count in counts.items())
                 lines.append(f"{METRICS[state].title}: {by_policy}")
         return lines
+
+    def _attained_lines(self) -> list[str]:
+        attained = self.attained()
+        if not attained:
+            return []
+        base = self._mean_summaries()[self.baseline]
+        base_j, least_j = base["job_energy_j"] or 0.0, base["energy_bound_j"] or 0.0
+        most = (base_j - least_j) / base_j if base_j else 0.0
+        shares = ", ".join(f"{policy} {'–' if share is None else f'{share:.1%}'}" for policy, share in attained.items())
+        return [f"placement could save at most {most:.2%} of {self.baseline}'s job energy; of that: {shares}"]
 
     def write(self, folder: str) -> str:
         """Write the table as ``comparison.csv``; gives its name."""
@@ -71,6 +97,7 @@ class Comparison:
             "summary": self._mean_summaries(),
             "baseline": self.baseline,
             "comparison": self.table.to_dicts(),
+            **({"attained": attained} if (attained := self.attained()) else {}),
             "runs": [
                 {
                     "policy": outcome.run.policy.name,

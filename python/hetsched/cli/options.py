@@ -13,6 +13,7 @@ import typer
 from hetsched.config import Faults, did_you_mean
 
 __all__ = [
+    "Bound",
     "CsvFlag",
     "Debug",
     "FormatName",
@@ -135,6 +136,15 @@ OnUnknownApp = Annotated[
         rich_help_panel=_RUN,
     ),
 ]
+Bound = Annotated[
+    bool,
+    typer.Option(
+        "--bound",
+        metavar="",
+        help="Also compute the least job energy that any placement could reach; needs hetsched[bound].",
+        rich_help_panel=_RUN,
+    ),
+]
 Out = Annotated[
     str | None,
     typer.Option(
@@ -239,7 +249,7 @@ def chosen(faults: Faults, option: str, text: str, known: tuple[str, ...]) -> No
 
 
 def run_options(
-    faults: Faults, *, seed: str, until_s: str | None, no_kill: bool, unknown: str
+    faults: Faults, *, seed: str, until_s: str | None, no_kill: bool, unknown: str, bound: bool = False
 ) -> dict[str, int | float | bool | str | None]:
     """The keyword options of `hetsched.simulate` that are the same in every verb.
 
@@ -247,8 +257,8 @@ def run_options(
     ----------
     faults
         Notes what is wrong with them.
-    seed, until_s, no_kill, unknown
-        As given with ``--seed``, ``--until-s``, ``--no-kill-at-walltime`` and ``--on-unknown-app``.
+    seed, until_s, no_kill, unknown, bound
+        As given with ``--seed``, ``--until-s``, ``--no-kill-at-walltime``, ``--on-unknown-app`` and ``--bound``.
 
     Examples
     --------
@@ -264,4 +274,5 @@ def run_options(
         "until_s": stop,
         "kill_at_walltime": not no_kill,
         "on_unknown_app": unknown,
+        "bound": bound,
     }

@@ -59,6 +59,7 @@ def simulate(
     until_s: opt.UntilSeconds = None,
     no_kill_at_walltime: opt.NoKill = False,
     on_unknown_app: opt.OnUnknownApp = "error",
+    bound: opt.Bound = False,
     format: opt.FormatName = None,
     out: opt.Out = None,
     csv: opt.CsvFlag = False,
@@ -72,7 +73,9 @@ def simulate(
     inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table)
     faults = Faults()
     inputs.check(faults)
-    wanted = opt.run_options(faults, seed=seed, until_s=until_s, no_kill=no_kill_at_walltime, unknown=on_unknown_app)
+    wanted = opt.run_options(
+        faults, seed=seed, until_s=until_s, no_kill=no_kill_at_walltime, unknown=on_unknown_app, bound=bound
+    )
     if csv and out is None:
         faults.found.append(("--csv", "no --out", "a folder for it: --out DIR"))
     check_plot(faults, plot)

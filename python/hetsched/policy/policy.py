@@ -240,4 +240,3 @@ def _part_text(part: Mapping[str, Any] | None) -> str:
     assert part is not None
     parameters = ",".join(f"{name}={value_text(value)}" for name, value in part.items() if name != "name")
     return f"{part['name']}({parameters})" if parameters else str(part["name"])
-

@@ -44,7 +44,10 @@ _STATUS_REPORT = "textbook; Feitelson, Rudolph & Schwiegelshohn, Parallel Job Sc
 _BACKFILLING = "Mu'alem & Feitelson, IEEE TPDS 12(6), 2001"
 
 _COA = "Zhou, Fukazawa & Nakashima, Energy Aware Scheduler of Single/Multi-node Jobs Exploiting Node Heterogeneity"
-_POOLS = "Li, Fukazawa, Nakashima & Nanri, A Node Level Performance/Power Efficiency Aware Resource Management Technique, IPSJ SIG Notes 2018-HPC-166(3)"
+_POOLS = (
+    "Li, Fukazawa, Nakashima & Nanri, A Node Level Performance/Power Efficiency Aware Resource Management Technique, "
+    "IPSJ SIG Notes 2018-HPC-166(3)"
+)
 
 PRESETS: dict[str, Preset] = {
     preset.name: preset

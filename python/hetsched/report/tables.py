@@ -24,13 +24,22 @@ _STATES = ("completed", "timeout", "failed", "rejected", "cancelled", "running",
 _SECTIONS = (
     ("makespan_s", "throughput_jobs_per_hour", "utilization_ratio", "offered_load_ratio"),
     ("mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s", "mean_turnaround_s", "mean_bounded_slowdown"),
-    ("energy_j", "job_energy_j", "idle_energy_j", "transition_energy_j", "off_energy_j", "down_energy_j"),
+    (
+        "energy_j",
+        "job_energy_j",
+        "energy_bound_j",
+        "idle_energy_j",
+        "transition_energy_j",
+        "off_energy_j",
+        "down_energy_j",
+    ),
     ("mean_power_w", "peak_power_w", "energy_delay_product_js"),
 )
-_WHERE_ANY = frozenset((*_STATES[1:], "transition_energy_j", "off_energy_j", "down_energy_j"))
+_WHERE_ANY = frozenset((*_STATES[1:], "energy_bound_j", "transition_energy_j", "off_energy_j", "down_energy_j"))
 _PARTS_OF_A_WHOLE = frozenset(
     (*_STATES, "job_energy_j", "idle_energy_j", "transition_energy_j", "off_energy_j", "down_energy_j")
 )
+_PARTS_OF_A_PART = frozenset(("energy_bound_j",))
 
 
 def summary_table(summary: Mapping[str, float | None], *, title: str = "") -> Table:
@@ -47,9 +56,9 @@ def summary_table(summary: Mapping[str, float | None], *, title: str = "") -> Ta
     table.add_column()
     table.add_column(justify="right")
     for section in (("jobs", *_STATES), *_SECTIONS):
-        keys = [key for key in section if summary[key] or key not in _WHERE_ANY]
+        keys = [key for key in section if summary.get(key) or key not in _WHERE_ANY]
         for key in keys:
-            indent = "  " if key in _PARTS_OF_A_WHOLE else ""
+            indent = "  " if key in _PARTS_OF_A_WHOLE else "    " if key in _PARTS_OF_A_PART else ""
             table.add_row(indent + METRICS[key].title, METRICS[key].text(summary[key]), end_section=key == keys[-1])
     return table
 

@@ -98,7 +98,8 @@ class Result:
             off_energy_j, down_energy_j, mean_wait_s, median_wait_s, p95_wait_s, max_wait_s, mean_turnaround_s,
             mean_bounded_slowdown`` (over jobs that started) ``, throughput_jobs_per_hour, utilization_ratio,
             mean_power_w, peak_power_w, energy_delay_product_js, offered_load_ratio`` (None if all jobs are submitted at
-            one instant). Where nothing started, means and shares are 0.
+            one instant). Where nothing started, means and shares are 0. With ``bound=True`` also ``energy_bound_j``:
+            the least job energy that any placement of the jobs that ended could have reached within the makespan.
         """
         return dict(self._summary)
 

@@ -11,8 +11,8 @@ __all__ = ["utilization_band"]
 def utilization_band(timeline: pl.DataFrame, *, nodes: int, last_submit_s: float) -> tuple[float, float]:
     """The lowest and the highest share of busy nodes once the machine has filled up and while jobs come in.
 
-    Counted from the first instant at which the share reaches its median (weighted by time, up to the last submit) to the
-    last submit: the empty machine before and after a log says nothing of how busy the machine is.
+    Counted from the first instant at which the share reaches its median (weighted by time, up to the last submit) to
+    the last submit: the empty machine before and after a log says nothing of how busy the machine is.
 
     Parameters
     ----------

@@ -1,0 +1,9 @@
+"""The least job energy that any placement of a run's jobs could have reached in its window.
+
+What jobs ask of nodes is `demand`, the certificate `certificate`, and the prices that make it sharp `prices`;
+docs/background/bounds.md states and proves what they say together.
+"""
+
+from hetsched.bound.energy import check_bound, energy_bound
+
+__all__ = ["check_bound", "energy_bound"]

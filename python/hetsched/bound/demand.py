@@ -1,0 +1,262 @@
+"""What a run's jobs ask of nodes: seconds of work on a grid of kinds of jobs, and what each costs on each kind of node.
+
+Jobs of one table row are alike but for three things: their length, their own measured watts where the table holds
+factors, and how soon their walltime cuts them. Energy is concave in the last two, so a job between two grid values is
+charged as shares of two jobs on them and comes out no dearer: any grid gives a bound, a finer one a sharper bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hetsched.platform import Platform, VariationTable
+
+__all__ = ["Demand", "Grid"]
+
+Floats = npt.NDArray[np.float64]
+Whole = npt.NDArray[np.int64]
+
+_NO_ROW = -1
+_ANY_APP = "*"
+_LEAST_LEVELS, _LEAST_CUTS, _MOST_CUTS = 5, 3, 17
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Work by kind of job, and its cost by kind of node.
+
+    Parameters
+    ----------
+    busy_ratio
+        Seconds a node is taken by a second of nominal runtime, shape (kinds of jobs, kinds of nodes).
+    power_w
+        Joules a node draws for that second, same shape.
+    sizes
+        Distinct node counts of jobs, ascending.
+    runtime_s
+        Summed nominal runtimes, shape (kinds of jobs, sizes); every row has work in it.
+    nodes
+        How many nodes there are of each kind.
+    draw_error_w
+        How far the engine's draws, whole picowatts, may lie below these.
+    """
+
+    busy_ratio: Floats
+    power_w: Floats
+    sizes: Whole
+    runtime_s: Floats
+    nodes: Whole
+    draw_error_w: float
+
+
+@dataclass(frozen=True)
+class _Rates:
+    """How jobs of each group (a row) fare on each kind of node (a column): watts = fixed_w + own watts × factor."""
+
+    time_ratio: Floats
+    fixed_w: Floats
+    factor: Floats
+    nodes: Whole
+    draw_error_w: float
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The jobs that ran to their end.
+
+    Parameters
+    ----------
+    group
+        Row of `rates`, one a job.
+    own_w
+        Measured watts where they count, else 0.
+    size
+        Nodes.
+    runtime_s
+        Nominal seconds, above 0.
+    cut_ratio
+        Walltime / nominal runtime, above 0; inf without a kill.
+    rates
+        What the groups cost.
+    """
+
+    group: Whole
+    own_w: Floats
+    size: Whole
+    runtime_s: Floats
+    cut_ratio: Floats
+    rates: _Rates
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+    @classmethod
+    def of(cls, jobs: pl.DataFrame, platform: Platform, *, kill_at_walltime: bool) -> Demand:
+        """The jobs of a result that ran to their end and took any time.
+
+        Parameters
+        ----------
+        jobs
+            `Result.jobs`.
+        platform
+            The machine, with its actual table.
+        kill_at_walltime
+            Whether walltimes cut.
+
+        Examples
+        --------
+        >>> import hetsched as hs
+        >>> frame = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 0], "runtime_s": [8, 0], "node_count": [2, 1],
+        ...                       "walltime_s": [6, 9]})
+        >>> platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
+        >>> jobs = hs.simulate(hs.Workload.from_polars(frame), platform, "fcfs").jobs
+        >>> demand = Demand.of(jobs, platform, kill_at_walltime=True)
+        >>> demand.runtime_s.tolist(), demand.cut_ratio.tolist()
+        ([8.0], [0.75])
+        """
+        ended = jobs.filter(pl.col("state").is_in(["completed", "timeout"]))
+        runtime_s = _on_the_clock(ended["nominal_runtime_s"])
+        limit_s = _on_the_clock(ended["walltime_s"]) if kill_at_walltime else np.full(len(ended), np.nan)
+        kept = (runtime_s > 0) & ~(limit_s <= 0)
+        ended, runtime_s, limit_s = ended.filter(pl.Series(kept)), runtime_s[kept], limit_s[kept]
+        own_w = _measured(ended)
+        table = platform.actual
+        row = _rows(ended["app"], table)
+        is_own = (own_w > 0) & ((row == _NO_ROW) | (table is not None and table.power_w is None))
+        keys, group = np.unique(2 * row + is_own, return_inverse=True)
+        return cls(
+            group=group.astype(np.int64),
+            own_w=np.where(is_own, own_w, 0.0),
+            size=ended["node_count"].cast(pl.Int64).to_numpy(),
+            runtime_s=runtime_s,
+            cut_ratio=np.where(np.isnan(limit_s), np.inf, limit_s / runtime_s),
+            rates=_rates(platform, [(int(key) // 2, bool(key % 2)) for key in keys]),
+        )
+
+    def grid(self, cells: int) -> Grid:
+        """The jobs on a grid of about `cells` kinds of jobs × kinds of nodes, or fewer where that loses nothing.
+
+        Parameters
+        ----------
+        cells
+            More are sharper and slower.
+        """
+        groups, kinds_of_nodes = self.rates.time_ratio.shape
+        most = max(cells // (groups * kinds_of_nodes), _LEAST_LEVELS)
+        sizes, size_index = np.unique(self.size, return_inverse=True)
+        parts = [self._part(group, most, size_index, len(sizes)) for group in range(groups)]
+        busy_ratio, power_w, runtime_s = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        has_work = runtime_s.any(axis=1)
+        rates = self.rates
+        work = (busy_ratio[has_work], power_w[has_work], sizes, runtime_s[has_work])
+        return Grid(*work, nodes=rates.nodes, draw_error_w=rates.draw_error_w)
+
+    def _part(self, group: int, most: int, size_index: Whole, sizes: int) -> tuple[Floats, Floats, Floats]:
+        """One group's rows of the grid: busy ratios, watts, and runtimes by size."""
+        own = self.group == group
+        time_ratio, fixed_w, factor = (
+            rows[group] for rows in (self.rates.time_ratio, self.rates.fixed_w, self.rates.factor)
+        )
+        cut, runtime_s = _capped(self.cut_ratio[own], self.runtime_s[own], time_ratio)
+        watts, weight = self.own_w[own], runtime_s * self.size[own]
+        cuts = _levels(cut, weight, min(max(math.isqrt(most), _LEAST_CUTS), _MOST_CUTS), last=time_ratio.max())
+        # Where the draw is the same on every node there is no choice to make, and its own watts need no fine grid.
+        is_flat = np.ptp(factor) == 0 and np.ptp(time_ratio) == 0
+        levels = _levels(watts, weight, 2 if is_flat else max(most // len(cuts), _LEAST_LEVELS))
+        work = np.zeros(len(levels) * len(cuts) * sizes)
+        for level, level_share in _shares(watts, levels):
+            for place, cut_share in _shares(cut, cuts):
+                cell = (level * len(cuts) + place) * sizes + size_index[own]
+                work += np.bincount(cell, weights=runtime_s * level_share * cut_share, minlength=len(work))
+        busy_ratio = np.tile(np.minimum(time_ratio, cuts[:, np.newaxis]), (len(levels), 1))
+        power_w = busy_ratio * np.repeat(fixed_w + levels[:, np.newaxis] * factor, len(cuts), axis=0)
+        return busy_ratio, power_w, work.reshape(-1, sizes)
+
+
+def _on_the_clock(seconds: pl.Series) -> Floats:
+    """Seconds as the engine counts them, in whole microseconds; NaN for null."""
+    values = seconds.cast(pl.Float64).fill_null(math.nan).to_numpy()
+    return np.asarray(np.floor(values * 1e6 + 0.5) / 1e6)
+
+
+def _measured(jobs: pl.DataFrame) -> Floats:
+    if "power_w" not in jobs.columns:
+        return np.zeros(len(jobs))
+    return jobs["power_w"].cast(pl.Float64).fill_null(0.0).fill_nan(0.0).to_numpy()
+
+
+def _rows(app: pl.Series, table: VariationTable | None) -> Whole:
+    """The table's row that serves each job; `_NO_ROW` where none does."""
+    if table is None:
+        return np.full(len(app), _NO_ROW, dtype=np.int64)
+    rows = {name: row for row, name in enumerate(table.apps)}
+    named = app.replace_strict(rows, default=rows.get(_ANY_APP, _NO_ROW), return_dtype=pl.Int64)
+    return pl.select(pl.when(app.is_null()).then(_NO_ROW).otherwise(named)).to_series().to_numpy()
+
+
+def _rates(platform: Platform, groups: Iterable[tuple[int, bool]]) -> _Rates:
+    """The groups' rates, nodes that are alike in all of them taken together."""
+    busy_w = np.concatenate([node_class.per_node("busy_w") for node_class in platform.classes])
+    table = platform.actual
+    rows = [_row_rates(table, row, busy_w, is_own=is_own) for row, is_own in groups]
+    kinds, nodes = np.unique(np.array(rows).reshape(-1, len(busy_w)), axis=1, return_counts=True)
+    time_ratio, fixed_w, factor = (kinds[place::3] for place in range(3))
+    # Half a picowatt on the job's or the node's watts, times the factor, and half a one on the product.
+    largest = 1.0 if table is None or table.power_ratio is None else float(table.power_ratio.max())
+    return _Rates(time_ratio, fixed_w, factor, nodes.astype(np.int64), draw_error_w=1e-12 * (1.0 + largest))
+
+
+def _row_rates(table: VariationTable | None, row: int, busy_w: Floats, *, is_own: bool) -> tuple[Floats, ...]:
+    """Time ratio, fixed watts and factor on the job's own watts, by node; the engine's order of what is known first."""
+    ones, zeros = np.ones_like(busy_w), np.zeros_like(busy_w)
+    if table is None or row == _NO_ROW:
+        return (ones, zeros, ones) if is_own else (ones, busy_w, zeros)
+    time_ratio = ones if table.time_ratio is None else table.time_ratio[row]
+    if table.power_w is not None:
+        return time_ratio, table.power_w[row], zeros
+    assert table.power_ratio is not None
+    ratio = table.power_ratio[row]
+    return (time_ratio, zeros, ratio) if is_own else (time_ratio, ratio * busy_w, zeros)
+
+
+def _capped(cut: Floats, runtime_s: Floats, time_ratio: Floats) -> tuple[Floats, Floats]:
+    """Cuts between the fastest and the slowest node; work that every node cuts is written down shorter instead."""
+    low, high = time_ratio.min(), time_ratio.max()
+    return np.clip(cut, low, high), runtime_s * np.minimum(cut / low, 1.0)
+
+
+def _levels(values: Floats, weights: Floats, most: int, *, last: float = -math.inf) -> Floats:
+    """At most `most` values that span `values`, denser where there is more weight; `last` is kept apart."""
+    inside = values != last
+    distinct = np.unique(values[inside])
+    if len(distinct) > most:
+        order = np.argsort(values[inside], kind="stable")
+        below = np.cumsum(weights[inside][order])
+        marks = np.searchsorted(below, np.linspace(0.0, below[-1], most)).clip(max=len(order) - 1)
+        distinct = np.unique(np.append(values[inside][order[marks]], distinct[[0, -1]]))
+    return distinct if inside.all() else np.append(distinct, last)
+
+
+def _shares(values: Floats, levels: Floats) -> list[tuple[Whole, Floats]]:
+    """For each value the levels below and above it, and its share of each.
+
+    Examples
+    --------
+    >>> (below, share), (above, rest) = _shares(np.array([1.0, 2.5]), np.array([1.0, 2.0, 4.0]))
+    >>> below.tolist(), share.tolist(), above.tolist(), rest.tolist()
+    ([0, 1], [0.0, 0.75], [0, 2], [1.0, 0.25])
+    """
+    above = np.searchsorted(levels, values).clip(max=len(levels) - 1)
+    below = np.maximum(above - 1, 0)
+    gap = levels[above] - levels[below]
+    safe = np.where(gap > 0, gap, 1.0)
+    # Each share by its own subtraction: neither loses digits to the other.
+    low = np.where(gap > 0, (levels[above] - values) / safe, 0.0)
+    high = np.where(gap > 0, (values - levels[below]) / safe, 1.0)
+    return [(below, low), (above, high)]
