@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hetsched.policy.presets import presets
     from hetsched.result import Result, read_result
     from hetsched.simulation import simulate
+    from hetsched.sweeps import sweep
     from hetsched.workload import Workload, read_csv, read_parquet, read_swf
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "read_result",
     "read_swf",
     "simulate",
+    "sweep",
 ]
 
 _HOMES = {
@@ -48,6 +50,7 @@ _HOMES = {
     "policy": ("Policy", "presets"),
     "result": ("Result", "read_result"),
     "simulation": ("simulate",),
+    "sweeps": ("sweep",),
     "workload": ("Workload", "read_csv", "read_parquet", "read_swf"),
 }
 

@@ -58,10 +58,8 @@ impl SlidingWindow {
             Rankings::ForAll(ranking) => ranking.get_or_insert_with(|| RankBy::Time.for_all(view)),
             Rankings::ByApplication(rankings) => rankings.of(view, job),
         };
-        self.ranks.clear();
-        self.ranks.extend(ranking.free_ranks(view.slots, free));
         let size = view.jobs.node_count(job);
-        let window = first_window(&self.ranks, size, self.window.max(size));
+        let window = first_window(ranking.free_ranks(view.slots, free), size, self.window.max(size), &mut self.ranks);
         let first = match self.on_miss {
             OnMiss::Narrowest => window.or_else(|| narrowest(&self.ranks, size)),
             OnMiss::Wait => window,
@@ -73,21 +71,27 @@ impl SlidingWindow {
     }
 }
 
-/// Ranks spanned by `size` consecutive free nodes, for each first one.
-fn spans(ranks: &[u32], size: u32) -> impl Iterator<Item = u32> + '_ {
-    ranks.windows(size.max(1) as usize).map(|held| held[held.len() - 1] - held[0])
-}
-
-/// Where the best free nodes of the first window of `window` ranks that holds `size` free ones begin.
+/// Where in `ranks` the best free nodes of the first window of `window` ranks that holds `size` free ones begin.
 ///
-/// Sliding rank by rank, that window ends at the first free node whose `size − 1` predecessors lie less than `window`
-/// ranks before it, and it holds no free node before these: had it one, an earlier window would have done.
-fn first_window(ranks: &[u32], size: u32, window: u32) -> Option<usize> {
-    spans(ranks, size).position(|span| span < window)
+/// Takes `free`, ranks of free nodes in their order, over into `ranks` no further than it must. Sliding rank by rank, the
+/// window ends at the first free node whose `size − 1` predecessors lie less than `window` ranks before it, and it holds
+/// no free node before these: had it one, an earlier window would have done.
+fn first_window(free: impl Iterator<Item = u32>, size: u32, window: u32, ranks: &mut Vec<u32>) -> Option<usize> {
+    ranks.clear();
+    for rank in free {
+        ranks.push(rank);
+        let first = ranks.len().checked_sub(size as usize);
+        if first.is_some_and(|first| rank - ranks[first] < window) {
+            return first;
+        }
+    }
+    None
 }
 
+/// Where in `ranks` the `size` consecutive ones that span the least begin; the first of several.
 fn narrowest(ranks: &[u32], size: u32) -> Option<usize> {
-    spans(ranks, size).enumerate().min_by_key(|&(first, span)| (span, first)).map(|(first, _)| first)
+    let spans = ranks.windows(size.max(1) as usize).map(|held| held[held.len() - 1] - held[0]);
+    spans.enumerate().min_by_key(|&(first, span)| (span, first)).map(|(first, _)| first)
 }
 
 impl Placement for SlidingWindow {
@@ -137,28 +141,32 @@ mod tests {
             wider in 0..12_u32,
         ) {
             let ranks: Vec<u32> = (0..).zip(&free).filter(|(_, free)| **free).map(|(rank, _)| rank).collect();
-            let found = first_window(&ranks, size, size + wider);
-            let chosen = found.map(|first| ranks[first..first + size as usize].to_vec());
+            let mut seen = Vec::new();
+            let found = first_window(ranks.into_iter(), size, size + wider, &mut seen);
+            let chosen = found.map(|first| seen[first..first + size as usize].to_vec());
             prop_assert_eq!(chosen, slid(&free, size, size + wider));
         }
     }
 
     #[test]
     fn a_window_that_holds_more_gives_its_best() {
-        assert_eq!(first_window(&[1, 2, 3, 9], 2, 10), Some(0));
+        let mut seen = Vec::new();
+        assert_eq!(first_window([1, 2, 3, 9].into_iter(), 2, 10, &mut seen), Some(0));
+        assert_eq!(seen, [1, 2]);
     }
 
     #[test]
     fn the_paper_s_example_leaves_the_best_nodes_alone() {
         // Fig. 11: nodes 1, 2, 11, 12 and 21 to 28 are free; a job of 8 nodes goes to 21-28 with a window of 10.
         let ranks = [0, 1, 10, 11, 20, 21, 22, 23, 24, 25, 26, 27];
-        assert_eq!(first_window(&ranks, 8, 10), Some(4));
+        assert_eq!(first_window(ranks.into_iter(), 8, 10, &mut Vec::new()), Some(4));
     }
 
     #[test]
     fn of_equally_narrow_spans_the_best_ranked_is_taken() {
         // Spans of two free nodes: 3, 2, 2.
-        assert_eq!(narrowest(&[0, 3, 5, 7], 2), Some(1));
-        assert_eq!(first_window(&[0, 3, 5, 7], 2, 2), None);
+        let ranks = [0, 3, 5, 7];
+        assert_eq!(narrowest(&ranks, 2), Some(1));
+        assert_eq!(first_window(ranks.into_iter(), 2, 2, &mut Vec::new()), None);
     }
 }

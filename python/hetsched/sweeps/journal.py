@@ -1,0 +1,153 @@
+"""The finished runs of a sweep on disk: a line a run, each safe before the next is counted as done."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from hetsched.config import one_line, reason_of
+from hetsched.errors import OutputError, TraceError
+from hetsched.sweeps.spec import Plan
+
+__all__ = ["FILE", "Journal"]
+
+FILE = "sweep.jsonl"
+"""The journal's name in its folder."""
+
+_START = b'{"key":'
+_EXPECTED = "a line written by sweep, which is a finished run; take the line out to run it again"
+
+
+class Journal:
+    """Summaries by key, from a folder and into it; locked while it is open.
+
+    Parameters
+    ----------
+    folder
+        Made if it is not there.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written to, or another sweep is writing to it.
+    TraceError
+        If a line is none that `add` wrote. A last line that was cut off is dropped: its run counts as not done.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Journal(Path(folder)) as journal:
+    ...         journal.add(Plan("may", "old", "easy", 0, key="1f"), {"energy_j": 5.0})
+    ...     with Journal(Path(folder)) as journal:
+    ...         journal.summaries
+    {'1f': {'energy_j': 5.0}}
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE
+        self.summaries: dict[str, dict[str, Any]] = {}
+        self._file = _opened(self._path)
+        try:
+            self._lock()
+            self._read()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Journal:  # noqa: PYI034 -- typing has no Self before Python 3.11
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def add(self, plan: Plan, summary: Mapping[str, Any]) -> None:
+        """Write a finished run; it is on disk when this returns.
+
+        Parameters
+        ----------
+        plan
+            The run; its key is what it is found by, its names are for people.
+        summary
+            What came of it.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        names = {"workload": plan.workload, "platform": plan.platform, "policy": plan.policy, "seed": plan.seed}
+        line = json.dumps({"key": plan.key, **names, "summary": dict(summary)}) + "\n"
+        try:
+            # One write: the system appends all of it or, if it breaks down, a part that has no line's end.
+            self._file.write(line.encode())
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise OutputError(str(self._path), reason_of(error)) from None
+        self.summaries[plan.key] = dict(summary)
+
+    def _lock(self) -> None:
+        # The system lets go of it when the process ends, however that happens.
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OutputError(str(self._path), "another sweep is writing to it") from None
+        except OSError as error:
+            raise OutputError(str(self._path), f"cannot be locked: {reason_of(error)}") from None
+
+    def _read(self) -> None:
+        self._file.seek(0)
+        whole = 0
+        lines = self._file.read().splitlines(keepends=True)
+        for number, line in enumerate(lines, start=1):
+            key, summary = _run_in(line)
+            if key:
+                self.summaries[key] = summary
+                whole += len(line)
+            elif number == len(lines) and _is_torn(line):
+                self._file.truncate(whole)
+                os.fsync(self._file.fileno())
+            else:
+                found = f"`{one_line(line.decode(errors='replace').strip(), limit=60)}`"
+                raise TraceError(file=str(self._path), line=number, found=found, expected=_EXPECTED)
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a+b", buffering=0)
+    except FileExistsError:
+        raise OutputError(str(path.parent), "not a folder") from None
+    except OSError as error:
+        raise OutputError(str(path), reason_of(error)) from None
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        # The file's name has to last as well as its lines.
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return file
+
+
+def _run_in(line: bytes) -> tuple[str, dict[str, Any]]:
+    """The run that a line holds; no key if it holds none."""
+    try:
+        content = json.loads(line) if line.endswith(b"\n") else None
+    except ValueError:
+        content = None
+    if isinstance(content, dict) and isinstance(content.get("key"), str) and isinstance(content.get("summary"), dict):
+        return content["key"], content["summary"]
+    return "", {}
+
+
+def _is_torn(line: bytes) -> bool:
+    """Whether a last line may be the beginning of one that was being written; zeros are what some disks leave."""
+    start = line[: len(_START)]
+    return start == _START[: len(start)] or not line.strip(b"\0\n")

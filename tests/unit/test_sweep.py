@@ -1,0 +1,380 @@
+"""A sweep's axes, its journal, and what it says when something is wrong."""
+
+import fcntl
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hetsched as hs
+from hetsched.sweeps import pool, run_one, spec, specs, sweep
+from hetsched.sweeps.journal import FILE, Journal
+from hetsched.sweeps.pool import WorkerTraceback
+from hetsched.sweeps.spec import Plan
+
+
+def log(*, app=None, jobs=6, source="may.swf"):
+    """Single jobs of ten seconds, one a minute."""
+    frame = {
+        "job_id": np.arange(jobs),
+        "submit_s": np.arange(jobs) * 60,
+        "runtime_s": [10] * jobs,
+        "node_count": [1] * jobs,
+        **({} if app is None else {"app": [app] * jobs}),
+    }
+    return hs.Workload.from_polars(pl.DataFrame(frame), source=source)
+
+
+def machine(nodes=4, **tables):
+    platform = hs.Platform.homogeneous(nodes=nodes, idle_w=100, tdp_w=300)
+    return platform.with_tables(**tables) if tables else platform
+
+
+def children():
+    """Processes that this one has started and that are still there."""
+    return [int(pid) for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()]
+
+
+def lines(folder):
+    return [json.loads(line) for line in (folder / FILE).read_text().splitlines()]
+
+
+# Axes and rows
+
+
+def test_rows_are_the_product_in_the_order_of_the_arguments():
+    frame = sweep({"b": log(), "a": log(jobs=3)}, [machine(2), machine(4)], ["random", "easy"], seeds=[7, 3], workers=1)
+    expected = [
+        (workload, platform, policy, seed)
+        for workload in ("b", "a")
+        for platform in ("2 nodes", "4 nodes")
+        for policy in ("random", "easy")
+        for seed in (7, 3)
+    ]
+    assert frame.select("workload", "platform", "policy", "seed").rows() == expected
+    assert frame["jobs"].to_list() == [6] * 8 + [3] * 8
+
+
+def test_energy_of_a_row_is_what_a_hand_reckons():
+    # 5 minutes and 10 s on 2 nodes at 100 W idle; 6 jobs of 10 s add 200 W each.
+    (energy_j,) = sweep(log(), machine(2), "fcfs", workers=1)["energy_j"]
+    assert energy_j == 310 * 2 * 100 + 6 * 10 * 200
+
+
+def test_things_that_call_themselves_alike_are_numbered():
+    frame = sweep([log(), log(jobs=2)], [machine(), machine()], ["easy", "easy", hs.Policy.preset("easy")], workers=1)
+    assert frame["workload"].unique(maintain_order=True).to_list() == ["may.swf", "may.swf #2"]
+    assert frame["platform"].unique(maintain_order=True).to_list() == ["4 nodes", "4 nodes #2"]
+    assert frame["policy"].unique(maintain_order=True).to_list() == ["easy", "easy #2", "easy #3"]
+
+
+def test_every_way_to_say_a_policy():
+    own = {"order": "shortest", "backfill": "none"}
+    frame = sweep(log(), machine(), ["fcfs", hs.Policy.preset("easy"), own, {"preset": "easy", "depth": 4}], workers=1)
+    assert frame["policy"].to_list() == ["fcfs", "easy", "shortest/none/lowest-id", "easy:backfill.depth=4"]
+    assert sweep(log(), machine(), {"mine": own}, workers=1)["policy"].to_list() == ["mine"]
+
+
+def test_columns_have_the_types_of_their_quantities():
+    at_once = log(jobs=1)  # has no offered load
+    schema = sweep(at_once, machine(), "easy", workers=1).schema
+    assert (schema["seed"], schema["jobs"], schema["completed"]) == (pl.UInt64, pl.Int64, pl.Int64)
+    assert all(schema[name] == pl.Float64 for name in ("energy_j", "max_wait_s", "offered_load_ratio"))
+
+
+def test_the_largest_seed_keeps_its_value():
+    assert sweep(log(), machine(), "random", seeds=[2**64 - 1], workers=1)["seed"].to_list() == [2**64 - 1]
+
+
+def test_a_policy_without_chance_runs_once_and_has_a_row_a_seed(tmp_path):
+    frame = sweep(log(), machine(), ["easy", "random"], seeds=5, workers=1, out=tmp_path)
+    assert frame.filter(policy="easy")["seed"].to_list() == [0, 1, 2, 3, 4]
+    assert [line["policy"] for line in lines(tmp_path)] == ["easy"] + ["random"] * 5
+
+
+def test_options_reach_the_runs():
+    frame = sweep(log(), machine(), "easy", until_s=100, workers=1)
+    # Submitted at 0 and 60 and done; the other four come after the end.
+    assert frame["completed"].to_list() == [2]
+
+
+def test_progress_is_told_in_rows():
+    told = []
+    sweep(log(), machine(), ["easy", "random"], seeds=2, workers=1, progress=lambda *now: told.append(now))
+    assert told == [(0, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_what_progress_raises_stops_the_sweep_and_its_processes():
+    def tell(done, _):
+        if done:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        sweep(log(), machine(), "random", seeds=8, workers=2, progress=tell)
+    assert children() == []
+
+
+# Faults before the first run
+
+
+def test_all_faults_are_told_at_once():
+    with pytest.raises(hs.ConfigError) as caught:
+        sweep(3, [], ["esay", {"order": "fcsf"}], seeds=[1, 1], workers=0, progress="bars", until_s="noon")
+    assert [parameter for parameter, _, _ in caught.value.faults] == [
+        "workloads",
+        "platforms",
+        "policies[0]",
+        "policies[1].order",
+        "seeds[1]",
+        "until_s",
+        "workers",
+        "progress",
+    ]
+
+
+@pytest.mark.parametrize("seeds", [0, -1, [], "12", 1.5, True, [0.5], [-1], [2**64], None])
+def test_seeds_that_cannot_be(seeds):
+    with pytest.raises(hs.ConfigError, match=r"^seeds"):
+        sweep(log(), machine(), "random", seeds=seeds)
+
+
+def test_a_dictionary_that_may_be_a_policy_or_policies_is_refused():
+    with pytest.raises(hs.ConfigError, match="stands in a list"):
+        sweep(log(), machine(), {"order": "fcfs"})
+
+
+def test_an_unknown_application_is_found_before_any_run(tmp_path):
+    measured = hs.VariationTable(["heat"], power_w=np.full((1, 4), 250.0))
+    platforms = {"plain": machine(), "measured": machine(actual=measured)}
+    with pytest.raises(hs.ConfigError) as caught:
+        sweep({"known": log(app="heat"), "unknown": log(app="flow")}, platforms, "easy", out=tmp_path)
+    assert str(caught.value).startswith("workload `unknown`, platform `measured`: table.apps: found no row for")
+    assert len(caught.value.faults) == 1
+    assert not (tmp_path / FILE).exists()
+
+
+def test_overload_is_said_once_for_a_workload_and_a_platform():
+    busy = hs.Workload.from_polars(log().to_polars().with_columns(runtime_s=pl.lit(600.0)))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        sweep({"busy": busy, "calm": log()}, [machine(2), machine(64)], ["fcfs", "random"], seeds=3, workers=1)
+    (warning,) = said
+    assert str(warning.message).startswith("workload `busy`, platform `2 nodes`: offered load 6.00")
+    assert (warning.category, warning.filename) == (hs.LoadWarning, __file__)
+
+
+# Specs for another engine
+
+
+def test_specs_are_plain_and_run_anywhere(tmp_path):
+    measured = hs.VariationTable(["heat"], power_w=[[210.0, 250.0, 190.0, 333.3]], time_ratio=[[1.0, 1.1, 0.9, 1.0]])
+    work = ([log(app="heat"), log(app="heat", jobs=40)], [machine(), machine(actual=measured)], ["easy", "random"])
+    sent = pickle.dumps(specs(*work, seeds=2, folder=tmp_path))
+    assert len(sent) < 20_000
+    assert len(list(tmp_path.iterdir())) == 4
+    rows = [run_one(one) for one in pickle.loads(sent)]
+    assert rows == sweep(*work, seeds=2, workers=1).to_dicts()
+
+
+def test_specs_refuse_an_option_that_is_none(tmp_path):
+    with pytest.raises(hs.ConfigError, match="did you mean `until_s`"):
+        specs(log(), machine(), "easy", folder=tmp_path, untl_s=5)
+
+
+def test_the_users_own_columns_stay_behind(tmp_path):
+    heavy = hs.Workload.from_polars(log().to_polars().with_columns(script=pl.lit("#!/bin/sh" * 100)))
+    (one,) = specs(heavy, machine(), "easy", folder=tmp_path)
+    assert pl.read_ipc_schema(one.workload_file).keys() == log().to_polars().schema.keys()
+    assert run_one(one) == sweep(heavy, machine(), "easy", workers=1).to_dicts()[0]
+
+
+# What decides a run
+
+
+def keys(*work, **more):
+    axes = spec.axes_of(*work, more.pop("seeds", 1), hs.config.Faults())
+    return [plan.key for plan in spec.plan_of(axes, more)]
+
+
+def test_everything_that_decides_a_run_is_in_its_key(monkeypatch):
+    table = hs.VariationTable(["heat"], power_w=np.full((1, 4), 250.0))
+    other = hs.VariationTable(["heat"], power_w=np.full((1, 4), 251.0))
+    unlike = [
+        keys(log(), machine(), "random"),
+        keys(log(jobs=7), machine(), "random"),
+        keys(log(), machine(5), "random"),
+        keys(log(), machine(actual=table), "random"),
+        keys(log(), machine(actual=other), "random"),
+        keys(log(), machine(actual=table, predicted=other), "random"),
+        keys(log(), machine(), "easy"),
+        keys(log(), machine(), "easy:depth=2"),
+        keys(log(), machine(), "random", seeds=[1]),
+        keys(log(), machine(), "random", until_s=5.0),
+    ]
+    monkeypatch.setattr(spec, "__version__", "0.0.0")
+    unlike.append(keys(log(), machine(), "random"))
+    assert len({key for (key,) in unlike}) == len(unlike)
+
+
+def test_names_decide_nothing():
+    assert keys({"a": log(source="x")}, {"b": machine()}, {"c": "easy"}) == keys(log(source="y"), machine(), "easy")
+
+
+# The journal
+
+
+PLAN = Plan("may", "old", "easy", 0, key="a" * 64)
+OTHER = Plan("may", "old", "easy", 1, key="b" * 64)
+
+
+def test_numbers_come_back_from_the_journal_bit_for_bit(tmp_path):
+    summary = {"jobs": 3, "x": 0.1 + 0.2, "y": 1e-300, "z": 2.0**53 + 2, "none": None}
+    with Journal(tmp_path) as journal:
+        journal.add(PLAN, summary)
+    with Journal(tmp_path) as journal:
+        assert journal.summaries == {PLAN.key: summary}
+        assert [type(value) for value in journal.summaries[PLAN.key].values()] == [int, float, float, float, type(None)]
+
+
+def test_a_line_cut_off_anywhere_is_dropped_and_the_next_one_is_whole(tmp_path):
+    with Journal(tmp_path) as journal:
+        journal.add(PLAN, {"jobs": 1})
+        first = (tmp_path / FILE).read_bytes()
+        journal.add(OTHER, {"jobs": 2})
+    both = (tmp_path / FILE).read_bytes()
+    for length in range(len(first), len(both)):
+        (tmp_path / FILE).write_bytes(both[:length])
+        with Journal(tmp_path) as journal:
+            assert journal.summaries == {PLAN.key: {"jobs": 1}}
+            journal.add(OTHER, {"jobs": 2})
+        assert (tmp_path / FILE).read_bytes() == both
+
+
+def test_zeros_that_a_disk_left_behind_are_dropped(tmp_path):
+    with Journal(tmp_path) as journal:
+        journal.add(PLAN, {"jobs": 1})
+    with (tmp_path / FILE).open("ab") as file:
+        file.write(b"\0" * 200)
+    with Journal(tmp_path) as journal:
+        assert journal.summaries == {PLAN.key: {"jobs": 1}}
+
+
+def test_a_line_damaged_in_the_middle_is_an_error_with_its_number(tmp_path):
+    with Journal(tmp_path) as journal:
+        journal.add(PLAN, {"jobs": 1})
+        journal.add(OTHER, {"jobs": 2})
+    damaged = (tmp_path / FILE).read_bytes().replace(b'"jobs": 1', b'"jobs": ?')
+    (tmp_path / FILE).write_bytes(damaged)
+    with pytest.raises(hs.TraceError, match=r"sweep\.jsonl, line 1: found"):
+        Journal(tmp_path)
+    assert (tmp_path / FILE).read_bytes() == damaged
+
+
+@pytest.mark.parametrize("content", [b"my notes", b"my notes\n", b'{"a": 1}\n', b'[1]\n{"key": "x"}\n', b"\xff\xfe"])
+def test_a_file_of_somebody_elses_is_left_alone(tmp_path, content):
+    (tmp_path / FILE).write_bytes(content)
+    with pytest.raises(hs.TraceError, match="expected a line written by sweep"):
+        sweep(log(), machine(), "easy", out=tmp_path)
+    assert (tmp_path / FILE).read_bytes() == content
+
+
+def test_two_sweeps_in_one_folder_are_told_apart(tmp_path):
+    with Journal(tmp_path), pytest.raises(hs.OutputError, match="another sweep is writing to it"):
+        sweep(log(), machine(), "easy", out=tmp_path)
+    assert len(sweep(log(), machine(), "easy", workers=1, out=tmp_path)) == 1
+
+
+def test_the_lock_of_a_dead_process_is_none(tmp_path):
+    holds = "import sys, time, fcntl; f = open(sys.argv[1], 'ab'); fcntl.flock(f, fcntl.LOCK_EX); print(flush=True); "
+    with subprocess.Popen(
+        [sys.executable, "-c", holds + "time.sleep(600)", str(tmp_path / FILE)], stdout=subprocess.PIPE
+    ) as process:
+        process.stdout.readline()
+        with pytest.raises(hs.OutputError, match="another sweep"):
+            Journal(tmp_path)
+        process.kill()
+    with Journal(tmp_path) as journal, (tmp_path / FILE).open("ab") as file:
+        assert journal.summaries == {}
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_folder_serves_other_sweeps_which_take_what_they_share(tmp_path):
+    sweep(log(), machine(), "random", seeds=4, workers=1, out=tmp_path)
+    told = []
+    frame = sweep(
+        log(),
+        machine(),
+        ["random", "easy"],
+        seeds=[2, 9],
+        workers=1,
+        out=tmp_path,
+        progress=lambda *now: told.append(now),
+    )
+    assert told[0] == (1, 4)
+    assert [(line["policy"], line["seed"]) for line in lines(tmp_path)[4:]] == [("random", 9), ("easy", 2)]
+    assert frame.equals(sweep(log(), machine(), ["random", "easy"], seeds=[2, 9], workers=1))
+    assert pl.read_parquet(tmp_path / "sweep.parquet").equals(frame)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [FILE, "sweep.parquet"]
+
+
+def test_an_out_that_is_no_folder(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(hs.OutputError, match="not a folder"):
+        sweep(log(), machine(), "easy", out=tmp_path / "file")
+
+
+# Runs that fail
+
+
+def test_a_run_that_fails_is_named_and_the_others_are_kept(tmp_path, monkeypatch):
+    def fails(one):
+        if one.seed == 2:
+            raise hs.SimulationError("job 4 cannot be placed")
+        return spec.summary_of(one)
+
+    monkeypatch.setattr(pool, "summary_of", fails)
+    with pytest.raises(hs.SimulationError) as caught:
+        sweep(log(), machine(), "random", seeds=4, workers=1, out=tmp_path)
+    place = "workload `may.swf`, platform `4 nodes`, policy `random`, seed 2"
+    assert str(caught.value) == f"{place}: job 4 cannot be placed"
+    assert [line["seed"] for line in lines(tmp_path)] == [0, 1]
+
+
+def test_what_goes_wrong_in_another_process_comes_back_with_its_place(tmp_path):
+    def tell(done, _):
+        if done:
+            for file in tmp_path.glob(".inputs-*/*.arrow"):
+                file.unlink()
+
+    works = {f"w{jobs}": log(jobs=jobs) for jobs in range(2, 12)}
+    with pytest.raises(hs.SimulationError, match=r"^workload `w\d+`, .*: FileNotFoundError: ") as caught:
+        sweep(works, machine(), "easy", workers=2, out=tmp_path, progress=tell)
+    assert isinstance(caught.value.__cause__, WorkerTraceback)
+    assert "read_workload" in str(caught.value.__cause__)
+    assert children() == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for its processes in /proc")
+def test_a_process_that_the_system_ends_is_said_to_be(tmp_path):
+    killed = []
+
+    def tell(done, _):
+        if done and not killed:
+            killed.extend(children())
+            os.kill(killed[0], signal.SIGKILL)
+
+    with pytest.raises(hs.SimulationError, match=r"policy `random`, seed \d+: .* SIGKILL; .* take fewer workers"):
+        sweep(log(jobs=500), machine(), "random", seeds=300, workers=2, out=tmp_path, progress=tell)
+    assert len(killed) == 2
+    assert children() == []
+    resumed = sweep(log(jobs=500), machine(), "random", seeds=300, workers=1, out=tmp_path)
+    assert len({line["key"] for line in lines(tmp_path)}) == len(lines(tmp_path)) == len(resumed) == 300
