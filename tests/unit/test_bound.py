@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -199,3 +200,14 @@ def test_a_saving_is_a_share_of_what_was_there_to_save() -> None:
     assert shares == [0.0, 0.25, 1.0, -0.5, 1.5]
     assert attained_ratio(100.0, baseline_j=100.0, bound_j=100.0 * (1 - 1e-12)) is None
     assert attained_ratio(0.0, baseline_j=0.0, bound_j=0.0) is None
+
+
+@pytest.mark.usefixtures("_solver")
+def test_runs_in_several_threads_get_their_bounds_as_one_by_one() -> None:
+    # The solver's state is the process's: without taking turns the second thread's solve is refused.
+    rng = np.random.default_rng(1)
+    workload = jobs(rng.uniform(10.0, 100.0, 400).tolist())
+    platforms = [nodes(rng.uniform(100.0, 400.0, 60).tolist()) for _ in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda platform: bound(workload, platform), platforms))
+    assert together == [bound(workload, platform) for platform in platforms]

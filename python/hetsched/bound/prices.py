@@ -5,6 +5,7 @@ Nothing depends on how well it does: the certificate holds for any prices.
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ _MOST_ITERATIONS = 400_000
 """Far more than were ever needed; the duals of a stopped dual simplex are prices, too."""
 
 _LOOK_S = 0.1
+
+_ONE_AT_A_TIME = Lock()
+"""All solvers of a process share one state: a second that is started beside the first refuses to run."""
 
 
 def require_solver() -> Any:
@@ -64,6 +68,12 @@ def node_prices(grid: Grid, window_s: float) -> Floats:
     watts = float(grid.power_w.mean())
     if kinds == 1 or watts == 0:
         return np.zeros(kinds)
+    with _ONE_AT_A_TIME:
+        return _solved(module, grid, window_s, watts)
+
+
+def _solved(module: Any, grid: Grid, window_s: float, watts: float) -> Floats:
+    kinds = len(grid.nodes)
     solver = module.Highs()
     solver.silent()
     # Presolve and other methods were slower by factors of 2 to 20; one thread, as runs may go side by side.

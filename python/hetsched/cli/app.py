@@ -12,7 +12,9 @@ import typer
 from hetsched.cli.compare import compare
 from hetsched.cli.demo import demo
 from hetsched.cli.faults import INTERRUPTED, ended
+from hetsched.cli.generate import generate
 from hetsched.cli.policies import policies
+from hetsched.cli.reproduce import reproduce
 from hetsched.cli.simulate import simulate
 
 __all__ = ["VERBS", "main"]
@@ -20,7 +22,9 @@ __all__ = ["VERBS", "main"]
 VERBS: dict[str, Callable[..., Any]] = {
     "simulate": simulate,
     "compare": compare,
+    "generate": generate,
     "policies": policies,
+    "reproduce": reproduce,
     "demo": demo,
 }
 """Every verb: its name and the function whose parameters are its options."""

@@ -1,0 +1,94 @@
+"""``hetsched reproduce``: a published experiment run again, its numbers beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hetsched.cli import options as opt
+from hetsched.cli.faults import noted
+from hetsched.cli.pictures import check_folder
+from hetsched.cli.progress import Bars
+from hetsched.cli.screen import Screen
+from hetsched.config import Faults
+from hetsched.experiments.registry import EXPERIMENTS
+
+if TYPE_CHECKING:
+    from hetsched.experiments import Report
+
+__all__ = ["reproduce"]
+
+
+def _complete_name(incomplete: str) -> Iterator[tuple[str, str]]:
+    return ((name, about) for name, about in EXPERIMENTS.items() if name.startswith(incomplete))
+
+
+def reproduce(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help=f"One of {', '.join(EXPERIMENTS)}.", autocompletion=_complete_name),
+    ],
+    *,
+    quick: Annotated[
+        bool, typer.Option("--quick", metavar="", help="Few repetitions: seconds in place of minutes.")
+    ] = False,
+    seed: opt.Seed = "0",
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="DIR", help="Write table, figure and raw frame there.", rich_help_panel="Output"),
+    ] = None,
+    as_json: opt.Json = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Run a published experiment again, and show its numbers beside ours."""
+    del debug
+    screen = Screen(as_json=as_json)
+    faults = Faults()
+    if name not in EXPERIMENTS:
+        from hetsched.experiments.registry import experiment_named  # noqa: PLC0415
+
+        with noted(faults):
+            experiment_named(name, parameter="NAME")
+    chosen_seed = opt.whole(faults, "--seed", seed, low=0, high=2**64 - 1)
+    faults.check()
+    check_folder(out)
+
+    from hetsched.experiments import reproduce as run  # noqa: PLC0415 -- polars is slow to import
+
+    with Bars() as bars:
+        report = run(name, seed=chosen_seed or 0, quick=quick, progress=bars.bar(name, unit="repetitions"))
+    _show(screen, report)
+    _write(screen, report, out)
+    screen.give(report.to_dict())
+
+
+def _show(screen: Screen, report: Report) -> None:
+    from hetsched.report.experiment_table import experiment_table, reasons, settings  # noqa: PLC0415
+
+    rows = report.table()
+    values = {parameter.name: parameter.value for parameter in report.parameters}
+    title = f"{report.name}: {values['repetitions']} repetitions, seed {report.seed}"
+    screen.show(experiment_table(rows, title=title))
+    if screen.as_json:
+        return
+    for line in reasons(rows):
+        screen.tell(line)
+    assumed = {one.name: one.value for one in report.parameters if not one.is_printed and one.name not in _ELSEWHERE}
+    screen.tell(f"assumed: {settings(assumed)}")
+
+
+_ELSEWHERE = frozenset(("repetitions", "agreement_ratio", "bound"))
+"""Parameters that the title or the rule tells."""
+
+
+def _write(screen: Screen, report: Report, out: str | None) -> None:
+    if out is None:
+        return
+    from hetsched.experiments.files import can_draw, write_report  # noqa: PLC0415
+
+    for path in write_report(report, out):
+        screen.say(f"wrote {path}")
+    if not can_draw():
+        screen.say("no figure: matplotlib is not installed; pip install 'hetsched[plots]'")

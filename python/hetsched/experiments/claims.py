@@ -1,0 +1,149 @@
+"""When a quantity counts as reproduced: one rule for every row of every experiment.
+
+A *value* that a paper prints is reproduced (``yes``) if it lies in the 95 % interval of our mean, or our mean within
+`TOLERANCE` of it. It is reproduced in ``shape`` if its sign is certain (the interval leaves out 0) and agrees, and the
+paper does not disclose what the magnitude hangs on, which the row then names. All else is ``no``.
+
+A *statement* without a number (more than, sooner than) is ``yes`` if the interval of the difference lies on its side of
+0, else ``no``; that two things are *alike* if the interval of their difference keeps within `TOLERANCE` of the first; a
+*limit* if the interval keeps to it. The repetitions are paired: both sides of a difference ran on the same draws.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hetsched.analysis import mean_and_half_width
+from hetsched.experiments.experiment import Row, Verdict
+
+__all__ = ["TOLERANCE", "alike", "limit", "statement", "value"]
+
+TOLERANCE = 0.10
+"""How far from a printed value, as a share of it, a mean still agrees with it."""
+
+Floats = npt.NDArray[np.float64]
+
+
+def value(quantity: str, values: npt.ArrayLike, *, paper: float, undisclosed: str = "") -> Row:
+    """A value that the paper prints.
+
+    Parameters
+    ----------
+    quantity
+        What it is, with its unit.
+    values
+        Ours, one a repetition.
+    paper
+        The paper's, not 0.
+    undisclosed
+        What the magnitude hangs on that the paper does not say; empty if it says all.
+
+    Examples
+    --------
+    >>> row = value("saving, %", [2.0, 2.2, 2.1], paper=2.92, undisclosed="the joint distribution of watts")
+    >>> row.reproduced, row.reason
+    ('shape', '0.72 times the paper; not disclosed: the joint distribution of watts')
+    """
+    mean, (low, high) = _estimate(values)
+    is_certain = low * paper > 0 and high * paper > 0
+    if low <= paper <= high:
+        return Row(quantity, paper, mean, (low, high), "yes", "the paper's value lies in our interval")
+    if abs(mean - paper) <= TOLERANCE * abs(paper):
+        return Row(quantity, paper, mean, (low, high), "yes", f"within {TOLERANCE:.0%} of the paper's value")
+    verdict: Verdict = "shape" if is_certain and undisclosed else "no"
+    if not is_certain:
+        why = "the interval does not leave out 0" if low <= 0 <= high else "of the other sign"
+    else:
+        why = f"{mean / paper:.2g} times the paper"
+    return Row(quantity, paper, mean, (low, high), verdict, why + _hint(undisclosed))
+
+
+def statement(quantity: str, values: npt.ArrayLike, *, claim: str, tested: npt.ArrayLike | None = None) -> Row:
+    """Something that is said to be larger than 0, without a number.
+
+    Parameters
+    ----------
+    quantity, values
+        As in `value`.
+    claim
+        What is said, by the paper or by us.
+    tested
+        What has to be larger than 0, one a repetition. None: the values.
+
+    Examples
+    --------
+    >>> row = statement("saving, %", [0.1, -0.1, 0.2], claim="it saves")
+    >>> row.reproduced, row.reason
+    ('no', 'it saves: not certain, from -0.313 to 0.446')
+    """
+    mean, interval = _estimate(values)
+    _, (low, high) = _estimate(values if tested is None else tested)
+    if low > 0:
+        return Row(quantity, None, mean, interval, "yes", claim)
+    why = "the opposite" if high < 0 else "no difference at all" if low == high == 0 else "not certain"
+    return Row(quantity, None, mean, interval, "no", f"{claim}: {why}, from {low:.3g} to {high:.3g}")
+
+
+def alike(quantity: str, values: npt.ArrayLike, *, of: npt.ArrayLike, claim: str) -> Row:
+    """Two things that are said to be about the same.
+
+    Parameters
+    ----------
+    quantity
+        Their difference, with its unit.
+    values
+        The difference, one a repetition.
+    of
+        The first of the two, one a repetition.
+    claim
+        What is said.
+
+    Examples
+    --------
+    >>> alike("b - a, %", [0.2, 0.3, 0.2], of=[8.0, 8.2, 8.1], claim="a and b save alike").reproduced
+    'yes'
+    """
+    mean, (low, high) = _estimate(values)
+    whole, _ = _estimate(of)
+    share = max(abs(low), abs(high)) / abs(whole) if whole else np.inf
+    verdict: Verdict = "yes" if share <= TOLERANCE else "no"
+    return Row(quantity, None, mean, (low, high), verdict, f"{claim}: apart by at most {share:.1%} of the first")
+
+
+def limit(quantity: str, values: npt.ArrayLike, *, most: float, claim: str, printed: bool = True) -> Row:
+    """Something that is said to stay below a limit, whatever its sign.
+
+    Parameters
+    ----------
+    quantity, values
+        As in `value`.
+    most
+        The limit.
+    claim
+        What is said.
+    printed
+        Whether the limit is the paper's.
+
+    Examples
+    --------
+    >>> limit("time, %", [0.01, -0.02, 0.0], most=0.1, claim="less than 0.1 %").reproduced
+    'yes'
+    """
+    mean, (low, high) = _estimate(values)
+    farthest = max(abs(low), abs(high))
+    verdict: Verdict = "yes" if farthest <= most else "no"
+    reason = claim if verdict == "yes" else f"{claim}: up to {farthest:.3g}"
+    return Row(quantity, most if printed else None, mean, (low, high), verdict, reason)
+
+
+def _estimate(values: npt.ArrayLike) -> tuple[float, tuple[float, float]]:
+    """Mean and 95 % interval over repetitions."""
+    mean, half_width = mean_and_half_width(values)
+    if half_width is None:
+        raise ValueError("a single repetition has no interval")
+    return mean, (mean - half_width, mean + half_width)
+
+
+def _hint(undisclosed: str) -> str:
+    return f"; not disclosed: {undisclosed}" if undisclosed else ""

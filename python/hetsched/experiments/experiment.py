@@ -1,0 +1,158 @@
+"""What an experiment is made of, and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+__all__ = ["Experiment", "Parameter", "Report", "Row", "Verdict"]
+
+Verdict = Literal["yes", "shape", "no"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A quantity beside what the paper says of it. Made by `hetsched.experiments.claims`, which judges.
+
+    Parameters
+    ----------
+    quantity
+        What it is, with its unit.
+    paper
+        The paper's value; None where it prints none.
+    here
+        Ours: the mean over the repetitions.
+    interval
+        Ends of its 95 % confidence interval over the repetitions.
+    reproduced
+        ``"yes"``, ``"shape"`` or ``"no"``.
+    reason
+        Why, in words.
+    """
+
+    quantity: str
+    paper: float | None
+    here: float
+    interval: tuple[float, float]
+    reproduced: Verdict
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {**vars(self), "interval": list(self.interval)}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A value that decides an outcome.
+
+    Parameters
+    ----------
+    name
+        With its unit as suffix.
+    value
+        A number, a text, or a mapping of such.
+    note
+        Where it is from: begins with ``printed`` if the paper prints it, else says what is assumed and why.
+    """
+
+    name: str
+    value: Any
+    note: str
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether the paper prints it; what it does not print is assumed."""
+        return self.note.startswith("printed")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A published experiment, ready to be run.
+
+    Parameters
+    ----------
+    name
+        As in ``hetsched reproduce NAME``.
+    source
+        The paper.
+    parameters
+        Every free parameter with its value.
+    policies
+        What is run: from the label in the frames to a policy as `hetsched.simulate` takes it.
+    repetitions, quick_repetitions
+        How many draws of machine and workload, at least 2.
+    repeat
+        From a repetition's seed to its runs: a row each, with ``scenario`` and ``policy`` (a label), the keys of the
+        run's summary, and whatever else the rows are made from.
+    rows
+        From the frame of all runs to the table.
+    savings
+        From the same frame to what is drawn: ``panel, label, saving`` (one row a repetition), and ``paper`` and
+        ``attainable`` where known, all in percent.
+    """
+
+    name: str
+    source: str
+    parameters: Sequence[Parameter]
+    policies: Mapping[str, Any]
+    repetitions: int
+    quick_repetitions: int
+    repeat: Callable[[int], list[dict[str, Any]]]
+    rows: Callable[[pl.DataFrame], list[Row]]
+    savings: Callable[[pl.DataFrame], pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Report:
+    """An experiment's outcome.
+
+    Parameters
+    ----------
+    name, seed
+        Of the experiment, and what all its chance comes from.
+    rows
+        The table.
+    parameters
+        Every parameter, printed and free, with its value.
+    runs
+        The raw frame, a row a run.
+    savings
+        What is drawn, as `Experiment.savings` gives it.
+    """
+
+    name: str
+    seed: int
+    rows: Sequence[Row]
+    parameters: Sequence[Parameter]
+    runs: pl.DataFrame
+    savings: pl.DataFrame
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it: ``name, seed, rows, parameters``."""
+        return {
+            "name": self.name,
+            "seed": self.seed,
+            "rows": [row.to_dict() for row in self.rows],
+            "parameters": {parameter.name: parameter.value for parameter in self.parameters},
+        }
+
+    def table(self) -> pl.DataFrame:
+        """One row a quantity: ``quantity, paper, here, low, high, reproduced, reason``."""
+        rows = [
+            {
+                "quantity": row.quantity,
+                "paper": row.paper,
+                "here": row.here,
+                "low": row.interval[0],
+                "high": row.interval[1],
+                "reproduced": row.reproduced,
+                "reason": row.reason,
+            }
+            for row in self.rows
+        ]
+        schema = {"quantity": pl.String, **dict.fromkeys(("paper", "here", "low", "high"), pl.Float64)}
+        return pl.DataFrame(rows, schema={**schema, "reproduced": pl.String, "reason": pl.String})

@@ -1,0 +1,240 @@
+"""ITO-A as three papers tell it: what its nodes draw and how fast they are, under two benchmarks and one program.
+
+Watts are those of RAPL's domains, package (PKG) and memory (DRAM), as the papers print them; nothing else is counted.
+The papers print ranges over some 2,000 nodes. Drawn here: normal distributions whose printed range is `WIDTH_SD`
+standard deviations, correlated as the papers say in words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hetsched.experiments.experiment import Parameter
+from hetsched.platform import Platform, VariationTable
+from hetsched.platform.correlation import named_stream
+from hetsched.platform.sampling import Normal, sample_components
+
+__all__ = [
+    "CAPPED",
+    "FFT2D",
+    "IMPLIED",
+    "NODE_WATTS",
+    "TIMES",
+    "Machine",
+    "capped_nodes",
+    "fft2d_nodes",
+    "single_nodes",
+]
+
+WIDTH_SD = 6.8
+"""The range of some 1,500 to 2,000 normal values is expected to be this many standard deviations."""
+
+HPCG_PKG_W, HPCG_DRAM_W = (107.0, 124.0), (30.0, 40.0)
+STREAM_PKG_W, STREAM_DRAM_W = (119.0, 123.0), (60.0, 78.0)
+BETWEEN_APPS = {"pkg": 0.2, "dram": 0.9}
+HPCG_S = (130.0, 151.0)
+CAPPED_S = (250.0, 400.0)
+CAP_W = 40.0
+PACKAGE_SHARE = 0.64
+_MEAN_S = sum(HPCG_S) / 2
+_CAPPED_MEAN_S = sum(CAPPED_S) / 2
+_RANGE = f"printed range = {WIDTH_SD} sd of a normal distribution"
+
+NODE_WATTS = (
+    Parameter("hpcg_pkg_w", list(HPCG_PKG_W), f"printed; {_RANGE}"),
+    Parameter("hpcg_dram_w", list(HPCG_DRAM_W), "printed"),
+    Parameter("stream_pkg_w", list(STREAM_PKG_W), "printed"),
+    Parameter("stream_dram_w", list(STREAM_DRAM_W), "printed"),
+    Parameter("range_in_sd", WIDTH_SD, "assumed: expected range of some 1,500 to 2,000 normal values"),
+    Parameter("correlation_pkg", BETWEEN_APPS["pkg"], "assumed for 'not a strong relation' between the applications"),
+    Parameter("correlation_dram", BETWEEN_APPS["dram"], "assumed for 'tendencies are similar'"),
+    Parameter("correlation_pkg_dram", 0.0, "'no clear relationship'"),
+)
+TIMES = (
+    Parameter(
+        "time_range_s",
+        list(HPCG_S),
+        "assumed for all applications, as a share of the mean: what is printed for HPCG 104³",
+    ),
+    Parameter("correlation_time", 0.0, "'no strong relationship with power'; assumed between applications, too"),
+)
+CAPPED = (
+    Parameter("cap_w", CAP_W, "printed; package watts, in the paper's own count"),
+    Parameter("pkg_w", CAP_W, "'very close' on all nodes under the cap: equal"),
+    Parameter("dram_w", list(HPCG_DRAM_W), f"'insensitive' to the cap; {_RANGE}"),
+    Parameter("time_range_s", list(CAPPED_S), f"printed; {_RANGE}"),
+    Parameter("correlation_dram_time", 0.0, "'almost independent'"),
+    Parameter("range_in_sd", WIDTH_SD, "assumed: expected range of some 1,500 to 2,000 normal values"),
+)
+FFT2D = (
+    Parameter("fft2d_pkg_w", list(HPCG_PKG_W), "assumed: as HPCG; the paper prints no watts of FFT2D"),
+    Parameter("fft2d_package_share", PACKAGE_SHARE, "follows from the paper's three savings: package, memory, total"),
+    Parameter("fft2d_dram_range_ratio", 0.25, "assumed: range over mean, as HPCG's memory"),
+    Parameter("fft2d_correlation", dict(BETWEEN_APPS), "assumed with each benchmark, as between the benchmarks"),
+)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A draw of the machine.
+
+    Parameters
+    ----------
+    platform
+        With its tables.
+    package_w, memory_w
+        Actual watts of the two domains under any of its applications, one a node.
+    """
+
+    platform: Platform
+    package_w: npt.NDArray[np.float64]
+    memory_w: npt.NDArray[np.float64]
+
+
+_BENCHMARKS = {
+    ("hpcg", "pkg"): Normal.of_range(*HPCG_PKG_W, width_sd=WIDTH_SD),
+    ("hpcg", "dram"): Normal.of_range(*HPCG_DRAM_W, width_sd=WIDTH_SD),
+    ("stream", "pkg"): Normal.of_range(*STREAM_PKG_W, width_sd=WIDTH_SD),
+    ("stream", "dram"): Normal.of_range(*STREAM_DRAM_W, width_sd=WIDTH_SD),
+}
+
+
+def _implied_correlation() -> float:
+    """Of the two benchmarks' node watts: what the components' spreads and correlations come to."""
+    sd = {key: normal.sd for key, normal in _BENCHMARKS.items()}
+    common = sum(BETWEEN_APPS[domain] * sd["hpcg", domain] * sd["stream", domain] for domain in BETWEEN_APPS)
+    whole = [np.hypot(sd[app, "pkg"], sd[app, "dram"]) for app in ("hpcg", "stream")]
+    return float(common / np.prod(whole))
+
+
+IMPLIED = Parameter(
+    "implied_correlation", round(_implied_correlation(), 3), "follows: of a node's watts under the two benchmarks"
+)
+"""How much a rank that is blind to applications can know of each."""
+
+
+def single_nodes(seed: int, *, nodes: int, times_vary: bool) -> Platform:
+    """Nodes without a cap, under HPCG and STREAM (COA/SWA paper, Fig. 6).
+
+    Parameters
+    ----------
+    seed
+        Of the draw; the watts are the same whether times vary or not.
+    nodes
+        How many.
+    times_vary
+        Whether run times differ from node to node, or are the nominal ones everywhere.
+
+    Examples
+    --------
+    >>> machine = single_nodes(1, nodes=1990, times_vary=True)
+    >>> bool(np.allclose(machine.actual.power_w.mean(axis=1), [150.5, 190.0], atol=0.5))
+    True
+    """
+    ratio = Normal.of_range(HPCG_S[0] / _MEAN_S, HPCG_S[1] / _MEAN_S, width_sd=WIDTH_SD)
+    sample = sample_components(
+        _BENCHMARKS,
+        nodes=nodes,
+        seed=seed,
+        between_apps=BETWEEN_APPS,
+        time_ratio=dict.fromkeys(("hpcg", "stream"), ratio) if times_vary else None,
+    )
+    return _platform(sample.table)
+
+
+def capped_nodes(seed: int, *, nodes: int) -> Platform:
+    """Nodes under a package cap of 40 W, under HPCG (COA/SWA paper, Fig. 9 and 10).
+
+    A time factor of 1 is the mean time under the cap: run lengths are those of capped jobs.
+
+    Parameters
+    ----------
+    seed, nodes
+        As in `single_nodes`.
+
+    Examples
+    --------
+    >>> table = capped_nodes(1, nodes=665).actual
+    >>> bool(abs(table.time_ratio.mean() - 1) < 0.01), table.power_w.mean().round()
+    (True, np.float64(75.0))
+    """
+    low, high = (end / _CAPPED_MEAN_S for end in CAPPED_S)
+    sample = sample_components(
+        {("hpcg", "pkg"): Normal(CAP_W, 0.0), ("hpcg", "dram"): _BENCHMARKS["hpcg", "dram"]},
+        nodes=nodes,
+        seed=seed,
+        time_ratio={"hpcg": Normal.of_range(low, high, width_sd=WIDTH_SD)},
+    )
+    return _platform(sample.table)
+
+
+def fft2d_nodes(seed: int, *, nodes: int, apps: tuple[str, ...], id_correlation: float, is_known: bool) -> Machine:
+    """Nodes under FFT2D, ranked by the benchmarks HPCG and STREAM (hierarchy pool paper, sections 3 and 5).
+
+    Predicted for every application is the mean of the benchmarks on that node, so that the rank is the benchmarks';
+    actual are FFT2D's own watts, which correlate with it as `FFT2D` says.
+
+    Parameters
+    ----------
+    seed, nodes
+        As in `single_nodes`.
+    apps
+        What FFT2D's jobs are called; they draw alike.
+    id_correlation
+        Of a node's number with its mean benchmark watts: 0, numbers say nothing; negative, low numbers draw more.
+    is_known
+        Whether decisions know FFT2D's own watts in place of the benchmarks'.
+    """
+    sample = sample_components(
+        {**_BENCHMARKS, **_fft2d_watts()},
+        nodes=nodes,
+        seed=seed,
+        between_apps=BETWEEN_APPS,
+        time_ratio={app: Normal(1.0, 0.0) for app in ("hpcg", "stream")} | {"fft2d": _uncapped_times()},
+    )
+    watts, times = sample.table.power_w, sample.table.time_ratio
+    assert watts is not None
+    assert times is not None
+    benchmarks = watts[:2].mean(axis=0)
+    order = _numbered(benchmarks, id_correlation, seed)
+    predicted = benchmarks[order]
+    pkg, dram, time = (rows[2, order] for rows in (sample.components["pkg"], sample.components["dram"], times))
+
+    actual = VariationTable(apps, power_w=[pkg + dram] * len(apps), time_ratio=[time] * len(apps))
+    expected = actual if is_known else VariationTable(apps, power_w=[predicted] * len(apps))
+    return Machine(_platform(actual, predicted=expected), pkg, dram)
+
+
+def _fft2d_watts() -> dict[tuple[str, str], Normal]:
+    pkg = _BENCHMARKS["hpcg", "pkg"]
+    mean = pkg.mean * (1 - PACKAGE_SHARE) / PACKAGE_SHARE
+    ratio = 0.25
+    return {("fft2d", "pkg"): pkg, ("fft2d", "dram"): Normal(mean, mean * ratio / WIDTH_SD)}
+
+
+def _uncapped_times() -> Normal:
+    return Normal.of_range(HPCG_S[0] / _MEAN_S, HPCG_S[1] / _MEAN_S, width_sd=WIDTH_SD)
+
+
+def _numbered(watts: npt.NDArray[np.float64], correlation: float, seed: int) -> npt.NDArray[np.intp]:
+    """Which drawn node gets which number, so that numbers correlate with watts.
+
+    Examples
+    --------
+    >>> watts = np.random.default_rng(0).normal(170.0, 2.0, 2000)
+    >>> ordered = watts[_numbered(watts, -0.5, seed=1)]
+    >>> bool(abs(np.corrcoef(np.arange(2000), ordered)[0, 1] + 0.5) < 0.05)
+    True
+    """
+    score = (watts - watts.mean()) / watts.std()
+    noise = named_stream(seed, "node numbers").standard_normal(len(watts))
+    return np.argsort(correlation * score + np.sqrt(1 - correlation**2) * noise, kind="stable")
+
+
+def _platform(actual: VariationTable, *, predicted: VariationTable | None = None) -> Platform:
+    # Idle watts are not in the papers and not in any of their numbers.
+    nodes = Platform.homogeneous(nodes=actual.nodes, idle_w=0.0, tdp_w=400.0)
+    return nodes.with_tables(actual=actual, predicted=predicted)

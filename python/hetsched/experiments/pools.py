@@ -1,0 +1,212 @@
+"""``pools``: three pools of nodes by efficiency (hierarchy pool paper, section 5, Tables 5 and 6).
+
+FFT2D of two sizes, 31,152 single-node jobs on the 2,000 nodes of ITO at a usage of at most 67 %. Nodes are ranked by
+the benchmarks HPCG and STREAM, FFT2D draws its own watts. Whether low node numbers belong to hungry nodes decides what
+the baseline `sequence` costs; the paper does not say, so both are run: numbers that say nothing, and some that do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from hetsched.experiments.claims import limit, statement, value
+from hetsched.experiments.experiment import Experiment, Parameter, Row
+from hetsched.experiments.ito import FFT2D, NODE_WATTS, TIMES, Machine, fft2d_nodes
+from hetsched.experiments.runs import Runs, run_rows
+from hetsched.result import Result
+from hetsched.workload.generators import fft2d
+
+__all__ = ["EXPERIMENT"]
+
+NODES = 2000
+UTILIZATION, FLUCTUATION = 0.65, 0.02
+PEAK_PERCENT = 67.0
+SMALL_S, LARGE_S = 60.0, 260.0
+SUBMIT_INTERVAL_S = 10.0
+ID_CORRELATIONS = {"ids say nothing": 0.0, "low ids hungry": -0.5}
+APPS = ("fft2d-3600", "fft2d-7200")
+PAPER = {
+    "random": {"energy": 0.640, "package power": 0.748, "memory power": 0.341, "total power": 0.602},
+    "sequence": {"energy": 1.346, "package power": 1.555, "memory power": 0.951, "total power": 1.339},
+}
+_COLUMNS = {
+    "energy": "job_energy_j",
+    "package power": "package_w",
+    "memory power": "memory_w",
+    "total power": "total_w",
+}
+_WATTS = "FFT2D's watts on any node, and how they go with the benchmarks' rank"
+_EASY = {"name": "reservations", "depth": 1}
+
+POLICIES: dict[str, Any] = {
+    "random": "random",
+    "sequence": "sequence",
+    "pool": {"placement": {"name": "pools", "u_l": 0.65, "u_h": 0.80}},
+    "pool, measured": {"placement": {"name": "pools", "measured": True}},
+    "paa": "paa",
+}
+KNOWN: dict[str, Any] = {"coa + easy": {"backfill": _EASY, "placement": "assignment"}}
+
+PARAMETERS = (
+    Parameter("nodes", NODES, "printed"),
+    Parameter("small_jobs", 6102, "printed: FFT2D of size 3600"),
+    Parameter("large_jobs", 25_050, "printed: FFT2D of size 7200"),
+    Parameter("small_runtime_s", SMALL_S, "assumed"),
+    Parameter("large_runtime_s", LARGE_S, "assumed: as many times longer as it has more operations"),
+    Parameter("utilization", UTILIZATION, f"with the fluctuation: peaks at the printed {PEAK_PERCENT:.0f} %"),
+    Parameter("fluctuation", FLUCTUATION, "see there"),
+    Parameter("submit_interval_s", SUBMIT_INTERVAL_S, "assumed"),
+    Parameter("pool_borders", [0.65, 0.80], "printed: the traced machine's usage"),
+    Parameter("id_correlation", dict(ID_CORRELATIONS), "assumed: of node number and benchmark watts"),
+    *NODE_WATTS,
+    *FFT2D,
+    *TIMES,
+    Parameter("idle_w", 0.0, "not in the paper's count, nor in job energy"),
+)
+
+
+def _repeat(seed: int) -> list[dict[str, Any]]:
+    workload = fft2d(
+        nodes=NODES,
+        utilization=UTILIZATION,
+        small_runtime_s=SMALL_S,
+        large_runtime_s=LARGE_S,
+        fluctuation=FLUCTUATION,
+        interval_s=SUBMIT_INTERVAL_S,
+        seed=seed,
+    )
+    rows = []
+    for scenario, correlation in ID_CORRELATIONS.items():
+        for policies, is_known in ((POLICIES, False), (KNOWN, True)):
+            machine = fft2d_nodes(seed, nodes=NODES, apps=APPS, id_correlation=correlation, is_known=is_known)
+            rows += run_rows(
+                scenario,
+                policies,
+                workload,
+                machine.platform,
+                seed=seed,
+                baselines=("random", "sequence"),
+                extra=lambda result, machine=machine: _by_domain(result, machine),  # type: ignore[misc]
+            )
+    return rows
+
+
+def _by_domain(result: Result, machine: Machine) -> dict[str, float]:
+    """Mean watts of a running job by domain, its mean run time, and the peak usage. All jobs have one node."""
+    jobs = result.jobs
+    node, runtime_s = jobs["nodes"].list.first().to_numpy(), jobs["runtime_s"].to_numpy()
+    weight = runtime_s / runtime_s.sum()
+    package_w, memory_w = (float(np.dot(watts[node], weight)) for watts in (machine.package_w, machine.memory_w))
+    actual, predicted = machine.platform.actual, machine.platform.predicted
+    assert actual is not None
+    assert actual.power_w is not None
+    ranked = (predicted or actual).power_w
+    assert ranked is not None
+    return {
+        "package_w": package_w,
+        "memory_w": memory_w,
+        "total_w": package_w + memory_w,
+        "mean_runtime_s": float(runtime_s.mean()),
+        "peak_usage_percent": 100.0 * float(result.timeline["busy_nodes"].max()) / NODES,  # type: ignore[arg-type]
+        "rank_correlation": float(np.corrcoef(actual.power_w[0], ranked.mean(axis=0))[0, 1]),
+    }
+
+
+def _rows(frame: pl.DataFrame) -> list[Row]:
+    runs = Runs(frame, baseline="random")
+    blind = "ids say nothing"
+    usage = runs.values("pool", blind, "peak_usage_percent")
+    rows = [value("peak usage, %", usage, paper=PEAK_PERCENT)]
+    rows += _against(runs, "random", blind)
+    package, memory = (runs.saving("pool", blind, column=f"{domain}_w") for domain in ("package", "memory"))
+    more = "the package saves more than the memory, as printed"
+    rows.append(statement("package - memory power saved vs random, points", package - memory, claim=more))
+    for scenario in ID_CORRELATIONS:
+        rows += _against(runs, "sequence", scenario)
+    return rows + _of_sequence(runs) + _beyond(runs)
+
+
+def _against(runs: Runs, rival: str, scenario: str) -> list[Row]:
+    """A line of the paper's Table 6."""
+    where = f"vs {rival}" if rival == "random" else f"vs {rival}, {scenario}"
+    rows = [
+        value(
+            f"{quantity} saved {where}, %",
+            runs.saving("pool", scenario, over=rival, column=_COLUMNS[quantity]),
+            paper=paper,
+            undisclosed=_WATTS,
+        )
+        for quantity, paper in PAPER[rival].items()
+    ]
+    change = -runs.saving("pool", scenario, over=rival, column="mean_runtime_s")
+    return [
+        *rows,
+        limit(f"run time change {where}, % (paper: below)", change, most=0.1, claim="time changes by less than 0.1 %"),
+    ]
+
+
+def _of_sequence(runs: Runs) -> list[Row]:
+    """What `sequence` costs over `random` hangs on the ids alone."""
+    blind, hungry = (-runs.saving("sequence", scenario) for scenario in ID_CORRELATIONS)
+    most = 0.1 * PAPER["random"]["energy"]
+    claim = f"where ids say nothing sequence costs what random costs, to {most:.3g} %"
+    return [
+        limit("sequence over random, ids say nothing, %", blind, most=most, claim=claim, printed=False),
+        statement("sequence over random, low ids hungry, %", hungry, claim="sequence costs more than random"),
+    ]
+
+
+def _beyond(runs: Runs) -> list[Row]:
+    scenario = "ids say nothing"
+    pool = runs.saving("pool", scenario)
+    rows = [
+        statement(
+            f"beyond: {policy} over pool, points", runs.saving(policy, scenario) - pool, claim="saves more than pool"
+        )
+        for policy in ("pool, measured", "paa", "coa + easy")
+    ]
+    share, of_coa = runs.share("pool", scenario), runs.share("coa + easy", scenario)
+    if share is not None and of_coa is not None:
+        ends = (
+            ("pool", share, share, "more than nothing"),
+            ("coa + easy", of_coa, of_coa - share, "more than the pools"),
+        )
+        rows += [
+            statement(f"{policy}: share of the attainable saving, %", own, tested=tested, claim=claim)
+            for policy, own, tested, claim in ends
+        ]
+    return rows
+
+
+def _savings(frame: pl.DataFrame) -> pl.DataFrame:
+    labels = ["pool", "pool, measured", "paa", "coa + easy"]
+    parts = []
+    for rival, scenario in (
+        ("random", "ids say nothing"),
+        ("sequence", "ids say nothing"),
+        ("sequence", "low ids hungry"),
+    ):
+        panel = f"over {rival}, {scenario}"
+        paper = {(scenario, "pool"): PAPER[rival]["energy"]}
+        parts.append(Runs(frame, baseline=rival).drawn({panel: scenario}, labels, paper=paper))
+    return pl.concat(parts)
+
+
+EXPERIMENT = Experiment(
+    name="pools",
+    source=(
+        "Li, Fukazawa, Nakashima & Nanri, A Node Level Performance/Power Efficiency Aware Resource Management "
+        "Technique, IPSJ SIG Notes 2018-HPC-166(3)"
+    ),
+    parameters=PARAMETERS,
+    policies={**POLICIES, **KNOWN},
+    repetitions=40,
+    quick_repetitions=6,
+    repeat=_repeat,
+    rows=_rows,
+    savings=_savings,
+)
+"""Tables 5 and 6 of the paper."""

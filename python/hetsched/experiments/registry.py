@@ -1,0 +1,51 @@
+"""Which experiments there are: the only place in which one is announced."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from hetsched.config import did_you_mean, listed, shown
+from hetsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from hetsched.experiments.experiment import Experiment
+
+__all__ = ["EXPERIMENTS", "experiment_named"]
+
+EXPERIMENTS = {
+    "coa-single": "Optimal assignment of jobs to single nodes, busy and free",
+    "swa-multi": "The sliding window for jobs of eight nodes under a tight power cap",
+    "swa-history": "The same on a week of jobs of seconds and of hours",
+    "pools": "Three pools of nodes by their efficiency",
+}
+"""Every experiment's name, and what it is about; each is the `EXPERIMENT` of the module of its name."""
+
+
+def experiment_named(name: str, *, parameter: str = "name") -> Experiment:
+    """An experiment by its name.
+
+    Parameters
+    ----------
+    name
+        A key of `EXPERIMENTS`.
+    parameter
+        What to call it in a message.
+
+    Raises
+    ------
+    ConfigError
+        If there is none of that name.
+
+    Examples
+    --------
+    >>> experiment_named("coa-singel")
+    Traceback (most recent call last):
+    hetsched.errors.ConfigError: name: found `coa-singel`, expected one of ...; did you mean `coa-single`?
+    """
+    if name not in EXPERIMENTS:
+        expected = f"one of {listed(EXPERIMENTS)}{did_you_mean(name, EXPERIMENTS)}"
+        raise ConfigError([(parameter, shown(name), expected)])
+    module = import_module(f"hetsched.experiments.{name.replace('-', '_')}")
+    found: Experiment = module.EXPERIMENT
+    return found

@@ -1,0 +1,86 @@
+"""``swa-multi``: jobs of one and of eight nodes under a 40 W cap (COA/SWA paper, section 3.2, Table 5 and Fig. 13).
+
+Jobs A, B, C and D of HPCG on 665 nodes at utilization 0.8 (busy) and 0.4 (free). Under the cap all nodes draw alike
+and differ in speed, and a job of eight nodes runs at its slowest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from hetsched.experiments.capped import (
+    JOINT,
+    NODES,
+    PARAMETERS,
+    POLICIES,
+    SOURCE,
+    SUBMIT_INTERVAL_S,
+    beyond,
+    drawn,
+    repeated,
+    why,
+)
+from hetsched.experiments.claims import alike, statement, value
+from hetsched.experiments.experiment import Experiment, Parameter, Row
+from hetsched.experiments.runs import Runs
+from hetsched.workload.generators import swa_multi
+
+__all__ = ["EXPERIMENT"]
+
+RUNTIME_S = 325.0
+LONG_RATIO = 10.0
+PAPER_SWA_FREE = 5.36
+
+
+def _repeat(seed: int) -> list[dict[str, Any]]:
+    return repeated(
+        seed,
+        lambda utilization: swa_multi(
+            nodes=NODES,
+            utilization=utilization,
+            runtime_s=RUNTIME_S,
+            long_ratio=LONG_RATIO,
+            interval_s=SUBMIT_INTERVAL_S,
+            seed=seed,
+        ),
+    )
+
+
+def _rows(frame: pl.DataFrame) -> list[Row]:
+    runs = Runs(frame, baseline="naive")
+    swa, paa = ({state: runs.saving(policy, state) for state in ("busy", "free")} for policy in ("swa", "paa"))
+    return [
+        value("SWA saving, free, %", swa["free"], paper=PAPER_SWA_FREE, undisclosed=JOINT),
+        statement("SWA saving, busy, %", swa["busy"], claim="SWA saves against naive"),
+        statement("PAA saving, free, %", paa["free"], claim="PAA saves against naive"),
+        statement("PAA saving, busy, %", paa["busy"], claim="PAA saves against naive"),
+        alike(
+            "SWA - PAA, free, points", swa["free"] - paa["free"], of=paa["free"], claim="PAA and SWA close when free"
+        ),
+        statement("SWA - PAA, busy, points", swa["busy"] - paa["busy"], claim="SWA saves more than PAA when busy"),
+        statement("SWA free - busy, points", swa["free"] - swa["busy"], claim="SWA saves more when free"),
+        statement("PAA free - busy, points", paa["free"] - paa["busy"], claim="PAA saves more when free"),
+        *why(runs),
+        *beyond(runs),
+    ]
+
+
+EXPERIMENT = Experiment(
+    name="swa-multi",
+    source=SOURCE,
+    parameters=(
+        Parameter("jobs", {"A": 774, "B": 1043, "C": 17, "D": 51}, "printed; A, B of 1 node, C, D of 8"),
+        Parameter("runtime_s", RUNTIME_S, "of A and C, nominal: the middle of the printed range under the cap"),
+        Parameter("long_ratio", LONG_RATIO, "printed: 10 times the iterations in B and D"),
+        *PARAMETERS,
+    ),
+    policies=POLICIES,
+    repetitions=100,
+    quick_repetitions=6,
+    repeat=_repeat,
+    rows=_rows,
+    savings=lambda frame: drawn(frame, paper={("free", "swa"): PAPER_SWA_FREE}),
+)
+"""Table 5 and Figure 13 of the paper."""

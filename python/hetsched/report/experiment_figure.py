@@ -1,0 +1,85 @@
+"""The picture of a published experiment: what each policy saves, what the paper says, and what is attainable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from hetsched.analysis import mean_and_half_width
+from hetsched.report.canvas import COLOURS, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["experiment_figure"]
+
+_ROW_IN = 0.19
+_PANEL_IN = 0.38
+_FOOT_IN = 0.85
+_LEGEND = ("here", "attainable", "paper")
+_NUMBERS_SHARE = 0.17
+"""Of the width: the column of numbers on the right."""
+
+
+def experiment_figure(savings: pl.DataFrame, *, title: str = "") -> Figure:
+    """A panel a scenario and in it a line a policy: mean saving with its 95 % interval over repetitions.
+
+    Parameters
+    ----------
+    savings
+        One row a panel, policy and repetition: ``panel, label, saving``, and ``paper, attainable`` where known (null
+        elsewhere), in percent. Panels and policies stand in the order in which they first come.
+    title
+        What stands above it.
+    """
+    panels = [own for _, own in savings.group_by("panel", maintain_order=True)]
+    heights = [_PANEL_IN + _FOOT_IN / len(panels) + _ROW_IN * own["label"].n_unique() for own in panels]
+    low, high = _reach(savings)
+    with new_figure(heights, share_x=True) as (figure, axes):
+        for one, own in zip(axes, panels, strict=True):
+            _draw_panel(one, own)
+        axes[-1].set_xlabel("job energy saved (%)")
+        axes[-1].set_xlim(min(low, 0.0), min(low, 0.0) + (high - min(low, 0.0)) / (1 - _NUMBERS_SHARE))
+        figure.suptitle(title, fontsize=8.5)
+        handles = {label: line for one in axes for line, label in zip(*one.get_legend_handles_labels(), strict=True)}
+        shown = [label for label in _LEGEND if label in handles]
+        figure.legend(
+            [handles[label] for label in shown], shown, loc="outside lower center", ncols=3, columnspacing=1.0
+        )
+    return figure
+
+
+def _reach(savings: pl.DataFrame) -> tuple[float, float]:
+    """The smallest and the largest value of the figure."""
+    values = pl.concat([savings[name].cast(pl.Float64) for name in ("saving", "attainable", "paper")]).drop_nulls()
+    return float(values.min()), float(values.max())  # type: ignore[arg-type]
+
+
+def _draw_panel(axes: Axes, own: pl.DataFrame) -> None:
+    labels = own["label"].unique(maintain_order=True).to_list()
+    for place, label in enumerate(labels):
+        _draw_policy(axes, own.filter(pl.col("label") == label), place)
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.45, -0.55)
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.set_title(str(own["panel"][0]), loc="left", pad=2, fontsize=8)
+
+
+def _draw_policy(axes: Axes, rows: pl.DataFrame, place: int) -> None:
+    """A bar as long as the saving, in front of one as long as what is attainable; the paper's is a line across."""
+    mean, half_width = mean_and_half_width(rows["saving"].to_numpy())
+    attainable = rows["attainable"].drop_nulls().to_numpy()
+    if len(attainable):
+        axes.barh(place, np.mean(attainable), height=0.72, color=COLOURS["grey"], linewidth=0, label="attainable")
+    axes.barh(place, mean, height=0.72, color=COLOURS["sky"], linewidth=0, label="here")
+    axes.errorbar(mean, place, xerr=half_width or 0.0, color=COLOURS["black"], elinewidth=1, capsize=1.5)
+    paper = rows["paper"].drop_nulls().to_list()
+    if paper:
+        reach = [place - 0.45, place + 0.45]
+        axes.plot([paper[0]] * 2, reach, color=COLOURS["vermilion"], linewidth=1.8, label="paper")
+    number = axes.text(1.0, place, f"{mean:.2f}", transform=axes.get_yaxis_transform())
+    number.set(ha="right", va="center_baseline", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0})

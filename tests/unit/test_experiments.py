@@ -1,0 +1,347 @@
+"""Published experiments: the rule that judges rows, the machines, and what every report must hold to."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hetsched as hs
+from hetsched.experiments import EXPERIMENTS, reproduce
+from hetsched.experiments import files as files_module
+from hetsched.experiments import reproduction as reproduction_module
+from hetsched.experiments import runs as runs_module
+from hetsched.experiments.claims import TOLERANCE, alike, limit, statement, value
+from hetsched.experiments.experiment import Parameter, Report
+from hetsched.experiments.files import write_report
+from hetsched.experiments.ito import IMPLIED, WIDTH_SD, capped_nodes, fft2d_nodes, single_nodes
+from hetsched.experiments.registry import experiment_named
+from hetsched.experiments.reproduction import repetition_seeds
+from hetsched.experiments.runs import Runs, can_bound
+from hetsched.experiments.spread import by_length, by_size, speed_ranks, spread_inside_jobs
+from hetsched.report.experiment_figure import experiment_figure
+from hetsched.report.experiment_table import reasons
+
+# 1, 2, 3: mean 2, standard deviation 1, and half the interval t(2 degrees) / sqrt(3) = 4.303 / 1.732 = 2.484.
+HALF_WIDTH = 4.303 / math.sqrt(3)
+
+
+class TestVerdicts:
+    def test_a_printed_value_inside_the_interval_is_reproduced(self):
+        row = value("x", [1.0, 2.0, 3.0], paper=4.4)
+        assert (row.reproduced, row.paper, row.here) == ("yes", 4.4, 2.0)
+        assert row.interval == pytest.approx((2 - HALF_WIDTH, 2 + HALF_WIDTH))
+
+    def test_a_printed_value_within_the_tolerance_is_reproduced_and_just_beyond_it_is_not(self):
+        ours = np.array([0.999, 1.0, 1.001])
+        assert value("x", ours, paper=1 / (1 - TOLERANCE) - 0.001).reproduced == "yes"
+        assert value("x", ours, paper=1 / (1 - TOLERANCE) + 0.005).reproduced == "no"
+
+    def test_the_shape_needs_a_certain_sign_and_something_undisclosed(self):
+        certain, uncertain = [1.9, 2.0, 2.1], [1.0, 2.0, 3.0]
+        assert value("x", certain, paper=9.0, undisclosed="watts").reproduced == "shape"
+        assert value("x", certain, paper=9.0).reproduced == "no"
+        assert value("x", uncertain, paper=9.0, undisclosed="watts").reproduced == "no"
+        assert value("x", certain, paper=-9.0, undisclosed="watts").reproduced == "no"
+
+    def test_reasons_say_how_far_off_and_why(self):
+        row = value("x", [1.9, 2.0, 2.1], paper=8.0, undisclosed="the watts")
+        assert row.reason == "0.25 times the paper; not disclosed: the watts"
+        assert value("x", [-2.0, -2.1, -1.9], paper=8.0).reason == "of the other sign"
+        assert value("x", [-2.0, 2.1, 0.1], paper=8.0).reason == "the interval does not leave out 0"
+
+    def test_a_statement_holds_if_its_interval_leaves_out_zero(self):
+        assert statement("x", [1.9, 2.0, 2.1], claim="more").reproduced == "yes"
+        assert statement("x", [1.0, 2.0, 3.0], claim="more").reproduced == "no"
+        assert statement("x", [-1.9, -2.0, -2.1], claim="more").reason.startswith("more: the opposite")
+        assert statement("x", [0.0, 0.0], claim="more").reason.startswith("more: no difference at all")
+
+    def test_a_statement_may_test_something_else_than_it_shows(self):
+        row = statement("share", [50.0, 60.0], claim="more than the other's", tested=[1.0, 1.1])
+        assert (row.here, row.reproduced) == (55.0, "yes")
+
+    def test_alike_is_judged_by_the_far_end_of_the_interval(self):
+        assert alike("x", [0.9, 0.9, 0.9], of=[10.0, 10.0, 10.0], claim="close").reproduced == "yes"
+        assert alike("x", [0.8, 0.9, 1.0], of=[10.0, 10.0, 10.0], claim="close").reproduced == "no"
+        assert alike("x", [0.0, 0.0], of=[0.0, 0.0], claim="close").reproduced == "no"
+
+    def test_a_limit_holds_on_both_sides(self):
+        assert limit("x", [-0.02, 0.0, 0.02], most=0.1, claim="small").reproduced == "yes"
+        assert limit("x", [-0.2, 0.0, 0.2], most=0.1, claim="small").reproduced == "no"
+        assert limit("x", [0.0, 0.0], most=0.1, claim="small", printed=False).paper is None
+
+    def test_one_repetition_is_not_enough(self):
+        with pytest.raises(ValueError, match="single repetition"):
+            value("x", [1.0], paper=1.0)
+
+
+class TestRuns:
+    FRAME = pl.DataFrame(
+        {
+            # Out of order on purpose: what is compared must come from the same repetition.
+            "repetition": [1, 0, 0, 1],
+            "scenario": ["busy"] * 4,
+            "policy": ["naive", "naive", "coa", "coa"],
+            "job_energy_j": [400.0, 200.0, 190.0, 360.0],
+            "energy_bound_j": [320.0, 180.0, None, None],
+        }
+    )
+
+    def test_savings_are_paired_by_repetition(self):
+        assert Runs(self.FRAME, baseline="naive").saving("coa", "busy").tolist() == [5.0, 10.0]
+        assert Runs(self.FRAME, baseline="coa").saving("naive", "busy") == pytest.approx([-100 / 19, -100 / 9])
+
+    def test_the_share_of_what_is_attainable(self):
+        runs = Runs(self.FRAME, baseline="naive")
+        assert runs.attainable("busy").tolist() == [10.0, 20.0]
+        assert runs.share("coa", "busy").tolist() == [50.0, 50.0]
+        assert runs.share("naive", "busy").tolist() == [0.0, 0.0]
+        assert Runs(self.FRAME, baseline="coa").share("naive", "busy") is None
+
+
+class TestMachines:
+    def test_watts_have_the_printed_ranges_and_do_not_change_with_the_times(self):
+        alike, vary = (single_nodes(3, nodes=20_000, times_vary=vary).actual for vary in (False, True))
+        np.testing.assert_array_equal(alike.power_w, vary.power_w)
+        assert alike.time_ratio is None
+        # HPCG: 107-124 W and 30-40 W; STREAM: 119-123 W and 60-78 W, all as 6.8 standard deviations.
+        expected = [np.hypot(17, 10) / WIDTH_SD, np.hypot(4, 18) / WIDTH_SD]
+        assert vary.power_w.mean(axis=1) == pytest.approx([115.5 + 35, 121 + 69], rel=1e-3)
+        assert vary.power_w.std(axis=1) == pytest.approx(expected, rel=0.02)
+        assert np.corrcoef(vary.power_w)[0, 1] == pytest.approx(IMPLIED.value, abs=0.02)
+
+    def test_times_vary_as_printed_and_have_nothing_to_do_with_watts(self):
+        table = single_nodes(3, nodes=20_000, times_vary=True).actual
+        assert table.time_ratio.std(axis=1) == pytest.approx([21 / 140.5 / WIDTH_SD] * 2, rel=0.02)
+        assert abs(np.corrcoef(table.power_w[0], table.time_ratio[0])[0, 1]) < 0.02
+
+    def test_under_the_cap_the_package_draws_alike_and_speeds_differ(self):
+        table = capped_nodes(3, nodes=20_000).actual
+        assert table.power_w.mean() == pytest.approx(40 + 35, rel=1e-3)
+        assert table.power_w.std() == pytest.approx(10 / WIDTH_SD, rel=0.02)
+        assert table.time_ratio.mean() == pytest.approx(1.0, abs=2e-3)
+        assert table.time_ratio.std() == pytest.approx(150 / 325 / WIDTH_SD, rel=0.02)
+
+    def test_fft2d_splits_its_watts_as_the_papers_savings_say(self):
+        # 0.602 % in all from 0.748 % and 0.341 %: a share of (0.602 - 0.341) / (0.748 - 0.341) is the package's.
+        machine = fft2d_nodes(3, nodes=20_000, apps=("a", "b"), id_correlation=0.0, is_known=False)
+        share = machine.package_w.mean() / (machine.package_w + machine.memory_w).mean()
+        assert share == pytest.approx((0.602 - 0.341) / (0.748 - 0.341), abs=0.005)
+        assert share == pytest.approx((1.339 - 0.951) / (1.555 - 0.951), abs=0.005)
+        actual, predicted = machine.platform.actual.power_w, machine.platform.predicted.power_w
+        np.testing.assert_array_equal(actual[0], machine.package_w + machine.memory_w)
+        np.testing.assert_array_equal(actual[0], actual[1])
+        np.testing.assert_array_equal(predicted[0], predicted[1])
+        assert 0 < np.corrcoef(actual[0], predicted[0])[0, 1] < 0.9
+
+    @pytest.mark.parametrize("correlation", [-0.5, 0.0, 0.7])
+    def test_node_numbers_carry_what_was_asked_for_and_change_no_node(self, correlation):
+        make = {"nodes": 5000, "apps": ("a",), "is_known": False}
+        machine = fft2d_nodes(3, id_correlation=correlation, **make)
+        other = fft2d_nodes(3, id_correlation=0.1, **make)
+        watts = machine.platform.predicted.power_w[0]
+        assert np.corrcoef(np.arange(5000), watts)[0, 1] == pytest.approx(correlation, abs=0.05)
+        np.testing.assert_allclose(np.sort(watts), np.sort(other.platform.predicted.power_w[0]))
+
+
+def test_ranks_go_by_time_then_watts_then_number():
+    table = hs.VariationTable(["a"], power_w=[[5.0, 4.0, 4.0, 9.0]], time_ratio=[[1.0, 1.0, 1.0, 0.9]])
+    assert speed_ranks(table).tolist() == [3, 1, 2, 0]
+
+
+def test_the_spread_inside_jobs_by_hand():
+    # Ranks are node numbers. Job 1 takes nodes 0 and 1, job 2 is single, job 3 takes nodes 3 and 4.
+    table = hs.VariationTable(["a"], power_w=[[9.0] * 5], time_ratio=[[1.0, 1.5, 2.0, 2.0, 2.0]])
+    platform = hs.Platform.homogeneous(nodes=5, idle_w=0, tdp_w=9).with_tables(actual=table)
+    frame = pl.DataFrame(
+        {"job_id": [1, 2, 3], "submit_s": [0, 0, 0], "runtime_s": [9, 9, 9], "node_count": [2, 1, 2], "app": ["a"] * 3}
+    )
+    result = hs.simulate(hs.Workload.from_polars(frame), platform, "fcfs")
+    found = spread_inside_jobs(result, table, window=1)
+    # 1.5 / 1.25 - 1 = 0.2 for job 1 and nothing for job 3; two ranks fit into a job of two.
+    assert found == {"spread_ratio": pytest.approx(0.1), "missed_ratio": 0.0}
+    # Node 2 busy throughout: the job gets nodes 0, 1 and 3, which span four ranks.
+    frame = pl.DataFrame(
+        {"job_id": [1, 2], "submit_s": [0, 100], "runtime_s": [9, 9], "node_count": [1, 3], "app": ["a"] * 2}
+    )
+    busy = hs.VariationTable(["a"], power_w=[[9.0] * 4], time_ratio=[[2.0, 1.0, 1.0, 1.0]])
+    platform = hs.Platform.homogeneous(nodes=4, idle_w=0, tdp_w=9).with_tables(actual=busy)
+    result = hs.simulate(hs.Workload.from_polars(frame), platform, "fcfs")
+    # Nodes 0, 1 and 2 have the ranks 3, 0 and 1.
+    assert spread_inside_jobs(result, busy, window=3)["missed_ratio"] == 1.0
+    assert spread_inside_jobs(result, busy, window=4)["missed_ratio"] == 0.0
+
+
+def test_sums_by_size_and_by_length_by_hand():
+    frame = pl.DataFrame(
+        {"job_id": [1, 2, 3], "submit_s": [0, 0, 0], "runtime_s": [9, 20, 10], "node_count": [1, 2, 1]}
+    )
+    platform = hs.Platform.homogeneous(nodes=4, idle_w=0, tdp_w=3)
+    result = hs.simulate(hs.Workload.from_polars(frame), platform, "fcfs")
+    assert by_size(result) == {"single_run_s": 19.0, "wide_run_s": 20.0}
+    # 9 s × 3 W below the border, and 20 s × 2 × 3 W + 10 s × 3 W from it on.
+    assert by_length(result, [10.0]) == {"class_0_j": 27.0, "class_1_j": 150.0}
+
+
+def test_repetitions_of_two_seeds_or_two_experiments_have_nothing_in_common():
+    one, other, third = repetition_seeds("pools", 0, 50), repetition_seeds("pools", 1, 50), repetition_seeds("x", 0, 50)
+    assert len({*one, *other, *third}) == 150
+
+
+def test_a_name_that_is_none_is_told_with_the_one_that_was_meant():
+    with pytest.raises(hs.ConfigError, match="did you mean `swa-multi`"):
+        reproduce("swa-mutli")
+    with pytest.raises(hs.ConfigError) as caught:
+        reproduce("pools", seed=-1, quick="yes")
+    assert [parameter for parameter, _, _ in caught.value.faults] == ["seed", "quick"]
+
+
+@pytest.fixture(scope="module")
+def swa():
+    return reproduce("swa-multi", quick=True)
+
+
+def test_the_same_seed_gives_the_same_report_and_another_seed_another(swa):
+    again = reproduce("swa-multi", quick=True)
+    assert again.to_dict() == swa.to_dict()
+    assert again.runs.equals(swa.runs)
+    other = reproduce("swa-multi", quick=True, seed=1)
+    assert not set(other.runs["job_energy_j"]) & set(swa.runs["job_energy_j"])
+
+
+def test_without_the_solver_the_rest_is_there_and_that_is_said(swa, monkeypatch):
+    for module in (runs_module, reproduction_module):
+        monkeypatch.setattr(module, "can_bound", lambda: False)
+    without = reproduce("swa-multi", quick=True)
+    assert without.runs["energy_bound_j"].null_count() == len(without.runs)
+    assert without.savings["attainable"].null_count() == len(without.savings)
+    bound = [one.value for one in without.parameters if one.name == "bound"]
+    assert bound == ["left out: pip install 'hetsched[bound]'"]
+    rows = [row for row in swa.rows if "attainable" not in row.quantity]
+    assert list(without.rows) == rows
+    if can_bound():
+        assert len(rows) < len(swa.rows)
+
+
+def test_every_repetition_tells_its_progress():
+    told = []
+    reproduce("swa-multi", quick=True, progress=lambda done, total: told.append((done, total)))
+    assert told == sorted(told)
+    assert told[-1] == (6, 6)
+
+
+def test_what_stops_one_repetition_stops_all(monkeypatch):
+    begun = []
+
+    def repeat(seed):
+        begun.append(seed)
+        raise hs.SimulationError("cannot go on")
+
+    broken = dataclasses.replace(experiment_named("pools"), repeat=repeat, repetitions=500)
+    monkeypatch.setattr(reproduction_module, "experiment_named", lambda name: broken)
+    with pytest.raises(hs.SimulationError, match="cannot go on"):
+        reproduce("pools")
+    assert len(begun) < 500
+
+
+@pytest.fixture(scope="module", params=sorted(EXPERIMENTS))
+def report(request):
+    """Each experiment with two repetitions."""
+    short = dataclasses.replace(experiment_named(request.param), quick_repetitions=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reproduction_module, "experiment_named", lambda name: short)
+        return reproduce(request.param, quick=True)
+
+
+@pytest.mark.slow
+class TestEveryReport:
+    def test_holds_what_json_users_rely_on(self, report):
+        found = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+        assert list(found) == ["name", "seed", "rows", "parameters"]
+        for row in found["rows"]:
+            assert {"quantity", "paper", "here", "reproduced", "reason"} <= set(row)
+            assert row["reproduced"] in ("yes", "shape", "no")
+            assert row["paper"] is None or isinstance(row["paper"], float)
+            assert row["interval"][0] <= row["here"] <= row["interval"][1]
+            assert row["reason"]
+        quantities = [row["quantity"] for row in found["rows"]]
+        assert len(set(quantities)) == len(quantities)
+        assert len(found["parameters"]) == len(report.parameters)
+
+    def test_compares_the_same_jobs_all_run_to_their_end(self, report):
+        assert (report.runs["completed"] == report.runs["jobs"]).all()
+        assert report.runs.group_by("repetition", "scenario").agg(pl.col("jobs").n_unique() == 1)["jobs"].all()
+
+    def test_no_run_in_the_baselines_window_needs_less_than_its_bound(self, report):
+        pytest.importorskip("highspy")
+        keys = ["repetition", "scenario"]
+        bounds = report.runs.drop_nulls("energy_bound_j").select(*keys, least_j="energy_bound_j", window_s="makespan_s")
+        within = report.runs.join(bounds, on=keys).filter(pl.col("makespan_s") <= pl.col("window_s"))
+        assert len(within) > len(bounds)
+        assert (within["least_j"] <= within["job_energy_j"]).all()
+
+    def test_keeps_the_machine_as_busy_as_the_paper_does(self, report):
+        # The mean over the whole run lies below the target: filling and emptying count, too.
+        if report.name != "pools":
+            mean = report.runs.filter(policy="naive").group_by("scenario").agg(pl.col("utilization_ratio").mean())
+            for scenario, ratio in mean.iter_rows():
+                target = 0.8 if scenario.startswith("busy") else 0.4
+                assert 0.7 * target < ratio < 1.03 * target
+
+    def test_is_written_whole_and_only_where_it_was_asked_for(self, report, tmp_path):
+        names = [name.rsplit("/", 1)[1] for name in write_report(report, str(tmp_path / "out"))]
+        assert names == ["table.csv", "rows.json", "parameters.csv", "runs.parquet", "figure.png"]
+        assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(names)
+        assert [path.name for path in tmp_path.iterdir()] == ["out"]
+        assert json.loads((tmp_path / "out" / "rows.json").read_text()) == report.to_dict()
+        assert pl.read_parquet(tmp_path / "out" / "runs.parquet").equals(report.runs)
+        assert pl.read_csv(tmp_path / "out" / "table.csv", schema=report.table().schema).equals(report.table())
+        assert (tmp_path / "out" / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+def by_hand():
+    """A report with numbers that can be worked out."""
+    rows = [value("saving, %", [1.0, 2.0, 3.0], paper=2.5), statement("more, %", [-1.0, -1.1], claim="more")]
+    savings = pl.DataFrame(
+        {
+            "panel": ["busy"] * 4 + ["free"] * 2,
+            "label": ["a", "a", "b", "b", "a", "a"],
+            "saving": [1.0, 3.0, 4.0, 6.0, -2.0, -4.0],
+            "attainable": [None, None, 8.0, 10.0, None, None],
+            "paper": [None, None, 7.0, 7.0, None, None],
+        }
+    )
+    parameters = [Parameter("nodes", 8, "printed"), Parameter("idle_w", 0.0, "assumed")]
+    return Report("by-hand", 7, rows, parameters, pl.DataFrame({"repetition": [0]}), savings)
+
+
+def test_without_matplotlib_all_but_the_figure_is_written(monkeypatch, tmp_path):
+    monkeypatch.setattr(files_module, "can_draw", lambda: False)
+    assert "figure.png" not in str(write_report(by_hand(), str(tmp_path)))
+    assert (tmp_path / "rows.json").exists()
+
+
+def test_the_figure_shows_the_means_what_is_attainable_and_the_paper():
+    pytest.importorskip("matplotlib")
+    figure = experiment_figure(by_hand().savings, title="by hand")
+    busy, free = figure.axes
+    assert [one.get_title(loc="left") for one in (busy, free)] == ["busy", "free"]
+    assert [text.get_text() for text in busy.get_yticklabels()] == ["a", "b"]
+    # Bars from left to right: a here, b attainable, b here.
+    assert [bar.get_width() for bar in busy.patches] == [2.0, 9.0, 5.0]
+    assert [bar.get_width() for bar in free.patches] == [-3.0]
+    assert [text.get_text() for text in busy.texts] == ["2.00", "5.00"]
+    paper = [line for line in busy.lines if line.get_label() == "paper"]
+    assert [list(line.get_xdata()) for line in paper] == [[7.0, 7.0]]
+    low, high = busy.get_xlim()
+    assert low <= -4.0
+    assert high > 9.0
+
+
+def test_reasons_in_common_are_told_once():
+    rows = pl.DataFrame(
+        {"reproduced": ["shape", "yes", "shape"], "reason": ["half; no watts", "fine", "twice; no watts"]}
+    )
+    assert list(reasons(rows)) == ["shape: no watts (1: half; 3: twice)"]
