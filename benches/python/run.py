@@ -13,12 +13,14 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+import assignment
 import hetsched
 import measure
 import peer_venv
@@ -106,6 +108,13 @@ def faults_of(outcomes: list[Outcome], *, twin_must_run: bool) -> list[str]:
     return found
 
 
+def solvers(options: argparse.Namespace, tell: Callable[[str], object]) -> list[assignment.Row]:
+    """The assignment solvers' part, see ``assignment.py``."""
+    works = assignment.QUICK if options.quick else assignment.WORKS
+    pythons = assignment.pythons(quick=options.quick or not options.peers)
+    return assignment.measured(works, pythons, limit_s=min(options.limit, 120), tell=tell)
+
+
 def main() -> int:
     options = arguments()
     console, progress = table.console(), Console(stderr=True)
@@ -120,11 +129,15 @@ def main() -> int:
             except measure.RunError as error:
                 progress.print(f"{work.name}: {error}", style="bold red")
                 return 1
+        matched = [] if options.only else solvers(options, tell=status.update)
     faults = faults_of(outcomes, twin_must_run=options.quick)
     console.print(sentence(found), soft_wrap=True)
     console.print(table.shown(outcomes, faults))
+    console.print(assignment.shown(matched) if matched else "")
+    faults += assignment.faults(matched)
     if options.json is not None:
         numbers = {**found, "works": [outcome.to_dict() for outcome in outcomes], "faults": faults}
+        numbers["assignment"] = [row.to_dict() for row in matched]
         options.json.write_text(json.dumps(numbers, indent=2) + "\n")
     return 1 if faults else 0
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hetsched._core import __version__
+    from hetsched.assignment import assign, assign_types
     from hetsched.errors import ConfigError, HetschedError, LoadWarning, OutputError, SimulationError, TraceError
     from hetsched.platform import Measurements, NodeClass, Platform, VariationTable
     from hetsched.policy import Policy
@@ -34,6 +35,8 @@ __all__ = [
     "VariationTable",
     "Workload",
     "__version__",
+    "assign",
+    "assign_types",
     "presets",
     "read_csv",
     "read_parquet",
@@ -45,6 +48,7 @@ __all__ = [
 
 _HOMES = {
     "_core": ("__version__",),
+    "assignment": ("assign", "assign_types"),
     "errors": ("ConfigError", "HetschedError", "LoadWarning", "OutputError", "SimulationError", "TraceError"),
     "platform": ("Measurements", "NodeClass", "Platform", "VariationTable"),
     "policy": ("Policy", "presets"),

@@ -95,3 +95,9 @@ def simulate(
     until_s: float | None = None,
     progress: Callable[[int, int, float], object] | None = None,
 ) -> Records: ...
+def assign(
+    cost: npt.NDArray[np.float64], /
+) -> tuple[npt.NDArray[np.intp], float, npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+def assign_types(
+    cost: npt.NDArray[np.float64], counts: npt.NDArray[np.uint32], /
+) -> tuple[list[npt.NDArray[np.intp]], float, npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...

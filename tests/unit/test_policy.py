@@ -27,6 +27,18 @@ COMPOSITIONS = {
     "ljf": ("largest", "none", "lowest-id"),
     "random": ("fcfs", "none", "random"),
     "sequence": ("fcfs", "none", "lowest-id"),
+    "naive": ("fcfs", "none", "lowest-id"),
+    "paa": ("fcfs", "none", "best-rank"),
+    "coa": ("fcfs", "none", "assignment"),
+    "swa": ("fcfs", "none", "sliding-window"),
+    "pool": ("fcfs", "none", "pools"),
+}
+# Parameters of each with their defaults, as the contract has them.
+PARAMETERS = {
+    "paa": {"rank": "power"},
+    "coa": {"interval_s": 0},
+    "swa": {"window": 10, "on_miss": "narrowest", "application_aware": False},
+    "pool": {"u_l": 0.65, "u_h": 0.8, "measured": False},
 }
 
 
@@ -34,6 +46,19 @@ COMPOSITIONS = {
 def test_presets_are_what_their_names_say(name):
     assert tuple(composition(hs.Policy.preset(name)).values()) == COMPOSITIONS[name]
     assert hs.Policy.preset(name).name == name
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_presets_take_their_parameters_by_name(name):
+    placement = hs.Policy.preset(name).parts["placement"]
+    assert placement == {"name": COMPOSITIONS[name][2], **PARAMETERS[name]}
+    assert hs.Policy.preset(name, **PARAMETERS[name]).parts["placement"] == placement
+
+
+def test_a_parameter_that_is_true_or_false_reads_back_from_the_name():
+    policy = hs.Policy.preset("swa", application_aware=True, on_miss="wait")
+    assert policy.name == "swa:placement.application_aware=true:placement.on_miss=wait"
+    assert parse_policy(policy.name) == policy
 
 
 def test_easy_holds_one_reservation_and_conservative_as_many_as_it_takes():

@@ -2,6 +2,7 @@
 //!
 //! | file | what crosses there |
 //! |---|---|
+//! | `assignment` | costs, to their cheapest matching |
 //! | `columns` | jobs, platforms and tables, from numpy |
 //! | `parts` | policies, from dictionaries; the registry, to dictionaries |
 //! | `run` | logs and runs: the only doorway out of the interpreter |
@@ -10,6 +11,7 @@
 
 use pyo3::prelude::*;
 
+mod assignment;
 mod columns;
 mod errors;
 mod frame;
@@ -21,6 +23,8 @@ mod run;
 mod _core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::assignment::{assign, assign_types};
     #[pymodule_export]
     use crate::columns::{JobColumns, Machine, PowerTable};
     #[pymodule_export]

@@ -48,7 +48,7 @@ impl Lookout<'_> {
 }
 
 /// Works without the interpreter; Ctrl-C, errors and even a panic come back as Python exceptions.
-fn run_detached<T: Send>(
+pub(crate) fn run_detached<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
     call: impl Fn(Python<'_>, &Py<PyAny>, &[f64]) -> PyResult<()> + Sync,

@@ -1,90 +1,262 @@
-//! The dense solver: shortest augmenting paths on the whole matrix, rectangular without padding.
+//! The dense solver: shortest augmenting paths, rectangular without padding.
+//!
+//! After Jonker & Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems",
+//! Computing 38 (1987), pages 325-340, and Crouse, "On implementing 2D rectangular assignment algorithms", IEEE
+//! Transactions on Aerospace and Electronic Systems 52 (2016), pages 1679-1696: reduction of the columns (square
+//! matrices only, as free columns have the dual 0), rounds of augmenting row reduction, then a shortest path for each
+//! row that is still without a column.
+//!
+//! Such paths get long where most rows want the same columns. Then better duals come first: from the structure, if
+//! the rows are multiples of a few ([`super::families`]), or else by an auction ([`super::auction`]). Either may leave
+//! columns that no row has any more with duals below the highest; paths that start at the free columns mend that.
+//!
+//! Ties: a row takes the first free one of its cheapest columns; of equally near columns, a path ends at the first free
+//! one.
 
-use super::{Assignment, Costs, Interrupted, Stop, Stuck};
+use super::families::Families;
+use super::rows::{Rows, highest};
+use super::search::{NONE, Problem, Search, Source};
+use super::{Assignment, Interrupted, Stop, Stuck, auction};
 
-/// The rows to be matched, in order.
-pub(crate) struct Rows<'c> {
-    rows: Vec<&'c [f64]>,
-    columns: usize,
+/// Rounds of augmenting row reduction.
+const ROUNDS: usize = 2;
+
+/// If more than one in so many rows is still without a column then, paths may get long.
+const CROWD: usize = 4;
+
+/// How often as many numbers as the matrix has may be read for a crowd's paths. If half of them are not found by then,
+/// better duals are.
+const PATIENCE: u64 = 5;
+
+/// A partial matching with duals that prove it optimal for the rows and columns it has.
+pub(super) struct State {
+    row_of: Vec<u32>,
+    column_of: Vec<u32>,
+    pub(super) duals: Vec<f64>,
+    /// Whether free columns may have duals below the highest.
+    pub(super) is_uneven: bool,
 }
-
-impl<'c> Rows<'c> {
-    pub(crate) fn all(costs: &Costs<'c>) -> Self {
-        Self { rows: (0..costs.rows()).map(|row| costs.row(row)).collect(), columns: costs.columns() }
-    }
-}
-
-const NONE: u32 = u32::MAX;
 
 /// Matches every row.
-#[allow(clippy::many_single_char_names, clippy::cast_possible_truncation, clippy::too_many_lines)]
-pub(crate) fn solve(rows: &Rows<'_>, interrupted: Interrupted<'_>) -> Result<Assignment, Stop> {
-    let (p, q) = (rows.rows.len(), rows.columns);
-    let mut u = vec![0.0_f64; p];
-    let mut v = vec![0.0_f64; q];
-    let mut row_of = vec![NONE; q];
-    let mut col_of = vec![NONE; p];
-    let mut dist = vec![0.0_f64; q];
-    let mut from = vec![NONE; q];
-    let mut done = vec![false; q];
-    for start in 0..p {
-        if interrupted() {
-            return Err(Stop::Interrupted);
-        }
-        dist.fill(f64::INFINITY);
-        done.fill(false);
-        let mut reached = vec![start];
-        let (mut row, mut base) = (start, 0.0);
-        let sink = loop {
-            let mut best = (f64::INFINITY, q, false);
-            for j in 0..q {
-                if done[j] {
-                    continue;
-                }
-                let d = base + (rows.rows[row][j] - u[row] - v[j]);
-                if d < dist[j] {
-                    dist[j] = d;
-                    from[j] = row as u32;
-                }
-                let free = row_of[j] == NONE;
-                if dist[j] < best.0 || (dist[j] == best.0 && free && !best.2) {
-                    best = (dist[j], j, free);
-                }
-            }
-            if best.0 == f64::INFINITY {
-                let mut rows = reached.clone();
-                rows.sort_unstable();
-                let columns = (0..q).filter(|&j| done[j]).collect();
-                return Err(Stop::Stuck(Stuck { row: start, rows, columns }));
-            }
-            let j = best.1;
-            done[j] = true;
-            base = best.0;
-            if best.2 {
-                break j;
-            }
-            row = row_of[j] as usize;
-            reached.push(row);
-        };
-        u[start] += base;
-        for &i in &reached[1..] {
-            u[i] += base - dist[col_of[i] as usize];
-        }
-        for j in (0..q).filter(|&j| done[j]) {
-            v[j] -= (base - dist[j]).max(0.0);
-        }
-        let mut j = sink;
-        loop {
-            let i = from[j] as usize;
-            row_of[j] = i as u32;
-            let next = col_of[i];
-            col_of[i] = j as u32;
-            if i == start {
-                break;
-            }
-            j = next as usize;
+pub(crate) fn solve(rows: &mut Rows<'_>, interrupted: Interrupted<'_>) -> Result<Assignment, Stop> {
+    let families = Families::find(rows);
+    let mut state = State::new(rows, families.as_ref());
+    let mut search = Search::new(rows.columns());
+    let mut unplaced = state.reduce_rows(rows);
+    if let Some(families) = &families {
+        // Who has most to lose first: later paths are the shorter.
+        let factor = |row: &u32| families.of(*row).1.factor;
+        unplaced.sort_by(|a, b| factor(b).total_cmp(&factor(a)));
+    } else if unplaced.len() > rows.len() / CROWD {
+        let problem = &mut Problem { rows, families: None };
+        let patience = PATIENCE * (problem.rows.len() * problem.rows.columns()) as u64;
+        if state.place(&unplaced, problem, &mut search, patience, interrupted)? {
+            unplaced.clear();
+        } else {
+            auction::improve(&mut state, rows, interrupted)?;
+            unplaced = state.reduce_rows(rows);
         }
     }
-    let cost = col_of.iter().zip(&rows.rows).map(|(&column, row)| row[column as usize]).sum();
-    Ok(Assignment { columns: col_of, cost, row_duals: u, column_duals: v })
+    state.complete(&unplaced, &mut Problem { rows, families: families.as_ref() }, search, interrupted)
+}
+
+impl State {
+    pub(super) fn new(rows: &Rows<'_>, families: Option<&Families>) -> Self {
+        let duals = match families {
+            Some(families) => families.duals(),
+            None if rows.len() == rows.columns() => column_minima(rows),
+            None => vec![0.0; rows.columns()],
+        };
+        let is_uneven = families.is_some();
+        Self { row_of: vec![NONE; rows.columns()], column_of: vec![NONE; rows.len()], duals, is_uneven }
+    }
+
+    /// Takes all columns back.
+    pub(super) fn clear(&mut self) {
+        self.row_of.fill(NONE);
+        self.column_of.fill(NONE);
+    }
+
+    pub(super) fn is_free(&self, column: u32) -> bool {
+        self.row_of[column as usize] == NONE
+    }
+
+    /// Gives a column to a row, and says whose it was.
+    pub(super) fn give(&mut self, column: u32, row: u32) -> u32 {
+        self.column_of[row as usize] = column;
+        let before = std::mem::replace(&mut self.row_of[column as usize], row);
+        if before != NONE {
+            self.column_of[before as usize] = NONE;
+        }
+        before
+    }
+
+    /// Takes a column back, and says whose it was.
+    pub(super) fn take(&mut self, column: u32) -> u32 {
+        let before = std::mem::replace(&mut self.row_of[column as usize], NONE);
+        if before != NONE {
+            self.column_of[before as usize] = NONE;
+        }
+        before
+    }
+
+    /// Gives each row its cheapest column; says which rows are without one after a few rounds.
+    pub(super) fn reduce_rows(&mut self, rows: &mut Rows<'_>) -> Vec<u32> {
+        let mut queue: Vec<u32> = (0..).take(rows.len()).collect();
+        for _ in 0..ROUNDS {
+            let mut later = Vec::new();
+            // Prices that rise by roundings only must not keep rows displacing each other.
+            let mut steps = 8 * queue.len();
+            for row in queue {
+                let mut next = row;
+                while next != NONE {
+                    let (row, goes_on) = (next, steps > 0);
+                    steps -= usize::from(goes_on);
+                    next = if goes_on { self.bid(row, rows) } else { row };
+                    if next == row {
+                        later.push(row);
+                        break;
+                    }
+                }
+            }
+            queue = later;
+        }
+        queue.sort_unstable();
+        queue
+    }
+
+    /// Gives a row its cheapest column and lowers that column's dual to where the second cheapest is as good; says who
+    /// lost it. The row stays as it is if it would take from another what is no cheaper than a second column.
+    fn bid(&mut self, row: u32, rows: &mut Rows<'_>) -> u32 {
+        let Some(best) = rows.best(row as usize, &self.duals, |column| self.is_free(column)) else { return row };
+        let dual = &mut self.duals[best.column as usize];
+        let lowered = *dual - (best.second - best.least);
+        if lowered.is_finite() && lowered < *dual {
+            *dual = lowered;
+        } else if !self.is_free(best.column) {
+            return row;
+        }
+        self.give(best.column, row)
+    }
+
+    /// Places rows along shortest paths; gives up if more than so many numbers were read for the first half of them.
+    fn place(
+        &mut self,
+        unplaced: &[u32],
+        problem: &mut Problem<'_, '_>,
+        search: &mut Search,
+        patience: u64,
+        interrupted: Interrupted<'_>,
+    ) -> Result<bool, Stop> {
+        for (done, &row) in unplaced.iter().enumerate() {
+            if interrupted() {
+                return Err(Stop::Interrupted);
+            }
+            if search.effort() > patience && 2 * done < unplaced.len() {
+                return Ok(false);
+            }
+            let Some(path) = search.run(&Source::Row(row), problem, &mut self.duals, &self.row_of) else {
+                return Err(Stop::Stuck(self.stuck(row as usize, search)));
+            };
+            search.finish(path.length, &mut self.duals);
+            self.flip(path.end, search);
+        }
+        Ok(true)
+    }
+
+    /// Places the remaining rows and brings the duals to their level.
+    pub(super) fn complete(
+        mut self,
+        unplaced: &[u32],
+        problem: &mut Problem<'_, '_>,
+        mut search: Search,
+        interrupted: Interrupted<'_>,
+    ) -> Result<Assignment, Stop> {
+        self.place(unplaced, problem, &mut search, u64::MAX, interrupted)?;
+        let is_uneven = self.is_uneven && problem.rows.len() < problem.rows.columns();
+        while is_uneven && self.raise_free(problem, &mut search) {
+            if interrupted() {
+                return Err(Stop::Interrupted);
+            }
+        }
+        Ok(self.finish(problem.rows))
+    }
+
+    /// Moves columns along a path, from its end; says which one nobody has in the end if none was free at its start.
+    fn flip(&mut self, end: u32, search: &Search) -> u32 {
+        let mut column = end;
+        while column != NONE {
+            let row = search.from(column);
+            self.row_of[column as usize] = row;
+            if row == NONE {
+                break;
+            }
+            column = std::mem::replace(&mut self.column_of[row as usize], column);
+        }
+        column
+    }
+
+    /// Brings one free column whose dual is below the highest to the level that all free columns are to have; whether
+    /// there was one.
+    ///
+    /// As if the free columns were those of a further row, without costs, to be placed as often as there are columns to
+    /// spare: it has the free columns with the highest dual and still looks for the others.
+    fn raise_free(&mut self, problem: &mut Problem<'_, '_>, search: &mut Search) -> bool {
+        let level = highest(&self.duals);
+        let had: Vec<u32> = (0..)
+            .zip(self.row_of.iter().zip(&self.duals))
+            .filter(|&(_, (&row, &dual))| row == NONE && dual == level)
+            .map(|(column, _)| column)
+            .collect();
+        if had.len() == problem.rows.columns() - problem.rows.len() {
+            return false;
+        }
+        let distances: Vec<f64> = self.duals.iter().map(|dual| level - dual).collect();
+        // Nothing ends at what it has.
+        for &column in &had {
+            self.duals[column as usize] = f64::NEG_INFINITY;
+        }
+        let Some(path) = search.run(&Source::Distances(&distances), problem, &mut self.duals, &self.row_of) else {
+            return false;
+        };
+        search.finish(path.length, &mut self.duals);
+        let freed = self.flip(path.end, search);
+        for &column in had.iter().chain([&freed]) {
+            self.duals[column as usize] = level - path.length;
+        }
+        true
+    }
+
+    fn stuck(&self, row: usize, search: &Search) -> Stuck {
+        let mut columns: Vec<usize> = search.settled().map(|column| column as usize).collect();
+        let mut rows: Vec<usize> = columns.iter().map(|&column| self.row_of[column] as usize).collect();
+        rows.push(row);
+        rows.sort_unstable();
+        columns.sort_unstable();
+        Stuck { row, rows, columns }
+    }
+
+    fn finish(mut self, rows: &Rows<'_>) -> Assignment {
+        // If no column is free all duals may be shifted together.
+        let level = highest(&self.duals);
+        for (dual, &row) in self.duals.iter_mut().zip(&self.row_of) {
+            *dual = if row == NONE { 0.0 } else { *dual - level };
+        }
+        let matched = self.column_of.iter().enumerate();
+        let costs: Vec<f64> = matched.map(|(row, &column)| rows.row(row)[column as usize]).collect();
+        let dual_of = |(cost, &column): (&f64, &u32)| cost - self.duals[column as usize];
+        let row_duals = costs.iter().zip(&self.column_of).map(dual_of).collect();
+        Assignment { columns: self.column_of, cost: costs.iter().sum(), row_duals, column_duals: self.duals }
+    }
+}
+
+/// The least cost of each column; 0 for one that no row can use.
+fn column_minima(rows: &Rows<'_>) -> Vec<f64> {
+    let mut minima = vec![f64::INFINITY; rows.columns()];
+    for row in 0..rows.len() {
+        for (minimum, &number) in minima.iter_mut().zip(rows.row(row)) {
+            *minimum = if number < *minimum { number } else { *minimum };
+        }
+    }
+    minima.into_iter().map(|minimum| if minimum < f64::INFINITY { minimum } else { 0.0 }).collect()
 }

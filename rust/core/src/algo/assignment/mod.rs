@@ -5,8 +5,8 @@
 //!
 //! | module | what it solves | time |
 //! |---|---|---|
-//! | [`dense`] | any matrix, by shortest augmenting paths | O(p² q) at worst |
-//! | [`types`] | `k` distinct rows, each to be placed several times: a transportation problem | O(p k² log q) |
+//! | `dense` | any matrix, by shortest augmenting paths | O(p² q) at worst |
+//! | `types` | `k` distinct rows, each to be placed several times: a transportation problem | O(p k² log q) |
 //! | [`distinct`] | which rows of a matrix are equal, found while its numbers are checked | O(p q) |
 //! | [`certificate`] | whether duals prove a matching optimal | O(p q) |
 //!
@@ -17,15 +17,27 @@
 //!
 //! All answers are deterministic, ties included; a matrix of equal costs gives the identity.
 
+mod auction;
 pub mod certificate;
-pub mod dense;
+mod dense;
 pub mod distinct;
-pub mod types;
+mod families;
+mod rows;
+mod search;
+mod types;
 
 use self::distinct::Distinct;
+use self::families::Families;
+use self::rows::Rows;
 use crate::error::{Error, Result, config};
 
 pub use self::certificate::{certify, certify_types};
+
+/// Rows a type on average, at least, for types to be placed in place of rows.
+const FEWEST_OF_A_TYPE: usize = 8;
+
+/// So few types are always placed as types, if each has rows enough.
+const FEW_TYPES: usize = 96;
 
 /// A matrix of costs, rows to columns, checked: numbers, or +inf where a pair is forbidden.
 #[derive(Clone, Debug)]
@@ -143,10 +155,11 @@ pub fn assign(costs: &Costs<'_>) -> Result<Assignment> {
 /// As [`assign`]; and [`Error::Interrupted`].
 pub fn assign_unless(costs: &Costs<'_>, interrupted: Interrupted<'_>) -> Result<Assignment> {
     enough_columns(costs)?;
-    if types::pays(costs.distinct.len(), costs.rows) {
-        by_types(costs, interrupted)
+    let firsts: Vec<&[f64]> = costs.distinct.first_rows().iter().map(|&row| costs.row(row as usize)).collect();
+    if pays_by_types(&firsts, firsts.len(), costs.rows as u64) {
+        by_types(costs, &firsts, interrupted)
     } else {
-        dense::solve(&dense::Rows::all(costs), interrupted).map_err(|stop| stop.of_rows(costs))
+        dense::solve(&mut Rows::all(costs), interrupted).map_err(|stop| stop.of_rows(costs))
     }
 }
 
@@ -156,7 +169,7 @@ pub fn assign_unless(costs: &Costs<'_>, interrupted: Interrupted<'_>) -> Result<
 /// As [`assign`].
 pub fn assign_dense(costs: &Costs<'_>) -> Result<Assignment> {
     enough_columns(costs)?;
-    dense::solve(&dense::Rows::all(costs), &mut || false).map_err(|stop| stop.of_rows(costs))
+    dense::solve(&mut Rows::all(costs), &mut || false).map_err(|stop| stop.of_rows(costs))
 }
 
 /// The cheapest way to place row `t` of the matrix `counts[t]` times.
@@ -183,24 +196,59 @@ pub fn assign_types_unless(costs: &Costs<'_>, counts: &[u32], interrupted: Inter
         return Err(config("counts", format!("{wanted} in all"), expected));
     }
     let rows: Vec<&[f64]> = (0..costs.rows).map(|row| costs.row(row)).collect();
-    types::solve(&rows, costs.columns, counts, interrupted).map_err(|stop| stop.of_types(counts))
+    let kinds = counts.iter().filter(|&&count| count > 0).count();
+    let found = if pays_by_types(&rows, kinds, wanted) {
+        types::solve(&rows, costs.columns, counts, interrupted)
+    } else {
+        one_by_one(&rows, costs.columns, counts, interrupted)
+    };
+    found.map_err(|stop| stop.of_types(counts))
+}
+
+/// Whether to place rows by type, of which there are so many, or one by one.
+fn pays_by_types(types: &[&[f64]], kinds: usize, rows: u64) -> bool {
+    // Of few families, even many different rows are soon placed one by one.
+    (kinds <= 1 && rows > 1)
+        || ((kinds * FEWEST_OF_A_TYPE) as u64 <= rows && (kinds <= FEW_TYPES || !Families::are(types)))
+}
+
+/// Places copies of rows as rows of their own.
+fn one_by_one(
+    types: &[&[f64]],
+    columns: usize,
+    counts: &[u32],
+    interrupted: Interrupted<'_>,
+) -> Result<TypesAssignment, Stop> {
+    let copies = |(kind, &count): (usize, &u32)| std::iter::repeat_n(kind, count as usize);
+    let kinds: Vec<usize> = counts.iter().enumerate().flat_map(copies).collect();
+    let rows = kinds.iter().map(|&kind| types[kind]).collect();
+    let found = dense::solve(&mut Rows::new(rows, columns), interrupted).map_err(|stop| stop.of_copies(&kinds))?;
+    let mut lists: Vec<Vec<u32>> = vec![Vec::new(); types.len()];
+    let mut row_duals: Vec<f64> = types.iter().map(|row| types::highest_dual(row, &found.column_duals)).collect();
+    for ((&kind, &column), &dual) in kinds.iter().zip(&found.columns).zip(&found.row_duals) {
+        lists[kind].push(column);
+        row_duals[kind] = dual;
+    }
+    for list in &mut lists {
+        list.sort_unstable();
+    }
+    Ok(TypesAssignment { columns: lists, cost: found.cost, row_duals, column_duals: found.column_duals })
 }
 
 fn enough_columns(costs: &Costs<'_>) -> Result<()> {
     if costs.rows > costs.columns {
-        let value = format!("{} rows and {} columns", costs.rows, costs.columns);
+        let value = format!("shape ({}, {})", costs.rows, costs.columns);
         return Err(config("cost", value, "at least as many columns as rows"));
     }
     Ok(())
 }
 
 /// Solves for the distinct rows and deals their columns out: of equal rows, the first gets the first column.
-fn by_types(costs: &Costs<'_>, interrupted: Interrupted<'_>) -> Result<Assignment> {
+fn by_types(costs: &Costs<'_>, rows: &[&[f64]], interrupted: Interrupted<'_>) -> Result<Assignment> {
     let distinct = &costs.distinct;
-    let rows: Vec<&[f64]> = distinct.first_rows().iter().map(|&row| costs.row(row as usize)).collect();
     let counts = distinct.counts();
     let found =
-        types::solve(&rows, costs.columns, &counts, interrupted).map_err(|stop| stop.of_classes(distinct, costs))?;
+        types::solve(rows, costs.columns, &counts, interrupted).map_err(|stop| stop.of_classes(distinct, costs))?;
     let mut next = vec![0; rows.len()];
     let columns: Vec<u32> = distinct.of_rows().iter().map(|&class| deal(&found.columns, &mut next, class)).collect();
     let row_duals = distinct.of_rows().iter().map(|&class| found.row_duals[class as usize]).collect();
@@ -233,6 +281,18 @@ impl Stop {
                 let rows: Vec<usize> = (0..costs.rows).filter(is_in).collect();
                 let row = classes.iter().rposition(|&class| class as usize == stuck.row).unwrap_or(stuck.row);
                 Stuck { row, rows, columns: stuck.columns }.fault(costs.rows)
+            }
+        }
+    }
+
+    /// As of the rows that these are copies of.
+    fn of_copies(self, kinds: &[usize]) -> Self {
+        match self {
+            Self::Interrupted => self,
+            Self::Stuck(stuck) => {
+                let mut rows: Vec<usize> = stuck.rows.iter().map(|&row| kinds[row]).collect();
+                rows.dedup();
+                Self::Stuck(Stuck { row: kinds[stuck.row], rows, columns: stuck.columns })
             }
         }
     }

@@ -2,7 +2,12 @@
 
 use proptest::prelude::*;
 
+use super::dense::State;
+use super::families::Families;
+use super::rows::Rows;
+use super::search::{Problem, Search};
 use super::*;
+use crate::random::Stream;
 
 /// The least cost of matching rows `row..` with the columns not yet used, by trying everything.
 fn brute(costs: &Costs<'_>, row: usize, used: &mut Vec<bool>) -> f64 {
@@ -79,11 +84,19 @@ proptest! {
         let costs = Costs::new(k, width, &wide).unwrap();
         let counts = &counts[..k];
         let total = counts.iter().sum::<u32>() as usize;
-        let found = assign_types(&costs, counts);
         if total > width {
-            prop_assert!(found.is_err());
+            prop_assert!(assign_types(&costs, counts).is_err());
             return Ok(());
         }
+        let rows: Vec<&[f64]> = (0..k).map(|t| costs.row(t)).collect();
+        let by_types = types::solve(&rows, width, counts, &mut || false);
+        let each_for_itself = one_by_one(&rows, width, counts, &mut || false);
+        prop_assert_eq!(by_types.is_ok(), each_for_itself.is_ok());
+        for found in [by_types, each_for_itself].into_iter().flatten() {
+            prop_assert_eq!(certify_types(&costs, counts, &found), Ok(()));
+            prop_assert!(found.columns.iter().all(|list| list.is_sorted()));
+        }
+        let found = assign_types(&costs, counts);
         let each = counts.iter().enumerate().flat_map(|(t, &count)| vec![t; count as usize]);
         let expanded: Vec<f64> = each.flat_map(|t| wide[t * width..][..width].to_vec()).collect();
         let full = Costs::new(total, width, &expanded).unwrap();
@@ -136,6 +149,94 @@ proptest! {
     }
 }
 
+/// Solved by way of the auction, however few rows want the same columns.
+fn by_auction(costs: &Costs<'_>) -> Result<Assignment, Stop> {
+    let mut rows = Rows::all(costs);
+    let mut state = State::new(&rows, None);
+    auction::improve(&mut state, &mut rows, &mut || false)?;
+    let unplaced = state.reduce_rows(&mut rows);
+    let search = Search::new(costs.columns());
+    state.complete(&unplaced, &mut Problem { rows: &mut rows, families: None }, search, &mut || false)
+}
+
+/// Rows and columns, factors with their family, and the families' bases: factors and bases are often tied.
+fn scaled() -> impl Strategy<Value = (usize, Vec<(f64, usize)>, Vec<f64>)> {
+    let of_rows =
+        prop::collection::vec((prop_oneof![(1..5_i32).prop_map(f64::from), 0.01..100.0_f64], 0..3_usize), 40..70);
+    let base = prop_oneof![(1..6_i32).prop_map(f64::from), 0.5..2.0_f64];
+    (of_rows, 0..40_usize).prop_flat_map(move |(rows, more)| {
+        let columns = rows.len() + more;
+        (Just(columns), Just(rows), prop::collection::vec(base.clone(), 3 * columns))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn after_an_auction_the_answer_is_the_same((p, q, values) in matrix(24)) {
+        let costs = Costs::new(p, q, &values).unwrap();
+        match (assign_dense(&costs), by_auction(&costs)) {
+            (Ok(dense), Ok(found)) => {
+                let scale = values.iter().filter(|x| x.is_finite()).fold(0.0_f64, |most, x| most.max(x.abs()));
+                prop_assert!(close(found.cost, dense.cost, scale), "{} but {}", found.cost, dense.cost);
+                prop_assert_eq!(certify(&costs, &found), Ok(()));
+                prop_assert_eq!(certify(&costs, &dense), Ok(()));
+            }
+            (Err(_), Err(_)) => {}
+            (dense, found) => prop_assert!(false, "{dense:?} but {found:?}"),
+        }
+    }
+
+    #[test]
+    fn multiples_of_a_few_rows_are_placed_as_well_as_any((columns, of_rows, bases) in scaled()) {
+        let row = |&(factor, family): &(f64, usize)| bases[family * columns..][..columns].iter().map(move |b| factor * b);
+        let values: Vec<f64> = of_rows.iter().flat_map(row).collect();
+        let costs = Costs::new(of_rows.len(), columns, &values).unwrap();
+        prop_assert!(Families::find(&Rows::all(&costs)).is_some());
+        let (found, plain) = (assign_dense(&costs).unwrap(), by_auction(&costs).unwrap());
+        prop_assert_eq!(certify(&costs, &found), Ok(()));
+        prop_assert_eq!(certify(&costs, &plain), Ok(()));
+        prop_assert!(close(found.cost, plain.cost, plain.cost), "{} but {}", found.cost, plain.cost);
+    }
+}
+
+#[test]
+fn one_family_is_sorted_longest_job_to_cheapest_node() {
+    let (lengths, watts) = ([3.0, 9.0, 1.0, 4.0], [250.0, 210.0, 290.0, 230.0, 270.0]);
+    let lengths: Vec<f64> = lengths.iter().cycle().take(32).enumerate().map(|(i, x)| x + i as f64 / 64.0).collect();
+    let watts: Vec<f64> = watts.iter().cycle().take(40).enumerate().map(|(i, x)| x + i as f64 / 8.0).collect();
+    let values: Vec<f64> = lengths.iter().flat_map(|length| watts.iter().map(move |watt| length * watt)).collect();
+    let found = assign_dense(&Costs::new(32, 40, &values).unwrap()).unwrap();
+    let mut by_length: Vec<usize> = (0..32).collect();
+    by_length.sort_by(|&a, &b| lengths[b].total_cmp(&lengths[a]));
+    let mut by_watts: Vec<u32> = (0..40).collect();
+    by_watts.sort_by(|&a, &b| watts[a as usize].total_cmp(&watts[b as usize]));
+    assert!(by_length.iter().zip(&by_watts).all(|(&job, &node)| found.columns[job] == node));
+}
+
+#[test]
+fn larger_matrices_of_every_kind_are_certified_and_solved_alike_twice() {
+    let mut chance = Stream::new(7, "costs");
+    for (p, q) in [(150, 150), (90, 300), (60, 900)] {
+        for kind in 0..5 {
+            let of_column: Vec<f64> = (0..q).map(|_| f64::from(chance.below(1000))).collect();
+            let mut number = |j: usize| match kind {
+                0 => f64::from(chance.below(1 << 30)),
+                1 => f64::from(chance.below(6)),
+                2 => f64::from(chance.below(100)) + of_column[j],
+                3 => [f64::from(chance.below(1000)), f64::INFINITY][usize::from(chance.below(3) == 0)],
+                _ => f64::from(chance.below(1000)) * 1e-9 + of_column[j] * 1e6,
+            };
+            let values: Vec<f64> = (0..p * q).map(|i| number(i % q)).collect();
+            let costs = Costs::new(p, q, &values).unwrap();
+            let found = assign(&costs).unwrap();
+            assert_eq!(certify(&costs, &found), Ok(()), "kind {kind}, {p} x {q}");
+            assert_eq!(found, assign(&costs).unwrap());
+        }
+    }
+}
+
 fn fault(p: usize, q: usize, values: &[f64]) -> [String; 2] {
     let costs = Costs::new(p, q, values).unwrap();
     [assign(&costs), assign_dense(&costs)].map(|found| found.unwrap_err().to_string())
@@ -155,7 +256,7 @@ fn a_row_that_cannot_be_placed_is_named_with_those_it_competes_with() {
 #[test]
 fn more_rows_than_columns_and_wrong_lengths_are_refused() {
     let [error, _] = fault(2, 1, &[1.0, 1.0]);
-    assert_eq!(error, "cost: found 2 rows and 1 columns, expected at least as many columns as rows");
+    assert_eq!(error, "cost: found shape (2, 1), expected at least as many columns as rows");
     assert!(Costs::new(2, 2, &[1.0]).unwrap_err().to_string().contains("found 1 numbers, expected 2 rows of 2"));
     let costs = Costs::new(1, 2, &[1.0, 1.0]).unwrap();
     assert!(assign_types(&costs, &[1, 1]).unwrap_err().to_string().contains("counts: found 2 numbers, expected 1"));

@@ -16,11 +16,6 @@ use super::{Interrupted, Stop, Stuck, TypesAssignment};
 /// How many columns are placed between two looks at whether to give up.
 const LOOK_EVERY: usize = 64;
 
-/// Whether rows repeat enough for this solver to be the faster one.
-pub(crate) fn pays(types: usize, rows: usize) -> bool {
-    types == 1 || types * 8 <= rows
-}
-
 /// A column by what its move costs; the first of equal ones first.
 type Move = Reverse<(u64, u32)>;
 
@@ -34,6 +29,8 @@ struct Solver<'c> {
     /// Free columns by cost, of each type that is being or has been placed, and how far they are used up.
     cheapest: Vec<(Vec<u32>, usize)>,
     duals: Vec<f64>,
+    /// How many columns all types get together.
+    wanted: usize,
     /// The types placed so far and the one being placed.
     active: Vec<usize>,
     search: Search,
@@ -54,7 +51,8 @@ pub(crate) fn solve(
     counts: &[u32],
     interrupted: Interrupted<'_>,
 ) -> Result<TypesAssignment, Stop> {
-    let mut solver = Solver::new(rows, columns);
+    let wanted = counts.iter().map(|&count| count as usize).sum();
+    let mut solver = Solver::new(rows, columns, wanted);
     let mut placed = 0_usize;
     for (kind, &count) in counts.iter().enumerate() {
         if count == 0 {
@@ -73,7 +71,7 @@ pub(crate) fn solve(
 }
 
 impl<'c> Solver<'c> {
-    fn new(rows: &'c [&'c [f64]], columns: usize) -> Self {
+    fn new(rows: &'c [&'c [f64]], columns: usize, wanted: usize) -> Self {
         let kinds = rows.len();
         let none = u32::try_from(kinds).unwrap_or(u32::MAX);
         Self {
@@ -83,6 +81,7 @@ impl<'c> Solver<'c> {
             moves: vec![BinaryHeap::new(); kinds * kinds],
             cheapest: vec![(Vec::new(), 0); kinds],
             duals: vec![0.0; kinds],
+            wanted,
             active: Vec::new(),
             search: Search {
                 distance: vec![f64::INFINITY; kinds + 1],
@@ -95,9 +94,15 @@ impl<'c> Solver<'c> {
     /// Readies a type to be placed: what it could take from others, which free columns are its cheapest, its dual.
     fn activate(&mut self, kind: usize) {
         let row = self.rows[kind];
-        let usable = |column: &u32| row[*column as usize] < f64::INFINITY;
-        let mut cheapest: Vec<u32> = (0..).take(row.len()).filter(usable).collect();
-        cheapest.sort_by(|&a, &b| row[a as usize].total_cmp(&row[b as usize]));
+        let usable = (0..).zip(row).filter(|(_, cost)| **cost < f64::INFINITY);
+        let mut cheapest: Vec<(u64, u32)> = usable.map(|(column, &cost)| (ordered(cost), column)).collect();
+        if cheapest.len() > self.wanted {
+            // Before it comes to the others, all are placed.
+            cheapest.select_nth_unstable(self.wanted);
+            cheapest.truncate(self.wanted);
+        }
+        cheapest.sort_unstable();
+        let cheapest = cheapest.into_iter().map(|(_, column)| column).collect();
         self.cheapest[kind] = (cheapest, 0);
         self.active.push(kind);
         for column in 0..row.len() {
@@ -230,9 +235,7 @@ impl<'c> Solver<'c> {
         }
         let mut row_duals = self.duals;
         for kind in (0..kinds).filter(|&kind| columns[kind].is_empty()) {
-            let slack = self.rows[kind].iter().zip(&column_duals).map(|(number, dual)| number - dual);
-            let least = slack.fold(f64::INFINITY, f64::min);
-            row_duals[kind] = if least.is_finite() { least } else { 0.0 };
+            row_duals[kind] = highest_dual(self.rows[kind], &column_duals);
         }
         TypesAssignment { columns, cost, row_duals, column_duals }
     }
@@ -247,8 +250,14 @@ impl Search {
     }
 }
 
+/// The highest dual that a row can have; 0 for a row that can use no column.
+pub(super) fn highest_dual(row: &[f64], column_duals: &[f64]) -> f64 {
+    let least = row.iter().zip(column_duals).map(|(cost, dual)| cost - dual).fold(f64::INFINITY, f64::min);
+    if least.is_finite() { least } else { 0.0 }
+}
+
 /// Numbers in their order, as whole numbers; -0 is 0.
-fn ordered(number: f64) -> u64 {
+pub(super) fn ordered(number: f64) -> u64 {
     let bits = (number + 0.0).to_bits();
     if bits >> 63 == 0 { bits | (1 << 63) } else { !bits }
 }

@@ -1,0 +1,160 @@
+//! Rows that are multiples of a few: jobs of one application whose lengths differ.
+//!
+//! All rows of such a family order the columns alike, and all want the first ones. That is the worst case of shortest
+//! augmenting paths (Machol & Wien, "A hard assignment problem", Operations Research 24 (1976), pages 190-192), but it
+//! has a structure: within a family the largest multiple takes the cheapest column. One family alone is so solved by
+//! sorting, and its duals are good ones to start with for several that order the columns nearly alike.
+//!
+//! And a row that a search reaches need not be relaxed beyond the next columns, on either side of its own in the
+//! family's order, that rows of the family have. Say a row `i` with factor `f` and a row `k` with a factor `g <= f`
+//! that has column `j`, and a column `l` not cheaper than `j`. From `i`, `l` is no nearer than `j` is: since `k` has
+//! `j`, `g base[l] - dual[l] >= g base[j] - dual[j]`, the more so with `f` for `g`. So `j` is settled first, and from
+//! there `k` reaches `l` at least as soon as `i` does, by `(f - g) (base[l] - base[j]) >= 0`. The other side is its
+//! mirror image.
+
+use super::rows::Rows;
+
+/// More families than this are not looked for.
+const MOST: usize = 40;
+
+/// Rows a family on average, at least.
+const FEWEST_ROWS: usize = 8;
+
+/// How far multiples may be off, relatively: a few roundings.
+const ROUNDING: f64 = 1e-14;
+
+/// How many numbers of a row are looked at before the whole row is.
+const SAMPLES: usize = 16;
+
+/// The families of a matrix in which every row belongs to one.
+pub(super) struct Families {
+    /// By row.
+    pub(super) members: Vec<Member>,
+    families: Vec<Family>,
+}
+
+/// What a row is: so many times its family's base.
+#[derive(Clone, Copy)]
+pub(super) struct Member {
+    pub(super) family: u32,
+    pub(super) factor: f64,
+}
+
+/// Rows that are multiples of one.
+pub(super) struct Family {
+    /// Columns from the cheapest on.
+    pub(super) order: Vec<u32>,
+    /// Their costs, of a row with factor 1, whose mean cost is 1.
+    pub(super) base: Vec<f64>,
+    /// Where in the order a column is.
+    pub(super) places: Vec<u32>,
+}
+
+impl Families {
+    /// Whether these rows are of few families, as far as a few numbers of each say.
+    pub(super) fn are(rows: &[&[f64]]) -> bool {
+        sort_out(rows).is_some()
+    }
+
+    /// The families, if there are few and every row belongs to one.
+    pub(super) fn find(rows: &Rows<'_>) -> Option<Self> {
+        let columns = rows.columns();
+        // A few numbers of each row first: where there are no families, that is soon seen.
+        let (firsts, found) = sort_out(rows.all_costs())?;
+        let belongs = |(row, &(family, factor)): (usize, &(u32, f64))| {
+            is_multiple(rows.row(row), factor, rows.row(firsts[family as usize]))
+        };
+        if !found.iter().enumerate().all(belongs) {
+            return None;
+        }
+        let means: Vec<f64> =
+            firsts.iter().map(|&first| rows.row(first).iter().sum::<f64>() / columns as f64).collect();
+        let member = |&(family, factor): &(u32, f64)| Member { family, factor: factor * means[family as usize] };
+        let families = firsts.iter().zip(&means).map(|(&first, &mean)| Family::new(rows.row(first), mean));
+        Some(Self { members: found.iter().map(member).collect(), families: families.collect() })
+    }
+
+    pub(super) fn of(&self, row: u32) -> (&Family, Member) {
+        let member = self.members[row as usize];
+        (&self.families[member.family as usize], member)
+    }
+
+    /// Duals that are right if the families order the columns alike: the larger the factor, the cheaper the column.
+    pub(super) fn duals(&self) -> Vec<f64> {
+        let mut mean = vec![0.0; self.families[0].order.len()];
+        for family in &self.families {
+            family.order.iter().zip(&family.base).for_each(|(&column, base)| mean[column as usize] += base);
+        }
+        let mut factors: Vec<f64> = self.members.iter().map(|member| member.factor).collect();
+        factors.sort_by(|a, b| b.total_cmp(a));
+        let columns = order(&mean);
+        let mut duals = vec![0.0; mean.len()];
+        // From the last used column, whose dual is 0, to the first: between two columns the row of either is content.
+        for rank in (1..factors.len()).rev() {
+            let (here, before) = (columns[rank] as usize, columns[rank - 1] as usize);
+            let rise = (mean[here] - mean[before]) / self.families.len() as f64;
+            duals[before] = duals[here] - f64::midpoint(factors[rank], factors[rank - 1]) * rise;
+        }
+        duals
+    }
+}
+
+impl Family {
+    fn new(row: &[f64], mean: f64) -> Self {
+        let order = order(row);
+        let mut places = vec![0; order.len()];
+        (0..).zip(&order).for_each(|(place, &column)| places[column as usize] = place);
+        let base = order.iter().map(|&column| row[column as usize] / mean).collect();
+        Self { order, base, places }
+    }
+}
+
+/// The first row of each family, and family and factor of each row.
+type Sorted = (Vec<usize>, Vec<(u32, f64)>);
+
+/// Families as far as a few numbers of each row say.
+fn sort_out(rows: &[&[f64]]) -> Option<Sorted> {
+    if rows.len() < 2 * FEWEST_ROWS {
+        return None;
+    }
+    let most = MOST.min(rows.len() / FEWEST_ROWS);
+    let step = rows[0].len().div_ceil(SAMPLES);
+    let mut firsts: Vec<usize> = Vec::new();
+    let mut found = Vec::with_capacity(rows.len());
+    for (index, row) in rows.iter().enumerate() {
+        let factors = firsts.iter().map(|&first| factor(row, rows[first], step));
+        let known = (0..).zip(factors).find_map(|(family, factor)| Some((family, factor?)));
+        found.push(match known {
+            Some(known) => known,
+            None if firsts.len() < most && factor(row, row, step).is_some() => {
+                firsts.push(index);
+                (u32::try_from(firsts.len() - 1).unwrap_or(u32::MAX), 1.0)
+            }
+            None => return None,
+        });
+    }
+    Some((firsts, found))
+}
+
+/// What a row is a multiple of another by, if it is one as far as every `step`-th number says.
+fn factor(row: &[f64], of: &[f64], step: usize) -> Option<f64> {
+    let sum = |row: &[f64]| row.iter().step_by(step).sum::<f64>();
+    let (all, base) = (sum(row), sum(of));
+    let factor = all / base;
+    let fits = all > 0.0 && base > 0.0 && factor > 0.0 && factor < f64::INFINITY;
+    let off = |(cost, base): (&f64, &f64)| (cost - factor * base).abs() > ROUNDING * cost.abs();
+    (fits && !row.iter().zip(of).step_by(step).any(off)).then_some(factor)
+}
+
+/// Whether a row is a multiple by this factor.
+fn is_multiple(row: &[f64], factor: f64, of: &[f64]) -> bool {
+    // Without a branch inside; written so that NaN counts.
+    let fits = |(cost, base): (&f64, &f64)| u64::from((cost - factor * base).abs() <= ROUNDING * cost.abs());
+    row.iter().zip(of).map(fits).sum::<u64>() == row.len() as u64
+}
+
+fn order(costs: &[f64]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..).take(costs.len()).collect();
+    order.sort_by(|&a, &b| costs[a as usize].total_cmp(&costs[b as usize]));
+    order
+}
