@@ -110,7 +110,7 @@ def simulate(
         return _core.simulate(
             workload.columns,
             platform.machine,
-            policy.parts,
+            policy.to_dict(),
             seed=seed,
             kill_at_walltime=kill_at_walltime,
             on_unknown_app=on_unknown_app,
@@ -119,7 +119,7 @@ def simulate(
         )
 
     begun = time.perf_counter()
-    policy = _with_measured_borders(policy, run, workload, platform)
+    policy = _with_measured_borders(policy, run, workload, platform, until_s=until_s)
     records = run(policy)
     wall_s = time.perf_counter() - begun
 
@@ -185,7 +185,12 @@ def _as_policy(policy: Any) -> Policy:
 
 
 def _with_measured_borders(
-    policy: Policy, run: Callable[[Policy], _core.Records], workload: Workload, platform: Platform
+    policy: Policy,
+    run: Callable[[Policy], _core.Records],
+    workload: Workload,
+    platform: Platform,
+    *,
+    until_s: float | None,
 ) -> Policy:
     """The policy with the utilization that the machine has under random placement as its pools' borders, if it asks."""
     parts = policy.parts
@@ -194,10 +199,11 @@ def _with_measured_borders(
         return policy
     rehearsal = run(Policy.from_dict({**parts, "placement": "random"}))
     submit_s = workload.to_polars()["submit_s"].to_numpy()
+    last_s = float(submit_s[-1]) if len(submit_s) else 0.0
     low, high = utilization_band(
         pl.DataFrame(rehearsal.take_timeline()),
         nodes=platform.nodes,
-        last_submit_s=float(submit_s[-1]) if len(submit_s) else 0.0,
+        last_submit_s=last_s if until_s is None else min(last_s, until_s),
     )
     return Policy.from_dict({**parts, "placement": {**placement, "u_l": low, "u_h": high}, "name": policy.name})
 

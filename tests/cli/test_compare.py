@@ -106,5 +106,9 @@ def test_savings_are_held_against_what_was_attainable(hetsched, folder):
     found = json.loads(hetsched("compare", "own.parquet", *options, "--json").out)
     assert found["attained"] == {"paa": pytest.approx(1.0)}
     assert found["summary"]["paa"]["energy_bound_j"] == pytest.approx(2 * 60 * 100.0)
+    # Stopped while the second job runs, the bound is of the first alone, and shares would mean nothing.
+    cut = hetsched("compare", "own.parquet", *options, "--until-s", 130)
+    assert "jobs were left when the runs were stopped: no share of what placement could save" in cut.out.splitlines()
+    assert "placement could save" not in cut.out.replace("of what placement could save", "")
     one = hetsched("simulate", "own.parquet", "--nodes", 2, "--table", "watts.csv", "--policy", "naive", "--bound")
     assert any(line.startswith("     least any placement could reach") for line in one.out.splitlines())

@@ -103,6 +103,23 @@ def test_the_longer_job_gets_the_cheaper_node() -> None:
     assert result.summary()["job_energy_j"] == 22_500.0
 
 
+def test_jobs_of_equal_weights_take_nodes_in_id_order_as_they_queue() -> None:
+    # A measured draw changes nothing where the table has watts, nor does the name of a row of equal watts.
+    frame = pl.DataFrame(
+        {
+            "job_id": [1, 2, 3],
+            "submit_s": [0, 0, 0],
+            "runtime_s": [60, 60, 60],
+            "node_count": [1, 1, 1],
+            "app": ["a", "b", "a"],
+            "power_w": [None, 250.0, None],
+        }
+    )
+    table = hs.VariationTable(["a", "b"], power_w=np.array([[100.0, 200.0, 300.0]] * 2))
+    platform = hs.Platform.homogeneous(nodes=3, idle_w=50.0, tdp_w=300.0).with_tables(actual=table)
+    assert hs.simulate(hs.Workload.from_polars(frame), platform, "coa").jobs["nodes"].to_list() == [[0], [1], [2]]
+
+
 def test_an_interval_gathers_jobs_for_the_matching() -> None:
     frame = pl.DataFrame(
         {"job_id": [1, 2], "submit_s": [1, 2], "runtime_s": [10, 100], "node_count": [1, 1], "app": ["a", "a"]}
@@ -160,6 +177,25 @@ def test_one_pool_alone_is_random(seed: int, order: str, backfill: str, borders:
     policies = (hs.Policy(order, backfill, part) for part in (pools, "random"))
     one, other = (hs.simulate(workload, platform, policy, seed=seed) for policy in policies)
     assert one.jobs.equals(other.jobs)
+
+
+def test_an_interval_is_none_or_a_microsecond_or_more() -> None:
+    assert hs.Policy.preset("coa", interval_s=1e-6).parts["placement"] == {"name": "assignment", "interval_s": 1e-6}
+    for seconds in (1e-9, -1, 1e13, float("nan"), "soon"):
+        with pytest.raises(hs.ConfigError, match=r"interval_s: found .*, expected 0, or seconds from 1e-6 to 1e12"):
+            hs.Policy.preset("coa", interval_s=seconds)
+
+
+def test_measured_borders_of_a_run_that_is_stopped_are_of_what_was_run() -> None:
+    workload, platform = crowd(5, apps=APPS, runtimes=[10.0, 35.0, 90.0]), machine(5, apps=APPS, time_ratio=False)
+    stopped = hs.simulate(workload, platform, hs.Policy.preset("pool", measured=True), seed=4, until_s=120.0)
+    timeline = hs.simulate(workload, platform, "random", seed=4, until_s=120.0).timeline
+    shares, lengths = timeline["busy_nodes"].to_numpy() / NODES, np.diff(timeline["time_s"].to_numpy())
+    order = np.argsort(shares[:-1], kind="stable")
+    median = shares[:-1][order][np.searchsorted(lengths[order].cumsum(), lengths.sum() / 2)]
+    band = shares[np.argmax(shares >= median) :]
+    part = stopped.provenance["policy"]["placement"]
+    assert (part["u_l"], part["u_h"]) == (band.min(), band.max())
 
 
 def test_measured_borders_are_those_of_the_random_run() -> None:

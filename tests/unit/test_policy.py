@@ -61,6 +61,13 @@ def test_a_parameter_that_is_true_or_false_reads_back_from_the_name():
     assert parse_policy(policy.name) == policy
 
 
+def test_a_setting_that_is_given_twice_is_a_fault_and_one_of_each_kind_is_none():
+    assert messages_of(lambda: parse_policy("easy", settings=["depth=2", "depth=3"])) == [
+        "policy.depth: found `depth=3` beside `depth=2`, expected it once"
+    ]
+    assert parse_policy("easy:depth=2", settings=["depth=3"]).parts["backfill"]["depth"] == 3
+
+
 def test_easy_holds_one_reservation_and_conservative_as_many_as_it_takes():
     assert hs.Policy.preset("easy").parts["backfill"]["depth"] == 1
     assert hs.Policy.preset("conservative").parts["backfill"]["depth"] == "unbounded"

@@ -48,7 +48,8 @@ class Comparison:
     def attained(self) -> dict[str, float | None]:
         """Each policy's saving of job energy as a share of what any placement could have saved; empty without bounds.
 
-        Held against the bound of the baseline's window, see `attained_ratio`.
+        Held against the bound of the baseline's window, see `attained_ratio`. None where runs were stopped before all
+        jobs had ended: they are not of the same work, and the bound is of the jobs that ended only.
         """
         summaries = self._mean_summaries()
         base = summaries[self.baseline]
@@ -56,7 +57,9 @@ class Comparison:
         if least_j is None:
             return {}
         return {
-            policy: attained_ratio(summary["job_energy_j"] or 0.0, baseline_j=base_j, bound_j=least_j)
+            policy: None
+            if _is_cut(base) or _is_cut(summary)
+            else attained_ratio(summary["job_energy_j"] or 0.0, baseline_j=base_j, bound_j=least_j)
             for policy, summary in summaries.items()
             if policy != self.baseline
         }
@@ -80,6 +83,8 @@ class Comparison:
         if not attained:
             return []
         base = self._mean_summaries()[self.baseline]
+        if _is_cut(base):
+            return ["jobs were left when the runs were stopped: no share of what placement could save"]
         base_j, least_j = base["job_energy_j"] or 0.0, base["energy_bound_j"] or 0.0
         most = (base_j - least_j) / base_j if base_j else 0.0
         shares = ", ".join(f"{policy} {'–' if share is None else f'{share:.1%}'}" for policy, share in attained.items())
@@ -115,6 +120,10 @@ class Comparison:
         for outcome in self.outcomes:
             runs.setdefault(outcome.run.policy.name, []).append(outcome.summary)
         return {policy: own[0] if len(own) == 1 else _mean(own) for policy, own in runs.items()}
+
+
+def _is_cut(summary: Mapping[str, float | None]) -> bool:
+    return bool(summary["running"] or summary["pending"])
 
 
 def _mean(summaries: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]:

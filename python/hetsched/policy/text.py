@@ -28,7 +28,7 @@ def parse_policy(text: str, *, settings: Iterable[str] = ()) -> Policy:
     Raises
     ------
     ConfigError
-        If a setting has no ``=``, or as `Policy.preset`.
+        If a setting has no ``=`` or is given twice, or as `Policy.preset`.
 
     Examples
     --------
@@ -38,13 +38,19 @@ def parse_policy(text: str, *, settings: Iterable[str] = ()) -> Policy:
     'easy:backfill.depth=4'
     """
     preset, *changes = text.split(":")
+    return Policy.preset(preset.strip(), **{**_parameters(changes), **_parameters(settings)})
+
+
+def _parameters(changes: Iterable[str]) -> dict[str, str | int | float | bool]:
     parameters: dict[str, str | int | float | bool] = {}
-    for change in [*changes, *settings]:
-        name, equals, value = change.partition("=")
-        if not equals or not name.strip():
+    for change in changes:
+        name, equals, value = (part.strip() for part in change.partition("="))
+        if not equals or not name:
             raise ConfigError([("policy", f"`{change}`", "PARAM=VALUE, such as placement=lowest-power")])
-        parameters[name.strip()] = _value(value.strip())
-    return Policy.preset(preset.strip(), **parameters)
+        if name in parameters:
+            raise ConfigError([(f"policy.{name}", f"`{change}` beside `{name}={parameters[name]}`", "it once")])
+        parameters[name] = _value(value)
+    return parameters
 
 
 def _value(text: str) -> str | int | float | bool:

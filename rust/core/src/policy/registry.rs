@@ -122,7 +122,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
             name: "interval_s",
             unit: "s",
             default: "0",
-            range: "seconds from 0",
+            range: "0, or seconds from 1e-6",
             doc: "jobs are gathered and matched at multiples of this; 0: whenever something happened",
         }],
         uses_chance: false,
@@ -206,10 +206,10 @@ fn take_rank(params: &mut Params) -> Result<RankBy> {
 }
 
 fn take_interval(params: &mut Params) -> Result<SimDuration> {
-    let expected = "seconds from 0 to 1e12";
+    let expected = "0, or seconds from 1e-6 to 1e12";
     let seconds = params.take_number("interval_s", Value::Int(0), &(0.0..=MAX_SECONDS), expected)?;
-    SimDuration::from_seconds(seconds)
-        .ok_or_else(|| config(params.path_of("interval_s"), seconds.to_string(), expected))
+    let whole = SimDuration::from_seconds(seconds).filter(|&whole| seconds == 0.0 || whole > SimDuration::ZERO);
+    whole.ok_or_else(|| config(params.path_of("interval_s"), seconds.to_string(), expected))
 }
 
 fn take_window(params: &mut Params) -> Result<SlidingWindow> {

@@ -10,32 +10,51 @@ use std::collections::BTreeMap;
 use crate::algo::assignment::{Costs, assign_types_unless, certify_types};
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
+use crate::policy::placement::rank_by::{Profile, profile};
 use crate::policy::placement::{Placement, Starting};
 use crate::policy::{Decisions, View};
 use crate::units::SimDuration;
 use crate::workload::JobId;
 
-/// What jobs of one profile have in common: the table's row, and whether they bring a measured draw.
-type Profile = (Option<usize>, bool);
-
 /// Minimum-weight matching.
 #[derive(Clone, Debug, Default)]
 pub struct Assignment {
     interval: SimDuration,
-    /// For each profile, predicted watts × time factor on every node: energy a second of nominal runtime, and a watt of
-    /// the job's measured draw where that counts.
-    profiles: BTreeMap<Profile, Vec<f64>>,
+    rates: Rates,
     types: Types,
     /// Nodes of the columns.
     nodes: Vec<u32>,
     weights: Vec<f64>,
 }
 
-/// Jobs of this pass by type: those of one profile and one scale have equal rows.
+/// Predicted watts × time factor on every node: energy a second of nominal runtime, and a watt of the job's measured draw
+/// where that counts. Profiles with equal ones share them.
+#[derive(Clone, Debug, Default)]
+struct Rates {
+    of: BTreeMap<Profile, usize>,
+    rates: Vec<Vec<f64>>,
+}
+
+impl Rates {
+    fn of(&mut self, view: &View<'_>, job: JobId) -> usize {
+        let (of, rates) = (&mut self.of, &mut self.rates);
+        *of.entry(profile(view, job)).or_insert_with(|| {
+            let own = energy_rates(view, job);
+            let known = rates.iter().position(|rates| *rates == own);
+            known.unwrap_or_else(|| {
+                rates.push(own);
+                rates.len() - 1
+            })
+        })
+    }
+}
+
+/// Jobs of this pass by type: those of equal rates and one scale have equal rows.
 #[derive(Clone, Debug, Default)]
 struct Types {
-    index: BTreeMap<(Profile, u64), usize>,
-    kinds: Vec<(Profile, f64)>,
+    index: BTreeMap<(usize, u64), usize>,
+    /// Rates and scale of each type.
+    kinds: Vec<(usize, f64)>,
     /// Rows of each type: nodes that its jobs need together.
     counts: Vec<u32>,
     /// The type of each start.
@@ -43,16 +62,16 @@ struct Types {
 }
 
 impl Types {
-    fn gather(&mut self, view: &View<'_>, starts: &[Starting]) {
+    fn gather(&mut self, view: &View<'_>, starts: &[Starting], rates: &mut Rates) {
         self.index.clear();
         self.kinds.clear();
         self.counts.clear();
         self.of.clear();
         for start in starts {
-            let (profile, scale) = (profile(view, start.job), scale(view, start.job));
-            let index = *self.index.entry((profile, scale.to_bits())).or_insert(self.kinds.len());
+            let (rates, scale) = (rates.of(view, start.job), scale(view, start.job));
+            let index = *self.index.entry((rates, scale.to_bits())).or_insert(self.kinds.len());
             if index == self.kinds.len() {
-                self.kinds.push((profile, scale));
+                self.kinds.push((rates, scale));
                 self.counts.push(0);
             }
             self.counts[index] += view.jobs.node_count(start.job);
@@ -61,22 +80,16 @@ impl Types {
     }
 }
 
-fn profile(view: &View<'_>, job: JobId) -> Profile {
-    (view.predicted.row(view.jobs.app(job)), view.jobs.power_w(job) > 0.0)
-}
-
 /// What a job's row is a multiple of its profile by: its nominal runtime and, where the draw follows it, its measured draw.
 fn scale(view: &View<'_>, job: JobId) -> f64 {
-    let (app, measured_w) = (view.jobs.app(job), view.jobs.power_w(job));
-    let follows = measured_w > 0.0 && view.predicted.follows_measured(app);
-    view.jobs.runtime(job).seconds() * if follows { measured_w } else { 1.0 }
+    let (_, follows) = profile(view, job);
+    view.jobs.runtime(job).seconds() * if follows { view.jobs.power_w(job) } else { 1.0 }
 }
 
 /// Energy a second of nominal runtime on every node, for jobs of this job's profile.
 fn energy_rates(view: &View<'_>, job: JobId) -> Vec<f64> {
-    let (app, measured) = (view.jobs.app(job), view.jobs.power_w(job) > 0.0);
-    let reference_w = if measured { REFERENCE_W } else { 0.0 };
-    let divisor = if measured && view.predicted.follows_measured(app) { REFERENCE_W } else { 1.0 };
+    let (app, (_, follows)) = (view.jobs.app(job), profile(view, job));
+    let (reference_w, divisor) = if follows { (REFERENCE_W, REFERENCE_W) } else { (0.0, 1.0) };
     let rate = |node| {
         let watts = view.predicted.draw(app, reference_w, node).watts() / divisor;
         watts * view.predicted.time_ratio(app, node)
@@ -95,16 +108,12 @@ impl Assignment {
     }
 
     /// One row of weights a type, one column a free node.
-    fn weigh(&mut self, view: &View<'_>, starts: &[Starting], free: &NodeSet) {
+    fn weigh(&mut self, free: &NodeSet) {
         self.nodes.clear();
         self.nodes.extend(free.iter());
-        for start in starts {
-            let rates = || energy_rates(view, start.job);
-            self.profiles.entry(profile(view, start.job)).or_insert_with(rates);
-        }
         self.weights.clear();
-        for (profile, scale) in &self.types.kinds {
-            let rates = &self.profiles[profile];
+        for &(rates, scale) in &self.types.kinds {
+            let rates = &self.rates.rates[rates];
             self.weights.extend(self.nodes.iter().map(|&node| rates[node as usize] * scale));
         }
     }
@@ -112,8 +121,8 @@ impl Assignment {
 
 impl Placement for Assignment {
     fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
-        self.types.gather(view, starts);
-        self.weigh(view, starts, free);
+        self.types.gather(view, starts, &mut self.rates);
+        self.weigh(free);
         let costs = Costs::new(self.types.kinds.len(), self.nodes.len(), &self.weights)?;
         let matching = assign_types_unless(&costs, &self.types.counts, &mut || (view.interrupted)())?;
         debug_assert_eq!(certify_types(&costs, &self.types.counts, &matching), Ok(()));

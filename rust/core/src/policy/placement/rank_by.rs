@@ -52,12 +52,21 @@ impl RankBy {
 /// Large enough that no two factors that differ rank alike, whatever the job's own draw.
 const REFERENCE_W: f64 = 1e6;
 
-/// A ranking for each kind of job, sorted when first asked for.
+/// What decides how a job ranks nodes: its table row, and whether it brings a measured draw that matters.
+pub type Profile = (Option<usize>, bool);
+
+/// The job's profile. All measured draws are alike: a ratio row scales them all, and without a row nodes do not differ.
+#[must_use]
+pub fn profile(view: &View<'_>, job: JobId) -> Profile {
+    let app = view.jobs.app(job);
+    (view.predicted.row(app), view.jobs.power_w(job) > 0.0 && view.predicted.follows_measured(app))
+}
+
+/// A ranking for each profile, sorted when first asked for.
 #[derive(Clone, Debug)]
 pub struct ByApplication {
     by: RankBy,
-    /// One for each table row, with and without a measured draw of the job's own.
-    rankings: BTreeMap<(Option<usize>, bool), Ranking>,
+    rankings: BTreeMap<Profile, Ranking>,
 }
 
 impl ByApplication {
@@ -69,8 +78,6 @@ impl ByApplication {
 
     /// The ranking for this job's application.
     pub fn of(&mut self, view: &View<'_>, job: JobId) -> &mut Ranking {
-        // All measured draws rank the nodes alike: a ratio row scales them all, and without a row nodes do not differ.
-        let key = (view.predicted.row(view.jobs.app(job)), view.jobs.power_w(job) > 0.0);
-        self.rankings.entry(key).or_insert_with(|| self.by.for_job(view, job))
+        self.rankings.entry(profile(view, job)).or_insert_with(|| self.by.for_job(view, job))
     }
 }

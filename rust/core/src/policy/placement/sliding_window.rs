@@ -4,9 +4,12 @@
 //! wasted. SWA (Zhou, Fukazawa & Nakashima, section 2.3.2) takes the first window of `window` ranks that holds enough
 //! free nodes, and its best free nodes.
 
+use std::collections::BTreeMap;
+
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
-use crate::policy::placement::rank_by::{ByApplication, RankBy};
+use crate::platform::slots::Slots;
+use crate::policy::placement::rank_by::{ByApplication, Profile, RankBy, profile};
 use crate::policy::placement::ranking::Ranking;
 use crate::policy::placement::{Placement, Starting};
 use crate::policy::{Decisions, View};
@@ -38,6 +41,35 @@ pub struct SlidingWindow {
     rankings: Rankings,
     /// Ranks of the free nodes, ascending.
     ranks: Vec<u32>,
+    refused: Refused,
+    chosen: Vec<u32>,
+}
+
+/// The sizes that no window holds, as long as no node comes free.
+///
+/// Where a size is refused every larger one is: a window that held it would hold the smaller, too, for windows wider than
+/// `window` are free from end to end.
+#[derive(Clone, Debug, Default)]
+struct Refused {
+    /// By profile where each ranks for itself.
+    least: BTreeMap<Option<Profile>, u32>,
+    /// Changes of the machine that were looked at.
+    seen: u64,
+}
+
+impl Refused {
+    fn follow(&mut self, slots: &Slots) {
+        let (changed, all) = slots.changes(self.seen);
+        let only_taken = changed.is_some_and(|nodes| nodes.iter().all(|&node| !slots.holding(1).contains(node)));
+        if !only_taken {
+            self.least.clear();
+        }
+        self.seen = all;
+    }
+
+    fn holds(&self, key: Option<Profile>, size: u32) -> bool {
+        self.least.get(&key).is_some_and(|&least| size >= least)
+    }
 }
 
 impl SlidingWindow {
@@ -49,7 +81,7 @@ impl SlidingWindow {
         } else {
             Rankings::ForAll(None)
         };
-        Self { window, on_miss, rankings, ranks: Vec::new() }
+        Self { window, on_miss, rankings, ranks: Vec::new(), refused: Refused::default(), chosen: Vec::new() }
     }
 
     /// Appends the job's nodes to `chosen`, unless it is to wait.
@@ -113,8 +145,25 @@ impl Placement for SlidingWindow {
     }
 
     fn accepts(&mut self, view: &View<'_>, job: JobId, free: &NodeSet) -> bool {
-        let mut chosen = Vec::new();
-        self.choose(view, job, free, &mut chosen)
+        let size = view.jobs.node_count(job);
+        let by_application = matches!(self.rankings, Rankings::ByApplication(_));
+        let key = by_application.then(|| profile(view, job));
+        // Where nodes are shared, which of them are free depends on the job.
+        let remembers = view.platform.is_exclusive();
+        if remembers {
+            self.refused.follow(view.slots);
+            if self.refused.holds(key, size) {
+                return false;
+            }
+        }
+        let mut chosen = std::mem::take(&mut self.chosen);
+        chosen.clear();
+        let accepted = self.choose(view, job, free, &mut chosen);
+        self.chosen = chosen;
+        if remembers && !accepted {
+            self.refused.least.insert(key, size);
+        }
+        accepted
     }
 }
 
