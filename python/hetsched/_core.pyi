@@ -26,6 +26,7 @@ class JobColumns:
         runtime_s: npt.NDArray[np.float64],
         node_count: npt.NDArray[np.int64],
         walltime_s: npt.NDArray[np.float64] | None = None,
+        comm_s: npt.NDArray[np.float64] | None = None,
         slots: npt.NDArray[np.int64] | None = None,
         power_w: npt.NDArray[np.float64] | None = None,
         app: npt.NDArray[np.int64] | None = None,

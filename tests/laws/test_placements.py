@@ -19,8 +19,8 @@ APPS = ["hpcg", "stream", "fft"]
 NODES = 12
 
 
-def crowd(seed: int, *, apps: list[str], runtimes: list[float], power_w: bool = False) -> hs.Workload:
-    """Sixty jobs that come in a few bursts, so that several start together."""
+def crowd(seed: int, *, apps: list[str], runtimes: list[float], unlike: bool = False) -> hs.Workload:
+    """Sixty jobs that come in a few bursts, so that several start together; `unlike`: in draw and communication, too."""
     rng, jobs = np.random.default_rng(seed), 60
     columns = {
         "job_id": np.arange(jobs),
@@ -29,7 +29,8 @@ def crowd(seed: int, *, apps: list[str], runtimes: list[float], power_w: bool = 
         "node_count": rng.choice([1, 1, 1, 2, 5], jobs),
         "app": rng.choice(apps, jobs),
     }
-    if power_w:
+    if unlike:
+        columns["comm_s"] = rng.choice([0.0, 0.0, 15.0], jobs)
         columns["power_w"] = np.where(rng.random(jobs) < 0.5, rng.uniform(150.0, 300.0, jobs), 0.0)
     return hs.Workload.from_polars(pl.DataFrame(columns))
 
@@ -58,7 +59,7 @@ def test_coa_starts_the_matching_of_least_weight(
     seed: int, order: str, backfill: str, time_ratio: bool, ratio: bool
 ) -> None:
     """Twin: scipy on one row a node asked for (eq. 11), in every pass."""
-    workload = crowd(seed, apps=APPS, runtimes=[10.0, 20.0, 35.0, 90.0], power_w=True)
+    workload = crowd(seed, apps=APPS, runtimes=[10.0, 20.0, 35.0, 90.0], unlike=True)
     platform = machine(seed, apps=APPS, time_ratio=time_ratio, ratio=ratio)
     jobs = hs.simulate(workload, platform, hs.Policy(order, backfill, "assignment")).jobs
     weight = np.array([weights(platform, job) for job in jobs.iter_rows(named=True)])
@@ -70,14 +71,14 @@ def test_coa_starts_the_matching_of_least_weight(
 
 
 def weights(platform: hs.Platform, job: dict[str, object]) -> np.ndarray:
-    """Predicted watts × nominal runtime × time factor on every node (systems of the COA paper, eq. 5 and 6)."""
+    """Predicted watts × (nominal runtime × time factor + communication) on every node (COA paper, eq. 11)."""
     table = platform.actual
     assert table is not None
     row = table.apps.index(job["app"])
     times = np.ones(NODES) if table.time_ratio is None else table.time_ratio[row]
     nominal = job["power_w"] if job["power_w"] and job["power_w"] > 0 else 300.0
     draw = table.power_w[row] if table.power_w is not None else nominal * table.power_ratio[row]
-    return draw * job["nominal_runtime_s"] * times
+    return draw * (job["nominal_runtime_s"] * times + job["comm_s"])
 
 
 @LAW

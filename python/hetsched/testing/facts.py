@@ -166,15 +166,16 @@ class Facts:
     def full_length(self) -> Ints:
         """How long each started job would run if nobody stopped it, in microseconds."""
         nominal = micros(self.asked["runtime_s"])
+        comm = micros(self.asked["comm_s"].fill_null(0.0)) if "comm_s" in self.asked.columns else 0 * nominal
         table = self.platform.actual
         if table is None or table.time_ratio is None:
-            return nominal
+            return nominal + comm
         job, node = self.served["job"].to_numpy(), self.served["node"].to_numpy()
         row = self.table_row[job]
         slowest = np.zeros(len(nominal))
         np.maximum.at(slowest, job, np.where(row >= 0, table.time_ratio[row, node], 1.0))
         stretched = np.ceil(nominal.astype(np.float64) * slowest).astype(np.int64)
-        return np.where(slowest == 1.0, nominal, stretched)
+        return np.where(slowest == 1.0, nominal, stretched) + comm
 
     @cached_property
     def books(self) -> Books:

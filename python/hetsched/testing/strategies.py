@@ -103,6 +103,8 @@ def workloads(
     if draw(st.booleans()):
         columns["power_w"] = (pl.Float64, column(st.sampled_from([None, 0.0, -1.0, 40.0, 333.25])))
     if draw(st.booleans()):
+        columns["comm_s"] = (pl.Float64, column(st.sampled_from([None, 0.0, 0.5, 1.0000005])))
+    if draw(st.booleans()):
         columns["user"] = (pl.String, column(st.sampled_from([None, "ada", "grace"])))
         columns["queue"] = (pl.String, column(st.sampled_from([None, "long"])))
     return Workload.from_polars(pl.DataFrame([pl.Series(name, c, dtype=t) for name, (t, c) in columns.items()]))

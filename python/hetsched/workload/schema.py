@@ -87,6 +87,16 @@ COLUMNS: dict[str, Column] = {
             high=MAX_SECONDS,
         ),
         Column(
+            "comm_s",
+            pl.Float64,
+            False,
+            "seconds",
+            "what communication adds to its run, however fast its nodes are",
+            null="nothing",
+            low=0.0,
+            high=MAX_SECONDS,
+        ),
+        Column(
             "slots",
             pl.Int32,
             False,

@@ -14,7 +14,7 @@ def described(frame: pl.DataFrame) -> pl.DataFrame:
     submit = frame["submit_s"]
     names = [name for name in frame.columns if name in ("runtime_s", "walltime_s", "node_count")]
     quantities = {name: frame[name] for name in names}
-    quantities["area_node_s"] = frame["node_count"] * frame["runtime_s"]
+    quantities["area_node_s"] = frame["node_count"] * pl.Series(_nominal_s(frame))
     quantities["interarrival_s"] = submit.diff()
     if "power_w" in frame.columns:
         quantities["power_w"] = frame["power_w"].filter(frame["power_w"] > 0)
@@ -60,8 +60,14 @@ def offered_load(frame: pl.DataFrame, nodes: int, slots: npt.NDArray[np.int64] |
     if span_s <= 0:
         return None
     # Summed by numpy: its order of addition does not depend on the number of threads.
-    area = frame["node_count"].to_numpy() * frame["runtime_s"].to_numpy()
+    area = frame["node_count"].to_numpy() * _nominal_s(frame)
     if slots is None:
         return float(area.sum() / (nodes * span_s))
     wanted = frame["slots"].fill_null(slots.mean()) if "slots" in frame.columns else pl.Series([float(slots.mean())])
     return float((area * wanted.to_numpy()).sum() / (slots.sum() * span_s))
+
+
+def _nominal_s(frame: pl.DataFrame) -> npt.NDArray[np.float64]:
+    """How long each job runs on nominal nodes, communication and all."""
+    runtime_s = frame["runtime_s"].to_numpy()
+    return runtime_s + frame["comm_s"].fill_null(0.0).to_numpy() if "comm_s" in frame.columns else runtime_s

@@ -152,6 +152,7 @@ class Workload:
             runtime_s=self._frame["runtime_s"].to_numpy(),
             node_count=self._frame["node_count"].cast(pl.Int64).to_numpy(),
             walltime_s=self._floats("walltime_s"),
+            comm_s=self._floats("comm_s"),
             slots=self._whole("slots", null=0),
             power_w=self._floats("power_w"),
             app=app,

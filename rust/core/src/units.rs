@@ -122,6 +122,12 @@ impl SimDuration {
         #[expect(clippy::cast_possible_truncation, reason = "`as` saturates, and no run is that long")]
         Self((self.0 as f64 * ratio).ceil() as i64)
     }
+
+    /// Both spans after each other; [`SimDuration::FOREVER`] if that is longer than can be told.
+    #[must_use]
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
 }
 
 impl Watts {

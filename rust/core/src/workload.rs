@@ -35,6 +35,8 @@ pub struct JobColumns {
     pub walltime_s: Vec<f64>,
     /// Slots a node; 0 = whole nodes. May be empty.
     pub slots: Vec<i64>,
+    /// What communication adds to the run on whatever nodes, s; NaN = none. May be empty.
+    pub comm_s: Vec<f64>,
     /// Measured mean watts a node; NaN or not above zero = unknown. May be empty.
     pub power_w: Vec<f64>,
     /// Index into `app_names`; -1 = unknown. May be empty.
@@ -53,6 +55,7 @@ pub struct Workload {
     runtime: Vec<SimDuration>,
     /// [`SimDuration::FOREVER`] = none.
     walltime: Vec<SimDuration>,
+    comm: Vec<SimDuration>,
     node_count: Vec<u32>,
     slots: Vec<u32>,
     power_w: Vec<f64>,
@@ -72,6 +75,7 @@ impl JobColumns {
         let submit = self.column("submit_s", &self.submit_s, "seconds from -1e12 to 1e12", SimTime::from_seconds)?;
         let runtime = self.column("runtime_s", &self.runtime_s, "seconds from 0 to 1e12", span)?;
         let walltime = self.column("walltime_s", &self.walltime_s, "seconds up to 1e12, or null", limit)?;
+        let comm = self.column("comm_s", &self.comm_s, "seconds from 0 to 1e12, or null", added)?;
         let node_count = self.column("node_count", &self.node_count, "a whole number from 1", node_count)?;
         let slots = self.column("slots", &self.slots, "a whole number from 1, or null", |n| u32::try_from(n).ok())?;
         let names = i64::try_from(self.app_names.len()).unwrap_or(i64::MAX);
@@ -82,6 +86,7 @@ impl JobColumns {
             submit,
             runtime,
             walltime,
+            comm,
             node_count,
             slots,
             power_w,
@@ -98,6 +103,7 @@ impl JobColumns {
         ];
         let optional = [
             ("walltime_s", self.walltime_s.len()),
+            ("comm_s", self.comm_s.len()),
             ("slots", self.slots.len()),
             ("power_w", self.power_w.len()),
             ("app", self.app.len()),
@@ -147,6 +153,10 @@ fn limit(seconds: f64) -> Option<SimDuration> {
         return Some(SimDuration::FOREVER);
     }
     (seconds <= MAX_SECONDS).then(|| SimDuration::from_seconds(seconds)).flatten()
+}
+
+fn added(seconds: f64) -> Option<SimDuration> {
+    if seconds.is_nan() { Some(SimDuration::ZERO) } else { span(seconds) }
 }
 
 fn node_count(count: i64) -> Option<u32> {
@@ -205,10 +215,16 @@ impl Workload {
         (walltime != SimDuration::FOREVER).then_some(walltime)
     }
 
-    /// How long planning takes the job to run: its walltime, or its nominal runtime if it brings none.
+    /// What communication adds to the job's run, however fast its nodes are (COA paper, eq. 4).
+    #[must_use]
+    pub fn comm(&self, job: JobId) -> SimDuration {
+        self.comm.get(job.0 as usize).copied().unwrap_or(SimDuration::ZERO)
+    }
+
+    /// How long planning takes the job to run: its walltime or, if it brings none, its nominal runtime and communication.
     #[must_use]
     pub fn planned(&self, job: JobId) -> SimDuration {
-        self.walltime(job).unwrap_or_else(|| self.runtime(job))
+        self.walltime(job).unwrap_or_else(|| self.runtime(job).saturating_add(self.comm(job)))
     }
 
     /// Nodes the job asks for, at least 1.
@@ -273,6 +289,14 @@ mod tests {
     }
 
     #[test]
+    fn communication_is_planned_beside_the_runtime() {
+        let workload = JobColumns { comm_s: vec![2.5], ..one_job() }.into_workload().unwrap();
+        assert_eq!(workload.planned(JobId(0)).seconds(), 12.5);
+        let unknown = JobColumns { comm_s: vec![f64::NAN], ..one_job() }.into_workload().unwrap();
+        assert_eq!(unknown.planned(JobId(0)).seconds(), 10.0);
+    }
+
+    #[test]
     fn faults_name_row_column_and_value() {
         let bad = JobColumns { runtime_s: vec![-3.0], ..one_job() };
         let message = bad.into_workload().unwrap_err().to_string();
@@ -282,6 +306,7 @@ mod tests {
             JobColumns { node_count: vec![0], ..one_job() },
             JobColumns { walltime_s: vec![1e300], ..one_job() },
             JobColumns { power_w: vec![f64::INFINITY], ..one_job() },
+            JobColumns { comm_s: vec![-1.0], ..one_job() },
             JobColumns { app: vec![0], ..one_job() },
             JobColumns { submit_s: vec![], ..one_job() },
         ] {

@@ -24,8 +24,8 @@ pub(crate) struct JobColumns(pub(crate) Arc<Workload>);
 #[pymethods]
 impl JobColumns {
     #[new]
-    #[pyo3(signature = (*, job_id, submit_s, runtime_s, node_count, walltime_s = None, slots = None, power_w = None,
-        app = None, app_names = None, source = "workload"))]
+    #[pyo3(signature = (*, job_id, submit_s, runtime_s, node_count, walltime_s = None, comm_s = None, slots = None,
+        power_w = None, app = None, app_names = None, source = "workload"))]
     #[expect(clippy::too_many_arguments, reason = "one a column")]
     fn new(
         py: Python<'_>,
@@ -34,6 +34,7 @@ impl JobColumns {
         runtime_s: Floats<'_>,
         node_count: Ints<'_>,
         walltime_s: Option<Floats<'_>>,
+        comm_s: Option<Floats<'_>>,
         slots: Option<Ints<'_>>,
         power_w: Option<Floats<'_>>,
         app: Option<Ints<'_>>,
@@ -46,6 +47,7 @@ impl JobColumns {
             runtime_s: copied(Some(runtime_s)),
             node_count: copied(Some(node_count)),
             walltime_s: copied(walltime_s),
+            comm_s: copied(comm_s),
             slots: copied(slots),
             power_w: copied(power_w),
             app: copied(app),

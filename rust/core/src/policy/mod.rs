@@ -139,6 +139,12 @@ impl<'a> Jobs<'a> {
         self.0.runtime(job)
     }
 
+    /// What communication adds to the job's run on whatever nodes; known in advance like [`Jobs::runtime`].
+    #[must_use]
+    pub fn comm(self, job: JobId) -> SimDuration {
+        self.0.comm(job)
+    }
+
     /// Nodes the job asks for.
     #[must_use]
     pub fn node_count(self, job: JobId) -> u32 {

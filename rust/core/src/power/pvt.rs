@@ -266,15 +266,17 @@ impl Actual {
         self.0.draw(workload.app(job), workload.power_w(job), node)
     }
 
-    /// How long `job` runs on these nodes: its nominal runtime at the pace of the slowest, rounded up once.
+    /// How long `job` runs on these nodes: its nominal runtime at the pace of the slowest, rounded up once, and its
+    /// communication (COA paper, eq. 4).
     #[must_use]
     pub fn runtime(&self, workload: &Workload, job: JobId, nodes: &[u32]) -> SimDuration {
-        let runtime = workload.runtime(job);
+        let (runtime, comm) = (workload.runtime(job), workload.comm(job));
         if self.0.time_ratio.is_empty() {
-            return runtime;
+            return runtime.saturating_add(comm);
         }
         let app = workload.app(job);
-        runtime.stretched(nodes.iter().map(|&node| self.0.time_ratio(app, node)).fold(0.0, f64::max))
+        let slowest = nodes.iter().map(|&node| self.0.time_ratio(app, node)).fold(0.0, f64::max);
+        runtime.stretched(slowest).saturating_add(comm)
     }
 
     /// How many cells of the table lie below their node's idle draw: kept, but worth a word.

@@ -27,19 +27,27 @@ pub struct Assignment {
     weights: Vec<f64>,
 }
 
-/// Predicted watts × time factor on every node: energy a second of nominal runtime, and a watt of the job's measured draw
-/// where that counts. Profiles with equal ones share them.
+/// What every node is predicted to take, a watt of the job's measured draw where that counts.
+#[derive(Clone, Debug, PartialEq)]
+struct Rate {
+    /// Watts × time factor: energy a second of nominal runtime.
+    running: Vec<f64>,
+    /// Watts: energy a second of communication, which no node makes shorter.
+    communicating: Vec<f64>,
+}
+
+/// The rates of each profile; equal ones are shared.
 #[derive(Clone, Debug, Default)]
 struct Rates {
     of: BTreeMap<Profile, usize>,
-    rates: Vec<Vec<f64>>,
+    rates: Vec<Rate>,
 }
 
 impl Rates {
     fn of(&mut self, view: &View<'_>, job: JobId) -> usize {
         let (of, rates) = (&mut self.of, &mut self.rates);
         *of.entry(profile(view, job)).or_insert_with(|| {
-            let own = energy_rates(view, job);
+            let own = Rate::of(view, job);
             let known = rates.iter().position(|rates| *rates == own);
             known.unwrap_or_else(|| {
                 rates.push(own);
@@ -49,12 +57,22 @@ impl Rates {
     }
 }
 
-/// Jobs of this pass by type: those of equal rates and one scale have equal rows.
+/// Jobs whose rows are equal.
+#[derive(Clone, Copy, Debug)]
+struct Kind {
+    /// Which rates.
+    rates: usize,
+    /// Seconds of nominal runtime, times the measured draw where that counts.
+    running: f64,
+    /// Seconds of communication, times the same.
+    communicating: f64,
+}
+
+/// Jobs of this pass by type.
 #[derive(Clone, Debug, Default)]
 struct Types {
-    index: BTreeMap<(usize, u64), usize>,
-    /// Rates and scale of each type.
-    kinds: Vec<(usize, f64)>,
+    index: BTreeMap<(usize, u64, u64), usize>,
+    kinds: Vec<Kind>,
     /// Rows of each type: nodes that its jobs need together.
     counts: Vec<u32>,
     /// The type of each start.
@@ -68,10 +86,11 @@ impl Types {
         self.counts.clear();
         self.of.clear();
         for start in starts {
-            let (rates, scale) = (rates.of(view, start.job), scale(view, start.job));
-            let index = *self.index.entry((rates, scale.to_bits())).or_insert(self.kinds.len());
+            let kind = Kind::of(view, start.job, rates);
+            let key = (kind.rates, kind.running.to_bits(), kind.communicating.to_bits());
+            let index = *self.index.entry(key).or_insert(self.kinds.len());
             if index == self.kinds.len() {
-                self.kinds.push((rates, scale));
+                self.kinds.push(kind);
                 self.counts.push(0);
             }
             self.counts[index] += view.jobs.node_count(start.job);
@@ -80,21 +99,26 @@ impl Types {
     }
 }
 
-/// What a job's row is a multiple of its profile by: its nominal runtime and, where the draw follows it, its measured draw.
-fn scale(view: &View<'_>, job: JobId) -> f64 {
-    let (_, follows) = profile(view, job);
-    view.jobs.runtime(job).seconds() * if follows { view.jobs.power_w(job) } else { 1.0 }
+impl Kind {
+    fn of(view: &View<'_>, job: JobId, rates: &mut Rates) -> Self {
+        let (_, follows) = profile(view, job);
+        let scale = if follows { view.jobs.power_w(job) } else { 1.0 };
+        let (runtime, comm) = (view.jobs.runtime(job).seconds(), view.jobs.comm(job).seconds());
+        Self { rates: rates.of(view, job), running: runtime * scale, communicating: comm * scale }
+    }
 }
 
-/// Energy a second of nominal runtime on every node, for jobs of this job's profile.
-fn energy_rates(view: &View<'_>, job: JobId) -> Vec<f64> {
-    let (app, (_, follows)) = (view.jobs.app(job), profile(view, job));
-    let (reference_w, divisor) = if follows { (REFERENCE_W, REFERENCE_W) } else { (0.0, 1.0) };
-    let rate = |node| {
-        let watts = view.predicted.draw(app, reference_w, node).watts() / divisor;
-        watts * view.predicted.time_ratio(app, node)
-    };
-    (0..view.platform.len()).map(rate).collect()
+impl Rate {
+    /// For jobs of this job's profile.
+    fn of(view: &View<'_>, job: JobId) -> Self {
+        let (app, (_, follows)) = (view.jobs.app(job), profile(view, job));
+        let (reference_w, divisor) = if follows { (REFERENCE_W, REFERENCE_W) } else { (0.0, 1.0) };
+        let nodes = 0..view.platform.len();
+        let watts = |node| view.predicted.draw(app, reference_w, node).watts() / divisor;
+        let communicating: Vec<f64> = nodes.clone().map(watts).collect();
+        let times = nodes.map(|node| view.predicted.time_ratio(app, node));
+        Self { running: communicating.iter().zip(times).map(|(watts, time)| watts * time).collect(), communicating }
+    }
 }
 
 /// Large, so that rounding to whole picowatts does not make factors alike.
@@ -112,9 +136,13 @@ impl Assignment {
         self.nodes.clear();
         self.nodes.extend(free.iter());
         self.weights.clear();
-        for &(rates, scale) in &self.types.kinds {
-            let rates = &self.rates.rates[rates];
-            self.weights.extend(self.nodes.iter().map(|&node| rates[node as usize] * scale));
+        for kind in &self.types.kinds {
+            let Rate { running, communicating } = &self.rates.rates[kind.rates];
+            let weight = |&node: &u32| {
+                let comm = communicating[node as usize] * kind.communicating;
+                running[node as usize] * kind.running + comm
+            };
+            self.weights.extend(self.nodes.iter().map(weight));
         }
     }
 }
