@@ -231,7 +231,7 @@ def test_a_job_runs_at_the_pace_of_its_slowest_node() -> None:
 
 
 def test_communication_comes_on_top_of_the_slowest_node() -> None:
-    # Two nodes with factors 1 and 1.25: job 1's 10 s take 12.5 s, and its 3 s of communication are stretched by neither.
+    # Nodes with factors 1 and 1.25: job 1's 10 s take 12.5 s, and its 3 s of communication are stretched by neither.
     table = hs.VariationTable(["*"], power_w=np.full((1, 3), 250.0), time_ratio=np.array([[1.0, 1.25, 1.0]]))
     platform = hs.Platform.homogeneous(nodes=3, idle_w=IDLE_W, tdp_w=BUSY_W).with_tables(actual=table)
     jobs = [
@@ -241,8 +241,8 @@ def test_communication_comes_on_top_of_the_slowest_node() -> None:
         {"submit_s": 0, "runtime_s": 10, "comm_s": 6.0, "node_count": 1, "app": "a"},
     ]
     result = run(jobs, platform, "easy", kill_at_walltime=False)
-    # Job 1 runs 12.5 + 3 s. Job 2 is blocked, its shadow time is job 1's walltime, 15. Of the two that fit beside job 1,
-    # job 3 is planned to end at 14 and starts; job 4, planned for 16 s, would end later than 15 and waits.
+    # Job 1 runs 12.5 + 3 s. Job 2 is blocked, its shadow time is job 1's walltime, 15. Of the two that fit beside job
+    # 1, job 3 is planned to end at 14 and starts; job 4, planned for 16 s, would end later than 15 and waits.
     assert column(result, "start_s") == [0.0, 15.5, 0.0, 28.0]
     assert column(result, "end_s") == [15.5, 28.0, 14.0, 44.0]
 

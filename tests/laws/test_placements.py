@@ -20,7 +20,7 @@ NODES = 12
 
 
 def crowd(seed: int, *, apps: list[str], runtimes: list[float], unlike: bool = False) -> hs.Workload:
-    """Sixty jobs that come in a few bursts, so that several start together; `unlike`: in draw and communication, too."""
+    """Sixty jobs in a few bursts, so that several start together; `unlike`: in draw and communication, too."""
     rng, jobs = np.random.default_rng(seed), 60
     columns = {
         "job_id": np.arange(jobs),
