@@ -8,7 +8,7 @@ import pytest
 import hetsched as hs
 from hetsched.cli.generate import KINDS, SUFFIXES
 from hetsched.workload import GENERATORS, generate, poisson
-from hetsched.workload.writers import WRITERS
+from hetsched.workload.writers import WRITERS, write_trace
 
 MIX = "mix=8 stream 1 60; 4 hpcg 2 120"
 NAMES = ", ".join(KINDS)
@@ -142,6 +142,13 @@ def test_without_a_kind_all_are_listed_with_their_parameters(hetsched):
                 "--set long_ratio: found `0.5`, expected a number between 1 and 10000",
             ],
         ),
+        (
+            ["poisson", "--set", "load=0.5", "--set", "load=0.9", "--set", "sizes=2", "--set", "sizes=2"],
+            [
+                "--set load: found `0.9`, expected --set load once; it is given twice",
+                "--set sizes: found `2`, expected --set sizes once; it is given twice",
+            ],
+        ),
         (["swa-multi", "--nodes", "4"], ["--nodes: found `4`, expected at least 8, as the largest jobs need"]),
         (["poisson", "--laod", "1"], ["unknown option --laod; did you mean `--load`?"]),
     ],
@@ -151,6 +158,28 @@ def test_every_mistake_is_a_line_and_nothing_is_written(hetsched, folder, argume
     assert (said.code, said.out) == (2, "")
     assert sorted(said.err.splitlines()) == sorted(f"error: {line}" for line in lines)
     assert [path.name for path in folder.iterdir()] == ["small.swf"]
+
+
+def test_a_target_with_less_room_to_wander_is_told_about(hetsched):
+    made = ("generate", "utilization-targeted", "--nodes", 50, "--jobs", 200)
+    told = "fluctuation 0.03 in place of 0.04: the target stays within 0 and 1"
+    assert told in hetsched(*made, "--utilization", 0.97).out.splitlines()
+    said = hetsched(*made, "--utilization", 0.97, "--json")
+    assert json.loads(said.out)["parameters"]["fluctuation"] == 0.03
+    assert told in said.err.splitlines()
+    for more in (("--utilization", 0.8), ("--utilization", 0.97, "--set", "fluctuation=0.03")):
+        assert "fluctuation" not in hetsched(*made, *more).out
+
+
+def test_nodes_of_a_log_of_processors_are_found_again(hetsched, folder):
+    # Two jobs of 8 processors on 4 nodes of 8: a node each, two stay idle for the 60 s.
+    log = "; MaxNodes: 4\n; MaxProcs: 32\n" + "".join(
+        f"{job} 0 0 60 8 -1 -1 8 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n" for job in (1, 2)
+    )
+    write_trace(hs.read_swf(log.encode(), procs_per_node=8), "nodes.swf")
+    said = hetsched("simulate", "nodes.swf", "--idle-w", 100, "--tdp-w", 300, "--policy", "fcfs", "--json")
+    assert "4 nodes, as the log's header says" in said.err
+    assert json.loads(said.out)["summary"]["idle_energy_j"] == 2 * 60 * 100
 
 
 def test_output_that_cannot_be_written_is_known_before_the_work(hetsched, folder):

@@ -3,20 +3,22 @@
 import json
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
+from hetsched.errors import SimulationError
 from hetsched.experiments import reproduction
 from hetsched.experiments.claims import statement, value
 from hetsched.experiments.experiment import Experiment, Parameter
 from hetsched.experiments.runs import Runs
 
 SEED = 5
-SAVED = dict(zip(reproduction.repetition_seeds("pools", SEED, 3), (1, 2, 3), strict=True))
+SAVED = dict(zip(reproduction.repetition_seeds("pools", SEED, 3), (5, 6, 7), strict=True))
 
 
 def a_run(repetition_seed):
-    """Two policies, of which the second saves 1, 2 and 3 %."""
+    """Two policies, of which the second saves 5, 6 and 7 %."""
     ours = {"scenario": "busy", "energy_bound_j": None}
     return [
         {**ours, "policy": "naive", "job_energy_j": 100.0},
@@ -27,9 +29,9 @@ def a_run(repetition_seed):
 def rows(frame):
     saving = Runs(frame, baseline="naive").saving("coa", "busy")
     return [
-        value("COA saving, busy, %", saving, paper=4.0),
+        value("COA saving, busy, %", saving, paper=8.0),
         value("COA saving by a quantity whose name needs two lines, %", saving + 10, paper=50.0, undisclosed="watts"),
-        statement("COA saving less 2, %", saving - 2, claim="more than 2 %"),
+        statement("COA saving less 6, %", saving - 6, claim="more than 6 %"),
     ]
 
 
@@ -51,7 +53,7 @@ def by_hand(monkeypatch):
 
 
 def test_a_table_with_reasons_and_what_was_assumed(hetsched, by_hand):
-    # 1, 2, 3: mean 2 ± 4.303 / sqrt(3) = 2.484.
+    # 5, 6, 7: mean 6 ± 4.303 / sqrt(3) = 2.484.
     said = hetsched("reproduce", "pools", "--seed", SEED)
     assert said.code == 0
     assert said.err == ""
@@ -61,13 +63,13 @@ pools: 3 repetitions, seed 5
 
      quantity                                paper   here ± (95 %)   reproduced
  ──────────────────────────────────────────────────────────────────────────────
- 1   COA saving, busy, %                         4       2.0 ± 2.5   yes
- 2   COA saving by a quantity whose name        50      12.0 ± 2.5   shape
+ 1   COA saving, busy, %                         8       6.0 ± 2.5   yes
+ 2   COA saving by a quantity whose name        50      16.0 ± 2.5   shape
      needs two lines, %
- 3   COA saving less 2, %                        –       0.0 ± 2.5   no
+ 3   COA saving less 6, %                        –       0.0 ± 2.5   no
 
-shape: not disclosed: watts (2: 0.24 times the paper)
-no: more than 2 %: not certain, from -2.48 to 2.48 (3)
+shape: not disclosed: watts (2: 0.32 times the paper)
+no: more than 6 %: not certain, from -2.48 to 2.48 (3)
 assumed: idle_w 0 to 1.5"""
     )
 
@@ -78,7 +80,7 @@ def test_files_and_json_go_together(hetsched, by_hand, folder):
     assert list(found) == ["name", "seed", "rows", "parameters"]
     assert (found["name"], found["seed"]) == ("pools", SEED)
     assert [row["reproduced"] for row in found["rows"]] == ["yes", "shape", "no"]
-    assert [row["paper"] for row in found["rows"]] == [4.0, 50.0, None]
+    assert [row["paper"] for row in found["rows"]] == [8.0, 50.0, None]
     assert found["parameters"]["nodes"] == 8
     assert found["parameters"]["policies"] == {"naive": "naive", "coa": "coa"}
     assert json.loads((folder / "out" / "rows.json").read_text()) == found
@@ -104,6 +106,39 @@ def test_a_folder_that_cannot_be_is_told_before_the_runs(hetsched, folder):
     assert said.code == 1
     assert said.err == "error: small.swf: cannot be written: not a folder"
     assert time.monotonic() - began < 5
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that refuses files to everybody")
+def test_a_folder_that_only_writing_finds_out_about_is_told_before_the_runs(hetsched, by_hand, monkeypatch, folder):
+    begun = []
+    monkeypatch.setattr(reproduction, "experiment_named", begun.append)
+    for out in ("/proc/hetsched/out", "/proc/self"):
+        said = hetsched("reproduce", "pools", "--out", out)
+        assert said.code == 1
+        assert said.err.startswith(f"error: {out}: cannot be written: ")
+    said = hetsched("reproduce", "pools", "--out", "", "--seed", "x")
+    assert said.err.splitlines() == [
+        "error: --seed: found `x`, expected a whole number from 0",
+        "error: --out: found ``, expected a folder's name",
+    ]
+    assert begun == []
+
+
+def test_no_folder_is_left_behind_by_runs_that_fail(hetsched, monkeypatch, folder):
+    def fails(name):
+        raise SimulationError("cannot go on")
+
+    monkeypatch.setattr(reproduction, "experiment_named", fails)
+    (folder / "kept").mkdir()
+    for out in ("new/deep", "kept", "kept/new"):
+        assert hetsched("reproduce", "pools", "--out", out).err == "error: cannot go on"
+    assert sorted(path.name for path in folder.rglob("*")) == ["kept", "small.swf"]
+
+
+def test_what_is_not_all_printed_is_not_said_to_be(by_hand):
+    parameters = {one.name: one for one in reproduction.reproduce("pools", seed=SEED).parameters}
+    assert parameters["nodes"].is_printed
+    assert not parameters["policies"].is_printed
 
 
 def test_without_matplotlib_the_figure_is_said_to_be_missing(hetsched, by_hand, folder, monkeypatch):

@@ -7,6 +7,8 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import hetsched as hs
 from hetsched.experiments import EXPERIMENTS, reproduce
@@ -16,7 +18,7 @@ from hetsched.experiments import runs as runs_module
 from hetsched.experiments.claims import TOLERANCE, alike, limit, statement, value
 from hetsched.experiments.experiment import Parameter, Report
 from hetsched.experiments.files import write_report
-from hetsched.experiments.ito import IMPLIED, WIDTH_SD, capped_nodes, fft2d_nodes, single_nodes
+from hetsched.experiments.ito import FFT2D, IMPLIED, WIDTH_SD, capped_nodes, fft2d_nodes, single_nodes
 from hetsched.experiments.registry import experiment_named
 from hetsched.experiments.reproduction import repetition_seeds
 from hetsched.experiments.runs import Runs, can_bound
@@ -30,9 +32,34 @@ HALF_WIDTH = 4.303 / math.sqrt(3)
 
 class TestVerdicts:
     def test_a_printed_value_inside_the_interval_is_reproduced(self):
-        row = value("x", [1.0, 2.0, 3.0], paper=4.4)
-        assert (row.reproduced, row.paper, row.here) == ("yes", 4.4, 2.0)
-        assert row.interval == pytest.approx((2 - HALF_WIDTH, 2 + HALF_WIDTH))
+        row = value("x", [5.0, 6.0, 7.0], paper=8.4)
+        assert (row.reproduced, row.paper, row.here) == ("yes", 8.4, 6.0)
+        assert row.interval == pytest.approx((6 - HALF_WIDTH, 6 + HALF_WIDTH))
+        assert value("x", [5.0, 6.0, 7.0], paper=6 + HALF_WIDTH + 0.1).reproduced == "no"
+
+    @pytest.mark.parametrize("paper", [2.0, 2.1, 4.4, -0.4])
+    def test_an_interval_that_does_not_leave_out_zero_reproduces_nothing(self, paper):
+        # 2 ± 2.484 holds every one of them.
+        row = value("x", [1.0, 2.0, 3.0], paper=paper, undisclosed="watts")
+        assert row.interval[0] < 0 < row.interval[1]
+        assert (row.reproduced, row.reason) == ("no", "the interval does not leave out 0; not disclosed: watts")
+
+    @given(
+        middle=st.floats(-10, 10),
+        spread=st.floats(0.01, 10),
+        paper=st.floats(0.1, 20) | st.floats(-20, -0.1),
+        count=st.integers(1, 6),
+    )
+    def test_more_repetitions_of_the_same_turn_no_verdict_into_no(self, middle, spread, paper, count):
+        # Twice as many of the same values: the same mean, a narrower interval.
+        def verdict(times):
+            values = np.tile([middle - spread, middle, middle + spread], times)
+            return value("x", values, paper=paper, undisclosed="watts").reproduced
+
+        ranks = ["no", "shape", "yes"]
+        few, many = verdict(count), verdict(2 * count)
+        is_near = abs(middle - paper) <= TOLERANCE * abs(paper)
+        assert ranks.index(many) >= ranks.index(few) or (few == "yes" and not is_near and many == "shape")
 
     def test_a_printed_value_within_the_tolerance_is_reproduced_and_just_beyond_it_is_not(self):
         ours = np.array([0.999, 1.0, 1.001])
@@ -123,6 +150,12 @@ class TestMachines:
         assert table.power_w.std() == pytest.approx(10 / WIDTH_SD, rel=0.02)
         assert table.time_ratio.mean() == pytest.approx(1.0, abs=2e-3)
         assert table.time_ratio.std() == pytest.approx(150 / 325 / WIDTH_SD, rel=0.02)
+
+    def test_what_is_said_of_fft2ds_memory_is_what_is_drawn(self):
+        said = {one.name: one.value for one in FFT2D}
+        machine = fft2d_nodes(3, nodes=20_000, apps=("a",), id_correlation=0.0, is_known=False)
+        spread = machine.memory_w.std() * WIDTH_SD / machine.memory_w.mean()
+        assert spread == pytest.approx(said["fft2d_dram_range_ratio"], rel=0.02)
 
     def test_fft2d_splits_its_watts_as_the_papers_savings_say(self):
         # 0.602 % in all from 0.748 % and 0.341 %: a share of (0.602 - 0.341) / (0.748 - 0.341) is the package's.

@@ -8,10 +8,20 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.workload.generators import GENERATORS, JobClass, generate, poisson, utilization_targeted
-from hetsched.workload.generators.chance import stream
+from hetsched.chance import stream
+from hetsched.workload.generators import (
+    GENERATORS,
+    JobClass,
+    fft2d,
+    generate,
+    lublin_feitelson,
+    poisson,
+    utilization_targeted,
+)
 from hetsched.workload.generators.distributions import Exponential, Fixed, LogNormal, LogUniform, Uniform
 from hetsched.workload.generators.mixes import apportioned
+
+FORMS = "fixed:SECONDS, uniform:LOW:HIGH, loguniform:LOW:HIGH, exponential:MEAN, lognormal:MEAN:SIGMA"
 
 SMALL = {
     "utilization-targeted": {"nodes": 40, "jobs": 300},
@@ -240,6 +250,35 @@ def test_one_parameter_changes_no_other_streams_draws():
             ],
         ),
         (
+            lambda: poisson(load="0.5", rate_per_h=3),
+            ["load: found `0.5`, expected a number between 1e-06 and 1000"],
+        ),
+        (
+            lambda: poisson(load=0.5, rate_per_h="x"),
+            ["rate_per_h: found `x`, expected a number between 1e-09 and 1e+09"],
+        ),
+        (
+            lambda: poisson(
+                load=True, rate_per_h=True, sizes=True, apps={"a": True}, runtime_s=True, walltime_factor=True
+            ),
+            [
+                "load: found `True`, expected a number between 1e-06 and 1000",
+                "rate_per_h: found `True`, expected a number between 1e-09 and 1e+09",
+                f"runtime_s: found `True`, expected seconds, or one of {FORMS}",
+                "sizes: found `True`, expected a whole number between 1 and 2147483647",
+                "apps: found `{'a': True}`, expected shares above 0 of named applications, as in hpcg:0.4,stream:0.6",
+                "walltime_factor: found `True`, expected a number between 1 and 1e+06",
+            ],
+        ),
+        (
+            lambda: poisson(runtime_s=Exponential("9")),
+            ["runtime_s: found `Exponential(mean_s='9')`, expected numbers above 0, as in exponential:MEAN"],
+        ),
+        (
+            lambda: poisson(runtime_s=Fixed(True)),
+            ["runtime_s: found `Fixed(length_s=True)`, expected numbers above 0, as in fixed:SECONDS"],
+        ),
+        (
             lambda: generate("laurel2-week", nodes=16),
             ["largest_nodes: found `32`, expected at most the 16 nodes there are"],
         ),
@@ -249,6 +288,41 @@ def test_faults_are_told_all_at_once_with_value_and_range(make, lines):
     with pytest.raises(hs.ConfigError) as caught:
         make()
     assert str(caught.value).splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    ("make", "parameter", "shortest_s"),
+    [
+        # 100 jobs of 1e9 s on 100 nodes at a load of 1e-6 take 1e15 s, a job an hour in 1e-9 hours 3.6e12 s.
+        (lambda: poisson(jobs=100, load=1e-6, runtime_s=1e9), "load", 5e14),
+        (lambda: poisson(jobs=100, rate_per_h=1e-9), "rate_per_h", 1e14),
+        (lambda: lublin_feitelson(load=1e-6), "load", 1e12),
+        # A job in 20,000 runs for 1,000 times the mean: that is e^6.9, 3.9 standard deviations and half their square.
+        (lambda: poisson(nodes=10**9, jobs=200_000, runtime_s="lognormal:1e9:5"), "runtime_s", 1e12),
+        (
+            lambda: fft2d(small_jobs=200_000, small_runtime_s="lognormal:1e9:5"),
+            "small_runtime_s, large_runtime_s",
+            1e12,
+        ),
+        (lambda: utilization_targeted("200000 a 1 lognormal:1e9:5"), "mix", 1e12),
+        (lambda: utilization_targeted("5000 a 1 1e9", nodes=1, interval_s=1e7), "utilization", 5e12),
+        (lambda: poisson(runtime_s=1e8, walltime_factor=1e6), "walltime_factor", 1e14),
+    ],
+)
+def test_times_that_no_workload_holds_are_the_parameters_fault(make, parameter, shortest_s):
+    with pytest.raises(hs.ConfigError) as caught:
+        make()
+    ((name, _, expected),) = caught.value.faults
+    assert name == parameter
+    said, most = expected.split(" s, and ")
+    assert most == "1e+12 s are the most there are"
+    assert float(said.rsplit(" ", 1)[1]) >= shortest_s
+
+
+def test_distributions_name_what_they_hold():
+    assert (Exponential(mean_s=60.0), LogNormal(mean_s=60.0, sigma=1.0)) == (Exponential(60.0), LogNormal(60.0, 1.0))
+    for distribution in (Exponential(60.0), LogNormal(60.0, 1.0), Fixed(60.0), Uniform(40.0, 80.0)):
+        assert distribution.mean_s == 60.0
 
 
 def test_texts_and_objects_mean_the_same():

@@ -120,6 +120,65 @@ def test_what_was_done_to_a_workload_is_noted():
     assert "; MaxJobs: 2" in text
 
 
+PROCESSORS = b"; MaxNodes: 4\n; MaxProcs: 32\n1 0 0 60 8 -1 -1 8 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n"
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        (PROCESSORS, [(4, 4), "; Note: MaxProcs was 32, 8 processors a node"]),
+        # 30 processors fill three nodes and a part of a fourth.
+        (
+            PROCESSORS.replace(b"; MaxNodes: 4\n", b"").replace(b"32", b"30"),
+            [(4, 4), "; Note: MaxProcs was 30, 8 processors a node"],
+        ),
+        (PROCESSORS.replace(b"; MaxProcs: 32\n", b""), [(4, 4), None]),
+        (PROCESSORS.split(b"\n", 2)[2], [(None, None), None]),
+    ],
+)
+def test_a_log_of_processors_is_written_with_its_nodes_as_processors(header, found):
+    nodes, note = found
+    text = WRITERS[".swf"](hs.read_swf(header, procs_per_node=8))
+    read = hs.read_swf(text)
+    assert read.to_polars()["node_count"].to_list() == [1]
+    assert (read.report["header"]["max_nodes"], read.report["header"]["max_procs"]) == nodes
+    notes = [line for line in text.decode().splitlines() if "MaxProcs was" in line]
+    assert notes == ([] if note is None else [note])
+    # What was written in nodes once is not divided again.
+    assert WRITERS[".swf"](read).decode().count("MaxProcs: 4") == (0 if nodes[0] is None else 1)
+
+
+@pytest.mark.parametrize("options", [{}, {"procs_per_node": 1}])
+def test_where_a_processor_is_a_node_the_header_stays(options):
+    text = WRITERS[".swf"](hs.read_swf(PROCESSORS, **options)).decode()
+    assert "; MaxProcs: 32\n" in text
+    assert "MaxProcs was" not in text
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["7", "007"],
+        ["0", "00", "000"],
+        ["1", "01", "2"],
+        ["0", "10", "7"],
+        ["٣", "3"],
+        ["9" * 17, "9" * 18],
+        ["-1", "1"],
+    ],
+)
+def test_no_two_names_come_back_as_one(names):
+    jobs = pl.DataFrame({"job_id": [1], "submit_s": [0.0], "runtime_s": [1.0], "node_count": [1]})
+    jobs = jobs.join(pl.DataFrame({"user": names}), how="cross").with_columns(job_id=pl.int_range(1, len(names) + 1))
+    text = swf_text(hs.Workload.from_polars(jobs).to_polars())
+    users = hs.read_swf(text.encode()).to_polars()["user"].to_list()
+    assert len(set(users)) == len(names)
+    assert None not in users
+    # Names that a reader gives back as they are stay; else a comment says which is which.
+    notes = dict(line.removeprefix("; Note: user ").split(" is ") for line in text.splitlines() if "user " in line)
+    assert [notes.get(user, user) for user in users] == names
+
+
 def swf_lines(workload):
     return WRITERS[".swf"](workload).decode().splitlines()
 

@@ -140,8 +140,18 @@ def test_submissions_follow_the_day(jobs):
     assert np.corrcoef(found, expected)[0, 1] > 0.97
 
 
+@pytest.mark.parametrize("load", [0.1, 0.7, 20.0])
+@pytest.mark.parametrize("count", [2, 3, 50, 2000])
+def test_a_load_is_reached_but_for_the_whole_seconds_of_both_ends(count, load):
+    jobs = lublin_feitelson(nodes=NODES, jobs=count, load=load, seed=2).to_polars()
+    area_node_s = float((jobs["node_count"] * jobs["runtime_s"]).sum())
+    span_s = float(jobs["submit_s"][-1] - jobs["submit_s"][0])
+    # Each end is cut to the second before it.
+    assert abs(span_s - area_node_s / (NODES * load)) < 1.0 + 1e-6
+
+
 @pytest.mark.parametrize("load", [0.3, 0.9])
-def test_a_load_is_reached_exactly_and_changes_nothing_but_submissions(workload, load):
+def test_a_load_is_reached_and_changes_nothing_but_submissions(workload, load):
     packed = lublin_feitelson(nodes=NODES, jobs=COUNT, load=load, seed=2)
     platform = hs.Platform.homogeneous(nodes=NODES, idle_w=1, tdp_w=2)
     # Up to the whole seconds of the first and the last submission.

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import hetsched as hs
-from hetsched.workload.generators import JobClass, coa_single, fft2d, swa_multi, utilization_targeted
-from hetsched.workload.generators.feedback import Control, submits, wandering
+from hetsched.workload.generators import GENERATORS, JobClass, coa_single, fft2d, swa_multi, utilization_targeted
+from hetsched.workload.generators.feedback import Control, _targets, submits, wandering
 
 
 def replayed(workload, *, ramp_s):
@@ -57,10 +57,66 @@ def test_without_fluctuation_utilization_stays_where_it_is():
     assert spread < 0.01
 
 
-def test_the_pools_workload_peaks_where_the_papers_did():
+@pytest.mark.parametrize(("target", "fluctuation"), [(0.05, 0.04), (0.05, 0.5), (0.5, 0.3), (0.95, 0.04), (0.95, 0.5)])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_mean_is_the_target_however_far_it_is_to_wander(target, fluctuation, seed):
+    # Short steps: what falls free between two of them is a percent of a run, and 0.95 leaves room to make up for it.
+    workload = utilization_targeted(
+        nodes=500, jobs=15_000, utilization=target, fluctuation=fluctuation, interval_s=3.0, seed=seed
+    )
+    mean, spread, _, _ = replayed(workload, ramp_s=mean_length_s(workload))
+    room = min(fluctuation, target, 1 - target)
+    # Cut off at 0 or 1, a target would be moved by a tenth of its wandering and more.
+    assert mean == pytest.approx(target, abs=0.005)
+    assert spread < room
+    assert workload.report["parameters"]["fluctuation"] == pytest.approx(room, abs=1e-12)
+    assert f"fluctuation={workload.report['parameters']['fluctuation']:.12g}" in workload.history[0]
+
+
+@pytest.mark.parametrize("target", [0.97, 1.0])
+def test_the_highest_targets_can_be_had_with_the_defaults(target):
+    mean, _, peak, waits = replayed(utilization_targeted(nodes=500, jobs=5000, utilization=target), ramp_s=600.0)
+    assert mean == pytest.approx(target, abs=0.025)
+    assert peak <= 1.0
+    assert waits.max() == 0.0
+
+
+@pytest.mark.parametrize("target", [0.02, 0.3, 0.8, 0.99])
+def test_a_target_keeps_its_mean_and_stays_within_none_and_all(target):
+    control = Control(
+        nodes=1,
+        utilization=target,
+        fluctuation=min(0.5, target, 1 - target),
+        wander_steps=3.0,
+        ramp_steps=0.0,
+        horizon_steps=2.0,
+        expected_steps=50,
+        interval_us=10,
+    )
+    for seed in range(200):
+        aims = np.array(_targets(control, np.random.default_rng(seed)))
+        assert aims.mean() == pytest.approx(target, abs=1e-12)
+        assert aims.min() >= -1e-12
+        assert aims.max() <= 1 + 1e-12
+
+
+def test_the_pools_workload_aims_at_the_papers_peak_and_reaches_it_at_nominal_speed():
+    assert GENERATORS["fft2d"].default("utilization") + GENERATORS["fft2d"].default("fluctuation") == pytest.approx(
+        0.67
+    )
     workload = fft2d(seed=1)
     _, _, peak, _ = replayed(workload, ramp_s=0.0)
     assert peak == pytest.approx(0.67, abs=0.01)
+
+
+def test_nodes_of_unlike_speed_raise_the_peak_of_the_pools_workload():
+    # Jobs on slow nodes still run when the next ones are submitted; the mean speed is the nominal one.
+    workload = fft2d(seed=1)
+    times = 1 + 0.022 * np.random.default_rng(1).choice([-1.0, 1.0], 2000)
+    table = hs.VariationTable(["*"], power_ratio=np.ones((1, 2000)), time_ratio=times[np.newaxis])
+    machine = hs.Platform.homogeneous(nodes=2000, idle_w=100, tdp_w=400).with_tables(actual=table)
+    peak = hs.simulate(workload, machine, "random").timeline["busy_nodes"].max() / 2000
+    assert 0.68 < peak < 0.70
 
 
 def test_a_job_as_large_as_the_machine_is_submitted_at_a_low_target():

@@ -140,10 +140,47 @@ def test_all_faults_are_told_at_once():
     ]
 
 
-@pytest.mark.parametrize("seeds", [0, -1, [], "12", 1.5, True, [0.5], [-1], [2**64], None])
+@pytest.mark.parametrize("seeds", [0, -1, [], "12", 1.5, True, [0.5], [-1], [2**64], [[1]], [([1],)], [{}, {}], None])
 def test_seeds_that_cannot_be(seeds):
     with pytest.raises(hs.ConfigError, match=r"^seeds"):
         sweep(log(), machine(), "random", seeds=seeds)
+
+
+@pytest.mark.parametrize("out", [5, "", b"out", "a\0b", ["out"], True])
+def test_an_out_that_is_no_name_is_told_with_the_other_faults(tmp_path, monkeypatch, out):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(hs.ConfigError) as caught:
+        sweep(log(), machine(), "esay", out=out)
+    assert [(name, expected) for name, _, expected in caught.value.faults][1:] == [("out", "a folder's name")]
+    with pytest.raises(hs.ConfigError, match=r"^folder: found .*, expected a folder's name"):
+        specs(log(), machine(), "easy", folder=out)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bound_that_a_platform_has_none_of_is_refused_before_any_run(tmp_path):
+    pytest.importorskip("highspy")
+    shared = hs.Platform.homogeneous(nodes=4, idle_w=100, tdp_w=300, slots=2, exclusive=False)
+    begun = []
+    with pytest.raises(hs.ConfigError) as caught:
+        sweep(
+            log(),
+            {"whole": machine(), "shared": shared, "shared, too": shared},
+            "easy",
+            bound=True,
+            workers=1,
+            out=tmp_path,
+            progress=lambda *now: begun.append(now),
+        )
+    expected = "False where jobs share nodes: the bound is of whole nodes"
+    assert caught.value.faults == [
+        ("platform `shared`: bound", "`True`", expected),
+        ("platform `shared, too`: bound", "`True`", expected),
+    ]
+    assert begun == []
+    assert list(tmp_path.iterdir()) == []
+    # Where all nodes are alike no placement needs less than six jobs of 10 s at 300 W.
+    (bound_j,) = sweep(log(), machine(), "easy", bound=True, workers=1)["energy_bound_j"]
+    assert bound_j == pytest.approx(6 * 10 * 300)
 
 
 def test_a_dictionary_that_may_be_a_policy_or_policies_is_refused():
@@ -276,6 +313,84 @@ def test_a_line_damaged_in_the_middle_is_an_error_with_its_number(tmp_path):
     with pytest.raises(hs.TraceError, match=r"sweep\.jsonl, line 1: found"):
         Journal(tmp_path)
     assert (tmp_path / FILE).read_bytes() == damaged
+
+
+@pytest.mark.parametrize(
+    "last",
+    [b'{"key": "b", "result": 1}\n', b"\0" * 9 + b"\n", b"\n", b'{"key": "b", "summary": {"jobs": 2}\n'],
+    ids=["another's", "zeros", "empty", "no JSON"],
+)
+def test_a_last_line_that_has_an_end_was_not_cut_off_and_is_never_dropped(tmp_path, last):
+    with Journal(tmp_path) as journal:
+        journal.add(PLAN, {"jobs": 1})
+    content = (tmp_path / FILE).read_bytes() + last
+    (tmp_path / FILE).write_bytes(content)
+    with pytest.raises(hs.TraceError, match=r"sweep\.jsonl, line 2: found .* expected a line written by sweep"):
+        Journal(tmp_path)
+    assert (tmp_path / FILE).read_bytes() == content
+
+
+# Python ignores the signal that comes with it: a write takes what fits, the next one is refused.
+FILLS_UP = """
+import resource, sys
+from pathlib import Path
+from hetsched.errors import OutputError
+from hetsched.sweeps.journal import FILE, Journal
+from hetsched.sweeps.spec import Plan
+
+with Journal(Path(sys.argv[1])) as journal:
+    journal.add(Plan("may", "old", "easy", 0, key="a"), {"jobs": 1})
+    length = (Path(sys.argv[1]) / FILE).stat().st_size
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (length + int(sys.argv[2]), most))
+    try:
+        journal.add(Plan("may", "old", "easy", 1, key="b"), {"jobs": 2})
+    except OutputError as error:
+        print(error)
+    print(list(journal.summaries))
+    # Somebody has made room.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    journal.add(Plan("may", "old", "easy", 2, key="c"), {"jobs": 3})
+"""
+
+
+@pytest.mark.parametrize("room", [0, 1, 60])
+def test_a_line_that_does_not_fit_is_told_and_leaves_nothing_behind(tmp_path, room):
+    done = subprocess.run(
+        [sys.executable, "-c", FILLS_UP, str(tmp_path), str(room)],
+        env={**os.environ, "PYTHONPATH": str(Path(hs.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.splitlines() == [f"{tmp_path / FILE}: cannot be written: File too large", "['a']"]
+    with Journal(tmp_path) as journal:
+        assert journal.summaries == {"a": {"jobs": 1}, "c": {"jobs": 3}}
+    assert [line["key"] for line in lines(tmp_path)] == ["a", "c"]
+
+
+@pytest.mark.parametrize("damage", ["lacking", "more", "text", "truth"])
+def test_a_run_with_other_numbers_than_its_sweep_gives_is_not_believed(tmp_path, damage):
+    sweep(log(), machine(), "random", seeds=3, workers=1, out=tmp_path)
+    kept = lines(tmp_path)
+    summary = kept[1]["summary"]
+    if damage == "lacking":
+        del summary["energy_j"]
+    else:
+        summary |= {"more": {"enrgy_j": 1.0}, "text": {"energy_j": "5"}, "truth": {"energy_j": True}}[damage]
+    content = "".join(json.dumps(line) + "\n" for line in kept)
+    (tmp_path / FILE).write_text(content)
+    said = {"lacking": "no `energy_j`", "more": "`enrgy_j` 1.0", "text": '`energy_j` "5"', "truth": "`energy_j` true"}
+    with pytest.raises(hs.TraceError) as caught:
+        sweep(log(), machine(), "random", seeds=3, workers=1, out=tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path / FILE}, line 2, summary: found {said[damage]}, expected ")
+    assert (tmp_path / FILE).read_text() == content
+    # Other sweeps in this folder have nothing to do with it, and without the line the run is done again.
+    assert len(sweep(log(), machine(), "easy", workers=1, out=tmp_path)) == 1
+    (tmp_path / FILE).write_text("".join(json.dumps(line) + "\n" for line in (kept[0], kept[2])))
+    again = sweep(log(), machine(), "random", seeds=3, workers=1, out=tmp_path)
+    assert again.equals(sweep(log(), machine(), "random", seeds=3, workers=1))
 
 
 @pytest.mark.parametrize("content", [b"my notes", b"my notes\n", b'{"a": 1}\n', b'[1]\n{"key": "x"}\n', b"\xff\xfe"])

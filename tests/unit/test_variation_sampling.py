@@ -123,6 +123,20 @@ def test_the_same_seed_gives_the_same_table_and_another_another():
     assert one != other
 
 
+def test_the_largest_seed_is_that_of_everything_else_and_one_of_its_own():
+    largest = 2**64 - 1
+    makes = (
+        lambda seed: sample_table(APPS, nodes=5, seed=seed),
+        lambda seed: resample_table(MEASURED, nodes=50, seed=seed),
+    )
+    for make in makes:
+        assert make(largest).table == make(largest).table
+        # No other seed stands for it: neither half of it, nor what would be left of it in fewer bits.
+        assert all(make(largest).table != make(other).table for other in (2**63 - 1, 2**32 - 1, 2**53))
+        (found,) = messages_of(lambda make=make: make(largest + 1))
+        assert found == f"seed: found `{largest + 1}`, expected a whole number between 0 and {largest}"
+
+
 def test_more_nodes_leave_those_before_them_as_they_were():
     few, many = (sample_table(APPS, nodes=n, seed=1, correlation=0.5).table.power_w for n in (63, 2048))
     assert (many[:, :63] == few).all()

@@ -108,6 +108,7 @@ def generate(
     for file in (out, plot):
         check_folder(None if file is None else str(Path(file).parent))
     workload = _made(faults, generator, parameters, named=set(given))
+    _tell_fluctuation(screen, generator, parameters, workload)
     _show(screen, workload, _written(workload, out=out, plot=plot))
 
 
@@ -145,19 +146,21 @@ def _parameters(
     if generator is None:
         return None, {}
     known = {parameter.name: parameter for parameter in generator.parameters}
-    texts = {(f"--{name}", name): text for name, text in given.items()}
+    texts = [(f"--{name}", name, text) for name, text in given.items()]
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
             faults.add("--set", setting, "NAME=VALUE, such as seed=4")
         else:
-            texts[f"--set {name}", name] = text
+            texts.append((f"--set {name}", name, text))
     values: dict[str, Any] = {}
-    for (option, name), text in texts.items():
+    for option, name, text in texts:
         if name not in known:
             faults.add(option, text, f"a parameter of {kind}: {listed(known)}{did_you_mean(name, known)}")
-        elif name in values:
+        elif name in values and name in given:
             faults.add(option, text, f"--{name} or --set {name}, not both")
+        elif name in values:
+            faults.add(option, text, f"--set {name} once; it is given twice")
         else:
             own = Faults()
             values[name] = known[name].from_text(text, own)
@@ -172,6 +175,18 @@ def _made(faults: Faults, generator: Generator | None, parameters: dict[str, Any
         return generator.function(**parameters)
     faults.check()
     raise AssertionError("the generator neither made a workload nor said why")
+
+
+def _tell_fluctuation(
+    screen: Screen, generator: Generator | None, parameters: dict[str, Any], workload: Workload
+) -> None:
+    """Say it if a target has less room to wander than was asked for."""
+    found = workload.report["parameters"].get("fluctuation")
+    if found is None or generator is None:
+        return
+    asked = parameters.get("fluctuation", generator.default("fluctuation"))
+    if found < asked:
+        screen.say(f"fluctuation {found:g} in place of {asked:g}: the target stays within 0 and 1")
 
 
 def _list_kinds(screen: Screen) -> None:

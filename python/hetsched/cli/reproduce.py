@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +15,8 @@ from hetsched.cli.faults import noted
 from hetsched.cli.pictures import check_folder
 from hetsched.cli.progress import Bars
 from hetsched.cli.screen import Screen
-from hetsched.config import Faults
+from hetsched.config import Faults, reason_of
+from hetsched.errors import OutputError
 from hetsched.experiments.registry import EXPERIMENTS
 
 if TYPE_CHECKING:
@@ -52,8 +56,10 @@ def reproduce(
         with noted(faults):
             experiment_named(name, parameter="NAME")
     chosen_seed = opt.whole(faults, "--seed", seed, low=0, high=2**64 - 1)
+    if out == "":
+        faults.add("--out", out, "a folder's name")
     faults.check()
-    check_folder(out)
+    _try_folder(out)
 
     from hetsched.experiments import reproduce as run  # noqa: PLC0415 -- polars is slow to import
 
@@ -62,6 +68,29 @@ def reproduce(
     _show(screen, report)
     _write(screen, report, out)
     screen.give(report.to_dict())
+
+
+def _try_folder(out: str | None) -> None:
+    """Make the folder with a file in it, and take both away again.
+
+    Whether it could be made is asked of the system beforehand, but some say yes to who asks and no to who writes.
+    """
+    check_folder(out)
+    if out is None:
+        return
+    folder = Path(out)
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise OutputError(out, reason_of(error)) from None
+    finally:
+        # The deepest first; after a refusal some were never made.
+        for one in missing:
+            with suppress(OSError):
+                one.rmdir()
 
 
 def _show(screen: Screen, report: Report) -> None:
@@ -79,8 +108,8 @@ def _show(screen: Screen, report: Report) -> None:
     screen.tell(f"assumed: {settings(assumed)}")
 
 
-_ELSEWHERE = frozenset(("repetitions", "agreement_ratio", "bound"))
-"""Parameters that the title or the rule tells."""
+_ELSEWHERE = frozenset(("repetitions", "agreement_ratio", "bound", "policies"))
+"""Parameters that the title, the rule or the rows tell."""
 
 
 def _write(screen: Screen, report: Report, out: str | None) -> None:

@@ -1,8 +1,9 @@
 """When a quantity counts as reproduced: one rule for every row of every experiment.
 
-A *value* that a paper prints is reproduced (``yes``) if it lies in the 95 % interval of our mean, or our mean within
-`TOLERANCE` of it. It is reproduced in ``shape`` if its sign is certain (the interval leaves out 0) and agrees, and the
-paper does not disclose what the magnitude hangs on, which the row then names. All else is ``no``.
+A *value* that a paper prints is reproduced (``yes``) if our sign is certain (the 95 % interval of our mean leaves out
+0) and agrees, and the value lies in the interval or our mean within `TOLERANCE` of it. It is reproduced in ``shape`` if
+our sign is certain and agrees, and the paper does not disclose what the magnitude hangs on, which the row then names.
+All else is ``no``: an interval so wide that it holds everything reproduces nothing.
 
 A *statement* without a number (more than, sooner than) is ``yes`` if the interval of the difference lies on its side of
 0, else ``no``; that two things are *alike* if the interval of their difference keeps within `TOLERANCE` of the first; a
@@ -47,9 +48,9 @@ def value(quantity: str, values: npt.ArrayLike, *, paper: float, undisclosed: st
     """
     mean, (low, high) = _estimate(values)
     is_certain = low * paper > 0 and high * paper > 0
-    if low <= paper <= high:
+    if is_certain and low <= paper <= high:
         return Row(quantity, paper, mean, (low, high), "yes", "the paper's value lies in our interval")
-    if abs(mean - paper) <= TOLERANCE * abs(paper):
+    if is_certain and abs(mean - paper) <= TOLERANCE * abs(paper):
         return Row(quantity, paper, mean, (low, high), "yes", f"within {TOLERANCE:.0%} of the paper's value")
     verdict: Verdict = "shape" if is_certain and undisclosed else "no"
     if not is_certain:

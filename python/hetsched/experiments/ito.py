@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hetsched.chance import stream
 from hetsched.experiments.experiment import Parameter
 from hetsched.platform import Platform, VariationTable
-from hetsched.platform.correlation import named_stream
 from hetsched.platform.sampling import Normal, sample_components
 
 __all__ = [
@@ -39,6 +39,7 @@ HPCG_S = (130.0, 151.0)
 CAPPED_S = (250.0, 400.0)
 CAP_W = 40.0
 PACKAGE_SHARE = 0.64
+FFT2D_DRAM_RANGE_RATIO = 0.25
 _MEAN_S = sum(HPCG_S) / 2
 _CAPPED_MEAN_S = sum(CAPPED_S) / 2
 _RANGE = f"printed range = {WIDTH_SD} sd of a normal distribution"
@@ -72,7 +73,7 @@ CAPPED = (
 FFT2D = (
     Parameter("fft2d_pkg_w", list(HPCG_PKG_W), "assumed: as HPCG; the paper prints no watts of FFT2D"),
     Parameter("fft2d_package_share", PACKAGE_SHARE, "follows from the paper's three savings: package, memory, total"),
-    Parameter("fft2d_dram_range_ratio", 0.25, "assumed: range over mean, as HPCG's memory"),
+    Parameter("fft2d_dram_range_ratio", FFT2D_DRAM_RANGE_RATIO, "assumed: range over mean, as HPCG's memory"),
     Parameter("fft2d_correlation", dict(BETWEEN_APPS), "assumed with each benchmark, as between the benchmarks"),
 )
 
@@ -211,8 +212,7 @@ def fft2d_nodes(seed: int, *, nodes: int, apps: tuple[str, ...], id_correlation:
 def _fft2d_watts() -> dict[tuple[str, str], Normal]:
     pkg = _BENCHMARKS["hpcg", "pkg"]
     mean = pkg.mean * (1 - PACKAGE_SHARE) / PACKAGE_SHARE
-    ratio = 0.25
-    return {("fft2d", "pkg"): pkg, ("fft2d", "dram"): Normal(mean, mean * ratio / WIDTH_SD)}
+    return {("fft2d", "pkg"): pkg, ("fft2d", "dram"): Normal(mean, mean * FFT2D_DRAM_RANGE_RATIO / WIDTH_SD)}
 
 
 def _uncapped_times() -> Normal:
@@ -230,7 +230,7 @@ def _numbered(watts: npt.NDArray[np.float64], correlation: float, seed: int) -> 
     True
     """
     score = (watts - watts.mean()) / watts.std()
-    noise = named_stream(seed, "node numbers").standard_normal(len(watts))
+    noise = stream(seed, "node numbers").standard_normal(len(watts))
     return np.argsort(correlation * score + np.sqrt(1 - correlation**2) * noise, kind="stable")
 
 

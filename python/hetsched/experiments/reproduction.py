@@ -108,7 +108,7 @@ def _parameters(experiment: Experiment, count: int) -> list[Parameter]:
         *experiment.parameters,
         Parameter("repetitions", count, "draws of machine and workload, for the intervals"),
         Parameter("agreement_ratio", TOLERANCE, "how far off a value still agrees with the printed one"),
-        Parameter("policies", dict(experiment.policies), "printed, but for what the table calls beyond"),
+        Parameter("policies", dict(experiment.policies), "the paper's, and others in rows that begin with `beyond`"),
         Parameter("bound", bound, "the least job energy of any placement in the window of the baseline's run"),
     ]
 

@@ -1,8 +1,7 @@
-"""Correlation between what a node draws under several applications: checked, factored, and fed from streams."""
+"""Correlation between what a node draws under several applications: checked and factored."""
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -11,22 +10,10 @@ import numpy.typing as npt
 from hetsched.config import Faults, did_you_mean, listed
 from hetsched.platform.variation_checks import Matrix
 
-__all__ = ["app_correlation", "component_correlation", "lower_factor", "named_stream"]
+__all__ = ["app_correlation", "component_correlation", "lower_factor"]
 
 # Sums of a few hundred products of numbers up to 1 are off by no more.
 _ROUNDING = 1e-9
-
-
-def named_stream(seed: int, name: str) -> np.random.Generator:
-    """Random numbers that depend on a seed and a name, and on nothing else that is drawn.
-
-    Examples
-    --------
-    >>> first, again, other = (named_stream(1, name).random() for name in ("hpcg", "hpcg", "stream"))
-    >>> first == again, first == other
-    (True, False)
-    """
-    return np.random.default_rng(np.random.SeedSequence([seed, zlib.crc32(name.encode())]))
 
 
 def app_correlation(correlation: float | npt.ArrayLike, size: int, faults: Faults) -> Matrix:

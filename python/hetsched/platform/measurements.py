@@ -102,7 +102,7 @@ class Measurements:
     ) -> None:
         faults = Faults()
         faults.whole("min_runs", min_runs, low=1, high=2**31 - 1)
-        faults.number("straggler_ratio", straggler_ratio, low=1.0)
+        _check_straggler_ratio(straggler_ratio, faults)
         if impute not in (None, *IMPUTE):
             faults.add("impute", impute, f"{listed(IMPUTE)}, or nothing")
         if power_w is None and time_s is None:
@@ -254,6 +254,14 @@ class Measurements:
 
 def _reasons(dropped: dict[str, int]) -> str:
     return f"dropped: {listed(f'{count:,} {reason}' for reason, count in dropped.items()) or 'none'}"
+
+
+def _check_straggler_ratio(ratio: object, faults: Faults) -> None:
+    number = Faults()
+    number.number("straggler_ratio", ratio, low=1.0)
+    # At 1 itself every node but the median one would be a straggler.
+    if number.found or ratio == 1:
+        faults.add("straggler_ratio", ratio, "a number above 1")
 
 
 def _check_columns(runs: pl.DataFrame, named: dict[str, str], faults: Faults) -> None:

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hetsched.chance import stream
 from hetsched.config import Faults, listed
-from hetsched.platform.correlation import app_correlation, component_correlation, lower_factor, named_stream
+from hetsched.platform.correlation import app_correlation, component_correlation, lower_factor
 from hetsched.platform.normal import Normal, Spread, checked_spreads
 from hetsched.platform.variation import VariationTable
 from hetsched.platform.variation_checks import Matrix
@@ -82,7 +83,7 @@ def sample_table(
     nodes
         How many nodes to draw.
     seed
-        Of the draws.
+        Of the draws, from 0 to 2⁶⁴ - 1.
     correlation
         Between two applications' watts on a node: one number for all pairs, or a matrix (n_apps, n_apps).
     time_ratio
@@ -160,7 +161,7 @@ def sample_components(
     nodes
         How many nodes to draw.
     seed
-        Of the draws.
+        Of the draws, from 0 to 2⁶⁴ - 1.
     between_apps
         One number for all components, or one a component; what is not named is 0. The time factor is the component
         ``"time_ratio"``.
@@ -202,7 +203,7 @@ def sample_components(
     _check_keys(components, faults)
     faults.check()
     faults.whole("nodes", nodes, low=1, high=_MOST_NODES)
-    faults.whole("seed", seed, low=0, high=2**63 - 1)
+    faults.whole("seed", seed, low=0, high=2**64 - 1)
     faults.number("floor_time_ratio", floor_time_ratio, low=1e-3, high=1e3)
     apps = list(dict.fromkeys(app for app, _ in components))
     times = {} if time_ratio is None else {(app, _TIME): spread for app, spread in time_ratio.items()}
@@ -237,7 +238,7 @@ def resample_table(
     nodes
         How many nodes to draw.
     seed
-        Of the draws.
+        Of the draws, from 0 to 2⁶⁴ - 1.
     jitter_ratio
         Every value is multiplied by 1 + e, e normal with this standard deviation, so that copies of a device differ. 0:
         they do not. Watts are kept at 0 or above, time factors at `floor_time_ratio`, and counted.
@@ -265,11 +266,11 @@ def resample_table(
     """
     faults = Faults()
     faults.whole("nodes", nodes, low=1, high=_MOST_NODES)
-    faults.whole("seed", seed, low=0, high=2**63 - 1)
+    faults.whole("seed", seed, low=0, high=2**64 - 1)
     faults.number("jitter_ratio", jitter_ratio, low=0.0, high=1.0)
     faults.number("floor_time_ratio", floor_time_ratio, low=1e-3, high=1e3)
     faults.check()
-    drawn = named_stream(seed, "device").integers(measured.nodes, size=nodes)
+    drawn = stream(seed, "device").integers(measured.nodes, size=nodes)
     floors = {"power_w": 0.0, "power_ratio": 0.0, _TIME: floor_time_ratio if jitter_ratio else 0.0}
     matrices, clipped = {}, []
     for name, floor in floors.items():
@@ -277,7 +278,7 @@ def resample_table(
         if given is not None:
             values = given[:, drawn]
             if jitter_ratio:
-                values *= 1.0 + jitter_ratio * named_stream(seed, f"jitter {name}").standard_normal(values.shape)
+                values *= 1.0 + jitter_ratio * stream(seed, f"jitter {name}").standard_normal(values.shape)
             clipped.append(_floored(values, np.float64(floor), measured.apps, name))
             matrices[name] = values
     table = VariationTable(measured.apps, cap_w=measured.cap_w, **matrices)
@@ -318,7 +319,7 @@ def _draws(
     joint = np.zeros((len(names), nodes))
     # Added up in one order, whatever the number of nodes and threads: a matrix product promises none.
     for row, name in enumerate(names):
-        joint[row:] += factor[row:, row, None] * named_stream(seed, name).standard_normal(nodes)
+        joint[row:] += factor[row:, row, None] * stream(seed, name).standard_normal(nodes)
     return {key: normal.mean + normal.sd * joint[row] for row, (key, normal) in enumerate(spreads.items())}
 
 

@@ -162,7 +162,10 @@ def _seeds(given: object, faults: Faults) -> Sequence[int]:
         faults.add("seeds", "none", expected)
     first: set[object] = set()
     for position, seed in enumerate(seeds):
+        before = len(faults.found)
         faults.whole(f"seeds[{position}]", seed, low=0, high=2**64 - 1)
+        if len(faults.found) > before:
+            continue
         if seed in first:
             faults.add(f"seeds[{position}]", seed, "each seed once")
         first.add(seed)

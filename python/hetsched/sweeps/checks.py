@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from numbers import Real
 from typing import Any
 
 import polars as pl
 
+from hetsched.bound import check_bound
 from hetsched.config import Faults
 from hetsched.errors import ConfigError, HetschedError, LoadWarning
 from hetsched.platform import Platform
@@ -18,7 +20,7 @@ from hetsched.simulation import simulate
 from hetsched.sweeps.axes import Axes
 from hetsched.workload import Workload
 
-__all__ = ["OPTIONS", "check_pairs", "options_of", "within"]
+__all__ = ["OPTIONS", "check_folder", "check_pairs", "options_of", "summary_names", "within"]
 
 OPTIONS: dict[str, Any] = {"kill_at_walltime": True, "on_unknown_app": "error", "bound": False, "until_s": None}
 """The options of `hetsched.simulate` that a sweep hands on, and their defaults."""
@@ -65,7 +67,8 @@ def check_pairs(axes: Axes, options: Mapping[str, Any]) -> None:
     Raises
     ------
     ConfigError
-        With all that is wrong with any pair, such as an application that a platform's table does not hold.
+        With all that is wrong with any pair, such as an application that a platform's table does not hold, or a bound
+        on a platform that has none.
 
     Warns
     -----
@@ -75,11 +78,53 @@ def check_pairs(axes: Axes, options: Mapping[str, Any]) -> None:
     faults = Faults()
     setup = {**options, "bound": False, "until_s": _BEFORE_EVERYTHING_S}
     for platform_name, platform in axes.platforms.items():
+        if options["bound"]:
+            _check_bound(platform_name, platform, faults)
         for name, workload in axes.workloads.items():
             _set_up(f"workload `{name}`, platform `{platform_name}`", (workload, platform, Policy()), setup, faults)
         for name, policy in axes.policies.items():
             _set_up(f"platform `{platform_name}`, policy `{name}`", (_one_job(), platform, policy), setup, faults)
     faults.check()
+
+
+def check_folder(parameter: str, folder: object, faults: Faults) -> None:
+    """Note what is no folder's name.
+
+    Parameters
+    ----------
+    parameter
+        Its name.
+    folder
+        As given.
+    faults
+        Where to note it.
+
+    Examples
+    --------
+    >>> faults = Faults()
+    >>> check_folder("out", "", faults)
+    >>> faults.found
+    [('out', '``', "a folder's name")]
+    """
+    name = os.fspath(folder) if isinstance(folder, os.PathLike) else folder
+    if not isinstance(name, str) or not name or "\0" in name:
+        faults.add(parameter, folder, "a folder's name")
+
+
+def summary_names(options: Mapping[str, Any]) -> Collection[str]:
+    """What every run of a sweep sums up.
+
+    Parameters
+    ----------
+    options
+        As `options_of` gives them.
+
+    Examples
+    --------
+    >>> "energy_j" in summary_names(OPTIONS), "energy_bound_j" in summary_names(OPTIONS)
+    (True, False)
+    """
+    return simulate(_one_job(), _one_node(), "fcfs", **options).summary().keys()
 
 
 def within(place: str, error: HetschedError) -> HetschedError:
@@ -96,6 +141,12 @@ def within(place: str, error: HetschedError) -> HetschedError:
         return type(error)(f"{place}: {error}")
     except TypeError:
         return error
+
+
+def _check_bound(name: str, platform: Platform, faults: Faults) -> None:
+    own = Faults()
+    check_bound(platform, own)
+    faults.found += [(f"platform `{name}`: {parameter}", value, expected) for parameter, value, expected in own.found]
 
 
 def _set_up(place: str, run: tuple[Workload, Platform, Policy], setup: Mapping[str, Any], faults: Faults) -> None:

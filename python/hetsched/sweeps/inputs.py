@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from hetsched.config import reason_of
 from hetsched.digest import json_sha256
-from hetsched.errors import OutputError
 from hetsched.platform import Platform
-from hetsched.unreadable import UNREADABLE
 from hetsched.workload import Workload
 from hetsched.workload.report import Report
 from hetsched.workload.schema import COLUMNS
+from hetsched.writing import write_whole
 
 __all__ = [
     "clear",
@@ -25,7 +22,6 @@ __all__ = [
     "read_platform",
     "read_workload",
     "write_platform",
-    "write_whole",
     "write_workload",
 ]
 
@@ -118,29 +114,3 @@ def clear() -> None:
     """Let go of what is held for next runs."""
     read_workload.cache_clear()
     read_platform.cache_clear()
-
-
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Write under a temporary name and rename, so that a file of this name is always whole.
-
-    Parameters
-    ----------
-    path
-        The file; its folder is made if it is not there.
-    write
-        Writes the file that it is given.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
-    temporary = path.with_name(f".{path.name}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write(temporary)
-        temporary.replace(path)
-    except UNREADABLE as error:
-        raise OutputError(str(path), reason_of(error)) from None
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -18,12 +18,13 @@ from hetsched.config import Faults, reason_of
 from hetsched.errors import LoadWarning, OutputError
 from hetsched.sweeps.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of
 from hetsched.sweeps.bar import Bar, Tell
-from hetsched.sweeps.checks import check_pairs, options_of
-from hetsched.sweeps.inputs import clear, write_whole
+from hetsched.sweeps.checks import check_folder, check_pairs, options_of, summary_names
+from hetsched.sweeps.inputs import clear
 from hetsched.sweeps.journal import Journal
 from hetsched.sweeps.pool import finished
 from hetsched.sweeps.spec import Plan, plan_of, written
 from hetsched.workload import Workload
+from hetsched.writing import write_whole
 
 __all__ = ["sweep"]
 
@@ -91,7 +92,7 @@ def sweep(
     OutputError
         If `out` cannot be written to, or another sweep is using it.
     TraceError
-        If the journal in `out` holds something else than finished runs.
+        If the journal in `out` holds something else than finished runs, or a run's line not all of its numbers.
 
     Warns
     -----
@@ -117,6 +118,8 @@ def sweep(
         faults.whole("workers", workers, low=1, high=_MOST_WORKERS)
     if not (progress is None or progress == "bar" or callable(progress)):
         faults.add("progress", progress, "`bar`, a function, or None")
+    if out is not None:
+        check_folder("out", out, faults)
     faults.check()
     check_pairs(axes, options)
 
@@ -126,6 +129,7 @@ def sweep(
             return _frame(plans, _summaries(plans, axes, options, None, None, workers=workers, tell=tell))
     folder = Path(out)
     with Journal(folder) as journal, _teller(progress) as tell:
+        journal.check({plan.key for plan in plans}, summary_names(options))
         frame = _frame(plans, _summaries(plans, axes, options, journal, folder, workers=workers, tell=tell))
         write_whole(folder / "sweep.parquet", frame.write_parquet)
     return frame

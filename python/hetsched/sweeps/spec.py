@@ -15,7 +15,7 @@ from hetsched.digest import json_sha256
 from hetsched.policy import Policy
 from hetsched.simulation import simulate
 from hetsched.sweeps.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of
-from hetsched.sweeps.checks import options_of
+from hetsched.sweeps.checks import check_folder, options_of
 from hetsched.sweeps.inputs import platform_sha256, read_platform, read_workload, write_platform, write_workload
 
 __all__ = ["Plan", "Spec", "plan_of", "run_one", "specs", "summary_of", "written"]
@@ -96,7 +96,7 @@ def specs(
     Raises
     ------
     ConfigError
-        With everything that cannot be on an axis.
+        With everything that cannot be on an axis, and a `folder` that is no name.
     OutputError
         If `folder` cannot be written to.
 
@@ -115,6 +115,7 @@ def specs(
     faults = Faults()
     axes = axes_of(workloads, platforms, policies, seeds, faults)
     checked = options_of(options, faults)
+    check_folder("folder", folder, faults)
     faults.check()
     return written(plan_of(axes, checked), axes, checked, Path(folder).absolute())
 

@@ -15,7 +15,7 @@ from hetsched.errors import TraceError
 
 __all__ = ["LOST_COLUMNS", "swf_text"]
 
-LOST_COLUMNS = ("slots", "device", "power_w")
+LOST_COLUMNS = ("slots", "device", "power_w", "comm_s")
 """Columns of the job table that the format has no field for."""
 
 _NAMED = {"user": "user", "queue": "queue", "app": "executable"}
@@ -104,15 +104,21 @@ def _whole(jobs: pl.DataFrame, column: str) -> pl.Expr:
 
 
 def _numbered(jobs: pl.DataFrame, column: str, notes: list[tuple[str, object]]) -> pl.Expr:
-    """Names as numbers: those that are numbers stay, others are counted from 1 in alphabetical order and noted."""
+    """Names as numbers: if all are numbers they stay, else all are counted from 1 in alphabetical order and noted."""
     if column not in jobs.columns:
         return _UNKNOWN
     names: Sequence[str] = jobs[column].drop_nulls().unique().sort().to_list()
-    if all(name.isascii() and name.isdigit() and len(name) < 18 for name in names):
+    if all(_is_number(name) for name in names):
         return pl.col(column).fill_null("-1")
     codes = {name: str(number) for number, name in enumerate(names, start=1)}
     notes.extend(("Note", f"{_NAMED[column]} {number} is {name}") for name, number in codes.items())
     return pl.col(column).replace_strict(codes, default="-1", return_dtype=pl.String)
+
+
+def _is_number(name: str) -> bool:
+    """Whether a name is a number as a reader gives it back: `007` would come back as `7`, which may be another's."""
+    is_digits = name.isascii() and name.isdigit() and len(name) < 18
+    return is_digits and (name == "0" or not name.startswith("0"))
 
 
 def _refuse_negative(job_id: pl.Series) -> None:

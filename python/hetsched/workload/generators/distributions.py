@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import astuple, dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,16 +21,20 @@ _LONGEST_S = 1e9
 
 @dataclass(frozen=True)
 class Distribution:
-    """Run lengths in seconds. Use one of its kinds: `Fixed`, `Uniform`, `LogUniform`, `Exponential`, `LogNormal`."""
+    """Run lengths in seconds. Use one of its kinds: `Fixed`, `Uniform`, `LogUniform`, `Exponential`, `LogNormal`.
+
+    Each has `mean_s`, its expectation.
+    """
 
     kind: ClassVar[str] = ""
     form: ClassVar[str] = ""
     """How its text reads."""
 
-    @property
-    def mean_s(self) -> float:
-        """Its expectation, seconds."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
+        # Where it is a field, an inherited property would be taken for its default.
+        @property
+        def mean_s(self) -> float:
+            """Its expectation, seconds."""
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
         """That many run lengths, seconds."""
@@ -39,7 +43,7 @@ class Distribution:
     @property
     def fault(self) -> str:
         """What its numbers should have been; empty if they are right."""
-        return "" if all(0 < value <= _LONGEST_S for value in astuple(self)) else f"numbers above 0, as in {self.form}"
+        return "" if all(_is_length(value) for value in astuple(self)) else f"numbers above 0, as in {self.form}"
 
     def __str__(self) -> str:
         return ":".join([self.kind, *(f"{value:g}" for value in astuple(self))])
@@ -130,7 +134,7 @@ class LogUniform(Uniform):
 
 @dataclass(frozen=True)
 class Exponential(Distribution):
-    """Runs without memory, `length_s` seconds on average.
+    """Runs without memory, `mean_s` seconds on average.
 
     Examples
     --------
@@ -138,39 +142,29 @@ class Exponential(Distribution):
     'exponential:600'
     """
 
-    length_s: float
+    mean_s: float
     kind: ClassVar[str] = "exponential"
     form: ClassVar[str] = "exponential:MEAN"
 
-    @property
-    def mean_s(self) -> float:
-        """Its expectation, seconds."""
-        return self.length_s
-
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
         """That many run lengths, seconds."""
-        return rng.exponential(self.length_s, count)
+        return rng.exponential(self.mean_s, count)
 
 
 @dataclass(frozen=True)
 class LogNormal(Distribution):
-    """The logarithm is normal with standard deviation `sigma`; the lengths are `length_s` seconds on average.
+    """The logarithm is normal with standard deviation `sigma`; the lengths are `mean_s` seconds on average.
 
     Examples
     --------
-    >>> LogNormal(3600.0, 1.4).mean_s
-    3600.0
+    >>> str(LogNormal(mean_s=3600.0, sigma=1.4))
+    'lognormal:3600:1.4'
     """
 
-    length_s: float
+    mean_s: float
     sigma: float
     kind: ClassVar[str] = "lognormal"
     form: ClassVar[str] = "lognormal:MEAN:SIGMA"
-
-    @property
-    def mean_s(self) -> float:
-        """Its expectation, seconds."""
-        return self.length_s
 
     @property
     def fault(self) -> str:
@@ -179,7 +173,7 @@ class LogNormal(Distribution):
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
         """That many run lengths, seconds."""
-        return rng.lognormal(math.log(self.length_s) - self.sigma**2 / 2, self.sigma, count)
+        return rng.lognormal(math.log(self.mean_s) - self.sigma**2 / 2, self.sigma, count)
 
 
 DISTRIBUTIONS: dict[str, type[Distribution]] = {
@@ -206,7 +200,7 @@ def settled(value: object, parameter: str, faults: Faults) -> Distribution:
     --------
     >>> faults = Faults()
     >>> settled("lognormal:3600:1.4", "runtime_s", faults), settled(60, "runtime_s", faults)
-    (LogNormal(length_s=3600.0, sigma=1.4), Fixed(length_s=60.0))
+    (LogNormal(mean_s=3600.0, sigma=1.4), Fixed(length_s=60.0))
     >>> _ = settled("lognormel:3600:1.4", "runtime_s", faults)
     >>> faults.found[0][2].endswith("; did you mean `lognormal`?")
     True
@@ -215,7 +209,7 @@ def settled(value: object, parameter: str, faults: Faults) -> Distribution:
     fault = chosen if isinstance(chosen, str) else chosen.fault
     if not fault and not isinstance(chosen, str):
         return chosen
-    faults.found.append((f"{faults.path}.{parameter}" if faults.path else parameter, shown(_plain(value)), fault))
+    faults.found.append((f"{faults.path}.{parameter}" if faults.path else parameter, shown(value), fault))
     return Fixed(1.0)
 
 
@@ -223,10 +217,10 @@ def _chosen(value: object) -> Distribution | str:
     """The distribution, or what would have been one."""
     if isinstance(value, Distribution):
         return value
+    if isinstance(value, bool) or not isinstance(value, str | numbers.Real):
+        return _EXPECTED
     if isinstance(value, numbers.Real):
         return Fixed(float(value))
-    if not isinstance(value, str):
-        return _EXPECTED
     kind, *texts = ["fixed", value] if ":" not in value else value.split(":")
     try:
         figures = [float(text) for text in texts]
@@ -240,5 +234,5 @@ def _chosen(value: object) -> Distribution | str:
         return DISTRIBUTIONS[kind].form
 
 
-def _plain(value: object) -> object:
-    return str(value) if isinstance(value, Distribution) else value
+def _is_length(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, numbers.Real) and 0 < float(value) <= _LONGEST_S

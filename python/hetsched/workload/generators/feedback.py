@@ -29,7 +29,7 @@ class Control:
     utilization
         Mean share of busy nodes to reach.
     fluctuation
-        How far the target wanders to both sides.
+        How far the target wanders to both sides, at most to 0 or 1.
     wander_steps
         Correlation time of that.
     ramp_steps
@@ -109,8 +109,11 @@ def _targets(control: Control, rng: np.random.Generator) -> list[float]:
     """Busy nodes to reach, step by step as long as jobs are expected to last."""
     steps = control.expected_steps
     wave = control.fluctuation * wandering(steps, max(control.wander_steps, 1e-3), rng)
+    # Its mean taken out, a wave may pass its ends. Cut off at 0 or 1, the target would have another mean.
+    room, reach = min(control.utilization, 1.0 - control.utilization), float(np.abs(wave).max(initial=0.0))
+    wave *= min(1.0, room / reach) if reach > 0 else 1.0
     rise = np.minimum(np.arange(1, steps + 1) / max(control.ramp_steps, 1.0), 1.0)
-    shares = np.clip(control.utilization + wave, 0.0, 1.0) * rise
+    shares = (control.utilization + wave) * rise
     return (shares * control.nodes).tolist()  # type: ignore[no-any-return]
 
 

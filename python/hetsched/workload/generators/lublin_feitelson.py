@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hetsched.chance import stream
 from hetsched.config import Faults
-from hetsched.workload.generators.chance import stream
 from hetsched.workload.generators.daily_cycle import DailyCycle, truncated
 from hetsched.workload.generators.generator import Generator
-from hetsched.workload.generators.made import drawn_apps, generated
+from hetsched.workload.generators.made import drawn_apps, generated, note_too_long
 from hetsched.workload.generators.parameters import APPS, JOBS, NODES, SEED, WALLTIME_FACTOR, Parameter, taken
 from hetsched.workload.table import Workload
 
@@ -108,7 +108,8 @@ def lublin_feitelson(
     jobs
         How many.
     load
-        Offered load of the result, first to last submission. None: as the model has it.
+        Offered load of the result, first to last submission, which are brought to the span that it asks for and then
+        cut to whole seconds: of a few jobs within seconds it may be far from this. None: as the model has it.
     serial_share, power_of_two_share, u_low, u_med, u_prob
         Of the sizes. `u_med` None: log2(nodes) - 2.5, as the authors recommend, and at least half of log2(nodes).
     a1, b1, a2, b2, pa, pb
@@ -125,7 +126,8 @@ def lublin_feitelson(
     Raises
     ------
     ConfigError
-        With every fault.
+        With every fault: a value out of its range, parameters that contradict each other, times longer than any
+        workload holds.
 
     Examples
     --------
@@ -139,10 +141,16 @@ def lublin_feitelson(
     faults.check()
     sizes = _sizes(values)
     runtime_s = _runtimes(values, sizes)
+    submit_s = _submits(values, float(np.dot(sizes, runtime_s)))
+    if load is None:
+        note_too_long(faults, "jobs", jobs, submit_s, "fewer, or a load: the last would be submitted after")
+    else:
+        note_too_long(faults, "load", load, submit_s, "more: the last job would be submitted after")
+    faults.check()
     return generated(
         "lublin-feitelson",
         values,
-        submit_s=_submits(values, float(np.dot(sizes, runtime_s))),
+        submit_s=submit_s,
         runtime_s=runtime_s,
         node_count=sizes,
         app=drawn_apps(values["apps"], stream(seed, "lublin.apps"), jobs),

@@ -193,6 +193,8 @@ def _pairs(value: object) -> dict[str, float]:
         pairs = list(value.items())
     elif isinstance(value, str):
         pairs = [_pair(part.strip()) for part in value.split(",")]
+    if any(isinstance(share, bool) for _, share in pairs):
+        return {}
     try:
         named = {str(name): float(share) for name, share in pairs}
     except (TypeError, ValueError):

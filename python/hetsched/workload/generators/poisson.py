@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from hetsched.chance import stream
 from hetsched.config import Faults
-from hetsched.workload.generators.chance import stream
 from hetsched.workload.generators.distributions import Distribution
 from hetsched.workload.generators.generator import Generator
-from hetsched.workload.generators.made import drawn_apps, generated
+from hetsched.workload.generators.made import drawn_apps, generated, note_too_long
 from hetsched.workload.generators.mixes import drawn_sizes
 from hetsched.workload.generators.parameters import APPS, JOBS, NODES, SEED, WALLTIME_FACTOR, Parameter, taken
 from hetsched.workload.table import Workload
@@ -81,7 +82,8 @@ def poisson(
     Raises
     ------
     ConfigError
-        With every fault.
+        With every fault: a value out of its range, `load` beside `rate_per_h`, a size of more than the nodes there are,
+        times longer than any workload holds.
 
     Examples
     --------
@@ -92,26 +94,38 @@ def poisson(
     """
     faults = Faults()
     values = taken(PARAMETERS, locals(), faults)
-    if load is not None and rate_per_h is not None:
-        faults.add("rate_per_h", rate_per_h, f"none beside load={load:g}")
+    if values["load"] is not None and values["rate_per_h"] is not None:
+        faults.add("rate_per_h", rate_per_h, f"none beside load={values['load']:g}")
     shares: dict[int, float] = values["sizes"] or {1: 1.0}
     if values["nodes"] is not None and max(shares) > values["nodes"]:
         faults.add("sizes", max(shares), f"at most the {values['nodes']} nodes there are")
     faults.check()
-    if rate_per_h is None:
-        values["load"] = DEFAULT_LOAD if load is None else values["load"]
+    if values["rate_per_h"] is None and values["load"] is None:
+        values["load"] = DEFAULT_LOAD
     lengths: Distribution = values["runtime_s"]
-    mean_area = lengths.mean_s * sum(size * share for size, share in shares.items())
-    mean_gap_s = 3600 / rate_per_h if rate_per_h is not None else mean_area / (values["load"] * nodes)
+    submit_s = np.cumsum(stream(seed, "poisson.gaps").exponential(_mean_gap_s(values, lengths, shares), jobs))
+    drawn_s = lengths.draw(stream(seed, "poisson.runtimes"), jobs)
+    pace = "load" if values["rate_per_h"] is None else "rate_per_h"
+    note_too_long(faults, pace, values[pace], submit_s, "more: the last job would be submitted after")
+    note_too_long(faults, "runtime_s", lengths, drawn_s, "less: a job would run for")
+    faults.check()
     return generated(
         "poisson",
         values,
-        submit_s=np.cumsum(stream(seed, "poisson.gaps").exponential(mean_gap_s, jobs)),
-        runtime_s=lengths.draw(stream(seed, "poisson.runtimes"), jobs),
+        submit_s=submit_s,
+        runtime_s=drawn_s,
         node_count=drawn_sizes(shares, stream(seed, "poisson.sizes"), jobs),
         app=drawn_apps(values["apps"], stream(seed, "poisson.apps"), jobs),
         walltime_factor=values["walltime_factor"],
     )
+
+
+def _mean_gap_s(values: Mapping[str, Any], lengths: Distribution, shares: Mapping[int, float]) -> float:
+    """Between two submissions, from the rate or the load."""
+    if values["rate_per_h"] is not None:
+        return float(3600 / values["rate_per_h"])
+    mean_area = lengths.mean_s * sum(size * share for size, share in shares.items())
+    return float(mean_area / (values["load"] * values["nodes"]))
 
 
 GENERATOR = Generator(

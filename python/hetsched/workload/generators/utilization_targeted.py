@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hetsched.chance import stream
 from hetsched.config import Faults
-from hetsched.workload.generators.chance import stream
 from hetsched.workload.generators.feedback import Control, submits
 from hetsched.workload.generators.generator import Generator
-from hetsched.workload.generators.made import app_column, generated
+from hetsched.workload.generators.made import app_column, generated, note_too_long
 from hetsched.workload.generators.mixes import JobClass, Mix, apportioned, drawn_sizes
 from hetsched.workload.generators.parameters import JOBS, NODES, SEED, WALLTIME_FACTOR, Parameter, taken
 from hetsched.workload.table import Workload
@@ -27,7 +27,7 @@ MOST_STEPS = 5_000_000
 
 CONTROL = (
     Parameter("utilization", "share of busy nodes to keep", low=0.01, high=1.0),
-    Parameter("fluctuation", "how far the target wanders to both sides", low=0.0, high=0.5),
+    Parameter("fluctuation", "how far the target wanders to both sides, at most to 0 or 1", low=0.0, high=0.5),
     Parameter("fluctuation_s", "how long it keeps its side", "number", "seconds", 1e-3, 1e9, "the mean run length"),
     Parameter("ramp_s", "time over which the machine fills", "number", "seconds", 0.0, 1e9, "the mean run length"),
     Parameter("interval_s", "time between two submissions", "number", "seconds", 1e-3, 1e9),
@@ -62,8 +62,10 @@ def utilization_targeted(
     Every `interval_s` the jobs are submitted that bring the number of busy nodes to the target, counted with nominal
     run lengths; what was missed or exceeded before is made up for. So, in a replay that starts every job at once
     (FCFS at nominal speed does), the mean utilization between the ramp and the last submission is the target, and
-    never more nodes are wanted than there are. The target itself wanders: an AR(1) process of standard deviation
-    `fluctuation` / 2, clipped to ± `fluctuation`, its mean taken out.
+    never more nodes are wanted than there are. Only the highest targets are out of reach: a node that falls free stays
+    so until the next submission, and where all others are busy none makes up for it (a target of 1 gives 0.98 with the
+    defaults). The target itself wanders: an AR(1) process of standard deviation `fluctuation` / 2, clipped to
+    ± `fluctuation`, its mean taken out.
 
     Parameters
     ----------
@@ -76,7 +78,9 @@ def utilization_targeted(
     utilization
         The target, 0.01 to 1.
     fluctuation
-        How far the target wanders to both sides, 0 to 0.5 (the paper's figure shows some 0.05).
+        How far the target wanders to both sides, 0 to 0.5 (the paper's figure shows some 0.05). Never farther than to
+        0 or 1, so that its mean stays where it was asked for: at a utilization of 0.97 by 0.03. The report's parameters
+        say how far.
     fluctuation_s
         Correlation time of this wandering, seconds. None: the mean run length.
     ramp_s
@@ -98,7 +102,7 @@ def utilization_targeted(
     ------
     ConfigError
         With every fault: a value out of its range, a class whose jobs need more nodes than there are, an interval so
-        short that more than 5,000,000 steps would be needed.
+        short that more than 5,000,000 steps would be needed, times longer than any workload holds.
 
     Examples
     --------
@@ -133,7 +137,12 @@ def submitted_to_target(
     counts = _counts(classes, values.get("jobs"), faults)
     _refuse_large(classes, values["nodes"], faults, is_named=mix is not None)
     faults.check()
-    code, size, runtime_us = _drawn(classes, counts, values["seed"])
+    values["fluctuation"] = _room(values["utilization"], values["fluctuation"])
+    code, size, runtime_s = _drawn(classes, counts, values["seed"])
+    drawn_from = ", ".join(one.name for one in parameters if one.kind in ("mix", "runtime"))
+    note_too_long(faults, drawn_from, "run lengths", runtime_s, "shorter ones: a job would run for")
+    faults.check()
+    runtime_us = np.maximum(np.round(runtime_s * 1e6), 1.0).astype(np.int64)
     control = _control(values, size, runtime_us)
     rng = stream(values["seed"], "utilization.target")
     submit_us = submits(size, runtime_us, control, rng)
@@ -171,8 +180,8 @@ def _refuse_large(classes: Mix, nodes: int, faults: Faults, *, is_named: bool) -
 
 def _drawn(
     classes: Mix, counts: npt.NDArray[np.int64], seed: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Class, nodes and run length in microseconds of each job, in the order in which they will be submitted."""
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Class, nodes and run length of each job, in the order in which they will be submitted."""
     size = np.empty(int(counts.sum()), dtype=np.int64)
     runtime_s = np.empty(len(size))
     ends = np.cumsum(counts)
@@ -182,8 +191,19 @@ def _drawn(
         runtime_s[rows] = one.runtime_s.draw(stream(seed, f"mix.{place}.runtimes"), int(count))  # type: ignore[union-attr]
     order = stream(seed, "mix.order").permutation(len(size))
     code = np.repeat(np.arange(len(classes)), counts)
-    runtime_us = np.maximum(np.round(runtime_s * 1e6), 1.0).astype(np.int64)
-    return code[order], size[order], runtime_us[order]
+    return code[order], size[order], runtime_s[order]
+
+
+def _room(utilization: float, fluctuation: float) -> float:
+    """How far a target wanders that stays within 0 and 1.
+
+    Examples
+    --------
+    >>> _room(0.8, 0.04), _room(0.97, 0.04), _room(1.0, 0.04)
+    (0.04, 0.03, 0.0)
+    """
+    # In decimals, as people write them: 1 - 0.97 is 0.030000000000000027.
+    return min(fluctuation, utilization, round(1.0 - utilization, 12))
 
 
 def _control(values: dict[str, Any], size: npt.NDArray[np.int64], runtime_us: npt.NDArray[np.int64]) -> Control:
@@ -195,6 +215,8 @@ def _control(values: dict[str, Any], size: npt.NDArray[np.int64], runtime_us: np
     # A single run may last longer than all submissions take, and every step until its end is kept.
     steps_us = max(length_us, float(runtime_us.max()) / 4)
     faults = Faults()
+    last_s = np.array([steps_us / 1e6])
+    note_too_long(faults, "utilization", values["utilization"], last_s, "more: the last job would be submitted after")
     if steps_us / interval_us > MOST_STEPS:
         expected = f"at least {steps_us / 1e6 / MOST_STEPS:.3g}, as there are at most {MOST_STEPS:,} steps"
         faults.add("interval_s", values["interval_s"], expected)

@@ -1,4 +1,4 @@
-"""Where a generator's chance comes from: one seed, and a stream of its own for everything that is drawn."""
+"""Where chance comes from: one seed, and a stream of its own for everything that is drawn."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ def stream(seed: int, name: str) -> np.random.Generator:
     Parameters
     ----------
     seed
-        Of the workload, from 0.
+        From 0.
     name
-        Of the purpose, such as ``"poisson.arrivals"``.
+        Of the purpose, such as ``"poisson.gaps"``.
 
     Examples
     --------
-    >>> bool(stream(7, "a").random() == stream(7, "a").random())
-    True
-    >>> bool(stream(7, "a").random() == stream(7, "b").random())
-    False
+    >>> first, again, other = (stream(7, name).random() for name in ("a", "a", "b"))
+    >>> first == again, first == other
+    (True, False)
     """
     # A checksum, as Python's own hash of a text differs from process to process.
     return np.random.default_rng(np.random.SeedSequence([seed, zlib.crc32(name.encode())]))

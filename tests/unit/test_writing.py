@@ -1,0 +1,50 @@
+"""Files are written whole or not at all, whoever writes them."""
+
+import polars as pl
+import pytest
+
+from hetsched.errors import OutputError
+from hetsched.writing import write_whole
+
+
+def breaks_down(path):
+    path.write_bytes(b"half")
+    raise OSError(28, "No space left on device")
+
+
+def panics(path):
+    path.write_bytes(b"half")
+    raise pl.exceptions.ComputeError("cannot go on\nmore about it")
+
+
+@pytest.mark.parametrize(("write", "reason"), [(breaks_down, "No space left on device"), (panics, "cannot go on")])
+def test_a_file_that_was_there_stays_as_it_was_when_the_next_cannot_be_finished(tmp_path, write, reason):
+    path = tmp_path / "a.txt"
+    write_whole(path, b"before")
+    with pytest.raises(OutputError) as caught:
+        write_whole(path, write)
+    assert str(caught.value) == f"{path}: cannot be written: {reason}"
+    assert path.read_bytes() == b"before"
+    assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_what_is_no_reason_of_the_systems_goes_through_and_leaves_nothing(tmp_path):
+    def wrong(path):
+        path.write_bytes(b"half")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write_whole(tmp_path / "a.txt", wrong)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
+    write_whole(tmp_path / "a", b"")
+    with pytest.raises(OutputError, match=r"a/b\.txt: cannot be written: .*/a is not a folder$"):
+        write_whole(tmp_path / "a" / "b.txt", b"")
+    with pytest.raises(OutputError, match=r"a/b/c\.txt: cannot be written: not a folder$"):
+        write_whole(tmp_path / "a" / "b" / "c.txt", b"")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OutputError, match="folder: cannot be written: a directory"):
+        write_whole(tmp_path / "folder", b"")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "folder"]
