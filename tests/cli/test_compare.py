@@ -29,6 +29,7 @@ def test_a_table_of_values_and_ratios(hetsched):
  ratio to fcfs
  easy:placement=lowest-power    1.000       1.000          1.000         1.000
 
+nodes are alike: which of them a job gets changes no energy
 killed at their walltime: 1 of the jobs under every policy
 rejected: 1 of the jobs under every policy"""
     )
@@ -93,6 +94,74 @@ def test_one_picture_holds_ratios_and_waits(hetsched, folder):
     said = hetsched("compare", "small.swf", "--policies", "easy,fcfs", "--plot", "both.png")
     assert said.out.endswith("wrote both.png")
     assert (folder / "both.png").read_bytes().startswith(b"\x89PNG")
+
+
+SINGLES = {"job_id": [1, 2], "submit_s": [0, 100], "runtime_s": [60, 60], "node_count": [1, 1]}
+
+
+def test_a_cap_is_chosen_of_a_table_of_several(hetsched):
+    pl.DataFrame({**SINGLES, "app": ["a", "a"]}).write_parquet("own.parquet")
+    watts = {"app": ["a"] * 4, "node": [0, 1] * 2, "power_w": [280.0, 280.0, 320.0, 320.0]}
+    pl.DataFrame({**watts, "cap_w": [280.0, 280.0, float("inf"), float("inf")]}).write_csv("caps.csv")
+    options = ("own.parquet", "--nodes", 2, "--table", "caps.csv")
+    for cap, drawn_w in ((280, 280), ("inf", 320)):
+        (energy,) = (
+            summary["job_energy_j"]
+            for summary in json.loads(
+                hetsched("compare", *options, "--policies", "fcfs", "--cap-w", cap, "--json").out
+            )["summary"].values()
+        )
+        assert energy == pytest.approx(2 * 60 * drawn_w)
+        one = json.loads(hetsched("simulate", *options, "--cap-w", cap, "--json").out)
+        assert one["summary"]["job_energy_j"] == energy
+    said = hetsched("simulate", *options)
+    assert said.err == "error: caps.csv: --cap-w: found `2 caps and none asked for`, expected one of 280, inf"
+
+
+TWO_KINDS = """
+[[classes]]
+name = "a"
+count = 2
+idle_w = 90
+tdp_w = 300
+
+[[classes]]
+name = "b"
+count = 2
+idle_w = 90
+tdp_w = 310
+"""
+ALIKE = "nodes are alike: which of them a job gets changes no energy"
+
+
+@pytest.mark.parametrize(
+    ("policies", "platform", "note"),
+    [
+        ("naive,paa", "nodes = 4\nidle_w = 90\ntdp_w = 300\n", ALIKE),
+        ("naive,easy", "nodes = 4\nidle_w = 90\ntdp_w = 300\n", None),
+        ("naive,paa", "nodes = 2\nidle_w = [90, 91]\ntdp_w = 300\n", None),
+        ("naive,paa", "nodes = 4\nidle_w = 90\ntdp_w = 300\nslots = 2\nexclusive = false\n", None),
+        ("naive,paa", TWO_KINDS, None),
+    ],
+)
+def test_that_placement_can_change_nothing_is_said(hetsched, folder, policies, platform, note):
+    pl.DataFrame(SINGLES).write_parquet("own.parquet")
+    (folder / "node.toml").write_text(platform)
+    said = hetsched("compare", "own.parquet", "--platform", "node.toml", "--policies", policies)
+    assert said.code == 0
+    assert (said.out.splitlines()[-1] == ALIKE) == (note is not None)
+    assert (ALIKE in said.out) == (note is not None)
+
+
+def test_nothing_to_save_is_said_as_that(hetsched):
+    pl.DataFrame(SINGLES).write_parquet("own.parquet")
+    said = hetsched("compare", "own.parquet", "--nodes", 2, "--policies", "naive,paa", "--bound")
+    assert said.out.splitlines()[-1] == "placement has nothing to save: nodes are alike"
+    # One busy node of two: all differ, and naive is on the best already.
+    pl.DataFrame({**SINGLES, "app": ["a", "a"]}).write_parquet("own.parquet")
+    pl.DataFrame({"app": ["a"] * 2, "node": [0, 1], "power_w": [100.0, 300.0]}).write_csv("watts.csv")
+    options = ("--nodes", 2, "--table", "watts.csv", "--policies", "naive,paa", "--bound")
+    assert hetsched("compare", "own.parquet", *options).out.splitlines()[-1] == "placement has nothing to save"
 
 
 def test_savings_are_held_against_what_was_attainable(hetsched, folder):

@@ -135,6 +135,21 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
                 f"--policy: found `esay`, expected one of {PRESETS}; did you mean `easy`?",
             ],
         ),
+        (
+            "small.swf --policy= --cap-w 280",
+            [
+                "--cap-w: found `280`, expected nothing without --table; a platform's file says it as cap_w",
+                f"--policy: found ``, expected one of {PRESETS}",
+            ],
+        ),
+        (
+            "small.swf --table t.csv --cap-w nan",
+            ["--cap-w: found `NaN`, expected watts above 0, or inf: without a cap"],
+        ),
+        (
+            "small.swf --policy pool:measured=true:u_l=0.3",
+            ["policy.placement.u_l: found `0.3`, expected nothing beside measured=true, which measures it"],
+        ),
         ("small.swf --platform none.toml", ["none.toml: found no such file, expected a TOML file"]),
     ],
 )
@@ -211,6 +226,15 @@ def test_a_wrong_unit_in_a_file_is_told_with_the_right_one(hetsched, folder):
                 "--metrics: found `mean_wait`, expected a metric; did you mean `mean_wait_s`?",
                 f"--policies: found `esay`, expected one of {PRESETS}; did you mean `easy`?",
                 "--policies: found `fcfs`, expected each policy once",
+            ],
+        ),
+        (
+            "compare small.swf --policies pool:u_l=2,easy:foo,swa:window=0 --metrics energy_bound_j",
+            [
+                "--metrics: found `energy_bound_j`, expected --bound beside it, which computes it",
+                "--policies: pool:u_l=2: policy.placement.u_l: found 2, expected a share from 0 to 1",
+                "--policies: easy:foo: found `foo`, expected PARAM=VALUE, such as placement=lowest-power",
+                "--policies: swa:window=0: policy.placement.window: found 0, expected a whole number from 1",
             ],
         ),
         (
@@ -302,6 +326,11 @@ def test_what_fails_during_a_run_is_one_line_and_exit_1(hetsched, monkeypatch, r
 def test_control_characters_in_a_name_stay_out_of_the_terminal(hetsched):
     said = hetsched("simulate", "a\nb\x1b[31m.swf", "--nodes", 8)
     assert said.err.startswith("error: a b [31m.swf: found no such file")
+
+
+def test_help_names_the_extra_that_an_option_needs(hetsched):
+    for verb in ("simulate", "compare"):
+        assert "needs the extra `bound`" in " ".join(hetsched(verb, "--help").out.replace("│", "").split())
 
 
 def test_every_verb_has_help_and_the_bare_command_shows_it(hetsched):

@@ -51,6 +51,21 @@ rejected: job 4 asks for more nodes than the platform has"""
     )
 
 
+def test_one_node_and_a_long_name_read_well(hetsched, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    policy = "swa:placement.on_miss=wait:placement.window=3:order=shortest"
+    out = hetsched("simulate", "small.swf", "--nodes", 1, "--idle-w", 50, "--tdp-w", 200, "--policy", policy).out
+    lines = out.splitlines()[1:3]
+    assert lines == ["swa:order=shortest:placement.on_miss=wait:", "placement.window=3 on 1 node, in 0.00 s"]
+
+
+def test_lines_in_a_pipe_have_no_spaces_at_their_ends(process):
+    for arguments in (("simulate", "small.swf"), ("compare", "small.swf", "--policies", "fcfs,easy"), ("policies",)):
+        out, _ = process(*arguments).communicate()
+        assert out
+        assert [line for line in out.splitlines() if line != line.rstrip()] == []
+
+
 def test_watts_and_nodes_that_were_given_are_not_assumed(hetsched):
     said = hetsched("simulate", "small.swf", "--nodes", 32, "--idle-w", 50, "--tdp-w", 200, "--policy", "fcfs")
     assert said.out.splitlines()[:2] == [

@@ -120,6 +120,67 @@ def test_ratios_far_from_one_and_missing_ones_are_drawn():
     assert [text.get_text() for text in axes.texts] == ["0.0100", "0.00"]
 
 
+def many_policies(count):
+    runs = pl.DataFrame({"policy": [f"p{k}" for k in range(count)], "energy_j": [100.0 + k for k in range(count)]})
+    curve = pl.DataFrame({"wait_s": [0.0, 60.0], "longer_ratio": [0.5, 0.0]})
+    table = compare(runs, baseline="p0", metrics=["energy_j"])
+    return figures.comparison(table, {f"p{k}": curve for k in range(count)}, baseline="p0")
+
+
+def test_twenty_policies_look_different_in_both_panels():
+    above, below = many_policies(20).axes
+    dots = [drawn.lines[0] for drawn in above.containers]
+    assert len({(dot.get_color(), dot.get_marker(), dot.get_fillstyle()) for dot in dots}) == 19
+    looks = [(line.get_color(), line.get_marker(), line.get_fillstyle(), line.get_linestyle()) for line in below.lines]
+    assert len({look[:3] for look in looks}) == len(looks) == 20
+    # A policy looks the same in both; the baseline has no dot.
+    assert [(dot.get_color(), dot.get_marker(), dot.get_fillstyle()) for dot in dots] == [own[:3] for own in looks[1:]]
+    # Marks of equal curves lie apart, none behind the first.
+    assert len({round(line.get_markevery()[0], 6) for line in below.lines}) == 20
+
+
+def labels_of(runs):
+    axes = axes_of(figures.ratios(compare(runs, baseline="a", metrics=runs.columns[1:]), baseline="a"), "ratio to a")
+    return axes, [label.get_text() for label in axes.get_yticklabels()]
+
+
+def test_a_row_of_ratios_is_named_in_full_with_what_its_one_stands_for():
+    _, labels = labels_of(pl.DataFrame({"policy": ["a", "b"], "job_energy_j": [3.6e6, 3.6e6], "max_wait_s": [0, 1]}))
+    assert labels == [
+        "energy of\nnodes at work\n(lower is better)\n1 = 1.000 kWh",
+        "longest wait\n(lower is better)\nno ratio to 0 s",
+    ]
+
+
+@pytest.mark.parametrize("values", [[100.0, 0.727, 0.8], [100.0, 99.91, 100.21], [100.0] * 3, [1.0, 900.0, 2.0]])
+def test_numbers_beside_dots_stay_inside_of_the_axes(values):
+    runs = pl.DataFrame({"policy": ["a", "b", "c"], "energy_j": values, "mean_wait_s": [100.0, 100.0, 99.0]})
+    figure = figures.ratios(compare(runs, baseline="a", metrics=["energy_j", "mean_wait_s"]), baseline="a")
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    frame = axes.get_window_extent()
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert len(boxes) == 4
+    assert min(box.x0 for box in boxes) >= frame.x0
+    assert max(box.x1 for box in boxes) <= frame.x1
+
+
+def test_ratios_close_to_one_have_the_digits_that_tell_them_apart():
+    axes, _ = labels_of(pl.DataFrame({"policy": ["a", "b", "c"], "energy_j": [1e6, 1_000_100.0, 999_980.0]}))
+    assert [text.get_text() for text in axes.texts] == ["1.00010", "0.99998"]
+    axes.figure.draw_without_rendering()
+    assert axes.xaxis.get_offset_text().get_text() == ""
+
+
+@pytest.mark.parametrize(("waits_s", "sentence"), [([0.0, 0.0], "no job waited"), ([], "no job started")])
+def test_waits_of_nobody_are_a_sentence(waits_s, sentence):
+    curve = waiting_curve(pl.Series("wait_s", waits_s, dtype=pl.Float64))
+    (axes,) = figures.waits({"fcfs": curve}).axes
+    assert [text.get_text() for text in axes.texts] == [sentence]
+    one = waiting_curve(pl.Series("wait_s", [0.0, 5.0]))
+    assert not figures.waits({"fcfs": curve, "easy": one}).axes[0].texts
+
+
 def test_a_gantt_chart_has_every_job_on_its_nodes(results, pictures):
     axes = axes_of(pictures["gantt"](), "node")
     jobs = results["easy"].jobs

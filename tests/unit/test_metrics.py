@@ -58,6 +58,20 @@ def test_values_below_each_other_share_a_unit_and_their_decimals():
     assert METRICS["mean_wait_s"].texts([]) == []
 
 
+def test_a_title_stands_alone_and_a_parts_title_below_its_whole():
+    for key in ("job_energy_j", "idle_energy_j", "transition_energy_j", "off_energy_j", "down_energy_j"):
+        assert METRICS[key].title == f"energy {METRICS[key].short_title}"
+        assert METRICS[key].short_title.startswith("of ")
+    assert METRICS["energy_j"].short_title == METRICS["energy_j"].title == "energy"
+    assert len({metric.title for metric in METRICS.values()}) == len(METRICS)
+
+
+def test_a_metric_that_is_like_no_other_comes_with_the_list():
+    with pytest.raises(hs.ConfigError) as caught:
+        metrics_named(["foo"])
+    assert str(caught.value) == f"metrics: found `foo`, expected one of {', '.join(METRICS)}"
+
+
 def test_an_unknown_metric_is_named_with_the_one_that_was_meant():
     with pytest.raises(hs.ConfigError) as caught:
         metrics_named(["energy", "mean_wait"])

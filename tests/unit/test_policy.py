@@ -1,5 +1,6 @@
 """Policies: names, parameters, text and files, and what is refused."""
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,6 +123,24 @@ def test_every_changed_preset_can_be_written_and_read(preset, order, placement, 
     policy = hs.Policy.preset(preset, order=order, placement=placement, backfill=backfill)
     assert parse_policy(policy.name) == policy
     assert hs.Policy.from_dict(policy.to_dict()) == policy
+
+
+@pytest.mark.parametrize("name", ["u_l", "u_h"])
+def test_borders_that_are_measured_are_not_given_too(name):
+    wanted = [f"policy.placement.{name}: found `0.7`, expected nothing beside measured=true, which measures it"]
+    assert messages_of(lambda: hs.Policy.preset("pool", measured=True, **{name: 0.7})) == wanted
+    assert messages_of(lambda: parse_policy(f"pool:measured=true:{name}=0.7")) == wanted
+    assert messages_of(lambda: hs.Policy.from_dict({"preset": "pool", "measured": True, name: 0.7})) == wanted
+    assert hs.Policy.preset("pool", measured=False, **{name: 0.7}).parts["placement"][name] == 0.7
+
+
+def test_a_run_with_measured_borders_reads_back():
+    jobs = {"job_id": [1, 2], "submit_s": [0, 50], "runtime_s": [60, 60], "node_count": [1, 2]}
+    platform = hs.Platform.homogeneous(nodes=4, idle_w=100, tdp_w=300)
+    result = hs.simulate(hs.Workload.from_polars(pl.DataFrame(jobs)), platform, hs.Policy.preset("pool", measured=True))
+    told = result.provenance["policy"]
+    assert told["placement"]["measured"]
+    assert hs.Policy.from_dict(told).to_dict() == told
 
 
 def test_settings_come_last_and_win():

@@ -51,6 +51,44 @@ def test_only_a_table_with_a_cap_has_its_column():
     assert HPCG.under_cap(200, static_w=0).to_polars()["cap_w"].to_list() == [200.0] * 6
 
 
+NODES = {"nodes": 3, "idle_w": 50, "tdp_w": 300}
+
+
+def test_a_platform_takes_one_cap_of_its_tables(two_caps):
+    files = {"actual": "t.csv", "predicted": "t.parquet"}
+    platform = hs.Platform.from_dict({**NODES, **files, "cap_w": 200}, folder=two_caps)
+    assert platform.actual == platform.predicted == HPCG.under_cap(200, static_ratio=0.3)
+    assert hs.Platform.from_dict(platform.to_dict()) == platform
+    found = messages_of(lambda: hs.Platform.from_dict({**NODES, "actual": "t.csv"}, folder=two_caps))
+    assert found == [
+        (
+            f"{two_caps / 't.csv'}.cap_w: found `2 caps and none asked for`, expected one of 150, 200; "
+            "as the key `cap_w` beside `actual`"
+        )
+    ]
+
+
+def test_a_cap_without_a_tables_file_is_refused():
+    table = HPCG.under_cap(200, static_w=0).to_dict()
+    for more in ({}, {"actual": table}):
+        assert messages_of(lambda more=more: hs.Platform.from_dict({**NODES, **more, "cap_w": 200})) == [
+            "cap_w: found `200`, expected nothing without the file of a table as `actual` or `predicted`"
+        ]
+    assert messages_of(lambda: hs.Platform.from_dict({**NODES, "actual": "t.csv", "cap_w": -1}))[0].startswith(
+        "cap_w: found `-1`, expected watts above 0"
+    )
+
+
+def test_predictions_hold_under_the_cap_of_what_is_charged():
+    bare = hs.Platform.homogeneous(**NODES)
+    low, high = (HPCG.under_cap(cap, static_ratio=0.3) for cap in (150, 200))
+    assert messages_of(lambda: bare.with_tables(actual=low, predicted=high)) == [
+        "predicted: found `a cap of 200 W`, expected the cap of the actual table, 150 W"
+    ]
+    for actual, predicted in ((low, low), (low, HPCG), (HPCG, high)):
+        assert bare.with_tables(actual=actual, predicted=predicted).predicted == predicted
+
+
 @pytest.mark.parametrize("name", ["t.parquet", "t.csv"])
 def test_one_cap_is_read_out_of_several(two_caps, name):
     for cap in (150, 200.0):

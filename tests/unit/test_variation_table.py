@@ -174,6 +174,50 @@ def test_files_that_cannot_be_had_are_named(tmp_path):
     assert message.startswith(f"{tmp_path}: found a directory")
 
 
+HEAD = "app,node,power_w\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (HEAD, "t.csv: found no rows, expected rows below the header: app, node, power_w"),
+        (
+            "app;node;power_w\na;0;200,5\n",
+            "t.csv, line 1: found semicolons between the fields, expected commas between the fields, and points in nu",
+        ),
+        ("app\tnode\tpower_w\na\t0\t200\n", "t.csv, line 1: found tabs between the fields, expected commas"),
+        (
+            HEAD + "a,0,200\na,1,2,3\n",
+            "t.csv, line 3: found 4 fields in `a,1,2,3`, expected 3 fields, as the header has, with commas between",
+        ),
+        (HEAD + "a,0,200\na,1\n", "t.csv, line 3: found 2 fields in `a,1`, expected 3 fields"),
+        ("\0\1,\2\n\3,\4\n", "t.csv: found binary data, expected a text file with commas between the fields"),
+        ("", "t.csv: found an empty file, expected a line with the columns' names"),
+        ("app,node,power_w,\1x\na,0,200,1\n", r"t.csv.\x01x: found `a column`, expected one of app, node"),
+    ],
+)
+def test_a_file_that_is_no_table_is_told_in_its_own_words(tmp_path, monkeypatch, content, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(content)
+    found = messages_of(lambda: hs.VariationTable.read("t.csv"))
+    assert found[0].startswith(message)
+    assert "".join(found).isprintable()
+    assert "found found" not in found[0]
+
+
+def test_quoted_commas_and_blank_lines_at_the_end_are_no_fault(tmp_path):
+    (tmp_path / "t.csv").write_text(f'{HEAD}"a,b",0,200\r\na,0,210\n\n')
+    assert hs.VariationTable.read(tmp_path / "t.csv").apps == ("a,b", "a")
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "t.csv.bak", "t"])
+def test_a_name_that_does_not_tell_the_kind_of_file_is_refused(tmp_path, name):
+    (tmp_path / name).write_bytes(b"PK")
+    found = messages_of(lambda: hs.VariationTable.read(tmp_path / name))
+    suffix = name.removeprefix("t").replace(".csv", "") or "no suffix"
+    assert found == [f"{tmp_path / name}: found `{suffix}`, expected a table whose name ends in .csv or .parquet"]
+
+
 def test_the_fingerprint_knows_the_values_and_not_the_file(tmp_path):
     table().to_parquet(tmp_path / "t.parquet")
     assert hs.VariationTable.read(tmp_path / "t.parquet").sha256 == table().sha256

@@ -55,18 +55,22 @@ class Metric:
     key
         In the summary; its suffix is the unit of its values.
     title
-        What people call it.
+        What people call it, wherever it stands.
     units
         What it can be shown in, smallest first.
     better
         Which direction is good: ``"lower"``, ``"higher"``, or ``"neither"``.
     digits
         Significant digits that are worth showing; 0 for whole numbers.
+    part_title
+        What it is called below the metric it is a part of; empty: as its title.
 
     Examples
     --------
     >>> METRICS["mean_wait_s"].text(5165.5)
     '1.435 h'
+    >>> METRICS["job_energy_j"].title, METRICS["job_energy_j"].short_title
+    ('energy of nodes at work', 'of nodes at work')
     """
 
     key: str
@@ -74,6 +78,12 @@ class Metric:
     units: tuple[Unit, ...]
     better: Literal["lower", "higher", "neither"] = "neither"
     digits: int = 4
+    part_title: str = ""
+
+    @property
+    def short_title(self) -> str:
+        """What to call it where the metric it is a part of has just been named."""
+        return self.part_title or self.title
 
     def unit_for(self, values: Sequence[float | None]) -> Unit:
         """The largest unit that the largest of `values` fills.
@@ -131,20 +141,28 @@ METRICS: dict[str, Metric] = {
     metric.key: metric
     for metric in (
         Metric("jobs", "jobs", _COUNT, digits=0),
-        Metric("completed", "completed", _COUNT, "higher", digits=0),
-        Metric("timeout", "killed at their walltime", _COUNT, "lower", digits=0),
-        Metric("failed", "failed", _COUNT, "lower", digits=0),
-        Metric("rejected", "rejected", _COUNT, "lower", digits=0),
-        Metric("cancelled", "cancelled", _COUNT, digits=0),
-        Metric("running", "still running", _COUNT, digits=0),
-        Metric("pending", "still queued", _COUNT, "lower", digits=0),
+        Metric("completed", "completed jobs", _COUNT, "higher", digits=0, part_title="completed"),
+        Metric(
+            "timeout", "jobs killed at their walltime", _COUNT, "lower", digits=0, part_title="killed at their walltime"
+        ),
+        Metric("failed", "failed jobs", _COUNT, "lower", digits=0, part_title="failed"),
+        Metric("rejected", "rejected jobs", _COUNT, "lower", digits=0, part_title="rejected"),
+        Metric("cancelled", "cancelled jobs", _COUNT, digits=0, part_title="cancelled"),
+        Metric("running", "jobs still running", _COUNT, digits=0, part_title="still running"),
+        Metric("pending", "jobs still queued", _COUNT, "lower", digits=0, part_title="still queued"),
         Metric("makespan_s", "makespan", _TIME, "lower"),
         Metric("energy_j", "energy", _ENERGY, "lower"),
-        Metric("job_energy_j", "of nodes at work", _ENERGY, "lower"),
-        Metric("idle_energy_j", "of idle nodes", _ENERGY, "lower"),
-        Metric("transition_energy_j", "of booting and shutting down", _ENERGY, "lower"),
-        Metric("off_energy_j", "of nodes switched off", _ENERGY, "lower"),
-        Metric("down_energy_j", "of failed nodes", _ENERGY, "lower"),
+        Metric("job_energy_j", "energy of nodes at work", _ENERGY, "lower", part_title="of nodes at work"),
+        Metric("idle_energy_j", "energy of idle nodes", _ENERGY, "lower", part_title="of idle nodes"),
+        Metric(
+            "transition_energy_j",
+            "energy of booting and shutting down",
+            _ENERGY,
+            "lower",
+            part_title="of booting and shutting down",
+        ),
+        Metric("off_energy_j", "energy of nodes switched off", _ENERGY, "lower", part_title="of nodes switched off"),
+        Metric("down_energy_j", "energy of failed nodes", _ENERGY, "lower", part_title="of failed nodes"),
         Metric("mean_wait_s", "mean wait", _TIME, "lower"),
         Metric("median_wait_s", "median wait", _TIME, "lower"),
         Metric("p95_wait_s", "95th percentile of waits", _TIME, "lower"),
@@ -157,7 +175,12 @@ METRICS: dict[str, Metric] = {
         Metric("peak_power_w", "peak power", _POWER, "lower"),
         Metric("energy_delay_product_js", "energy × makespan", _ENERGY_DELAY, "lower"),
         Metric("offered_load_ratio", "offered load", _COUNT, digits=3),
-        Metric("energy_bound_j", "least any placement could reach", _ENERGY),
+        Metric(
+            "energy_bound_j",
+            "least energy of nodes at work",
+            _ENERGY,
+            part_title="least any placement could reach",
+        ),
     )
 }
 """Every metric by its key, in the summary's order."""
@@ -186,9 +209,14 @@ def metrics_named(keys: Sequence[str], *, parameter: str = "metrics") -> list[Me
     >>> [metric.title for metric in metrics_named(["energy_j", "mean_wait_s"])]
     ['energy', 'mean wait']
     """
-    faults = [(parameter, shown(key), f"a metric{did_you_mean(key, METRICS)}") for key in keys if key not in METRICS]
+    faults = [(parameter, shown(key), _expected_for(key)) for key in keys if key not in METRICS]
     if not keys:
         faults = [(parameter, "none", f"some of {listed(METRICS)}")]
     if faults:
         raise ConfigError(faults)
     return [METRICS[key] for key in keys]
+
+
+def _expected_for(key: str) -> str:
+    """What a key that is none should have been: the nearest one, or one of all."""
+    return f"a metric{near}" if (near := did_you_mean(key, METRICS)) else f"one of {', '.join(METRICS)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +13,7 @@ from hetsched.cli.faults import noted
 from hetsched.cli.machine import Inputs
 from hetsched.cli.pictures import check_folder, check_plot, draw_comparison
 from hetsched.cli.screen import Screen
-from hetsched.config import Faults, did_you_mean, listed
+from hetsched.config import Faults, did_you_mean, listed, shown
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ def compare(
     tdp_w: opt.TdpWatts = None,
     platform: opt.PlatformFile = None,
     table: opt.TableFile = None,
+    cap_w: opt.CapWatts = None,
     seed: opt.Seed = "0",
     until_s: opt.UntilSeconds = None,
     no_kill_at_walltime: opt.NoKill = False,
@@ -86,7 +89,7 @@ def compare(
     from hetsched.report.tables import comparison_table  # noqa: PLC0415
 
     screen = Screen(as_json=as_json)
-    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table)
+    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w)
     faults = Faults()
     inputs.check(faults)
     wanted = opt.run_options(
@@ -96,6 +99,8 @@ def compare(
     keys = DEFAULT_METRICS if metrics is None else tuple(key.strip() for key in metrics.split(","))
     with noted(faults):
         metrics_named(keys, parameter="--metrics")
+    if "energy_bound_j" in keys and not bound:
+        faults.add("--metrics", "energy_bound_j", "--bound beside it, which computes it")
     contestants = _policies(faults, policies)
     base = _baseline(faults, baseline, contestants)
     check_plot(faults, plot)
@@ -117,7 +122,7 @@ def compare(
     written = [] if out is None else [result.write(out)]
     if plot is not None:
         written += draw_comparison(plot, result.table, result.outcomes, baseline=base)
-    screen.show(comparison_table(result.table, baseline=base))
+    screen.show(comparison_table(result.table, baseline=base, width=screen.width))
     for note in result.notes():
         screen.say(note)
     for path in written:
@@ -131,13 +136,26 @@ def _policies(faults: Faults, text: str) -> list[Policy]:
 
     found: list[Policy] = []
     for name in text.split(","):
-        with noted(faults, {"policy": "--policies"}):
+        with noted(faults), _of_policy(name):
             policy = parse_policy(name)
             if policy.name in [other.name for other in found]:
                 faults.add("--policies", policy.name, "each policy once")
             else:
                 found.append(policy)
     return found
+
+
+@contextmanager
+def _of_policy(name: str) -> Iterator[None]:
+    """Say of faults raised in the block which of the policies they belong to, where they don't show it."""
+    try:
+        yield
+    except ConfigError as error:
+        faults = []
+        for parameter, value, expected in error.faults:
+            inner = "" if value == shown(name) else f": {name}"
+            faults.append((f"--policies{inner}{'' if parameter == 'policy' else f': {parameter}'}", value, expected))
+        raise ConfigError(faults) from error
 
 
 def _baseline(faults: Faults, text: str | None, policies: list[Policy]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from hetsched.analysis import DEFAULT_METRICS, METRICS, attained_ratio, compare
@@ -33,11 +34,14 @@ class Comparison:
         As `hetsched.analysis.compare` gives it.
     baseline
         The policy whose ratios are 1.
+    is_alike
+        Whether every node draws as every other, so that which of them a job gets makes no difference.
     """
 
     outcomes: list[Outcome]
     table: pl.DataFrame
     baseline: str
+    is_alike: bool = False
 
     def value(self, policy: str, metric: str, column: str = "mean") -> float:
         """A number of the table; NaN where it holds none."""
@@ -65,17 +69,17 @@ class Comparison:
         }
 
     def notes(self) -> list[str]:
-        """A line for each way in which jobs ended other than by completing, and one for what was attained."""
+        """A line for each way in which jobs ended other than by completing, and one for what placement can do."""
         summaries = self._mean_summaries()
-        lines = self._attained_lines()
+        lines = self._attained_lines() or self._alike_lines()
         for state in STATES[1:]:
             counts = {policy: summary[state] or 0 for policy, summary in summaries.items()}
             numbers = set(counts.values())
             if len(numbers) == 1 and any(numbers):
-                lines.append(f"{METRICS[state].title}: {numbers.pop():,g} of the jobs under every policy")
+                lines.append(f"{METRICS[state].short_title}: {numbers.pop():,g} of the jobs under every policy")
             elif any(numbers):
                 by_policy = ", ".join(f"{policy} {count:,g}" for policy, count in counts.items())
-                lines.append(f"{METRICS[state].title}: {by_policy}")
+                lines.append(f"{METRICS[state].short_title}: {by_policy}")
         return lines
 
     def _attained_lines(self) -> list[str]:
@@ -86,9 +90,15 @@ class Comparison:
         if _is_cut(base):
             return ["jobs were left when the runs were stopped: no share of what placement could save"]
         base_j, least_j = base["job_energy_j"] or 0.0, base["energy_bound_j"] or 0.0
+        if attained_ratio(base_j, baseline_j=base_j, bound_j=least_j) is None:
+            return [f"placement has nothing to save{': nodes are alike' if self.is_alike else ''}"]
         most = (base_j - least_j) / base_j if base_j else 0.0
         shares = ", ".join(f"{policy} {'–' if share is None else f'{share:.1%}'}" for policy, share in attained.items())
         return [f"placement could save at most {most:.2%} of {self.baseline}'s job energy; of that: {shares}"]
+
+    def _alike_lines(self) -> list[str]:
+        placements = {str(outcome.run.policy.parts["placement"]) for outcome in self.outcomes}
+        return ["nodes are alike: which of them a job gets changes no energy"] * (self.is_alike and len(placements) > 1)
 
     def write(self, folder: str) -> str:
         """Write the table as ``comparison.csv``; gives its name."""
@@ -170,4 +180,12 @@ def compared(
     with Bars() as bars:
         outcomes = run_all(workload, platform, runs, options=others, bars=bars, drawn=drawn)
     frame = pl.DataFrame([outcome.row() for outcome in outcomes], infer_schema_length=None)
-    return Comparison(outcomes, compare(frame, baseline=baseline, metrics=metrics), baseline)
+    table = compare(frame, baseline=baseline, metrics=metrics)
+    return Comparison(outcomes, table, baseline, is_alike=_are_alike(platform))
+
+
+def _are_alike(platform: Platform) -> bool:
+    """Whether every node draws the same, idle and under the same job, which has its nodes to itself."""
+    draws_w = [np.concatenate([c.per_node(name) for c in platform.classes]) for name in ("idle_w", "busy_w")]
+    is_shared = not platform.exclusive and bool((platform.slots > 1).any())
+    return platform.actual is None and all(np.ptp(watts) == 0 for watts in draws_w) and not is_shared

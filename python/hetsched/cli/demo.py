@@ -59,7 +59,7 @@ def demo(
     policies = [parse_policy(name) for name in _POLICIES]
     result = compared(workload, platform, policies, baseline="fcfs", options={"seed": own_seed}, drawn=True)
     written = [result.write(out), *_pictures(screen, out, result)]
-    screen.show(comparison_table(result.table, baseline="fcfs"))
+    screen.show(comparison_table(result.table, baseline="fcfs", width=screen.width))
     screen.tell(_finding(result))
     screen.say(f"wrote {len(written)} files to {out}")
     about = {"input": [line.format(seed=own_seed) for line in _INPUT], "finding": _finding(result)}

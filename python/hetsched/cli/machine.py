@@ -51,7 +51,7 @@ class Inputs:
 
     Parameters
     ----------
-    trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table
+    trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w
         As in ``hetsched simulate``.
     """
 
@@ -63,6 +63,7 @@ class Inputs:
     tdp_w: str | None = None
     platform: str | None = None
     table: str | None = None
+    cap_w: str | None = None
 
     def check(self, faults: Faults) -> None:
         """Note everything that is wrong with them as they stand, before anything is read."""
@@ -76,9 +77,17 @@ class Inputs:
             with noted(watts):
                 self._homogeneous(1)
         faults.found.extend(watts.found)
+        self._check_cap(faults)
         for name in ("nodes", *ASSUMED_W):
             if self.platform is not None and getattr(self, name) is not None:
                 faults.add(_OPTIONS[name], getattr(self, name), "nothing beside --platform, whose file says it")
+
+    def _check_cap(self, faults: Faults) -> None:
+        cap_w = number(faults, "--cap-w", self.cap_w, unit="watts")
+        if self.cap_w is not None and self.table is None:
+            faults.add("--cap-w", self.cap_w, "nothing without --table; a platform's file says it as cap_w")
+        elif cap_w is not None and not cap_w > 0:
+            faults.add("--cap-w", cap_w, "watts above 0, or inf: without a cap")
 
     def read(self, screen: Screen) -> tuple[Workload, Machine]:
         """The jobs and the machine, saying what the log held and what was assumed."""
@@ -90,7 +99,7 @@ class Inputs:
         for note in machine.notes:
             screen.say(note)
         if table is not None:
-            with renamed({"actual": f"--table {self.table}"}):
+            with renamed({"actual": f"--table {self.table}", "predicted": f"{self.platform}: predicted"}):
                 tabled = machine.platform.with_tables(actual=table, predicted=machine.platform.predicted)
             machine = replace(machine, platform=tabled)
         if machine.platform.actual is not None and not _names_applications(workload):
@@ -106,8 +115,8 @@ class Inputs:
             with inside(self.platform):
                 platform = Platform.from_toml(self.platform)
         if self.table is not None:
-            with inside(self.table):
-                table = VariationTable.read(self.table)
+            with inside(self.table), renamed({f"{self.table}.cap_w": f"{self.table}: --cap-w"}):
+                table = VariationTable.read(self.table, cap_w=number(Faults(), "", self.cap_w, unit="watts"))
         return platform, table
 
     def _workload(self, bars: Bars) -> Workload:
@@ -162,6 +171,8 @@ class Inputs:
 
     def _nodes(self, workload: Workload) -> tuple[int, str]:
         """How many nodes, and where that was found if not in an option."""
+        from hetsched.platform.coverage import many  # noqa: PLC0415 -- polars is slow to import
+
         given = whole(Faults(), "", self.nodes, low=1)
         if given is not None:
             return given, ""
@@ -176,7 +187,7 @@ class Inputs:
         if not nodes:
             expected = f"how many nodes the machine has: {self.trace} does not say it"
             raise ConfigError([("--nodes", "nothing", expected)])
-        return int(nodes), f"{int(nodes):,} nodes, as the log's header says ({source})"
+        return int(nodes), f"{many(int(nodes), 'node')}, as the log's header says ({source})"
 
 
 def _names_applications(workload: Workload) -> bool:

@@ -14,6 +14,7 @@ from hetsched.config import Faults, did_you_mean
 
 __all__ = [
     "Bound",
+    "CapWatts",
     "CsvFlag",
     "Debug",
     "FormatName",
@@ -117,6 +118,15 @@ TableFile = Annotated[
         rich_help_panel=_MACHINE,
     ),
 ]
+CapWatts = Annotated[
+    str | None,
+    typer.Option(
+        "--cap-w",
+        metavar="W",
+        help="With --table: the power cap whose rows to take, of a table of several.",
+        rich_help_panel=_MACHINE,
+    ),
+]
 Seed = Annotated[str, typer.Option("--seed", metavar="S", help="All chance comes from it.", rich_help_panel=_RUN)]
 UntilSeconds = Annotated[
     str | None,
@@ -141,7 +151,7 @@ Bound = Annotated[
     typer.Option(
         "--bound",
         metavar="",
-        help="Also compute the least job energy that any placement could reach; needs hetsched[bound].",
+        help="Also compute the least job energy that any placement could reach; needs the extra `bound`.",
         rich_help_panel=_RUN,
     ),
 ]

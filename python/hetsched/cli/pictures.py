@@ -147,10 +147,12 @@ def _of_comparison(table: pl.DataFrame, first: Mapping[str, Outcome], baseline: 
         yield "ratios.png", figures.ratios(table, baseline=baseline)
     yield "waits.png", figures.waits({name: outcome.curve for name, outcome in first.items()})
     for name, outcome in first.items():
-        title = f"{name}, {outcome.nodes:,} nodes"
-        yield f"overview-{file_name(name)}.png", figures.overview(outcome.bins, nodes=outcome.nodes, title=title)
+        yield (
+            f"overview-{file_name(name)}.png",
+            figures.overview(outcome.bins, nodes=outcome.nodes, title=outcome.title),
+        )
         if outcome.jobs is not None:
-            yield f"gantt-{file_name(name)}.png", gantt.gantt(outcome.jobs, nodes=outcome.nodes, title=title)
+            yield f"gantt-{file_name(name)}.png", gantt.gantt(outcome.jobs, nodes=outcome.nodes, title=outcome.title)
 
 
 def _is_picture(plot: str) -> bool:

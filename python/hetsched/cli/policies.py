@@ -15,8 +15,8 @@ def policies(as_json: opt.Json = False, debug: opt.Debug = False) -> None:
     from hetsched.report.tables import parts_table, presets_table  # noqa: PLC0415
 
     screen = Screen(as_json=as_json)
-    screen.show(presets_table())
-    screen.show(parts_table())
+    screen.show(presets_table(width=screen.width))
+    screen.show(parts_table(width=screen.width))
     if not as_json:
         screen.say(
             "Parts and parameters of a preset can be changed, as in\n--policy easy:placement=lowest-power:depth=4"

@@ -14,6 +14,7 @@ import polars as pl
 from hetsched.analysis import run_bins, waiting_curve
 from hetsched.cli.progress import Bars
 from hetsched.platform import Platform
+from hetsched.platform.coverage import many
 from hetsched.policy import Policy
 from hetsched.report.gantt import MOST_JOBS
 from hetsched.result import Result
@@ -94,6 +95,11 @@ class Outcome:
     def nodes(self) -> int:
         """How many nodes it ran on."""
         return int(self.provenance["platform"]["nodes"])
+
+    @property
+    def title(self) -> str:
+        """What stands above its pictures."""
+        return f"{self.run.policy.name}, {many(self.nodes, 'node')}"
 
     def row(self) -> dict[str, Any]:
         """As a row of a frame of runs: policy, seed, and the summary."""

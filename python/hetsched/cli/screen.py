@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 from hetsched.cli.faults import silence
 
@@ -50,12 +51,34 @@ class Screen:
 
     def tell(self, text: str) -> None:
         """A sentence, wrapped at words everywhere."""
-        self._console.print(text)
+        self._print(text)
+
+    @property
+    def width(self) -> int:
+        """Letters a line: as wide as the terminal is, 80 in a pipe."""
+        return self._console.width
+
+    def head(self, title: str) -> None:
+        """A title above a table: lines of its own, not as narrow as the table; not with JSON."""
+        from hetsched.report.folding import folded  # noqa: PLC0415 -- beside it stands what polars is needed for
+
+        if not self.as_json:
+            for line in folded(title, self.width):
+                self._console.print(Text(line, style="bold"), soft_wrap=True)
 
     def show(self, table: RenderableType) -> None:
         """A table; not with JSON, which holds the same numbers."""
         if not self.as_json:
-            self._console.print(table)
+            self._print(table)
+
+    def _print(self, block: RenderableType) -> None:
+        if self._console.is_terminal:
+            self._console.print(block)
+            return
+        with self._console.capture() as captured:
+            self._console.print(block)
+        # What fills lines up to the table's width is of no use in a file.
+        self._console.print("\n".join(line.rstrip() for line in captured.get().splitlines()), soft_wrap=True)
 
     def give(self, value: dict[str, Any]) -> None:
         """The JSON object; nothing where tables were shown."""

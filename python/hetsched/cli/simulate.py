@@ -55,6 +55,7 @@ def simulate(
     tdp_w: opt.TdpWatts = None,
     platform: opt.PlatformFile = None,
     table: opt.TableFile = None,
+    cap_w: opt.CapWatts = None,
     seed: opt.Seed = "0",
     until_s: opt.UntilSeconds = None,
     no_kill_at_walltime: opt.NoKill = False,
@@ -70,7 +71,7 @@ def simulate(
     """Schedule a job log under a policy, and show waits, utilization and energy."""
     del debug
     screen = Screen(as_json=as_json)
-    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table)
+    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w)
     faults = Faults()
     inputs.check(faults)
     wanted = opt.run_options(
@@ -104,7 +105,7 @@ def _policy(faults: Faults, name: str | None, settings: list[str], file: str | N
             faults.add("--set", setting, "PARAM=VALUE, such as depth=4")
             return None
     with noted(faults, {"policy": "--policy"}):
-        return parse_policy(name or "easy", settings=settings)
+        return parse_policy("easy" if name is None else name, settings=settings)
     return None
 
 
@@ -127,17 +128,18 @@ def _write(result: Result, policy: Policy | None, *, out: str | None, csv: bool,
         written.append(out)
     if plot is not None and policy is not None:
         outcome = Outcome.of(Run(policy, result.provenance["seed"]), result, drawn=True)
-        written += draw_run(plot, outcome, title=f"{policy.name}, {outcome.nodes:,} nodes")
+        written += draw_run(plot, outcome, title=outcome.title)
     return written
 
 
 def _show(screen: Screen, machine: Machine, result: Result, written: list[str]) -> None:
+    from hetsched.platform.coverage import many  # noqa: PLC0415
     from hetsched.report.tables import summary_table  # noqa: PLC0415
 
     summary, timing = result.summary(), result.timing
     name = result.provenance["policy"]["name"]
-    title = f"{name} on {machine.platform.nodes:,} nodes, in {timing['wall_s']:.2f} s"
-    screen.show(summary_table(summary, title=title))
+    screen.head(f"{name} on {many(machine.platform.nodes, 'node')}, in {timing['wall_s']:.2f} s")
+    screen.show(summary_table(summary))
     if summary["rejected"]:
         screen.say(f"rejected: {_first_rejected(result)}")
     if low := result.provenance["counts"]["low_busy_rows"]:
@@ -157,7 +159,9 @@ def _show(screen: Screen, machine: Machine, result: Result, written: list[str]) 
 
 def _first_rejected(result: Result) -> str:
     """The first job that can never run, why, and how many more there are."""
+    from hetsched.platform.coverage import many  # noqa: PLC0415
+
     rejected = result.jobs.filter(result.jobs["state"] == "rejected")
     job = rejected.row(0, named=True)
-    more = f", and {len(rejected) - 1:,} more jobs" if len(rejected) > 1 else ""
+    more = f", and {many(len(rejected) - 1, 'more job')}" if len(rejected) > 1 else ""
     return f"job {job['job_id']} {job['reason']}{more}"

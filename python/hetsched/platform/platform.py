@@ -14,13 +14,15 @@ from hetsched import _core
 from hetsched.config import Faults, read_toml
 from hetsched.digest import json_sha256
 from hetsched.errors import ConfigError
-from hetsched.platform.coverage import too_few_nodes
+from hetsched.platform.coverage import many, too_few_nodes
+from hetsched.platform.named_tables import TABLES, named_table, wanted_cap
 from hetsched.platform.node_class import NodeClass
 from hetsched.platform.variation import VariationTable
+from hetsched.platform.variation_checks import check_caps
 
 __all__ = ["Platform"]
 
-_KEYS = ("classes", "exclusive", "actual", "predicted")
+_KEYS = ("classes", "exclusive", *TABLES, "cap_w")
 
 
 class Platform:
@@ -70,11 +72,12 @@ class Platform:
         nodes = sum(node_class.count for node_class in made)
         for name, table in (("actual", actual), ("predicted", predicted)):
             if table is not None and table.nodes != nodes and not faults.found:
-                faults.add(name, f"{table.nodes} nodes", too_few_nodes(table.apps, held=table.nodes, wanted=nodes))
+                faults.add(name, many(table.nodes, "node"), too_few_nodes(table.apps, held=table.nodes, wanted=nodes))
         if predicted is not None and actual is None:
             faults.add("predicted", "a table", "an actual table beside it")
         if predicted is not None and actual is not None:
             predicted = predicted.in_order_of(actual, faults)
+            check_caps(actual.cap_w, predicted.cap_w, faults)
         faults.check()
         self._classes = tuple(made)
         self._exclusive = exclusive
@@ -154,7 +157,8 @@ class Platform:
         ----------
         data
             ``classes``, a list of the parameters of node classes; or ``nodes`` with the parameters of one class. Beside
-            them ``exclusive``, and ``actual`` and ``predicted``, each a table's file or its content.
+            them ``exclusive``, and ``actual`` and ``predicted``, each a table's file or its content; and ``cap_w``,
+            the power cap whose rows to take, where their files hold several.
         folder
             What the files' paths are relative to.
 
@@ -179,7 +183,8 @@ class Platform:
             classes = _list_of_classes(data["classes"], faults)
         else:
             classes = _single_class(data, class_keys, faults)
-        tables = {name: _table(data[name], name, Path(folder), faults) for name in _KEYS[2:] if name in data}
+        cap_w = wanted_cap(data, faults)
+        tables = {name: named_table(data[name], name, Path(folder), cap_w, faults) for name in TABLES if name in data}
         faults.check()
         exclusive = data.get("exclusive", True)
         return cls(classes, exclusive=exclusive, actual=tables.get("actual"), predicted=tables.get("predicted"))
@@ -229,7 +234,8 @@ class Platform:
         Raises
         ------
         ConfigError
-            If a table has another number of nodes than the platform, or the two differ in applications.
+            If a table has another number of nodes than the platform, or the two differ in applications or in their
+            power cap.
 
         Examples
         --------
@@ -312,7 +318,7 @@ class Platform:
     def __repr__(self) -> str:
         names = [f"{c.count:,} {c.name}" for c in self._classes] if len(self._classes) > 1 else []
         tables = [f"{k} table" for k, t in (("actual", self._actual), ("predicted", self._predicted)) if t is not None]
-        return f"<Platform: {', '.join([f'{self.nodes:,} nodes', *names, *tables])}>"
+        return f"<Platform: {', '.join([many(self.nodes, 'node'), *names, *tables])}>"
 
     def _identity(self) -> tuple[Any, ...]:
         return self._classes, self._exclusive, self._actual, self._predicted
@@ -378,16 +384,3 @@ def _single_class(data: Mapping[str, Any], class_keys: list[str], faults: Faults
     except ConfigError as error:
         faults.found.extend(_as_homogeneous(fault) for fault in error.faults)
         return []
-
-
-def _table(given: Any, name: str, folder: Path, faults: Faults) -> VariationTable | None:
-    try:
-        if isinstance(given, str | Path):
-            return VariationTable.read(folder / given)
-        if isinstance(given, Mapping):
-            return VariationTable.from_dict(given, path=name)
-    except ConfigError as error:
-        faults.extend(error)
-        return None
-    faults.add(name, given, "the path of a table's file, or a table's content")
-    return None

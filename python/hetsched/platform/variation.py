@@ -13,9 +13,11 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched import _core
-from hetsched.config import Faults, listed
+from hetsched.config import Faults, listed, shown
 from hetsched.digest import frame_sha256
+from hetsched.errors import ConfigError
 from hetsched.platform.coverage import many
+from hetsched.platform.csv_rows import read_csv_rows
 from hetsched.platform.power_cap import PowerCap
 from hetsched.platform.variation_checks import QUANTITIES, Matrix, checked_apps, checked_cap, checked_matrix
 from hetsched.platform.variation_frame import at_cap, by_cap, frame_from_matrices, matrices_from_frame, read_frame
@@ -202,8 +204,13 @@ class VariationTable:
         ConfigError
             If it cannot be read, or as in `from_polars`.
         """
-        is_csv = Path(path).name.lower().endswith((".csv", ".csv.gz", ".csv.zst"))
-        return cls.read_csv(path, cap_w=cap_w) if is_csv else cls.read_parquet(path, cap_w=cap_w)
+        name = Path(path).name.lower()
+        if name.endswith((".csv", ".csv.gz", ".csv.zst")):
+            return cls.read_csv(path, cap_w=cap_w)
+        if name.endswith(".parquet") or Path(path).is_dir():
+            return cls.read_parquet(path, cap_w=cap_w)
+        suffix = "".join(Path(path).suffixes[-1:]) or "no suffix"
+        raise ConfigError([(os.fspath(path), shown(suffix), "a table whose name ends in .csv or .parquet")])
 
     @classmethod
     def read_parquet(cls, path: str | os.PathLike[str], *, cap_w: float | None = None) -> VariationTable:
@@ -216,7 +223,7 @@ class VariationTable:
     def read_csv(cls, path: str | os.PathLike[str], *, cap_w: float | None = None) -> VariationTable:
         """A table from a CSV file with the columns of `from_polars`; raises as `read`."""
         name = os.fspath(path)
-        frame = read_frame(name, _read_csv, f"a CSV file of {_COLUMNS}")
+        frame = read_frame(name, read_csv_rows, f"a CSV file of {_COLUMNS}")
         return cls.from_polars(frame, cap_w=cap_w, source=name, path=_path_of_all(name, frame))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
@@ -363,11 +370,6 @@ class VariationTable:
         sizes = f"{many(len(self._apps), 'application')}, {many(self.nodes, 'node')}"
         cap = "" if self._cap_w is None else f", cap {self._cap_w:g} W" if self._cap_w < math.inf else ", no cap"
         return f"<VariationTable: {sizes}, {', '.join(self._matrices)}{cap}>"
-
-
-def _read_csv(data: bytes) -> pl.DataFrame:
-    # Applications of a log in Standard Workload Format are numbers, and words all the same.
-    return pl.read_csv(data, schema_overrides={"app": pl.String})
 
 
 def _path_of_all(path: str, frame: pl.DataFrame) -> str | None:

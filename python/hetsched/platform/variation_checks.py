@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hetsched.config import Faults
 
-__all__ = ["QUANTITIES", "Matrix", "checked_apps", "checked_cap", "checked_matrix"]
+__all__ = ["QUANTITIES", "Matrix", "check_caps", "checked_apps", "checked_cap", "checked_matrix"]
 
 Matrix = npt.NDArray[np.float64]
 
@@ -68,3 +68,24 @@ def checked_cap(cap_w: object, faults: Faults) -> float | None:
             return watts
     faults.add("cap_w", cap_w, "watts above 0, or infinite: without a cap")
     return None
+
+
+def check_caps(actual_w: float | None, predicted_w: float | None, faults: Faults) -> None:
+    """Note a fault where what is predicted holds under another power cap than what is charged.
+
+    Parameters
+    ----------
+    actual_w, predicted_w
+        The caps of the two tables; None: not said, which fits every cap.
+    faults
+        Where to note it.
+
+    Examples
+    --------
+    >>> faults = Faults()
+    >>> check_caps(280.0, 320.0, faults)
+    >>> faults.found
+    [('predicted', '`a cap of 320 W`', 'the cap of the actual table, 280 W')]
+    """
+    if actual_w is not None and predicted_w is not None and actual_w != predicted_w:
+        faults.add("predicted", f"a cap of {predicted_w:g} W", f"the cap of the actual table, {actual_w:g} W")

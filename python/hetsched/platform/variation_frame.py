@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.config import Faults, did_you_mean, listed, reason_of
+from hetsched.config import Faults, did_you_mean, listed, one_line, reason_of
 from hetsched.errors import ConfigError
 from hetsched.platform.coverage import missing_pairs
+from hetsched.platform.csv_rows import CsvTextError
 from hetsched.platform.variation_checks import QUANTITIES
 from hetsched.unreadable import UNREADABLE
 
@@ -34,12 +35,16 @@ def read_frame(path: str, read: Callable[[bytes], pl.DataFrame], expected: str) 
     ConfigError
         If there is no such file, or it holds something else.
     """
+    where = path
     try:
         with open(path, "rb") as file:
             return read(file.read())
+    except CsvTextError as fault:
+        found, expected = one_line(fault.found, limit=100), fault.expected
+        where = path if fault.line is None else f"{path}, line {fault.line}"
     except UNREADABLE as error:
-        found = reason_of(error)
-    raise ConfigError([(path, found, expected)])
+        found = reason_of(error).removeprefix("found ")
+    raise ConfigError([(where, found, expected)])
 
 
 def by_cap(frame: pl.DataFrame, source: str) -> dict[float, pl.DataFrame]:
@@ -151,7 +156,7 @@ def _check_columns(frame: pl.DataFrame, source: str) -> None:
     allowed = ("app", "node", *QUANTITIES, "cap_w")
     for name in frame.columns:
         if name not in allowed:
-            faults.add(name, "a column", f"one of {listed(allowed)}{did_you_mean(name, allowed)}")
+            faults.add(one_line(name, limit=60), "a column", f"one of {listed(allowed)}{did_you_mean(name, allowed)}")
     for name in ("app", "node"):
         if name not in frame.columns:
             faults.add(name, f"columns {listed(frame.columns)}", f"a column `{name}`")

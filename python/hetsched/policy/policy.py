@@ -75,7 +75,8 @@ class Policy:
         Raises
         ------
         ConfigError
-            If there is no such preset or parameter, or a value is out of its range.
+            If there is no such preset or parameter, a value is out of its range, or the run would put another value
+            in its place: the borders of pools that are measured.
 
         Examples
         --------
@@ -92,6 +93,7 @@ class Policy:
         base = PRESETS[preset].parts()
         parts = base | {role: parameters[role] for role in ROLES if role in parameters}
         changes = _parameter_changes(parts, {k: v for k, v in parameters.items() if k not in ROLES})
+        _check_borders(changes)
         for (role, parameter), value in changes.items():
             own = parts[role]
             parts[role] = {**({"name": own} if isinstance(own, str) else own), parameter: value}
@@ -215,6 +217,17 @@ def _parameter_changes(parts: Mapping[str, Any], given: Mapping[str, Any]) -> di
             faults.add(key, value, f"one of {listed(names)}{hint}")
     faults.check()
     return changes
+
+
+def _check_borders(changes: Mapping[tuple[str, str], Any]) -> None:
+    """Refuse borders of pools beside the wish to have them measured, which would overwrite them."""
+    if changes.get(("placement", "measured")) is not True:
+        return
+    faults = Faults("policy.placement")
+    for name in ("u_l", "u_h"):
+        if ("placement", name) in changes:
+            faults.add(name, changes["placement", name], "nothing beside measured=true, which measures it")
+    faults.check()
 
 
 def _part_name(part: Any) -> str:

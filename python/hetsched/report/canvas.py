@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "DASHES", "SUFFIXES", "new_figure", "picture_bytes", "require_matplotlib", "save"]
+__all__ = ["COLOURS", "DASHES", "SUFFIXES", "look", "new_figure", "picture_bytes", "require_matplotlib", "save"]
 
 WIDTH_IN = 3.6
 """Half a page of two columns; all sizes below are right at this width."""
@@ -48,6 +48,38 @@ DASHES: Sequence[tuple[float, tuple[float, ...]]] = (
     (0, (3, 1, 1, 1, 1, 1)),
 )
 """Line patterns, so that curves differ without colour and one on top of another lets it show through."""
+
+_SERIES = ("blue", "vermilion", "green", "orange", "purple", "sky", "black")
+_MARKERS = ("o", "s", "D", "^", "v", "P", "X")
+_FILLS = ("full", "none", "left")
+
+
+def look(place: int) -> dict[str, Any]:
+    """Colour, marker and line pattern of a curve, as matplotlib's `plot` takes them; 21 places differ in every panel.
+
+    The first seven differ in each of the three. The next have the same colours with other marks, open ones and then
+    half filled, so that dots without a line between them stay apart too.
+
+    Parameters
+    ----------
+    place
+        The curve's number, from 0.
+
+    Examples
+    --------
+    >>> first, eighth = look(0), look(7)
+    >>> (first["color"], first["marker"], first["fillstyle"]), (eighth["color"], eighth["marker"], eighth["fillstyle"])
+    (('#0072B2', 'o', 'full'), ('#0072B2', '^', 'none'))
+    """
+    turn = place // len(_SERIES)
+    return {
+        "color": COLOURS[_SERIES[place % len(_SERIES)]],
+        "linestyle": DASHES[place % len(DASHES)],
+        "marker": _MARKERS[(place + 3 * turn) % len(_MARKERS)],
+        "fillstyle": _FILLS[turn % len(_FILLS)],
+        "markerfacecoloralt": "white",
+    }
+
 
 _STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",

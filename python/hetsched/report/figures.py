@@ -15,7 +15,8 @@ import polars as pl
 
 from hetsched.analysis import METRICS
 from hetsched.report.axes import TimeAxis, label_waits
-from hetsched.report.canvas import COLOURS, DASHES, new_figure
+from hetsched.report.canvas import COLOURS, look, new_figure
+from hetsched.report.ratio_rows import draw_ratios, ratios_height_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["comparison", "occupancy", "overview", "power", "ratios", "waits"]
 
-_SERIES = ("blue", "vermilion", "green", "orange", "purple", "sky", "black")
-_MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 _LEGEND_LINE_IN = 0.17
 
 
@@ -93,8 +92,8 @@ def ratios(table: pl.DataFrame, *, baseline: str) -> Figure:
         The policy whose ratios are 1; it is the line the others are seen against.
     """
     shown = _policies_shown(table, baseline)
-    with new_figure([_ratios_height_in(table, shown) + _LEGEND_LINE_IN * len(shown)]) as (figure, (axes,)):
-        _draw_ratios(axes, table, shown, baseline)
+    with new_figure([ratios_height_in(table, shown) + _LEGEND_LINE_IN * len(shown)]) as (figure, (axes,)):
+        draw_ratios(axes, table, shown, baseline)
         figure.legend(loc="outside upper left")
     return figure
 
@@ -102,9 +101,9 @@ def ratios(table: pl.DataFrame, *, baseline: str) -> Figure:
 def comparison(table: pl.DataFrame, curves: Mapping[str, pl.DataFrame], *, baseline: str) -> Figure:
     """Ratios to a baseline above the waits behind them, in one picture; parameters as in `ratios` and `waits`."""
     shown = _policies_shown(table, baseline)
-    heights = [_ratios_height_in(table, shown), 1.8 + _LEGEND_LINE_IN * len(curves)]
+    heights = [ratios_height_in(table, shown), 1.8 + _LEGEND_LINE_IN * len(curves)]
     with new_figure(heights) as (figure, (above, below)):
-        _draw_ratios(above, table, shown, baseline)
+        draw_ratios(above, table, shown, baseline)
         _draw_waits(below, curves)
         figure.legend(handles=below.get_legend_handles_labels()[0], loc="outside lower left")
     return figure
@@ -181,6 +180,9 @@ def _steps(values: pl.Series) -> np.ndarray:
 
 def _draw_waits(axes: Axes, curves: Mapping[str, pl.DataFrame]) -> None:
     longest_s = max((float(curve["wait_s"][-1]) for curve in curves.values() if len(curve)), default=0.0)
+    if longest_s <= 0:
+        has_started = any(len(curve) for curve in curves.values())
+        _write_instead(axes, "no job waited" if has_started else "no job started")
     label_waits(axes, longest_s)
     for place, (policy, curve) in enumerate(curves.items()):
         no_wait = f"{100 * (1 - curve['longer_ratio'][0]):.0f} % did not wait" if len(curve) else "no job started"
@@ -189,77 +191,24 @@ def _draw_waits(axes: Axes, curves: Mapping[str, pl.DataFrame]) -> None:
             curve["wait_s"].clip(1e-3).to_numpy(),
             100 * curve["longer_ratio"].to_numpy(),
             where="post",
-            color=COLOURS[_SERIES[place % len(_SERIES)]],
-            linestyle=DASHES[place % len(DASHES)],
-            marker=_MARKERS[place % len(_MARKERS)],
             markersize=3.5,
             # Apart from each other, so that equal curves show all their marks.
-            markevery=(0.05 + 0.03 * place, 0.25),
+            markevery=((0.05 + 0.03 * place) % 0.25, 0.25),
             label=f"{policy}: {no_wait}",
+            **look(place),
         )
     axes.set_ylim(bottom=0)
+    if longest_s <= 0:
+        axes.set_ylim(0, 100)
     axes.set_xlabel("wait")
     axes.set_ylabel("jobs that wait longer (%)")
 
 
+def _write_instead(axes: Axes, sentence: str) -> None:
+    """A sentence in the middle of axes that would show nothing."""
+    axes.grid(visible=False)
+    axes.text(0.5, 0.5, sentence, transform=axes.transAxes, ha="center", va="center_baseline")
+
+
 def _policies_shown(table: pl.DataFrame, baseline: str) -> list[str]:
     return [policy for policy in table["policy"].unique(maintain_order=True) if policy != baseline]
-
-
-def _ratios_height_in(table: pl.DataFrame, shown: Sequence[str]) -> float:
-    # Three lines of text, or a line a policy.
-    return 0.55 + table["metric"].n_unique() * max(0.48, 0.1 + 0.16 * len(shown))
-
-
-def _draw_ratios(axes: Axes, table: pl.DataFrame, shown: Sequence[str], baseline: str) -> None:
-    """A row a metric, in it a dot a policy with its ratio beside it."""
-    metrics = table["metric"].unique(maintain_order=True).to_list()
-    policies = table["policy"].unique(maintain_order=True).to_list()
-    step = 0.72 / max(len(shown), 1)
-    for order, policy in enumerate(shown):
-        own = table.filter(pl.col("policy") == policy)
-        place = policies.index(policy)
-        colour, marker = COLOURS[_SERIES[place % len(_SERIES)]], _MARKERS[place % len(_MARKERS)]
-        rows = np.arange(len(metrics)) + (order - (len(shown) - 1) / 2) * step
-        ratio = own["ratio"].fill_null(np.nan).to_numpy()
-        error = own["ratio_half_width_95"].fill_null(0.0).to_numpy()
-        axes.errorbar(ratio, rows, xerr=error, fmt=marker, color=colour, markersize=4, elinewidth=1, label=policy)
-        for x, y, half_width in zip(ratio, rows, error, strict=True):
-            _write_ratio(axes, x, y, half_width)
-    axes.axvline(1.0, color=COLOURS["black"], linewidth=0.8, zorder=1)
-    _set_ratio_limits(axes, table)
-    axes.set_yticks(range(len(metrics)), [_judged(metric) for metric in metrics])
-    axes.set_ylim(len(metrics) - 0.5, -0.5)
-    axes.grid(visible=False, axis="y")
-    axes.set_xlabel(f"ratio to {baseline}")
-
-
-def _set_ratio_limits(axes: Axes, table: pl.DataFrame) -> None:
-    """Room for the numbers on both sides; logarithmic where ratios lie a factor of ten from 1."""
-    error = pl.col("ratio_half_width_95").fill_null(0.0)
-    ends = table.select(low=(pl.col("ratio") - error).min(), high=(pl.col("ratio") + error).max()).row(0)
-    low, high = min(ends[0] or 1.0, 1.0), max(ends[1] or 1.0, 1.0)
-    smallest = table["ratio"].drop_nulls().min()
-    if isinstance(smallest, float) and smallest > 0 and low > 0 and (smallest < 0.1 or high > 10):
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:g}")
-        room = (high / low) ** 0.36
-        axes.set_xlim(low / room, high * room)
-    else:
-        room = 0.28 * max(high - low, 1e-3)
-        axes.set_xlim(low - room, high + room)
-
-
-def _write_ratio(axes: Axes, ratio: float, row: float, half_width: float) -> None:
-    """The ratio beside its dot, on the side away from the line at 1."""
-    if np.isfinite(ratio):
-        side, align = (1, "left") if ratio >= 1 else (-1, "right")
-        place = (ratio + side * half_width, row)
-        text = f"{ratio:.3f}" if ratio >= 0.1 else f"{ratio:#.3g}"
-        axes.annotate(text, place, (5 * side, 0), textcoords="offset points", ha=align, va="center_baseline")
-
-
-def _judged(key: str) -> str:
-    metric = METRICS[key]
-    title = metric.title.replace("mean bounded ", "mean bounded\n")
-    return title if metric.better == "neither" else f"{title}\n({metric.better} is better)"

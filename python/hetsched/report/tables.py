@@ -1,22 +1,24 @@
 """Tables for a terminal: a run's summary, a comparison, the presets and parts of policies.
 
-As rich's tables: coloured and as wide as needed on a terminal, plain text of at most 80 columns in a pipe.
+As rich's tables, made for a width: that of the terminal, 80 columns in a pipe. Names are folded at their marks; where
+columns of numbers don't fit beside each other, they stand in tables below each other.
 """
 
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 from rich import box
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from hetsched.analysis import METRICS, Metric
 from hetsched.policy import PRESETS, parts, presets
+from hetsched.report.folding import folded
 
 __all__ = ["comparison_table", "parts_table", "presets_table", "summary_table"]
 
@@ -42,28 +44,27 @@ _PARTS_OF_A_WHOLE = frozenset(
 _PARTS_OF_A_PART = frozenset(("energy_bound_j",))
 
 
-def summary_table(summary: Mapping[str, float | None], *, title: str = "") -> Table:
+def summary_table(summary: Mapping[str, float | None]) -> Table:
     """A run's metrics below each other, parts of a sum indented; states and energies that did not occur left out.
 
     Parameters
     ----------
     summary
         As `Result.summary` gives it.
-    title
-        What stands above it.
     """
-    table = Table(title=title or None, show_header=False, **_LOOK)
+    table = Table(show_header=False, **_LOOK)
     table.add_column()
     table.add_column(justify="right")
     for section in (("jobs", *_STATES), *_SECTIONS):
         keys = [key for key in section if summary.get(key) or key not in _WHERE_ANY]
         for key in keys:
             indent = "  " if key in _PARTS_OF_A_WHOLE else "    " if key in _PARTS_OF_A_PART else ""
-            table.add_row(indent + METRICS[key].title, METRICS[key].text(summary[key]), end_section=key == keys[-1])
+            title = METRICS[key].short_title if indent else METRICS[key].title
+            table.add_row(indent + title, METRICS[key].text(summary[key]), end_section=key == keys[-1])
     return table
 
 
-def comparison_table(comparison: pl.DataFrame, *, baseline: str) -> Table:
+def comparison_table(comparison: pl.DataFrame, *, baseline: str, width: int = 80) -> Group:
     """Policies below each other and metrics beside each other: values first, then ratios to the baseline.
 
     Parameters
@@ -72,40 +73,91 @@ def comparison_table(comparison: pl.DataFrame, *, baseline: str) -> Table:
         As `hetsched.analysis.compare` gives it.
     baseline
         The policy whose ratios are 1.
+    width
+        How many letters wide it may be.
     """
     policies = comparison["policy"].unique(maintain_order=True).to_list()
     metrics = [METRICS[key] for key in comparison["metric"].unique(maintain_order=True)]
     cells = {(row["policy"], row["metric"]): row for row in comparison.iter_rows(named=True)}
+    runs = [cells[policy, metrics[0].key]["runs"] for policy in policies]
     columns = [_column([cells[policy, metric.key] for policy in policies], metric) for metric in metrics]
-    table = Table(**_LOOK)
-    table.add_column("policy", overflow="fold", vertical="bottom")
-    for metric, column in zip(metrics, columns, strict=True):
-        header = "\n".join([*textwrap.wrap(metric.title, 12), *([column.unit] if column.unit else [])])
-        table.add_column(header, justify="right", no_wrap=True, vertical="bottom")
-    for place, policy in enumerate(policies):
-        _add_rows(table, policy, cells[policy, metrics[0].key]["runs"], [column.lines[place] for column in columns])
-    if len(policies) == 1:
-        return table
-    table.add_section()
-    table.add_row(Text(f"ratio to {baseline}", style="italic"))
-    for place, policy in enumerate(policies):
-        if policy != baseline:
-            _add_rows(table, policy, None, [column.ratios[place] for column in columns])
-    return table
+    names = _Names(policies, runs, baseline)
+    return Group(*(_block(names, own, width) for own in _side_by_side(columns, width - _GAP - names.least_width)))
 
 
-_LOOK: dict[str, Any] = {"box": box.SIMPLE_HEAD, "pad_edge": False, "title_justify": "left", "title_style": "bold"}
+_LOOK: dict[str, Any] = {"box": box.SIMPLE_HEAD, "pad_edge": False}
+_GAP = 3
+"""Between two columns."""
+_NAME_LEAST = 24
+"""Columns that names of policies get at least, as long as a number fits beside them."""
 
 Cell = tuple[str, str]
+
+
+class _Names:
+    """The column on the left: policies, in how many runs each, and the one that the others are held against."""
+
+    def __init__(self, policies: list[str], runs: list[int], baseline: str) -> None:
+        self.policies = policies
+        self.runs = runs
+        self.baseline = baseline
+        self.longest = max(map(len, [*policies, f"ratio to {baseline}" if len(policies) > 1 else ""]))
+        self.least_width = min(self.longest, _NAME_LEAST)
 
 
 class _Column:
     """A metric's values in one unit, each with the text of its interval, and the same of its ratios."""
 
-    def __init__(self, unit: str, lines: list[Cell], ratios: list[Cell]) -> None:
+    def __init__(self, title: str, unit: str, lines: list[Cell], ratios: list[Cell]) -> None:
+        self.title = title
         self.unit = unit
         self.lines = lines
         self.ratios = ratios
+        words = [*title.split(), unit, *(text for cell in (*lines, *ratios) for text in cell)]
+        self.least_width = max(map(len, words))
+
+    def header(self, width: int) -> list[str]:
+        """Its title in lines, and its unit."""
+        return [*folded(self.title, max(width, self.least_width)), *([self.unit] if self.unit else [])]
+
+
+def _side_by_side(columns: Sequence[_Column], width: int) -> list[list[_Column]]:
+    """As many columns beside each other as there is room for, at least one."""
+    blocks: list[list[_Column]] = [[]]
+    for column in columns:
+        taken = sum(_GAP + other.least_width for other in (*blocks[-1], column))
+        if blocks[-1] and taken > width:
+            blocks.append([])
+        blocks[-1].append(column)
+    return blocks
+
+
+def _block(names: _Names, columns: Sequence[_Column], width: int) -> Table:
+    """A table of some of the metrics; titles are wrapped as far as names need the room."""
+    for title_width in (12, 9, 0):
+        headers = [column.header(title_width) for column in columns]
+        taken = [max(column.least_width, *map(len, lines)) for column, lines in zip(columns, headers, strict=True)]
+        room = max(width - 2 - sum(_GAP + own for own in taken), 1)
+        if room >= (names.longest if title_width > 9 else names.least_width):
+            break
+    table = Table(**_LOOK)
+    table.add_column("policy", vertical="bottom", no_wrap=True)
+    for header in headers:
+        table.add_column("\n".join(header), justify="right", no_wrap=True, vertical="bottom")
+    for place, policy in enumerate(names.policies):
+        _add_rows(table, _name(policy, room), names.runs[place], [column.lines[place] for column in columns])
+    if len(names.policies) == 1:
+        return table
+    table.add_section()
+    table.add_row(Text(_name(f"ratio to {names.baseline}", room), style="italic"))
+    for place, policy in enumerate(names.policies):
+        if policy != names.baseline:
+            _add_rows(table, _name(policy, room), None, [column.ratios[place] for column in columns])
+    return table
+
+
+def _name(policy: str, width: int) -> str:
+    return "\n".join(folded(policy, width, indent="  "))
 
 
 def _column(rows: Sequence[Mapping[str, Any]], metric: Metric) -> _Column:
@@ -114,7 +166,7 @@ def _column(rows: Sequence[Mapping[str, Any]], metric: Metric) -> _Column:
     ratios, ratio_half_widths = ([row[name] for row in rows] for name in ("ratio", "ratio_half_width_95"))
     decimals = _ratio_decimals(ratios)
     texts = [[_ratio_text(ratio, decimals) for ratio in column] for column in (ratios, ratio_half_widths)]
-    return _Column(metric.unit_for(means).name, lines, list(zip(*texts, strict=True)))
+    return _Column(metric.title, metric.unit_for(means).name, lines, list(zip(*texts, strict=True)))
 
 
 def _ratio_decimals(ratios: Sequence[float | None]) -> int:
@@ -141,30 +193,35 @@ def _add_rows(table: Table, policy: str, runs: int | None, cells: Sequence[Cell]
         table.add_row(Text(note, style="dim"), *(Text(half_width, style="dim") for _, half_width in cells))
 
 
-def presets_table() -> Table:
-    """Every preset: what it does and what it is composed of."""
+def presets_table(*, width: int = 80) -> Table:
+    """Every preset: what it does and what it is composed of; `width` as in `comparison_table`."""
     table = Table("preset", "what it does", **_LOOK)
+    room = width - 2 - _GAP - max(map(len, PRESETS))
     for row in presets().iter_rows(named=True):
         composition = f"{row['order']} / {row['backfill']} / {row['placement']}"
         settings = f" ({row['parameters']})" if row["parameters"] else ""
         table.add_row(Text(row["name"], style="bold"), PRESETS[row["name"]].doc)
-        table.add_row("", Text(composition + settings, style="dim"))
+        table.add_row("", Text("\n".join(folded(composition + settings, room)), style="dim"))
     return table
 
 
-def parts_table() -> Table:
-    """Every part by role, with its parameters."""
+def parts_table(*, width: int = 80) -> Table:
+    """Every part by role, with its parameters; `width` as in `comparison_table`."""
     table = Table("role", "part", "what it does", **_LOOK)
+    # Names have no more than half of what the role leaves.
+    table.columns[0].no_wrap = table.columns[1].no_wrap = True
+    room = max((width - 2 - 2 * _GAP - len("placement")) // 2, len("sliding-window"))
     last_role = ""
     for (role, name), part in parts().items():
         table.add_row(role if role != last_role else "", Text(name, style="bold"), part["doc"])
-        for lines in _parameter_lines(part["parameters"]):
+        for lines in _parameter_lines(part["parameters"], room):
             table.add_row("", *lines)
         last_role = role
     return table
 
 
-def _parameter_lines(parameters: Iterable[Mapping[str, str]]) -> Iterable[tuple[Text, Text]]:
+def _parameter_lines(parameters: Iterable[Mapping[str, str]], width: int) -> Iterable[tuple[Text, Text]]:
     for parameter in parameters:
         setting = f"  {parameter['name']}={parameter['default'].strip(chr(34))}"
-        yield Text(setting), Text(f"{parameter['doc']} ({parameter['range']})", style="dim")
+        name = "\n".join(folded(setting, width, indent="    "))
+        yield Text(name), Text(f"{parameter['doc']} ({parameter['range']})", style="dim")

@@ -23,7 +23,8 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Int(value) => value.fmt(f),
-            Self::Float(value) => value.fmt(f),
+            // With its point: 2.0 is no whole number, and a message must not read as if it were.
+            Self::Float(value) => write!(f, "{value:?}"),
             Self::Text(value) => write!(f, "`{value}`"),
             Self::Bool(value) => value.fmt(f),
         }
@@ -157,6 +158,13 @@ mod tests {
         params.take("depth", Value::Int(1));
         let message = params.finish().unwrap_err().to_string();
         assert_eq!(message, "policy.backfill.dept: found 2, expected one of depth");
+    }
+
+    #[test]
+    fn a_number_with_a_point_is_told_with_its_point() {
+        let mut params = Params::new("policy.placement", BTreeMap::from([("window".into(), Value::Float(2.0))]));
+        let message = params.take_count("window", 10, 1).unwrap_err().to_string();
+        assert_eq!(message, "policy.placement.window: found 2.0, expected a whole number from 1");
     }
 
     #[test]
