@@ -21,7 +21,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Faults", "did_you_mean", "listed", "one_line", "read_toml", "reason_of", "shown"]
+__all__ = ["Faults", "did_you_mean", "listed", "one_line", "read_toml", "reason_of", "shown", "typed"]
 
 
 def one_line(text: str, *, limit: int = 300) -> str:
@@ -51,6 +51,21 @@ def shown(value: object) -> str:
         # Numpy's scalars print as their plain value only through str().
         text = str(value) if isinstance(value, str | numbers.Number) else repr(value)
     return f"`{one_line(text, limit=60)}`"
+
+
+def typed(value: object) -> str:
+    """A value as `shown`, but as Python writes it where that is what is wrong: ``"3"`` in quotes, 3.0 with its point.
+
+    Examples
+    --------
+    >>> typed(3), typed(3.0), typed("3"), typed("x"), typed(1e15)
+    ('`3`', '`3.0`', "`'3'`", '`x`', '`1e+15`')
+    """
+    plain = shown(value)
+    if isinstance(value, str):
+        return f"`{value!r}`" if plain.strip("`").lstrip("-").replace(".", "", 1).isdecimal() else plain
+    is_whole = isinstance(value, float) and plain.strip("`-").isdecimal()
+    return f"`{plain.strip('`')}.0`" if is_whole else plain
 
 
 def listed(names: Iterable[str]) -> str:
@@ -119,7 +134,10 @@ class Faults:
 
     def add(self, parameter: str, value: object, expected: str) -> None:
         """Note that `parameter` is `value` where `expected` was asked for."""
-        self.found.append((f"{self.path}.{parameter}" if self.path else parameter, shown(value), expected))
+        self._note(parameter, shown(value), expected)
+
+    def _note(self, parameter: str, found: str, expected: str) -> None:
+        self.found.append((f"{self.path}.{parameter}" if self.path else parameter, found, expected))
 
     def extend(self, error: ConfigError) -> None:
         """Take over the faults of an error that was raised further in."""
@@ -129,14 +147,14 @@ class Faults:
         """Note a fault unless `value` is a finite number between `low` and `high`, both included."""
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= float(value) <= high:
             bounds = f">= {low:g}" if math.isinf(high) else f"between {low:g} and {high:g}"
-            self.add(parameter, value, f"a number {bounds}")
+            self._note(parameter, typed(value) if isinstance(value, str) else shown(value), f"a number {bounds}")
         elif math.isinf(float(value)):
             self.add(parameter, value, "a finite number")
 
     def whole(self, parameter: str, value: object, *, low: int, high: int) -> None:
         """Note a fault unless `value` is a whole number between `low` and `high`, both included."""
         if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not low <= int(value) <= high:
-            self.add(parameter, value, f"a whole number between {low} and {high}")
+            self._note(parameter, typed(value), f"a whole number between {low} and {high}")
 
     def flag(self, parameter: str, value: object) -> None:
         """Note a fault unless `value` is true or false."""

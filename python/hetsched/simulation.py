@@ -210,8 +210,9 @@ def _with_measured_borders(
 
 def _warn_of_overload(offered_load: float | None, platform: Platform) -> None:
     if offered_load is not None and offered_load > 1.0 and math.isfinite(offered_load):
+        nodes = f"{platform.nodes:,} node{'' if platform.nodes == 1 else 's'}"
         warnings.warn(
-            f"offered load {offered_load:.2f}: more work is submitted than {platform.nodes:,} node{'s' * (platform.nodes != 1)} can do, "
+            f"offered load {offered_load:.2f}: more work is submitted than {nodes} can do, "
             "so the queue grows until the last job is submitted",
             LoadWarning,
             stacklevel=3,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from hetsched.config import reason_of
+from hetsched.config import reason_of, shown
 from hetsched.errors import OutputError
 from hetsched.unreadable import UNREADABLE
 
@@ -37,6 +37,8 @@ def write_whole(path: Path, content: bytes | Callable[[Path], object]) -> None:
     ...     sorted(path.name for path in Path(folder).rglob("*.*"))
     ['a.txt', 'b.txt']
     """
+    if "\0" in str(path):
+        raise OutputError(shown(str(path)), "no file has a zero byte in its name")
     temporary = path.with_name(f".{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -53,7 +53,7 @@ def test_json_is_one_object_that_says_how_to_make_it_again(hetsched, folder):
     )
     found = json.loads(said.out)
     workload = poisson(jobs=50, load=0.5, seed=3)
-    assert list(found) == ["summary", "generator", "seed", "parameters", "quantities", "sha256", "written"]
+    assert list(found) == ["summary", "generator", "seed", "parameters", "notes", "quantities", "sha256", "written"]
     assert found["sha256"] == workload.sha256
     assert generate(found["generator"], **found["parameters"]) == workload
     assert found["summary"]["jobs"] == 50
@@ -149,6 +149,39 @@ def test_without_a_kind_all_are_listed_with_their_parameters(hetsched):
                 "--set sizes: found `2`, expected --set sizes once; it is given twice",
             ],
         ),
+        (
+            [
+                "utilization-targeted",
+                "--jobs",
+                "-2",
+                "--set",
+                "foo=1",
+                "--set",
+                "ramp_s=-1",
+                "--set",
+                "nodes=0",
+                "--set",
+                "mix=3 a 0 60; 4 b 1 uniform:9:8",
+            ],
+            [
+                "--jobs: found `-2`, expected a whole number between 1 and 100000000",
+                (
+                    "--set foo: found `1`, expected a parameter of utilization-targeted: mix, nodes, jobs, "
+                    "utilization, fluctuation, fluctuation_s, ramp_s, interval_s, walltime_factor, seed"
+                ),
+                "--set ramp_s: found `-1`, expected a number between 0 and 1e+09",
+                "--set nodes: found `0`, expected a whole number between 1 and 2147483647",
+                "--set mix[0].node_count: found `0`, expected a whole number between 1 and 2147483647",
+                (
+                    "--set mix[1].runtime_s: found `uniform:9:8`, expected LOW at most the high end, 8, "
+                    "as in uniform:LOW:HIGH"
+                ),
+            ],
+        ),
+        (
+            ["poisson", "--set", "runtime_s=1e15"],
+            ["--set runtime_s: found `1e15`, expected SECONDS above 0 and at most 1e+09, as in fixed:SECONDS"],
+        ),
         (["swa-multi", "--nodes", "4"], ["--nodes: found `4`, expected at least 8, as the largest jobs need"]),
         (["poisson", "--laod", "1"], ["unknown option --laod; did you mean `--load`?"]),
     ],
@@ -169,6 +202,19 @@ def test_a_target_with_less_room_to_wander_is_told_about(hetsched):
     assert told in said.err.splitlines()
     for more in (("--utilization", 0.8), ("--utilization", 0.97, "--set", "fluctuation=0.03")):
         assert "fluctuation" not in hetsched(*made, *more).out
+
+
+def test_a_mix_that_is_too_short_for_its_target_is_told_about(hetsched):
+    # 91 jobs of one node never fill 80 % of 1,990.
+    made = ("generate", "utilization-targeted", "--jobs", 91)
+    told = [line for line in hetsched(*made).out.splitlines() if "too short" in line]
+    assert len(told) == 1
+    assert told[0].startswith("the mix is too short to reach 80 %: its last job is submitted after 10 s, with 91 of")
+    said = hetsched(*made, "--json")
+    assert json.loads(said.out)["notes"] == told
+    assert told[0] in said.err.splitlines()
+    enough = hetsched("generate", "utilization-targeted")
+    assert "too short" not in enough.out + enough.err
 
 
 def test_nodes_of_a_log_of_processors_are_found_again(hetsched, folder):

@@ -86,8 +86,22 @@ class TestVerdicts:
         assert statement("x", [0.0, 0.0], claim="more").reason.startswith("more: no difference at all")
 
     def test_a_statement_may_test_something_else_than_it_shows(self):
-        row = statement("share", [50.0, 60.0], claim="more than the other's", tested=[1.0, 1.1])
-        assert (row.here, row.reproduced) == (55.0, "yes")
+        row = statement("share", [50.0, 60.0], claim="more than the other's", tested=("the lead", [1.0, 1.1]))
+        assert (row.here, row.reproduced, row.reason) == (55.0, "yes", "more than the other's")
+        # Two values 1 apart: their mean, and 12.71 (Student's t, one degree of freedom) times half their distance.
+        row = statement("share", [50.0, 60.0], claim="more", tested=("the lead", [-0.5, 0.5]))
+        assert row.reason == "more: not certain, the lead is from -6.35 to 6.35"
+
+    @pytest.mark.parametrize("side", [1, -1])
+    @pytest.mark.parametrize("values", [[1.0, 2.0, 3.0], [-1.9, -2.0, -2.1], [1.9, 2.0, 2.1], [-3.0, 1.0, 1.0]])
+    def test_the_interval_in_a_reason_is_that_of_the_number_shown(self, values, side):
+        row = statement("change, %", values, claim="it changes", side=side)
+        low, high = row.interval
+        assert row.here == pytest.approx(np.mean(values))
+        assert row.reproduced == ("yes" if min(low * side, high * side) > 0 else "no")
+        if row.reproduced == "no":
+            why = "the opposite" if max(low * side, high * side) < 0 else "not certain"
+            assert row.reason == f"it changes: {why}, from {low:.3g} to {high:.3g}"
 
     def test_alike_is_judged_by_the_far_end_of_the_interval(self):
         assert alike("x", [0.9, 0.9, 0.9], of=[10.0, 10.0, 10.0], claim="close").reproduced == "yes"
@@ -378,3 +392,23 @@ def test_reasons_in_common_are_told_once():
         {"reproduced": ["shape", "yes", "shape"], "reason": ["half; no watts", "fine", "twice; no watts"]}
     )
     assert list(reasons(rows)) == ["shape: no watts (1: half; 3: twice)"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"name": None}, ["name: found `None`, expected one of coa-single, swa-multi, swa-history, pools"]),
+        (
+            {"name": [], "seed": -1, "progress": 3},
+            [
+                "seed: found `-1`, expected a whole number between 0 and 18446744073709551615",
+                "progress: found `3`, expected a function of two numbers, or None",
+                "name: found `[]`, expected one of coa-single, swa-multi, swa-history, pools",
+            ],
+        ),
+    ],
+)
+def test_what_cannot_be_reproduced_is_told_at_once(arguments, said):
+    with pytest.raises(hs.ConfigError) as caught:
+        reproduce(**arguments)
+    assert str(caught.value).splitlines() == said

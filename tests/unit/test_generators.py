@@ -16,12 +16,14 @@ from hetsched.workload.generators import (
     generate,
     lublin_feitelson,
     poisson,
+    swa_multi,
     utilization_targeted,
 )
 from hetsched.workload.generators.distributions import Exponential, Fixed, LogNormal, LogUniform, Uniform
 from hetsched.workload.generators.mixes import apportioned
 
 FORMS = "fixed:SECONDS, uniform:LOW:HIGH, loguniform:LOW:HIGH, exponential:MEAN, lognormal:MEAN:SIGMA"
+LENGTH = "above 0 and at most 1e+09"
 
 SMALL = {
     "utilization-targeted": {"nodes": 40, "jobs": 300},
@@ -223,15 +225,64 @@ def test_one_parameter_changes_no_other_streams_draws():
             ["mix[0].node_count: found `9`, expected at most the 8 nodes there are"],
         ),
         (
-            lambda: utilization_targeted([JobClass(-1, "", 0, 0.0)], nodes=8, utilization=1.5, seed=-1),
+            lambda: utilization_targeted("999999999 a 0 0; 1 a 1 60; 1 b x y", nodes=8, utilization=1.5, seed=-1),
             [
-                "mix[0].count: found `-1`, expected a whole number between 0 and 100000000",
-                "mix[0].app: found ``, expected a name",
+                "mix[0].count: found `999999999`, expected a whole number between 0 and 100000000",
                 "mix[0].node_count: found `0`, expected a whole number between 1 and 2147483647",
-                "mix[0].runtime_s: found `0`, expected numbers above 0, as in fixed:SECONDS",
+                f"mix[0].runtime_s: found `0`, expected SECONDS {LENGTH}, as in fixed:SECONDS",
+                (
+                    "mix[2].node_count: found `x`, expected a whole number of nodes from 1, or shares of such, "
+                    "as in 1:0.75,8:0.25"
+                ),
+                f"mix[2].runtime_s: found `y`, expected seconds, or one of {FORMS}",
                 "utilization: found `1.5`, expected a number between 0.01 and 1",
                 "seed: found `-1`, expected a whole number between 0 and 18446744073709551615",
             ],
+        ),
+        (
+            lambda: JobClass(-1, "", 0, -5),
+            [
+                "count: found `-1`, expected a whole number between 0 and 100000000",
+                "app: found ``, expected a name",
+                "node_count: found `0`, expected a whole number between 1 and 2147483647",
+                f"runtime_s: found `-5`, expected SECONDS {LENGTH}, as in fixed:SECONDS",
+            ],
+        ),
+        (
+            lambda: JobClass("7", None, 1.0, "foo"),
+            [
+                "count: found `'7'`, expected a whole number between 0 and 100000000",
+                "app: found `None`, expected a name",
+                (
+                    "node_count: found `1.0`, expected a whole number of nodes from 1, or shares of such, "
+                    "as in 1:0.75,8:0.25"
+                ),
+                f"runtime_s: found `foo`, expected seconds, or one of {FORMS}",
+            ],
+        ),
+        (lambda: Uniform(5, 2), ["low_s: found `5`, expected a number at most the high end, 2"]),
+        (
+            lambda: LogNormal(0, 9.0),
+            [
+                f"mean_s: found `0`, expected a number {LENGTH}",
+                "sigma: found `9.0`, expected a number above 0 and at most 5",
+            ],
+        ),
+        (
+            lambda: poisson(runtime_s="uniform:5:2", nodes=3.0, jobs="7"),
+            [
+                "nodes: found `3.0`, expected a whole number between 1 and 2147483647",
+                "jobs: found `'7'`, expected a whole number between 1 and 100000000",
+                "runtime_s: found `uniform:5:2`, expected LOW at most the high end, 2, as in uniform:LOW:HIGH",
+            ],
+        ),
+        (
+            lambda: poisson(runtime_s=1e15),
+            [f"runtime_s: found `1e+15`, expected SECONDS {LENGTH}, as in fixed:SECONDS"],
+        ),
+        (
+            lambda: swa_multi(runtime_s=1e6, long_ratio=1e4),
+            ["long_ratio: found `10000`, expected at most 1000: no run is longer than 1e+09 s"],
         ),
         (
             lambda: utilization_targeted([JobClass(0, "a", 1, 60.0)], nodes=8),
@@ -251,7 +302,7 @@ def test_one_parameter_changes_no_other_streams_draws():
         ),
         (
             lambda: poisson(load="0.5", rate_per_h=3),
-            ["load: found `0.5`, expected a number between 1e-06 and 1000"],
+            ["load: found `'0.5'`, expected a number between 1e-06 and 1000"],
         ),
         (
             lambda: poisson(load=0.5, rate_per_h="x"),
@@ -272,11 +323,11 @@ def test_one_parameter_changes_no_other_streams_draws():
         ),
         (
             lambda: poisson(runtime_s=Exponential("9")),
-            ["runtime_s: found `Exponential(mean_s='9')`, expected numbers above 0, as in exponential:MEAN"],
+            [f"mean_s: found `'9'`, expected a number {LENGTH}"],
         ),
         (
             lambda: poisson(runtime_s=Fixed(True)),
-            ["runtime_s: found `Fixed(length_s=True)`, expected numbers above 0, as in fixed:SECONDS"],
+            [f"length_s: found `True`, expected a number {LENGTH}"],
         ),
         (
             lambda: generate("laurel2-week", nodes=16),

@@ -138,19 +138,19 @@ PROCESSORS = b"; MaxNodes: 4\n; MaxProcs: 32\n1 0 0 60 8 -1 -1 8 -1 -1 1 -1 -1 -
 )
 def test_a_log_of_processors_is_written_with_its_nodes_as_processors(header, found):
     nodes, note = found
-    text = WRITERS[".swf"](hs.read_swf(header, procs_per_node=8))
+    text = swf_bytes(hs.read_swf(header, procs_per_node=8))
     read = hs.read_swf(text)
     assert read.to_polars()["node_count"].to_list() == [1]
     assert (read.report["header"]["max_nodes"], read.report["header"]["max_procs"]) == nodes
     notes = [line for line in text.decode().splitlines() if "MaxProcs was" in line]
     assert notes == ([] if note is None else [note])
     # What was written in nodes once is not divided again.
-    assert WRITERS[".swf"](read).decode().count("MaxProcs: 4") == (0 if nodes[0] is None else 1)
+    assert swf_bytes(read).decode().count("MaxProcs: 4") == (0 if nodes[0] is None else 1)
 
 
 @pytest.mark.parametrize("options", [{}, {"procs_per_node": 1}])
 def test_where_a_processor_is_a_node_the_header_stays(options):
-    text = WRITERS[".swf"](hs.read_swf(PROCESSORS, **options)).decode()
+    text = swf_bytes(hs.read_swf(PROCESSORS, **options)).decode()
     assert "; MaxProcs: 32\n" in text
     assert "MaxProcs was" not in text
 
@@ -180,7 +180,58 @@ def test_no_two_names_come_back_as_one(names):
 
 
 def swf_lines(workload):
-    return WRITERS[".swf"](workload).decode().splitlines()
+    return swf_bytes(workload).decode().splitlines()
+
+
+def swf_bytes(workload):
+    return b"".join(WRITERS[".swf"](workload))
+
+
+@pytest.mark.parametrize("suffix", [".swf", ".swf.gz", ".csv"])
+def test_a_large_log_is_written_in_parts_between_which_it_can_be_interrupted(tmp_path, monkeypatch, suffix):
+    workload = poisson(jobs=120_000, apps="hpcg:1,stream:1", seed=1)
+    assert len(list(WRITERS[suffix](workload))) > 3
+    if suffix == ".swf":
+        assert max(part.count(b"\n") for part in WRITERS[suffix](workload)) <= 50_000
+        assert swf_bytes(workload).decode().splitlines()[-1] == swf_text(workload.to_polars()).splitlines()[-1]
+
+    def interrupted(made):
+        parts = parts_of(made)
+        yield next(parts)
+        yield next(parts)
+        raise KeyboardInterrupt
+
+    parts_of = WRITERS[suffix]
+    monkeypatch.setitem(WRITERS, suffix, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_trace(workload, tmp_path / f"jobs{suffix}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_packed_log_is_the_plain_one_packed(tmp_path):
+    workload = poisson(jobs=120_000, seed=1)
+    write_trace(workload, tmp_path / "jobs.swf.gz")
+    assert gzip.decompress((tmp_path / "jobs.swf.gz").read_bytes()) == swf_bytes(workload)
+
+
+@pytest.mark.parametrize(
+    ("workload", "path", "said"),
+    [
+        (pl.DataFrame(), "a.swf", "workload: found a DataFrame, expected a Workload; Workload.from_polars makes one"),
+        (None, "a.swf", "workload: found a NoneType, expected a Workload"),
+        (poisson(jobs=2), None, "path: found `None`, expected a name ending in .swf"),
+        (poisson(jobs=2), "", "path: found `.`, expected a name ending in .swf"),
+    ],
+)
+def test_what_is_no_workload_and_no_name_is_told(workload, path, said):
+    with pytest.raises(hs.ConfigError) as caught:
+        write_trace(workload, path)
+    assert str(caught.value).startswith(said)
+
+
+def test_a_zero_byte_in_a_name_is_told():
+    with pytest.raises(OutputError, match=r"^`a\\x00\.swf`: cannot be written: no file has a zero byte in its name$"):
+        write_trace(poisson(jobs=2), "a\0.swf")
 
 
 def test_other_names_and_places_are_refused_and_leave_nothing_behind(tmp_path):

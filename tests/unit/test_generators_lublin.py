@@ -1,6 +1,7 @@
 """The Lublin-Feitelson model against the closed forms of its distributions."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -175,5 +176,26 @@ def test_contradictions_are_refused():
         "u_med: found `9`, expected from u_low=0.8 to log2(nodes)=7",
         "load: found `0.5`, expected none for a single job",
     ]
-    with pytest.raises(hs.ConfigError, match="a1, b1, a2, b2: found values, expected logarithms that often are below"):
-        lublin_feitelson(jobs=10, a1=9000.0, a2=9000.0, b1=50.0, b2=50.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "named", "mean"),
+    [
+        (
+            {"a1": 9000.0, "a2": 9000.0, "b1": 50.0, "b2": 50.0},
+            "a1, b1, a2, b2: found `9000`, `50`, `9000`, `50`",
+            4.5e5,
+        ),
+        # Its factor makes the gamma's mean 1000 times that of the times between submissions, 10.2303 × 0.4871.
+        ({"arar": 1000.0}, "a_arr, b_arr, arar: found `10.2303`, `0.4871`, `1000`", 4983),
+    ],
+)
+def test_times_that_hardly_ever_are_short_enough_are_told_with_all_that_makes_them(given, named, mean):
+    with pytest.raises(hs.ConfigError) as caught:
+        lublin_feitelson(jobs=10, **given)
+    said, numbers = str(caught.value).split(", expected gamma distributions with logarithms of seconds that often are ")
+    assert said == named
+    highest, least, draws = re.fullmatch(r"below (\d+), not (\S+) or more in (10 of 10) draws", numbers).groups()
+    assert float(highest) == (12 if "a1" in given else 13)
+    assert float(least) == pytest.approx(mean, rel=0.1)
+    assert draws == "10 of 10"

@@ -127,6 +127,38 @@ def test_a_job_as_large_as_the_machine_is_submitted_at_a_low_target():
     assert waits.max() == 0.0
 
 
+def test_the_default_mix_reaches_its_target_and_is_no_overload():
+    workload = utilization_targeted()
+    mean, _, peak, waits = replayed(workload, ramp_s=mean_length_s(workload))
+    assert mean == pytest.approx(0.8, abs=0.01)
+    assert (peak < 0.9, waits.max()) == (True, 0.0)
+    assert workload.report["notes"] == []
+    assert workload.offered_load(hs.Platform.homogeneous(nodes=1990, idle_w=100, tdp_w=400)) < 1
+
+
+@pytest.mark.parametrize(
+    ("mix", "options", "busy"),
+    [
+        # Four of ten nodes are wanted, and there are three jobs; with four there are enough.
+        ("3 a 1 60", {"ramp_s": 0.0}, "with 3 of 10 nodes busy; the machine is filled after 0 s"),
+        ("4 a 1 60", {"ramp_s": 0.0}, None),
+        # Of a step of 10 s each adds a node: the fourth would come after 30 s.
+        ("3 a 1 600", {"ramp_s": 40.0}, "with 3 of 10 nodes busy; the machine is filled after 30 s"),
+        ("9 a 1 600", {"ramp_s": 40.0}, None),
+        # A job of five nodes is nearer to four than none.
+        ("1 a 5 60", {"ramp_s": 0.0}, None),
+    ],
+)
+def test_a_mix_that_ends_before_the_machine_is_filled_says_so(mix, options, busy):
+    workload = utilization_targeted(mix, nodes=10, utilization=0.4, fluctuation=0.0, **options)
+    notes = workload.report["notes"]
+    assert len(notes) == (0 if busy is None else 1)
+    if busy is not None:
+        assert notes[0].startswith("the mix is too short to reach 40 %: its last job is submitted after")
+        assert busy in notes[0]
+        assert workload.report.line().endswith(notes[0])
+
+
 def test_a_hand_made_row():
     # Four nodes wanted from the start, jobs of one node and two steps each: two steps of four, each full until the
     # next four go out. The feedback has nothing to make up for.

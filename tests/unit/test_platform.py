@@ -59,7 +59,7 @@ NODE_FAULTS = [
     ({"count": True}, ("count", "`True`")),
     ({"idle_w": -1}, ("idle_w", "`-1`")),
     ({"idle_w": math.nan}, ("idle_w", "`NaN`")),
-    ({"idle_w": "100"}, ("idle_w", "`100`")),
+    ({"idle_w": "100"}, ("idle_w", "`'100'`")),
     ({"idle_w": [100.0, -1.0]}, ("idle_w[1]", "`-1`")),
     ({"idle_w": [100.0, math.nan]}, ("idle_w[1]", "`NaN`")),
     ({"idle_w": [100.0]}, ("idle_w", "`1 values`")),

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,9 @@ import polars as pl
 import pytest
 
 import hetsched as hs
+from hetsched import _core
 from hetsched.sweeps import pool, run_one, spec, specs, sweep
+from hetsched.sweeps.inputs import clear
 from hetsched.sweeps.journal import FILE, Journal
 from hetsched.sweeps.pool import WorkerTraceback
 from hetsched.sweeps.spec import Plan
@@ -146,7 +149,7 @@ def test_seeds_that_cannot_be(seeds):
         sweep(log(), machine(), "random", seeds=seeds)
 
 
-@pytest.mark.parametrize("out", [5, "", b"out", "a\0b", ["out"], True])
+@pytest.mark.parametrize("out", [5, "", b"out", "a\0b", "\ud800", Path("\0"), ["out"], True])
 def test_an_out_that_is_no_name_is_told_with_the_other_faults(tmp_path, monkeypatch, out):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(hs.ConfigError) as caught:
@@ -261,6 +264,41 @@ def test_everything_that_decides_a_run_is_in_its_key(monkeypatch):
     assert len({key for (key,) in unlike}) == len(unlike)
 
 
+def test_runs_of_another_build_are_other_runs(tmp_path, monkeypatch):
+    module = tmp_path / "_core.so"
+    found = []
+    for content in (b"one", b"other", b"one"):
+        module.write_bytes(content)
+        monkeypatch.setattr(_core.__spec__, "origin", str(module))
+        spec.code_sha256.cache_clear()
+        found.append(keys(log(), machine(), "easy"))
+    spec.code_sha256.cache_clear()
+    assert found[0] == found[2] != found[1]
+    assert spec.__version__ == hs.__version__
+
+
+def test_a_spec_whose_files_are_gone_or_damaged_names_them(tmp_path):
+    gone, kept = (specs(log(), machine(nodes), "easy", folder=tmp_path / str(nodes))[0] for nodes in (4, 5))
+    clear()
+    shutil.rmtree(tmp_path / "4")
+    with pytest.raises(hs.TraceError, match=r"\.arrow: found no such file, expected the jobs that `specs` wrote there"):
+        run_one(gone)
+    Path(kept.platform_file).write_text('{"nodes":')
+    with pytest.raises(hs.TraceError, match=r"\.json: found .* expected the platform that `specs` wrote there"):
+        run_one(kept)
+    Path(kept.workload_file).write_bytes(b"ARROW")
+    clear()
+    with pytest.raises(hs.TraceError, match=r"\.arrow: found .* expected the jobs that"):
+        run_one(kept)
+
+
+@pytest.mark.parametrize(("given", "found"), [("a.json", "`a.json`"), (None, "a NoneType"), ({}, "a dict")])
+def test_what_is_no_spec_is_told(given, found):
+    with pytest.raises(hs.ConfigError) as caught:
+        run_one(given)
+    assert str(caught.value) == f"spec: found {found}, expected a Spec, as `specs` makes them"
+
+
 def test_names_decide_nothing():
     assert keys({"a": log(source="x")}, {"b": machine()}, {"c": "easy"}) == keys(log(source="y"), machine(), "easy")
 
@@ -335,6 +373,7 @@ FILLS_UP = """
 import resource, sys
 from pathlib import Path
 from hetsched.errors import OutputError
+from hetsched.sweeps.inputs import clear
 from hetsched.sweeps.journal import FILE, Journal
 from hetsched.sweeps.spec import Plan
 
@@ -471,7 +510,7 @@ def test_what_goes_wrong_in_another_process_comes_back_with_its_place(tmp_path):
                 file.unlink()
 
     works = {f"w{jobs}": log(jobs=jobs) for jobs in range(2, 12)}
-    with pytest.raises(hs.SimulationError, match=r"^workload `w\d+`, .*: FileNotFoundError: ") as caught:
+    with pytest.raises(hs.TraceError, match=r"^workload `w\d+`, .*\.arrow: found no such file") as caught:
         sweep(works, machine(), "easy", workers=2, out=tmp_path, progress=tell)
     assert isinstance(caught.value.__cause__, WorkerTraceback)
     assert "read_workload" in str(caught.value.__cause__)

@@ -1,5 +1,6 @@
 """From measured runs to a table: medians by hand, what is dropped, what is missing, and who is named."""
 
+import gzip
 import math
 
 import numpy as np
@@ -312,6 +313,12 @@ def test_a_csv_with_holes_is_read(tmp_path):
         ({"nodes": []}, "nodes: found `[]`, expected a list of names, node 0 first"),
         ({"nodes": "n1"}, "nodes: found `n1`, expected a list of names"),
         ({"nodes": [1, 2]}, "nodes: found `1`, expected names, as in the runs"),
+        ({"nodes": 48}, "nodes: found `48`, expected a list of names, node 0 first, or None"),
+        ({"nodes": {"n1": 0}}, "nodes: found `{'n1': 0}`, expected a list of names, node 0 first, or None"),
+        ({"app": None}, "app: found `None`, expected a column's name"),
+        ({"app": 3}, "app: found `3`, expected a column's name"),
+        ({"time_s": 3}, "time_s: found `3`, expected a column's name"),
+        ({"power_w": "power"}, "power_w: found `power`, expected one of the columns app, node, power_w, time_s; did"),
         ({"nodes": ["n1", "n1"]}, "nodes: found `n1`, expected each name once"),
     ],
 )
@@ -337,6 +344,102 @@ def test_files_that_cannot_be_had_are_named(tmp_path):
     for name in ("none.csv", "none.parquet"):
         (found,) = messages_of(lambda name=name: Measurements.read(tmp_path / name))
         assert found.startswith(f"{tmp_path / name}: found no such file, expected a file of one row a run")
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "said"),
+    [
+        ("app;node;power_w\na;n1;200,5\n", ", line 1", "found semicolons between the fields, expected commas between"),
+        ("app,node,power_w\na,n1,200\na,n2\n", ", line 3", "found 2 fields in `a,n2`, expected 3 fields"),
+        ("app,node,power_w\na,n1,200\na,n2,200,5\n", ", line 3", "found 4 fields in `a,n2,200,5`, expected 3 fields"),
+        ("app,node,power_w\n", "", "found no rows, expected rows below the header: app, node, power_w"),
+        ("", "", "found an empty file, expected a line with the columns' names"),
+        ("app,node,power_w,node\na,n1,200,n2\n", ", line 1", "found column `node` 2 times, expected each column once"),
+        (
+            'app,node,power_w\na,n1,200\n\n"a\nb",n2,210\na,n3,"200,5"\n',
+            ", line 6, power_w",
+            "found `200,5`, expected numbers, with a decimal point and no comma",
+        ),
+        ("app,node,power_w\na,n1,200\na,n2,3OO\n", ", line 3, power_w", "found `3OO`, expected numbers"),
+        ("app,node,power_w\na,n1,0\n", "", "found 1 row and none usable, expected usable runs (dropped: 1 power_w not"),
+        ('app,node,power_w\na,n1,200\n"a,n2,3\n', ", line 3", "found quotes that do not match ("),
+        (b"app,node,power_w\na,n\xe4,200\n", ", line 2", "found bytes that are no UTF-8 text, `b'\\xe4,200"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "", "found binary data, expected a text file with commas"),
+    ],
+)
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
+def test_what_is_wrong_in_a_file_is_told_by_its_line(tmp_path, suffix, text, where, said):
+    path = tmp_path / f"runs{suffix}"
+    data = text.encode() if isinstance(text, str) else text
+    path.write_bytes(gzip.compress(data) if suffix == ".csv.gz" else data)
+    (found,) = messages_of(lambda: Measurements.read(path))
+    assert found.startswith(f"{path}{where}: {said}")
+    assert found.isprintable()
+    assert "found found" not in found
+
+
+def test_rows_of_a_table_without_lines_are_told_by_their_number(tmp_path):
+    runs().with_columns(power_w=pl.lit("x")).write_parquet(tmp_path / "runs.parquet")
+    (found,) = messages_of(lambda: Measurements.read(tmp_path / "runs.parquet"))
+    assert found == f"{tmp_path / 'runs.parquet'}, row 0, power_w: found `x`, expected numbers"
+    (found,) = messages_of(lambda: Measurements.read(tmp_path / "runs.parquet", power_w=None, time_s="power_w"))
+    assert found.startswith(f"{tmp_path / 'runs.parquet'}, row 0, power_w: found `x`")
+    runs().write_parquet(tmp_path / "runs.parquet")
+    (found,) = messages_of(lambda: Measurements.read(tmp_path / "runs.parquet", power_w="app"))
+    assert found.startswith(f"{tmp_path / 'runs.parquet'}, row 0, app: found `hpcg`")
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("runs.xlsx", "path: found `runs.xlsx`, expected a name ending in .csv, .csv.gz, .csv.zst, .parquet"),
+        ("runs.parqet", "path: found `runs.parqet`, expected a name ending in .csv, .csv.gz, .csv.zst, .parquet; did"),
+        (None, "path: found `None`, expected the name of a file ending in .csv, .csv.gz, .csv.zst, .parquet"),
+        (3, "path: found `3`, expected the name of a file ending in"),
+        ("a\0.csv", "path: found `a\\x00.csv`, expected a name without a zero byte"),
+    ],
+)
+def test_other_names_are_refused(path, said):
+    (found,) = messages_of(lambda: Measurements.read(path))
+    assert found.startswith(said)
+
+
+def test_a_packed_file_that_was_cut_off_is_told(tmp_path):
+    path = tmp_path / "runs.csv.gz"
+    path.write_bytes(gzip.compress(b"app,node,power_w\n" + b"a,n1,200\n" * 9)[:-12])
+    assert messages_of(lambda: Measurements.read(path)) == [
+        f"{path}: found damaged data, expected a file packed by gzip, all of it"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "found"), [("runs.csv", "`runs.csv`"), (None, "a NoneType"), (runs().lazy(), "a LazyFrame")]
+)
+def test_what_is_no_frame_is_told(given, found):
+    assert messages_of(lambda: Measurements(given)) == [
+        f"runs: found {found}, expected a polars.DataFrame; Measurements.read reads a file"
+    ]
+
+
+def test_too_few_runs_everywhere_are_said_to_be_too_few():
+    made = measured(min_runs=100)
+    text = str(made)
+    assert "nan" not in text
+    assert "min_runs    100: 6 missing pairs had runs, but only 1 to 3\n" in text
+    assert [line.split() for line in text.splitlines()[-2:]] == [
+        ["hpcg", "0", "5", "-", "-", "-", "-"],
+        ["stream", "0", "3", "-", "-", "-", "-"],
+    ]
+    assert messages_of(made.to_table)[0].startswith(
+        "runs: found fewer than min_runs=100 runs (at most 3) of hpcg on any node, expected every application"
+    )
+
+
+def test_a_pair_without_any_run_is_not_one_of_too_few():
+    assert "min_runs" not in str(measured(without=[GAP]))
+    assert "no run of stream on n10" in messages_of(measured(without=[GAP]).to_table)[0]
+    # hpcg on n2 and n10, stream on n1 and n2 ran once; stream never ran on n10.
+    assert "min_runs    2: 4 missing pairs had runs, but only 1\n" in str(measured(without=[GAP], min_runs=2))
 
 
 def test_a_table_of_fewer_nodes_than_the_platform_is_refused_with_what_it_lacks():

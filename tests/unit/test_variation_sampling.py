@@ -321,3 +321,33 @@ def test_jitter_tells_copies_of_a_device_apart():
 def test_faults_of_a_resampled_table():
     found = messages_of(lambda: resample_table(MEASURED, nodes=0, seed=1, jitter_ratio=-1))
     assert [line.split(":")[0] for line in found] == ["nodes", "jitter_ratio"]
+
+
+SPREADS = "expected a dictionary of mean and standard deviation"
+A_TABLE = "expected a VariationTable, as VariationTable.read makes it of a file"
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: sample_table("hpcg", nodes=2, seed=0), [f"power_w: found `hpcg`, {SPREADS} of each application"]),
+        (
+            lambda: sample_table(None, nodes=2, seed=0, time_ratio=[1.0]),
+            [f"power_w: found `None`, {SPREADS}", f"time_ratio: found `[1.0]`, {SPREADS}"],
+        ),
+        (lambda: sample_components(3, nodes=2, seed=0), [f"components: found `3`, {SPREADS} by application and"]),
+        (
+            lambda: sample_components({("a", "pkg"): (9, 1)}, nodes=2, seed=0, time_ratio="a"),
+            [f"time_ratio: found `a`, {SPREADS} of each application"],
+        ),
+        (lambda: resample_table("nodes.csv", nodes=2, seed=0), [f"measured: found `nodes.csv`, {A_TABLE}"]),
+        (
+            lambda: resample_table(None, nodes=0, seed=0),
+            [f"measured: found a NoneType, {A_TABLE}", "nodes: found `0`, expected a whole number between 1 and"],
+        ),
+    ],
+)
+def test_what_is_of_another_kind_is_told(make, said):
+    found = messages_of(make)
+    assert len(found) == len(said)
+    assert all(line.startswith(start) for line, start in zip(found, said, strict=True))

@@ -109,6 +109,8 @@ def generate(
         check_folder(None if file is None else str(Path(file).parent))
     workload = _made(faults, generator, parameters, named=set(given))
     _tell_fluctuation(screen, generator, parameters, workload)
+    for note in workload.report["notes"]:
+        screen.say(note)
     _show(screen, workload, _written(workload, out=out, plot=plot))
 
 
@@ -164,7 +166,11 @@ def _parameters(
         else:
             own = Faults()
             values[name] = known[name].from_text(text, own)
-            faults.found.extend((option, value, expected) for _, value, expected in own.found)
+            if not own.found:
+                # Checked here already, so that what is wrong with one is told beside what is wrong with others.
+                known[name].settle(values[name], own)
+            # `mix[0].count` becomes `--set mix[0].count`.
+            faults.found += [(option + place.removeprefix(name), found, say) for place, found, say in own.found]
     return generator, values
 
 
@@ -263,6 +269,7 @@ def _show(screen: Screen, workload: Workload, written: list[str]) -> None:
             "generator": about["generator"],
             "seed": about["seed"],
             "parameters": about["parameters"],
+            "notes": about["notes"],
             "quantities": {row.pop("quantity"): row for row in rows},
             "sha256": workload.sha256,
             "written": written,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -105,24 +105,23 @@ def why(runs: Runs) -> list[Row]:
     ahead = {state: runs.saving("swa", state) - runs.saving("paa", state) for state in UTILIZATION}
     lead = ahead["busy"] - ahead["free"]
     rows = [statement("SWA - PAA, busy over free, points", lead, claim="SWA is farther ahead of PAA when busy")]
-    for column, jobs, sign, word in (
+    sides: tuple[tuple[str, str, Literal[1, -1], str], ...] = (
         ("wide_run_s", "several nodes", 1, "longer"),
         ("single_run_s", "one node", -1, "less"),
-    ):
+    )
+    for column, jobs, side, word in sides:
         change = -runs.saving("swa", "busy", over="paa", column=column)
         claim = f"jobs of {jobs} run {word} under SWA than under PAA, as in the paper's Fig. 12"
         quantity = f"run time of jobs of {jobs}, SWA over PAA, busy, %"
-        rows.append(statement(quantity, change, tested=sign * change, claim=claim))
+        rows.append(statement(quantity, change, claim=claim, side=side))
     for state in UTILIZATION:
         change = -runs.saving("swa", state, column="makespan_s")
         shorter = "all is done sooner than under naive"
-        rows.append(statement(f"makespan under SWA, {state}, change, %", change, tested=-change, claim=shorter))
+        rows.append(statement(f"makespan under SWA, {state}, change, %", change, claim=shorter, side=-1))
     for state in UTILIZATION:
         spread, of_paa = (100.0 * runs.values(policy, state, "spread_ratio") for policy in ("swa", "paa"))
         quantity = f"slowest over mean time inside a job, SWA - PAA, {state}, %"
-        rows.append(
-            statement(quantity, spread - of_paa, tested=of_paa - spread, claim="SWA's jobs run on nodes more alike")
-        )
+        rows.append(statement(quantity, spread - of_paa, claim="SWA's jobs run on nodes more alike", side=-1))
     return rows
 
 
@@ -133,7 +132,8 @@ def beyond(runs: Runs) -> list[Row]:
         share, of_paa = runs.share("swa", state), runs.share("paa", state)
         if share is not None and of_paa is not None:
             quantity = f"SWA's share of the attainable saving, {state}, %"
-            rows.append(statement(quantity, share, tested=share - of_paa, claim="larger than PAA's"))
+            ahead = ("SWA's less PAA's", share - of_paa)
+            rows.append(statement(quantity, share, tested=ahead, claim="larger than PAA's"))
         rows += _variants(runs, state)
         lead = runs.saving("swa + easy, longest first", state) - runs.saving("swa", state)
         quantity = f"beyond: swa + easy, longest first, over swa, {state}, points"

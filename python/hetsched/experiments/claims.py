@@ -12,6 +12,8 @@ A *statement* without a number (more than, sooner than) is ``yes`` if the interv
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
 
@@ -60,8 +62,15 @@ def value(quantity: str, values: npt.ArrayLike, *, paper: float, undisclosed: st
     return Row(quantity, paper, mean, (low, high), verdict, why + _hint(undisclosed))
 
 
-def statement(quantity: str, values: npt.ArrayLike, *, claim: str, tested: npt.ArrayLike | None = None) -> Row:
-    """Something that is said to be larger than 0, without a number.
+def statement(
+    quantity: str,
+    values: npt.ArrayLike,
+    *,
+    claim: str,
+    side: Literal[1, -1] = 1,
+    tested: tuple[str, npt.ArrayLike] | None = None,
+) -> Row:
+    """Something that is said to be larger than 0, or smaller, without a number.
 
     Parameters
     ----------
@@ -69,21 +78,26 @@ def statement(quantity: str, values: npt.ArrayLike, *, claim: str, tested: npt.A
         As in `value`.
     claim
         What is said, by the paper or by us.
+    side
+        1: larger than 0 is said; -1: smaller.
     tested
-        What has to be larger than 0, one a repetition. None: the values.
+        What has to lie on that side of 0 in place of the values: its name, and a value a repetition.
 
     Examples
     --------
     >>> row = statement("saving, %", [0.1, -0.1, 0.2], claim="it saves")
     >>> row.reproduced, row.reason
     ('no', 'it saves: not certain, from -0.313 to 0.446')
+    >>> statement("change, %", [0.1, 0.1, 0.2], claim="it is shorter", side=-1).reason
+    'it is shorter: not certain, from -0.0101 to 0.277'
     """
     mean, interval = _estimate(values)
-    _, (low, high) = _estimate(values if tested is None else tested)
-    if low > 0:
+    name, (low, high) = ("", interval) if tested is None else (f"{tested[0]} is ", _estimate(tested[1])[1])
+    said, other = (low > 0, high < 0) if side == 1 else (high < 0, low > 0)
+    if said:
         return Row(quantity, None, mean, interval, "yes", claim)
-    why = "the opposite" if high < 0 else "no difference at all" if low == high == 0 else "not certain"
-    return Row(quantity, None, mean, interval, "no", f"{claim}: {why}, from {low:.3g} to {high:.3g}")
+    why = "the opposite" if other else "no difference at all" if low == high == 0 else "not certain"
+    return Row(quantity, None, mean, interval, "no", f"{claim}: {why}, {name}from {low:.3g} to {high:.3g}")
 
 
 def alike(quantity: str, values: npt.ArrayLike, *, of: npt.ArrayLike, claim: str) -> Row:

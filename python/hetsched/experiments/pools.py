@@ -175,13 +175,11 @@ def _beyond(runs: Runs) -> list[Row]:
     ]
     share, of_coa = runs.share("pool", scenario), runs.share("coa + easy", scenario)
     if share is not None and of_coa is not None:
-        ends = (
-            ("pool", share, share, "more than nothing"),
-            ("coa + easy", of_coa, of_coa - share, "more than the pools"),
-        )
+        quantity = "share of the attainable saving, %"
+        ahead = ("coa + easy's less pool's", of_coa - share)
         rows += [
-            statement(f"{policy}: share of the attainable saving, %", own, tested=tested, claim=claim)
-            for policy, own, tested, claim in ends
+            statement(f"pool: {quantity}", share, claim="more than nothing"),
+            statement(f"coa + easy: {quantity}", of_coa, tested=ahead, claim="more than the pools"),
         ]
     return rows
 

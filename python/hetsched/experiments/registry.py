@@ -43,6 +43,8 @@ def experiment_named(name: str, *, parameter: str = "name") -> Experiment:
     Traceback (most recent call last):
     hetsched.errors.ConfigError: name: found `coa-singel`, expected one of ...; did you mean `coa-single`?
     """
+    if not isinstance(name, str):
+        raise ConfigError([(parameter, shown(name), f"one of {listed(EXPERIMENTS)}")])
     if name not in EXPERIMENTS:
         expected = f"one of {listed(EXPERIMENTS)}{did_you_mean(name, EXPERIMENTS)}"
         raise ConfigError([(parameter, shown(name), expected)])

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from hetsched.config import Faults
+from hetsched.errors import ConfigError
 from hetsched.experiments.claims import TOLERANCE
 from hetsched.experiments.experiment import Experiment, Parameter, Report
 from hetsched.experiments.registry import experiment_named
@@ -64,8 +65,12 @@ def reproduce(name: str, *, seed: int = 0, quick: bool = False, progress: Progre
     faults = Faults()
     faults.whole("seed", seed, low=0, high=2**64 - 1)
     faults.flag("quick", quick)
+    _check_progress(progress, faults)
+    try:
+        experiment = experiment_named(name)
+    except ConfigError as error:
+        faults.extend(error)
     faults.check()
-    experiment = experiment_named(name)
     count = experiment.quick_repetitions if quick else experiment.repetitions
     seeds = repetition_seeds(name, seed, count)
     frame = _frame(_repeated(experiment.repeat, seeds, progress or (lambda _done, _total: None)), seeds)
@@ -77,6 +82,11 @@ def reproduce(name: str, *, seed: int = 0, quick: bool = False, progress: Progre
         runs=frame,
         savings=experiment.savings(frame),
     )
+
+
+def _check_progress(progress: object, faults: Faults) -> None:
+    if progress is not None and not callable(progress):
+        faults.add("progress", progress, "a function of two numbers, or None")
 
 
 def repetition_seeds(name: str, seed: int, count: int) -> list[int]:

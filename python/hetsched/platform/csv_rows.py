@@ -11,7 +11,7 @@ import polars as pl
 from hetsched.config import listed
 from hetsched.platform.coverage import many
 
-__all__ = ["CsvTextError", "read_csv_rows"]
+__all__ = ["CsvTextError", "check_csv_text", "read_csv_rows"]
 
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 """How gzip and zstd begin, which polars unpacks."""
@@ -62,14 +62,14 @@ def read_csv_rows(data: bytes) -> pl.DataFrame:
     hetsched.platform.csv_rows.CsvTextError: 2 fields in `7,0`
     """
     if not data.startswith(_PACKED):
-        _check(data)
+        check_csv_text(data)
         # A blank line at the end is no row.
         data = data.rstrip(b"\r\n")
     # Applications of a log in Standard Workload Format are numbers, and words all the same.
     return pl.read_csv(data, schema_overrides={"app": pl.String})
 
 
-def _check(data: bytes) -> None:
+def check_csv_text(data: bytes) -> None:
     """Raise what a look at the text tells; polars would tell it in terms of its own."""
     if b"\0" in data[:4096]:
         raise CsvTextError("binary data", "a text file with commas between the fields")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +39,8 @@ class Cells:
         Medians by quantity (``power_w``, ``time_s``), the same shape.
     app_medians
         By quantity, the median over nodes of what was measured, shape (n_apps,).
+    min_runs
+        With fewer runs a pair counts as missing.
     """
 
     apps: list[str]
@@ -46,6 +49,7 @@ class Cells:
     is_missing: npt.NDArray[np.bool_]
     values: dict[str, Matrix]
     app_medians: dict[str, Matrix]
+    min_runs: int
 
     @cached_property
     def ratios(self) -> dict[str, Matrix]:
@@ -57,6 +61,12 @@ class Cells:
         """Which pairs have no value, measured or filled in."""
         empty: npt.NDArray[np.bool_] = np.isnan(next(iter(self.values.values())))
         return empty
+
+    def too_few(self, app: int, nodes: npt.NDArray[np.int64]) -> str:
+        """What there is of an application's runs on nodes that count as missing, in words."""
+        most = int(self.runs[app, nodes].max(initial=0))
+        # Without a run there is none to count as too few.
+        return f"fewer than min_runs={self.min_runs:,} runs (at most {most:,})" if most else "no run"
 
     def imputed(self, rule: str) -> Cells:
         """The same with gaps filled: ``"node-ratio"`` or ``"app-median"``, as `Measurements` tells."""
@@ -182,16 +192,30 @@ def medians(runs: pl.DataFrame, apps: list[str], nodes: Sequence[str] | Sequence
         matrix[is_missing] = np.nan
         values[name] = matrix
         app_medians[name] = _row_medians(matrix)
-    return Cells(apps, nodes, counts, is_missing, values, app_medians)
+    return Cells(apps, nodes, counts, is_missing, values, app_medians, min_runs)
+
+
+def note_nodes(nodes: object, faults: Faults) -> None:
+    """Note what is no list of nodes, whatever is in it.
+
+    Examples
+    --------
+    >>> faults = Faults()
+    >>> note_nodes(48, faults)
+    >>> faults.found
+    [('nodes', '`48`', 'a list of names, node 0 first, or None')]
+    """
+    is_list = isinstance(nodes, Sequence | np.ndarray | pl.Series) and not isinstance(nodes, str | bytes)
+    if nodes is not None and not (is_list and len(nodes)):  # type: ignore[arg-type]
+        faults.add("nodes", nodes, "a list of names, node 0 first, or None")
 
 
 def _given_order(nodes: Sequence[str] | Sequence[int], is_number: bool) -> list[str] | list[int]:
     faults = Faults()
-    kind, expected = (int, "whole numbers, as in the runs") if is_number else (str, "names, as in the runs")
+    kind: type = numbers.Integral if is_number else str
+    expected = "whole numbers, as in the runs" if is_number else "names, as in the runs"
     wrong = [name for name in nodes if not isinstance(name, kind) or isinstance(name, bool)]
-    if isinstance(nodes, str) or not len(nodes):
-        faults.add("nodes", nodes, "a list of names, node 0 first")
-    elif wrong:
+    if wrong:
         faults.add("nodes", wrong[0], expected)
     elif len(set(nodes)) < len(nodes):
         seen = list(nodes)

@@ -56,7 +56,7 @@ def report_text(
         f"missing     {_missing(cells)}",
     ]
     if cells.is_missing.any():
-        lines.append(f"filled in   {_filled(cells, impute)}")
+        lines += [*_few_runs(cells), f"filled in   {_filled(cells, impute)}"]
     lines += [f"stragglers  {_stragglers(stragglers, straggler_ratio)}", *_spreads(cells)]
     return "\n".join(lines)
 
@@ -85,6 +85,16 @@ def _missing(cells: Cells) -> str:
     more = f"\n            and {len(per_app) - _MOST_APPS:,} more applications" if len(per_app) > _MOST_APPS else ""
     share = count / cells.is_missing.size
     return f"{count:,} of {many(cells.is_missing.size, 'pair')} of application and node ({share:.1%}):{shown}{more}"
+
+
+def _few_runs(cells: Cells) -> list[str]:
+    """How many of the missing pairs have runs, but too few."""
+    counts = cells.runs[cells.is_missing & (cells.runs > 0)]
+    if not len(counts):
+        return []
+    least, most = int(counts.min()), int(counts.max())
+    had = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return [f"min_runs    {cells.min_runs:,}: {many(len(counts), 'missing pair')} had runs, but only {had}"]
 
 
 def _filled(cells: Cells, impute: str | None) -> str:
@@ -119,11 +129,15 @@ def _spreads(cells: Cells) -> list[str]:
     for row, app in enumerate(cells.apps[:_MOST_APPS]):
         line = f"{app:{width}}  {int((~cells.is_missing[row]).sum()):>6,}  {int(cells.runs[row].sum()):>8,}"
         for name, values in cells.values.items():
-            line += f"  {cells.app_medians[name][row]:>10.4g}  {_spread(values[row]):>12}"
+            line += f"  {_figure(cells.app_medians[name][row]):>10}  {_spread(values[row]):>12}"
         lines.append(line)
     if len(cells.apps) > _MOST_APPS:
         lines.append(f"and {len(cells.apps) - _MOST_APPS:,} more applications, see `cells`")
     return lines
+
+
+def _figure(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.4g}"
 
 
 def _spread(values: Matrix) -> str:

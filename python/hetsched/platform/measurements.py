@@ -8,25 +8,26 @@ counted.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
-from hetsched.config import Faults, listed, shown
+from hetsched.config import Faults, did_you_mean, listed, one_line, shown
 from hetsched.errors import ConfigError
 from hetsched.platform.coverage import few, many
-from hetsched.platform.measured_cells import IMPUTE, Cells, medians, node_order, usable_runs
+from hetsched.platform.measured_cells import IMPUTE, Cells, medians, node_order, note_nodes, usable_runs
+from hetsched.platform.measured_file import RunsFile
 from hetsched.platform.measured_report import report_text
 from hetsched.platform.variation import VariationTable
-from hetsched.platform.variation_frame import misfit, read_frame
+from hetsched.platform.variation_frame import misfit
 
 __all__ = ["Measurements"]
 
-_NO_VALUE = ["", "NA", "N/A", "n/a", "nan", "NaN", "NAN", "null", "NULL", "None", "-"]
+_WITH_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 _WAYS_OUT = {
     None: 'or a rule for the rest, such as impute="node-ratio"',
     "node-ratio": 'or at least one of them on each node, or impute="app-median"',
@@ -100,15 +101,15 @@ class Measurements:
         straggler_ratio: float = 1.2,
         impute: Literal["node-ratio", "app-median"] | None = None,
     ) -> None:
+        _check_frame(runs)
         faults = Faults()
         faults.whole("min_runs", min_runs, low=1, high=2**31 - 1)
         _check_straggler_ratio(straggler_ratio, faults)
         if impute not in (None, *IMPUTE):
             faults.add("impute", impute, f"{listed(IMPUTE)}, or nothing")
-        if power_w is None and time_s is None:
-            faults.add("power_w, time_s", "neither", "a column of watts, of seconds, or both")
+        note_nodes(nodes, faults)
         columns = {"app": app, "node": node, "power_w": power_w, "time_s": time_s}
-        named = {name: column for name, column in columns.items() if column is not None}
+        named = _named_columns(columns, faults)
         _check_columns(runs, named, faults)
         faults.check()
         self._impute = impute
@@ -119,34 +120,32 @@ class Measurements:
         apps = chosen["app"].drop_nulls().unique(maintain_order=True).to_list()
         if not len(usable):
             raise ConfigError(
-                [("runs", f"{len(runs):,} rows and none usable", f"usable runs ({_reasons(self._dropped)})")]
+                [("runs", f"{many(len(runs), 'row')} and none usable", f"usable runs ({_reasons(self._dropped)})")]
             )
         self._cells = medians(usable, apps, self._nodes, min_runs)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], **columns: Any) -> Measurements:
-        """Measured runs from a file; ``.csv`` or ``.parquet``, told by its name.
+        """Measured runs from a file; CSV or Parquet, told by its name.
 
         Parameters
         ----------
         path
-            The file. In CSV, empty fields and words for no value (``NA``, ``nan``, ``-``) are missing values.
+            The file, ``.csv`` (also ``.csv.gz``, ``.csv.zst``) or ``.parquet``. In CSV, empty fields and words for no
+            value (``NA``, ``nan``, ``-``) are missing values.
         **columns
             The parameters of `Measurements`.
 
         Raises
         ------
         ConfigError
-            If it cannot be read, or as `Measurements`.
+            If it cannot be read, or as `Measurements`; names the file and its line, the header being line 1.
         """
-        name = os.fspath(path)
-        is_csv = Path(path).name.lower().endswith((".csv", ".csv.gz", ".csv.zst"))
-        words = {columns.get("app", "app"): pl.String}
-
-        def read_csv(data: bytes) -> pl.DataFrame:
-            return pl.read_csv(data, schema_overrides=words, null_values=_NO_VALUE, infer_schema_length=None)
-
-        return cls(read_frame(name, read_csv if is_csv else pl.read_parquet, "a file of one row a run"), **columns)
+        file = RunsFile(path, words=columns.get("app", "app"))
+        try:
+            return cls(file.frame, **columns)
+        except ConfigError as error:
+            raise file.located(error) from None
 
     @property
     def apps(self) -> tuple[str, ...]:
@@ -244,11 +243,11 @@ class Measurements:
         faults = Faults()
         expected = f"every application on each of {len(self._nodes):,} nodes, {_WAYS_OUT[self._impute]}"
         for row in np.flatnonzero(filled.is_empty.any(axis=1)).tolist():
-            lacking = np.flatnonzero(filled.is_empty[row]).tolist()
-            where = (
-                "any node" if len(lacking) == len(self._nodes) else few([str(self._nodes[node]) for node in lacking])
-            )
-            faults.found.append(("runs", f"no run of {filled.apps[row]} on {where}", expected))
+            lacking = np.flatnonzero(filled.is_empty[row])
+            is_all = len(lacking) == len(self._nodes)
+            where = "any node" if is_all else few([str(self._nodes[node]) for node in lacking.tolist()])
+            found = f"{filled.too_few(row, lacking)} of {filled.apps[row]} on {where}"
+            faults.found.append(("runs", found, expected))
         faults.check()
 
 
@@ -264,10 +263,30 @@ def _check_straggler_ratio(ratio: object, faults: Faults) -> None:
         faults.add("straggler_ratio", ratio, "a number above 1")
 
 
+def _check_frame(runs: object) -> None:
+    if not isinstance(runs, pl.DataFrame):
+        found = shown(runs) if isinstance(runs, str | os.PathLike) else f"a {type(runs).__name__}"
+        raise ConfigError([("runs", found, "a polars.DataFrame; Measurements.read reads a file")])
+
+
+def _named_columns(columns: dict[str, str | None], faults: Faults) -> dict[str, str]:
+    """The columns to take, without those that need not be there."""
+    named = {}
+    for name, column in columns.items():
+        if isinstance(column, str):
+            named[name] = column
+        elif column is not None or name in ("app", "node"):
+            faults.add(name, column, "a column's name")
+    if columns["power_w"] is None and columns["time_s"] is None:
+        faults.add("power_w, time_s", "neither", "a column of watts, of seconds, or both")
+    return named
+
+
 def _check_columns(runs: pl.DataFrame, named: dict[str, str], faults: Faults) -> None:
     for name, column in named.items():
         if column not in runs.columns:
-            faults.add(name, column, f"one of the columns {listed(runs.columns)}")
+            hint = did_you_mean(column, runs.columns)
+            faults.add(name, column, f"one of the columns {listed(runs.columns)}{hint}")
             continue
         dtype = runs[column].dtype
         is_word = dtype in (pl.String, pl.Categorical, pl.Enum)
@@ -275,4 +294,5 @@ def _check_columns(runs: pl.DataFrame, named: dict[str, str], faults: Faults) ->
         if not fits and dtype != pl.Null:
             kind = {"app": "text", "node": "names, or whole numbers from 0"}.get(name, "numbers")
             where, found = misfit(runs[column])
-            faults.found.append((f"runs.{where}", shown(found), kind))
+            hint = ", with a decimal point and no comma" if kind == "numbers" and _WITH_COMMA.fullmatch(found) else ""
+            faults.found.append((f"runs.{one_line(where, limit=100)}", shown(found), kind + hint))

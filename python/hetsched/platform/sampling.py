@@ -16,7 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.chance import stream
-from hetsched.config import Faults, listed
+from hetsched.config import Faults, listed, shown
 from hetsched.platform.correlation import app_correlation, component_correlation, lower_factor
 from hetsched.platform.normal import Normal, Spread, checked_spreads
 from hetsched.platform.variation import VariationTable
@@ -115,8 +115,12 @@ def sample_table(
     >>> bool(abs(np.corrcoef(sample.table.power_w)[0, 1] - 0.5) < 0.05)
     True
     """
-    apps = list(power_w)
     faults = Faults()
+    _check_mapping("power_w", power_w, "of each application, as in {'hpcg': (220.0, 8.0)}", faults)
+    if time_ratio is not None:
+        _check_mapping("time_ratio", time_ratio, "of each application, as in {'hpcg': (1.0, 0.02)}", faults)
+    faults.check()
+    apps = list(power_w)
     faults.number("time_correlation", time_correlation, low=-1.0, high=1.0)
     between = app_correlation(correlation, len(apps), faults)
     if time_ratio is not None:
@@ -200,6 +204,12 @@ def sample_components(
     True
     """
     faults = Faults()
+    _check_mapping(
+        "components", components, "by application and component, as in {('hpcg', 'pkg'): (115.5, 2.5)}", faults
+    )
+    if time_ratio is not None:
+        _check_mapping("time_ratio", time_ratio, "of each application, as in {'hpcg': (1.0, 0.02)}", faults)
+    faults.check()
     _check_keys(components, faults)
     faults.check()
     faults.whole("nodes", nodes, low=1, high=_MOST_NODES)
@@ -265,6 +275,7 @@ def resample_table(
     True
     """
     faults = Faults()
+    _check_table(measured, faults)
     faults.whole("nodes", nodes, low=1, high=_MOST_NODES)
     faults.whole("seed", seed, low=0, high=2**64 - 1)
     faults.number("jitter_ratio", jitter_ratio, low=0.0, high=1.0)
@@ -283,6 +294,17 @@ def resample_table(
             matrices[name] = values
     table = VariationTable(measured.apps, cap_w=measured.cap_w, **matrices)
     return Sample(table, pl.concat(clipped), {}, drawn)
+
+
+def _check_mapping(parameter: str, given: object, words: str, faults: Faults) -> None:
+    if not isinstance(given, Mapping):
+        faults.add(parameter, given, f"a dictionary of mean and standard deviation {words}")
+
+
+def _check_table(measured: object, faults: Faults) -> None:
+    if not isinstance(measured, VariationTable):
+        found = shown(measured) if isinstance(measured, str) else f"a {type(measured).__name__}"
+        faults.found.append(("measured", found, "a VariationTable, as VariationTable.read makes it of a file"))
 
 
 def _check_keys(components: Mapping[Any, Spread], faults: Faults) -> None:

@@ -13,7 +13,7 @@ import polars as pl
 
 from hetsched.bound import check_bound
 from hetsched.config import Faults
-from hetsched.errors import ConfigError, HetschedError, LoadWarning
+from hetsched.errors import ConfigError, HetschedError, LoadWarning, TraceError
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.simulation import simulate
@@ -107,8 +107,16 @@ def check_folder(parameter: str, folder: object, faults: Faults) -> None:
     [('out', '``', "a folder's name")]
     """
     name = os.fspath(folder) if isinstance(folder, os.PathLike) else folder
-    if not isinstance(name, str) or not name or "\0" in name:
+    if not isinstance(name, str) or not name or not _is_name(name):
         faults.add(parameter, folder, "a folder's name")
+
+
+def _is_name(text: str) -> bool:
+    """Whether the system can take it for a file's name, which half a character and a zero byte cannot be."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def summary_names(options: Mapping[str, Any]) -> Collection[str]:
@@ -137,6 +145,8 @@ def within(place: str, error: HetschedError) -> HetschedError:
     """
     if isinstance(error, ConfigError):
         return ConfigError([(f"{place}: {parameter}", value, expected) for parameter, value, expected in error.faults])
+    if isinstance(error, TraceError):
+        return TraceError(**{**vars(error), "file": f"{place}: {error.file}"})
     try:
         return type(error)(f"{place}: {error}")
     except TypeError:

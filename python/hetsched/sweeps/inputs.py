@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from hetsched.config import reason_of
 from hetsched.digest import json_sha256
+from hetsched.errors import TraceError
 from hetsched.platform import Platform
+from hetsched.unreadable import UNREADABLE
 from hetsched.workload import Workload
 from hetsched.workload.report import Report
 from hetsched.workload.schema import COLUMNS
@@ -98,16 +103,38 @@ def read_workload(path: str, name: str) -> Workload:
         The file.
     name
         What to call it in messages.
+
+    Raises
+    ------
+    TraceError
+        If it is not there any more, or damaged.
     """
-    frame = pl.read_ipc(path).rechunk()
+    with _unless_gone(path, "the jobs"):
+        frame = pl.read_ipc(path).rechunk()
     return Workload(frame, source=name, report=Report(name, {"jobs": len(frame)}), history=[f"read {name}"])
 
 
 @lru_cache(maxsize=2)
 def read_platform(path: str) -> Platform:
-    """What `write_platform` wrote; held for the next run on it."""
-    content: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+    """What `write_platform` wrote; held for the next run on it.
+
+    Raises
+    ------
+    TraceError
+        If it is not there any more, or damaged.
+    """
+    with _unless_gone(path, "the platform"):
+        content: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
     return Platform.from_dict(content)
+
+
+@contextmanager
+def _unless_gone(path: str, what: str) -> Iterator[None]:
+    try:
+        yield
+    except (*UNREADABLE, ValueError) as error:
+        expected = f"{what} that `specs` wrote there; keep its folder until all runs are done"
+        raise TraceError(file=path, found=reason_of(error), expected=expected) from None
 
 
 def clear() -> None:

@@ -68,8 +68,9 @@ def sweep(
     out
         A folder for finished runs. The same call again, after a kill at any instant, runs only what is missing. Runs
         are known by everything that decides them (the content of workload, platform and tables, policy with all
-        parameters, seed, options, version), so that other calls can use the same folder: they take the runs that they
-        share and add the rest. The frame is written there, too, as ``sweep.parquet``.
+        parameters, seed, options, version, and the bytes of the compiled module: another build runs everything anew),
+        so that other calls can use the same folder: they take the runs that they share and add the rest. The frame is
+        written there, too, as ``sweep.parquet``.
     progress
         ``"bar"``: a bar on standard error, if that is a terminal. A function: called with (rows done, rows in all).
         None: nothing.

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from hetsched import __version__
-from hetsched.config import Faults
+from hetsched.config import Faults, shown
 from hetsched.digest import json_sha256
+from hetsched.errors import ConfigError
 from hetsched.policy import Policy
 from hetsched.simulation import simulate
 from hetsched.sweeps.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of
 from hetsched.sweeps.checks import check_folder, options_of
 from hetsched.sweeps.inputs import platform_sha256, read_platform, read_workload, write_platform, write_workload
 
-__all__ = ["Plan", "Spec", "plan_of", "run_one", "specs", "summary_of", "written"]
+__all__ = ["Plan", "Spec", "code_sha256", "plan_of", "run_one", "specs", "summary_of", "written"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,8 @@ class Plan:
     seed
         The seed.
     key
-        Sha256 over everything that decides the run's summary; names don't, and without chance the seed does not.
+        Sha256 over everything that decides the run's summary, the version and the bytes of the compiled module among
+        it; names don't, and without chance the seed does not.
     """
 
     workload: str
@@ -120,6 +125,22 @@ def specs(
     return written(plan_of(axes, checked), axes, checked, Path(folder).absolute())
 
 
+@functools.cache
+def code_sha256() -> str:
+    """Sha256 of the compiled module that runs simulate with: built anew, it may run them in another way.
+
+    Examples
+    --------
+    >>> len(code_sha256())
+    64
+    """
+    # Only its bytes are wanted, nothing of what it does.
+    module = find_spec("hetsched._core")
+    assert module is not None
+    assert module.origin is not None
+    return hashlib.sha256(Path(module.origin).read_bytes()).hexdigest()
+
+
 def plan_of(axes: Axes, options: Mapping[str, Any]) -> list[Plan]:
     """Every run of a sweep with its key, in the order of its rows.
 
@@ -135,7 +156,7 @@ def plan_of(axes: Axes, options: Mapping[str, Any]) -> list[Plan]:
 
     def key(workload: str, platform: str, policy: Policy, seed: int) -> str:
         decides = [workloads[workload], platforms[platform], policy.parts, seed if policy.uses_chance else None]
-        return json_sha256([__version__, *decides, dict(options)])
+        return json_sha256([__version__, code_sha256(), *decides, dict(options)])
 
     names = product(axes.workloads, axes.platforms, axes.policies, axes.seeds)
     return [Plan(w, p, policy, seed, key(w, p, axes.policies[policy], seed)) for w, p, policy, seed in names]
@@ -187,6 +208,10 @@ def run_one(spec: Spec) -> dict[str, Any]:
 
     Raises
     ------
+    ConfigError
+        If it is no spec.
+    TraceError
+        If a file of its inputs is not there any more.
     HetschedError
         As `hetsched.simulate`.
 
@@ -195,8 +220,15 @@ def run_one(spec: Spec) -> dict[str, Any]:
     LoadWarning
         As `hetsched.simulate`.
     """
+    _check_spec(spec)
     names = {"workload": spec.workload, "platform": spec.platform, "policy": spec.policy, "seed": spec.seed}
     return {**names, **summary_of(spec)}
+
+
+def _check_spec(spec: object) -> None:
+    if not isinstance(spec, Spec):
+        found = shown(spec) if isinstance(spec, str) else f"a {type(spec).__name__}"
+        raise ConfigError([("spec", found, "a Spec, as `specs` makes them")])
 
 
 def summary_of(spec: Spec) -> dict[str, Any]:

@@ -6,20 +6,21 @@ comment says which is which.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import polars as pl
 
 from hetsched.config import one_line
 from hetsched.errors import TraceError
 
-__all__ = ["LOST_COLUMNS", "swf_text"]
+__all__ = ["LOST_COLUMNS", "swf_parts", "swf_text"]
 
 LOST_COLUMNS = ("slots", "device", "power_w", "comm_s")
 """Columns of the job table that the format has no field for."""
 
 _NAMED = {"user": "user", "queue": "queue", "app": "executable"}
 _UNKNOWN = pl.lit("-1")
+_JOBS_A_PART = 50_000
 
 
 def swf_text(jobs: pl.DataFrame, *, header: Iterable[tuple[str, object]] = ()) -> str:
@@ -53,19 +54,42 @@ def swf_text(jobs: pl.DataFrame, *, header: Iterable[tuple[str, object]] = ()) -
     ; Note: executable 1 is hpcg
     1 0.5 -1 60 4 -1 -1 4 -1 -1 -1 -1 -1 1 -1 -1 -1 -1
     """
+    return "".join(swf_parts(jobs, header=header))
+
+
+def swf_parts(jobs: pl.DataFrame, *, header: Iterable[tuple[str, object]] = ()) -> Iterator[str]:
+    """The text of `swf_text` part by part, none of which takes long: the comments, then some lines at a time.
+
+    Parameters
+    ----------
+    jobs, header
+        As in `swf_text`.
+
+    Raises
+    ------
+    TraceError
+        As `swf_text`, before the first part.
+
+    Examples
+    --------
+    >>> jobs = pl.DataFrame({"job_id": [1], "submit_s": [0.0], "runtime_s": [60.0], "node_count": [4]})
+    >>> "".join(swf_parts(jobs)) == swf_text(jobs)
+    True
+    """
     _refuse_negative(jobs["job_id"])
     notes: list[tuple[str, object]] = []
+    # Once for all parts: a dictionary of names is as long as there are names.
     numbers = {column: _numbered(jobs, column, notes) for column in _NAMED}
+    numbered = jobs.with_columns(**{column: own for column, own in numbers.items() if column in jobs.columns})
     lines = [("Version", "2.2"), ("MaxJobs", len(jobs)), ("MaxRecords", len(jobs)), *header, *notes]
-    comments = "".join(f"; {key}: {one_line(str(value), limit=10_000)}\n" for key, value in lines)
-    if not len(jobs):
-        return comments
-    fields = jobs.select(pl.concat_str(_fields(jobs, numbers), separator=" ").alias("line"))["line"]
-    return f"{comments}{fields.str.join(chr(10)).item()}\n"
+    yield "".join(f"; {key}: {one_line(str(value), limit=10_000)}\n" for key, value in lines)
+    line = pl.concat_str(_fields(jobs), separator=" ").alias("line")
+    for part in numbered.iter_slices(_JOBS_A_PART):
+        yield f"{part.select(line)['line'].str.join(chr(10)).item()}\n"
 
 
-def _fields(jobs: pl.DataFrame, numbers: dict[str, pl.Expr]) -> list[pl.Expr]:
-    """The 18 fields of a line, in order, as text."""
+def _fields(jobs: pl.DataFrame) -> list[pl.Expr]:
+    """The 18 fields of a line, in order, as text; names are numbers by now."""
     waited = pl.col("observed_start_s") - pl.col("submit_s") if "observed_start_s" in jobs.columns else None
     size = pl.col("node_count").cast(pl.String)
     return [
@@ -80,10 +104,10 @@ def _fields(jobs: pl.DataFrame, numbers: dict[str, pl.Expr]) -> list[pl.Expr]:
         _seconds(pl.col("walltime_s")) if "walltime_s" in jobs.columns else _UNKNOWN,
         _UNKNOWN,
         _whole(jobs, "trace_status"),
-        numbers["user"],
+        _whole(jobs, "user"),
         _UNKNOWN,
-        numbers["app"],
-        numbers["queue"],
+        _whole(jobs, "app"),
+        _whole(jobs, "queue"),
         _UNKNOWN,
         _whole(jobs, "depends_on"),
         _UNKNOWN,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from hetsched.config import listed
+from hetsched.config import Faults, listed, shown
 from hetsched.errors import ConfigError
-from hetsched.trace.write_swf import swf_text
+from hetsched.trace.write_swf import swf_parts
 from hetsched.workload.generators.parameters import shown_text
 from hetsched.workload.table import Workload
 from hetsched.writing import write_whole
@@ -20,6 +20,8 @@ __all__ = ["WRITERS", "write_trace"]
 
 _GZIP_LEVEL = 6
 """Level 9 takes six times as long for a file that is 2 % smaller."""
+
+_ROWS_A_PART = 50_000
 
 
 def write_trace(workload: Workload, path: str | os.PathLike[str]) -> None:
@@ -42,7 +44,7 @@ def write_trace(workload: Workload, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ConfigError
-        If the name ends otherwise.
+        If the name ends otherwise, or `workload` is none.
     TraceError
         If a job's number is below 0, which SWF does not allow.
     OutputError
@@ -58,40 +60,59 @@ def write_trace(workload: Workload, path: str | os.PathLike[str]) -> None:
     >>> len(workload), workload.report["header"]["max_nodes"]
     (3, 8)
     """
+    _check(workload, path)
     target = Path(path)
-    for suffix, content_of in WRITERS.items():
-        if target.name.lower().endswith(suffix):
-            write_whole(target, content_of(workload))
-            return
-    raise ConfigError([("path", f"`{target}`", f"a name ending in {listed(WRITERS)}")])
+    parts_of = next((own for suffix, own in WRITERS.items() if target.name.lower().endswith(suffix)), None)
+    if parts_of is None:
+        raise ConfigError([("path", shown(str(target)), f"a name ending in {listed(WRITERS)}")])
+    write_whole(target, lambda temporary: _write_parts(temporary, parts_of(workload)))
 
 
-def _swf(workload: Workload) -> bytes:
-    return swf_text(workload.to_polars(), header=_header(workload)).encode()
+def _check(workload: object, path: object) -> None:
+    faults = Faults()
+    if not isinstance(workload, Workload):
+        faults.found.append(("workload", f"a {type(workload).__name__}", "a Workload; Workload.from_polars makes one"))
+    if not isinstance(path, str | os.PathLike):
+        faults.add("path", path, f"a name ending in {listed(WRITERS)}")
+    faults.check()
 
 
-def _packed_swf(workload: Workload) -> bytes:
-    # Without a time of day in it, so that the same jobs give the same file.
-    return gzip.compress(_swf(workload), _GZIP_LEVEL, mtime=0)
+def _write_parts(path: Path, parts: Iterator[bytes]) -> None:
+    # Ctrl-C is answered between two parts; compressing the whole of a log in one call may take half a minute.
+    with path.open("wb") as file:
+        file.writelines(parts)
 
 
-def _parquet(workload: Workload) -> bytes:
+def _swf(workload: Workload) -> Iterator[bytes]:
+    return (part.encode() for part in swf_parts(workload.to_polars(), header=_header(workload)))
+
+
+def _packed_swf(workload: Workload) -> Iterator[bytes]:
+    # As gzip frames it, without a name and a time of day in it, so that the same jobs give the same file.
+    packer = zlib.compressobj(_GZIP_LEVEL, wbits=zlib.MAX_WBITS | 16)
+    yield from map(packer.compress, _swf(workload))
+    yield packer.flush()
+
+
+def _parquet(workload: Workload) -> Iterator[bytes]:
     file = io.BytesIO()
     workload.to_polars().write_parquet(file)
-    return file.getvalue()
+    yield file.getvalue()
 
 
-def _csv(workload: Workload) -> bytes:
-    return workload.to_polars().write_csv().encode()
+def _csv(workload: Workload) -> Iterator[bytes]:
+    frame = workload.to_polars()
+    yield frame.clear().write_csv().encode()
+    yield from (part.write_csv(include_header=False).encode() for part in frame.iter_slices(_ROWS_A_PART))
 
 
-WRITERS: dict[str, Callable[[Workload], bytes]] = {
+WRITERS: dict[str, Callable[[Workload], Iterator[bytes]]] = {
     ".swf": _swf,
     ".swf.gz": _packed_swf,
     ".parquet": _parquet,
     ".csv": _csv,
 }
-"""What makes a file's content, by the endings of its name."""
+"""What makes a file's content, part by part, by the endings of its name."""
 
 
 def _header(workload: Workload) -> Iterator[tuple[str, Any]]:

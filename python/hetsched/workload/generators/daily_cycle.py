@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from hetsched.config import listed, shown
 from hetsched.errors import ConfigError
 
 __all__ = ["DailyCycle", "gamma_cdf", "truncated"]
@@ -115,7 +116,9 @@ def gamma_cdf(x: Floats, shape: float, scale: float) -> Floats:
     return np.minimum(terms.sum(axis=1), 1.0)  # type: ignore[no-any-return]
 
 
-def truncated(draw: Callable[[npt.NDArray[np.int64]], Floats], count: int, highest: float, names: str) -> Floats:
+def truncated(
+    draw: Callable[[npt.NDArray[np.int64]], Floats], count: int, highest: float, shape: Mapping[str, object]
+) -> Floats:
     """Random numbers of which those above `highest` are drawn again.
 
     Parameters
@@ -126,8 +129,8 @@ def truncated(draw: Callable[[npt.NDArray[np.int64]], Floats], count: int, highe
         How many.
     highest
         The largest that is kept.
-    names
-        The parameters that shape `draw`, for the message.
+    shape
+        The parameters that shape `draw`, with their values, for the message.
 
     Raises
     ------
@@ -137,7 +140,7 @@ def truncated(draw: Callable[[npt.NDArray[np.int64]], Floats], count: int, highe
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> bool(truncated(lambda rows: rng.exponential(1.0, len(rows)), 1000, 0.5, "scale").max() <= 0.5)
+    >>> bool(truncated(lambda rows: rng.exponential(1.0, len(rows)), 1000, 0.5, {"scale": 1.0}).max() <= 0.5)
     True
     """
     rows = np.arange(count)
@@ -147,4 +150,7 @@ def truncated(draw: Callable[[npt.NDArray[np.int64]], Floats], count: int, highe
         if not len(rows):
             return values
         values[rows] = draw(rows)
-    raise ConfigError([(names, "values", f"logarithms that often are below {highest:g}, the longest time there is")])
+    found = listed(shown(value) for value in shape.values())
+    least = f"{values[rows].min():.3g} or more in {len(rows):,} of {count:,} draws"
+    expected = f"gamma distributions with logarithms of seconds that often are below {highest:g}, not {least}"
+    raise ConfigError([(listed(shape), found, expected)])

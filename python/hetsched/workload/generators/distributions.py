@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.config import Faults, did_you_mean, listed, shown
+from hetsched.config import Faults, did_you_mean, listed, typed
+from hetsched.errors import ConfigError
 
-__all__ = ["DISTRIBUTIONS", "Distribution", "Exponential", "Fixed", "LogNormal", "LogUniform", "Uniform", "settled"]
+__all__ = [
+    "DISTRIBUTIONS",
+    "LONGEST_S",
+    "Distribution",
+    "Exponential",
+    "Fixed",
+    "LogNormal",
+    "LogUniform",
+    "Uniform",
+    "settled",
+]
 
 Floats = npt.NDArray[np.float64]
 
-_LONGEST_S = 1e9
+LONGEST_S = 1e9
+"""The longest run length that a distribution is made of, seconds."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +36,17 @@ class Distribution:
     """Run lengths in seconds. Use one of its kinds: `Fixed`, `Uniform`, `LogUniform`, `Exponential`, `LogNormal`.
 
     Each has `mean_s`, its expectation.
+
+    Raises
+    ------
+    ConfigError
+        With every number that cannot be.
+
+    Examples
+    --------
+    >>> Uniform(5, 2)
+    Traceback (most recent call last):
+    hetsched.errors.ConfigError: low_s: found `5`, expected a number at most the high end, 2
     """
 
     kind: ClassVar[str] = ""
@@ -40,10 +63,19 @@ class Distribution:
         """That many run lengths, seconds."""
         raise NotImplementedError
 
-    @property
-    def fault(self) -> str:
-        """What its numbers should have been; empty if they are right."""
-        return "" if all(_is_length(value) for value in astuple(self)) else f"numbers above 0, as in {self.form}"
+    def __post_init__(self) -> None:
+        misfits = self._misfits()
+        if misfits:
+            raise ConfigError([(name, typed(getattr(self, name)), f"a number {words}") for name, words in misfits])
+
+    def _misfits(self) -> list[tuple[str, str]]:
+        """The fields whose values cannot be, with what they should have been."""
+        highest = {name: _HIGHEST.get(name, LONGEST_S) for name in (field.name for field in fields(self))}
+        return [
+            (name, f"above 0 and at most {high:g}")
+            for name, high in highest.items()
+            if not _is_between(getattr(self, name), high)
+        ]
 
     def __str__(self) -> str:
         return ":".join([self.kind, *(f"{value:g}" for value in astuple(self))])
@@ -97,10 +129,11 @@ class Uniform(Distribution):
         """Its expectation, seconds."""
         return (self.low_s + self.high_s) / 2
 
-    @property
-    def fault(self) -> str:
-        """What its numbers should have been; empty if they are right."""
-        return super().fault or ("" if self.low_s <= self.high_s else f"LOW <= HIGH in {self.form}")
+    def _misfits(self) -> list[tuple[str, str]]:
+        found = super()._misfits()
+        if not found and self.low_s > self.high_s:
+            return [("low_s", f"at most the high end, {self.high_s:g}")]
+        return found
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
         """That many run lengths, seconds."""
@@ -166,11 +199,6 @@ class LogNormal(Distribution):
     kind: ClassVar[str] = "lognormal"
     form: ClassVar[str] = "lognormal:MEAN:SIGMA"
 
-    @property
-    def fault(self) -> str:
-        """What its numbers should have been; empty if they are right."""
-        return super().fault or ("" if self.sigma <= 5 else f"SIGMA from 0 to 5 in {self.form}")
-
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
         """That many run lengths, seconds."""
         return rng.lognormal(math.log(self.mean_s) - self.sigma**2 / 2, self.sigma, count)
@@ -206,10 +234,9 @@ def settled(value: object, parameter: str, faults: Faults) -> Distribution:
     True
     """
     chosen = _chosen(value)
-    fault = chosen if isinstance(chosen, str) else chosen.fault
-    if not fault and not isinstance(chosen, str):
+    if not isinstance(chosen, str):
         return chosen
-    faults.found.append((f"{faults.path}.{parameter}" if faults.path else parameter, shown(value), fault))
+    faults.add(parameter, value, chosen)
     return Fixed(1.0)
 
 
@@ -220,7 +247,7 @@ def _chosen(value: object) -> Distribution | str:
     if isinstance(value, bool) or not isinstance(value, str | numbers.Real):
         return _EXPECTED
     if isinstance(value, numbers.Real):
-        return Fixed(float(value))
+        return _made(Fixed, [float(value)])
     kind, *texts = ["fixed", value] if ":" not in value else value.split(":")
     try:
         figures = [float(text) for text in texts]
@@ -228,11 +255,23 @@ def _chosen(value: object) -> Distribution | str:
         return _EXPECTED + did_you_mean(kind, DISTRIBUTIONS) if kind not in DISTRIBUTIONS else _EXPECTED
     if kind not in DISTRIBUTIONS:
         return _EXPECTED + did_you_mean(kind, DISTRIBUTIONS)
+    return _made(DISTRIBUTIONS[kind], figures)
+
+
+def _made(kind: type[Distribution], figures: list[float]) -> Distribution | str:
+    """The distribution of these numbers, or what they should have been, in the words of its form."""
+    words = dict(zip((field.name for field in fields(kind)), kind.form.split(":")[1:], strict=True))
+    if len(figures) != len(words):
+        return kind.form
     try:
-        return DISTRIBUTIONS[kind](*figures)
-    except TypeError:
-        return DISTRIBUTIONS[kind].form
+        return kind(*figures)
+    except ConfigError as error:
+        said = [f"{words[name]} {expected.removeprefix('a number ')}" for name, _, expected in error.faults]
+        return f"{listed(said)}, as in {kind.form}"
 
 
-def _is_length(value: object) -> bool:
-    return not isinstance(value, bool) and isinstance(value, numbers.Real) and 0 < float(value) <= _LONGEST_S
+_HIGHEST = {"sigma": 5.0}
+
+
+def _is_between(value: object, high: float) -> bool:
+    return not isinstance(value, bool) and isinstance(value, numbers.Real) and 0 < float(value) <= high

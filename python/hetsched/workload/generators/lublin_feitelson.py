@@ -205,7 +205,7 @@ def _runtimes(values: dict[str, Any], sizes: Whole) -> Floats:
         logs: Floats = rng.gamma(shape, scale)
         return logs
 
-    logs = truncated(draw, len(sizes), LONGEST_LOG_S, "a1, b1, a2, b2")
+    logs = truncated(draw, len(sizes), LONGEST_LOG_S, {name: values[name] for name in ("a1", "b1", "a2", "b2")})
     runtime_s: Floats = np.floor(np.exp(logs))
     return runtime_s
 
@@ -213,9 +213,9 @@ def _runtimes(values: dict[str, Any], sizes: Whole) -> Floats:
 def _submits(values: dict[str, Any], area_node_s: float) -> Floats:
     rng = stream(values["seed"], "lublin.submits")
     shape, scale = values["a_arr"] * values["arar"], values["b_arr"]
-    gaps = np.exp(
-        truncated(lambda rows: rng.gamma(shape, scale, len(rows)), values["jobs"], LONGEST_LOG_GAP_S, "a_arr, b_arr")
-    )
+    known = {name: values[name] for name in ("a_arr", "b_arr", "arar")}
+    logs = truncated(lambda rows: rng.gamma(shape, scale, len(rows)), values["jobs"], LONGEST_LOG_GAP_S, known)
+    gaps = np.exp(logs)
     cycle = DailyCycle.gamma(values["a_num"], values["b_num"])
     points = np.cumsum(gaps)
     if values["load"] is not None:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.config import Faults
+from hetsched.config import Faults, typed
+from hetsched.errors import ConfigError
 from hetsched.workload.generators.distributions import Distribution, settled
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
 Whole = npt.NDArray[np.int64]
 
 _MOST_NODES = 2**31 - 1
+_MOST_JOBS = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,19 @@ class JobClass:
     runtime_s
         Seconds, a distribution, or a text such as ``"uniform:130:151"``.
 
+    Raises
+    ------
+    ConfigError
+        With every value that cannot be.
+
     Examples
     --------
     >>> JobClass(774, "hpcg", 1, 140.5)
     JobClass(count=774, app='hpcg', node_count=1, runtime_s=140.5)
+    >>> JobClass(3.0, "hpcg", 1, -5)
+    Traceback (most recent call last):
+    hetsched.errors.ConfigError: count: found `3.0`, expected a whole number between 0 and 100000000
+    runtime_s: found `-5`, expected SECONDS above 0 and at most 1e+09, as in fixed:SECONDS
     """
 
     count: int
@@ -56,8 +67,17 @@ class JobClass:
     node_count: int | Mapping[int, float]
     runtime_s: float | str | Distribution
 
+    def __post_init__(self) -> None:
+        faults = Faults()
+        faults.whole("count", self.count, low=0, high=_MOST_JOBS)
+        if not isinstance(self.app, str) or not self.app:
+            faults.found.append(("app", typed(self.app), "a name"))
+        sizes_of(self.node_count, "node_count", faults)
+        settled(self.runtime_s, "runtime_s", faults)
+        faults.check()
+
     def __str__(self) -> str:
-        sizes = self.node_count if isinstance(self.node_count, int) else shares_text(self.node_count)
+        sizes = shares_text(self.node_count) if isinstance(self.node_count, Mapping) else self.node_count
         return f"{self.count} {self.app} {sizes} {self.runtime_s}"
 
 
@@ -94,7 +114,7 @@ def mix_of(value: object, parameter: str, faults: Faults) -> Mix:
     if not classes or not all(isinstance(one, JobClass) for one in classes):
         faults.add(parameter, classes, f"JobClass after JobClass, at least one, or {_MIX}")
         return ()
-    return tuple(_class_of(one, f"{parameter}[{place}]", faults) for place, one in enumerate(classes))
+    return tuple(_settled(one) for one in classes)
 
 
 def _parsed(text: str, parameter: str, faults: Faults) -> Mix:
@@ -102,17 +122,23 @@ def _parsed(text: str, parameter: str, faults: Faults) -> Mix:
     if not rows or any(len(row) != 4 or not row[0].isdigit() for row in rows):
         faults.add(parameter, text, _MIX)
         return ()
-    given = [JobClass(int(count), app, int(n) if n.isdigit() else n, runtime) for count, app, n, runtime in rows]  # type: ignore[arg-type]
-    return tuple(_class_of(one, f"{parameter}[{place}]", faults) for place, one in enumerate(given))
+    classes = []
+    for place, (count, app, nodes, runtime_s) in enumerate(rows):
+        try:
+            given = JobClass(int(count), app, int(nodes) if nodes.isdigit() else nodes, runtime_s)  # type: ignore[arg-type]
+        except ConfigError as error:
+            own = f"{parameter}[{place}]"
+            faults.found += [(f"{own}.{name}", found, expected) for name, found, expected in error.faults]
+            continue
+        classes.append(_settled(given))
+    return tuple(classes)
 
 
-def _class_of(given: JobClass, path: str, faults: Faults) -> JobClass:
-    faults.whole(f"{path}.count", given.count, low=0, high=100_000_000)
-    if not isinstance(given.app, str) or not given.app:
-        faults.add(f"{path}.app", given.app, "a name")
-    sizes = sizes_of(given.node_count, f"{path}.node_count", faults)
+def _settled(given: JobClass) -> JobClass:
+    """The same with shares that sum to 1 and a distribution; nothing of it can be wrong any more."""
+    sizes = sizes_of(given.node_count, "node_count", Faults())
     nodes = next(iter(sizes)) if len(sizes) == 1 else sizes
-    return replace(given, node_count=nodes, runtime_s=settled(given.runtime_s, f"{path}.runtime_s", faults))
+    return replace(given, node_count=nodes, runtime_s=settled(given.runtime_s, "runtime_s", Faults()))
 
 
 def mix_text(mix: Iterable[JobClass]) -> str:
@@ -181,7 +207,8 @@ def sizes_of(value: object, parameter: str, faults: Faults) -> dict[int, float]:
     total = sum(pairs.values()) if pairs else 0.0
     fits = all(name.isdigit() and 1 <= int(name) <= _MOST_NODES for name in pairs)
     if not pairs or not fits or min(pairs.values()) < 0 or not 0 < total < np.inf:
-        faults.add(parameter, value, "a whole number of nodes from 1, or shares of such, as in 1:0.75,8:0.25")
+        expected = "a whole number of nodes from 1, or shares of such, as in 1:0.75,8:0.25"
+        faults.found.append((parameter, typed(value), expected))
         return {1: 1.0}
     return {int(name): share / total for name, share in pairs.items()}
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hetsched.workload.generators.distributions import Fixed
+from hetsched.config import Faults
+from hetsched.workload.generators.distributions import LONGEST_S, Fixed
 from hetsched.workload.generators.generator import Generator
 from hetsched.workload.generators.mixes import JobClass
 from hetsched.workload.generators.parameters import NODES, SEED, WALLTIME_FACTOR, Parameter, taken
@@ -67,7 +68,12 @@ def swa_multi(
     [(1, 1817), (8, 68)]
     """
     given = locals()
-    values = taken(PARAMETERS, given)
+    faults = Faults()
+    values = taken(PARAMETERS, given, faults)
+    if not faults.found and runtime_s * long_ratio > LONGEST_S:
+        most = f"at most {LONGEST_S / runtime_s:g}: no run is longer than {LONGEST_S:g} s"
+        faults.add("long_ratio", long_ratio, most)
+    faults.check()
     short_s, long_s = values["runtime_s"], values["runtime_s"] * values["long_ratio"]
     rows = ((774, 1, short_s), (1043, 1, long_s), (17, 8, short_s), (51, 8, long_s))
     mix = tuple(JobClass(count * values["copies"], "hpcg", size, Fixed(length)) for count, size, length in rows)
