@@ -230,7 +230,9 @@ def test_marconi100_gaps_are_told_and_a_table_of_the_rest_is_made():
     measured = Measurements(rows, min_runs=3, straggler_ratio=2.0)
     complete = measured.cells.filter(pl.col("power_w").is_not_null())["name"].to_list()
     assert len(measured.missing) == len(measured.nodes) - len(complete) > 0
-    with pytest.raises(hs.ConfigError, match=r"runs \(at most 2\) of idle on .* more, expected every application on each of"):
+    with pytest.raises(
+        hs.ConfigError, match=r"runs \(at most 2\) of idle on .* more, expected every application on each of"
+    ):
         measured.to_table()
     table = Measurements(rows, nodes=complete, min_runs=3).to_table()
     assert table.nodes == len(complete)
