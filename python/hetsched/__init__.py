@@ -59,7 +59,12 @@ _HOMES = {
 }
 
 
+_PACKAGES = ("analysis", "experiments", "platform", "policy", "report", "sweeps", "testing", "workload")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"hetsched.{name}")
     for module, names in _HOMES.items():
         if name in names:
             return getattr(import_module(f"hetsched.{module}"), name)
