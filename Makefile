@@ -53,7 +53,7 @@ wheel: $(VENV)/demo ## a wheel for CPython 3.10 and newer, in dist/
 	@$(BIN)/maturin build --release --locked --out dist
 
 lock: ## renew requirements/*.txt (needs uv)
-	uv pip compile $(LOCK) pyproject.toml --extra bound --extra plots --extra testing --group build --group test -o requirements/dev.txt
+	uv pip compile $(LOCK) pyproject.toml --extra plots --extra testing --group build --group test -o requirements/dev.txt
 	uv pip compile $(LOCK) pyproject.toml --extra plots --group build -c requirements/dev.txt -o requirements/demo.txt
 LOCK := --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-annotate --custom-compile-command 'make lock'
 

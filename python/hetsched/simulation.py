@@ -63,7 +63,7 @@ def simulate(
         what they would without a table.
     bound
         Whether the summary also holds ``energy_bound_j``, the least job energy that any placement of these jobs could
-        have reached within this run's window (docs/background/bounds.md). Needs highspy, from the extra ``bound``.
+        have reached within this run's window (docs/background/bounds.md).
     progress
         Called now and then with (jobs done, jobs in all, simulated second).
     until_s

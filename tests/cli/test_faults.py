@@ -328,11 +328,6 @@ def test_control_characters_in_a_name_stay_out_of_the_terminal(hetsched):
     assert said.err.startswith("error: a b [31m.swf: found no such file")
 
 
-def test_help_names_the_extra_that_an_option_needs(hetsched):
-    for verb in ("simulate", "compare"):
-        assert "needs the extra `bound`" in " ".join(hetsched(verb, "--help").out.replace("│", "").split())
-
-
 def test_every_verb_has_help_and_the_bare_command_shows_it(hetsched):
     for verb in VERBS:
         said = hetsched(verb, "--help")

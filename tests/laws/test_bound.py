@@ -16,7 +16,6 @@ import hetsched as hs
 from hetsched.bound import energy_bound
 from hetsched.testing import platforms, policies, workloads
 
-pytest.importorskip("highspy", reason="bounds need the extra `bound`")
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 LAW = settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 

@@ -22,11 +22,6 @@ from hetsched.bound.prices import node_prices
 NAME = "energy_bound_j"
 
 
-@pytest.fixture
-def _solver() -> None:
-    pytest.importorskip("highspy", reason="bounds need the extra `bound`")
-
-
 def jobs(runtime_s: Sequence[float], **columns: Any) -> hs.Workload:
     """Jobs of application `a`, all submitted at 0, of one node each unless told."""
     count = len(runtime_s)
@@ -46,7 +41,6 @@ def bound(workload: hs.Workload, platform: hs.Platform, **options: Any) -> float
     return hs.simulate(workload, platform, "fcfs", bound=True, **options).summary()[NAME]
 
 
-@pytest.mark.usefixtures("_solver")
 class TestByHand:
     def test_the_cheapest_nodes_are_filled_for_the_whole_window(self) -> None:
         # Four jobs of 10 s on three nodes end at 20 s. Two nodes can take them all: 20 s × (100 W + 150 W).
@@ -125,7 +119,6 @@ class TestByHand:
         assert bound(jobs([10.0]), nodes([0.0, 0.0])) == 0.0
 
 
-@pytest.mark.usefixtures("_solver")
 def test_any_prices_give_a_bound_and_the_solvers_the_best() -> None:
     rng = np.random.default_rng(1)
     workload, platform = jobs(rng.uniform(1, 100, 40)), nodes(rng.uniform(100, 300, 6), rng.uniform(0.9, 1.2, 6))
@@ -139,7 +132,6 @@ def test_any_prices_give_a_bound_and_the_solvers_the_best() -> None:
         assert lower_bound(grid, window_s, other, terms=40) <= best_j * (1 + 1e-9)
 
 
-@pytest.mark.usefixtures("_solver")
 def test_a_wider_window_never_costs_more() -> None:
     rng = np.random.default_rng(2)
     platform = nodes(rng.uniform(100, 300, 6), rng.uniform(0.9, 1.2, 6))
@@ -152,7 +144,6 @@ def test_a_wider_window_never_costs_more() -> None:
     assert bounds[-1] == pytest.approx(result.jobs["nominal_runtime_s"].sum() * least, rel=1e-9)
 
 
-@pytest.mark.usefixtures("_solver")
 def test_it_comes_last_in_the_summary_and_only_when_asked_for(tmp_path) -> None:
     workload, platform = jobs([10.0]), nodes([100.0, 200.0])
     plain, asked = (hs.simulate(workload, platform, "fcfs", bound=bound) for bound in (False, True))
@@ -162,7 +153,6 @@ def test_it_comes_last_in_the_summary_and_only_when_asked_for(tmp_path) -> None:
     assert hs.read_result(tmp_path) == asked == hs.simulate(workload, platform, "fcfs", bound=True)
 
 
-@pytest.mark.usefixtures("_solver")
 def test_rounding_never_lifts_it_above_the_only_schedule_there_is() -> None:
     # On alike nodes every placement costs the same, so only rounding tells the bound from the run.
     rng = np.random.default_rng(3)
@@ -185,7 +175,7 @@ def test_without_the_solver_the_run_does_not_begin(monkeypatch: pytest.MonkeyPat
     with pytest.raises(hs.ConfigError) as caught:
         bound(jobs([10.0]), nodes([100.0]), progress=lambda *_: begun.append(1), seed=-1)
     assert str(caught.value).splitlines()[1] == (
-        "bound: found an installation without highspy, expected highspy: pip install 'hetsched[bound]'"
+        "bound: found an installation without highspy, expected highspy: pip install highspy"
     )
     assert not begun
 
@@ -202,7 +192,6 @@ def test_a_saving_is_a_share_of_what_was_there_to_save() -> None:
     assert attained_ratio(0.0, baseline_j=0.0, bound_j=0.0) is None
 
 
-@pytest.mark.usefixtures("_solver")
 def test_runs_in_several_threads_get_their_bounds_as_one_by_one() -> None:
     # The solver's state is the process's: without taking turns the second thread's solve is refused.
     rng = np.random.default_rng(1)

@@ -265,7 +265,7 @@ def test_without_the_solver_the_rest_is_there_and_that_is_said(swa, monkeypatch)
     assert without.runs["energy_bound_j"].null_count() == len(without.runs)
     assert without.savings["attainable"].null_count() == len(without.savings)
     bound = [one.value for one in without.parameters if one.name == "bound"]
-    assert bound == ["left out: pip install 'hetsched[bound]'"]
+    assert bound == ["left out: pip install highspy"]
     rows = [row for row in swa.rows if "attainable" not in row.quantity]
     assert list(without.rows) == rows
     if can_bound():
@@ -322,7 +322,6 @@ class TestEveryReport:
         assert report.runs.group_by("repetition", "scenario").agg(pl.col("jobs").n_unique() == 1)["jobs"].all()
 
     def test_no_run_in_the_baselines_window_needs_less_than_its_bound(self, report):
-        pytest.importorskip("highspy")
         keys = ["repetition", "scenario"]
         bounds = report.runs.drop_nulls("energy_bound_j").select(*keys, least_j="energy_bound_j", window_s="makespan_s")
         within = report.runs.join(bounds, on=keys).filter(pl.col("makespan_s") <= pl.col("window_s"))

@@ -161,7 +161,6 @@ def test_an_out_that_is_no_name_is_told_with_the_other_faults(tmp_path, monkeypa
 
 
 def test_a_bound_that_a_platform_has_none_of_is_refused_before_any_run(tmp_path):
-    pytest.importorskip("highspy")
     shared = hs.Platform.homogeneous(nodes=4, idle_w=100, tdp_w=300, slots=2, exclusive=False)
     begun = []
     with pytest.raises(hs.ConfigError) as caught:

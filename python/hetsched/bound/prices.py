@@ -36,9 +36,9 @@ def require_solver() -> Any:
         If it is not installed; says how to get it.
     """
     try:
-        import highspy  # noqa: PLC0415 -- an extra
+        import highspy  # noqa: PLC0415 -- slow to load, and only bounds need it
     except ImportError:
-        fault = ("bound", "an installation without highspy", "highspy: pip install 'hetsched[bound]'")
+        fault = ("bound", "an installation without highspy", "highspy: pip install highspy")
         raise ConfigError([fault]) from None
     return highspy
 

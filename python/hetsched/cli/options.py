@@ -151,7 +151,7 @@ Bound = Annotated[
     typer.Option(
         "--bound",
         metavar="",
-        help="Also compute the least job energy that any placement could reach; needs the extra `bound`.",
+        help="Also compute the least job energy that any placement could reach.",
         rich_help_panel=_RUN,
     ),
 ]

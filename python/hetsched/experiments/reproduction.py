@@ -113,7 +113,7 @@ def repetition_seeds(name: str, seed: int, count: int) -> list[int]:
 
 
 def _parameters(experiment: Experiment, count: int) -> list[Parameter]:
-    bound = "computed" if can_bound() else "left out: pip install 'hetsched[bound]'"
+    bound = "computed" if can_bound() else "left out: pip install highspy"
     return [
         *experiment.parameters,
         Parameter("repetitions", count, "draws of machine and workload, for the intervals"),

@@ -25,7 +25,7 @@ Extra = Callable[[Result], Mapping[str, Any]]
 
 @functools.cache
 def can_bound() -> bool:
-    """Whether the least job energy can be computed: its solver is an extra."""
+    """Whether the least job energy can be computed: its solver may be missing."""
     return importlib.util.find_spec("highspy") is not None
 
 
