@@ -150,3 +150,10 @@ def test_ctrl_c_ends_a_long_search_and_other_threads_go_on():
         assign(cost)
     timer.join()
     assert time.monotonic() - pressed[0] < 1.0
+
+
+def test_nothing_to_place_costs_nothing():
+    found = assign(np.zeros((0, 3)))
+    assert str(found.cost) == "0.0"
+    assert len(found.columns) == 0
+    assert found.column_duals.tolist() == [0.0, 0.0, 0.0]

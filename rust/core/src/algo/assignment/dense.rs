@@ -246,7 +246,12 @@ impl State {
         let costs: Vec<f64> = matched.map(|(row, &column)| rows.row(row)[column as usize]).collect();
         let dual_of = |(cost, &column): (&f64, &u32)| cost - self.duals[column as usize];
         let row_duals = costs.iter().zip(&self.column_of).map(dual_of).collect();
-        Assignment { columns: self.column_of, cost: costs.iter().sum(), row_duals, column_duals: self.duals }
+        Assignment {
+            columns: self.column_of,
+            cost: costs.iter().fold(0.0, |sum, cost| sum + cost),
+            row_duals,
+            column_duals: self.duals,
+        }
     }
 }
 

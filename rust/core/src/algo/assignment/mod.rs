@@ -252,7 +252,8 @@ fn by_types(costs: &Costs<'_>, rows: &[&[f64]], interrupted: Interrupted<'_>) ->
     let mut next = vec![0; rows.len()];
     let columns: Vec<u32> = distinct.of_rows().iter().map(|&class| deal(&found.columns, &mut next, class)).collect();
     let row_duals = distinct.of_rows().iter().map(|&class| found.row_duals[class as usize]).collect();
-    let cost = columns.iter().enumerate().map(|(row, &column)| costs.row(row)[column as usize]).sum();
+    let matched = columns.iter().enumerate();
+    let cost = matched.fold(0.0, |sum, (row, &column)| sum + costs.row(row)[column as usize]);
     Ok(Assignment { columns, cost, row_duals, column_duals: found.column_duals })
 }
 
