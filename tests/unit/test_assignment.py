@@ -55,7 +55,7 @@ def test_equal_costs_give_the_identity(shape):
 @pytest.mark.parametrize("shape", [(0, 0), (0, 4)])
 def test_nothing_to_place_costs_nothing(shape):
     found = assign(np.empty(shape))
-    assert (found.columns.size, found.cost, found.row_duals.size) == (0, 0.0, 0)
+    assert (found.columns.size, str(found.cost), found.row_duals.size) == (0, "0.0", 0)
     assert found.column_duals.tolist() == [0.0] * shape[1]
 
 
@@ -150,10 +150,3 @@ def test_ctrl_c_ends_a_long_search_and_other_threads_go_on():
         assign(cost)
     timer.join()
     assert time.monotonic() - pressed[0] < 1.0
-
-
-def test_nothing_to_place_costs_nothing():
-    found = assign(np.zeros((0, 3)))
-    assert str(found.cost) == "0.0"
-    assert len(found.columns) == 0
-    assert found.column_duals.tolist() == [0.0, 0.0, 0.0]
