@@ -15,9 +15,9 @@ from hetsched.cli.progress import Bars
 from hetsched.cli.runs import Outcome, run_all, runs_of
 from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.report.files import write_whole
 from hetsched.result.summary import STATES
 from hetsched.workload import Workload
+from hetsched.writing import write_whole
 
 __all__ = ["Comparison", "compared"]
 

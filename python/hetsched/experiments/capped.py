@@ -10,7 +10,7 @@ import polars as pl
 from hetsched.experiments.claims import TOLERANCE, alike, limit, statement
 from hetsched.experiments.experiment import Parameter, Row
 from hetsched.experiments.ito import CAPPED, capped_nodes
-from hetsched.experiments.runs import Runs, run_rows
+from hetsched.experiments.runs import Floats, Runs, run_rows
 from hetsched.experiments.spread import by_length, by_size, spread_inside_jobs
 from hetsched.workload import Workload
 
@@ -22,9 +22,11 @@ __all__ = [
     "SOURCE",
     "SUBMIT_INTERVAL_S",
     "UTILIZATION",
+    "against_paa",
     "beyond",
     "drawn",
     "repeated",
+    "savings",
     "why",
 ]
 
@@ -63,6 +65,40 @@ PARAMETERS = (
     *CAPPED,
     Parameter("idle_w", 0.0, "not in the paper's count, nor in job energy"),
 )
+
+
+Savings = dict[str, Floats]
+
+
+def savings(runs: Runs, policy: str) -> Savings:
+    """A policy's saving against naive, in each state of the machine, percent of each repetition.
+
+    Parameters
+    ----------
+    runs
+        Of the experiment.
+    policy
+        Its label.
+    """
+    return {state: runs.saving(policy, state) for state in UTILIZATION}
+
+
+def against_paa(swa: Savings, paa: Savings) -> list[Row]:
+    """What the paper says of the two algorithms beside each other.
+
+    Parameters
+    ----------
+    swa, paa
+        As `savings` gives them.
+    """
+    free = alike(
+        "SWA - PAA, free, points", swa["free"] - paa["free"], of=paa["free"], claim="PAA and SWA close when free"
+    )
+    return [
+        free,
+        statement("SWA - PAA, busy, points", swa["busy"] - paa["busy"], claim="SWA saves more than PAA when busy"),
+        statement("SWA free - busy, points", swa["free"] - swa["busy"], claim="SWA saves more when free"),
+    ]
 
 
 def repeated(

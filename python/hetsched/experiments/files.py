@@ -11,7 +11,7 @@ import polars as pl
 
 from hetsched.experiments.experiment import Report
 from hetsched.report.experiment_figure import experiment_figure
-from hetsched.report.files import write_whole
+from hetsched.writing import write_whole
 
 __all__ = ["can_draw", "write_report"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hetsched.errors import ConfigError
-from hetsched.report.files import write_whole
+from hetsched.writing import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

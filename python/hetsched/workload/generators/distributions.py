@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from abc import ABC, abstractmethod
 from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING, ClassVar
 
@@ -32,7 +33,7 @@ LONGEST_S = 1e9
 
 
 @dataclass(frozen=True)
-class Distribution:
+class Distribution(ABC):
     """Run lengths in seconds. Use one of its kinds: `Fixed`, `Uniform`, `LogUniform`, `Exponential`, `LogNormal`.
 
     Each has `mean_s`, its expectation.
@@ -59,9 +60,9 @@ class Distribution:
         def mean_s(self) -> float:
             """Its expectation, seconds."""
 
+    @abstractmethod
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
         """That many run lengths, seconds."""
-        raise NotImplementedError
 
     def __post_init__(self) -> None:
         misfits = self._misfits()
