@@ -43,6 +43,7 @@ fn machine() -> Platform {
     let columns = PlatformColumns {
         idle_w: vec![100.0; nodes],
         busy_w: vec![300.0; nodes],
+        tdp_w: vec![300.0; nodes],
         off_w: vec![0.0; nodes],
         down_w: vec![0.0; nodes],
         boot_w: vec![0.0; nodes],
@@ -74,9 +75,15 @@ fn predicted(platform: &Platform, jobs: &Workload) -> Predicted {
 
 fn policy(placement: &str) -> Composed {
     let part = |name: &str| PartSpec { name: name.into(), ..PartSpec::default() };
-    let spec =
-        PolicySpec { name: placement.into(), order: part("fcfs"), backfill: part("none"), placement: part(placement) };
-    Composed::new(placement, spec.build(0).expect("the parts exist").0)
+    let spec = PolicySpec {
+        name: placement.into(),
+        order: part("fcfs"),
+        backfill: part("none"),
+        placement: part(placement),
+        power: None,
+    };
+    let parts = spec.build(0).expect("the parts exist").0;
+    Composed::new(placement, parts, &machine()).expect("no budget, no fault")
 }
 
 fn one_pass(criterion: &mut Criterion) {

@@ -31,6 +31,8 @@ class JobColumns:
         power_w: npt.NDArray[np.float64] | None = None,
         app: npt.NDArray[np.int64] | None = None,
         app_names: list[str] | None = None,
+        on_gpu: npt.NDArray[np.int64] | None = None,
+        first_run: npt.NDArray[np.int64] | None = None,
         source: str = "workload",
     ) -> JobColumns: ...
     def __len__(self) -> int: ...
@@ -58,6 +60,7 @@ class Machine:
         *,
         idle_w: npt.NDArray[np.float64],
         busy_w: npt.NDArray[np.float64],
+        tdp_w: npt.NDArray[np.float64],
         off_w: npt.NDArray[np.float64],
         down_w: npt.NDArray[np.float64],
         boot_w: npt.NDArray[np.float64],

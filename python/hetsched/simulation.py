@@ -135,7 +135,7 @@ def simulate(
 
     return Result(
         Parts(
-            jobs=lambda: jobs_frame(workload.to_polars(), pl.DataFrame(records.take_jobs())),
+            jobs=lambda: jobs_frame(workload.to_polars(), _recorded(records, policy)),
             timeline=lambda: pl.DataFrame(records.take_timeline()),
             nodes=lambda: pl.DataFrame(records.take_nodes()),
             summary=summary,
@@ -143,6 +143,12 @@ def simulate(
             timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},
         )
     )
+
+
+def _recorded(records: _core.Records, policy: Policy) -> pl.DataFrame:
+    """What the engine wrote down of the jobs; whether they were profiled only where the policy profiles."""
+    frame = pl.DataFrame(records.take_jobs())
+    return frame if (policy.parts["order"] or {}).get("first_run") else frame.drop("profiled")
 
 
 def _check(

@@ -20,7 +20,17 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "SUFFIXES", "generate"]
 
 # Named here again, as the table of generators is slow to import and help is wanted at once.
-KINDS = ("utilization-targeted", "poisson", "lublin-feitelson", "coa-single", "swa-multi", "laurel2-week", "fft2d")
+KINDS = (
+    "utilization-targeted",
+    "poisson",
+    "lublin-feitelson",
+    "coa-single",
+    "swa-multi",
+    "laurel2-week",
+    "fft2d",
+    "overloaded",
+    "steady",
+)
 """Names of the generators."""
 
 SUFFIXES = (".swf", ".swf.gz", ".parquet", ".csv")

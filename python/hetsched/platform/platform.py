@@ -291,7 +291,7 @@ class Platform:
     @cached_property
     def machine(self) -> _core.Machine:
         """The platform as the engine holds it; converted once."""
-        watts_and_seconds = ("busy_w", "off_w", "down_w", "boot_w", "boot_s", "shutdown_w", "shutdown_s")
+        watts_and_seconds = ("busy_w", "tdp_w", "off_w", "down_w", "boot_w", "boot_s", "shutdown_w", "shutdown_s")
         return _core.Machine(
             idle_w=self.idle_w,
             slots=self.slots,

@@ -12,12 +12,15 @@ from typing import Any
 from hetsched import _core
 from hetsched.config import Faults, did_you_mean, listed
 
-__all__ = ["EMPTY_ROLES", "PART_ROLES", "ROLES", "parameters_of", "parts", "resolved", "value_text"]
+__all__ = ["EMPTY_ROLES", "OPTIONAL_ROLES", "PART_ROLES", "ROLES", "parameters_of", "parts", "resolved", "value_text"]
 
-PART_ROLES = ("order", "backfill", "placement")
+PART_ROLES = ("order", "backfill", "placement", "power")
 """Roles that this version has parts for."""
 
-EMPTY_ROLES = ("power", "sleep")
+OPTIONAL_ROLES = ("power",)
+"""Those of them that may be None."""
+
+EMPTY_ROLES = ("sleep",)
 """Roles that are always None in this version."""
 
 ROLES = (*PART_ROLES, *EMPTY_ROLES)
@@ -60,7 +63,7 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
     Parameters
     ----------
     given
-        A part for each role: a name, or a dictionary of ``name`` and parameters; None for ``power`` and ``sleep``.
+        A part for each role: a name, or a dictionary of ``name`` and parameters; ``power`` may be None, ``sleep`` is.
     path
         What the messages' parameters are inside of.
 
@@ -77,7 +80,8 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
     faults = Faults(path)
     composition: dict[str, dict[str, Any] | None] = {}
     for role in PART_ROLES:
-        composition[role] = _part(role, given[role], faults)
+        left_out = role in OPTIONAL_ROLES and given.get(role) is None
+        composition[role] = None if left_out else _part(role, given[role], faults)
     for role in EMPTY_ROLES:
         composition[role] = None
         if given.get(role) is not None:

@@ -27,8 +27,10 @@ class Policy:
         Which later jobs may overtake a job that does not fit.
     placement
         Which free nodes a job gets.
-    power, sleep
-        None: this version has no parts for these roles.
+    power
+        How much the machine may draw in all. None: as much as it will.
+    sleep
+        None: this version has no parts for this role.
     name
         What to call it in results. None: its parts' names.
 
@@ -51,14 +53,14 @@ class Policy:
         order: Part = "fcfs",
         backfill: Part = "none",
         placement: Part = "lowest-id",
-        power: None = None,
+        power: Part | None = None,
         sleep: None = None,
         *,
         name: str | None = None,
     ) -> None:
         given = {"order": order, "backfill": backfill, "placement": placement, "power": power, "sleep": sleep}
         self._parts = resolved(given)
-        self._name = name or "/".join(_part_text(self._parts[role]) for role in PART_ROLES)
+        self._name = name or "/".join(_part_text(part) for role in PART_ROLES if (part := self._parts[role]) is not None)
 
     @classmethod
     def preset(cls, preset: str, /, **parameters: Any) -> Policy:
@@ -92,6 +94,8 @@ class Policy:
             )
         base = PRESETS[preset].parts()
         parts = base | {role: parameters[role] for role in ROLES if role in parameters}
+        joining = PRESETS[preset].joining(parts, [name for name in parameters if name not in ROLES])
+        parts |= joining
         changes = _parameter_changes(parts, {k: v for k, v in parameters.items() if k not in ROLES})
         _check_borders(changes)
         for (role, parameter), value in changes.items():
@@ -212,7 +216,7 @@ def _parameter_changes(parts: Mapping[str, Any], given: Mapping[str, Any]) -> di
         elif roles:
             faults.add(key, value, f"one of {listed(f'{r}.{parameter}' for r in roles)}")
         else:
-            names = [*ROLES[:3], *(f"{r}.{n}" for r, own in known.items() for n in own)]
+            names = [*PART_ROLES, *(f"{r}.{n}" for r, own in known.items() for n in own)]
             hint = did_you_mean(key, [*names, *all_names])
             faults.add(key, value, f"one of {listed(names)}{hint}")
     faults.check()
@@ -249,7 +253,6 @@ def _preset_name(preset: str, parts: Mapping[str, Any], replaced: list[str], cha
     return ":".join([preset, *settings])
 
 
-def _part_text(part: Mapping[str, Any] | None) -> str:
-    assert part is not None
+def _part_text(part: Mapping[str, Any]) -> str:
     parameters = ",".join(f"{name}={value_text(value)}" for name, value in part.items() if name != "name")
     return f"{part['name']}({parameters})" if parameters else str(part["name"])

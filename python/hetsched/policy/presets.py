@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
-from hetsched.policy.parts import PART_ROLES, ROLES, resolved, value_text
+from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, resolved, value_text
 
 __all__ = ["PRESETS", "Preset", "presets"]
 
@@ -26,18 +27,30 @@ class Preset:
         The paper or textbook it comes from.
     composition
         From role to part: a name, or a dictionary of name and parameters.
+    optional
+        From role to a part that joins when one of its parameters is given.
     """
 
     name: str
     doc: str
     source: str
     composition: dict[str, Any] = field(default_factory=dict)
+    optional: dict[str, str] = field(default_factory=dict)
 
     def parts(self) -> dict[str, Any]:
         """A part for every role."""
         return {"order": "fcfs", "backfill": "none", "placement": "lowest-id", **dict.fromkeys(ROLES[3:])} | (
             self.composition
         )
+
+    def joining(self, parts: Mapping[str, Any], given: Iterable[str]) -> dict[str, str]:
+        """The optional parts of roles that `parts` leaves empty and of which `given` names a parameter."""
+        names = [name.removeprefix(f"{role}.") for role in self.optional for name in given]
+        return {
+            role: part
+            for role, part in self.optional.items()
+            if parts.get(role) is None and set(names) & set(parameters_of(role, part))
+        }
 
 
 _STATUS_REPORT = "textbook; Feitelson, Rudolph & Schwiegelshohn, Parallel Job Scheduling: A Status Report, JSSPP 2004"
@@ -48,6 +61,12 @@ _POOLS = (
     "Li, Fukazawa, Nakashima & Nanri, A Node Level Performance/Power Efficiency Aware Resource Management Technique, "
     "IPSJ SIG Notes 2018-HPC-166(3)"
 )
+
+_VAHRM = (
+    "Yoshida, Sakamoto, Sato & Miwa, VAHRM: Variation-Aware Resource Management in Heterogeneous Supercomputing Systems"
+)
+_EASY = {"name": "reservations", "depth": 1}
+_BUDGET = {"power": "system-budget"}
 
 PRESETS: dict[str, Preset] = {
     preset.name: preset
@@ -120,6 +139,59 @@ PRESETS: dict[str, Preset] = {
             doc="First come, first served on random free nodes of the most efficient pool that has any.",
             source=f"{_POOLS}, section 4",
             composition={"placement": "pools"},
+        ),
+        Preset(
+            "vu-fcfs",
+            doc="First come, first served on random free nodes: unaware of how nodes differ.",
+            source=f"{_VAHRM}, table V",
+            composition={"placement": "random"},
+            optional=_BUDGET,
+        ),
+        Preset(
+            "vu-fcfs-b",
+            doc="EASY backfilling on random free nodes: unaware of how nodes differ.",
+            source=f"{_VAHRM}, table V",
+            composition={"backfill": _EASY, "placement": "random"},
+            optional=_BUDGET,
+        ),
+        Preset(
+            "cva-fcfs",
+            doc="First come, first served; CPU jobs on the free nodes that draw least, others on random ones.",
+            source=f"{_VAHRM}, table V, after Chasapis et al., ICS 2016",
+            composition={"placement": "lowest-power-cpu"},
+            optional=_BUDGET,
+        ),
+        Preset(
+            "cva-fcfs-b",
+            doc="EASY backfilling; CPU jobs on the free nodes that draw least, others on random ones.",
+            source=f"{_VAHRM}, table V, after Chasapis et al., ICS 2016",
+            composition={"backfill": _EASY, "placement": "lowest-power-cpu"},
+            optional=_BUDGET,
+        ),
+        Preset(
+            "cgva-fcfs",
+            doc="First come, first served on the free nodes that draw least for the job's application.",
+            source=f"{_VAHRM}, table V",
+            composition={"placement": "lowest-power"},
+            optional=_BUDGET,
+        ),
+        Preset(
+            "cgva-fcfs-b",
+            doc="EASY backfilling on the free nodes that draw least for the job's application.",
+            source=f"{_VAHRM}, table V",
+            composition={"backfill": _EASY, "placement": "lowest-power"},
+            optional=_BUDGET,
+        ),
+        Preset(
+            "vahrm",
+            doc="Whoever fits starts, by predicted energy and wait, on the nodes that draw least, under a power budget.",
+            source=f"{_VAHRM}, section III",
+            composition={
+                "order": "vahrm",
+                "backfill": "first-fit",
+                "placement": "lowest-power",
+                "power": "system-budget",
+            },
         ),
     )
 }

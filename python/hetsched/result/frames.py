@@ -42,7 +42,8 @@ def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame) -> pl.DataFrame:
     workload
         The job table. A column of the user's own whose name is taken here comes back as ``trace_<name>``.
     run
-        What the engine recorded: ``start_s, end_s, energy_j, started_by, state, reason, nodes``.
+        What the engine recorded: ``start_s, end_s, energy_j, started_by, state, reason, nodes``; with ``profiled`` under
+        a policy that profiles.
 
     Returns
     -------
@@ -59,7 +60,8 @@ def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame) -> pl.DataFrame:
     (30.0, 3.5, 100.0, '?')
     """
     own = workload.rename({"runtime_s": "nominal_runtime_s"})
-    taken = set(JOB_COLUMNS) - set(_FROM_WORKLOAD)
+    more = [name for name in run.columns if name not in JOB_COLUMNS]
+    taken = {*JOB_COLUMNS, *more} - set(_FROM_WORKLOAD)
     own = own.rename({name: f"trace_{name}" for name in own.columns if name in taken})
     others = [name for name in own.columns if name not in JOB_COLUMNS]
     missing = [pl.lit(None, JOB_COLUMNS[name]).alias(name) for name in _FROM_WORKLOAD if name not in own.columns]
@@ -72,7 +74,7 @@ def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(
         bounded_slowdown=(pl.col("turnaround_s") / pl.col("runtime_s").clip(_SLOWDOWN_FLOOR_S)).clip(1.0),
         mean_power_w=pl.when(pl.col("runtime_s") > 0).then(pl.col("energy_j") / pl.col("runtime_s")),
-    ).select(*(pl.col(name).cast(dtype) for name, dtype in JOB_COLUMNS.items()), *others)
+    ).select(*(pl.col(name).cast(dtype) for name, dtype in JOB_COLUMNS.items()), *more, *others)
 
 
 _FROM_WORKLOAD = (

@@ -13,6 +13,7 @@ __all__ = ["STATES", "summarised"]
 STATES = ("completed", "timeout", "failed", "rejected", "cancelled", "running", "pending")
 """The states a job can be in when a run is over."""
 
+_BUDGET = ("budget_w", "over_budget_count", "over_budget_s", "over_budget_peak_w")
 _ENERGIES = ("job_energy_j", "idle_energy_j", "transition_energy_j", "off_energy_j", "down_energy_j")
 
 
@@ -49,6 +50,8 @@ def summarised(
         "peak_power_w": totals["peak_power_w"],
         "energy_delay_product_js": totals["energy_j"] * makespan_s,
         "offered_load_ratio": offered_load,
+        **{name: totals[name] for name in _BUDGET},
+        "profiled_jobs": totals["profiled_jobs"],
     }
 
 

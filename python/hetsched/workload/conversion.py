@@ -73,6 +73,8 @@ def converted(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
         return values.cast(column.dtype)
     if column.dtype is pl.String:
         return _to_text(values, column, origin)
+    if column.dtype is pl.Boolean:
+        return _to_truth(values, column, origin)
     if column.dtype is pl.Float64:
         return _to_float(values, column, origin)
     return _to_whole(values, column, origin)
@@ -111,6 +113,18 @@ def _to_float(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
     if dtype == pl.String and origin.line_of is not None:
         return _parsed(values, column, origin)
     raise _wrong_type(values, column.expected, origin)
+
+
+def _to_truth(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
+    if values.dtype == pl.String and origin.line_of is not None:
+        words = values.str.strip_chars().str.to_lowercase()
+        words = words.set(words == "", None)
+        origin.refuse(values, ~words.is_in(["true", "false", "1", "0"]), column.expected)
+        return words.is_in(["true", "1"])
+    if not values.dtype.is_integer():
+        raise _wrong_type(values, column.expected, origin)
+    origin.refuse(values, ~values.is_in([0, 1]), column.expected)
+    return values == 1
 
 
 def _to_whole(values: pl.Series, column: Column, origin: Origin) -> pl.Series:

@@ -52,6 +52,8 @@ class Column:
     @property
     def expected(self) -> str:
         """What a value must be, as an error message says it."""
+        if self.dtype is pl.Boolean:
+            return "true or false"
         kind = self.unit if self.dtype is pl.Float64 else "a whole number"
         low = "" if self.low is None else f" from {self.low:g}"
         return kind + low + ("" if self.high is None else f" to {self.high:.10g}")
@@ -110,6 +112,14 @@ COLUMNS: dict[str, Column] = {
         Column("queue", pl.String, False, "", "the queue it was submitted to", null="unknown"),
         Column("app", pl.String, False, "", "its application: jobs with one power profile", null="unknown"),
         Column("device", pl.String, False, "", "`cpu` or `gpu`", null="cpu"),
+        Column(
+            "first_run",
+            pl.Boolean,
+            False,
+            "",
+            "whether it counts as its application's first run, for policies that profile",
+            null="the policy finds out",
+        ),
         Column("depends_on", pl.Int64, False, "", "the job it waits for; kept, and ignored so far", null="none"),
         Column(
             "power_w",

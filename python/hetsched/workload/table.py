@@ -157,6 +157,8 @@ class Workload:
             power_w=self._floats("power_w"),
             app=app,
             app_names=app_names,
+            on_gpu=self._on_gpu(),
+            first_run=self._whole("first_run", null=-1),
             source=self.source,
         )
 
@@ -164,7 +166,14 @@ class Workload:
         return self._frame[name].to_numpy() if name in self._frame.columns else None
 
     def _whole(self, name: str, *, null: int) -> npt.NDArray[np.int64] | None:
-        return self._frame[name].fill_null(null).cast(pl.Int64).to_numpy() if name in self._frame.columns else None
+        if name not in self._frame.columns:
+            return None
+        return self._frame[name].cast(pl.Int64).fill_null(null).to_numpy()
+
+    def _on_gpu(self) -> npt.NDArray[np.int64] | None:
+        if "device" not in self._frame.columns:
+            return None
+        return (self._frame["device"] == "gpu").fill_null(value=False).cast(pl.Int64).to_numpy()
 
     def _app_codes(self) -> tuple[npt.NDArray[np.int64] | None, list[str] | None]:
         """Each job's application as an index into the sorted names; -1 for none."""

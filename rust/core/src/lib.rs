@@ -30,6 +30,7 @@
 //! let platform = PlatformColumns {
 //!     idle_w: vec![100.0; 2],
 //!     busy_w: vec![300.0; 2],
+//!     tdp_w: vec![300.0; 2],
 //!     off_w: vec![0.0; 2],
 //!     down_w: vec![0.0; 2],
 //!     boot_w: vec![100.0; 2],
@@ -46,10 +47,11 @@
 //!     order: part("fcfs"),
 //!     backfill: part("none"),
 //!     placement: part("lowest-id"),
+//!     power: None,
 //! };
 //! let (parts, _) = spec.build(0)?;
 //! let (actual, predicted) = tables(&platform, &workload, None, None, OnUnknownApp::Error)?;
-//! let policy = Box::new(Composed::new("fcfs", parts));
+//! let policy = Box::new(Composed::new("fcfs", parts, &platform)?);
 //! let records = Simulation::new(workload, platform, actual, predicted, policy, Options::default())
 //!     .run(&mut |_| std::ops::ControlFlow::Continue(()))?;
 //!

@@ -9,6 +9,7 @@ use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 const MICROS_PER_SECOND: f64 = 1e6;
 const PICOWATTS_PER_WATT: i128 = 1_000_000_000_000;
+const PICOWATTS_PER_MICROWATT: i128 = 1_000_000;
 const UNITS_PER_JOULE: i128 = 1_000_000_000_000_000_000;
 
 /// An instant: whole microseconds on the trace's own clock.
@@ -32,6 +33,9 @@ pub const MAX_SECONDS: f64 = 1e12;
 
 /// The largest draw of one node that is taken, in watts.
 pub const MAX_NODE_WATTS: f64 = 1e6;
+
+/// The largest budget of a machine that is taken, in watts.
+pub const MAX_SYSTEM_WATTS: f64 = 1e15;
 
 fn whole_micros(seconds: f64) -> Option<i64> {
     let micros = (seconds * MICROS_PER_SECOND).round();
@@ -141,6 +145,25 @@ impl Watts {
         (0.0..=MAX_NODE_WATTS).contains(&watts).then(|| Self((watts * PICOWATTS_PER_WATT as f64).round() as i128))
     }
 
+    /// What a whole machine draws, to the nearest picowatt: not bounded like [`Watts::from_watts`].
+    #[must_use]
+    pub fn of_system(watts: f64) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "`as` saturates, and no machine draws that much")]
+        Self((watts * PICOWATTS_PER_WATT as f64).round() as i128)
+    }
+
+    /// Whole microwatts, rounded up.
+    #[must_use]
+    pub fn microwatts_up(self) -> i64 {
+        i64::try_from(-(-self.0).div_euclid(PICOWATTS_PER_MICROWATT)).unwrap_or(i64::MAX)
+    }
+
+    /// Whole microwatts, rounded down.
+    #[must_use]
+    pub fn microwatts_down(self) -> i64 {
+        i64::try_from(self.0.div_euclid(PICOWATTS_PER_MICROWATT)).unwrap_or(i64::MAX)
+    }
+
     /// Watts, for people and frames.
     #[must_use]
     pub fn watts(self) -> f64 {
@@ -155,6 +178,12 @@ impl Watts {
             reason = "`as` saturates; tables are checked against MAX_NODE_WATTS"
         )]
         Self((self.0 as f64 * ratio).round() as i128)
+    }
+
+    /// This draw `count` times.
+    #[must_use]
+    pub fn times(self, count: u32) -> Self {
+        Self(self.0 * i128::from(count))
     }
 
     /// The share `part` of `whole` of this draw, rounded down to a picowatt.

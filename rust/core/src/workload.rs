@@ -43,6 +43,10 @@ pub struct JobColumns {
     pub app: Vec<i64>,
     /// Names of the applications.
     pub app_names: Vec<String>,
+    /// 1 = the job computes on accelerators, 0 = on CPUs. May be empty: all on CPUs.
+    pub on_gpu: Vec<i64>,
+    /// 1 = the job counts as its application's first run, 0 = it does not, -1 = the policy finds out. May be empty.
+    pub first_run: Vec<i64>,
     /// What errors call the table, such as a file's name.
     pub source: String,
 }
@@ -61,6 +65,8 @@ pub struct Workload {
     power_w: Vec<f64>,
     app: Vec<u32>,
     app_names: Vec<String>,
+    on_gpu: Vec<bool>,
+    first_run: Vec<Option<bool>>,
 }
 
 impl JobColumns {
@@ -80,6 +86,11 @@ impl JobColumns {
         let slots = self.column("slots", &self.slots, "a whole number from 1, or null", |n| u32::try_from(n).ok())?;
         let names = i64::try_from(self.app_names.len()).unwrap_or(i64::MAX);
         let app = self.column("app", &self.app, "an index into the names", |code| app_code(code, names))?;
+        let on_gpu = self.column("on_gpu", &self.on_gpu, "0 or 1", flag)?;
+        let first_run = self.column("first_run", &self.first_run, "-1, 0 or 1", |code| match code {
+            -1 => Some(None),
+            other => flag(other).map(Some),
+        })?;
         let power_w = self.column("power_w", &self.power_w, "watts up to 1e6, or null", measured_watts)?;
         Ok(Workload {
             job_id: self.job_id,
@@ -92,6 +103,8 @@ impl JobColumns {
             power_w,
             app,
             app_names: self.app_names,
+            on_gpu,
+            first_run,
         })
     }
 
@@ -107,6 +120,8 @@ impl JobColumns {
             ("slots", self.slots.len()),
             ("power_w", self.power_w.len()),
             ("app", self.app.len()),
+            ("on_gpu", self.on_gpu.len()),
+            ("first_run", self.first_run.len()),
         ];
         let wrong = required.iter().find(|(_, len)| *len != rows);
         match wrong.or_else(|| optional.iter().find(|(_, len)| *len != rows && *len != 0)) {
@@ -165,6 +180,14 @@ fn node_count(count: i64) -> Option<u32> {
 
 fn app_code(code: i64, names: i64) -> Option<u32> {
     if code == -1 { Some(NO_APP) } else { (0..names).contains(&code).then(|| u32::try_from(code).ok()).flatten() }
+}
+
+fn flag(code: i64) -> Option<bool> {
+    match code {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    }
 }
 
 fn measured_watts(watts: f64) -> Option<f64> {
@@ -249,6 +272,18 @@ impl Workload {
     #[must_use]
     pub fn app(&self, job: JobId) -> Option<AppId> {
         self.app.get(job.0 as usize).copied().filter(|&app| app != NO_APP).map(AppId)
+    }
+
+    /// Whether the job computes on accelerators; otherwise on CPUs.
+    #[must_use]
+    pub fn on_gpu(&self, job: JobId) -> bool {
+        self.on_gpu.get(job.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// Whether the job counts as its application's first run, if the trace says so.
+    #[must_use]
+    pub fn first_run(&self, job: JobId) -> Option<bool> {
+        self.first_run.get(job.0 as usize).copied().flatten()
     }
 
     /// Names of all applications.

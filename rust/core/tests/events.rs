@@ -252,6 +252,7 @@ fn what_outgrows_the_books_is_an_error_and_never_a_wrong_number() {
         let machine = PlatformColumns {
             idle_w: most.clone(),
             busy_w: most.clone(),
+            tdp_w: most.clone(),
             off_w: most.clone(),
             down_w: most.clone(),
             boot_w: most.clone(),

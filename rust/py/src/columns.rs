@@ -25,7 +25,7 @@ pub(crate) struct JobColumns(pub(crate) Arc<Workload>);
 impl JobColumns {
     #[new]
     #[pyo3(signature = (*, job_id, submit_s, runtime_s, node_count, walltime_s = None, comm_s = None, slots = None,
-        power_w = None, app = None, app_names = None, source = "workload"))]
+        power_w = None, app = None, app_names = None, on_gpu = None, first_run = None, source = "workload"))]
     #[expect(clippy::too_many_arguments, reason = "one a column")]
     fn new(
         py: Python<'_>,
@@ -39,6 +39,8 @@ impl JobColumns {
         power_w: Option<Floats<'_>>,
         app: Option<Ints<'_>>,
         app_names: Option<Vec<String>>,
+        on_gpu: Option<Ints<'_>>,
+        first_run: Option<Ints<'_>>,
         source: &str,
     ) -> PyResult<Self> {
         let columns = workload::JobColumns {
@@ -52,6 +54,8 @@ impl JobColumns {
             power_w: copied(power_w),
             app: copied(app),
             app_names: app_names.unwrap_or_default(),
+            on_gpu: copied(on_gpu),
+            first_run: copied(first_run),
             source: source.to_owned(),
         };
         columns.into_workload().map(|jobs| Self(Arc::new(jobs))).map_err(|error| to_py(py, error))
@@ -100,13 +104,14 @@ pub(crate) struct Machine {
 #[pymethods]
 impl Machine {
     #[new]
-    #[pyo3(signature = (*, idle_w, busy_w, off_w, down_w, boot_w, boot_s, shutdown_w, shutdown_s, slots,
+    #[pyo3(signature = (*, idle_w, busy_w, tdp_w, off_w, down_w, boot_w, boot_s, shutdown_w, shutdown_s, slots,
         exclusive = true, actual = None, predicted = None))]
     #[expect(clippy::too_many_arguments, reason = "one a column")]
     fn new(
         py: Python<'_>,
         idle_w: Floats<'_>,
         busy_w: Floats<'_>,
+        tdp_w: Floats<'_>,
         off_w: Floats<'_>,
         down_w: Floats<'_>,
         boot_w: Floats<'_>,
@@ -121,6 +126,7 @@ impl Machine {
         let columns = PlatformColumns {
             idle_w: copied(Some(idle_w)),
             busy_w: copied(Some(busy_w)),
+            tdp_w: copied(Some(tdp_w)),
             off_w: copied(Some(off_w)),
             down_w: copied(Some(down_w)),
             boot_w: copied(Some(boot_w)),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_array::builder::{StringViewBuilder, make_view};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
-    ArrayRef, Float64Array, Int32Array, Int64Array, LargeListArray, RecordBatch, RecordBatchIterator, StringViewArray,
-    UInt32Array,
+    ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, LargeListArray, RecordBatch, RecordBatchIterator,
+    StringViewArray, UInt32Array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field};
@@ -64,6 +64,11 @@ pub(crate) fn nullable(values: Vec<f64>) -> ArrayRef {
 /// Numbers, null where not valid.
 pub(crate) fn floats_where(values: Vec<f64>, valid: Vec<bool>) -> ArrayRef {
     Arc::new(Float64Array::new(values.into(), Some(NullBuffer::from(valid))))
+}
+
+/// Truths.
+pub(crate) fn bools(values: Vec<bool>) -> ArrayRef {
+    Arc::new(BooleanArray::from(values))
 }
 
 /// Whole numbers.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hetsched_core::error::config;
 use hetsched_core::params::{Parameter, Value};
-use hetsched_core::policy::registry::{BACKFILLS, ORDERS, PLACEMENTS, PartSpec, PolicySpec, Row};
+use hetsched_core::policy::registry::{BACKFILLS, BUDGETS, ORDERS, PLACEMENTS, PartSpec, PolicySpec, Row};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 
@@ -17,7 +17,11 @@ pub(crate) fn policy_spec(policy: &Bound<'_, PyDict>) -> PyResult<PolicySpec> {
         Some(part) => part_spec(role, &part.cast_into::<PyDict>()?),
         None => Err(to_py(policy.py(), config(format!("policy.{role}"), "nothing", "a part"))),
     };
-    Ok(PolicySpec { name, order: part("order")?, backfill: part("backfill")?, placement: part("placement")? })
+    let power = match policy.get_item("power")? {
+        Some(part) if !part.is_none() => Some(part_spec("power", &part.cast_into::<PyDict>()?)?),
+        _ => None,
+    };
+    Ok(PolicySpec { name, order: part("order")?, backfill: part("backfill")?, placement: part("placement")?, power })
 }
 
 fn part_spec(role: &str, part: &Bound<'_, PyDict>) -> PyResult<PartSpec> {
@@ -67,6 +71,9 @@ pub(crate) fn check_policy<'py>(policy: &Bound<'py, PyDict>) -> PyResult<Bound<'
     for (role, part) in [("order", &full.order), ("backfill", &full.backfill), ("placement", &full.placement)] {
         filled.set_item(role, part_dict(py, &part.name, &part.params)?)?;
     }
+    if let Some(part) = &full.power {
+        filled.set_item("power", part_dict(py, &part.name, &part.params)?)?;
+    }
     Ok(filled)
 }
 
@@ -86,6 +93,7 @@ pub(crate) fn parts(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     announce(&list, "order", ORDERS)?;
     announce(&list, "backfill", BACKFILLS)?;
     announce(&list, "placement", PLACEMENTS)?;
+    announce(&list, "power", BUDGETS)?;
     Ok(list)
 }
 

@@ -141,6 +141,7 @@ impl Records {
             ("started_by", frame::words(&jobs.started_by, Some(jobs.started.clone()), record::StartedBy::name)?),
             ("state", frame::words(&jobs.state, None, record::JobState::name)?),
             ("reason", frame::sentences(&jobs.state, record::JobState::reason)),
+            ("profiled", frame::bools(jobs.profiled)),
             ("nodes", frame::node_lists(jobs.node_offsets, jobs.nodes, jobs.started)?),
         ])
     }
@@ -201,7 +202,7 @@ pub(crate) fn simulate(
         let (parts, _) = spec.build(seed)?;
         let (actual, predicted) =
             tables(&machine.platform, &jobs.0, machine.actual.as_ref(), machine.predicted.as_ref(), unknown)?;
-        let policy = Box::new(Composed::new(spec.name, parts));
+        let policy = Box::new(Composed::new(spec.name, parts, &machine.platform)?);
         let options = Options { kill_at_walltime, until };
         Simulation::new(jobs.0.clone(), machine.platform.clone(), actual, predicted, policy, options)
             .run(&mut |Progress { done, jobs, now }| look(&[done as f64, jobs as f64, now.seconds()]))
@@ -235,5 +236,11 @@ fn totals_dict<'py>(py: Python<'py>, totals: &Totals) -> PyResult<Bound<'py, PyD
     dict.set_item("events", totals.events)?;
     dict.set_item("low_busy_rows", totals.below_idle)?;
     dict.set_item("clairvoyant_jobs", totals.clairvoyant)?;
+    dict.set_item("profiled_jobs", totals.profiled)?;
+    let over = totals.budget.map(|(_, over)| over).unwrap_or_default();
+    dict.set_item("budget_w", totals.budget.map(|(budget, _)| budget.watts()))?;
+    dict.set_item("over_budget_count", over.count)?;
+    dict.set_item("over_budget_s", over.seconds)?;
+    dict.set_item("over_budget_peak_w", over.most_w)?;
     Ok(dict)
 }

@@ -18,9 +18,11 @@ from hetsched.workload.generators.generator import Generator
 from hetsched.workload.generators.laurel2_week import laurel2_week
 from hetsched.workload.generators.lublin_feitelson import lublin_feitelson
 from hetsched.workload.generators.mixes import JobClass
+from hetsched.workload.generators.overloaded import overloaded
 from hetsched.workload.generators.parameters import Parameter
 from hetsched.workload.generators.poisson import poisson
 from hetsched.workload.generators.registry import GENERATORS, generate
+from hetsched.workload.generators.steady import steady
 from hetsched.workload.generators.swa_multi import swa_multi
 from hetsched.workload.generators.utilization_targeted import utilization_targeted
 
@@ -40,7 +42,9 @@ __all__ = [
     "generate",
     "laurel2_week",
     "lublin_feitelson",
+    "overloaded",
     "poisson",
+    "steady",
     "swa_multi",
     "utilization_targeted",
 ]

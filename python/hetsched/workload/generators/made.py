@@ -49,6 +49,7 @@ def generated(
     runtime_s: Floats,
     node_count: Whole,
     app: pl.Series | None,
+    device: pl.Series | None = None,
     walltime_factor: float | None = None,
     notes: Sequence[str] = (),
 ) -> Workload:
@@ -62,8 +63,8 @@ def generated(
         Every parameter with its value, ``seed`` and ``nodes`` among them.
     submit_s, runtime_s
         Seconds; ascending submits. Rounded to whole microseconds, the engine's ticks.
-    node_count, app
-        Nodes and application of each job; no application: None.
+    node_count, app, device
+        Nodes, application and device (``cpu`` or ``gpu``) of each job; None where these are unknown.
     walltime_factor
         Requested time over run time; None: no job asks for one.
     notes
@@ -87,6 +88,8 @@ def generated(
     }
     if app is not None:
         columns["app"] = app
+    if device is not None:
+        columns["device"] = device
     if walltime_factor is not None:
         columns["walltime_s"] = np.ceil(ticks * walltime_factor)
     table, counts = conformed(pl.DataFrame(columns), Origin(kind))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hetsched.config import Faults
+from hetsched.workload.generators.cpu_gpu_mix import MIX_RANGE, cpu_gpu_mix
 from hetsched.workload.generators.distributions import settled
 from hetsched.workload.generators.mixes import mix_of, mix_text, shares_of, shares_text, sizes_of
 
@@ -26,8 +27,8 @@ class Parameter:
     doc
         What it is.
     kind
-        ``"number"``, ``"whole"``, ``"text"``, ``"runtime"`` (a distribution), ``"mix"``, ``"shares"`` (of
-        applications), ``"sizes"`` (shares of node counts).
+        ``"number"``, ``"whole"``, ``"text"``, ``"runtime"`` (a distribution), ``"mix"``, ``"cpu-gpu-mix"``,
+        ``"shares"`` (of applications), ``"sizes"`` (shares of node counts).
     unit
         Of its value; empty if it has none.
     low, high
@@ -94,6 +95,7 @@ class Parameter:
 _FORMS = {
     "text": "text",
     "runtime": "seconds or a distribution",
+    "cpu-gpu-mix": MIX_RANGE,
     "mix": "COUNT APP NODES RUNTIME; COUNT APP NODES RUNTIME; ...",
     "shares": "APP:SHARE,APP:SHARE,...",
     "sizes": "NODES:SHARE,NODES:SHARE,...",
@@ -122,6 +124,7 @@ _SETTLE: dict[str, Callable[[Parameter, Any, Faults], object]] = {
     "number": _number,
     "text": _text,
     "runtime": lambda parameter, value, faults: settled(value, parameter.name, faults),
+    "cpu-gpu-mix": lambda parameter, value, faults: cpu_gpu_mix(value, parameter.name, faults),
     "mix": lambda parameter, value, faults: mix_of(value, parameter.name, faults),
     "shares": lambda parameter, value, faults: shares_of(value, parameter.name, faults),
     "sizes": lambda parameter, value, faults: sizes_of(value, parameter.name, faults),

@@ -15,7 +15,9 @@ from hetsched.workload.generators.fft2d import GENERATOR as FFT2D
 from hetsched.workload.generators.generator import Generator
 from hetsched.workload.generators.laurel2_week import GENERATOR as LAUREL2_WEEK
 from hetsched.workload.generators.lublin_feitelson import GENERATOR as LUBLIN_FEITELSON
+from hetsched.workload.generators.overloaded import GENERATOR as OVERLOADED
 from hetsched.workload.generators.poisson import GENERATOR as POISSON
+from hetsched.workload.generators.steady import GENERATOR as STEADY
 from hetsched.workload.generators.swa_multi import GENERATOR as SWA_MULTI
 from hetsched.workload.generators.utilization_targeted import GENERATOR as UTILIZATION_TARGETED
 from hetsched.workload.table import Workload
@@ -24,7 +26,17 @@ __all__ = ["GENERATORS", "generate"]
 
 GENERATORS: dict[str, Generator] = {
     row.name: row
-    for row in (UTILIZATION_TARGETED, POISSON, LUBLIN_FEITELSON, COA_SINGLE, SWA_MULTI, LAUREL2_WEEK, FFT2D)
+    for row in (
+        UTILIZATION_TARGETED,
+        POISSON,
+        LUBLIN_FEITELSON,
+        COA_SINGLE,
+        SWA_MULTI,
+        LAUREL2_WEEK,
+        FFT2D,
+        OVERLOADED,
+        STEADY,
+    )
 }
 """Every generator by its name."""
 

@@ -71,6 +71,8 @@ impl Block {
 struct Search {
     units: i64,
     length: SimDuration,
+    /// No fit begins before.
+    from: SimTime,
     /// Since when enough has been free.
     start: Option<SimTime>,
 }
@@ -78,7 +80,8 @@ struct Search {
 impl Search {
     /// Whether the fit found so far is over by `at`: nothing that comes then can spoil it.
     fn is_over_by(&self, at: SimTime) -> bool {
-        self.start.is_some_and(|start| at >= start.saturating_add(self.length))
+        // What is free at `from` itself is said by the step that begins there, if one does.
+        at > self.from && self.start.is_some_and(|start| at >= start.saturating_add(self.length))
     }
 
     /// Whether a block changes nothing: it begins no fit, or spoils none.
@@ -87,22 +90,22 @@ impl Search {
     }
 
     fn take(&mut self, at: SimTime, free: i64) {
-        self.start = if free < self.units { None } else { self.start.or(Some(at)) };
+        self.start = if free < self.units { None } else { self.start.or(Some(at.max(self.from))) };
     }
 }
 
 impl Availability {
     /// Starts anew at `now` with `free` units, and with `releases` (units by instant, ascending) coming back later; those
     /// due before `now` count as of `now`.
-    pub fn reset(&mut self, now: SimTime, free: u32, releases: impl Iterator<Item = (SimTime, u32)>) {
-        let mut steps = vec![Step { at: now, free: i64::from(free) }];
+    pub fn reset<U: Into<i64>>(&mut self, now: SimTime, free: U, releases: impl Iterator<Item = (SimTime, U)>) {
+        let mut steps = vec![Step { at: now, free: free.into() }];
         for (at, units) in releases {
             let last = steps[steps.len() - 1];
             if at > last.at {
                 steps.push(Step { at, free: last.free });
             }
             if let Some(step) = steps.last_mut() {
-                step.free += i64::from(units);
+                step.free += units.into();
             }
         }
         self.blocks.clear();
@@ -113,8 +116,15 @@ impl Availability {
     ///
     /// A length of zero needs the units at the instant itself.
     #[must_use]
-    pub fn earliest_fit(&self, units: u32, length: SimDuration) -> SimTime {
-        let mut search = Search { units: i64::from(units), length, start: None };
+    pub fn earliest_fit(&self, units: impl Into<i64>, length: SimDuration) -> SimTime {
+        let first = self.blocks.first().map_or(SimTime::NEVER, Block::begins);
+        self.earliest_fit_from(first, units, length)
+    }
+
+    /// The same, no earlier than `from`.
+    #[must_use]
+    pub fn earliest_fit_from(&self, from: SimTime, units: impl Into<i64>, length: SimDuration) -> SimTime {
+        let mut search = Search { units: units.into(), length, from, start: None };
         for block in &self.blocks {
             if search.is_over_by(block.begins()) {
                 break;
@@ -134,9 +144,9 @@ impl Availability {
 
     /// Whether `units` are free from now on for `length`.
     #[must_use]
-    pub fn fits_now(&self, units: u32, length: SimDuration) -> bool {
+    pub fn fits_now(&self, units: impl Into<i64>, length: SimDuration) -> bool {
         let Some(first) = self.blocks.first() else { return false };
-        let (units, end) = (i64::from(units), first.begins().saturating_add(length));
+        let (units, end) = (units.into(), first.begins().saturating_add(length));
         first.steps[0].free + first.lift >= units
             && self.blocks.iter().take_while(|block| block.begins() < end).all(|block| {
                 let steps = block.steps.iter().take_while(|step| step.at < end);
@@ -145,12 +155,12 @@ impl Availability {
     }
 
     /// Takes `units` away from `start` for `length`.
-    pub fn reserve(&mut self, start: SimTime, length: SimDuration, units: u32) {
+    pub fn reserve(&mut self, start: SimTime, length: SimDuration, units: impl Into<i64>) {
         let end = start.saturating_add(length);
         if start == end {
             return;
         }
-        let (first, units) = (self.split(start), i64::from(units));
+        let (first, units) = (self.split(start), units.into());
         self.split(end);
         for index in first..self.blocks.len() {
             if self.blocks[index].begins() >= end {
@@ -228,6 +238,12 @@ mod tests {
                 let expected = (0..HORIZON - cell_count)
                     .find(|&t| cells[t..t + cell_count].iter().all(|&free| free >= i64::from(units)));
                 let found = profile.earliest_fit(units, span(length));
+                for from in [0, 7, 90, 301_i64] {
+                    let later = (usize::try_from(from).unwrap()..HORIZON - cell_count)
+                        .find(|&t| cells[t..t + cell_count].iter().all(|&free| free >= i64::from(units)));
+                    let later = later.map_or(SimTime::NEVER, |t| at(i64::try_from(t).unwrap()));
+                    prop_assert_eq!(profile.earliest_fit_from(at(from), units, span(length)), later);
+                }
                 prop_assert_eq!(expected.map_or(SimTime::NEVER, |t| at(i64::try_from(t).unwrap())), found);
                 prop_assert_eq!(profile.fits_now(units, span(length)), found == at(0));
                 if let Some(t) = expected {

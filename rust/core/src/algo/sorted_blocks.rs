@@ -133,11 +133,17 @@ impl<T: Keyed, S: Summary<T>> SortedBlocks<T, S> {
         self.blocks.insert(index + 1, Block::new(items));
     }
 
-    /// Removes the element with this key.
-    pub fn remove(&mut self, key: T::Key) -> Option<T> {
+    /// Where the element with this key stands.
+    #[must_use]
+    pub fn place_of(&self, key: T::Key) -> Option<Place> {
         let block = self.block_of(key);
         let item = self.blocks.get(block)?.items.binary_search_by_key(&key, Keyed::key).ok()?;
-        Some(self.remove_at(Place { block, item }))
+        Some(Place { block, item })
+    }
+
+    /// Removes the element with this key.
+    pub fn remove(&mut self, key: T::Key) -> Option<T> {
+        self.place_of(key).map(|place| self.remove_at(place))
     }
 
     /// Removes the element at `place`, which then is the place of the element after it.

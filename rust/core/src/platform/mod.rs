@@ -15,6 +15,8 @@ pub struct PlatformColumns {
     pub idle_w: Vec<f64>,
     /// Watts when busy, where neither a table nor the job itself knows better.
     pub busy_w: Vec<f64>,
+    /// Watts the node is built for.
+    pub tdp_w: Vec<f64>,
     /// Watts when off.
     pub off_w: Vec<f64>,
     /// Watts when down.
@@ -40,6 +42,8 @@ pub struct NodeDraw {
     pub idle: Watts,
     /// Busy, where neither a table nor the job itself knows better.
     pub busy: Watts,
+    /// What the node is built for.
+    pub tdp: Watts,
     /// Off.
     pub off: Watts,
     /// Down.
@@ -89,6 +93,18 @@ impl Platform {
         &self.nodes
     }
 
+    /// What the machine draws with every node idle.
+    #[must_use]
+    pub fn idle(&self) -> Watts {
+        self.nodes.iter().map(|node| node.idle).sum()
+    }
+
+    /// What the machine is built for: the sum over its nodes.
+    #[must_use]
+    pub fn tdp(&self) -> Watts {
+        self.nodes.iter().map(|node| node.tdp).sum()
+    }
+
     /// Whether a job gets whole nodes.
     #[must_use]
     pub fn is_exclusive(&self) -> bool {
@@ -121,11 +137,12 @@ impl PlatformColumns {
         if faults.is_empty() { Ok(self.checked()) } else { Err(ConfigError { faults }.into()) }
     }
 
-    fn columns(&self) -> [(&'static str, &[f64], f64, &'static str); 8] {
+    fn columns(&self) -> [(&'static str, &[f64], f64, &'static str); 9] {
         let (watts, seconds) = ("watts from 0 to 1e6", "seconds from 0 to 1e9");
         [
             ("platform.idle_w", &self.idle_w, MAX_NODE_WATTS, watts),
             ("platform.busy_w", &self.busy_w, MAX_NODE_WATTS, watts),
+            ("platform.tdp_w", &self.tdp_w, MAX_NODE_WATTS, watts),
             ("platform.off_w", &self.off_w, MAX_NODE_WATTS, watts),
             ("platform.down_w", &self.down_w, MAX_NODE_WATTS, watts),
             ("platform.boot_w", &self.boot_w, MAX_NODE_WATTS, watts),
@@ -169,6 +186,7 @@ impl PlatformColumns {
         let nodes = (0..self.idle_w.len()).map(|node| NodeDraw {
             idle: watts(&self.idle_w, node),
             busy: watts(&self.busy_w, node),
+            tdp: watts(&self.tdp_w, node),
             off: watts(&self.off_w, node),
             down: watts(&self.down_w, node),
             boot: watts(&self.boot_w, node),
@@ -193,6 +211,7 @@ mod tests {
         PlatformColumns {
             idle_w: vec![100.0; 2],
             busy_w: vec![200.0; 2],
+            tdp_w: vec![200.0; 2],
             off_w: vec![0.0; 2],
             down_w: vec![0.0; 2],
             boot_w: vec![100.0; 2],

@@ -1,13 +1,18 @@
-//! A policy made of parts: who is next, who may overtake, where.
+//! A policy made of parts: who is next, who may overtake, where, and under which budget.
 
 use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::error::Result;
+use crate::platform::Platform;
 use crate::policy::backfill::Backfill;
+use crate::policy::budget::Budget;
+use crate::policy::budget::ledger::Ledger;
+use crate::policy::first_runs::{Estimate, FirstRuns};
 use crate::policy::order::Order;
-use crate::policy::pass::{Pass, Scratch};
+use crate::policy::pass::{Desk, Pass, Scratch};
 use crate::policy::placement::Placement;
-use crate::policy::{Decisions, Jobs, Notice, Policy, View};
-use crate::units::SimDuration;
+use crate::policy::starvation::Starvation;
+use crate::policy::{Decision, Decisions, Jobs, Notice, Policy, View};
+use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
 /// The parts of a policy.
@@ -18,6 +23,10 @@ pub struct Parts {
     pub backfill: Box<dyn Backfill>,
     /// Where jobs go.
     pub placement: Box<dyn Placement>,
+    /// What may be drawn in all, if there is a ceiling.
+    pub power: Option<Box<dyn Budget>>,
+    /// The run's seed, for what belongs to no part.
+    pub seed: u64,
 }
 
 /// A scheduler composed of parts.
@@ -27,39 +36,154 @@ pub struct Composed {
     queue: FitList,
     /// Submitted since the last pass; they join the queue when it is next looked at.
     submitted: Vec<JobId>,
+    starvation: Option<Starvation>,
+    first_runs: Option<FirstRuns>,
+    ledger: Option<Ledger>,
     scratch: Scratch,
 }
 
 impl Composed {
-    /// Puts a policy together.
-    #[must_use]
-    pub fn new(name: impl Into<String>, parts: Parts) -> Self {
-        Self { name: name.into(), parts, queue: FitList::default(), submitted: Vec::new(), scratch: Scratch::default() }
+    /// Puts a policy together for a machine.
+    ///
+    /// # Errors
+    /// If nothing could ever start under the budget.
+    pub fn new(name: impl Into<String>, parts: Parts, platform: &Platform) -> Result<Self> {
+        let limit = parts.order.starvation_limit();
+        let first_runs = parts.order.profiling_ratio().map(|ratio| FirstRuns::new(ratio, parts.seed));
+        let ceiling = parts.power.as_ref().map(|power| power.ceiling(platform)).transpose()?;
+        Ok(Self {
+            name: name.into(),
+            ledger: ceiling.map(|ceiling| Ledger::new(ceiling, platform, first_runs.is_some())),
+            starvation: (limit != SimDuration::FOREVER).then(|| Starvation::new(limit)),
+            first_runs,
+            parts,
+            queue: FitList::default(),
+            submitted: Vec::new(),
+            scratch: Scratch::default(),
+        })
     }
 
     fn admit(&mut self, view: &View<'_>) {
-        for job in self.submitted.drain(..) {
-            self.queue.insert(waiting(view, self.parts.order.as_ref(), job));
+        for job in std::mem::take(&mut self.submitted) {
+            self.announce(view, job);
+            let waiting = self.waiting(view, job);
+            self.queue.insert(waiting);
         }
     }
 
     /// Sorts the queue anew for an order that changes as time passes.
     fn reorder(&mut self, view: &View<'_>) {
         let mut jobs: Vec<_> = self.queue.iter().map(|item| JobId(item.key.row)).collect();
-        jobs.append(&mut self.submitted);
-        let mut items: Vec<_> = jobs.iter().map(|&job| waiting(view, self.parts.order.as_ref(), job)).collect();
+        for job in std::mem::take(&mut self.submitted) {
+            self.announce(view, job);
+            jobs.push(job);
+        }
+        let mut items: Vec<_> = jobs.iter().map(|&job| self.waiting(view, job)).collect();
         items.sort_unstable_by_key(|item| item.key);
         self.queue.clear();
         for item in items {
             self.queue.insert(item);
         }
     }
+
+    /// Tells a job that joins the queue to whoever keeps a list of their own.
+    fn announce(&mut self, view: &View<'_>, job: JobId) {
+        if let Some(starvation) = &mut self.starvation {
+            starvation.queue(job);
+        }
+        if let Some(first_runs) = &mut self.first_runs {
+            first_runs.queue(view.jobs, job);
+        }
+        if let Some(ledger) = &mut self.ledger {
+            ledger.queue(view, job);
+        }
+    }
+
+    fn waiting(&mut self, view: &View<'_>, job: JobId) -> Waiting {
+        let rank = self.parts.order.rank(view, job, self.estimate(view, job));
+        waiting(view, rank, job)
+    }
+
+    fn estimate(&self, view: &View<'_>, job: JobId) -> Estimate {
+        self.first_runs.as_ref().map_or(Estimate::Predicted, |first_runs| first_runs.estimate(view.jobs, job))
+    }
+
+    fn pass(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        let desk = Desk {
+            placement: self.parts.placement.as_mut(),
+            ledger: self.ledger.as_mut(),
+            first_runs: self.first_runs.as_mut(),
+        };
+        let mut pass = Pass::new(view, &mut self.queue, desk, &mut self.scratch, out);
+        let served = match &mut self.starvation {
+            Some(starvation) => serve_starving(starvation, self.parts.order.as_mut(), &mut pass)?,
+            None => true,
+        };
+        if served {
+            self.parts.backfill.select(&mut pass)?;
+        }
+        pass.finish()
+    }
+
+    /// Takes note of what a pass has started.
+    fn settle(&mut self, view: &View<'_>, out: &Decisions) {
+        self.book(view, out);
+        let Some(first_runs) = &self.first_runs else { return };
+        for app in first_runs.learned(view.jobs, out) {
+            self.learn(view, app);
+        }
+        // What ran for the first time in this pass counts as predicted from now on.
+        self.book(view, out);
+    }
+
+    fn book(&mut self, view: &View<'_>, out: &Decisions) {
+        let Some(ledger) = &mut self.ledger else { return };
+        for decision in out.list() {
+            if let Decision::Start(start) = decision {
+                let of = |first_runs: &FirstRuns| first_runs.estimate(view.jobs, start.job);
+                let estimate = self.first_runs.as_ref().map_or(Estimate::Predicted, of);
+                ledger.start(view, start.job, estimate, out.nodes_of(*start));
+            }
+        }
+    }
+
+    /// An application has a profile now: its queued jobs are estimated anew.
+    fn learn(&mut self, view: &View<'_>, app: crate::workload::AppId) {
+        let Some(first_runs) = &mut self.first_runs else { return };
+        for job in first_runs.learn(app) {
+            let before = waiting(view, self.parts.order.rank(view, job, Estimate::Tdp), job);
+            if self.queue.remove(before.key).is_some() {
+                let after = self.parts.order.rank(view, job, Estimate::Predicted);
+                self.queue.insert(waiting(view, after, job));
+            }
+        }
+    }
 }
 
-fn waiting(view: &View<'_>, order: &dyn Order, job: JobId) -> Waiting {
-    let key = QueueKey { rank: order.rank(view.jobs, job, view.now), submit: view.jobs.submit(job), row: job.0 };
+fn waiting(view: &View<'_>, rank: i64, job: JobId) -> Waiting {
+    let key = QueueKey { rank, submit: view.jobs.submit(job), row: job.0 };
     let units = view.jobs.node_count(job) * view.jobs.need(job, view.platform);
     Waiting { key, units, length: view.jobs.planned(job) }
+}
+
+/// Starts the jobs that have waited too long, the longest wait first; false if one of them does not fit.
+fn serve_starving(starvation: &mut Starvation, order: &mut dyn Order, pass: &mut Pass<'_>) -> Result<bool> {
+    while let Some(job) = starvation.longest(pass.view) {
+        pass.examine()?;
+        let rank = order.rank(pass.view, job, pass.estimate(job));
+        if let Some(place) = pass.queue.place_of(waiting(pass.view, rank, job).key) {
+            let fits = match pass.queue.get(place).copied() {
+                Some(waiting) => pass.fits(&waiting)?,
+                None => false,
+            };
+            if !fits {
+                return Ok(false);
+            }
+            pass.start(place)?;
+        }
+        starvation.forget();
+    }
+    Ok(true)
 }
 
 impl Policy for Composed {
@@ -70,8 +194,12 @@ impl Policy for Composed {
     fn notice(&mut self, _jobs: Jobs<'_>, notice: Notice) {
         match notice {
             Notice::Submitted(job) => self.submitted.push(job),
-            Notice::Ended(_)
-            | Notice::NodeReady(_)
+            Notice::Ended(job) => {
+                if let Some(ledger) = &mut self.ledger {
+                    ledger.end(job);
+                }
+            }
+            Notice::NodeReady(_)
             | Notice::NodeOff(_)
             | Notice::NodeFailed(_)
             | Notice::BudgetChanged
@@ -89,13 +217,23 @@ impl Policy for Composed {
         } else {
             self.admit(view);
         }
-        let mut pass = Pass::new(view, &mut self.queue, self.parts.placement.as_mut(), &mut self.scratch, out);
-        self.parts.backfill.select(&mut pass)?;
-        pass.finish()
+        self.pass(view, out)?;
+        self.settle(view, out);
+        Ok(())
     }
 
     fn interval(&self) -> SimDuration {
         self.parts.placement.interval()
+    }
+
+    fn budget(&self) -> Option<Watts> {
+        self.ledger.as_ref().map(Ledger::ceiling)
+    }
+
+    fn exceeds_budget(&mut self, view: &View<'_>, job: JobId) -> bool {
+        let flagged = self.first_runs.is_some() && view.jobs.first_run(job) == Some(true);
+        let estimate = if flagged { Estimate::Tdp } else { Estimate::Predicted };
+        self.ledger.as_mut().is_some_and(|ledger| ledger.exceeds(view, job, estimate))
     }
 }
 

@@ -4,12 +4,17 @@
 //! what a view borrows and carry the decisions out.
 
 pub mod backfill;
+pub mod budget;
 pub mod compose;
+pub mod first_runs;
 pub mod order;
 pub mod pass;
 pub mod placement;
+pub mod profile;
 pub mod registry;
+pub mod starvation;
 
+use crate::algo::node_set::NodeSet;
 use crate::algo::releases::Releases;
 use crate::error::Result;
 use crate::platform::Platform;
@@ -63,7 +68,7 @@ pub enum Notice {
 }
 
 /// What is to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
     /// Start a job.
     Start(Start),
@@ -76,12 +81,14 @@ pub enum Decision {
 }
 
 /// A job to start, with its nodes in [`Decisions::nodes_of`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start {
     /// Which job.
     pub job: JobId,
     /// Whether an earlier job in policy order stays in the queue.
     pub overtakes: bool,
+    /// How many times longer the run takes because of what the policy does to it: profiling; else 1.
+    pub stretch: f64,
     first_node: usize,
     node_count: usize,
 }
@@ -110,6 +117,17 @@ pub trait Policy: Send {
     /// Passes are made at multiples of this only; zero = whenever something happened.
     fn interval(&self) -> SimDuration {
         SimDuration::ZERO
+    }
+
+    /// The ceiling this policy keeps the system's predicted draw under, if it has one.
+    fn budget(&self) -> Option<Watts> {
+        None
+    }
+
+    /// Whether the job would exceed the budget on whatever nodes of an otherwise idle machine: it can never start.
+    fn exceeds_budget(&mut self, view: &View<'_>, job: JobId) -> bool {
+        let _ = (view, job);
+        false
     }
 }
 
@@ -172,6 +190,24 @@ impl<'a> Jobs<'a> {
     pub fn power_w(self, job: JobId) -> f64 {
         self.0.power_w(job)
     }
+
+    /// Whether the job computes on accelerators; otherwise on CPUs.
+    #[must_use]
+    pub fn on_gpu(self, job: JobId) -> bool {
+        self.0.on_gpu(job)
+    }
+
+    /// Whether the job counts as its application's first run, if the trace says so.
+    #[must_use]
+    pub fn first_run(self, job: JobId) -> Option<bool> {
+        self.0.first_run(job)
+    }
+
+    /// How many applications there are; their ids are the numbers below.
+    #[must_use]
+    pub fn app_count(self) -> usize {
+        self.0.app_names().len()
+    }
 }
 
 impl Decisions {
@@ -204,7 +240,32 @@ impl Decisions {
         let first_node = self.nodes.len();
         choose(&mut self.nodes);
         let node_count = self.nodes.len() - first_node;
-        self.list.push(Decision::Start(Start { job, overtakes, first_node, node_count }));
+        self.list.push(Decision::Start(Start { job, overtakes, stretch: 1.0, first_node, node_count }));
+    }
+
+    /// Makes the run of the last job started take `ratio` times as long.
+    pub fn stretch_last(&mut self, ratio: f64) {
+        if let Some(Decision::Start(start)) = self.list.last_mut() {
+            start.stretch = ratio;
+        }
+    }
+
+    /// The job started last, with its nodes.
+    #[must_use]
+    pub fn last_start(&self) -> Option<(JobId, &[u32])> {
+        match self.list.last() {
+            Some(Decision::Start(start)) => Some((start.job, self.nodes_of(*start))),
+            _ => None,
+        }
+    }
+
+    /// Takes the last start back, and its nodes into `free`.
+    pub fn take_back(&mut self, free: &mut NodeSet) {
+        if let Some(Decision::Start(start)) = self.list.pop_if(|last| matches!(last, Decision::Start(_))) {
+            for node in self.nodes.drain(start.first_node..) {
+                free.insert(node);
+            }
+        }
     }
 
     /// Switches a node on.

@@ -1,8 +1,11 @@
 //! One scheduling pass of a composed policy: backfill says who starts, placement says where.
 //!
 //! Where jobs get whole nodes, backfill only counts, and placement gets the whole list of starts at the end, so that it
-//! may match them jointly. Where nodes are shared, or where the placement may refuse a job, whether a job fits depends on
-//! where the ones before it went, so each is placed as it is started.
+//! may match them jointly. Where whether a job fits depends on where the ones before it went, each is placed as it is
+//! started: where nodes are shared, where the placement may refuse a job, where first runs go to random nodes, and where a
+//! budget may bind, which is judged on the nodes a job would take.
+
+use std::collections::BTreeMap;
 
 use crate::algo::fit_list::{FitList, Waiting};
 use crate::algo::node_set::NodeSet;
@@ -10,8 +13,12 @@ use crate::algo::releases::Release;
 use crate::algo::sorted_blocks::Place;
 use crate::error::{Error, Result};
 use crate::platform::slots::Slots;
+use crate::policy::budget::ledger::Ledger;
+use crate::policy::first_runs::{Estimate, FirstRuns};
 use crate::policy::placement::{Placement, Starting};
+use crate::policy::profile::{Profile, profile};
 use crate::policy::{Decision, Decisions, View};
+use crate::units::Watts;
 use crate::workload::JobId;
 
 /// Memory that a policy keeps from pass to pass, so that a pass allocates nothing.
@@ -19,6 +26,10 @@ use crate::workload::JobId;
 pub struct Scratch {
     starting: Vec<Starting>,
     added: Vec<Release>,
+    /// Watts beyond idle of the jobs started in this pass, by row.
+    added_watts: BTreeMap<u32, Watts>,
+    /// Fewest nodes at which a profile was refused for its watts, where fewer watts cannot be had.
+    refused: BTreeMap<(Profile, Estimate), u32>,
     /// Nodes that a placement may take from.
     free: NodeSet,
     /// Where nodes are shared: what the starts of this pass have left of them.
@@ -28,18 +39,32 @@ pub struct Scratch {
 /// How many jobs a pass looks at between two looks for an interrupt.
 const LOOK_EVERY: u32 = 1024;
 
+/// The parts of a policy that a pass asks.
+pub struct Desk<'a> {
+    /// Where jobs go.
+    pub placement: &'a mut dyn Placement,
+    /// What may be drawn, if there is a budget.
+    pub ledger: Option<&'a mut Ledger>,
+    /// Which applications have a profile, if that matters.
+    pub first_runs: Option<&'a mut FirstRuns>,
+}
+
 /// A pass under way.
 pub struct Pass<'a> {
     /// What the policy may know.
     pub view: &'a View<'a>,
     /// Who waits, in policy order.
     pub queue: &'a mut FitList,
-    placement: &'a mut dyn Placement,
+    desk: Desk<'a>,
     scratch: &'a mut Scratch,
     out: &'a mut Decisions,
     free_units: u32,
     /// Whether each job is placed as it is started.
     one_by_one: bool,
+    /// Watts that may still be added, where the budget may bind in this pass.
+    room: Option<Watts>,
+    /// The job that was placed to see whether it fits, and its watts beyond idle; not started yet.
+    tried: Option<(u32, Watts)>,
     blocked: bool,
     examined: u32,
 }
@@ -49,19 +74,23 @@ impl<'a> Pass<'a> {
     pub fn new(
         view: &'a View<'a>,
         queue: &'a mut FitList,
-        placement: &'a mut dyn Placement,
+        mut desk: Desk<'a>,
         scratch: &'a mut Scratch,
         out: &'a mut Decisions,
     ) -> Self {
         scratch.starting.clear();
         scratch.added.clear();
+        scratch.added_watts.clear();
+        scratch.refused.clear();
         scratch.shared = (!view.platform.is_exclusive()).then(|| view.slots.clone());
-        let one_by_one = scratch.shared.is_some() || placement.may_refuse();
+        let room = desk.ledger.as_mut().and_then(|ledger| ledger.may_bind(view).then(|| ledger.room(view)));
+        let dependent = desk.placement.may_refuse() || desk.first_runs.is_some() || room.is_some();
+        let one_by_one = scratch.shared.is_some() || dependent;
         if one_by_one {
             scratch.free.copy_from(view.slots.holding(1));
         }
         let free_units = view.slots.free_units();
-        Self { view, queue, placement, scratch, out, free_units, one_by_one, blocked: false, examined: 0 }
+        Self { view, queue, desk, scratch, out, free_units, one_by_one, room, tried: None, blocked: false, examined: 0 }
     }
 
     /// Free units that no start of this pass has taken.
@@ -76,14 +105,47 @@ impl<'a> Pass<'a> {
         &self.scratch.added
     }
 
-    /// Whether a waiting job can start now, beside those of this pass.
+    /// Watts that no running job and no start of this pass has taken; none if the budget cannot bind.
     #[must_use]
-    pub fn fits(&mut self, waiting: &Waiting) -> bool {
+    pub fn room(&self) -> Option<Watts> {
+        self.room
+    }
+
+    /// Watts beyond idle that a job started in this pass, or running, gives back when it ends.
+    #[must_use]
+    pub fn watts_of(&self, row: u32) -> Watts {
+        let running = || self.desk.ledger.as_ref().map_or(Watts::ZERO, |ledger| ledger.of(row));
+        self.scratch.added_watts.get(&row).copied().unwrap_or_else(running)
+    }
+
+    /// Watts beyond idle that a waiting job takes on average: what a reservation holds of the budget.
+    pub fn mean_watts(&mut self, waiting: &Waiting) -> Watts {
+        let job = JobId(waiting.key.row);
+        let estimate = self.estimate(job);
+        let view = self.view;
+        self.desk.ledger.as_mut().map_or(Watts::ZERO, |ledger| ledger.mean_beyond_idle(view, job, estimate))
+    }
+
+    /// Watts beyond idle of the job that [`Pass::fits`] has just accepted, on the nodes it would take.
+    #[must_use]
+    pub fn tried_watts(&self) -> Watts {
+        self.tried.map_or(Watts::ZERO, |(_, watts)| watts)
+    }
+
+    /// Whether a waiting job can start now, beside those of this pass.
+    ///
+    /// # Errors
+    /// If a placement fails or the host interrupts.
+    pub fn fits(&mut self, waiting: &Waiting) -> Result<bool> {
+        if self.tried.is_some_and(|(row, _)| row == waiting.key.row) {
+            return Ok(true);
+        }
+        self.take_back();
         if waiting.units > self.free_units {
-            return false;
+            return Ok(false);
         }
         if !self.one_by_one {
-            return true;
+            return Ok(true);
         }
         let job = JobId(waiting.key.row);
         let free = match &self.scratch.shared {
@@ -91,7 +153,58 @@ impl<'a> Pass<'a> {
             None => &self.scratch.free,
         };
         let enough = free.len() >= self.view.jobs.node_count(job);
-        enough && (!self.placement.may_refuse() || self.placement.accepts(self.view, job, free))
+        if !enough || (self.desk.placement.may_refuse() && !self.desk.placement.accepts(self.view, job, free)) {
+            return Ok(false);
+        }
+        match self.room {
+            Some(room) => self.fits_watts(job, room),
+            None => Ok(true),
+        }
+    }
+
+    /// Places a job to see what it would draw; leaves it placed if that is within the room.
+    fn fits_watts(&mut self, job: JobId, room: Watts) -> Result<bool> {
+        let (view, estimate) = (self.view, self.estimate(job));
+        let (count, of) = (view.jobs.node_count(job), profile(view, job));
+        // Only where a placement finds the fewest watts there are does a refusal speak for larger jobs, and for later ones.
+        let decisive = self.desk.placement.finds_fewest_watts() && estimate == Estimate::Predicted && !of.1;
+        if decisive && self.scratch.refused.get(&(of, estimate)).is_some_and(|&refused| count >= refused) {
+            return Ok(false);
+        }
+        let Some(ledger) = &mut self.desk.ledger else { return Ok(true) };
+        if of.1 || ledger.least_beyond_idle(view, job, estimate) <= room {
+            self.place_alone(Starting { job, overtakes: self.blocked })?;
+            let watts = match self.out.last_start() {
+                Some((_, nodes)) => Ledger::beyond_idle(view, job, estimate, nodes),
+                None => Watts::ZERO,
+            };
+            self.tried = Some((job.0, watts));
+            if watts <= room {
+                return Ok(true);
+            }
+            self.take_back();
+        }
+        if decisive {
+            self.scratch.refused.insert((of, estimate), count);
+        }
+        Ok(false)
+    }
+
+    fn take_back(&mut self) {
+        let Some((row, _)) = self.tried.take() else { return };
+        if let (Some(shared), Some((job, nodes))) = (&mut self.scratch.shared, self.out.last_start()) {
+            debug_assert_eq!(job.0, row);
+            let need = self.view.jobs.need(job, self.view.platform);
+            nodes.iter().for_each(|&node| shared.give(node, need));
+        }
+        self.out.take_back(&mut self.scratch.free);
+    }
+
+    /// What the job's draw is taken for.
+    #[must_use]
+    pub fn estimate(&self, job: JobId) -> Estimate {
+        let of = |first_runs: &&mut FirstRuns| first_runs.estimate(self.view.jobs, job);
+        self.desk.first_runs.as_ref().map_or(Estimate::Predicted, of)
     }
 
     /// Notes that a job stays in the queue: whoever starts after this overtakes it.
@@ -105,12 +218,21 @@ impl<'a> Pass<'a> {
     /// If the placement fails or the host interrupts.
     pub fn start(&mut self, place: Place) -> Result<()> {
         let waiting = self.queue.remove_at(place);
-        let starting = Starting { job: JobId(waiting.key.row), overtakes: self.blocked };
+        let row = waiting.key.row;
+        let starting = Starting { job: JobId(row), overtakes: self.blocked };
         self.free_units -= waiting.units;
         let at = self.view.now.saturating_add(waiting.length);
-        let release = Release { at, row: waiting.key.row, units: waiting.units };
+        let release = Release { at, row, units: waiting.units };
         let index = self.scratch.added.partition_point(|other| *other < release);
         self.scratch.added.insert(index, release);
+        if let Some((tried, watts)) = self.tried
+            && tried == row
+        {
+            self.tried = None;
+            self.room = self.room.map(|room| room - watts);
+            self.scratch.added_watts.insert(row, watts);
+            return Ok(());
+        }
         if self.one_by_one {
             return self.place_alone(starting);
         }
@@ -131,13 +253,14 @@ impl<'a> Pass<'a> {
     }
 
     fn place_alone(&mut self, starting: Starting) -> Result<()> {
-        let Some(shared) = &mut self.scratch.shared else {
-            return self.placement.place(self.view, &[starting], &mut self.scratch.free, self.out);
+        let Some(shared) = &self.scratch.shared else {
+            return self.choose_nodes(starting);
         };
         let need = self.view.jobs.need(starting.job, self.view.platform);
         self.scratch.free.copy_from(shared.holding(need));
         let before = self.out.list().len();
-        self.placement.place(self.view, &[starting], &mut self.scratch.free, self.out)?;
+        self.choose_nodes(starting)?;
+        let Some(shared) = &mut self.scratch.shared else { return Ok(()) };
         for decision in &self.out.list()[before..] {
             if let Decision::Start(start) = decision {
                 for &node in self.out.nodes_of(*start) {
@@ -148,15 +271,28 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
+    fn choose_nodes(&mut self, starting: Starting) -> Result<()> {
+        let first = self.estimate(starting.job) == Estimate::Tdp;
+        match &mut self.desk.first_runs {
+            Some(first_runs) if first => {
+                let Starting { job, overtakes } = starting;
+                first_runs.start(self.view.jobs, job, overtakes, &mut self.scratch.free, self.out);
+                Ok(())
+            }
+            _ => self.desk.placement.place(self.view, &[starting], &mut self.scratch.free, self.out),
+        }
+    }
+
     /// Ends the pass: places whoever starts and is not placed yet.
     ///
     /// # Errors
     /// If the placement fails or the host interrupts.
-    pub fn finish(self) -> Result<()> {
+    pub fn finish(mut self) -> Result<()> {
+        self.take_back();
         if self.scratch.starting.is_empty() {
             return Ok(());
         }
         self.scratch.free.copy_from(self.view.slots.holding(1));
-        self.placement.place(self.view, &self.scratch.starting, &mut self.scratch.free, self.out)
+        self.desk.placement.place(self.view, &self.scratch.starting, &mut self.scratch.free, self.out)
     }
 }

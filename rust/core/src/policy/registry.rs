@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use crate::error::{ConfigError, Error, Result, config};
 use crate::params::{Parameter, Params, Value};
 use crate::policy::backfill::{Backfill, first_fit::FirstFit, none::NoBackfill, reservations::Reservations};
+use crate::policy::budget::{Budget, system_budget::SystemBudget};
 use crate::policy::compose::Parts;
-use crate::policy::order::{Order, arrival::Fcfs, length, size, wfp3::Wfp3};
+use crate::policy::order::{Order, arrival::Fcfs, length, size, vahrm, wfp3::Wfp3};
 use crate::policy::placement::{
     Placement,
     assignment::Assignment,
@@ -17,7 +18,7 @@ use crate::policy::placement::{
     ranked,
     sliding_window::{OnMiss, SlidingWindow},
 };
-use crate::units::{MAX_SECONDS, SimDuration};
+use crate::units::{MAX_SECONDS, MAX_SYSTEM_WATTS, SimDuration};
 
 /// A row of the registry.
 pub struct Row<T: ?Sized> {
@@ -52,6 +53,8 @@ pub struct PolicySpec {
     pub backfill: PartSpec,
     /// Where jobs go.
     pub placement: PartSpec,
+    /// What may be drawn in all; none: there is no ceiling.
+    pub power: Option<PartSpec>,
 }
 
 const fn plain<T: ?Sized>(
@@ -71,6 +74,13 @@ pub const ORDERS: &[Row<dyn Order>] = &[
     plain("largest", "most nodes first", |_, _| Ok(Box::new(size::Largest))),
     plain("smallest-area", "smallest nodes × planned length first", |_, _| Ok(Box::new(size::SmallestArea))),
     plain("wfp3", "highest (wait / planned length)³ × nodes first", |_, _| Ok(Box::new(Wfp3))),
+    Row {
+        name: "vahrm",
+        doc: "highest beta × predicted energy + (1 - beta) × wait first",
+        parameters: VAHRM,
+        uses_chance: false,
+        make: |params, _| Ok(Box::new(vahrm::Vahrm::new(take_weights(params)?))),
+    },
 ];
 
 /// The backfills.
@@ -102,6 +112,12 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
     plain("lowest-power", "the free nodes with the lowest predicted watts for the job's application", |_, _| {
         Ok(Box::new(ranked::LowestPower::default()))
     }),
+    Row {
+        uses_chance: true,
+        ..plain("lowest-power-cpu", "the same for jobs on CPUs, any free nodes for jobs on other devices", |_, seed| {
+            Ok(Box::new(ranked::LowestPowerCpu::new(seed)))
+        })
+    },
     Row {
         name: "best-rank",
         doc: "the free nodes of the best rank over all applications",
@@ -141,6 +157,68 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         parameters: POOLS,
         uses_chance: true,
         make: |params, seed| Ok(Box::new(pools::Pools::new(take_borders(params)?, seed))),
+    },
+];
+
+/// The budgets.
+pub const BUDGETS: &[Row<dyn Budget>] = &[Row {
+    name: "system-budget",
+    doc: "a job starts only if the system's predicted draw with it stays within the budget",
+    parameters: &[
+        Parameter {
+            name: "pcr",
+            unit: "",
+            default: "1.0",
+            range: "a number above 0",
+            doc: "power constraint ratio: the budget as a share of the platform's TDP",
+        },
+        Parameter {
+            name: "budget_w",
+            unit: "W",
+            default: "\"none\"",
+            range: "watts above 0, or \"none\"",
+            doc: "the budget itself, in place of pcr",
+        },
+    ],
+    uses_chance: false,
+    make: |params, _| Ok(Box::new(take_budget(params)?)),
+}];
+
+const VAHRM: &[Parameter] = &[
+    Parameter {
+        name: "beta",
+        unit: "",
+        default: "0.000244140625",
+        range: "0 to 1",
+        doc: "weight of a joule of predicted energy; a second of wait weighs 1 - beta",
+    },
+    Parameter {
+        name: "starvation_limit_s",
+        unit: "s",
+        default: "604800",
+        range: "seconds from 0, or \"none\"",
+        doc: "while a job has waited longer than this nothing else starts",
+    },
+    Parameter {
+        name: "first_run",
+        unit: "",
+        default: "false",
+        range: "true or false",
+        doc: "profile applications: the first run counts with TDP, on random nodes, and takes longer",
+    },
+    Parameter {
+        name: "profiling_ratio",
+        unit: "",
+        default: "1.05",
+        range: "1 to 1000",
+        doc: "how many times longer a profiled run takes",
+    },
+    Parameter {
+        name: "length",
+        unit: "",
+        default: "\"runtime\"",
+        range: "\"runtime\" or \"walltime\"",
+        doc: "what energies are predicted for",
     },
 ];
 
@@ -212,6 +290,60 @@ fn take_interval(params: &mut Params) -> Result<SimDuration> {
     whole.ok_or_else(|| config(params.path_of("interval_s"), seconds.to_string(), expected))
 }
 
+fn take_weights(params: &mut Params) -> Result<vahrm::Weights> {
+    let beta = params.take_number("beta", Value::Float(0.25_f64.powi(6)), &(0.0..=1.0), "a number from 0 to 1");
+    let limit = take_seconds_or_none(params, "starvation_limit_s", 604_800);
+    let first_run = params.take_flag("first_run", false);
+    let expected = "a factor from 1 to 1000";
+    let ratio = params.take_number("profiling_ratio", Value::Float(1.05), &(1.0..=1000.0), expected);
+    let length = params.take_choice("length", "runtime", &["runtime", "walltime"]);
+    match (beta, limit, first_run, ratio, length) {
+        (Ok(beta), Ok(starvation_limit), Ok(first_run), Ok(ratio), Ok(length)) => Ok(vahrm::Weights {
+            beta,
+            length: if length == "walltime" { vahrm::Length::Walltime } else { vahrm::Length::Runtime },
+            starvation_limit,
+            profiling_ratio: first_run.then_some(ratio),
+        }),
+        (beta, limit, first_run, ratio, length) => {
+            let faults = [beta.err(), limit.err(), first_run.err(), ratio.err(), length.err()];
+            Err(all_faults(faults.into_iter().flatten()))
+        }
+    }
+}
+
+/// Seconds, or the word `none`: no limit.
+fn take_seconds_or_none(params: &mut Params, name: &str, default: i64) -> Result<SimDuration> {
+    let value = params.take(name, Value::Int(default));
+    let seconds = match value {
+        Value::Text(ref word) if word == "none" => return Ok(SimDuration::FOREVER),
+        Value::Int(seconds) => seconds as f64,
+        Value::Float(seconds) => seconds,
+        Value::Text(_) | Value::Bool(_) => f64::NAN,
+    };
+    let taken = SimDuration::from_seconds(seconds).filter(|_| seconds >= 0.0);
+    taken.ok_or_else(|| config(params.path_of(name), value.to_string(), "seconds from 0 to 1e12, or \"none\""))
+}
+
+fn take_budget(params: &mut Params) -> Result<SystemBudget> {
+    let expected = "a number above 0, up to 1000";
+    let pcr = params.take_number("pcr", Value::Float(1.0), &(f64::MIN_POSITIVE..=1000.0), expected);
+    let value = params.take("budget_w", Value::Text("none".to_owned()));
+    let watts = match value {
+        Value::Text(ref word) if word == "none" => return pcr.map(SystemBudget::Pcr),
+        Value::Int(watts) => watts as f64,
+        Value::Float(watts) => watts,
+        Value::Text(_) | Value::Bool(_) => f64::NAN,
+    };
+    if !(watts > 0.0 && watts <= MAX_SYSTEM_WATTS) {
+        let fault = config(params.path_of("budget_w"), value.to_string(), "watts above 0, up to 1e15, or \"none\"");
+        return Err(all_faults([pcr.err(), Some(fault)].into_iter().flatten()));
+    }
+    match pcr? {
+        1.0 => Ok(SystemBudget::Watts(watts)),
+        pcr => Err(config(params.path_of("pcr"), pcr.to_string(), "nothing beside budget_w")),
+    }
+}
+
 fn take_window(params: &mut Params) -> Result<SlidingWindow> {
     let window = params.take_count("window", 10, 1);
     let on_miss = params.take_choice("on_miss", "narrowest", &["narrowest", "wait"]);
@@ -263,18 +395,27 @@ impl PolicySpec {
         let order = make("order", ORDERS, &self.order, seed);
         let backfill = make("backfill", BACKFILLS, &self.backfill, seed);
         let placement = make("placement", PLACEMENTS, &self.placement, seed);
-        match (order, backfill, placement) {
-            (Ok((order, order_params)), Ok((backfill, backfill_params)), Ok((placement, placement_params))) => {
+        let power = self.power.as_ref().map(|part| make("power", BUDGETS, part, seed)).transpose();
+        match (order, backfill, placement, power) {
+            (
+                Ok((order, order_params)),
+                Ok((backfill, backfill_params)),
+                Ok((placement, placement_params)),
+                Ok(power),
+            ) => {
+                let (power, power_params) = power.unzip();
                 let full = Self {
                     name: self.name.clone(),
                     order: PartSpec { params: order_params, ..self.order.clone() },
                     backfill: PartSpec { params: backfill_params, ..self.backfill.clone() },
                     placement: PartSpec { params: placement_params, ..self.placement.clone() },
+                    power: self.power.clone().zip(power_params).map(|(part, params)| PartSpec { params, ..part }),
                 };
-                Ok((Parts { order, backfill, placement }, full))
+                Ok((Parts { order, backfill, placement, power, seed }, full))
             }
-            (order, backfill, placement) => {
-                Err(all_faults([order.err(), backfill.err(), placement.err()].into_iter().flatten()))
+            (order, backfill, placement, power) => {
+                let faults = [order.err(), backfill.err(), placement.err(), power.err()];
+                Err(all_faults(faults.into_iter().flatten()))
             }
         }
     }
@@ -311,6 +452,7 @@ mod tests {
                         order: part(order.name),
                         backfill: part(backfill.name),
                         placement: part(placement.name),
+                        power: None,
                     };
                     let (_, full) = spec.build(0).unwrap();
                     let named = |row: &[Parameter]| row.iter().map(|p| p.name.to_owned()).collect::<BTreeSet<_>>();
@@ -329,6 +471,7 @@ mod tests {
             order: part("fcfs"),
             backfill: part("none"),
             placement: PartSpec { params, ..part("pools") },
+            power: None,
         };
         let message = spec.build(0).err().unwrap().to_string();
         assert_eq!(message, "policy.placement.u_l: found 0.9, expected at most u_h, which is 0.5");
@@ -341,11 +484,12 @@ mod tests {
             order: part("fifo"),
             backfill: PartSpec { params: BTreeMap::from([("depth".into(), Value::Int(0))]), ..part("reservations") },
             placement: part("lowest-id"),
+            power: None,
         };
         let message = spec.build(0).err().unwrap().to_string();
         assert_eq!(
             message,
-            "policy.order: found `fifo`, expected one of fcfs, shortest, longest, smallest, largest, smallest-area, wfp3\n\
+            "policy.order: found `fifo`, expected one of fcfs, shortest, longest, smallest, largest, smallest-area, wfp3, vahrm\n\
              policy.backfill.depth: found 0, expected a whole number from 1, or \"unbounded\""
         );
     }

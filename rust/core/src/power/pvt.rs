@@ -267,16 +267,16 @@ impl Actual {
     }
 
     /// How long `job` runs on these nodes: its nominal runtime at the pace of the slowest, rounded up once, and its
-    /// communication (COA paper, eq. 4).
+    /// communication (COA paper, eq. 4). `stretch` is how many times longer it takes for the policy's sake: profiling.
     #[must_use]
-    pub fn runtime(&self, workload: &Workload, job: JobId, nodes: &[u32]) -> SimDuration {
+    pub fn runtime(&self, workload: &Workload, job: JobId, nodes: &[u32], stretch: f64) -> SimDuration {
         let (runtime, comm) = (workload.runtime(job), workload.comm(job));
         if self.0.time_ratio.is_empty() {
-            return runtime.saturating_add(comm);
+            return runtime.stretched(stretch).saturating_add(comm);
         }
         let app = workload.app(job);
         let slowest = nodes.iter().map(|&node| self.0.time_ratio(app, node)).fold(0.0, f64::max);
-        runtime.stretched(slowest).saturating_add(comm)
+        runtime.stretched(slowest * stretch).saturating_add(comm)
     }
 
     /// How many cells of the table lie below their node's idle draw: kept, but worth a word.
@@ -329,6 +329,23 @@ impl Predicted {
             }
         };
         if rows == 0 { busy } else { sum / rows as f64 }
+    }
+
+    /// Mean over all nodes of what a job of this application and measured draw is predicted to draw on one, in watts.
+    #[must_use]
+    pub fn mean_over_nodes(&self, app: Option<AppId>, measured_w: f64) -> f64 {
+        let nodes = (0..).take(self.0.busy.len());
+        nodes.map(|node| self.draw(app, measured_w, node).watts()).sum::<f64>() / self.0.busy.len() as f64
+    }
+
+    /// The most that any job whose measured draw is at most `measured_w` can be predicted to draw on `node`.
+    #[must_use]
+    pub fn highest_draw(&self, measured_w: f64, node: u32) -> Watts {
+        let Draws { nodes, watts, ratios, busy, .. } = &self.0;
+        let nominal = busy[node as usize].max(Watts::from_watts(measured_w).unwrap_or_default());
+        let tabled = watts.iter().skip(node as usize).step_by(*nodes).copied().max().unwrap_or_default();
+        let ratio = ratios.iter().skip(node as usize).step_by(*nodes).copied().fold(1.0, f64::max);
+        nominal.scaled(ratio).max(tabled)
     }
 
     /// Mean over the table's applications of the time factor on `node`; 1 if there is none.

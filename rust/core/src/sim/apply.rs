@@ -68,7 +68,10 @@ fn start_job(
 ) -> Result<(), SimulationError> {
     let first = take_nodes(state, decisions, start)?;
     let (job, row) = (start.job, start.job.0 as usize);
-    let nominal = state.actual.runtime(&state.workload, job, &state.jobs.nodes[first..]);
+    if start.stretch != 1.0 {
+        state.jobs.stretched.insert(job.0, start.stretch);
+    }
+    let nominal = state.runtime(job, first);
     let limit = state.workload.walltime(job).filter(|&limit| context.kill_at_walltime && limit < nominal);
     let end = state.now.saturating_add(limit.unwrap_or(nominal));
     if end > SimTime::LATEST {

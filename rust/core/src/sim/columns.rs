@@ -22,6 +22,8 @@ pub struct JobFrame {
     pub state: Vec<JobState>,
     /// How it came to start; anything where it never did.
     pub started_by: Vec<StartedBy>,
+    /// Whether the run was profiled, and took longer for it.
+    pub profiled: Vec<bool>,
     /// Where each job's nodes begin in `nodes`, and one more.
     pub node_offsets: Vec<i64>,
     /// Nodes of all jobs, row after row, ascending in each.
@@ -45,7 +47,10 @@ impl Records {
         let jobs = std::mem::take(&mut self.jobs);
         let started: Vec<_> = jobs.start.iter().map(|&start| start != SimTime::NEVER).collect();
         let ended: Vec<_> = (0..started.len()).map(|row| jobs.end(row).is_some()).collect();
+        let mut profiled = vec![false; started.len()];
+        jobs.stretched.keys().for_each(|&row| profiled[row as usize] = true);
         JobFrame {
+            profiled,
             start_s: seconds(&jobs.start, &started),
             end_s: seconds(&jobs.end, &ended),
             energy_j: jobs.energy_j,
@@ -97,7 +102,7 @@ impl JobState {
             Self::Completed => "completed",
             Self::Timeout => "timeout",
             Self::Failed => "failed",
-            Self::RejectedNodes | Self::RejectedSlots => "rejected",
+            Self::RejectedNodes | Self::RejectedSlots | Self::RejectedPower => "rejected",
         }
     }
 
@@ -107,6 +112,7 @@ impl JobState {
         match self {
             Self::RejectedNodes => Some("asks for more nodes than the platform has"),
             Self::RejectedSlots => Some("asks for more slots a node than the platform's nodes have"),
+            Self::RejectedPower => Some("would exceed the power budget on any nodes"),
             Self::Failed => Some("a node failed"),
             Self::Timeout => Some("killed at its walltime"),
             Self::Pending | Self::Running | Self::Completed => None,

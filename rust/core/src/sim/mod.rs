@@ -82,7 +82,7 @@ impl Simulation {
         platform: Platform,
         actual: Actual,
         predicted: Predicted,
-        policy: Box<dyn Policy>,
+        mut policy: Box<dyn Policy>,
         options: Options,
     ) -> Self {
         let workload = workload.into();
@@ -95,7 +95,7 @@ impl Simulation {
             ..Totals::default()
         };
         let mut state = State::new(start.unwrap_or_default(), workload, platform, actual, predicted);
-        let expected = order.iter().filter(|&&job| !reject(&mut state, job)).count();
+        let expected = order.iter().filter(|&&job| !reject(&mut state, policy.as_mut(), job)).count();
         Self {
             state,
             events: EventHeap::default(),
@@ -231,8 +231,8 @@ impl Simulation {
         }
         let ran = self.state.now - self.state.jobs.start[row];
         let limit = self.state.workload.walltime(job).filter(|_| self.options.kill_at_walltime);
-        let nodes = self.state.jobs.nodes_of(row, self.state.workload.node_count(job));
-        let whole = self.state.actual.runtime(&self.state.workload, job, nodes);
+        let first = self.state.jobs.places_of(row, self.state.workload.node_count(job)).start;
+        let whole = self.state.runtime(job, first);
         let how = if limit == Some(ran) && ran < whole { JobState::Timeout } else { JobState::Completed };
         self.state.end_job(job, how)?;
         self.tell(Notice::Ended(job));
@@ -305,6 +305,8 @@ impl Simulation {
             }
         }
         self.totals.read(&state.meter, state.timeline.peak());
+        self.totals.profiled = state.jobs.stretched.len();
+        self.totals.budget = self.policy.budget().map(|budget| (budget, state.timeline.beyond(budget)));
         let State { workload, jobs, timeline, meter, boots, shutdowns, .. } = self.state;
         Ok(Records { workload, jobs, timeline, nodes: meter, boots, shutdowns, totals: self.totals })
     }
@@ -316,11 +318,13 @@ fn look(watch: &RefCell<&mut Watch<'_>>, progress: Progress) -> bool {
 }
 
 /// Rejects a job that the machine can never run; false if it can.
-fn reject(state: &mut State, job: JobId) -> bool {
+fn reject(state: &mut State, policy: &mut dyn Policy, job: JobId) -> bool {
     let why = if state.workload.node_count(job) > state.platform.len() {
         JobState::RejectedNodes
     } else if state.workload.slots(job) > state.platform.slots() {
         JobState::RejectedSlots
+    } else if policy.exceeds_budget(&state.view(&|| false), job) {
+        JobState::RejectedPower
     } else {
         return false;
     };

@@ -1,5 +1,6 @@
 //! What a run leaves behind, as columns.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,6 +26,8 @@ pub enum JobState {
     RejectedNodes,
     /// Asks for more slots a node than nodes have.
     RejectedSlots,
+    /// Would exceed the power budget on whatever nodes.
+    RejectedPower,
 }
 
 /// How a job came to start.
@@ -49,6 +52,8 @@ pub struct JobRecords {
     pub(super) first_node: Vec<u64>,
     /// Nodes of all started jobs, in order of start; each job's ascending.
     pub(super) nodes: Vec<u32>,
+    /// How many times longer a run takes for the policy's sake, where it does.
+    pub(super) stretched: BTreeMap<u32, f64>,
 }
 
 /// One row an instant at which power or occupancy changed; values hold until the next row.
@@ -98,6 +103,21 @@ pub struct Totals {
     pub below_idle: usize,
     /// Jobs that bring no walltime: planning knows how long they run.
     pub clairvoyant: usize,
+    /// Runs that were profiled.
+    pub profiled: usize,
+    /// Ceiling of the policy's predicted draw, if it has one, and how the actual draw went beyond it.
+    pub budget: Option<(Watts, Overdraw)>,
+}
+
+/// How often, how long and how far the system's draw went beyond a budget.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Overdraw {
+    /// Stretches of time spent above it.
+    pub count: usize,
+    /// Their length, s.
+    pub seconds: f64,
+    /// The most by which it was passed, W.
+    pub most_w: f64,
 }
 
 /// Everything a run leaves behind.
@@ -131,6 +151,7 @@ impl JobRecords {
             started_by: vec![StartedBy::Immediate; jobs],
             first_node: vec![0; jobs],
             nodes: Vec::new(),
+            stretched: BTreeMap::new(),
         }
     }
 
@@ -215,6 +236,24 @@ impl Timeline {
         {
             self.push(end, power, counts);
         }
+    }
+
+    /// How the draw went beyond a budget; a rounding, one part in 10⁹, is not beyond it.
+    #[must_use]
+    pub fn beyond(&self, budget: Watts) -> Overdraw {
+        let (mut found, mut above) = (Overdraw::default(), false);
+        let least = budget.watts() * (1.0 + 1e-9);
+        let ends = self.time_s.iter().skip(1).chain(self.time_s.last());
+        for ((&power, &from), &to) in self.power_w.iter().zip(&self.time_s).zip(ends) {
+            let beyond = power > least && to > from;
+            if beyond {
+                found.count += usize::from(!above);
+                found.seconds += to - from;
+                found.most_w = found.most_w.max(power - budget.watts());
+            }
+            above = beyond;
+        }
+        found
     }
 
     fn push(&mut self, now: SimTime, power: Watts, counts: Counts) {

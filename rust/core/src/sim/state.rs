@@ -12,7 +12,7 @@ use crate::power::meter::Meter;
 use crate::power::pvt::{Actual, Predicted};
 use crate::sim::record::{Counts, JobRecords, JobState, Timeline};
 use crate::sim::sharing::Sharing;
-use crate::units::{Joules, SimTime, Watts};
+use crate::units::{Joules, SimDuration, SimTime, Watts};
 use crate::workload::{JobId, Workload};
 
 /// Everything that changes while a run goes on.
@@ -180,6 +180,13 @@ impl State {
         }
         self.occupant[node as usize] = None;
         Ok(self.set_node(node, state, idle))
+    }
+
+    /// How long a job runs on its nodes, which stand from `first` on in the records.
+    pub(super) fn runtime(&self, job: JobId, first: usize) -> SimDuration {
+        let nodes = &self.jobs.nodes[first..first + self.workload.node_count(job) as usize];
+        let stretch = self.jobs.stretched.get(&job.0).copied().unwrap_or(1.0);
+        self.actual.runtime(&self.workload, job, nodes, stretch)
     }
 
     /// When a running job is planned to end.

@@ -40,6 +40,7 @@ pub(crate) fn platform(nodes: usize, slots: i64, exclusive: bool) -> Platform {
     let columns = PlatformColumns {
         idle_w: (0..nodes).map(|node| 100.0 + 0.1 * node as f64).collect(),
         busy_w: vec![300.0; nodes],
+        tdp_w: vec![300.0; nodes],
         off_w: vec![10.0; nodes],
         down_w: vec![5.0; nodes],
         boot_w: vec![150.0; nodes],
@@ -72,17 +73,28 @@ pub(crate) fn part(name: &str) -> PartSpec {
 
 pub(crate) fn composed(order: &str, backfill: &str, placement: &str, seed: u64) -> Box<dyn Policy> {
     let name = format!("{order}/{backfill}/{placement}");
-    let spec =
-        PolicySpec { name: name.clone(), order: part(order), backfill: part(backfill), placement: part(placement) };
-    Box::new(Composed::new(name, spec.build(seed).expect("the parts exist").0))
+    let spec = PolicySpec {
+        name: name.clone(),
+        order: part(order),
+        backfill: part(backfill),
+        placement: part(placement),
+        power: None,
+    };
+    let parts = spec.build(seed).expect("the parts exist").0;
+    Box::new(Composed::new(name, parts, &platform(1, 1, true)).expect("no budget, no fault"))
 }
 
 pub(crate) fn with_backfill(order: &str, backfill: Box<dyn Backfill>) -> Box<dyn Policy> {
-    let spec =
-        PolicySpec { name: "test".into(), order: part(order), backfill: part("none"), placement: part("lowest-id") };
+    let spec = PolicySpec {
+        name: "test".into(),
+        order: part(order),
+        backfill: part("none"),
+        placement: part("lowest-id"),
+        power: None,
+    };
     let mut parts = spec.build(0).expect("the parts exist").0;
     parts.backfill = backfill;
-    Box::new(Composed::new("test", parts))
+    Box::new(Composed::new("test", parts, &platform(1, 1, true)).expect("no budget, no fault"))
 }
 
 pub(crate) fn simulation(jobs: &[Job], platform: Platform, policy: Box<dyn Policy>, options: Options) -> Simulation {

@@ -18,8 +18,8 @@ impl Backfill for FirstFit {
             if found != Place::FRONT {
                 pass.block();
             }
-            let fits = pass.queue.get(found).copied().is_some_and(|waiting| pass.fits(&waiting));
-            if fits {
+            let Some(waiting) = pass.queue.get(found).copied() else { break };
+            if pass.fits(&waiting)? {
                 pass.start(found)?;
                 place = found;
             } else {

@@ -2,6 +2,7 @@
 
 pub mod first_fit;
 pub mod none;
+mod plan;
 pub mod reservations;
 
 use crate::algo::sorted_blocks::Place;
@@ -21,7 +22,7 @@ pub trait Backfill: Send {
 fn start_heads(pass: &mut Pass<'_>) -> Result<bool> {
     while let Some(head) = pass.queue.get(Place::FRONT).copied() {
         pass.examine()?;
-        if !pass.fits(&head) {
+        if !pass.fits(&head)? {
             return Ok(true);
         }
         pass.start(Place::FRONT)?;

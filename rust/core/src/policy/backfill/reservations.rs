@@ -1,33 +1,29 @@
 //! Later jobs start if they delay none of the first `depth` that cannot: depth 1 is EASY, unbounded is conservative.
 //!
 //! Every pass discards all reservations and plans anew, in policy order (engine rule 3). Reservations count nodes, they
-//! never name them; which nodes a job gets is `placement`'s business.
+//! never name them; which nodes a job gets is `placement`'s business. Under a budget that may bind they count watts too.
 
-use crate::algo::availability::Availability;
 use crate::algo::fit_list::Room;
-use crate::algo::releases::{Release, Releases};
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
+use crate::policy::backfill::plan::Plan;
 use crate::policy::backfill::{Backfill, start_heads};
 use crate::policy::pass::Pass;
 use crate::units::{SimDuration, SimTime};
-
-/// A job of length zero needs its nodes all the same: its reservation holds them for one tick.
-const TICK: SimDuration = SimDuration::from_micros(1);
 
 /// Backfilling under reservations.
 #[derive(Clone, Debug)]
 pub struct Reservations {
     depth: usize,
     by_plan: bool,
-    plan: Availability,
+    plan: Plan,
 }
 
 impl Reservations {
     /// Holds reservations for the first `depth` blocked jobs; `usize::MAX` for all of them.
     #[must_use]
     pub fn new(depth: usize) -> Self {
-        Self { depth, by_plan: depth != 1, plan: Availability::default() }
+        Self { depth, by_plan: depth != 1, plan: Plan::default() }
     }
 
     /// The same with a plan of the future even for one reservation: the slow twin of the textbook's short cut.
@@ -48,7 +44,7 @@ impl Reservations {
         while let Some(found) = pass.queue.first_fit(place, room) {
             pass.examine()?;
             let Some(candidate) = pass.queue.get(found).copied() else { break };
-            if !pass.fits(&candidate) {
+            if !pass.fits(&candidate)? {
                 place = pass.queue.after(found);
                 continue;
             }
@@ -67,9 +63,7 @@ impl Reservations {
     /// A job that does not fit now beside the reservations made so far will not fit beside more of them. So only a job
     /// that still does makes it worth while to plan those ahead of it, and the plan ends with the last of these.
     fn planned(&mut self, pass: &mut Pass<'_>) -> Result<()> {
-        let now = pass.view.now;
-        let merged = Merged::new(pass.view.releases, pass.added());
-        self.plan.reset(now, pass.free_units(), merged.map(|release| (release.at.max(now), release.units)));
+        self.plan.reset(pass);
         let (mut place, mut candidate, mut held) = (Place::FRONT, Place::FRONT, 0);
         while let Some(found) = self.next_candidate(pass, candidate)? {
             candidate = found;
@@ -82,8 +76,8 @@ impl Reservations {
                 pass.block();
             }
             let Some(waiting) = pass.queue.get(candidate).copied() else { break };
-            if pass.fits(&waiting) {
-                self.plan.reserve(now, waiting.length, waiting.units);
+            if pass.fits(&waiting)? {
+                self.plan.start(pass, &waiting);
                 pass.start(candidate)?;
             } else {
                 if held < self.depth {
@@ -102,11 +96,8 @@ impl Reservations {
         let mut place = from;
         while let Some(found) = pass.queue.first_fit(place, Room::of(pass.free_units())) {
             pass.examine()?;
-            // A job of length zero ends as it starts: it delays nobody.
-            let fits = pass.queue.get(found).is_some_and(|waiting| {
-                waiting.length == SimDuration::ZERO || self.plan.fits_now(waiting.units, waiting.length)
-            });
-            if fits {
+            let Some(waiting) = pass.queue.get(found).copied() else { break };
+            if self.plan.fits_now(pass, &waiting)? {
                 return Ok(Some(found));
             }
             place = pass.queue.after(found);
@@ -117,11 +108,8 @@ impl Reservations {
     fn reserve(&mut self, pass: &mut Pass<'_>, place: Place) -> Result<()> {
         pass.block();
         pass.examine()?;
-        if let Some(waiting) = pass.queue.get(place) {
-            let start = self.plan.earliest_fit(waiting.units, waiting.length);
-            if start != SimTime::NEVER {
-                self.plan.reserve(start, waiting.length.max(TICK), waiting.units);
-            }
+        if let Some(waiting) = pass.queue.get(place).copied() {
+            self.plan.reserve(pass, &waiting);
         }
         Ok(())
     }
@@ -132,35 +120,11 @@ impl Backfill for Reservations {
         if !start_heads(pass)? || pass.free_units() == 0 {
             return Ok(());
         }
-        if self.by_plan {
+        // The short cut counts nodes alone; under a budget that may bind, watts must be planned beside them.
+        if self.by_plan || pass.room().is_some() {
             return self.planned(pass);
         }
         pass.block();
         Self::easy(pass, Place::FRONT)
-    }
-}
-
-/// Releases of running jobs and of those started in this pass, by time.
-struct Merged<'a, I: Iterator<Item = &'a Release>> {
-    running: std::iter::Peekable<I>,
-    added: &'a [Release],
-}
-
-impl<'a> Merged<'a, Box<dyn Iterator<Item = &'a Release> + 'a>> {
-    fn new(running: &'a Releases, added: &'a [Release]) -> Self {
-        let running: Box<dyn Iterator<Item = &'a Release> + 'a> = Box::new(running.iter());
-        Self { running: running.peekable(), added }
-    }
-}
-
-impl<'a, I: Iterator<Item = &'a Release>> Iterator for Merged<'a, I> {
-    type Item = Release;
-    fn next(&mut self) -> Option<Release> {
-        let (first, rest) = match self.added.split_first() {
-            Some((first, rest)) if self.running.peek().is_none_or(|running| first.at <= running.at) => (first, rest),
-            _ => return self.running.next().copied(),
-        };
-        self.added = rest;
-        Some(*first)
     }
 }

@@ -1,8 +1,8 @@
 //! First come, first served.
 
-use crate::policy::Jobs;
+use crate::policy::View;
+use crate::policy::first_runs::Estimate;
 use crate::policy::order::Order;
-use crate::units::SimTime;
 use crate::workload::JobId;
 
 /// Earlier submit first: all ranks are equal, and ties go by submit.
@@ -10,7 +10,7 @@ use crate::workload::JobId;
 pub struct Fcfs;
 
 impl Order for Fcfs {
-    fn rank(&self, _jobs: Jobs<'_>, _job: JobId, _now: SimTime) -> i64 {
+    fn rank(&mut self, _view: &View<'_>, _job: JobId, _estimate: Estimate) -> i64 {
         0
     }
 }

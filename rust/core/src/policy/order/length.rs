@@ -1,8 +1,8 @@
 //! By planned length: the walltime, or the nominal runtime of a job that brings none.
 
-use crate::policy::Jobs;
+use crate::policy::View;
+use crate::policy::first_runs::Estimate;
 use crate::policy::order::Order;
-use crate::units::SimTime;
 use crate::workload::JobId;
 
 /// Shortest planned length first.
@@ -14,13 +14,13 @@ pub struct Shortest;
 pub struct Longest;
 
 impl Order for Shortest {
-    fn rank(&self, jobs: Jobs<'_>, job: JobId, _now: SimTime) -> i64 {
-        jobs.planned(job).micros()
+    fn rank(&mut self, view: &View<'_>, job: JobId, _estimate: Estimate) -> i64 {
+        view.jobs.planned(job).micros()
     }
 }
 
 impl Order for Longest {
-    fn rank(&self, jobs: Jobs<'_>, job: JobId, _now: SimTime) -> i64 {
-        -jobs.planned(job).micros()
+    fn rank(&mut self, view: &View<'_>, job: JobId, _estimate: Estimate) -> i64 {
+        -view.jobs.planned(job).micros()
     }
 }

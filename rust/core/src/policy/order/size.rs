@@ -1,9 +1,9 @@
 //! By what a job holds: its nodes, or its nodes for as long as it is planned to run.
 
-use crate::policy::Jobs;
+use crate::policy::View;
 use crate::policy::compose::rank_of;
+use crate::policy::first_runs::Estimate;
 use crate::policy::order::Order;
-use crate::units::SimTime;
 use crate::workload::JobId;
 
 /// Fewest nodes first.
@@ -19,19 +19,19 @@ pub struct Largest;
 pub struct SmallestArea;
 
 impl Order for Smallest {
-    fn rank(&self, jobs: Jobs<'_>, job: JobId, _now: SimTime) -> i64 {
-        i64::from(jobs.node_count(job))
+    fn rank(&mut self, view: &View<'_>, job: JobId, _estimate: Estimate) -> i64 {
+        i64::from(view.jobs.node_count(job))
     }
 }
 
 impl Order for Largest {
-    fn rank(&self, jobs: Jobs<'_>, job: JobId, _now: SimTime) -> i64 {
-        -i64::from(jobs.node_count(job))
+    fn rank(&mut self, view: &View<'_>, job: JobId, _estimate: Estimate) -> i64 {
+        -i64::from(view.jobs.node_count(job))
     }
 }
 
 impl Order for SmallestArea {
-    fn rank(&self, jobs: Jobs<'_>, job: JobId, _now: SimTime) -> i64 {
-        rank_of(f64::from(jobs.node_count(job)) * jobs.planned(job).micros() as f64)
+    fn rank(&mut self, view: &View<'_>, job: JobId, _estimate: Estimate) -> i64 {
+        rank_of(f64::from(view.jobs.node_count(job)) * view.jobs.planned(job).micros() as f64)
     }
 }

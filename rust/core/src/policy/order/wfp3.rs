@@ -1,9 +1,9 @@
 //! Large jobs that have waited long for their length: the WFP3 score of Tang, Lan, Desai and Buettner (CLUSTER 2009).
 
-use crate::policy::Jobs;
+use crate::policy::View;
 use crate::policy::compose::rank_of;
+use crate::policy::first_runs::Estimate;
 use crate::policy::order::Order;
-use crate::units::SimTime;
 use crate::workload::JobId;
 
 /// Highest (wait / planned length)³ × nodes first.
@@ -13,10 +13,10 @@ use crate::workload::JobId;
 pub struct Wfp3;
 
 impl Order for Wfp3 {
-    fn rank(&self, jobs: Jobs<'_>, job: JobId, now: SimTime) -> i64 {
-        let wait = (now - jobs.submit(job)).micros() as f64;
-        let length = jobs.planned(job).micros().max(1) as f64;
-        rank_of(-(wait / length).powi(3) * f64::from(jobs.node_count(job)))
+    fn rank(&mut self, view: &View<'_>, job: JobId, _estimate: Estimate) -> i64 {
+        let wait = (view.now - view.jobs.submit(job)).micros() as f64;
+        let length = view.jobs.planned(job).micros().max(1) as f64;
+        rank_of(-(wait / length).powi(3) * f64::from(view.jobs.node_count(job)))
     }
 
     fn changes(&self) -> bool {

@@ -47,6 +47,12 @@ pub trait Placement: Send {
         true
     }
 
+    /// Whether no choice of free nodes draws less than this one's: then a job refused for its watts stays refused for the
+    /// rest of the pass, in which nodes and watts only get fewer.
+    fn finds_fewest_watts(&self) -> bool {
+        false
+    }
+
     /// Passes are made at multiples of this only, to gather jobs; zero = whenever something happened.
     fn interval(&self) -> SimDuration {
         SimDuration::ZERO

@@ -21,7 +21,13 @@ impl Lots {
     /// Lots of the run with this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { stream: Stream::new(seed, "placement"), ranks: Vec::new() }
+        Self::of_stream(seed, "placement")
+    }
+
+    /// Lots from another of its streams.
+    #[must_use]
+    pub fn of_stream(seed: u64, name: &str) -> Self {
+        Self { stream: Stream::new(seed, name), ranks: Vec::new() }
     }
 
     /// Moves `count` nodes of `free` to the end of `taken`, each set of so many equally likely; all of them, and no lot

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::policy::View;
 use crate::policy::placement::ranking::Ranking;
+use crate::policy::profile::{Profile, profile};
 use crate::units::Watts;
 use crate::workload::JobId;
 
@@ -51,16 +52,6 @@ impl RankBy {
 
 /// Large enough that no two factors that differ rank alike, whatever the job's own draw.
 const REFERENCE_W: f64 = 1e6;
-
-/// What decides how a job ranks nodes: its table row, and whether it brings a measured draw that matters.
-pub type Profile = (Option<usize>, bool);
-
-/// The job's profile. All measured draws are alike: a ratio row scales them all, and without a row nodes do not differ.
-#[must_use]
-pub fn profile(view: &View<'_>, job: JobId) -> Profile {
-    let app = view.jobs.app(job);
-    (view.predicted.row(app), view.jobs.power_w(job) > 0.0 && view.predicted.follows_measured(app))
-}
 
 /// A ranking for each profile, sorted when first asked for.
 #[derive(Clone, Debug)]

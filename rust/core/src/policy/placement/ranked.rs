@@ -2,6 +2,7 @@
 
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
+use crate::policy::placement::random::Lots;
 use crate::policy::placement::rank_by::{ByApplication, RankBy};
 use crate::policy::placement::ranking::Ranking;
 use crate::policy::placement::{Placement, Starting};
@@ -10,6 +11,13 @@ use crate::policy::{Decisions, View};
 /// The free nodes with the lowest predicted watts for this job's application; time factors do not count.
 #[derive(Clone, Debug)]
 pub struct LowestPower(ByApplication);
+
+/// The same for jobs that compute on CPUs; any free nodes for all others: CVA of the VAHRM paper (section V-C).
+#[derive(Clone, Debug)]
+pub struct LowestPowerCpu {
+    own: LowestPower,
+    others: Lots,
+}
 
 /// The free nodes of the best application-unaware rank: PAA of the COA paper.
 #[derive(Clone, Debug)]
@@ -21,6 +29,14 @@ pub struct BestRank {
 impl Default for LowestPower {
     fn default() -> Self {
         Self(ByApplication::new(RankBy::Power))
+    }
+}
+
+impl LowestPowerCpu {
+    /// With lots of the run with this seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self { own: LowestPower::default(), others: Lots::new(seed) }
     }
 }
 
@@ -38,6 +54,24 @@ impl Placement for LowestPower {
             let count = view.jobs.node_count(start.job);
             let ranking = self.0.of(view, start.job);
             out.start_with(start.job, start.overtakes, |nodes| ranking.take_best(view.slots, free, count, nodes));
+        }
+        Ok(())
+    }
+
+    fn finds_fewest_watts(&self) -> bool {
+        true
+    }
+}
+
+impl Placement for LowestPowerCpu {
+    fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
+        for start in starts {
+            if view.jobs.on_gpu(start.job) {
+                let count = view.jobs.node_count(start.job);
+                out.start_with(start.job, start.overtakes, |nodes| self.others.take(count, free, nodes));
+            } else {
+                self.own.place(view, std::slice::from_ref(start), free, out)?;
+            }
         }
         Ok(())
     }

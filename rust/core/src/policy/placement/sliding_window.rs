@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
 use crate::platform::slots::Slots;
-use crate::policy::placement::rank_by::{ByApplication, Profile, RankBy, profile};
+use crate::policy::placement::rank_by::{ByApplication, RankBy};
 use crate::policy::placement::ranking::Ranking;
 use crate::policy::placement::{Placement, Starting};
+use crate::policy::profile::{Profile, profile};
 use crate::policy::{Decisions, View};
 use crate::workload::JobId;
 

@@ -1,0 +1,286 @@
+"""Nodes made up of devices: what each device draws becomes what each node draws, application by application.
+
+Devices are what varies. How their watts come about is left to others: measured, drawn (`device_sampling`) or predicted
+by a power model, they all enter by `DeviceNodes.table`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from hetsched.config import Faults
+from hetsched.platform.device_draws import DevicePower, checked_draws, draws_on_nodes, low_counts, named_devices
+from hetsched.platform.node_class import MAX_NODE_W
+from hetsched.platform.platform import Platform
+from hetsched.platform.variation import VariationTable
+
+__all__ = ["DeviceClass", "DeviceNodes"]
+
+_MOST_NODES = 2**31 - 1
+_MOST_DEVICES = 1024
+
+
+@dataclass(frozen=True)
+class DeviceClass:
+    """Devices of one make, so many in every node.
+
+    Parameters
+    ----------
+    name
+        As applications name it, such as ``"gpu"``.
+    per_node
+        How many a node has, at least 1.
+    idle_w
+        Watts of one that no job uses.
+    tdp_w
+        Watts that one is built for; at least `idle_w`.
+
+    Raises
+    ------
+    ConfigError
+        With every value that cannot be.
+
+    Examples
+    --------
+    >>> DeviceClass("gpu", per_node=4, idle_w=60.0, tdp_w=300.0).idle_w
+    60.0
+    >>> DeviceClass("gpu", per_node=0, idle_w=60.0, tdp_w=30.0)
+    Traceback (most recent call last):
+    hetsched.errors.ConfigError: per_node: found `0`, expected a whole number between 1 and 1024
+    tdp_w: found `30`, expected at least the idle draw, 60 W
+    """
+
+    name: str
+    per_node: int
+    idle_w: float
+    tdp_w: float
+
+    def __post_init__(self) -> None:
+        faults = Faults()
+        if not isinstance(self.name, str) or not self.name:
+            faults.add("name", self.name, "a name")
+        faults.whole("per_node", self.per_node, low=1, high=_MOST_DEVICES)
+        before = len(faults.found)
+        faults.number("idle_w", self.idle_w, low=0.0, high=MAX_NODE_W)
+        faults.number("tdp_w", self.tdp_w, low=0.0, high=MAX_NODE_W)
+        if len(faults.found) == before and self.tdp_w < self.idle_w:
+            faults.add("tdp_w", self.tdp_w, f"at least the idle draw, {self.idle_w:g} W")
+        faults.check()
+
+
+class DeviceNodes:
+    """Nodes that all hold the same devices, which differ one by one in what they draw.
+
+    Device i of a class sits in node ``i // per_node``: the devices of node 0 come first.
+
+    Parameters
+    ----------
+    nodes
+        How many nodes there are, at least 1.
+    devices
+        What is in each of them; every class has a name of its own.
+
+    Raises
+    ------
+    ConfigError
+        With every value that cannot be.
+
+    Examples
+    --------
+    >>> machine = DeviceNodes(540, [DeviceClass("cpu", 2, 40.0, 120.0), DeviceClass("gpu", 4, 60.0, 300.0)])
+    >>> machine
+    <DeviceNodes: 540 nodes of 2 cpu and 4 gpu>
+    >>> machine.nodes * machine.idle_w, machine.nodes * machine.tdp_w
+    (172800.0, 777600.0)
+    """
+
+    def __init__(self, nodes: int, devices: Sequence[DeviceClass]) -> None:
+        faults = Faults()
+        faults.whole("nodes", nodes, low=1, high=_MOST_NODES)
+        _check_classes(devices, faults)
+        faults.check()
+        self._nodes = int(nodes)
+        self._devices = tuple(devices)
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+        return self._nodes
+
+    @property
+    def devices(self) -> tuple[DeviceClass, ...]:
+        """What is in each node."""
+        return self._devices
+
+    @property
+    def idle_w(self) -> float:
+        """Watts of a node no device of which is used."""
+        return float(sum(one.per_node * one.idle_w for one in self._devices))
+
+    @property
+    def tdp_w(self) -> float:
+        """Watts that a node's devices are built for together."""
+        return float(sum(one.per_node * one.tdp_w for one in self._devices))
+
+    def count(self, device: str) -> int:
+        """How many devices of a class the machine has.
+
+        Parameters
+        ----------
+        device
+            The class's name.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such class.
+
+        Examples
+        --------
+        >>> DeviceNodes(540, [DeviceClass("gpu", 4, 60.0, 300.0)]).count("gpu")
+        2160
+        """
+        faults = Faults()
+        found = named_devices(self._devices, device, "device", faults)
+        faults.check()
+        return 0 if found is None else self._nodes * found.per_node
+
+    def platform(
+        self,
+        *,
+        actual: VariationTable | None = None,
+        predicted: VariationTable | None = None,
+        busy_w: float | None = None,
+    ) -> Platform:
+        """The machine as runs take it: idle draw and TDP of a node are the sums over its devices.
+
+        Parameters
+        ----------
+        actual, predicted
+            As in `Platform`; made by `table`.
+        busy_w
+            Watts of a node under a job that no table knows. None: the node's TDP.
+
+        Raises
+        ------
+        ConfigError
+            If a table has another number of nodes, as in `Platform`.
+
+        Examples
+        --------
+        >>> platform = DeviceNodes(3, [DeviceClass("cpu", 2, 40.0, 120.0)]).platform()
+        >>> platform.idle_w.tolist(), platform.tdp_w.tolist()
+        ([80.0, 80.0, 80.0], [240.0, 240.0, 240.0])
+        """
+        return Platform.homogeneous(
+            nodes=self._nodes,
+            idle_w=self.idle_w,
+            tdp_w=self.tdp_w,
+            busy_w=busy_w,
+            actual=actual,
+            predicted=predicted,
+        )
+
+    def table(
+        self, power_w: Mapping[str, DevicePower], *, below_idle: Literal["keep", "clip"] = "keep"
+    ) -> VariationTable:
+        """What each node draws under each application: its used devices' watts, and the idle draw of all others.
+
+        Measured, drawn and predicted watts enter alike. The predictions of a power model, shape (n_devices, n_apps),
+        are columns: ``{app: ("gpu", predicted[:, j]) for j, app in enumerate(apps)}``.
+
+        Parameters
+        ----------
+        power_w
+            For each application the class of device that it uses and the watts of each: shape (n_devices,), or
+            (n_nodes, per_node). An application that uses several classes: ``{"cpu": watts, "gpu": watts}``. Where some
+            devices of a class are left alone, give those their idle draw.
+        below_idle
+            Watts below a device's idle draw are kept as they are (``"keep"``), or set to it (``"clip"``); `low_draws`
+            counts them. Negative watts, which a power model may predict, are a fault unless clipped.
+
+        Returns
+        -------
+        VariationTable
+            One row an application, in the order given.
+
+        Raises
+        ------
+        ConfigError
+            With every fault: a class that the nodes do not have, watts of another number of devices, NaN.
+
+        Examples
+        --------
+        >>> machine = DeviceNodes(2, [DeviceClass("cpu", 2, 40.0, 120.0), DeviceClass("gpu", 1, 60.0, 300.0)])
+        >>> machine.table({"stream": ("cpu", [80.0, 85.0, 90.0, 95.0]), "hpl": ("gpu", [250.0, 270.0])}).power_w
+        array([[225., 245.],
+               [330., 350.]])
+        >>> machine.table({"hpl": ("gpu", [250.0, 270.0, 260.0])})
+        Traceback (most recent call last):
+        hetsched.errors.ConfigError: power_w[hpl]: found `3 watts`, expected 2 of gpu: 2 nodes with 1 each
+        """
+        faults = Faults()
+        draws = checked_draws(power_w, self._devices, self._nodes, faults, below_idle=below_idle)
+        faults.check()
+        rows = [draws_on_nodes(used, self._devices, self._nodes) for used in draws.values()]
+        return VariationTable(list(draws), power_w=np.array(rows))
+
+    def low_draws(self, power_w: Mapping[str, DevicePower]) -> pl.DataFrame:
+        """How many devices draw less under an application than when idle, by what they are said to draw.
+
+        Parameters
+        ----------
+        power_w
+            As for `table`.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row an application and class: ``app, device, draws, below_idle``.
+
+        Raises
+        ------
+        ConfigError
+            As `table`; negative watts are counted like others.
+
+        Examples
+        --------
+        >>> machine = DeviceNodes(2, [DeviceClass("gpu", 2, 60.0, 300.0)])
+        >>> machine.low_draws({"hpl": ("gpu", [250.0, 59.0, 260.0, -3.0])}).rows()
+        [('hpl', 'gpu', 4, 2)]
+        """
+        faults = Faults()
+        counts = low_counts(power_w, self._devices, self._nodes, faults)
+        faults.check()
+        return counts
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DeviceNodes):
+            return NotImplemented
+        return (self._nodes, self._devices) == (other._nodes, other._devices)
+
+    def __hash__(self) -> int:
+        return hash((self._nodes, self._devices))
+
+    def __repr__(self) -> str:
+        inside = " and ".join(f"{one.per_node} {one.name}" for one in self._devices)
+        return f"<DeviceNodes: {self._nodes:,} node{'' if self._nodes == 1 else 's'} of {inside}>"
+
+
+def _check_classes(devices: object, faults: Faults) -> None:
+    if not isinstance(devices, list | tuple) or not devices:
+        faults.add("devices", devices, "a list of DeviceClass, at least one")
+        return
+    names: set[str] = set()
+    for place, one in enumerate(devices):
+        if not isinstance(one, DeviceClass):
+            faults.add(f"devices[{place}]", one, "a DeviceClass")
+            continue
+        if one.name in names:
+            faults.add(f"devices[{place}]", one.name, "each name once")
+        names.add(one.name)

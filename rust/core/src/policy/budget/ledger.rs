@@ -1,0 +1,180 @@
+//! What running jobs are predicted to add to the idle machine, kept under a ceiling.
+//!
+//! System power is the idle draw of all nodes and, for each node that serves a job, what the job is predicted to draw there
+//! beyond it. A draw below idle counts as idle.
+
+use std::collections::BTreeMap;
+
+use crate::platform::Platform;
+use crate::policy::View;
+use crate::policy::first_runs::Estimate;
+use crate::policy::profile::{Profile, profile};
+use crate::units::Watts;
+use crate::workload::JobId;
+
+/// Relative slack of the ceiling: it must not be missed by a rounding.
+const SLACK: f64 = 1e-9;
+
+/// Running jobs and their watts beyond idle.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    ceiling: Watts,
+    /// What may be added to the idle machine, slack included.
+    all: Watts,
+    running: BTreeMap<u32, Watts>,
+    added: Watts,
+    /// Watts beyond idle on the cheapest nodes, cheapest first and summed up, of profiles that follow no measured draw.
+    cheapest: BTreeMap<(Profile, Estimate), Vec<Watts>>,
+    /// The highest measured draw of a job seen, and whether all nodes busy with the hungriest jobs stay under the ceiling.
+    highest_measured_w: f64,
+    never_binds: Option<bool>,
+    /// The most that any job with a measured draw up to the first number may draw on a node.
+    widest: Option<(f64, Watts)>,
+    first_runs: bool,
+}
+
+impl Ledger {
+    /// Nothing runs on the machine. `first_runs` says whether jobs may count with their nodes' TDP.
+    #[must_use]
+    pub fn new(ceiling: Watts, platform: &Platform, first_runs: bool) -> Self {
+        let all = ceiling.scaled(1.0 + SLACK).max(ceiling) - platform.idle();
+        Self {
+            ceiling,
+            all,
+            running: BTreeMap::new(),
+            added: Watts::ZERO,
+            cheapest: BTreeMap::new(),
+            highest_measured_w: 0.0,
+            never_binds: None,
+            widest: None,
+            first_runs,
+        }
+    }
+
+    /// The ceiling.
+    #[must_use]
+    pub fn ceiling(&self) -> Watts {
+        self.ceiling
+    }
+
+    /// Watts that may still be added, the host's own budget respected.
+    #[must_use]
+    pub fn room(&self, view: &View<'_>) -> Watts {
+        let host = view.budget.map(|budget| budget.scaled(1.0 + SLACK).max(budget) - view.platform.idle());
+        host.map_or(self.all, |host| host.min(self.all)) - self.added
+    }
+
+    /// Watts beyond idle that a running job was predicted to take.
+    #[must_use]
+    pub fn of(&self, row: u32) -> Watts {
+        self.running.get(&row).copied().unwrap_or_default()
+    }
+
+    /// Watts beyond idle that a job takes on these nodes.
+    #[must_use]
+    pub fn beyond_idle(view: &View<'_>, job: JobId, estimate: Estimate, nodes: &[u32]) -> Watts {
+        held(view, job, nodes.iter().map(|&node| beyond_idle_on(view, job, estimate, node)).sum())
+    }
+
+    /// The same on average over all nodes, times the nodes the job asks for: what a reservation holds.
+    #[must_use]
+    pub fn mean_beyond_idle(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Watts {
+        let all = self.cheapest_sums(view, job, estimate).last().copied().unwrap_or_default();
+        held(view, job, all).share(view.jobs.node_count(job), view.platform.len())
+    }
+
+    /// The least that a job takes beyond idle on as many nodes as it asks for.
+    #[must_use]
+    pub fn least_beyond_idle(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Watts {
+        let count = view.jobs.node_count(job) as usize;
+        held(view, job, self.cheapest_sums(view, job, estimate).get(count - 1).copied().unwrap_or_default())
+    }
+
+    /// Whether the job would pass the ceiling on whatever nodes of an otherwise idle machine.
+    #[must_use]
+    pub fn exceeds(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> bool {
+        let measured = view.jobs.power_w(job);
+        let most = |node| view.predicted.highest_draw(measured.max(self.highest_measured_w), node);
+        if !self.widest.is_some_and(|(of, _)| of >= measured) {
+            self.widest = Some((measured, (0..view.platform.len()).map(most).max().unwrap_or_default()));
+        }
+        // A job that would fit with the hungriest draw on every node need not be looked at closely.
+        let count = view.jobs.node_count(job);
+        let fits = self.widest.is_some_and(|(_, most)| most.times(count) <= self.all);
+        (!fits || estimate == Estimate::Tdp) && self.least_beyond_idle(view, job, estimate) > self.all
+    }
+
+    /// A job runs on these nodes, or counts otherwise than before.
+    pub fn start(&mut self, view: &View<'_>, job: JobId, estimate: Estimate, nodes: &[u32]) {
+        self.end(job);
+        let watts = Self::beyond_idle(view, job, estimate, nodes);
+        self.running.insert(job.0, watts);
+        self.added += watts;
+    }
+
+    /// A job runs no more.
+    pub fn end(&mut self, job: JobId) {
+        if let Some(watts) = self.running.remove(&job.0) {
+            self.added -= watts;
+        }
+    }
+
+    /// Notes a job that joins the queue.
+    pub fn queue(&mut self, view: &View<'_>, job: JobId) {
+        let measured = view.jobs.power_w(job);
+        if measured > self.highest_measured_w {
+            self.highest_measured_w = measured;
+            self.never_binds = None;
+        }
+    }
+
+    /// Whether some choice of jobs and nodes could pass the ceiling. If none can, nobody needs to ask before each start.
+    pub fn may_bind(&mut self, view: &View<'_>) -> bool {
+        if view.budget.is_some() {
+            return true;
+        }
+        let never = self.never_binds.unwrap_or_else(|| {
+            let highest = (0..view.platform.len()).map(|node| {
+                let tdp = if self.first_runs { view.platform.node(node).tdp } else { Watts::ZERO };
+                let draw = view.predicted.highest_draw(self.highest_measured_w, node).max(tdp);
+                draw.max(view.platform.node(node).idle) - view.platform.node(node).idle
+            });
+            highest.sum::<Watts>() <= self.all
+        });
+        self.never_binds = Some(never);
+        !never
+    }
+
+    fn cheapest_sums(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> &[Watts] {
+        let key = (if estimate == Estimate::Tdp { (None, false) } else { profile(view, job) }, estimate);
+        // A measured draw is the job's own: what is summed up for it serves no other.
+        if key.0.1 {
+            self.cheapest.remove(&key);
+        }
+        self.cheapest.entry(key).or_insert_with(|| {
+            let nodes = 0..view.platform.len();
+            let mut sums: Vec<_> = nodes.map(|node| beyond_idle_on(view, job, estimate, node)).collect();
+            sums.sort_unstable();
+            let mut sum = Watts::ZERO;
+            for watts in &mut sums {
+                sum += *watts;
+                *watts = sum;
+            }
+            sums
+        })
+    }
+}
+
+/// Where nodes are shared, the share of whole nodes' watts that falls to the slots a job holds.
+fn held(view: &View<'_>, job: JobId, whole: Watts) -> Watts {
+    whole.share(view.jobs.need(job, view.platform), view.platform.shared_slots())
+}
+
+fn beyond_idle_on(view: &View<'_>, job: JobId, estimate: Estimate, node: u32) -> Watts {
+    let own = view.platform.node(node);
+    let draw = match estimate {
+        Estimate::Predicted => view.predicted.draw(view.jobs.app(job), view.jobs.power_w(job), node),
+        Estimate::Tdp => own.tdp,
+    };
+    draw.max(own.idle) - own.idle
+}

@@ -1,0 +1,17 @@
+//! How much the whole machine may draw: the public role `power`.
+
+pub mod ledger;
+pub mod system_budget;
+
+use crate::error::Result;
+use crate::platform::Platform;
+use crate::units::Watts;
+
+/// Says how much the machine may draw.
+pub trait Budget: Send {
+    /// The ceiling of the system's predicted draw on this platform.
+    ///
+    /// # Errors
+    /// If nothing could ever start under it.
+    fn ceiling(&self, platform: &Platform) -> Result<Watts>;
+}
