@@ -60,7 +60,8 @@ class Policy:
     ) -> None:
         given = {"order": order, "backfill": backfill, "placement": placement, "power": power, "sleep": sleep}
         self._parts = resolved(given)
-        self._name = name or "/".join(_part_text(part) for role in PART_ROLES if (part := self._parts[role]) is not None)
+        chosen = [part for role in PART_ROLES if (part := self._parts[role]) is not None]
+        self._name = name or "/".join(_part_text(part) for part in chosen)
 
     @classmethod
     def preset(cls, preset: str, /, **parameters: Any) -> Policy:

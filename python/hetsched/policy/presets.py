@@ -63,7 +63,8 @@ _POOLS = (
 )
 
 _VAHRM = (
-    "Yoshida, Sakamoto, Sato & Miwa, VAHRM: Variation-Aware Resource Management in Heterogeneous Supercomputing Systems"
+    "Yoshida et al., VAHRM: Variation-Aware Resource Management in Heterogeneous Supercomputing Systems, "
+    "IEEE TPDS 36(8), 2025"
 )
 _EASY = {"name": "reservations", "depth": 1}
 _BUDGET = {"power": "system-budget"}
@@ -157,14 +158,14 @@ PRESETS: dict[str, Preset] = {
         Preset(
             "cva-fcfs",
             doc="First come, first served; CPU jobs on the free nodes that draw least, others on random ones.",
-            source=f"{_VAHRM}, table V, after Chasapis et al., ICS 2016",
+            source=f"{_VAHRM}, table V, after Chasapis et al.",
             composition={"placement": "lowest-power-cpu"},
             optional=_BUDGET,
         ),
         Preset(
             "cva-fcfs-b",
             doc="EASY backfilling; CPU jobs on the free nodes that draw least, others on random ones.",
-            source=f"{_VAHRM}, table V, after Chasapis et al., ICS 2016",
+            source=f"{_VAHRM}, table V, after Chasapis et al.",
             composition={"backfill": _EASY, "placement": "lowest-power-cpu"},
             optional=_BUDGET,
         ),
@@ -184,7 +185,7 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             "vahrm",
-            doc="Whoever fits starts, by predicted energy and wait, on the nodes that draw least, under a power budget.",
+            doc="Whoever fits starts, by predicted energy and wait, where it draws least, under a power budget.",
             source=f"{_VAHRM}, section III",
             composition={
                 "order": "vahrm",
@@ -192,6 +193,17 @@ PRESETS: dict[str, Preset] = {
                 "placement": "lowest-power",
                 "power": "system-budget",
             },
+        ),
+        Preset(
+            "hetsched",
+            doc="Whoever fits starts, where its nodes are worth least to others; long waits hold reservations.",
+            source="this project; docs/background/vahrm.md",
+            composition={
+                "order": {"name": "vahrm", "beta": 0.25**8, "length": "walltime", "starvation_limit_s": "none"},
+                "backfill": {"name": "patience", "patience_s": 129_600},
+                "placement": "opportunity-cost",
+            },
+            optional=_BUDGET,
         ),
     )
 }

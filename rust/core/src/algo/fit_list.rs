@@ -25,11 +25,12 @@ pub struct Waiting {
     pub length: SimDuration,
 }
 
-/// The smallest need and the smallest length in a block, not necessarily of one element.
+/// The smallest need, the smallest length and the earliest submit in a block, not necessarily of one element.
 #[derive(Clone, Copy, Debug)]
 pub struct Smallest {
     units: u32,
     length: SimDuration,
+    submit: SimTime,
 }
 
 impl Keyed for Waiting {
@@ -40,9 +41,13 @@ impl Keyed for Waiting {
 }
 
 impl Summary<Waiting> for Smallest {
-    const EMPTY: Self = Self { units: u32::MAX, length: SimDuration::FOREVER };
+    const EMPTY: Self = Self { units: u32::MAX, length: SimDuration::FOREVER, submit: SimTime::NEVER };
     fn with(self, item: &Waiting) -> Self {
-        Self { units: self.units.min(item.units), length: self.length.min(item.length) }
+        Self {
+            units: self.units.min(item.units),
+            length: self.length.min(item.length),
+            submit: self.submit.min(item.key.submit),
+        }
     }
 }
 
@@ -81,6 +86,23 @@ impl FitList {
             |block| room.holds(block.units, block.length),
             |waiting| room.holds(waiting.units, waiting.length),
         )
+    }
+
+    /// Whoever was submitted first of those submitted after `(instant, row)`; equal submits go by row.
+    #[must_use]
+    pub fn oldest_after(&self, after: (SimTime, u32)) -> Option<QueueKey> {
+        let mut oldest: Option<QueueKey> = None;
+        for (block, earliest) in self.blocks() {
+            if oldest.is_some_and(|found| earliest.submit > found.submit) {
+                continue;
+            }
+            for key in block.iter().map(|waiting| waiting.key).filter(|key| (key.submit, key.row) > after) {
+                if oldest.is_none_or(|found| (key.submit, key.row) < (found.submit, found.row)) {
+                    oldest = Some(key);
+                }
+            }
+        }
+        oldest
     }
 
     /// Whether anyone in the list needs no more than `units`.

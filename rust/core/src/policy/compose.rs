@@ -97,6 +97,7 @@ impl Composed {
         if let Some(ledger) = &mut self.ledger {
             ledger.queue(view, job);
         }
+        self.parts.placement.queued(view, job);
     }
 
     fn waiting(&mut self, view: &View<'_>, job: JobId) -> Waiting {
@@ -217,6 +218,7 @@ impl Policy for Composed {
         } else {
             self.admit(view);
         }
+        self.parts.placement.begin(view)?;
         self.pass(view, out)?;
         self.settle(view, out);
         Ok(())

@@ -84,8 +84,8 @@ impl<'a> Pass<'a> {
         scratch.refused.clear();
         scratch.shared = (!view.platform.is_exclusive()).then(|| view.slots.clone());
         let room = desk.ledger.as_mut().and_then(|ledger| ledger.may_bind(view).then(|| ledger.room(view)));
-        let dependent = desk.placement.may_refuse() || desk.first_runs.is_some() || room.is_some();
-        let one_by_one = scratch.shared.is_some() || dependent;
+        let refuses = desk.placement.may_refuse() || desk.placement.judges();
+        let one_by_one = scratch.shared.is_some() || refuses || desk.first_runs.is_some() || room.is_some();
         if one_by_one {
             scratch.free.copy_from(view.slots.holding(1));
         }
@@ -162,6 +162,21 @@ impl<'a> Pass<'a> {
         }
     }
 
+    /// Whether the free nodes suit a waiting job that fits on them.
+    #[must_use]
+    pub fn suits(&mut self, waiting: &Waiting) -> bool {
+        if !self.desk.placement.judges() {
+            return true;
+        }
+        self.take_back();
+        let job = JobId(waiting.key.row);
+        let free = match &self.scratch.shared {
+            Some(shared) => shared.holding(self.view.jobs.need(job, self.view.platform)),
+            None => &self.scratch.free,
+        };
+        self.desk.placement.suits(self.view, job, free)
+    }
+
     /// Places a job to see what it would draw; leaves it placed if that is within the room.
     fn fits_watts(&mut self, job: JobId, room: Watts) -> Result<bool> {
         let (view, estimate) = (self.view, self.estimate(job));
@@ -195,7 +210,9 @@ impl<'a> Pass<'a> {
         if let (Some(shared), Some((job, nodes))) = (&mut self.scratch.shared, self.out.last_start()) {
             debug_assert_eq!(job.0, row);
             let need = self.view.jobs.need(job, self.view.platform);
-            nodes.iter().for_each(|&node| shared.give(node, need));
+            for &node in nodes {
+                shared.give(node, need);
+            }
         }
         self.out.take_back(&mut self.scratch.free);
     }

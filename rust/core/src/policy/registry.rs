@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::error::{ConfigError, Error, Result, config};
 use crate::params::{Parameter, Params, Value};
-use crate::policy::backfill::{Backfill, first_fit::FirstFit, none::NoBackfill, reservations::Reservations};
+use crate::policy::backfill::{
+    Backfill, first_fit::FirstFit, none::NoBackfill, patience::Patience, reservations::Reservations,
+};
 use crate::policy::budget::{Budget, system_budget::SystemBudget};
 use crate::policy::compose::Parts;
 use crate::policy::order::{Order, arrival::Fcfs, length, size, vahrm, wfp3::Wfp3};
@@ -12,6 +14,7 @@ use crate::policy::placement::{
     Placement,
     assignment::Assignment,
     lowest_id::LowestId,
+    opportunity_cost::OpportunityCost,
     pools,
     random::Random,
     rank_by::RankBy,
@@ -100,6 +103,37 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
         uses_chance: false,
         make: |params, _| Ok(Box::new(Reservations::new(take_depth(params)?))),
     },
+    Row {
+        name: "patience",
+        doc: "whoever fits starts, who suits the free nodes first; long waits hold reservations",
+        parameters: PATIENCE,
+        uses_chance: false,
+        make: |params, _| Ok(Box::new(take_patience(params)?)),
+    },
+];
+
+const PATIENCE: &[Parameter] = &[
+    Parameter {
+        name: "patience_s",
+        unit: "s",
+        default: "86400",
+        range: "seconds from 0, or \"none\"",
+        doc: "who has waited longer goes first and, if it does not fit, holds a reservation",
+    },
+    Parameter {
+        name: "depth",
+        unit: "jobs",
+        default: "1",
+        range: "a whole number from 1, or \"unbounded\"",
+        doc: "how many of them hold a reservation at once, the longest waits first",
+    },
+    Parameter {
+        name: "suited_first",
+        unit: "",
+        default: "true",
+        range: "true or false",
+        doc: "start first those whom the placement finds in good hands on the free nodes",
+    },
 ];
 
 /// The placements.
@@ -130,6 +164,23 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         }],
         uses_chance: false,
         make: |params, _| Ok(Box::new(ranked::BestRank::new(take_rank(params)?))),
+    },
+    Row {
+        name: "opportunity-cost",
+        doc: "the free nodes with the least predicted watts and worth to the other jobs there are",
+        parameters: &[Parameter {
+            name: "tolerance",
+            unit: "",
+            default: "1.0",
+            range: "a number from 0",
+            doc: "nodes suit an application up to the mean cost of the best tolerance × its share of the machine",
+        }],
+        uses_chance: false,
+        make: |params, _| {
+            let expected = "a number from 0 to 1e9";
+            let tolerance = params.take_number("tolerance", Value::Float(1.0), &(0.0..=1e9), expected)?;
+            Ok(Box::new(OpportunityCost::new(tolerance)))
+        },
     },
     Row {
         name: "assignment",
@@ -288,6 +339,14 @@ fn take_interval(params: &mut Params) -> Result<SimDuration> {
     let seconds = params.take_number("interval_s", Value::Int(0), &(0.0..=MAX_SECONDS), expected)?;
     let whole = SimDuration::from_seconds(seconds).filter(|&whole| seconds == 0.0 || whole > SimDuration::ZERO);
     whole.ok_or_else(|| config(params.path_of("interval_s"), seconds.to_string(), expected))
+}
+
+fn take_patience(params: &mut Params) -> Result<Patience> {
+    let patience = take_seconds_or_none(params, "patience_s", 86_400);
+    match (patience, take_depth(params), params.take_flag("suited_first", true)) {
+        (Ok(patience), Ok(depth), Ok(suited_first)) => Ok(Patience::new(patience, depth, suited_first)),
+        (patience, depth, suited) => Err(all_faults([patience.err(), depth.err(), suited.err()].into_iter().flatten())),
+    }
 }
 
 fn take_weights(params: &mut Params) -> Result<vahrm::Weights> {

@@ -2,6 +2,7 @@
 
 pub mod first_fit;
 pub mod none;
+pub mod patience;
 mod plan;
 pub mod reservations;
 

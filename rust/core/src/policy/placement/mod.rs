@@ -2,6 +2,7 @@
 
 pub mod assignment;
 pub mod lowest_id;
+pub mod opportunity_cost;
 pub mod pools;
 pub mod random;
 pub mod rank_by;
@@ -43,6 +44,32 @@ pub trait Placement: Send {
     /// Whether it would start the job on nodes of `free`, which holds enough of them; asked only if it may refuse. A job
     /// that is refused is blocked like any that does not fit.
     fn accepts(&mut self, view: &View<'_>, job: JobId, free: &NodeSet) -> bool {
+        let _ = (view, job, free);
+        true
+    }
+
+    /// Told of every job that joins the queue.
+    fn queued(&mut self, view: &View<'_>, job: JobId) {
+        let _ = (view, job);
+    }
+
+    /// Told that a pass begins.
+    ///
+    /// # Errors
+    /// If what it has to prepare fails, or if the host interrupts.
+    fn begin(&mut self, view: &View<'_>) -> Result<()> {
+        let _ = view;
+        Ok(())
+    }
+
+    /// Whether it may find that a job does not suit the free nodes. Then every job of a pass is placed as it is started.
+    fn judges(&self) -> bool {
+        false
+    }
+
+    /// Whether the job is in good hands on nodes of `free`, which holds enough of them, or better left to wait for others
+    /// while some other job can use these. Asked by backfills that look for such jobs first.
+    fn suits(&mut self, view: &View<'_>, job: JobId, free: &NodeSet) -> bool {
         let _ = (view, job, free);
         true
     }

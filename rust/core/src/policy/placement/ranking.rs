@@ -49,6 +49,13 @@ impl Ranking {
         self.free.iter().filter(|&rank| free.contains(nodes[rank as usize]))
     }
 
+    /// The nodes of `free` from best to worst.
+    pub fn free_nodes<'a>(&'a mut self, slots: &Slots, free: &'a NodeSet) -> impl Iterator<Item = u32> + 'a {
+        self.follow(slots);
+        let nodes = &self.nodes;
+        self.free.iter().map(|rank| nodes[rank as usize]).filter(|&node| free.contains(node))
+    }
+
     /// All nodes, from best to worst.
     #[must_use]
     pub fn nodes(&self) -> &[u32] {

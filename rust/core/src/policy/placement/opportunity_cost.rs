@@ -1,0 +1,196 @@
+//! Nodes at their price: what a job draws on a node, and what the node is worth to the other jobs there will be.
+//!
+//! If the demand seen so far came for ever, the cheapest way to serve it would be a transportation problem: each
+//! application needs its share of the machine, each node serves one. Its dual labels say what each node is worth; a job
+//! then costs its own joules and the worth of the nodes it keeps from others. Among nodes that are equally good for the
+//! machine the one that draws least goes first. On an empty machine nodes are worth nothing, and this is lowest-power.
+
+use std::collections::BTreeMap;
+
+use crate::algo::assignment::{Costs, assign_types_unless};
+use crate::algo::node_set::NodeSet;
+use crate::error::Result;
+use crate::policy::placement::ranking::Ranking;
+use crate::policy::placement::{Placement, Starting};
+use crate::policy::profile::{Profile, profile};
+use crate::policy::{Decisions, View};
+use crate::units::SimTime;
+use crate::workload::{AppId, JobId};
+
+/// Prices are made anew when the demand has grown by this factor since they were made.
+const GROWTH: f64 = 1.1;
+
+/// Prices are made from the applications of the largest demand, so many of them.
+const PRICED: usize = 16;
+
+/// What jobs of one profile have asked for so far.
+#[derive(Clone, Copy, Debug)]
+struct Demand {
+    app: Option<AppId>,
+    node_s: f64,
+    /// Measured watts × node-seconds, for a mean.
+    measured: f64,
+}
+
+/// A profile's view of the nodes.
+#[derive(Clone, Debug)]
+struct Standing {
+    ranking: Ranking,
+    /// Predicted watts and price of each node.
+    costs: Vec<f64>,
+    /// Nodes whose mean cost is above this are for others.
+    limit: f64,
+}
+
+/// The free nodes with the least predicted watts plus price.
+#[derive(Clone, Debug)]
+pub struct OpportunityCost {
+    tolerance: f64,
+    demand: BTreeMap<Profile, Demand>,
+    total_node_s: f64,
+    priced_node_s: f64,
+    prices: Vec<f64>,
+    shares: BTreeMap<Profile, u32>,
+    standings: BTreeMap<Profile, Standing>,
+    /// When the machine was last looked at, how many nodes were busy from then on, and node-seconds busy and in all so far.
+    seen: Option<(SimTime, u32)>,
+    busy_node_s: f64,
+    all_node_s: f64,
+}
+
+impl OpportunityCost {
+    /// Nodes suit an application if they are no worse for it than the best `tolerance` × its share of the machine.
+    #[must_use]
+    pub fn new(tolerance: f64) -> Self {
+        Self {
+            tolerance,
+            demand: BTreeMap::new(),
+            total_node_s: 0.0,
+            priced_node_s: 0.0,
+            prices: Vec::new(),
+            shares: BTreeMap::new(),
+            standings: BTreeMap::new(),
+            seen: None,
+            busy_node_s: 0.0,
+            all_node_s: 0.0,
+        }
+    }
+
+    /// Counts how busy the machine has been.
+    fn look(&mut self, view: &View<'_>) {
+        if let Some((since, busy)) = self.seen {
+            let span = (view.now - since).seconds();
+            self.busy_node_s += f64::from(busy) * span;
+            self.all_node_s += f64::from(view.platform.len()) * span;
+        }
+        self.seen = Some((view.now, view.platform.len() - view.slots.holding(1).len()));
+    }
+
+    fn count(&mut self, view: &View<'_>, job: JobId) {
+        let node_s = f64::from(view.jobs.node_count(job)) * view.jobs.planned(job).seconds();
+        let new = Demand { app: view.jobs.app(job), node_s: 0.0, measured: 0.0 };
+        let demand = self.demand.entry(profile(view, job)).or_insert(new);
+        demand.node_s += node_s;
+        demand.measured += node_s * view.jobs.power_w(job);
+        self.total_node_s += node_s;
+    }
+
+    /// Makes prices anew if the demand has grown enough.
+    fn price(&mut self, view: &View<'_>) -> Result<()> {
+        if !self.prices.is_empty() && self.total_node_s <= GROWTH * self.priced_node_s {
+            return Ok(());
+        }
+        self.priced_node_s = self.total_node_s;
+        self.standings.clear();
+        self.shares.clear();
+        let mut largest: Vec<_> = self.demand.iter().map(|(&profile, &demand)| (profile, demand)).collect();
+        largest.sort_by(|a, b| b.1.node_s.total_cmp(&a.1.node_s).then(a.0.cmp(&b.0)));
+        largest.truncate(PRICED);
+        let utilization = if self.all_node_s > 0.0 { self.busy_node_s / self.all_node_s } else { 0.0 };
+        let nodes = f64::from(view.platform.len()) * utilization;
+        let counts: Vec<u32> = largest
+            .iter()
+            .map(|(_, demand)| whole(nodes * demand.node_s / self.total_node_s.max(f64::MIN_POSITIVE)))
+            .collect();
+        let costs: Vec<f64> = largest.iter().flat_map(|&(of, demand)| watts(view, of, demand)).collect();
+        let costs = Costs::new(largest.len(), view.platform.len() as usize, &costs)?;
+        let solved = assign_types_unless(&costs, &counts, &mut || (view.interrupted)())?;
+        self.prices = solved.column_duals.iter().map(|worth| -worth).collect();
+        self.shares = largest.iter().map(|(of, _)| *of).zip(counts).collect();
+        Ok(())
+    }
+
+    fn standing(&mut self, view: &View<'_>, job: JobId) -> &mut Standing {
+        let of = profile(view, job);
+        let Self { demand, prices, shares, tolerance, standings, .. } = self;
+        standings.entry(of).or_insert_with(|| {
+            let own = Demand { app: view.jobs.app(job), node_s: 1.0, measured: view.jobs.power_w(job) };
+            let watts = watts(view, of, demand.get(&of).copied().filter(|seen| seen.node_s > 0.0).unwrap_or(own));
+            let costs: Vec<_> = watts.iter().zip(prices.iter()).map(|(watts, price)| watts + price).collect();
+            // Costs that are equal but for rounding must not decide before watts do.
+            let key = |node: u32| (micro(costs[node as usize]), watts[node as usize]);
+            let ranking = Ranking::sorted(view.platform.len(), |a, b| {
+                let (a, b) = (key(a), key(b));
+                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+            });
+            let last = shares.get(&of).map(|&share| whole(f64::from(share) * *tolerance) as usize);
+            let limit = last.and_then(|last| ranking.nodes().get(last)).map(|&node| costs[node as usize]);
+            Standing { ranking, limit: limit.unwrap_or(f64::INFINITY), costs }
+        })
+    }
+}
+
+fn whole(number: f64) -> u32 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of the nodes; `as` saturates")]
+    let whole = number.max(0.0).floor() as u32;
+    whole
+}
+
+fn micro(watts: f64) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "`as` saturates")]
+    let micro = (watts * 1e6).round() as i64;
+    micro
+}
+
+/// Predicted joules a nominal second of a profile's jobs on each node.
+fn watts(view: &View<'_>, of: Profile, demand: Demand) -> Vec<f64> {
+    let measured = if of.1 { demand.measured / demand.node_s.max(f64::MIN_POSITIVE) } else { 0.0 };
+    let on =
+        |node| view.predicted.draw(demand.app, measured, node).watts() * view.predicted.time_ratio(demand.app, node);
+    (0..view.platform.len()).map(on).collect()
+}
+
+impl Placement for OpportunityCost {
+    fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
+        for start in starts {
+            let count = view.jobs.node_count(start.job);
+            let ranking = &mut self.standing(view, start.job).ranking;
+            out.start_with(start.job, start.overtakes, |nodes| ranking.take_best(view.slots, free, count, nodes));
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, view: &View<'_>) -> Result<()> {
+        self.look(view);
+        self.price(view)
+    }
+
+    fn queued(&mut self, view: &View<'_>, job: JobId) {
+        self.count(view, job);
+    }
+
+    fn suits(&mut self, view: &View<'_>, job: JobId, free: &NodeSet) -> bool {
+        let count = view.jobs.node_count(job);
+        let Standing { ranking, costs, limit } = self.standing(view, job);
+        if *limit == f64::INFINITY {
+            return true;
+        }
+        let nodes = ranking.free_nodes(view.slots, free).take(count as usize);
+        let sum: f64 = nodes.map(|node| costs[node as usize]).sum();
+        sum <= *limit * f64::from(count)
+    }
+
+    fn judges(&self) -> bool {
+        true
+    }
+}
