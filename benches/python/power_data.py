@@ -15,8 +15,8 @@ import polars as pl
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "data"
 
-M100_LOAD = (0.0, 0.5, 1.0, 2.0, 4.0, 7.0, 10.0, 14.0, 18.0, 23.0, 30.0, 45.0, 100.1)
-M100_INLET_C = (0.0, 18.0, 22.0, 25.0, 60.0)
+M100_LOAD_PERCENT = (0.5, 1.0, 2.0, 4.0, 7.0, 10.0, 14.0, 18.0, 23.0, 30.0, 45.0)
+M100_INLET_C = (18.0, 22.0, 25.0)
 _LEAST_SAMPLES = 2160
 _LEAST_SOCKET_W = 20.0
 
@@ -94,7 +94,7 @@ def kepler_nx12(target: str = "package_power") -> Measured:
     features = frame.select("cpu_cycles", "cpu_instructions", "cache_miss", pl.col("^bpf_.*_irq$")).to_numpy()
     groups = [f"samples {number // 200 * 200} to {number // 200 * 200 + 199}" for number in range(len(frame))]
     return Measured(
-        f"Xeon E5 v3, {target.split('_')[0]}", features, frame[target].to_numpy()[None], groups, "pair of CPUs"
+        f"Xeon E5 v3, {target.partition('_')[0]}", features, frame[target].to_numpy()[None], groups, "pair of CPUs"
     )
 
 
@@ -139,7 +139,7 @@ def longhorn(*, joined: tuple[str, str] | None = None) -> Measured:
     return _by_setting(name, frame, "app", ["uuid"], "pwr", features, "GPU")
 
 
-def m100(year: int, *, sockets: int | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
+def m100(year: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """POWER9 sockets in classes of CPU load and inlet temperature, medians over a year's days.
 
     Returns cells (``socket, app, power_w, days``) and classes (``app`` and features, the fleet's medians). Days with
@@ -157,9 +157,11 @@ def m100(year: int, *, sockets: int | None = None) -> tuple[pl.DataFrame, pl.Dat
     ]
     days = pl.concat(sides).drop_nulls()
     days = days.filter((pl.col("samples") >= _LEAST_SAMPLES) & (pl.col("power_w") >= _LEAST_SOCKET_W))
-    load = pl.col("cpu_user_mean").cut(M100_LOAD[1:-1]).to_physical()
-    inlet = pl.col("ambient_mean").cut(M100_INLET_C[1:-1]).to_physical()
-    days = days.with_columns(app=(load * 10 + inlet).cast(pl.Int64))
+    load, inlet = (
+        np.digitize(days[column].to_numpy(), borders)
+        for column, borders in (("cpu_user_mean", M100_LOAD_PERCENT), ("ambient_mean", M100_INLET_C))
+    )
+    days = days.with_columns(app=pl.Series(load * 10 + inlet))
     cells = days.group_by("socket", "app").agg(pl.col("power_w").median(), pl.len().alias("days"))
     classes = days.group_by("app").agg(pl.col("cpu_user_mean", "load_one_mean", "ambient_mean").median(), pl.len())
     return cells, classes.filter(pl.col("len") >= 200).sort("app")

@@ -18,7 +18,7 @@ class Policy:
     engine
         What hetsched is told.
     peer
-        The peers' policy that gives the same starts.
+        The peers' policy that gives the same starts; empty: no peer has one.
     apps
         How many applications the nodes' table tells apart; 0 = no table.
     """
@@ -33,6 +33,9 @@ POLICIES = {
     "easy": Policy("easy", "easy"),
     "easy, by power": Policy("easy:placement=lowest-power", "easy", traces.APPS),
     "conservative": Policy("conservative", "conservative"),
+    "vahrm": Policy("vahrm", "", traces.APPS),
+    "vahrm, pcr 0.5": Policy("vahrm:pcr=0.5", "", traces.APPS),
+    "hetsched": Policy("hetsched", "", traces.APPS),
 }
 
 
@@ -92,6 +95,12 @@ ALL = [
     *_works(1_000_000, 1.0, {"fcfs": Reach(cpu_s=2.5, peak_mb=600)}),
     # The twin takes five minutes for this one; what it would say is said by the 100,000 jobs above.
     *_works(1_000_000, 1.0, {"easy": Reach(cpu_s=3.0, peak_mb=600), "easy, by power": Reach(peak_mb=600)}, peers=()),
+    # Nobody else's simulator has these: power by node and application, and budgets, inside the decision.
+    *(
+        Work(traces.Trace(1_000_000, load, nodes=10_000), policy, Reach(cpu_s=6.0), peers=())
+        for load in (0.8, 1.0)
+        for policy in ("vahrm", "vahrm, pcr 0.5", "hetsched")
+    ),
 ]
 """The works of a full run, in the order of the table."""
 

@@ -20,7 +20,7 @@ fn seconds(seconds: u32) -> SimDuration {
 /// A job of 2 nodes or more that came as the `row`-th.
 fn waiting(chance: &mut Stream, row: u32) -> Waiting {
     let key = QueueKey { rank: 0, submit: SimTime::from_micros(i64::from(row)), row };
-    Waiting { key, units: 2 << chance.below(7), length: seconds(60 + chance.below(86_400)) }
+    Waiting { key, units: 2 << chance.below(7), length: seconds(60 + chance.below(86_400)), watts: 0 }
 }
 
 fn queue(count: u32) -> FitList {
@@ -52,7 +52,7 @@ fn nobody_fits(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("queue/first_fit_when_nobody_fits");
     for count in QUEUES {
         let list = queue(count);
-        let room = Room { units: 64, extra: 1, slack: seconds(59) };
+        let room = Room { units: 64, extra: 1, slack: seconds(59), watts: i64::MAX };
         group.bench_function(BenchmarkId::from_parameter(count), |bencher| {
             bencher.iter(|| list.first_fit(black_box(Place::FRONT), black_box(room)));
         });

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hetsched._core import __version__
     from hetsched.assignment import assign, assign_types
     from hetsched.errors import ConfigError, HetschedError, LoadWarning, OutputError, SimulationError, TraceError
-    from hetsched.platform import Measurements, NodeClass, Platform, VariationTable
+    from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, VariationTable
     from hetsched.policy import Policy
     from hetsched.policy.presets import presets
     from hetsched.result import Result, read_result
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConfigError",
+    "DeviceClass",
+    "DeviceNodes",
     "HetschedError",
     "LoadWarning",
     "Measurements",
@@ -50,7 +52,7 @@ _HOMES = {
     "_core": ("__version__",),
     "assignment": ("assign", "assign_types"),
     "errors": ("ConfigError", "HetschedError", "LoadWarning", "OutputError", "SimulationError", "TraceError"),
-    "platform": ("Measurements", "NodeClass", "Platform", "VariationTable"),
+    "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "VariationTable"),
     "policy": ("Policy", "presets"),
     "result": ("Result", "read_result"),
     "simulation": ("simulate",),
@@ -59,7 +61,7 @@ _HOMES = {
 }
 
 
-_PACKAGES = ("analysis", "experiments", "platform", "policy", "report", "sweeps", "testing", "workload")
+_PACKAGES = ("analysis", "experiments", "platform", "policy", "power", "report", "sweeps", "testing", "workload")
 
 
 def __getattr__(name: str) -> Any:

@@ -19,6 +19,7 @@ from hetsched.bound import check_bound, energy_bound
 from hetsched.config import Faults, did_you_mean
 from hetsched.errors import ConfigError, LoadWarning
 from hetsched.platform import Platform, VariationTable
+from hetsched.platform.predictor import Predictor, predicted_by, predictor_name
 from hetsched.policy import Policy, parse_policy
 from hetsched.result.frames import jobs_frame
 from hetsched.result.result import Parts, Result
@@ -42,6 +43,7 @@ def simulate(
     bound: bool = False,
     progress: Progress | None = None,
     until_s: float | None = None,
+    predictor: Predictor | VariationTable | str | None = None,
 ) -> Result:
     """Schedule a workload on a platform under a policy, and meter every node.
 
@@ -68,6 +70,10 @@ def simulate(
         Called now and then with (jobs done, jobs in all, simulated second).
     until_s
         Where to stop, in seconds on the log's clock; jobs then running or queued say so. None: run to the end.
+    predictor
+        Where this run's predictions come from, in place of the platform's predicted table: ``"ideal"``, the actual
+        table; an object with ``table(actual)``, such as ``hs.power.Noisy(0.1)``; or a `VariationTable` of the same
+        applications and nodes as the actual one, such as a fitted model's. None: the platform's own.
 
     Returns
     -------
@@ -77,7 +83,8 @@ def simulate(
     Raises
     ------
     ConfigError
-        If an option, the policy, or the platform's tables for these jobs cannot be.
+        If an option, the policy, or the platform's tables for these jobs cannot be; if there is a predictor and the
+        platform has no actual table.
     SimulationError
         If the run cannot go on.
 
@@ -95,13 +102,15 @@ def simulate(
     >>> result.summary()["completed"], result.jobs["nodes"].to_list()
     (3, [[0], [1, 2], [3]])
     """
-    options = {
+    options: dict[str, Any] = {
         "kill_at_walltime": kill_at_walltime,
         "on_unknown_app": on_unknown_app,
         "bound": bound,
         "until_s": until_s,
     }
     _check(workload, platform, seed=seed, **options)
+    platform = predicted_by(platform, predictor)
+    options["predictor"] = predictor_name(predictor)
     policy = _as_policy(policy)
     offered_load = workload.offered_load(platform)
     _warn_of_overload(offered_load, platform)

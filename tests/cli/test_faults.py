@@ -11,7 +11,10 @@ from hetsched.cli.app import VERBS
 from hetsched.errors import SimulationError
 
 GOOD = "1 0 -1 60 4 -1 -1 4 120 -1 1 3 1 7 1 -1 -1 -1\n"
-PRESETS = "fcfs, easy, conservative, sjf, ljf, random, sequence, naive, paa, coa, swa, pool"
+PRESETS = (
+    "fcfs, easy, conservative, sjf, ljf, random, sequence, naive, paa, coa, swa, pool, "
+    "vu-fcfs, vu-fcfs-b, cva-fcfs, cva-fcfs-b, cgva-fcfs, cgva-fcfs-b, vahrm, hetsched"
+)
 PACKED = "text in Standard Workload Format, plain or packed by gzip or zstd"
 SECONDS = "seconds from 0 to 1e12, or -1 for unknown"
 LOGS = ".swf, .swf.gz, .swf.zst, .parquet, .csv, .csv.gz, .csv.zst"
@@ -87,7 +90,7 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
             "small.swf --set dept=3",
             [
                 (
-                    "policy.dept: found `3`, expected one of order, backfill, placement, backfill.depth; "
+                    "policy.dept: found `3`, expected one of order, backfill, placement, power, backfill.depth; "
                     "did you mean `depth`?"
                 )
             ],
@@ -99,7 +102,8 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
             [
                 (
                     "policy.placement: found `lowestpower`, expected one of lowest-id, random, lowest-power, "
-                    "best-rank, assignment, sliding-window, pools; did you mean `lowest-power`?"
+                    "lowest-power-cpu, best-rank, opportunity-cost, assignment, sliding-window, pools; "
+                    "did you mean `lowest-power`?"
                 )
             ],
         ),
@@ -110,7 +114,7 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
         ("small.swf --until-s 3h", ["--until-s: found `3h`, expected seconds as a plain number, such as 200"]),
         (
             "small.swf --set budget_kw=3",
-            ["policy.budget_kw: found `3`, expected one of order, backfill, placement, backfill.depth"],
+            ["policy.budget_kw: found `3`, expected one of order, backfill, placement, power, backfill.depth"],
         ),
         ("small.swf --idle-w nan", ["--idle-w: found `NaN`, expected a number between 0 and 1e+06"]),
         ("small.swf --tdp-w -3", ["--tdp-w: found `-3`, expected a number between 0 and 1e+06"]),
@@ -150,6 +154,19 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
             "small.swf --policy pool:measured=true:u_l=0.3",
             ["policy.placement.u_l: found `0.3`, expected nothing beside measured=true, which measures it"],
         ),
+        ("small.swf --policy vahrm:beta=1.5", ["policy.order.beta: found 1.5, expected a number from 0 to 1"]),
+        (
+            "small.swf --policy vahrm --set beta=-1 --set pcr=x --set first_run=maybe",
+            [
+                "policy.order.beta: found -1, expected a number from 0 to 1",
+                "policy.order.first_run: found `maybe`, expected true or false",
+                "policy.power.pcr: found `x`, expected a number above 0, up to 1000",
+            ],
+        ),
+        (
+            "small.swf --policy vu-fcfs:budget_w=5000:pcr=0.5",
+            ["policy.power.pcr: found 0.5, expected nothing beside budget_w"],
+        ),
         ("small.swf --platform none.toml", ["none.toml: found no such file, expected a TOML file"]),
     ],
 )
@@ -158,6 +175,47 @@ def test_a_bad_option_is_named_with_what_would_be_right(hetsched, folder, argume
     assert said.err.splitlines() == [f"error: {line}" for line in lines]
     assert (said.code, said.out) == (2, "")
     assert [path.name for path in folder.iterdir()] == ["small.swf"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "line"),
+    [
+        (
+            "vahrm:pcr=0.2",
+            (
+                "policy.power.pcr: found 0.2, expected at least 0.2500: "
+                "the idle machine draws 1600 W, and nothing could start under 1280 W"
+            ),
+        ),
+        (
+            "vu-fcfs-b:budget_w=1500",
+            (
+                "policy.power.budget_w: found 1500, expected at least 1600 W: "
+                "the idle machine draws 1600 W, and nothing could start under 1500 W"
+            ),
+        ),
+    ],
+)
+def test_a_budget_below_the_idle_machine_is_refused_before_the_run(hetsched, folder, policy, line):
+    for verb in (("simulate", "small.swf", "--policy", policy), ("compare", "small.swf", "--policies", policy)):
+        said = hetsched(*verb, "--nodes", 16, "--idle-w", 100, "--tdp-w", 400, "--out", "out")
+        assert said.err.splitlines()[-1] == f"error: {line}"
+        assert sum("error" in told for told in said.err.splitlines()) == 1
+        assert said.code == 2
+        assert "energy" not in said.out
+        assert [path.name for path in folder.iterdir()] == ["small.swf"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "expected"),
+    [("device", "tpu", "`cpu`, `gpu` or nothing"), ("first_run", "yes", "true or false")],
+)
+def test_a_word_that_a_column_has_not_is_named_with_those_it_has(hetsched, folder, column, value, expected):
+    (folder / "log.csv").write_text(f"job_id,submit_s,runtime_s,node_count,{column}\n1,0,60,2,{value}\n")
+    said = hetsched("simulate", "log.csv", "--nodes", 4, "--policy", "vahrm:first_run=true", "--out", "out")
+    assert said.err == f"error: log.csv, line 2, column `{column}`: found `{value}`, expected {expected}"
+    assert (said.code, said.out) == (2, "")
+    assert not (folder / "out").exists()
 
 
 @pytest.mark.parametrize(
@@ -215,7 +273,10 @@ def test_a_wrong_unit_in_a_file_is_told_with_the_right_one(hetsched, folder):
     ("arguments", "lines"),
     [
         ("simulat small.swf", ["unknown command `simulat`; did you mean `simulate`?"]),
-        ("frobnicate", ["unknown command `frobnicate`; known: simulate, compare, generate, policies, reproduce, demo"]),
+        (
+            "frobnicate",
+            ["unknown command `frobnicate`; known: simulate, compare, generate, policies, reproduce, demo, power"],
+        ),
         ("compare small.swf", ["missing option --policies; see hetsched compare --help"]),
         ("policies more", ["unexpected argument more; see hetsched policies --help"]),
         ("demo --seed x", ["--seed: found `x`, expected a whole number from 0"]),

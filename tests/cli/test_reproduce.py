@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hetsched.errors import SimulationError
-from hetsched.experiments import reproduction
+from hetsched.experiments import EXPERIMENTS, reproduction
 from hetsched.experiments.claims import statement, value
 from hetsched.experiments.experiment import Experiment, Parameter
 from hetsched.experiments.runs import Runs
@@ -94,7 +94,7 @@ def test_faults_are_told_at_once_with_what_was_meant(hetsched):
     said = hetsched("reproduce", "coa-singel", "--seed", "x")
     assert (said.code, said.out) == (2, "")
     assert said.err == (
-        "error: NAME: found `coa-singel`, expected one of coa-single, swa-multi, swa-history, pools; "
+        f"error: NAME: found `coa-singel`, expected one of {', '.join(EXPERIMENTS)}; "
         "did you mean `coa-single`?\n"
         "error: --seed: found `x`, expected a whole number from 0"
     )

@@ -18,7 +18,7 @@ from hetsched.testing import check_schedule, platforms, workloads
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 FEW = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 PARTS = sorted(parts())
-ROLES = ("order", "backfill", "placement")
+ROLES = ("order", "backfill", "placement", "power")
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 part_of_the_registry = pytest.mark.parametrize(("role", "name"), PARTS, ids=[f"{role}-{name}" for role, name in PARTS])
@@ -28,6 +28,11 @@ preset = pytest.mark.parametrize("name", PRESETS)
 def composed(role: str, name: str, other: str = "reservations") -> hs.Policy:
     """A policy with this part, and backfilling beside it so that it has something to do."""
     return hs.Policy(**{"backfill": other, role: name})
+
+
+def under_a_budget(policy: hs.Policy, **budget: float) -> hs.Policy:
+    """The policy under a system budget; what parameters it has there give way."""
+    return hs.Policy.from_dict({**policy.to_dict(), "power": {"name": "system-budget", **budget}})
 
 
 def crowd(jobs: int = 300, nodes: int = 16) -> tuple[hs.Workload, hs.Platform]:
@@ -109,8 +114,8 @@ def test_a_preset_is_listed_with_its_parts_and_its_source(name: str) -> None:
     own = hs.Policy.preset(name).parts
     for role in ROLES:
         part = own[role]
-        assert part is not None
-        assert row[role] == part["name"]
+        assert part is not None or role == "power"
+        assert row[role] == (part and part["name"])
     assert len(row["source"]) > 5
 
 
@@ -130,6 +135,46 @@ def test_a_preset_schedules_everyone_and_does_so_again(name: str) -> None:
     assert result == hs.simulate(workload, platform, name, seed=1)
 
 
+@part_of_the_registry
+@pytest.mark.parametrize("pcr", [0.5, 0.7])
+def test_a_part_schedules_everyone_under_a_budget_that_binds(role: str, name: str, pcr: float) -> None:
+    """Idle nodes draw 80 of 300 W: of 16, at most 6 and 10 can be at work at once on the hungriest."""
+    workload, platform = crowd()
+    policy = under_a_budget(composed(role, name), pcr=pcr)
+    result = hs.simulate(workload, platform, policy, seed=1)
+    check_schedule(result, workload, platform)
+    assert result == hs.simulate(workload, platform, policy, seed=1)
+    summary = result.summary()
+    assert summary["budget_w"] == pytest.approx(pcr * 16 * 300.0)
+    assert summary["peak_power_w"] <= summary["budget_w"] * (1 + 1e-9)
+    free = hs.simulate(workload, platform, composed(role, name), seed=1)
+    assert not free.jobs["start_s"].equals(result.jobs["start_s"])
+    assert summary["completed"] + summary["timeout"] + summary["rejected"] == len(workload)
+
+
+@part_of_the_registry
+@settings(FEW, max_examples=12)
+@given(data=st.data())
+def test_a_part_keeps_the_laws_under_a_budget_on_any_machine(role: str, name: str, data: st.DataObject) -> None:
+    slots = data.draw(st.sampled_from([1, 3]))
+    workload = data.draw(workloads(max_slots=slots, max_nodes=4))
+    platform = data.draw(platforms(max_slots=slots, max_nodes=4))
+    other = data.draw(st.sampled_from(["none", "first-fit", "reservations"]))
+    policy = under_a_budget(composed(role, name, other), pcr=data.draw(st.sampled_from([0.45, 0.6, 0.75])))
+    check_schedule(hs.simulate(workload, platform, policy), workload, platform)
+
+
+@preset
+@pytest.mark.parametrize("pcr", [0.5, 0.7])
+def test_a_preset_keeps_a_budget_that_binds(name: str, pcr: float) -> None:
+    workload, platform = crowd()
+    result = hs.simulate(workload, platform, under_a_budget(hs.Policy.preset(name), pcr=pcr), seed=1)
+    check_schedule(result, workload, platform)
+    assert result.summary()["over_budget_s"] == 0
+    assert result.summary()["peak_power_w"] > 0.9 * result.summary()["budget_w"]
+
+
 def test_the_presets_of_the_contract_are_there() -> None:
     named = {"fcfs", "easy", "conservative", "sjf", "ljf", "random", "sequence", "naive", "paa", "coa", "swa", "pool"}
+    named |= {"vu-fcfs", "vu-fcfs-b", "cva-fcfs", "cva-fcfs-b", "cgva-fcfs", "cgva-fcfs-b", "vahrm"}
     assert named <= set(hs.presets()["name"])

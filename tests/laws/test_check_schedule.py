@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -116,6 +117,75 @@ def test_a_wrong_summary_is_named(tmp_path: Path, key: str) -> None:
     path.write_text(path.read_text().replace(right, f'"{key}": 77', 1))
     with pytest.raises(AssertionError, match=key):
         check_schedule(hs.read_result(tmp_path), workload, platform)
+
+
+def a_run_under_a_budget() -> tuple[hs.Result, hs.Workload, hs.Platform]:
+    """Two nodes, believed to draw 200 W, draw 250: 500 W of 400 from 1 to 10.5 s and from 11 to 16 s; 4 is alone."""
+    frame = pl.DataFrame(
+        {
+            "job_id": [1, 2, 3, 4],
+            "submit_s": [0.0, 1.0, 2.0, 200.0],
+            "runtime_s": [10.0, 10.0, 5.0, 1.0],
+            "node_count": [1, 1, 2, 1],
+            "app": ["heat"] * 4,
+        }
+    )
+    actual, predicted = (hs.VariationTable(["heat"], power_w=np.full((1, 2), watts)) for watts in (250.0, 200.0))
+    platform = hs.Platform.homogeneous(nodes=2, idle_w=100.0, tdp_w=300.0)
+    platform = platform.with_tables(actual=actual, predicted=predicted)
+    workload = hs.Workload.from_polars(frame)
+    return hs.simulate(workload, platform, "vahrm:first_run=true:budget_w=400"), workload, platform
+
+
+def test_a_budget_that_is_exceeded_is_told_by_hand(tmp_path: Path) -> None:
+    result, workload, platform = a_run_under_a_budget()
+    check_schedule(result, workload, platform)
+    result.write(tmp_path)
+    check_schedule(hs.read_result(tmp_path), workload, platform)
+    assert result.jobs["profiled"].to_list() == [True, False, False, False]
+    summary = result.summary()
+    told = [summary[name] for name in ("budget_w", "over_budget_count", "over_budget_s", "over_budget_peak_w")]
+    assert told == [400.0, 2, 14.5, 100.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (at(2, profiled=True), r"job 2 on nodes \[.\] from 1.0 s: profiled, though heat ran before"),
+        (at(1, profiled=False), r"heat: none of its jobs that start first, at 0.0 s, is profiled"),
+        (at(2, state="rejected", reason="no", start_s=None), "job 2: rejected, asks for what there is"),
+    ],
+)
+def test_a_broken_law_of_first_runs_is_named(tmp_path: Path, change: Break, message: str) -> None:
+    result, workload, platform = a_run_under_a_budget()
+    result.write(tmp_path)
+    path = tmp_path / "jobs.parquet"
+    change(pl.read_parquet(path.read_bytes())).write_parquet(path)
+    with pytest.raises(AssertionError, match=message):
+        check_schedule(hs.read_result(tmp_path), workload, platform)
+
+
+@pytest.mark.parametrize(
+    "key", ["budget_w", "over_budget_count", "over_budget_s", "over_budget_peak_w", "profiled_jobs"]
+)
+def test_a_wrong_word_about_a_budget_is_named(tmp_path: Path, key: str) -> None:
+    result, workload, platform = a_run_under_a_budget()
+    result.write(tmp_path)
+    path = tmp_path / "summary.json"
+    right = f'"{key}": {result.summary()[key]}'
+    assert right in path.read_text()
+    path.write_text(path.read_text().replace(right, f'"{key}": 77', 1))
+    with pytest.raises(AssertionError, match=key):
+        check_schedule(hs.read_result(tmp_path), workload, platform)
+
+
+def test_a_budget_that_could_have_been_kept_and_was_not_is_named() -> None:
+    _, workload, platform = a_run_under_a_budget()
+    workload = workload.filter(pl.col("job_id") != 3)  # which could not run at 250 W a node
+    result = hs.simulate(workload, platform, "vahrm:budget_w=400")
+    foreseen = platform.with_tables(actual=platform.actual)
+    with pytest.raises(AssertionError, match=r"at 1.0 s the system draws more than its budget, 400.0 W"):
+        check_schedule(result, workload, foreseen)
 
 
 def test_another_workload_is_noticed() -> None:

@@ -15,7 +15,8 @@ from hetsched.testing import platforms, policies, workloads
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 LAW = settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 ORDERS = sorted(name for role, name in parts() if role == "order")
-STATIC_ORDERS = sorted(set(ORDERS) - {"wfp3"})
+# That of `vahrm` hangs on predicted draws; it has a twin of its own.
+STATIC_ORDERS = sorted(set(ORDERS) - {"wfp3", "vahrm"})
 PLACEMENTS = sorted(name for role, name in parts() if role == "placement")
 
 
@@ -49,7 +50,8 @@ def test_of_two_jobs_that_wait_without_backfill_the_first_in_order_starts_first(
     workload: hs.Workload, platform: hs.Platform, order: str
 ) -> None:
     jobs = started(hs.simulate(workload, platform, hs.Policy(order=order, backfill="none")))
-    planned = pl.coalesce("walltime", "nominal_runtime")
+    comm = (pl.col("comm_s").fill_null(0.0) * 1e6).round().cast(pl.Int64) if "comm_s" in jobs.columns else pl.lit(0)
+    planned = pl.coalesce("walltime", pl.col("nominal_runtime") + comm)
     key = {
         "fcfs": pl.lit(0),
         "shortest": planned,

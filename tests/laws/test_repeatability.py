@@ -20,6 +20,8 @@ LAW = settings(max_examples=60, deadline=None, derandomize=True, suppress_health
 POLICIES = {
     **{name: hs.Policy.preset(name) for name in PRESETS},
     **{f"{role}={name}": hs.Policy(**{role: name}) for role, name in parts()},
+    "budget": hs.Policy.preset("vu-fcfs-b", pcr=0.7),
+    "first runs": hs.Policy.preset("vahrm", pcr=0.8, first_run=True),
 }
 
 
@@ -36,6 +38,7 @@ def busy_week(seed: int = 5, jobs: int = 3_000, nodes: int = 48) -> tuple[hs.Wor
             "node_count": size,
             "walltime_s": np.where(rng.random(jobs) < 0.8, np.ceil(runtime * rng.uniform(0.9, 6.0, jobs)), 0.0),
             "app": rng.choice(["heat", "flow"], jobs),
+            "device": rng.choice(["cpu", "gpu"], jobs),
         }
     )
     table = hs.VariationTable(

@@ -30,6 +30,8 @@ SMALL = {
     "poisson": {"jobs": 300, "sizes": "1:3,4:1", "apps": "a:1,b:2", "walltime_factor": 1.5},
     "lublin-feitelson": {"jobs": 300, "load": 0.8},
     "laurel2-week": {"nodes": 2000},
+    "overloaded": {"jobs": 300, "load": 0.9},
+    "steady": {"jobs": 300, "mix": 0, "walltime_factor": 1.5},
 }
 
 
@@ -207,7 +209,7 @@ def test_one_parameter_changes_no_other_streams_draws():
             [
                 (
                     "kind: found `coa-singel`, expected one of utilization-targeted, poisson, lublin-feitelson, "
-                    "coa-single, swa-multi, laurel2-week, fft2d; did you mean `coa-single`?"
+                    "coa-single, swa-multi, laurel2-week, fft2d, overloaded, steady; did you mean `coa-single`?"
                 )
             ],
         ),

@@ -42,6 +42,10 @@ def test_the_defaults_are_metrics():
         ("utilization_ratio", 1.0, "100.0 %"),
         ("peak_power_w", 760_800.0, "760.8 kW"),
         ("jobs", 447_794, "447,794"),
+        ("budget_w", 388_800.0, "388.8 kW"),
+        ("budget_w", None, "–"),
+        ("over_budget_count", 3, "3"),
+        ("over_budget_s", 90.0, "1.500 min"),
         ("offered_load_ratio", None, "–"),
     ],
 )

@@ -33,6 +33,14 @@ COMPOSITIONS = {
     "coa": ("fcfs", "none", "assignment"),
     "swa": ("fcfs", "none", "sliding-window"),
     "pool": ("fcfs", "none", "pools"),
+    "vu-fcfs": ("fcfs", "none", "random"),
+    "vu-fcfs-b": ("fcfs", "reservations", "random"),
+    "cva-fcfs": ("fcfs", "none", "lowest-power-cpu"),
+    "cva-fcfs-b": ("fcfs", "reservations", "lowest-power-cpu"),
+    "cgva-fcfs": ("fcfs", "none", "lowest-power"),
+    "cgva-fcfs-b": ("fcfs", "reservations", "lowest-power"),
+    "vahrm": ("vahrm", "first-fit", "lowest-power", "system-budget"),
+    "hetsched": ("vahrm", "patience", "opportunity-cost"),
 }
 # Parameters of each with their defaults, as the contract has them.
 PARAMETERS = {
@@ -54,6 +62,41 @@ def test_presets_take_their_parameters_by_name(name):
     placement = hs.Policy.preset(name).parts["placement"]
     assert placement == {"name": COMPOSITIONS[name][2], **PARAMETERS[name]}
     assert hs.Policy.preset(name, **PARAMETERS[name]).parts["placement"] == placement
+
+
+VAHRM = {"beta": 0.25**6, "starvation_limit_s": 604_800, "first_run": False, "profiling_ratio": 1.05}
+
+
+def test_vahrm_takes_the_contracts_parameters_by_name():
+    policy = hs.Policy.preset("vahrm")
+    assert policy.parts["order"] == {"name": "vahrm", **VAHRM, "length": "runtime"}
+    assert policy.parts["power"] == {"name": "system-budget", "pcr": 1.0, "budget_w": "none"}
+    assert hs.Policy.preset("vahrm", **VAHRM, pcr=1.0).parts == policy.parts
+    changed = hs.Policy.preset("vahrm", beta=0.01, pcr=0.8)
+    assert changed.name == "vahrm:order.beta=0.01:power.pcr=0.8"
+    assert parse_policy(changed.name) == changed
+
+
+def test_a_week_may_be_any_time_or_none():
+    for limit in (0, 3600.5, "none"):
+        policy = hs.Policy.preset("vahrm", starvation_limit_s=limit)
+        assert policy.parts["order"]["starvation_limit_s"] == limit
+        assert parse_policy(policy.name) == policy
+
+
+def test_first_runs_draw_lots():
+    assert hs.Policy.preset("vahrm", first_run=True).uses_chance
+    assert not hs.Policy.preset("vahrm").uses_chance
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if "fcfs" in name and len(name) > 4])
+def test_the_rivals_of_vahrm_have_a_budget_where_one_is_given(name):
+    assert hs.Policy.preset(name).parts["power"] is None
+    assert hs.Policy.preset(name, pcr=0.5).parts["power"] == {"name": "system-budget", "pcr": 0.5, "budget_w": "none"}
+    held = hs.Policy.preset(name, budget_w=5e4)
+    assert held.parts["power"]["budget_w"] == 5e4
+    assert parse_policy(held.name) == held
+    assert hs.Policy.from_dict(held.to_dict()) == held
 
 
 def test_a_parameter_that_is_true_or_false_reads_back_from_the_name():
@@ -78,7 +121,8 @@ def test_the_frame_of_presets_says_what_each_is():
     frame = hs.presets()
     assert frame.columns == ["name", "order", "backfill", "placement", "power", "sleep", "source", "parameters"]
     assert frame["name"].to_list() == list(COMPOSITIONS)
-    assert frame.select("order", "backfill", "placement").rows() == list(COMPOSITIONS.values())
+    parts_of_presets = [tuple(part for part in row if part) for row in frame.select(frame.columns[1:6]).rows()]
+    assert parts_of_presets == list(COMPOSITIONS.values())
     assert frame["source"].null_count() == 0
     assert dict(frame.select("name", "parameters").rows())["conservative"] == "backfill.depth=unbounded"
 
@@ -184,10 +228,31 @@ REFUSED = [
     ),
     (
         lambda: hs.Policy(power="budget"),
-        "policy.power: found `budget`, expected nothing: this version has no parts for",
+        "policy.power: found `budget`, expected one of system-budget",
     ),
     (lambda: hs.Policy(sleep={"name": "idle-timeout"}), "policy.sleep: found `dict`, expected nothing: this version"),
-    (lambda: hs.Policy.preset("easy", power="budget"), "policy.power: found `budget`, expected nothing"),
+    (lambda: hs.Policy.preset("easy", power="budget"), "policy.power: found `budget`, expected one of system-budget"),
+    (lambda: hs.Policy.preset("vahrm", beta=1.5), "policy.order.beta: found 1.5, expected a number from 0 to 1"),
+    (lambda: hs.Policy.preset("vahrm", beta=-0.1), "policy.order.beta: found -0.1, expected a number from 0 to 1"),
+    (
+        lambda: hs.Policy.preset("vahrm", starvation_limit_s=-1),
+        'policy.order.starvation_limit_s: found -1, expected seconds from 0 to 1e12, or "none"',
+    ),
+    (
+        lambda: hs.Policy.preset("vahrm", profiling_ratio=0.9),
+        "policy.order.profiling_ratio: found 0.9, expected a factor from 1 to 1000",
+    ),
+    (lambda: hs.Policy.preset("vahrm", length="walltme"), "policy.order.length: found `walltme`, expected one of"),
+    (lambda: hs.Policy.preset("vahrm", pcr=0), "policy.power.pcr: found 0, expected a number above 0, up to 1000"),
+    (
+        lambda: hs.Policy.preset("vu-fcfs", budget_w=-5),
+        'policy.power.budget_w: found -5, expected watts above 0, up to 1e15, or "none"',
+    ),
+    (
+        lambda: hs.Policy.preset("vu-fcfs", budget_w=5e4, pcr=0.5),
+        "policy.power.pcr: found 0.5, expected nothing beside budget_w",
+    ),
+    (lambda: hs.Policy.preset("easy", pcr=0.5), "policy.pcr: found `0.5`, expected one of order, backfill, placement"),
     (
         lambda: hs.Policy(placement=object()),
         "policy.placement: found `object`, expected a part's name or a dictionary of its",

@@ -121,6 +121,11 @@ def test_the_summary_by_hand(result):
         "energy_delay_product_js": (48500.0 + idle) * 200,
         # 2*60 + 100 + 3*5 = 235 node-seconds in 200 s on two nodes.
         "offered_load_ratio": 235 / 400,
+        "budget_w": None,
+        "over_budget_count": 0,
+        "over_budget_s": 0.0,
+        "over_budget_peak_w": 0.0,
+        "profiled_jobs": 0,
     }
     assert list(result.summary()) == list(expected)
     assert result.summary() == pytest.approx(expected)
@@ -154,6 +159,7 @@ def test_where_nothing_started_there_are_zeros(rows):
     summary = result.summary()
     assert (summary.pop("jobs"), summary.pop("rejected")) == (rows, rows)
     assert summary.pop("offered_load_ratio") == (None if rows else 0.0)
+    assert summary.pop("budget_w") is None
     # The idle machine draws its idle watts, for no time at all.
     assert summary.pop("peak_power_w") in (0.0, 200.0)
     assert set(summary.values()) == {0}

@@ -175,6 +175,11 @@ METRICS: dict[str, Metric] = {
         Metric("peak_power_w", "peak power", _POWER, "lower"),
         Metric("energy_delay_product_js", "energy × makespan", _ENERGY_DELAY, "lower"),
         Metric("offered_load_ratio", "offered load", _COUNT, digits=3),
+        Metric("budget_w", "power budget", _POWER),
+        Metric("over_budget_count", "times beyond the budget", _COUNT, "lower", digits=0),
+        Metric("over_budget_s", "time beyond the budget", _TIME, "lower"),
+        Metric("over_budget_peak_w", "most power beyond the budget", _POWER, "lower"),
+        Metric("profiled_jobs", "profiled first runs", _COUNT, digits=0),
         Metric(
             "energy_bound_j",
             "least energy of nodes at work",

@@ -14,10 +14,12 @@ from hetsched.cli.demo import demo
 from hetsched.cli.faults import INTERRUPTED, ended
 from hetsched.cli.generate import generate
 from hetsched.cli.policies import policies
+from hetsched.cli.power import HELP as POWER_HELP
+from hetsched.cli.power import VERBS as POWER_VERBS
 from hetsched.cli.reproduce import reproduce
 from hetsched.cli.simulate import simulate
 
-__all__ = ["VERBS", "main"]
+__all__ = ["FAMILIES", "VERBS", "main"]
 
 VERBS: dict[str, Callable[..., Any]] = {
     "simulate": simulate,
@@ -28,6 +30,9 @@ VERBS: dict[str, Callable[..., Any]] = {
     "demo": demo,
 }
 """Every verb: its name and the function whose parameters are its options."""
+
+FAMILIES: dict[str, tuple[str, dict[str, Callable[..., Any]]]] = {"power": (POWER_HELP, POWER_VERBS)}
+"""Verbs that share a first word: that word, what they are about, and the verbs."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,16 +65,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+_HELP = {"help_option_names": ["-h", "--help"]}
+
+
 def _app() -> typer.Typer:
     app = typer.Typer(
         help="Replay a supercomputer's job log under scheduling policies and meter the energy of every node.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings=_HELP,
     )
     app.callback()(_root)
     for name, verb in VERBS.items():
         app.command(name)(verb)
+    for name, (about, verbs) in FAMILIES.items():
+        family = typer.Typer(help=about, no_args_is_help=True, context_settings=_HELP)
+        for own_name, verb in verbs.items():
+            family.command(own_name)(verb)
+        app.add_typer(family, name=name)
     return app
 
 

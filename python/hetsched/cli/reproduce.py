@@ -104,8 +104,11 @@ def _show(screen: Screen, report: Report) -> None:
         return
     for line in reasons(rows):
         screen.tell(line)
-    assumed = {one.name: one.value for one in report.parameters if not one.is_printed and one.name not in _ELSEWHERE}
-    screen.tell(f"assumed: {settings(assumed)}")
+    told = [one for one in report.parameters if not one.is_printed and one.name not in _ELSEWHERE]
+    screen.tell(f"assumed: {settings({one.name: one.value for one in told if not one.is_measured})}")
+    measured = {one.name: one.value for one in told if one.is_measured}
+    if measured:
+        screen.tell(f"measured: {settings(measured)}")
 
 
 _ELSEWHERE = frozenset(("repetitions", "agreement_ratio", "bound", "policies"))

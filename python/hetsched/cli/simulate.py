@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hetsched.cli import options as opt
-from hetsched.cli.faults import inside, noted
+from hetsched.cli.faults import inside, noted, renamed
 from hetsched.cli.machine import Inputs, Machine
 from hetsched.cli.pictures import check_folder, check_plot, draw_run
+from hetsched.cli.predictors import PredictorChoice, PredictorOption
 from hetsched.cli.progress import Bars
 from hetsched.cli.screen import Screen
 from hetsched.config import Faults
@@ -56,6 +57,7 @@ def simulate(
     platform: opt.PlatformFile = None,
     table: opt.TableFile = None,
     cap_w: opt.CapWatts = None,
+    predictor: PredictorOption = None,
     seed: opt.Seed = "0",
     until_s: opt.UntilSeconds = None,
     no_kill_at_walltime: opt.NoKill = False,
@@ -74,6 +76,8 @@ def simulate(
     inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w)
     faults = Faults()
     inputs.check(faults)
+    predictions = PredictorChoice(predictor)
+    predictions.check(faults, has_machine=table is not None or platform is not None)
     wanted = opt.run_options(
         faults, seed=seed, until_s=until_s, no_kill=no_kill_at_walltime, unknown=on_unknown_app, bound=bound
     )
@@ -84,7 +88,7 @@ def simulate(
     faults.check()
     check_folder(out)
 
-    machine, result = _run(inputs, chosen, wanted, screen)
+    machine, result = _run(inputs, chosen, wanted, predictions, screen)
     written = _write(result, chosen, out=out, csv=csv, plot=plot)
     _show(screen, machine, result, written)
 
@@ -109,13 +113,17 @@ def _policy(faults: Faults, name: str | None, settings: list[str], file: str | N
     return None
 
 
-def _run(inputs: Inputs, policy: Policy | None, wanted: dict[str, Any], screen: Screen) -> tuple[Machine, Result]:
+def _run(
+    inputs: Inputs, policy: Policy | None, wanted: dict[str, Any], predictions: PredictorChoice, screen: Screen
+) -> tuple[Machine, Result]:
     from hetsched.simulation import simulate as run  # noqa: PLC0415
 
     assert policy is not None
+    predictor = predictions.made(seed=wanted["seed"])
     workload, machine = inputs.read(screen)
-    with Bars() as bars:
-        return machine, run(workload, machine.platform, policy, progress=bars.bar(policy.name, unit="jobs"), **wanted)
+    with Bars() as bars, renamed({"predictor": f"--predictor {predictions.text}"}):
+        tell = bars.bar(policy.name, unit="jobs")
+        return machine, run(workload, machine.platform, policy, progress=tell, predictor=predictor, **wanted)
 
 
 def _write(result: Result, policy: Policy | None, *, out: str | None, csv: bool, plot: str | None) -> list[str]:

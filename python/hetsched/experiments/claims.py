@@ -69,6 +69,7 @@ def statement(
     claim: str,
     side: Literal[1, -1] = 1,
     tested: tuple[str, npt.ArrayLike] | None = None,
+    why: str = "",
 ) -> Row:
     """Something that is said to be larger than 0, or smaller, without a number.
 
@@ -82,6 +83,8 @@ def statement(
         1: larger than 0 is said; -1: smaller.
     tested
         What has to lie on that side of 0 in place of the values: its name, and a value a repetition.
+    why
+        What explains it where it is not so.
 
     Examples
     --------
@@ -96,11 +99,12 @@ def statement(
     said, other = (low > 0, high < 0) if side == 1 else (high < 0, low > 0)
     if said:
         return Row(quantity, None, mean, interval, "yes", claim)
-    why = "the opposite" if other else "no difference at all" if low == high == 0 else "not certain"
-    return Row(quantity, None, mean, interval, "no", f"{claim}: {why}, {name}from {low:.3g} to {high:.3g}")
+    how = "the opposite" if other else "no difference at all" if low == high == 0 else "not certain"
+    reason = f"{claim}: {how}, {name}from {low:.3g} to {high:.3g}{_explained(why)}"
+    return Row(quantity, None, mean, interval, "no", reason)
 
 
-def alike(quantity: str, values: npt.ArrayLike, *, of: npt.ArrayLike, claim: str) -> Row:
+def alike(quantity: str, values: npt.ArrayLike, *, of: npt.ArrayLike, claim: str, why: str = "") -> Row:
     """Two things that are said to be about the same.
 
     Parameters
@@ -113,6 +117,8 @@ def alike(quantity: str, values: npt.ArrayLike, *, of: npt.ArrayLike, claim: str
         The first of the two, one a repetition.
     claim
         What is said.
+    why
+        What explains it where it is not so.
 
     Examples
     --------
@@ -123,10 +129,11 @@ def alike(quantity: str, values: npt.ArrayLike, *, of: npt.ArrayLike, claim: str
     whole, _ = _estimate(of)
     share = max(abs(low), abs(high)) / abs(whole) if whole else np.inf
     verdict: Verdict = "yes" if share <= TOLERANCE else "no"
-    return Row(quantity, None, mean, (low, high), verdict, f"{claim}: apart by at most {share:.1%} of the first")
+    reason = f"{claim}: apart by at most {share:.1%} of the first"
+    return Row(quantity, None, mean, (low, high), verdict, reason if verdict == "yes" else reason + _explained(why))
 
 
-def limit(quantity: str, values: npt.ArrayLike, *, most: float, claim: str, printed: bool = True) -> Row:
+def limit(quantity: str, values: npt.ArrayLike, *, most: float, claim: str, printed: bool = True, why: str = "") -> Row:
     """Something that is said to stay below a limit, whatever its sign.
 
     Parameters
@@ -139,6 +146,8 @@ def limit(quantity: str, values: npt.ArrayLike, *, most: float, claim: str, prin
         What is said.
     printed
         Whether the limit is the paper's.
+    why
+        What explains it where it is not so.
 
     Examples
     --------
@@ -148,7 +157,7 @@ def limit(quantity: str, values: npt.ArrayLike, *, most: float, claim: str, prin
     mean, (low, high) = _estimate(values)
     farthest = max(abs(low), abs(high))
     verdict: Verdict = "yes" if farthest <= most else "no"
-    reason = claim if verdict == "yes" else f"{claim}: up to {farthest:.3g}"
+    reason = claim if verdict == "yes" else f"{claim}: up to {farthest:.3g}{_explained(why)}"
     return Row(quantity, most if printed else None, mean, (low, high), verdict, reason)
 
 
@@ -158,6 +167,10 @@ def _estimate(values: npt.ArrayLike) -> tuple[float, tuple[float, float]]:
     if half_width is None:
         raise ValueError("a single repetition has no interval")
     return mean, (mean - half_width, mean + half_width)
+
+
+def _explained(why: str) -> str:
+    return f"; {why}" if why else ""
 
 
 def _hint(undisclosed: str) -> str:

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import polars as pl
 
+from hetsched.report.experiment_figure import experiment_figure
+
 __all__ = ["Experiment", "Parameter", "Report", "Row", "Verdict"]
 
 Verdict = Literal["yes", "shape", "no"]
@@ -56,7 +58,8 @@ class Parameter:
     value
         A number, a text, or a mapping of such.
     note
-        Where it is from: begins with ``printed`` if the paper prints it, else says what is assumed and why.
+        Where it is from: begins with ``printed`` if the paper prints it and with ``measured`` if the runs tell it; else
+        says what is assumed and why.
     """
 
     name: str
@@ -65,8 +68,13 @@ class Parameter:
 
     @property
     def is_printed(self) -> bool:
-        """Whether the paper prints it; what it does not print is assumed."""
+        """Whether the paper prints it; what it does not print is assumed, or measured."""
         return self.note.startswith("printed")
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it comes from the runs: what a reader must know of them to judge the rows."""
+        return self.note.startswith("measured")
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,11 @@ class Experiment:
         From the frame of all runs to the table.
     savings
         From the same frame to what is drawn: ``panel, label, saving`` (one row a repetition), and ``paper`` and
-        ``attainable`` where known, all in percent.
+        ``attainable`` where known, all in percent; or what `draw` takes. A column ``figure`` tells several apart.
+    draw
+        From one figure's rows of it, and its title as a keyword, to the figure.
+    measured
+        From the frame of all runs to what must be known of them.
     """
 
     name: str
@@ -104,6 +116,8 @@ class Experiment:
     repeat: Callable[[int], list[dict[str, Any]]]
     rows: Callable[[pl.DataFrame], list[Row]]
     savings: Callable[[pl.DataFrame], pl.DataFrame]
+    draw: Callable[..., Any] = experiment_figure
+    measured: Callable[[pl.DataFrame], Sequence[Parameter]] = lambda _frame: ()
 
 
 @dataclass(frozen=True)
@@ -117,11 +131,11 @@ class Report:
     rows
         The table.
     parameters
-        Every parameter, printed and free, with its value.
+        Every parameter, printed, free and measured, with its value.
     runs
         The raw frame, a row a run.
-    savings
-        What is drawn, as `Experiment.savings` gives it.
+    savings, draw
+        What is drawn, and how, as `Experiment` has them.
     """
 
     name: str
@@ -130,6 +144,7 @@ class Report:
     parameters: Sequence[Parameter]
     runs: pl.DataFrame
     savings: pl.DataFrame
+    draw: Callable[..., Any] = experiment_figure
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON holds it: ``name, seed, rows, parameters``."""

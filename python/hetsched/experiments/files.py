@@ -10,7 +10,6 @@ from pathlib import Path
 import polars as pl
 
 from hetsched.experiments.experiment import Report
-from hetsched.report.experiment_figure import experiment_figure
 from hetsched.writing import write_whole
 
 __all__ = ["can_draw", "write_report"]
@@ -23,6 +22,8 @@ def can_draw() -> bool:
 
 def write_report(report: Report, folder: str) -> list[str]:
     """Write ``table.csv``, ``rows.json``, ``parameters.csv``, ``runs.parquet`` and, with matplotlib, ``figure.png``.
+
+    Where there are several figures, ``figure-NAME.png`` each.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def write_report(report: Report, folder: str) -> list[str]:
         "runs.parquet": _parquet(report.runs),
     }
     if can_draw():
-        contents["figure.png"] = _picture(report)
+        contents.update(_pictures(report))
     paths = {Path(folder) / name: content for name, content in contents.items()}
     for path, content in paths.items():
         write_whole(path, content)
@@ -69,7 +70,11 @@ def _parquet(frame: pl.DataFrame) -> bytes:
     return content.getvalue()
 
 
-def _picture(report: Report) -> bytes:
+def _pictures(report: Report) -> dict[str, bytes]:
     from hetsched.report.canvas import picture_bytes  # noqa: PLC0415 -- only with matplotlib
 
-    return picture_bytes(experiment_figure(report.savings, title=report.name), ".png")
+    frames = {"figure.png": report.savings}
+    if "figure" in report.savings.columns:
+        figures = report.savings.group_by("figure", maintain_order=True)
+        frames = {f"figure-{name}.png": own for (name,), own in figures}
+    return {name: picture_bytes(report.draw(own, title=report.name), ".png") for name, own in frames.items()}

@@ -18,6 +18,14 @@ EXPERIMENTS = {
     "swa-multi": "The sliding window for jobs of eight nodes under a tight power cap",
     "swa-history": "The same on a week of jobs of seconds and of hours",
     "pools": "Three pools of nodes by their efficiency",
+    "tsmva": "Two-stage models of each device's power, and their rivals",
+    "vahrm": "VAHRM and its rivals on nine workloads of CPU and GPU jobs",
+    "vahrm-congestion": "The same with submissions closer together",
+    "vahrm-beta": "VAHRM from waiting time alone to energy alone",
+    "vahrm-pcr": "The same under a power budget",
+    "vahrm-error": "VAHRM with predictions that are wrong, under half the budget",
+    "vahrm-first-run": "VAHRM with jobs whose power nobody knows yet",
+    "hetsched": "Our own preset beside all others, and each of its parts taken away once",
 }
 """Every experiment's name, and what it is about; each is the `EXPERIMENT` of the module of its name."""
 

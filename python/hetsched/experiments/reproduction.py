@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -13,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from hetsched.config import Faults
-from hetsched.errors import ConfigError
+from hetsched.errors import ConfigError, LoadWarning
 from hetsched.experiments.claims import TOLERANCE
 from hetsched.experiments.experiment import Experiment, Parameter, Report
 from hetsched.experiments.registry import experiment_named
@@ -73,14 +74,18 @@ def reproduce(name: str, *, seed: int = 0, quick: bool = False, progress: Progre
     faults.check()
     count = experiment.quick_repetitions if quick else experiment.repetitions
     seeds = repetition_seeds(name, seed, count)
-    frame = _frame(_repeated(experiment.repeat, seeds, progress or (lambda _done, _total: None)), seeds)
+    with warnings.catch_warnings():
+        # Of a published experiment the load is known, and said where it is asked for.
+        warnings.simplefilter("ignore", LoadWarning)
+        frame = _frame(_repeated(experiment.repeat, seeds, progress or (lambda _done, _total: None)), seeds)
     return Report(
         name=name,
         seed=seed,
         rows=experiment.rows(frame),
-        parameters=_parameters(experiment, count),
+        parameters=_parameters(experiment, count, frame),
         runs=frame,
         savings=experiment.savings(frame),
+        draw=experiment.draw,
     )
 
 
@@ -112,14 +117,16 @@ def repetition_seeds(name: str, seed: int, count: int) -> list[int]:
     return [int(own) for own in drawn]
 
 
-def _parameters(experiment: Experiment, count: int) -> list[Parameter]:
+def _parameters(experiment: Experiment, count: int, frame: pl.DataFrame) -> list[Parameter]:
     bound = "computed" if can_bound() else "left out: pip install highspy"
+    note = "the least job energy of any placement in the window of the baseline's run"
     return [
         *experiment.parameters,
         Parameter("repetitions", count, "draws of machine and workload, for the intervals"),
         Parameter("agreement_ratio", TOLERANCE, "how far off a value still agrees with the printed one"),
         Parameter("policies", dict(experiment.policies), "the paper's, and others in rows that begin with `beyond`"),
-        Parameter("bound", bound, "the least job energy of any placement in the window of the baseline's run"),
+        *([Parameter("bound", bound, note)] if "energy_bound_j" in frame.columns else []),
+        *experiment.measured(frame),
     ]
 
 

@@ -1,5 +1,8 @@
-"""The machine: node classes, the platform they make up, and tables of how its nodes differ."""
+"""The machine: node classes, devices, the platform they make up, and tables of how its nodes differ."""
 
+from hetsched.platform.device_sampling import DeviceSample, sample_devices
+from hetsched.platform.devices import DeviceClass, DeviceNodes
+from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
 from hetsched.platform.measurements import Measurements
 from hetsched.platform.node_class import NodeClass
 from hetsched.platform.platform import Platform
@@ -7,6 +10,10 @@ from hetsched.platform.sampling import Normal, Sample, resample_table, sample_co
 from hetsched.platform.variation import VariationTable
 
 __all__ = [
+    "TSUBAME3_JOBS_W",
+    "DeviceClass",
+    "DeviceNodes",
+    "DeviceSample",
     "Measurements",
     "NodeClass",
     "Normal",
@@ -15,5 +22,7 @@ __all__ = [
     "VariationTable",
     "resample_table",
     "sample_components",
+    "sample_devices",
     "sample_table",
+    "tsubame3",
 ]

@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "DASHES", "SUFFIXES", "look", "new_figure", "picture_bytes", "require_matplotlib", "save"]
+__all__ = [
+    "COLOURS",
+    "DASHES",
+    "SUFFIXES",
+    "look",
+    "new_figure",
+    "new_grid",
+    "picture_bytes",
+    "require_matplotlib",
+    "save",
+]
 
 WIDTH_IN = 3.6
 """Half a page of two columns; all sizes below are right at this width."""
@@ -156,6 +166,31 @@ def new_figure(heights_in: Sequence[float], *, share_x: bool = False) -> Iterato
         figure = Figure(figsize=(WIDTH_IN, sum(heights_in)), layout="constrained")
         axes = figure.subplots(len(heights_in), 1, sharex=share_x, squeeze=False, height_ratios=list(heights_in))
         yield figure, list(axes[:, 0])
+
+
+@contextmanager
+def new_grid(
+    rows: int, columns: int, *, row_in: float, foot_in: float
+) -> Iterator[tuple[Figure, Sequence[Sequence[Axes]]]]:
+    """A figure with axes in rows and columns, drawn in the common style while the block lasts.
+
+    Axes of a column share x.
+
+    Parameters
+    ----------
+    rows, columns
+        How many.
+    row_in
+        Height of a row, in inches.
+    foot_in
+        Height of all that stands above and below the axes, in inches.
+    """
+    with _style():
+        from matplotlib.figure import Figure  # noqa: PLC0415
+
+        figure = Figure(figsize=(2 * WIDTH_IN, rows * row_in + foot_in), layout="constrained")
+        axes = figure.subplots(rows, columns, sharex="col", squeeze=False)
+        yield figure, [list(across) for across in axes]
 
 
 def picture_bytes(figure: Figure, suffix: str) -> bytes:

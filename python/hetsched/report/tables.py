@@ -23,6 +23,7 @@ from hetsched.report.folding import folded
 __all__ = ["comparison_table", "parts_table", "presets_table", "summary_table"]
 
 _STATES = ("completed", "timeout", "failed", "rejected", "cancelled", "running", "pending")
+_BUDGET = ("budget_w", "over_budget_count", "over_budget_s", "over_budget_peak_w")
 _SECTIONS = (
     ("makespan_s", "throughput_jobs_per_hour", "utilization_ratio", "offered_load_ratio"),
     ("mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s", "mean_turnaround_s", "mean_bounded_slowdown"),
@@ -36,8 +37,11 @@ _SECTIONS = (
         "down_energy_j",
     ),
     ("mean_power_w", "peak_power_w", "energy_delay_product_js"),
+    _BUDGET,
 )
-_WHERE_ANY = frozenset((*_STATES[1:], "energy_bound_j", "transition_energy_j", "off_energy_j", "down_energy_j"))
+_WHERE_ANY = frozenset(
+    (*_STATES[1:], *_BUDGET, "profiled_jobs", "energy_bound_j", "transition_energy_j", "off_energy_j", "down_energy_j")
+)
 _PARTS_OF_A_WHOLE = frozenset(
     (*_STATES, "job_energy_j", "idle_energy_j", "transition_energy_j", "off_energy_j", "down_energy_j")
 )
@@ -45,7 +49,7 @@ _PARTS_OF_A_PART = frozenset(("energy_bound_j",))
 
 
 def summary_table(summary: Mapping[str, float | None]) -> Table:
-    """A run's metrics below each other, parts of a sum indented; states and energies that did not occur left out.
+    """A run's metrics below each other, parts of a sum indented; what did not occur or is not set left out.
 
     Parameters
     ----------
@@ -55,7 +59,7 @@ def summary_table(summary: Mapping[str, float | None]) -> Table:
     table = Table(show_header=False, **_LOOK)
     table.add_column()
     table.add_column(justify="right")
-    for section in (("jobs", *_STATES), *_SECTIONS):
+    for section in (("jobs", *_STATES, "profiled_jobs"), *_SECTIONS):
         keys = [key for key in section if summary.get(key) or key not in _WHERE_ANY]
         for key in keys:
             indent = "  " if key in _PARTS_OF_A_WHOLE else "    " if key in _PARTS_OF_A_PART else ""
@@ -198,7 +202,7 @@ def presets_table(*, width: int = 80) -> Table:
     table = Table("preset", "what it does", **_LOOK)
     room = width - 2 - _GAP - max(map(len, PRESETS))
     for row in presets().iter_rows(named=True):
-        composition = f"{row['order']} / {row['backfill']} / {row['placement']}"
+        composition = " / ".join(row[role] for role in ("order", "backfill", "placement", "power") if row[role])
         settings = f" ({row['parameters']})" if row["parameters"] else ""
         table.add_row(Text(row["name"], style="bold"), PRESETS[row["name"]].doc)
         table.add_row("", Text("\n".join(folded(composition + settings, room)), style="dim"))

@@ -69,7 +69,8 @@ class Result:
         Columns: ``job_id, user, queue, app, submit_s, start_s, end_s, runtime_s`` (end - start) ``, walltime_s, wait_s,
         turnaround_s, bounded_slowdown, node_count, slots, nodes`` (their numbers, ascending) ``, energy_j,
         mean_power_w`` (of all its nodes together) ``, started_by`` (immediate, backfill, reservation) ``, state,
-        reason, nominal_runtime_s``, then the workload's other columns. Times of a job that never started are null.
+        reason, nominal_runtime_s``; under a policy that profiles first runs ``profiled``, whether the run was such a
+        one; then the workload's other columns. Times of a job that never started are null.
         """
         return self._parts.jobs()
 
@@ -98,8 +99,11 @@ class Result:
             off_energy_j, down_energy_j, mean_wait_s, median_wait_s, p95_wait_s, max_wait_s, mean_turnaround_s,
             mean_bounded_slowdown`` (over jobs that started) ``, throughput_jobs_per_hour, utilization_ratio,
             mean_power_w, peak_power_w, energy_delay_product_js, offered_load_ratio`` (None if all jobs are submitted at
-            one instant). Where nothing started, means and shares are 0. With ``bound=True`` also ``energy_bound_j``:
-            the least job energy that any placement of the jobs that ended could have reached within the makespan.
+            one instant) ``, budget_w`` (None without a budget) ``, over_budget_count`` (how often the draw rose beyond
+            it, by more than a billionth of it) ``, over_budget_s`` (for how long in all) ``, over_budget_peak_w`` (by
+            how much at most) ``, profiled_jobs`` (runs that were first runs). Where nothing started, means and shares
+            are 0. With ``bound=True`` also ``energy_bound_j``: the least job energy that any placement of the jobs
+            that ended could have reached within the makespan.
         """
         return dict(self._summary)
 

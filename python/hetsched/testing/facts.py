@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.platform import Platform
+from hetsched.platform import Platform, VariationTable
 from hetsched.result import Result
 from hetsched.workload import Workload
 
-__all__ = ["TICKS_S", "Books", "Facts", "Floats", "Ints", "micros"]
+__all__ = ["TICKS_S", "Books", "Budget", "Facts", "Floats", "Ints", "micros"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -70,6 +70,56 @@ class Books:
         return seconds
 
 
+@dataclass(frozen=True)
+class Budget:
+    """A ceiling of the system's draw beside what is predicted to be drawn under it.
+
+    Parameters
+    ----------
+    watts
+        The ceiling, W.
+    least_w
+        One number a job: the least it is predicted to add to the idle machine, on the nodes where it adds least, W.
+    tdp_w
+        The same if its nodes draw their TDP, W.
+    is_exact
+        Whether every job is predicted to draw what it draws, on every node.
+    """
+
+    watts: float
+    least_w: Floats
+    tdp_w: Floats
+    is_exact: bool
+
+    @staticmethod
+    def of(run: Facts) -> Budget:
+        """The budget of a run's policy."""
+        part, platform = run.policy["power"], run.platform
+        is_share = part["budget_w"] == "none"
+        watts = float(part["pcr"] * platform.tdp_w.sum() if is_share else part["budget_w"])
+        # Jobs of one row and one measured draw draw alike: each kind is worked out once.
+        measured = run.asked_for("power_w").cast(pl.Float64).fill_null(0.0).to_numpy()
+        kinds = np.column_stack([run.row_of_jobs(platform.actual), run.row_of_jobs(platform.predicted), measured])
+        _, some_job, kind = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
+        everyone = np.arange(platform.nodes)
+        shape = len(some_job), platform.nodes
+        pairs = np.repeat(some_job, platform.nodes), np.tile(everyone, len(some_job))
+        actual = run.draw_w(platform.actual, *pairs).reshape(shape)
+        believed = actual
+        if platform.predicted is not None:
+            believed = run.draw_w(platform.predicted, *pairs).reshape(shape)
+        count = np.minimum(run.asked["node_count"].to_numpy(), platform.nodes)
+        share = run.slots / run.slots_per_node
+
+        def least(draw_w: Floats) -> Floats:
+            beyond = np.maximum(draw_w, platform.idle_w) - platform.idle_w
+            lowest: Floats = share * np.cumsum(np.sort(beyond, axis=1), axis=1)[kind.reshape(-1), count - 1]
+            return lowest
+
+        tdp = least(np.broadcast_to(platform.tdp_w, shape))
+        return Budget(watts, least(believed), tdp, bool((actual == believed).all()))
+
+
 class Facts:
     """A result beside its inputs, as arrays with a row a job; times in whole microseconds, -1 = null.
 
@@ -95,6 +145,9 @@ class Facts:
         powered_off = result.nodes.select(pl.sum_horizontal("off_s", "transition_s", "down_s").sum()).item()
         self.all_powered = not powered_off
         self.is_stopped = result.provenance["options"]["until_s"] is not None
+        self.policy = result.provenance["policy"]
+        profiled = self.jobs["profiled"] if self.profiling_ratio is not None else [False] * len(self.jobs)
+        self.profiled = np.array(profiled, dtype=np.bool_)
 
     def name(self, row: int) -> str:
         """How messages call a job."""
@@ -114,6 +167,17 @@ class Facts:
         """A column of the workload; null if it has none."""
         return self.asked[name] if name in self.asked.columns else pl.Series(name, [None] * len(self.asked))
 
+    @property
+    def profiling_ratio(self) -> float | None:
+        """How many times longer a first run takes; None under a policy that does not profile."""
+        order = self.policy["order"]
+        return float(order["profiling_ratio"]) if order.get("first_run") else None
+
+    @cached_property
+    def budget(self) -> Budget | None:
+        """The policy's budget beside what each job is predicted to take of it; None if it has none."""
+        return None if self.policy["power"] is None else Budget.of(self)
+
     @cached_property
     def slots_per_node(self) -> int:
         """What jobs share of a node; 1 where they get whole nodes."""
@@ -129,10 +193,27 @@ class Facts:
     @cached_property
     def table_row(self) -> Ints:
         """The actual table's row for each job; -1 where none serves it."""
-        table = self.platform.actual
+        return self.row_of_jobs(self.platform.actual)
+
+    def row_of_jobs(self, table: VariationTable | None) -> Ints:
+        """A table's row for each job; -1 where none serves it."""
         rows = {} if table is None else {app: row for row, app in enumerate(table.apps)}
         apps = self.asked_for("app").to_list()
         return np.array([-1 if app is None else rows.get(app, rows.get("*", -1)) for app in apps], dtype=np.int64)
+
+    def draw_w(self, table: VariationTable | None, job: Ints, node: Ints) -> Floats:
+        """What each job would draw on the node beside it, alone there, W: table, own measurement, or busy draw."""
+        busy = [np.full(c.count, c.tdp_w if c.busy_w is None else c.busy_w) for c in self.platform.classes]
+        measured = self.asked_for("power_w").cast(pl.Float64).fill_null(0.0).to_numpy()[job]
+        nominal = np.where(measured > 0, measured, np.concatenate(busy)[node])
+        row = self.row_of_jobs(table)[job]
+        tabled = nominal
+        if table is not None and table.power_w is not None:
+            tabled = table.power_w[row, node]
+        elif table is not None and table.power_ratio is not None:
+            tabled = table.power_ratio[row, node] * nominal
+        drawn: Floats = np.where(row >= 0, tabled, nominal)
+        return drawn
 
     @cached_property
     def served(self) -> pl.DataFrame:
@@ -149,18 +230,7 @@ class Facts:
     @cached_property
     def whole_draw_w(self) -> Floats:
         """What each row of `served` would draw with the node to itself, W: table, own measurement, or busy draw."""
-        job, node = self.served["job"].to_numpy(), self.served["node"].to_numpy()
-        busy = [np.full(c.count, c.tdp_w if c.busy_w is None else c.busy_w) for c in self.platform.classes]
-        measured = self.asked_for("power_w").cast(pl.Float64).fill_null(0.0).to_numpy()[job]
-        nominal = np.where(measured > 0, measured, np.concatenate(busy)[node])
-        table, row = self.platform.actual, self.table_row[job]
-        tabled = nominal
-        if table is not None and table.power_w is not None:
-            tabled = table.power_w[row, node]
-        elif table is not None and table.power_ratio is not None:
-            tabled = table.power_ratio[row, node] * nominal
-        drawn: Floats = np.where(row >= 0, tabled, nominal)
-        return drawn
+        return self.draw_w(self.platform.actual, self.served["job"].to_numpy(), self.served["node"].to_numpy())
 
     @cached_property
     def full_length(self) -> Ints:
@@ -168,12 +238,14 @@ class Facts:
         nominal = micros(self.asked["runtime_s"])
         comm = micros(self.asked["comm_s"].fill_null(0.0)) if "comm_s" in self.asked.columns else 0 * nominal
         table = self.platform.actual
-        if table is None or table.time_ratio is None:
-            return nominal + comm
-        job, node = self.served["job"].to_numpy(), self.served["node"].to_numpy()
-        row = self.table_row[job]
-        slowest = np.zeros(len(nominal))
-        np.maximum.at(slowest, job, np.where(row >= 0, table.time_ratio[row, node], 1.0))
+        slowest = np.ones(len(nominal))
+        if table is not None and table.time_ratio is not None:
+            job, node = self.served["job"].to_numpy(), self.served["node"].to_numpy()
+            row = self.table_row[job]
+            slowest = np.zeros(len(nominal))
+            np.maximum.at(slowest, job, np.where(row >= 0, table.time_ratio[row, node], 1.0))
+        if self.profiling_ratio is not None:
+            slowest = np.where(self.profiled, slowest * self.profiling_ratio, slowest)
         stretched = np.ceil(nominal.astype(np.float64) * slowest).astype(np.int64)
         return np.where(slowest == 1.0, nominal, stretched) + comm
 

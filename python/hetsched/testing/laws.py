@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from hetsched.platform import Platform
@@ -14,6 +15,8 @@ from hetsched.testing.facts import TICKS_S, Facts, Floats, Ints, micros
 from hetsched.workload import Workload
 
 __all__ = ["check_schedule"]
+
+Mask = npt.NDArray[np.bool_]
 
 _TOLERANCE = 1e-9
 _OF_THE_RUN = (
@@ -28,7 +31,10 @@ def check_schedule(result: Result, workload: Workload, platform: Platform) -> No
     Everything is worked out again from the inputs and from where and when each job started: that no slot serves two
     jobs at once, nobody starts before it was submitted, each job has as many nodes as it asked for and ends when it
     must (its runtime at the pace of its slowest node, rounded up to a microsecond, or its walltime), that times,
-    states, energies, nodes, timeline and summary follow, and that the energy balances three ways.
+    states, energies, nodes, timeline and summary follow, and that the energy balances three ways. Under a policy that
+    profiles, that first runs and no others take longer for it. Under a power budget, that what the summary says of it
+    is what the timeline says; and where every draw is predicted as it is and jobs get whole nodes, that the system
+    never draws more.
 
     Parameters
     ----------
@@ -58,6 +64,7 @@ def check_schedule(result: Result, workload: Workload, platform: Platform) -> No
     _check_rows(run)
     _check_states(run)
     _check_nodes_of_jobs(run)
+    _check_profiled(run)
     _check_ends(run)
     _check_no_slot_serves_two(run)
     _check_derived_columns(run)
@@ -67,6 +74,7 @@ def check_schedule(result: Result, workload: Workload, platform: Platform) -> No
         _check_node_books(run)
         _check_timeline(run)
     _check_summary(run)
+    _check_budget(run)
 
 
 def _close(here: float, there: float, scale: float = 0.0) -> bool:
@@ -90,13 +98,16 @@ def _check_states(run: Facts) -> None:
     too_large = (run.asked["node_count"].to_numpy() > run.platform.nodes) | (
         run.asked_for("slots").cast(pl.Int64).fill_null(1).to_numpy() > int(run.platform.slots.max())
     )
+    too_hungry, on_the_edge = _beyond_the_budget(run)
     for row, state in enumerate(run.state):
         name = run.name(row)
         assert state in states, f"{name}: state {state!r}"
         assert run.started[row] == (state in needs_start), f"{name}: {state}, start_s {run.jobs['start_s'][row]}"
         is_open = state in ("running", "pending")
         assert run.is_stopped or not is_open, f"{name}: {state}, though the run went to its end"
-        assert is_open or too_large[row] == (state == "rejected"), f"{name}: {state}, asks for what there is or is not"
+        can_never_run = too_large[row] or too_hungry[row]
+        agrees = can_never_run == (state == "rejected") or (on_the_edge[row] and not too_large[row])
+        assert is_open or agrees, f"{name}: {state}, asks for what there is or is not"
         if state == "rejected":
             assert run.jobs["reason"][row], f"{name}: rejected without a reason"
         if not run.started[row]:
@@ -109,6 +120,45 @@ def _check_states(run: Facts) -> None:
         assert run.start[row] >= run.submit[row], f"{name} starts {at}, before it is submitted"
         waited = run.start[row] > run.submit[row]
         assert not (waited and cause == "immediate"), f"{name} starts {at}, after waiting, and is said to be immediate"
+
+
+def _beyond_the_budget(run: Facts) -> tuple[Mask, Mask]:
+    """Which jobs would exceed the budget on whatever nodes, and which are as near to it as rounding goes."""
+    nobody = np.zeros(len(run.start), dtype=np.bool_)
+    if run.budget is None:
+        return nobody, nobody
+    least_w = run.budget.least_w
+    if run.profiling_ratio is not None:
+        flag = run.asked_for("first_run").cast(pl.Boolean)
+        # A job without application never has a profile.
+        never_known = flag.fill_null(run.asked_for("app").is_null()).to_numpy()
+        least_w = np.where(never_known, run.budget.tdp_w, least_w)
+    excess_w = float(run.platform.idle_w.sum()) + least_w - run.budget.watts * (1 + _TOLERANCE)
+    return excess_w > 0, np.abs(excess_w) <= 10 * _TOLERANCE * run.budget.watts
+
+
+def _check_profiled(run: Facts) -> None:
+    """Only first runs are profiled: those that the trace flags, and of other jobs the first of each application."""
+    if run.profiling_ratio is None:
+        assert "profiled" not in run.jobs.columns or "profiled" in run.asked.columns, "a policy without profiling"
+        return
+    flag, app = run.asked_for("first_run").to_list(), run.asked_for("app").to_list()
+    first: dict[str, int] = {}
+    for row in np.flatnonzero(run.started).tolist():
+        if flag[row] is None and app[row] is not None:
+            first[app[row]] = min(first.get(app[row], run.start[row]), run.start[row])
+    for row in range(len(run.start)):
+        name, is_profiled = run.name(row), bool(run.profiled[row])
+        if flag[row] is not None:
+            expected = bool(flag[row]) and bool(run.started[row])
+            assert is_profiled == expected, f"{name}: profiled is {is_profiled}, its flag says {flag[row]}"
+        elif app[row] is None:
+            assert is_profiled == bool(run.started[row]), f"{name}, of no application: profiled is {is_profiled}"
+        elif is_profiled:
+            assert run.start[row] == first[app[row]], f"{run.placed(row)}: profiled, though {app[row]} ran before"
+    for name, at in first.items():
+        rows = [row for row in np.flatnonzero(run.start == at).tolist() if app[row] == name and flag[row] is None]
+        assert run.profiled[rows].any(), f"{name}: none of its jobs that start first, at {at / TICKS_S} s, is profiled"
 
 
 def _check_nodes_of_jobs(run: Facts) -> None:
@@ -291,3 +341,36 @@ def _check_summary(run: Facts) -> None:
     for name, there in expected.items():
         here = summary[name]
         assert _close(here, there, makespan_s * 1e-3), f"summary: {name} is {here}, the frames make it {there}"
+    assert summary["profiled_jobs"] == int(run.profiled.sum()), f"summary: profiled_jobs is {summary['profiled_jobs']}"
+
+
+def _check_budget(run: Facts) -> None:
+    """The budget is kept where it can be, and what goes beyond it is counted, in spells."""
+    summary, timeline = run.result.summary(), run.result.timeline
+    expected: dict[str, float | None] = dict.fromkeys(("over_budget_count", "over_budget_s", "over_budget_peak_w"), 0)
+    watts = None if run.budget is None else run.budget.watts
+    if watts is not None and len(timeline):
+        power_w, at = timeline["power_w"].to_numpy(), micros(timeline["time_s"])
+        lasts = np.append(np.diff(at), 0)
+        beyond = (power_w > watts * (1 + _TOLERANCE)) & (lasts > 0)
+        spells = np.flatnonzero(beyond & ~np.append(False, beyond[:-1]))
+        expected["over_budget_count"] = len(spells)
+        expected["over_budget_s"] = float(lasts[beyond].sum()) / TICKS_S
+        expected["over_budget_peak_w"] = float((power_w[beyond] - watts).max(initial=0.0))
+        first = timeline["time_s"][int(spells[0])] if len(spells) else None
+        assert not (_must_keep(run) and len(spells)), f"at {first} s the system draws more than its budget, {watts} W"
+    for name, there in expected.items():
+        here = summary[name]
+        assert _close(here, there or 0.0, watts or 0.0), f"summary: {name} is {here}, the timeline makes it {there}"
+    here = summary["budget_w"]
+    same = here is watts if watts is None or here is None else _close(here, watts)
+    assert same, f"summary: budget_w is {here}, the policy makes it {watts}"
+
+
+def _must_keep(run: Facts) -> bool:
+    """Whether what the policy knows suffices to keep the budget: all draws, of whole nodes, that are all powered."""
+    if run.budget is None or not run.platform.exclusive or not run.all_powered or not run.budget.is_exact:
+        return False
+    # A first run counts with its nodes' TDP, whatever it draws.
+    hungry = run.whole_draw_w > run.platform.tdp_w[run.served["node"].to_numpy()]
+    return not bool((hungry & run.profiled[run.served["job"].to_numpy()]).any())

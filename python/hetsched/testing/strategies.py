@@ -67,7 +67,8 @@ def workloads(
     Returns
     -------
     hypothesis strategy of Workload
-        With any of the columns ``walltime_s``, ``slots``, ``app``, ``power_w`` (W a node), ``user`` and ``queue``.
+        With any of the columns ``walltime_s``, ``slots``, ``app``, ``power_w`` (W a node), ``device``, ``first_run``,
+        ``user`` and ``queue``.
 
     Examples
     --------
@@ -102,6 +103,10 @@ def workloads(
         columns["app"] = (pl.String, column(st.none() | st.sampled_from(list(apps))))
     if draw(st.booleans()):
         columns["power_w"] = (pl.Float64, column(st.sampled_from([None, 0.0, -1.0, 40.0, 333.25])))
+    if draw(st.booleans()):
+        columns["device"] = (pl.String, column(st.sampled_from([None, "cpu", "gpu"])))
+    if draw(st.integers(0, 3)) == 0:
+        columns["first_run"] = (pl.Boolean, column(st.sampled_from([None, True, False])))
     if draw(st.booleans()):
         columns["comm_s"] = (pl.Float64, column(st.sampled_from([None, 0.0, 0.5, 1.0000005])))
     if draw(st.booleans()):
@@ -194,7 +199,16 @@ def platforms(
 
 def _parts(role: str) -> st.SearchStrategy[str | dict[str, Any]]:
     """Parts of a role, straight from the registry: with their defaults, or another value of a parameter we know."""
-    others: dict[str, list[Any]] = {"depth": [2, 3, "unbounded"], "rank": ["power", "time"]}
+    others: dict[str, list[Any]] = {
+        "depth": [2, 3, "unbounded"],
+        "rank": ["power", "time"],
+        "beta": [0.0, 1.0],
+        "starvation_limit_s": [0, 7.5, "none"],
+        "first_run": [True],
+        "profiling_ratio": [1.2, 1.5],
+        "length": ["walltime"],
+        "pcr": [0.5, 0.75, 1.5],
+    }
 
     def part(row: dict[str, Any]) -> st.SearchStrategy[str | dict[str, Any]]:
         choices: dict[str, st.SearchStrategy[Any]] = {
@@ -206,7 +220,11 @@ def _parts(role: str) -> st.SearchStrategy[str | dict[str, Any]]:
 
 
 def policies(
-    *, order: str | None = None, backfill: str | None = None, placement: str | None = None
+    *,
+    order: str | None = None,
+    backfill: str | None = None,
+    placement: str | None = None,
+    power: bool | None = None,
 ) -> st.SearchStrategy[Policy]:
     """Every preset, and compositions of every part there is.
 
@@ -214,6 +232,10 @@ def policies(
     ----------
     order, backfill, placement
         A part to keep to. With any of them given, presets are left out.
+    power
+        Whether there is a power budget: a share of the platform's TDP, no less than a half. None: under some policies.
+        A platform that draws more than that when idle refuses to run under it; those of `platforms` don't. Where this
+        is given, presets are left out.
 
     Returns
     -------
@@ -234,7 +256,8 @@ def policies(
         order=_parts("order") if order is None else st.just(order),
         backfill=_parts("backfill") if backfill is None else st.just(backfill),
         placement=_parts("placement") if placement is None else st.just(placement),
+        power=st.none() if power is False else _parts("power") if power else st.none() | _parts("power"),
     )
-    if (order, backfill, placement) != (None, None, None):
+    if (order, backfill, placement, power) != (None, None, None, None):
         return compositions
     return st.sampled_from(presets()["name"].to_list()).map(Policy.preset) | compositions

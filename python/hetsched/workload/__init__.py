@@ -14,12 +14,15 @@ from hetsched.workload.generators import (
     generate,
     laurel2_week,
     lublin_feitelson,
+    overloaded,
     poisson,
+    steady,
     swa_multi,
     utilization_targeted,
 )
 from hetsched.workload.readers import read_csv, read_parquet, read_swf, read_trace
 from hetsched.workload.report import Report
+from hetsched.workload.same_application import first_run_ratio, flag_first_runs, same_application
 from hetsched.workload.schema import COLUMNS, Column, schema
 from hetsched.workload.table import Workload
 from hetsched.workload.writers import write_trace
@@ -39,15 +42,20 @@ __all__ = [
     "Workload",
     "coa_single",
     "fft2d",
+    "first_run_ratio",
+    "flag_first_runs",
     "generate",
     "laurel2_week",
     "lublin_feitelson",
+    "overloaded",
     "poisson",
     "read_csv",
     "read_parquet",
     "read_swf",
     "read_trace",
+    "same_application",
     "schema",
+    "steady",
     "swa_multi",
     "utilization_targeted",
     "write_trace",

@@ -307,6 +307,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn microwatts_round_to_the_side_that_is_asked_for() {
+        let watts = Watts(1_500_000);
+        assert_eq!((watts.microwatts_down(), watts.microwatts_up()), (1, 2));
+        let negative = Watts(-1_500_000);
+        assert_eq!((negative.microwatts_down(), negative.microwatts_up()), (-2, -1));
+        assert_eq!((Watts(2_000_000).microwatts_down(), Watts(2_000_000).microwatts_up()), (2, 2));
+    }
+
+    #[test]
     fn a_watt_for_a_second_is_a_joule() {
         let energy = Watts::from_watts(1.0).unwrap() * SimDuration::from_seconds(1.0).unwrap();
         assert_eq!(energy.joules(), 1.0);

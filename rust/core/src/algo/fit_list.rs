@@ -1,7 +1,7 @@
 //! Who waits, in policy order, with a quick answer to "who is the first that fits?".
 
 use crate::algo::sorted_blocks::{Keyed, Place, SortedBlocks, Summary};
-use crate::units::{SimDuration, SimTime};
+use crate::units::{SimDuration, SimTime, Watts};
 
 /// Place in the order: the policy's rank first, then the earlier submit, then the earlier row. Never equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,13 +23,16 @@ pub struct Waiting {
     pub units: u32,
     /// How long it is planned to run.
     pub length: SimDuration,
+    /// Microwatts that it adds to the idle machine at least; 0 where nobody counts them.
+    pub watts: i64,
 }
 
-/// The smallest need, the smallest length and the earliest submit in a block, not necessarily of one element.
+/// The smallest need, the smallest length, the fewest watts and the earliest submit in a block, not necessarily of one element.
 #[derive(Clone, Copy, Debug)]
 pub struct Smallest {
     units: u32,
     length: SimDuration,
+    watts: i64,
     submit: SimTime,
 }
 
@@ -41,11 +44,12 @@ impl Keyed for Waiting {
 }
 
 impl Summary<Waiting> for Smallest {
-    const EMPTY: Self = Self { units: u32::MAX, length: SimDuration::FOREVER, submit: SimTime::NEVER };
+    const EMPTY: Self = Self { units: u32::MAX, length: SimDuration::FOREVER, watts: i64::MAX, submit: SimTime::NEVER };
     fn with(self, item: &Waiting) -> Self {
         Self {
             units: self.units.min(item.units),
             length: self.length.min(item.length),
+            watts: self.watts.min(item.watts),
             submit: self.submit.min(item.key.submit),
         }
     }
@@ -60,17 +64,25 @@ pub struct Room {
     pub extra: u32,
     /// Time until the head's start.
     pub slack: SimDuration,
+    /// Microwatts that may be added.
+    pub watts: i64,
 }
 
 impl Room {
     /// Room in which only the number of units counts.
     #[must_use]
     pub fn of(units: u32) -> Self {
-        Self { units, extra: units, slack: SimDuration::FOREVER }
+        Self { units, extra: units, slack: SimDuration::FOREVER, watts: i64::MAX }
     }
 
-    fn holds(self, units: u32, length: SimDuration) -> bool {
-        units <= self.units && (length <= self.slack || units <= self.extra)
+    /// The same with so many watts left.
+    #[must_use]
+    pub fn within(self, watts: Option<Watts>) -> Self {
+        Self { watts: watts.map_or(i64::MAX, Watts::microwatts_up), ..self }
+    }
+
+    fn holds(self, units: u32, length: SimDuration, watts: i64) -> bool {
+        units <= self.units && watts <= self.watts && (length <= self.slack || units <= self.extra)
     }
 }
 
@@ -83,8 +95,8 @@ impl FitList {
     pub fn first_fit(&self, from: Place, room: Room) -> Option<Place> {
         self.find(
             from,
-            |block| room.holds(block.units, block.length),
-            |waiting| room.holds(waiting.units, waiting.length),
+            |block| room.holds(block.units, block.length, block.watts),
+            |waiting| room.holds(waiting.units, waiting.length, waiting.watts),
         )
     }
 
@@ -109,5 +121,43 @@ impl FitList {
     #[must_use]
     pub fn any_within(&self, units: u32) -> bool {
         self.blocks().any(|(_, block)| block.units <= units)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::algo::sorted_blocks::Place;
+
+    proptest! {
+        /// Twins: look at everyone.
+        #[test]
+        fn finds_the_first_that_fits_and_the_oldest(
+            jobs in prop::collection::vec((0..50_i64, 0..40_i64, 1..20_u32, 0..30_i64, 0..25_i64), 0..300),
+            (units, extra, slack, watts) in (0..22_u32, 0..22_u32, 0..32_i64, 0..26_i64),
+            after in (-1..41_i64, 0..300_u32),
+        ) {
+            let mut list = FitList::default();
+            let mut all = Vec::new();
+            for (row, &(rank, submit, units, length, watts)) in (0..).zip(&jobs) {
+                let key = QueueKey { rank, submit: SimTime::from_micros(submit), row };
+                all.push(Waiting { key, units, length: SimDuration::from_micros(length), watts });
+                list.insert(all[all.len() - 1]);
+            }
+            all.sort_by_key(|waiting| waiting.key);
+            let room = Room { units, extra, slack: SimDuration::from_micros(slack), watts };
+            let fits = |waiting: &&Waiting| {
+                let ends = waiting.length <= room.slack || waiting.units <= room.extra;
+                waiting.units <= room.units && waiting.watts <= room.watts && ends
+            };
+            let found = list.first_fit(Place::FRONT, room).and_then(|place| list.get(place));
+            prop_assert_eq!(found, all.iter().find(fits));
+            let after = (SimTime::from_micros(after.0), after.1);
+            let age = |key: &QueueKey| (key.submit, key.row);
+            let oldest = all.iter().map(|waiting| waiting.key).filter(|key| age(key) > after).min_by_key(age);
+            prop_assert_eq!(list.oldest_after(after), oldest);
+        }
     }
 }

@@ -101,8 +101,15 @@ impl Composed {
     }
 
     fn waiting(&mut self, view: &View<'_>, job: JobId) -> Waiting {
-        let rank = self.parts.order.rank(view, job, self.estimate(view, job));
-        waiting(view, rank, job)
+        let estimate = self.estimate(view, job);
+        let rank = self.parts.order.rank(view, job, estimate);
+        self.needing(view, rank, job, estimate)
+    }
+
+    /// A waiting job with all it needs, the watts too if anybody counts them.
+    fn needing(&mut self, view: &View<'_>, rank: i64, job: JobId, estimate: Estimate) -> Waiting {
+        let least = self.ledger.as_mut().map_or(0, |ledger| ledger.quick_least(view, job, estimate).microwatts_down());
+        Waiting { watts: least, ..waiting(view, rank, job) }
     }
 
     fn estimate(&self, view: &View<'_>, job: JobId) -> Estimate {
@@ -143,7 +150,7 @@ impl Composed {
             if let Decision::Start(start) = decision {
                 let of = |first_runs: &FirstRuns| first_runs.estimate(view.jobs, start.job);
                 let estimate = self.first_runs.as_ref().map_or(Estimate::Predicted, of);
-                ledger.start(view, start.job, estimate, out.nodes_of(*start));
+                ledger.start(start.job, estimate, out.nodes_of(*start));
             }
         }
     }
@@ -155,7 +162,8 @@ impl Composed {
             let before = waiting(view, self.parts.order.rank(view, job, Estimate::Tdp), job);
             if self.queue.remove(before.key).is_some() {
                 let after = self.parts.order.rank(view, job, Estimate::Predicted);
-                self.queue.insert(waiting(view, after, job));
+                let item = self.needing(view, after, job, Estimate::Predicted);
+                self.queue.insert(item);
             }
         }
     }
@@ -164,7 +172,7 @@ impl Composed {
 fn waiting(view: &View<'_>, rank: i64, job: JobId) -> Waiting {
     let key = QueueKey { rank, submit: view.jobs.submit(job), row: job.0 };
     let units = view.jobs.node_count(job) * view.jobs.need(job, view.platform);
-    Waiting { key, units, length: view.jobs.planned(job) }
+    Waiting { key, units, length: view.jobs.planned(job), watts: 0 }
 }
 
 /// Starts the jobs that have waited too long, the longest wait first; false if one of them does not fit.

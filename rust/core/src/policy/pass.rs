@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::algo::fit_list::{FitList, Waiting};
+use crate::algo::fit_list::{FitList, Room, Waiting};
 use crate::algo::node_set::NodeSet;
 use crate::algo::releases::Release;
 use crate::algo::sorted_blocks::Place;
@@ -97,6 +97,12 @@ impl<'a> Pass<'a> {
     #[must_use]
     pub fn free_units(&self) -> u32 {
         self.free_units
+    }
+
+    /// Room for whoever fits now: free units, and watts where the budget may bind.
+    #[must_use]
+    pub fn whole_room(&self) -> Room {
+        Room::of(self.free_units).within(self.room)
     }
 
     /// When the jobs started in this pass are planned to end, sorted.

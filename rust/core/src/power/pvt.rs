@@ -170,25 +170,55 @@ impl Draws {
     }
 
     /// The contract's order: table, the job's own measurement, the node's busy draw.
-    fn draw(&self, app: Option<AppId>, measured_w: f64, node: u32) -> Watts {
-        let row = self.row(app);
+    fn of_job(&self, app: Option<AppId>, measured_w: f64) -> JobDraws<'_> {
+        let row = self.row(app).map(|row| row * self.nodes..(row + 1) * self.nodes);
+        let measured = (measured_w > 0.0).then(|| Watts::from_watts(measured_w).unwrap_or_default());
         match (self.kind, row) {
-            (Kind::Watts, Some(row)) => self.watts[row * self.nodes + node as usize],
-            (Kind::Ratio, Some(row)) => {
-                self.nominal(measured_w, node).scaled(self.ratios[row * self.nodes + node as usize])
-            }
-            (_, None) => self.nominal(measured_w, node),
+            (Kind::Watts, Some(row)) => JobDraws::Watts(&self.watts[row]),
+            (Kind::Ratio, Some(row)) => JobDraws::Ratio { measured, busy: &self.busy, ratios: &self.ratios[row] },
+            (_, None) => measured.map_or(JobDraws::Watts(&self.busy), JobDraws::Measured),
         }
     }
 
-    fn nominal(&self, measured_w: f64, node: u32) -> Watts {
-        if measured_w > 0.0 { Watts::from_watts(measured_w).unwrap_or_default() } else { self.busy[node as usize] }
+    fn draw(&self, app: Option<AppId>, measured_w: f64, node: u32) -> Watts {
+        self.of_job(app, measured_w).on(node)
     }
 
     fn time_ratio(&self, app: Option<AppId>, node: u32) -> f64 {
         match self.row(app) {
             Some(row) if !self.time_ratio.is_empty() => self.time_ratio[row * self.nodes + node as usize],
             _ => 1.0,
+        }
+    }
+}
+
+/// What one job draws on each node.
+#[derive(Clone, Copy, Debug)]
+pub enum JobDraws<'a> {
+    /// By node.
+    Watts(&'a [Watts]),
+    /// The same on every node: as measured.
+    Measured(Watts),
+    /// The measured draw, or the node's busy draw where there is none, times a factor by node.
+    Ratio {
+        /// The job's own, if it brings one.
+        measured: Option<Watts>,
+        /// By node.
+        busy: &'a [Watts],
+        /// By node.
+        ratios: &'a [f64],
+    },
+}
+
+impl JobDraws<'_> {
+    /// On one node.
+    #[must_use]
+    pub fn on(&self, node: u32) -> Watts {
+        let node = node as usize;
+        match *self {
+            Self::Watts(watts) => watts[node],
+            Self::Measured(watts) => watts,
+            Self::Ratio { measured, busy, ratios } => measured.unwrap_or(busy[node]).scaled(ratios[node]),
         }
     }
 }
@@ -260,10 +290,10 @@ fn check_same_apps(actual: Option<&VariationTable>, predicted: &VariationTable) 
 }
 
 impl Actual {
-    /// What `node` draws while it serves `job` alone.
+    /// What nodes draw while they serve `job` alone.
     #[must_use]
-    pub fn draw(&self, workload: &Workload, job: JobId, node: u32) -> Watts {
-        self.0.draw(workload.app(job), workload.power_w(job), node)
+    pub fn of_job(&self, workload: &Workload, job: JobId) -> JobDraws<'_> {
+        self.0.of_job(workload.app(job), workload.power_w(job))
     }
 
     /// How long `job` runs on these nodes: its nominal runtime at the pace of the slowest, rounded up once, and its
@@ -288,6 +318,12 @@ impl Actual {
 }
 
 impl Predicted {
+    /// What nodes are predicted to draw while they serve a job of this application and measured draw alone.
+    #[must_use]
+    pub fn of_job(&self, app: Option<AppId>, measured_w: f64) -> JobDraws<'_> {
+        self.0.of_job(app, measured_w)
+    }
+
     /// What `node` is predicted to draw while it serves a job of this application and measured draw alone.
     #[must_use]
     pub fn draw(&self, app: Option<AppId>, measured_w: f64, node: u32) -> Watts {

@@ -296,3 +296,21 @@ impl Records {
         Some(self.jobs.nodes_of(job, self.workload.node_count(JobId(row))))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_above_a_budget_is_counted_by_stretch() {
+        let mut timeline = Timeline::default();
+        // 100 W, above twice in a row with no gap, at the budget, above again until the end, which closes at 60 s.
+        for (second, watts) in [(0, 100), (10, 150), (20, 170), (25, 120), (40, 121)] {
+            timeline.record(SimTime::from_micros(second * 1_000_000), Watts::of_system(f64::from(watts)), [0; 7]);
+        }
+        timeline.close(SimTime::from_micros(60_000_000));
+        let over = timeline.beyond(Watts::of_system(120.0));
+        assert_eq!(over, Overdraw { count: 2, seconds: 35.0, most_w: 50.0 });
+        assert_eq!(timeline.beyond(Watts::of_system(170.0)), Overdraw::default());
+    }
+}

@@ -133,10 +133,11 @@ impl State {
     /// If a node is not on.
     pub(super) fn occupy(&mut self, job: JobId, first: usize) -> Result<(), SimulationError> {
         let need = Jobs::new(&self.workload).need(job, &self.platform);
-        for place in first..self.jobs.nodes.len() {
+        let draws = self.actual.of_job(&self.workload, job);
+        let draws: Vec<_> = self.jobs.nodes[first..].iter().map(|&node| draws.on(node)).collect();
+        for (place, watts) in (first..).zip(draws) {
             let node = self.jobs.nodes[place];
             let state = self.node(node).start_job()?;
-            let watts = self.actual.draw(&self.workload, job, node);
             if let Some(sharing) = &mut self.sharing {
                 sharing.settle(&self.meter, node, self.now);
                 let draw = sharing.join(&self.platform, node, job, need, watts);

@@ -1,6 +1,5 @@
 //! Whoever fits starts, in policy order, whatever that does to those ahead.
 
-use crate::algo::fit_list::Room;
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::backfill::Backfill;
@@ -13,7 +12,7 @@ pub struct FirstFit;
 impl Backfill for FirstFit {
     fn select(&mut self, pass: &mut Pass<'_>) -> Result<()> {
         let mut place = Place::FRONT;
-        while let Some(found) = pass.queue.first_fit(place, Room::of(pass.free_units())) {
+        while let Some(found) = pass.queue.first_fit(place, pass.whole_room()) {
             pass.examine()?;
             if found != Place::FRONT {
                 pass.block();

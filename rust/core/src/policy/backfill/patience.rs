@@ -4,7 +4,7 @@
 //! patience go first, the longest wait first; those of them that do not fit are planned at their earliest time, and
 //! nobody who starts now may delay them.
 
-use crate::algo::fit_list::{QueueKey, Room};
+use crate::algo::fit_list::QueueKey;
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::backfill::Backfill;
@@ -60,7 +60,7 @@ impl Patience {
     /// Starts whoever fits, in policy order; only those whom the free nodes suit, if `suited`.
     fn sweep(&mut self, pass: &mut Pass<'_>, suited: bool) -> Result<()> {
         let mut place = Place::FRONT;
-        while let Some(found) = pass.queue.first_fit(place, Room::of(pass.free_units())) {
+        while let Some(found) = pass.queue.first_fit(place, pass.whole_room()) {
             pass.examine()?;
             if found != Place::FRONT {
                 pass.block();

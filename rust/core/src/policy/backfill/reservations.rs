@@ -39,7 +39,7 @@ impl Reservations {
         let now = pass.view.now;
         let shadow = pass.view.releases.shadow(now, pass.free_units(), waiting.units, pass.added());
         let slack = if shadow.at == SimTime::NEVER { SimDuration::FOREVER } else { shadow.at - now };
-        let mut room = Room { units: pass.free_units(), extra: shadow.extra, slack };
+        let mut room = Room { extra: shadow.extra, slack, ..pass.whole_room() };
         let mut place = pass.queue.after(head);
         while let Some(found) = pass.queue.first_fit(place, room) {
             pass.examine()?;
@@ -94,7 +94,7 @@ impl Reservations {
     /// The first job at or after `from` that fits now beside the reservations made so far.
     fn next_candidate(&self, pass: &mut Pass<'_>, from: Place) -> Result<Option<Place>> {
         let mut place = from;
-        while let Some(found) = pass.queue.first_fit(place, Room::of(pass.free_units())) {
+        while let Some(found) = pass.queue.first_fit(place, pass.whole_room()) {
             pass.examine()?;
             let Some(waiting) = pass.queue.get(found).copied() else { break };
             if self.plan.fits_now(pass, &waiting)? {

@@ -9,8 +9,12 @@ use crate::platform::Platform;
 use crate::policy::View;
 use crate::policy::first_runs::Estimate;
 use crate::policy::profile::{Profile, profile};
+use crate::power::pvt::JobDraws;
 use crate::units::Watts;
 use crate::workload::JobId;
+
+/// So many ended jobs may stand among the unread ones before they are thrown out.
+const UNREAD: usize = 1024;
 
 /// Relative slack of the ceiling: it must not be missed by a rounding.
 const SLACK: f64 = 1e-9;
@@ -21,8 +25,10 @@ pub struct Ledger {
     ceiling: Watts,
     /// What may be added to the idle machine, slack included.
     all: Watts,
-    running: BTreeMap<u32, Watts>,
+    running: BTreeMap<u32, Running>,
     added: Watts,
+    /// Jobs whose watts nobody has asked for yet: while the budget cannot bind they need not be summed up.
+    unread: Vec<u32>,
     /// Watts beyond idle on the cheapest nodes, cheapest first and summed up, of profiles that follow no measured draw.
     cheapest: BTreeMap<(Profile, Estimate), Vec<Watts>>,
     /// The highest measured draw of a job seen, and whether all nodes busy with the hungriest jobs stay under the ceiling.
@@ -31,6 +37,15 @@ pub struct Ledger {
     /// The most that any job with a measured draw up to the first number may draw on a node.
     widest: Option<(f64, Watts)>,
     first_runs: bool,
+}
+
+/// A running job: where, and what its draw is taken for.
+#[derive(Clone, Debug)]
+struct Running {
+    nodes: Vec<u32>,
+    estimate: Estimate,
+    /// Beyond idle; none until somebody asks.
+    watts: Option<Watts>,
 }
 
 impl Ledger {
@@ -43,6 +58,7 @@ impl Ledger {
             all,
             running: BTreeMap::new(),
             added: Watts::ZERO,
+            unread: Vec::new(),
             cheapest: BTreeMap::new(),
             highest_measured_w: 0.0,
             never_binds: None,
@@ -67,13 +83,15 @@ impl Ledger {
     /// Watts beyond idle that a running job was predicted to take.
     #[must_use]
     pub fn of(&self, row: u32) -> Watts {
-        self.running.get(&row).copied().unwrap_or_default()
+        self.running.get(&row).and_then(|running| running.watts).unwrap_or_default()
     }
 
     /// Watts beyond idle that a job takes on these nodes.
     #[must_use]
     pub fn beyond_idle(view: &View<'_>, job: JobId, estimate: Estimate, nodes: &[u32]) -> Watts {
-        held(view, job, nodes.iter().map(|&node| beyond_idle_on(view, job, estimate, node)).sum())
+        let draws = view.predicted.of_job(view.jobs.app(job), view.jobs.power_w(job));
+        let sum = nodes.iter().map(|&node| beyond_idle_on(view, draws, estimate, node)).sum();
+        held(view, job, sum)
     }
 
     /// The same on average over all nodes, times the nodes the job asks for: what a reservation holds.
@@ -88,6 +106,13 @@ impl Ledger {
     pub fn least_beyond_idle(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Watts {
         let count = view.jobs.node_count(job) as usize;
         held(view, job, self.cheapest_sums(view, job, estimate).get(count - 1).copied().unwrap_or_default())
+    }
+
+    /// The same where it is quickly said, else nothing: for jobs with a measured draw of their own it is not.
+    #[must_use]
+    pub fn quick_least(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Watts {
+        let own = estimate == Estimate::Predicted && profile(view, job).1;
+        if own { Watts::ZERO } else { self.least_beyond_idle(view, job, estimate) }
     }
 
     /// Whether the job would pass the ceiling on whatever nodes of an otherwise idle machine.
@@ -105,17 +130,26 @@ impl Ledger {
     }
 
     /// A job runs on these nodes, or counts otherwise than before.
-    pub fn start(&mut self, view: &View<'_>, job: JobId, estimate: Estimate, nodes: &[u32]) {
+    pub fn start(&mut self, job: JobId, estimate: Estimate, nodes: &[u32]) {
         self.end(job);
-        let watts = Self::beyond_idle(view, job, estimate, nodes);
-        self.running.insert(job.0, watts);
-        self.added += watts;
+        self.running.insert(job.0, Running { nodes: nodes.to_vec(), estimate, watts: None });
+        self.unread.push(job.0);
     }
 
     /// A job runs no more.
     pub fn end(&mut self, job: JobId) {
-        if let Some(watts) = self.running.remove(&job.0) {
+        if let Some(watts) = self.running.remove(&job.0).and_then(|running| running.watts) {
             self.added -= watts;
+        }
+    }
+
+    /// Sums up what has started since it was last asked for.
+    fn read(&mut self, view: &View<'_>) {
+        for row in self.unread.drain(..) {
+            let Some(running) = self.running.get_mut(&row).filter(|running| running.watts.is_none()) else { continue };
+            let watts = Self::beyond_idle(view, JobId(row), running.estimate, &running.nodes);
+            running.watts = Some(watts);
+            self.added += watts;
         }
     }
 
@@ -130,9 +164,16 @@ impl Ledger {
 
     /// Whether some choice of jobs and nodes could pass the ceiling. If none can, nobody needs to ask before each start.
     pub fn may_bind(&mut self, view: &View<'_>) -> bool {
-        if view.budget.is_some() {
-            return true;
+        let binds = view.budget.is_some() || !self.never_binds(view);
+        if binds {
+            self.read(view);
+        } else if self.unread.len() > 2 * self.running.len() + UNREAD {
+            self.unread.retain(|row| self.running.contains_key(row));
         }
+        binds
+    }
+
+    fn never_binds(&mut self, view: &View<'_>) -> bool {
         let never = self.never_binds.unwrap_or_else(|| {
             let highest = (0..view.platform.len()).map(|node| {
                 let tdp = if self.first_runs { view.platform.node(node).tdp } else { Watts::ZERO };
@@ -142,7 +183,7 @@ impl Ledger {
             highest.sum::<Watts>() <= self.all
         });
         self.never_binds = Some(never);
-        !never
+        never
     }
 
     fn cheapest_sums(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> &[Watts] {
@@ -153,7 +194,8 @@ impl Ledger {
         }
         self.cheapest.entry(key).or_insert_with(|| {
             let nodes = 0..view.platform.len();
-            let mut sums: Vec<_> = nodes.map(|node| beyond_idle_on(view, job, estimate, node)).collect();
+            let draws = view.predicted.of_job(view.jobs.app(job), view.jobs.power_w(job));
+            let mut sums: Vec<_> = nodes.map(|node| beyond_idle_on(view, draws, estimate, node)).collect();
             sums.sort_unstable();
             let mut sum = Watts::ZERO;
             for watts in &mut sums {
@@ -170,10 +212,10 @@ fn held(view: &View<'_>, job: JobId, whole: Watts) -> Watts {
     whole.share(view.jobs.need(job, view.platform), view.platform.shared_slots())
 }
 
-fn beyond_idle_on(view: &View<'_>, job: JobId, estimate: Estimate, node: u32) -> Watts {
+fn beyond_idle_on(view: &View<'_>, draws: JobDraws<'_>, estimate: Estimate, node: u32) -> Watts {
     let own = view.platform.node(node);
     let draw = match estimate {
-        Estimate::Predicted => view.predicted.draw(view.jobs.app(job), view.jobs.power_w(job), node),
+        Estimate::Predicted => draws.on(node),
         Estimate::Tdp => own.tdp,
     };
     draw.max(own.idle) - own.idle

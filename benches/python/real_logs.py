@@ -1,0 +1,219 @@
+"""The preset `hetsched` on real logs and measured variation, beside EASY, CGVA-FCFS-B and VAHRM.
+
+    python benches/python/real_logs.py [FOLDER] [--only ricc|theta|kestrel] [--draws N] [--quick]
+
+FOLDER holds the logs and measurements, each in a folder of its own (``swf``, ``gpu-variability-longhorn``); the part of
+Kestrel's log and the nodes of Marconi100 come with hetsched.
+
+Nothing here was used to tune the preset. Nodes are measured ones drawn with replacement; which application a user of
+RICC or Theta runs, which the logs do not say, is drawn too: each user runs one of the two that were measured together.
+Kestrel's jobs bring measured watts; they fall into four classes by them, as if an application's draw were known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from rich import box
+from rich.table import Table
+
+import hetsched as hs
+from hetsched.analysis import mean_and_half_width
+from hetsched.chance import stream
+from hetsched.platform import Measurements, resample_table
+from table import console
+
+FOLDER = Path(__file__).parents[2].parent / "shared" / "data"
+POLICIES = ("easy", "cgva-fcfs-b", "vahrm", "hetsched")
+BASELINE = "easy"
+DAY_S = 86_400.0
+CLASSES = 4
+GPU = {"idle_w": 40.0, "tdp_w": 300.0}
+CPU_NODE = {"idle_w": 250.0, "tdp_w": 785.0, "busy_w": 654.0}
+METRICS = {
+    "placement": "placement saved (%)",
+    "share": "of attainable (%)",
+    "turnaround": "turnaround (%)",
+    "longest": "longest wait of a large job (h)",
+}
+
+Draw = Callable[[int], tuple[hs.Workload, hs.Platform]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A log on a machine.
+
+    Parameters
+    ----------
+    name
+        Of both.
+    part
+        What of the log is run.
+    draw
+        From a seed to jobs and nodes.
+    """
+
+    name: str
+    part: str
+    draw: Draw
+
+
+def longhorn(folder: Path, *apps: str) -> hs.VariationTable:
+    """Watts and times of the GPUs of Longhorn that ran both applications."""
+    names = [folder / "gpu-variability-longhorn" / f"{app}-longhorn-agg.csv.gz" for app in apps]
+    frame = pl.concat(
+        [pl.read_csv(name, infer_schema_length=None).select("exp", "uuid", "pwr", "perf") for name in names]
+    )
+    ran = frame.group_by("uuid").agg(pl.col("exp").n_unique()).filter(pl.col("exp") == len(apps))["uuid"]
+    both = frame.filter(pl.col("uuid").is_in(ran.implode()))
+    return Measurements(both, app="exp", node="uuid", power_w="pwr", time_s="perf").to_table()
+
+
+def on_gpus(jobs: hs.Workload, table: hs.VariationTable, *, nodes: int) -> Draw:
+    """A log that names no applications on GPUs: nodes are drawn, and which of the applications each user runs."""
+    frame = jobs.to_polars().drop("app")
+    users = frame["user"].fill_null("?").rank("dense").to_numpy() - 1
+
+    def draw(seed: int) -> tuple[hs.Workload, hs.Platform]:
+        of_user = stream(seed, "applications of users").integers(0, len(table.apps), int(users.max()) + 1)
+        apps = pl.Series("app", np.array(table.apps)[of_user[users]])
+        drawn = resample_table(table, nodes=nodes, seed=seed).table
+        platform = hs.Platform.homogeneous(nodes=nodes, **GPU).with_tables(actual=drawn)
+        return hs.Workload.from_polars(frame.with_columns(apps)), platform
+
+    return draw
+
+
+def kestrel(*, quick: bool) -> Case:
+    """The log of ``hetsched demo``, its jobs in four classes by their measured draw."""
+    data = files("hetsched") / "data"
+    frame = hs.read_parquet(str(data / "kestrel-2024-09.parquet")).to_polars()
+    frame = frame.head(4000) if quick else frame
+    borders_w = [frame["power_w"].quantile(place / CLASSES) for place in range(1, CLASSES)]
+    number = np.searchsorted(borders_w, frame["power_w"].fill_null(CPU_NODE["busy_w"]).to_numpy())
+    apps = [f"class-{place}" for place in range(CLASSES)]
+    jobs = hs.Workload.from_polars(frame.with_columns(pl.Series("app", np.array(apps)[number])))
+    measured = pl.read_csv(str(data / "m100-node-ratio.csv"))["power_ratio"].to_numpy()
+
+    def draw(seed: int) -> tuple[hs.Workload, hs.Platform]:
+        ratio = stream(seed, "nodes").choice(measured, size=1024)
+        table = hs.VariationTable(apps, power_ratio=np.tile(ratio, (CLASSES, 1)))
+        return jobs, hs.Platform.homogeneous(nodes=1024, actual=table, **CPU_NODE)
+
+    return Case("Kestrel, Marconi100 nodes", f"{len(jobs):,} jobs, four days", draw)
+
+
+def cases(folder: Path, *, only: str = "", quick: bool = False) -> Iterator[Case]:
+    """The logs, each on the machines that were measured.
+
+    Parameters
+    ----------
+    folder
+        Of logs and measurements.
+    only
+        Which log; empty: all.
+    quick
+        Whether to run the first 4,000 jobs of each.
+    """
+    logs = {"ricc": ("RICC", "RICC-2010-2.swf.gz", 8192), "theta": ("Theta", "Theta-2023-feb-dec.swf.gz", 4360)}
+    tables = {"training GPUs": ("resnet", "bert"), "kernel GPUs": ("sgemm", "pagerank")}
+    for key, (name, file, nodes) in logs.items():
+        if only in ("", key):
+            whole = hs.read_swf(folder / "swf" / file)
+            jobs = whole.head(4000) if quick else whole.filter(pl.col("submit_s") < LONGEST[key] * DAY_S)
+            days = (jobs.to_polars()["submit_s"].max() - jobs.to_polars()["submit_s"].min()) / DAY_S  # type: ignore[operator]
+            for machine, apps in tables.items():
+                draw = on_gpus(jobs, longhorn(folder, *apps), nodes=nodes)
+                yield Case(f"{name}, {machine}", f"{len(jobs):,} of {len(whole):,} jobs, {days:.0f} days", draw)
+    if only in ("", "kestrel"):
+        yield kestrel(quick=quick)
+
+
+LONGEST = {"ricc": 45.0, "theta": 1e9}
+"""Days of a log that are run, from its first submission on."""
+
+
+def compared(case: Case, seed: int) -> dict[str, Mapping[str, float]]:
+    """Every policy on one draw: what `METRICS` names, relative to EASY's run but for the waits.
+
+    Parameters
+    ----------
+    case
+        The log and the machine.
+    seed
+        Of the draw.
+    """
+    workload, platform = case.draw(seed)
+    sizes = workload.to_polars()["node_count"]
+    large = pl.col("node_count") > sizes.quantile(0.9)
+    runs = {}
+    for policy in POLICIES:
+        # Nodes are slower than nominal: nobody is cut off for being placed on one.
+        result = hs.simulate(workload, platform, policy, seed=seed, kill_at_walltime=False, bound=policy == BASELINE)
+        runs[policy] = result.summary() | {"longest": result.jobs.filter(large)["wait_s"].max()}
+    base = runs[BASELINE]
+    room_j = base["job_energy_j"] - base["energy_bound_j"]
+    found = {}
+    for policy, run in runs.items():
+        saved_j = base["job_energy_j"] - run["job_energy_j"]
+        found[policy] = {
+            "placement": 100.0 * saved_j / base["job_energy_j"],
+            "share": 100.0 * saved_j / room_j,
+            "turnaround": 100.0 * (run["mean_turnaround_s"] / base["mean_turnaround_s"] - 1.0),
+            "longest": run["longest"] / 3600.0,
+            "load": run["offered_load_ratio"],
+            "used": 100.0 * run["utilization_ratio"],
+            "wait_h": run["mean_wait_s"] / 3600.0,
+        }
+    return found
+
+
+def shown(case: Case, draws: int) -> Table:
+    """The table of a case: means over draws with 95 % intervals."""
+    found = [compared(case, seed) for seed in range(draws)]
+    base = found[0][BASELINE]
+    title = (
+        f"{case.name}: {case.part}, load {base['load']:.2f}, {base['used']:.0f} % in use, wait {base['wait_h']:.1f} h"
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
+    table.add_column("policy")
+    for text in METRICS.values():
+        table.add_column(text, justify="right")
+    for policy in POLICIES:
+        table.add_row(policy, *(_cell([one[policy][metric] for one in found]) for metric in METRICS))
+    return table
+
+
+def _cell(values: list[float]) -> str:
+    mean, half_width = mean_and_half_width(values)
+    return f"{mean:.2f}" if half_width is None else f"{mean:.2f} ± {half_width:.2f}"
+
+
+def main() -> int:
+    """Print a table a log and machine."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=FOLDER, help="of logs and measurements")
+    parser.add_argument("--only", default="", choices=("ricc", "theta", "kestrel"))
+    parser.add_argument("--draws", type=int, default=3, help="of nodes and applications, for the intervals")
+    parser.add_argument("--quick", action="store_true", help="the first 4,000 jobs of each log, two draws")
+    asked = parser.parse_args()
+    missing = [name for name in ("swf", "gpu-variability-longhorn") if not (asked.folder / name).is_dir()]
+    if missing and asked.only != "kestrel":
+        sys.exit(f"{asked.folder}: no folder {' or '.join(missing)}, where the logs and measurements would be")
+    warnings.simplefilter("ignore", hs.LoadWarning)
+    for case in cases(asked.folder, only=asked.only, quick=asked.quick):
+        console().print(shown(case, 2 if asked.quick else asked.draws))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,194 @@
+"""``hetsched power predict``: from a fitted model and counters to a table of watts that simulations take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hetsched.cli import options as opt
+from hetsched.cli import power_models as own
+from hetsched.cli.faults import renamed
+from hetsched.cli.pictures import check_folder
+from hetsched.cli.screen import Screen
+from hetsched.config import Faults, did_you_mean, listed
+from hetsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from hetsched.platform import VariationTable
+    from hetsched.power.feature_files import Features
+    from hetsched.power.named_model import NamedModel
+
+__all__ = ["predict"]
+
+_SUFFIXES = (".parquet", ".csv")
+_NODES, _OUTPUT = "Nodes", "Output"
+
+
+def predict(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file that power fit wrote.", show_default=False)],
+    features: own.FeaturesFile,
+    *,
+    per_node: Annotated[
+        str,
+        typer.Option("--per-node", metavar="K", help="Devices that make a node, in order.", rich_help_panel=_NODES),
+    ] = "1",
+    rest_w: Annotated[
+        str,
+        typer.Option(
+            "--rest-w", metavar="W", help="Watts of the rest of a node while it works.", rich_help_panel=_NODES
+        ),
+    ] = "0",
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Write the table for --table of simulate: .parquet or .csv.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
+    by_device: Annotated[
+        bool,
+        typer.Option(
+            "--by-device",
+            metavar="",
+            help="With --out: device, app, power_w by the devices' names instead.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = False,
+    as_json: opt.Json = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Predict what every device draws under applications, and write it as a table for simulations."""
+    del debug
+    screen = Screen(as_json=as_json)
+    faults = Faults()
+    devices_a_node = opt.whole(faults, "--per-node", per_node, low=1, high=1024)
+    rest = opt.number(faults, "--rest-w", rest_w, unit="watts")
+    if rest is not None:
+        faults.number("--rest-w", rest, low=0.0, high=1e6)
+    _check_out(faults, out, by_device=by_device, is_by_node=(per_node, rest_w) != ("1", "0"))
+    faults.check()
+    check_folder(None if out is None else str(Path(out).parent))
+    assert devices_a_node is not None
+    assert rest is not None
+    named, known = _read(model, features)
+    watts = named.model.predict(known.values)
+    table = _table(named, known, watts, devices_a_node, rest)
+    _tell(screen, named, known, table, per_node=devices_a_node)
+    frame = _long(named, known, watts) if by_device else table.to_polars()
+    written = [] if out is None else [_written(frame, out)]
+    _show(screen, named, known, table, written)
+
+
+def _check_out(faults: Faults, out: str | None, *, by_device: bool, is_by_node: bool) -> None:
+    if out is not None and not out.lower().endswith(_SUFFIXES):
+        hint = did_you_mean(Path(out).suffix.lower(), _SUFFIXES)
+        faults.add("--out", out, f"a name ending in {listed(_SUFFIXES)}{hint}")
+    if by_device and out is None:
+        faults.found.append(("--by-device", "no --out", "a file for it: --out FILE"))
+    if by_device and is_by_node:
+        faults.found.append(("--by-device", "--per-node or --rest-w beside it", "one or the other: devices or nodes"))
+
+
+def _read(model: str, features: str) -> tuple[NamedModel, Features]:
+    from hetsched.power.feature_files import read_features  # noqa: PLC0415 -- polars is slow to import
+    from hetsched.power.named_model import load_named  # noqa: PLC0415
+
+    named = load_named(model)
+    with renamed({"path": "FEATURES"}):
+        return named, named.of(read_features(features))
+
+
+def _table(named: NamedModel, known: Features, watts: Any, per_node: int, rest_w: float) -> VariationTable:
+    """Watts of nodes, each of so many devices that follow each other, and of the rest of them."""
+    from hetsched.platform import VariationTable  # noqa: PLC0415
+
+    devices = len(named.devices)
+    if devices % per_node:
+        raise ConfigError([("--per-node", f"`{per_node}`", f"a divisor of {devices:,}, the model's devices")])
+    nodes = watts.reshape(devices // per_node, per_node, len(known.apps)).sum(axis=1) + rest_w
+    return VariationTable(known.apps, power_w=nodes.T)
+
+
+def _long(named: NamedModel, known: Features, watts: Any) -> pl.DataFrame:
+    import numpy as np  # noqa: PLC0415
+    import polars as pl  # noqa: PLC0415
+
+    device = np.repeat(np.arange(len(named.devices)), len(known.apps))
+    return pl.DataFrame(
+        {
+            "device": pl.Series(named.devices, dtype=pl.String).gather(device),
+            "app": list(known.apps) * len(named.devices),
+            "power_w": watts.ravel(),
+        }
+    )
+
+
+def _written(frame: pl.DataFrame, out: str) -> str:
+    from hetsched.writing import write_whole  # noqa: PLC0415
+
+    write = frame.write_parquet if out.lower().endswith(".parquet") else frame.write_csv
+    write_whole(Path(out), write)
+    return out
+
+
+def _tell(screen: Screen, named: NamedModel, known: Features, table: VariationTable, *, per_node: int) -> None:
+    """Which device is which node, and what the predictions are not to be trusted for."""
+    from hetsched.platform.coverage import few, many  # noqa: PLC0415
+
+    names = [f"{node} = {_of_node(named.devices, node, per_node)}" for node in range(table.nodes)]
+    shown = names if len(names) <= 4 else [*names[:2], "...", names[-1]]
+    screen.say(f"{many(table.nodes, 'node')}: {', '.join(shown)}")
+    if not named.features:
+        screen.say(f"the model does not say what its features are; columns are taken as they stand: {few(known.names)}")
+    if clipped := named.model.clipped_:
+        screen.say(f"{many(clipped, 'prediction')} below 0 W set to 0")
+    beyond = named.beyond(known)
+    if len(beyond):
+        apps = beyond["app"].unique(maintain_order=True).to_list()
+        first = beyond.row(0, named=True)
+        screen.say(
+            f"beyond what the model was fitted on: {few(apps)} "
+            f"({first['feature']} of {first['app']} {first['value']:.4g}, "
+            f"fitted {first['low']:.4g} to {first['high']:.4g})"
+        )
+
+
+def _of_node(devices: tuple[str, ...], node: int, per_node: int) -> str:
+    own_devices = devices[node * per_node : (node + 1) * per_node]
+    return own_devices[0] if per_node == 1 else f"{own_devices[0]} to {own_devices[-1]}"
+
+
+def _show(screen: Screen, named: NamedModel, known: Features, table: VariationTable, written: list[str]) -> None:
+    from hetsched.report.power_table import predictions_table  # noqa: PLC0415
+
+    assert table.power_w is not None
+    rows = [
+        {"app": app, "mean_w": float(row.mean()), "least_w": float(row.min()), "most_w": float(row.max())}
+        for app, row in zip(table.apps, table.power_w, strict=True)
+    ]
+    screen.show(predictions_table(rows, nodes=table.nodes))
+    for path in written:
+        screen.say(f"wrote {path}")
+    beyond = named.beyond(known)
+    screen.give(
+        {
+            "summary": {
+                "apps": len(table.apps),
+                "devices": len(named.devices),
+                "nodes": table.nodes,
+                "clipped": named.model.clipped_,
+                "apps_beyond": beyond["app"].n_unique(),
+            },
+            "model": own.described(named.model),
+            "predicted": rows,
+            "devices": list(named.devices),
+            "beyond": beyond.rows(named=True),
+            "written": written,
+        }
+    )

@@ -1,0 +1,126 @@
+"""Where a run's predictions come from: nothing more than a platform's tables, an object that makes one, or a table.
+
+How predictions are made is not known here; whatever has a method ``table`` that turns the actual table into one of
+predictions is a predictor, such as `hetsched.power.Ideal` and `hetsched.power.Noisy`.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from hetsched.config import did_you_mean, shown
+from hetsched.errors import ConfigError
+from hetsched.platform.platform import Platform
+from hetsched.platform.variation import VariationTable
+
+__all__ = ["IDEAL", "Predictor", "predicted_by", "predictor_name"]
+
+IDEAL = "ideal"
+"""The predictor that is right, by its name."""
+
+_EXPECTED = (
+    f"None, `{IDEAL}`, a VariationTable of predictions, or an object with `.table(actual)`, such as hs.power.Noisy()"
+)
+
+
+class Predictor(Protocol):
+    """What turns the table of actual draws into one of predictions."""
+
+    def table(self, actual: VariationTable, /) -> VariationTable:
+        """The predicted table, of the same applications and nodes.
+
+        Parameters
+        ----------
+        actual
+            What the nodes draw.
+        """
+
+
+def predicted_by(platform: Platform, predictor: Predictor | VariationTable | str | None) -> Platform:
+    """The platform with the predictions of a predictor in place of its own.
+
+    Parameters
+    ----------
+    platform
+        With an actual table, unless `predictor` is None.
+    predictor
+        ``"ideal"``: predictions are the actual table. A table: this one. An object: what its ``table`` makes of the
+        actual table. None: the platform as it is.
+
+    Raises
+    ------
+    ConfigError
+        If there is no actual table, `predictor` is none, or its table has other applications, nodes or another power
+        cap than the actual one.
+
+    Examples
+    --------
+    >>> actual = VariationTable(["hpcg"], power_w=[[200.0, 220.0]])
+    >>> platform = Platform.homogeneous(nodes=2, idle_w=90, tdp_w=300).with_tables(actual=actual)
+    >>> predicted_by(platform, VariationTable(["hpcg"], power_w=[[210.0, 205.0]])).predicted.power_w.tolist()
+    [[210.0, 205.0]]
+    >>> predicted_by(platform, "idael")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    hetsched.errors.ConfigError: predictor: found `idael`, expected None, `ideal`, ...; did you mean `ideal`?
+    """
+    if predictor is None:
+        return platform
+    _check(predictor)
+    actual = platform.actual
+    if actual is None:
+        expected = "a platform with an actual table, which predictions are of: platform.with_tables(actual=...)"
+        raise ConfigError([("predictor", shown(predictor_name(predictor)), expected)])
+    table = _table(predictor, actual)
+    try:
+        return platform.with_tables(actual=actual, predicted=table)
+    except ConfigError as error:
+        faults = [
+            ("predictor" if where == "predicted" else where, found, wanted) for where, found, wanted in error.faults
+        ]
+        raise ConfigError(faults) from None
+
+
+def predictor_name(predictor: object) -> str | None:
+    """What a run's record calls a predictor: by what it says of itself, never by where it is in memory.
+
+    Parameters
+    ----------
+    predictor
+        As for `predicted_by`.
+
+    Examples
+    --------
+    >>> predictor_name("ideal"), predictor_name(VariationTable(["hpcg"], power_w=[[200.0, 220.0]]))
+    ('ideal', '<VariationTable: 1 application, 2 nodes, power_w>')
+    """
+    if predictor is None or isinstance(predictor, str):
+        return predictor
+    kind = type(predictor)
+    return kind.__name__ if kind.__repr__ is object.__repr__ else repr(predictor)
+
+
+def _check(predictor: object) -> None:
+    if isinstance(predictor, str):
+        if predictor != IDEAL:
+            raise ConfigError([("predictor", shown(predictor), _EXPECTED + did_you_mean(predictor, (IDEAL,)))])
+    elif isinstance(predictor, type):
+        found = f"the class {predictor.__name__}"
+        raise ConfigError([("predictor", found, f"one of its objects: {predictor.__name__}()")])
+    elif callable(getattr(predictor, "predict", None)):
+        # A power model has a `table` too, which asks for more than a platform knows.
+        expected = "its table for this platform: predictor=model.table(features, apps=[...])"
+        raise ConfigError([("predictor", f"the model {type(predictor).__name__}", expected)])
+    elif not isinstance(predictor, VariationTable) and not callable(getattr(predictor, "table", None)):
+        raise ConfigError([("predictor", shown(predictor), _EXPECTED)])
+
+
+def _table(predictor: Predictor | VariationTable | str, actual: VariationTable) -> VariationTable:
+    if isinstance(predictor, str):
+        return actual
+    if isinstance(predictor, VariationTable):
+        return predictor
+    table: object = predictor.table(actual)
+    if not isinstance(table, VariationTable):
+        found = f"a {type(table).__name__} from {type(predictor).__name__}.table"
+        raise ConfigError([("predictor", found, "a VariationTable")])
+    return table

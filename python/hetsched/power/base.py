@@ -1,0 +1,267 @@
+"""`PowerModel`: what every model of device power promises, whatever it learns.
+
+A model takes features of applications and gives watts of every device under each of them. The base class checks what
+comes in, leaves out what was never measured, clips what cannot be, and writes and tells parameters as scikit-learn's
+estimators do; a kind of model adds what it learns and how it predicts.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hetsched.config import Faults, shown
+from hetsched.errors import ConfigError
+from hetsched.power.checks import Floats, checked_features, checked_power, same_features
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from hetsched.platform import Platform, VariationTable
+
+__all__ = ["PowerModel"]
+
+_MOST_SEED = 2**32 - 1
+
+
+class PowerModel(ABC):
+    """Base of all models that learn how much each device draws from features of applications.
+
+    A kind of model has a `kind` (its name in files), stores its parameters in ``__init__`` under their own names and
+    does nothing else there, and defines four methods: `_learn` and `_watts`, `_state` and `_restore`. Whatever it
+    learns has a name that ends in ``_``.
+
+    Attributes
+    ----------
+    n_features_in_, n_devices_
+        Columns of the features and rows of the watts that the model was fitted with.
+    unmeasured_apps_
+        Which applications no device was measured under, ascending; fitting left them out.
+    clipped_
+        How many predictions of the last `predict` were below 0 W and were set to 0.
+    """
+
+    kind: ClassVar[str]
+
+    n_features_in_: int
+    n_devices_: int
+    unmeasured_apps_: npt.NDArray[np.intp]
+    clipped_: int
+
+    def _check(self, faults: Faults) -> None:
+        """Note every parameter that cannot be; `fit` looks at `seed` for all kinds alike."""
+        del faults
+
+    @abstractmethod
+    def _learn(self, features: Floats, power_w: Floats) -> None:
+        """Learn from checked input: every device and every application has at least one measurement, others are NaN.
+
+        Parameters
+        ----------
+        features
+            Shape (n_apps, n_features).
+        power_w
+            Shape (n_devices, n_apps), watts.
+        """
+
+    @abstractmethod
+    def _watts(self, features: Floats) -> Floats:
+        """Watts of every device under each application, shape (n_devices, n_apps); may be below 0."""
+
+    @abstractmethod
+    def _state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """What was learned: values that JSON can hold, and arrays by name."""
+
+    @abstractmethod
+    def _restore(self, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
+        """Set what was learned from what `_state` gave; a KeyError or ValueError says that this cannot be it."""
+
+    def fit(self, features: npt.ArrayLike, power_w: npt.ArrayLike) -> Self:
+        """Learn from measurements; what was learned before is forgotten.
+
+        Parameters
+        ----------
+        features
+            What is known of each application, shape (n_apps, n_features): rates, such as instructions a second.
+        power_w
+            Watts of each device under each application, shape (n_devices, n_apps). NaN = not measured.
+
+        Returns
+        -------
+        PowerModel
+            The model itself.
+
+        Raises
+        ------
+        ConfigError
+            With every fault: other shapes, a feature that is no finite number, negative watts, a device without any
+            measurement, a learner that came out constant. Names row and column, device and application.
+        """
+        faults = Faults()
+        known = checked_features(features, faults)
+        measured_w = checked_power(power_w, faults, n_apps=None if known is None else len(known))
+        self._check(faults)
+        if "seed" in self._parameters():
+            faults.whole("seed", getattr(self, "seed", None), low=0, high=_MOST_SEED)
+        faults.check()
+        assert known is not None
+        assert measured_w is not None
+        is_measured = ~np.isnan(measured_w).all(axis=0)
+        if is_measured.sum() > 1 and same_features(known[is_measured]):
+            found = f"the same values for all {is_measured.sum():,} measured applications"
+            raise ConfigError([("features", found, "something that tells applications apart")])
+        self._forget()
+        self._learn(known[is_measured], measured_w[:, is_measured])
+        self.n_features_in_ = known.shape[1]
+        self.n_devices_ = len(measured_w)
+        self.unmeasured_apps_ = np.flatnonzero(~is_measured)
+        self.clipped_ = 0
+        return self
+
+    def predict(self, features: npt.ArrayLike) -> Floats:
+        """Watts of every device under each application, all in one call.
+
+        Parameters
+        ----------
+        features
+            Shape (n_apps, n_features); any number of applications.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (n_devices, n_apps), W, 0 or more. `clipped_` says how many were below 0 and were set to 0.
+
+        Raises
+        ------
+        ConfigError
+            If the model is not fitted, or the features are no finite numbers in as many columns as it was fitted with.
+        """
+        self._check_fitted()
+        faults = Faults()
+        known = checked_features(features, faults, n_features=self.n_features_in_)
+        faults.check()
+        assert known is not None
+        watts = self._watts(known)
+        is_below = watts < 0
+        self.clipped_ = int(is_below.sum())
+        watts[is_below] = 0.0
+        return watts
+
+    def table(
+        self, features: npt.ArrayLike, *, apps: Sequence[str], nodes: int | Platform | None = None
+    ) -> VariationTable:
+        """The predictions as a table for a platform whose nodes are the model's devices.
+
+        Parameters
+        ----------
+        features
+            Shape (n_apps, n_features).
+        apps
+            Names of the applications, one a row of the features.
+        nodes
+            How many nodes the table is for, or the platform itself. None: as many as the model has devices.
+
+        Returns
+        -------
+        VariationTable
+            Row by row what `predict` gives for each application.
+
+        Raises
+        ------
+        ConfigError
+            If the platform has another number of nodes than the model has devices, or as `predict` and
+            `VariationTable` do.
+        """
+        # Only tables need the platform's modules.
+        from hetsched.platform import VariationTable  # noqa: PLC0415
+
+        self._check_fitted()
+        wanted = self.n_devices_ if nodes is None else getattr(nodes, "nodes", nodes)
+        if wanted != self.n_devices_:
+            expected = f"{self.n_devices_}, the number of devices that the model was fitted for"
+            raise ConfigError([("nodes", shown(wanted), expected)])
+        watts = self.predict(features)
+        if len(apps) != watts.shape[1]:
+            expected = f"{watts.shape[1]}, one for every row of `features`"
+            raise ConfigError([("apps", f"{len(apps)} names", expected)])
+        return VariationTable(apps, power_w=watts.T)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file, for `hetsched.power.load`: numbers and text, nothing that could run.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Raises
+        ------
+        ConfigError
+            If the model is not fitted, or holds a regressor that is not one of our own learners.
+        OutputError
+            If the file cannot be written.
+        """
+        from hetsched.power.files import write_model  # noqa: PLC0415 - files know every kind of model
+
+        self._check_fitted()
+        write_model(self, path)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name; with `deep` those of a regressor inside, too, as ``mean_model__alpha``."""
+        found: dict[str, Any] = {}
+        for name in self._parameters():
+            value = found[name] = getattr(self, name)
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                found.update({f"{name}__{inner}": of_inner for inner, of_inner in value.get_params().items()})
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, those of a regressor inside as ``mean_model__alpha``.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such parameter.
+        """
+        faults = Faults()
+        faults.unknown_keys({name.partition("__")[0]: value for name, value in params.items()}, self._parameters())
+        faults.check()
+        for name, value in params.items():
+            outer, _, inner = name.partition("__")
+            if not inner:
+                setattr(self, outer, value)
+            elif hasattr(getattr(self, outer), "set_params"):
+                getattr(self, outer).set_params(**{inner: value})
+            else:
+                raise ConfigError([(name, shown(value), f"no such name: {outer} is {getattr(self, outer)!r}")])
+        return self
+
+    def unfitted(self) -> Self:
+        """Another model of the same parameters that has learned nothing."""
+        return type(self)(**self.get_params(deep=False))
+
+    def __repr__(self) -> str:
+        given = [f"{name}={value!r}" for name, value in self.get_params(deep=False).items()]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "clipped_")
+
+    @classmethod
+    def _parameters(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def _forget(self) -> None:
+        # A fit that fails then leaves no model that is half the old one.
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise ConfigError([("model", f"{type(self).__name__} that is not fitted", "a call of `fit` before")])

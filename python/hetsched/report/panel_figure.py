@@ -1,0 +1,149 @@
+"""The picture of an experiment with many settings: panels in rows and columns, a curve a policy in each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hetsched.analysis import mean_and_half_width
+from hetsched.report.canvas import COLOURS, look, new_grid
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["curve", "panel_figure"]
+
+_ROW_IN = 1.45
+_FOOT_IN = 1.0
+_LEGEND_COLUMNS = 4
+_SLANTED = 4
+"""Ticks with more letters than this are written upwards."""
+
+_UNSEEN = str.maketrans("", "", "$^{}")
+_WIDE = 0.8
+"""Of the distance of two places: how far values that stand side by side reach."""
+
+_PAPER = "paper, mean"
+
+
+def curve(
+    values: npt.NDArray[np.float64],
+    *,
+    row: str,
+    column: str,
+    label: str,
+    ticks: Sequence[str],
+    x: Sequence[float] | None = None,
+    x_label: str = "",
+    level: float = 0.0,
+    paper: float | None = None,
+    figure: str = "",
+) -> pl.DataFrame:
+    """A curve as rows of what `panel_figure` takes.
+
+    Parameters
+    ----------
+    values
+        Shape (repetitions, places); NaN where there is none.
+    row, column
+        Of its panel: what stands at the y axis, and above.
+    label
+        Of the curve.
+    ticks
+        What stands below each place.
+    x
+        Where the places are, joined by a line. None: one beside the other, not joined.
+    x_label
+        What stands below the ticks.
+    level
+        The baseline's own value, drawn as a line across.
+    paper
+        What the paper prints for the panel, drawn as a line across.
+    figure
+        Which of an experiment's figures it stands in, where there are several.
+
+    Examples
+    --------
+    >>> rows = curve(np.array([[1.0, 2.0]]), row="saved (%)", column="steady", label="coa", ticks=["a", "b"])
+    >>> rows.select("x", "tick", "value").rows()
+    [(0.0, 'a', 1.0), (1.0, 'b', 2.0)]
+    """
+    repetitions, places = values.shape
+    at = range(places) if x is None else x
+    return pl.DataFrame(
+        {
+            **({"figure": figure} if figure else {}),
+            "row": row,
+            "column": column,
+            "label": label,
+            "x": np.tile(np.array(at, dtype=np.float64), repetitions),
+            "tick": list(ticks) * repetitions,
+            "x_label": x_label,
+            "level": level,
+            "paper": pl.Series([paper], dtype=pl.Float64).new_from_index(0, values.size),
+            "is_joined": x is not None,
+            "value": pl.Series(values.ravel()).fill_nan(None),
+        }
+    )
+
+
+def panel_figure(curves: pl.DataFrame, *, title: str = "") -> Figure:
+    """A row of panels a metric and a column a workload; in each a curve a policy, with 95 % intervals.
+
+    Parameters
+    ----------
+    curves
+        Of one figure, as `curve` gives them; rows, columns and labels stand in the order in which they first come.
+    title
+        What stands above it.
+    """
+    rows, columns, labels = (curves[name].unique(maintain_order=True).to_list() for name in ("row", "column", "label"))
+    lines = -(-len(labels) // _LEGEND_COLUMNS)
+    places = {label: place for place, label in enumerate(labels)}
+    with new_grid(len(rows), len(columns), row_in=_ROW_IN, foot_in=_FOOT_IN + 0.15 * lines) as (figure, axes):
+        for across, row in zip(axes, rows, strict=True):
+            for one, column in zip(across, columns, strict=True):
+                _draw_panel(one, curves.filter(row=row, column=column), places)
+            across[0].set_ylabel(row)
+        for one, column in zip(axes[0], columns, strict=True):
+            one.set_title(column, loc="left", pad=3)
+        for one in axes[-1]:
+            one.set_xlabel(str(curves["x_label"][0]))
+        figure.suptitle(title, fontsize=8.5)
+        handles, names = axes[0][0].get_legend_handles_labels()
+        order = sorted(range(len(names)), key=lambda place: names[place] == _PAPER)
+        handles, names = [handles[place] for place in order], [names[place] for place in order]
+        figure.legend(handles, names, loc="outside lower center", ncols=_LEGEND_COLUMNS, columnspacing=1.2)
+    return figure
+
+
+def _draw_panel(axes: Axes, own: pl.DataFrame, places: dict[str, int]) -> None:
+    for (label,), rows in own.group_by("label", maintain_order=True):
+        x, mean, half_width = _estimates(rows)
+        style = look(places[str(label)])
+        if not own["is_joined"][0]:
+            # Side by side around the place, so that equal values stay apart.
+            x += (places[str(label)] - (len(places) - 1) / 2) * _WIDE / len(places)
+            style["linestyle"] = "none"
+        axes.errorbar(x, mean, yerr=half_width, elinewidth=0.8, capsize=1.2, markersize=3, label=label, **style)
+    ticks = own.select("x", "tick").unique(maintain_order=True).sort("x")
+    names = ticks["tick"].to_list()
+    longest = max(len(name.strip("$").translate(_UNSEEN)) for name in names)
+    axes.set_xticks(ticks["x"].to_list(), names, rotation=90 if longest > _SLANTED else 0)
+    axes.axhline(float(own["level"][0]), color=COLOURS["black"], linewidth=0.6)
+    if own["paper"][0] is not None:
+        axes.axhline(own["paper"][0], color=COLOURS["vermilion"], linewidth=1.0, linestyle=(0, (6, 2)), label=_PAPER)
+
+
+def _estimates(rows: pl.DataFrame) -> npt.NDArray[np.float64]:
+    """Where a curve's points are, their means over repetitions, and half the widths of their intervals."""
+    found = []
+    for (place,), own in rows.drop_nulls("value").group_by("x", maintain_order=True):
+        middle, reach = mean_and_half_width(own["value"].to_numpy())
+        found.append((place, middle, reach or 0.0))
+    return np.array(found, dtype=np.float64).T

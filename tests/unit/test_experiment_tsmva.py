@@ -1,0 +1,71 @@
+"""``tsmva``: what has to hold of every draw, and that a model fitted for some devices is the whole one."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hetsched.experiments import reproduce
+from hetsched.experiments.files import write_report
+from hetsched.experiments.tsmva import LEFT_OUT, NEW, OURS, PAPER_MEAN, SEEN, TYPES
+from hetsched.experiments.tsmva_models import MODELS, predicted_w
+from hetsched.power.synthetic import synthetic_profiles
+
+
+@pytest.mark.parametrize("label", list(MODELS))
+def test_a_model_fitted_for_some_devices_predicts_for_them_what_the_whole_does(label):
+    drawn = synthetic_profiles("p100", devices=9, apps=12, seed=4)
+    devices = np.array([0, 3, 8])
+    some = predicted_w(label, drawn.features[:-1], drawn.power_w[:, :-1], drawn.features, devices)
+    whole = MODELS[label].unfitted().fit(drawn.features[:-1], drawn.power_w[:, :-1]).predict(drawn.features)
+    # But for the rounding of products of matrices of another shape.
+    np.testing.assert_allclose(some, whole[devices], rtol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def report():
+    return reproduce("tsmva", quick=True)
+
+
+def errors_of(report, split):
+    keys = ["repetition", "scenario", "policy"]
+    means = report.runs.filter(split=split).group_by(keys).agg(pl.col("mape_percent").mean())
+    return means.pivot(on="policy", index=["repetition", "scenario"], values="mape_percent")
+
+
+@pytest.mark.slow
+class TestReport:
+    def test_a_second_stage_is_nearer_in_sample_on_every_draw(self, report):
+        errors = errors_of(report, SEEN)
+        assert len(errors) == 3 * len(TYPES)
+        assert (errors["LR+RF"] < errors["LR"]).all()
+        assert (errors["RF+RF"] < errors["RF"]).all()
+
+    def test_forests_are_farther_off_on_kernels_left_out_than_in_sample(self, report):
+        for label in ("RF", "RF+RF"):
+            apart = errors_of(report, LEFT_OUT).sort("repetition", "scenario")[label]
+            seen = errors_of(report, SEEN).sort("repetition", "scenario")[label]
+            assert (apart > seen).mean() > 0.8
+
+    def test_ours_is_nearer_than_two_forests_left_out_and_after_one_run(self, report):
+        for split in (LEFT_OUT, NEW):
+            errors = errors_of(report, split)
+            assert errors[OURS].mean() < errors["RF+RF"].mean()
+
+    def test_every_number_of_the_papers_stands_beside_ours(self, report):
+        papers = [row.paper for row in report.rows if row.paper is not None]
+        assert set(papers) >= {value for own in PAPER_MEAN.values() for value in own.values()}
+        quantities = [row.quantity for row in report.rows]
+        assert len(set(quantities)) == len(quantities)
+        assert all(SEEN in q or LEFT_OUT in q or "test run" in q for q in quantities)
+
+    def test_parameters_say_what_is_assumed(self, report):
+        assumed = {one.name for one in report.parameters if not one.is_printed}
+        assert {"spread", "p100_w", "v100_w", "xeon_w"} <= assumed
+        json.dumps(report.to_dict(), allow_nan=False)
+
+    def test_pictures_and_tables_are_written(self, report, tmp_path):
+        pytest.importorskip("matplotlib")
+        names = [name.rsplit("/", 1)[1] for name in write_report(report, str(tmp_path))]
+        assert {"table.csv", "figure-kernels.png", "figure-new-devices.png"} <= set(names)
