@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -36,8 +37,10 @@ POLICIES = ("easy", "cgva-fcfs-b", "vahrm", "hetsched")
 BASELINE = "easy"
 DAY_S = 86_400.0
 CLASSES = 4
-GPU = {"idle_w": 40.0, "tdp_w": 300.0}
-CPU_NODE = {"idle_w": 250.0, "tdp_w": 785.0, "busy_w": 654.0}
+GPU_IDLE_W, GPU_TDP_W = 40.0, 300.0
+IDLE_W, TDP_W, BUSY_W = 250.0, 785.0, 654.0
+"""Of Kestrel's nodes, as ``hetsched demo`` assumes them."""
+
 METRICS = {
     "placement": "placement saved (%)",
     "share": "of attainable (%)",
@@ -87,7 +90,7 @@ def on_gpus(jobs: hs.Workload, table: hs.VariationTable, *, nodes: int) -> Draw:
         of_user = stream(seed, "applications of users").integers(0, len(table.apps), int(users.max()) + 1)
         apps = pl.Series("app", np.array(table.apps)[of_user[users]])
         drawn = resample_table(table, nodes=nodes, seed=seed).table
-        platform = hs.Platform.homogeneous(nodes=nodes, **GPU).with_tables(actual=drawn)
+        platform = hs.Platform.homogeneous(nodes=nodes, idle_w=GPU_IDLE_W, tdp_w=GPU_TDP_W, actual=drawn)
         return hs.Workload.from_polars(frame.with_columns(apps)), platform
 
     return draw
@@ -98,8 +101,9 @@ def kestrel(*, quick: bool) -> Case:
     data = files("hetsched") / "data"
     frame = hs.read_parquet(str(data / "kestrel-2024-09.parquet")).to_polars()
     frame = frame.head(4000) if quick else frame
-    borders_w = [frame["power_w"].quantile(place / CLASSES) for place in range(1, CLASSES)]
-    number = np.searchsorted(borders_w, frame["power_w"].fill_null(CPU_NODE["busy_w"]).to_numpy())
+    power_w = frame["power_w"].fill_null(BUSY_W).to_numpy()
+    known_w = frame["power_w"].drop_nulls().to_numpy()
+    number = np.searchsorted(np.quantile(known_w, np.arange(1, CLASSES) / CLASSES), power_w)
     apps = [f"class-{place}" for place in range(CLASSES)]
     jobs = hs.Workload.from_polars(frame.with_columns(pl.Series("app", np.array(apps)[number])))
     measured = pl.read_csv(str(data / "m100-node-ratio.csv"))["power_ratio"].to_numpy()
@@ -107,7 +111,7 @@ def kestrel(*, quick: bool) -> Case:
     def draw(seed: int) -> tuple[hs.Workload, hs.Platform]:
         ratio = stream(seed, "nodes").choice(measured, size=1024)
         table = hs.VariationTable(apps, power_ratio=np.tile(ratio, (CLASSES, 1)))
-        return jobs, hs.Platform.homogeneous(nodes=1024, actual=table, **CPU_NODE)
+        return jobs, hs.Platform.homogeneous(nodes=1024, idle_w=IDLE_W, tdp_w=TDP_W, busy_w=BUSY_W, actual=table)
 
     return Case("Kestrel, Marconi100 nodes", f"{len(jobs):,} jobs, four days", draw)
 
@@ -155,14 +159,14 @@ def compared(case: Case, seed: int) -> dict[str, Mapping[str, float]]:
     workload, platform = case.draw(seed)
     sizes = workload.to_polars()["node_count"]
     large = pl.col("node_count") > sizes.quantile(0.9)
-    runs = {}
+    runs: dict[str, dict[str, Any]] = {}
     for policy in POLICIES:
         # Nodes are slower than nominal: nobody is cut off for being placed on one.
         result = hs.simulate(workload, platform, policy, seed=seed, kill_at_walltime=False, bound=policy == BASELINE)
         runs[policy] = result.summary() | {"longest": result.jobs.filter(large)["wait_s"].max()}
     base = runs[BASELINE]
     room_j = base["job_energy_j"] - base["energy_bound_j"]
-    found = {}
+    found: dict[str, Mapping[str, float]] = {}
     for policy, run in runs.items():
         saved_j = base["job_energy_j"] - run["job_energy_j"]
         found[policy] = {

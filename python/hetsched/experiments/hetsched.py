@@ -55,7 +55,7 @@ def _repeat(seed: int) -> list[dict[str, Any]]:
     as_tuned = Setting()
     machines = {setting: _machine(seed, setting) for setting in (as_tuned, *OTHER_SETTINGS)}
     policies = {name: name for name in (*FAMILY, *OTHERS)} | WITHOUT
-    found = []
+    found: list[dict[str, Any]] = []
     for case in cases(seed):
         found += _runs(case, machines[as_tuned], as_tuned, policies, seed)
         for setting in OTHER_SETTINGS:

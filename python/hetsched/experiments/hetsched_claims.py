@@ -90,7 +90,7 @@ class Own:
             return 100.0 * (base - self.column("job_energy_j", policy)) / (base - bound)
         if name == "longest":
             return self.column("large_longest_wait_s", policy) / 3600.0
-        return self._runs.metric(name, policy, self._preset, over=over, **self._at)
+        return self._runs.metric(name, policy, self._preset, over=over, base_at=self._at, **self._at)
 
     def column(self, name: str, policy: str) -> Floats:
         """A column of the frame as it is.

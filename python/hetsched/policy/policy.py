@@ -191,7 +191,8 @@ class Policy:
         (True, False)
         """
         chosen = [(role, part["name"]) for role, part in self._parts.items() if part is not None]
-        return any(parts()[part]["uses_chance"] for part in chosen)
+        profiles = (self._parts["order"] or {}).get("first_run") is True  # first runs go to random nodes
+        return profiles or any(parts()[part]["uses_chance"] for part in chosen)
 
     def __eq__(self, other: object) -> bool:
         return self.to_dict() == other.to_dict() if isinstance(other, Policy) else NotImplemented

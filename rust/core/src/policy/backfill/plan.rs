@@ -42,7 +42,10 @@ impl Plan {
             return Ok(false);
         }
         let Some(watts) = &self.watts else { return Ok(true) };
-        // Which watts it takes depends on where it would go.
+        // Which watts it takes depends on where it would go; what it takes at least does not.
+        if !brief && !watts.fits_now(waiting.watts, waiting.length) {
+            return Ok(false);
+        }
         Ok(pass.fits(waiting)? && (brief || watts.fits_now(pass.tried_watts().microwatts_up(), waiting.length)))
     }
 
