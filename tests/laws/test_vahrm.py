@@ -434,23 +434,24 @@ def test_a_first_run_that_never_fits_with_tdp_does_not_wait_for_ever(app: str | 
 
 
 def test_of_two_jobs_alike_the_later_may_find_cheaper_watts() -> None:
-    # 40 W to add. Job 1 would take node 0, the lowest draw, where it adds 90 W. Job 2 takes node 0 at 10 W more. Job 3,
-    # like job 1, is left node 1, which idles at 90 W of its 100 W: it fits.
+    # 45 W to add, of which job 0 takes 5 on node 2. Job 1 would take node 0, its lowest draw of those left, where it adds
+    # 90 W. Job 2 takes node 0 at 10 W more. Job 3, like job 1, is left node 1, which idles at 90 W of its 100 W: it fits.
     frame = {
-        "job_id": [1, 2, 3],
-        "submit_s": [0.0] * 3,
-        "runtime_s": [10.0] * 3,
-        "node_count": [1] * 3,
-        "app": ["x", "y", "x"],
+        "job_id": [0, 1, 2, 3],
+        "submit_s": [0.0] * 4,
+        "runtime_s": [10.0] * 4,
+        "node_count": [1] * 4,
+        "app": ["z", "x", "y", "x"],
     }
-    table = hs.VariationTable(["x", "y"], power_w=np.array([[90.0, 100.0], [10.0, 200.0]]))
-    platform = hs.Platform.homogeneous(nodes=2, idle_w=[0.0, 90.0], tdp_w=300.0).with_tables(actual=table)
+    power_w = np.array([[90.0, 100.0, 200.0], [10.0, 200.0, 200.0], [300.0, 300.0, 5.0]])
+    table = hs.VariationTable(["x", "y", "z"], power_w=power_w)
+    platform = hs.Platform.homogeneous(nodes=3, idle_w=[0.0, 90.0, 0.0], tdp_w=300.0).with_tables(actual=table)
     policy = hs.Policy(
         order="fcfs",
         backfill="first-fit",
         placement="lowest-power",
-        power={"name": "system-budget", "budget_w": 130.0},
+        power={"name": "system-budget", "budget_w": 135.0},
     )
     jobs = jobs_of(hs.Workload.from_polars(pl.DataFrame(frame)), platform, policy)
-    assert jobs["start_s"].to_list()[1:] == [0.0, 0.0]
-    assert jobs["nodes"].to_list()[1:] == [[0], [1]]
+    assert jobs["start_s"].to_list() == [0.0, 10.0, 0.0, 0.0]
+    assert jobs["nodes"].to_list()[2:] == [[0], [1]]

@@ -165,16 +165,27 @@ class Run:
     def mean_beyond_idle(self, j: int) -> int:
         """On average over all nodes, times the nodes asked for; rounded up."""
         total = self.beyond_idle(j, range(self.machine.nodes))
-        return -(-total * self.jobs[j].node_count // self.machine.nodes)
+        # A job that is not rejected finds nodes that are good enough: no reservation needs more than there is.
+        return min(-(-total * self.jobs[j].node_count // self.machine.nodes), self.all_watts)
 
     def can_ever_run(self, j: int) -> bool:
         job, machine = self.jobs[j], self.machine
         if job.node_count > machine.nodes:
             return False
-        is_flagged = self.rules.profiling_ratio is not None and job.first_run is True
-        draws = machine.tdp_w if is_flagged else machine.predicted_w[job.app]
-        cheapest = sorted(machine.beyond_idle(node, watts) for node, watts in enumerate(draws))
-        return sum(cheapest[: job.node_count]) <= self.all_watts
+        predicted_w = machine.predicted_w[job.app]
+        if self.rules.profiling_ratio is None or job.first_run is False:
+            return self.fits_somewhere(predicted_w, job.node_count)
+        if job.first_run is True:
+            return self.fits_somewhere(machine.tdp_w, job.node_count)
+        # Some job of its application must run first, with TDP.
+        alike = [other for other in self.jobs if other.app == job.app and other.first_run is None]
+        smallest = min(other.node_count for other in alike)
+        return self.fits_somewhere(predicted_w, job.node_count) and self.fits_somewhere(machine.tdp_w, smallest)
+
+    def fits_somewhere(self, draws: Sequence[int], count: int) -> bool:
+        """Whether so many nodes of the idle machine stay within the budget, if they are the right ones."""
+        cheapest = sorted(self.machine.beyond_idle(node, watts) for node, watts in enumerate(draws))
+        return sum(cheapest[:count]) <= self.all_watts
 
     def priority(self, j: int) -> tuple[float, int, int]:
         """Least first: the queue's order."""
@@ -192,9 +203,16 @@ class Run:
         by_power = self.rules.lowest_power and not self.is_first_run(j)
         best = sorted(self.free, key=lambda node: (row[node] if by_power else 0, node))
         nodes = sorted(best[: job.node_count])
-        if len(nodes) < job.node_count or self.beyond_idle(j, nodes) > self.room():
+        if len(nodes) < job.node_count:
             return None
-        return nodes
+        if self.beyond_idle(j, nodes) <= self.room():
+            return nodes
+        if self.running:
+            return None
+        # Nothing runs, so nothing will end that it could wait for: where it adds least.
+        cheapest = sorted(self.free, key=lambda node: (self.machine.beyond_idle(node, row[node]), node))
+        nodes = sorted(cheapest[: job.node_count])
+        return nodes if self.beyond_idle(j, nodes) <= self.room() else None
 
     def room(self) -> float:
         return self.all_watts - sum(self.held[j] for j in self.running)

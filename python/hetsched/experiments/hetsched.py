@@ -84,7 +84,7 @@ def _runs(
             machine.ideal,
             seed=seed,
             at=setting.columns,
-            bound=label == BASELINE and setting.pcr == 1.0 and can_bound(),
+            bound=label == BASELINE and setting == Setting() and can_bound(),
             extra=_large,
         )
         yield {"energy_bound_j": None, **row, "was_tuned_on": case.number in TUNED}

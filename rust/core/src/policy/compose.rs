@@ -39,6 +39,8 @@ pub struct Composed {
     starvation: Option<Starvation>,
     first_runs: Option<FirstRuns>,
     ledger: Option<Ledger>,
+    /// By application, of all jobs there are: made when first asked for.
+    fewest_nodes: Option<Vec<Option<u32>>>,
     scratch: Scratch,
 }
 
@@ -59,6 +61,7 @@ impl Composed {
             parts,
             queue: FitList::default(),
             submitted: Vec::new(),
+            fewest_nodes: None,
             scratch: Scratch::default(),
         })
     }
@@ -241,9 +244,18 @@ impl Policy for Composed {
     }
 
     fn exceeds_budget(&mut self, view: &View<'_>, job: JobId) -> bool {
-        let flagged = self.first_runs.is_some() && view.jobs.first_run(job) == Some(true);
-        let estimate = if flagged { Estimate::Tdp } else { Estimate::Predicted };
-        self.ledger.as_mut().is_some_and(|ledger| ledger.exceeds(view, job, estimate))
+        let Some(ledger) = &mut self.ledger else { return false };
+        let (own, flag) = (view.jobs.node_count(job), view.jobs.first_run(job));
+        match (&self.first_runs, flag, view.jobs.app(job)) {
+            (None, ..) | (_, Some(false), _) => ledger.exceeds(view, job, Estimate::Predicted),
+            (_, Some(true), _) | (_, None, None) => ledger.exceeds_at_tdp(view, job, own),
+            // Somebody must run first, and counts with TDP: the smallest job of the application at best.
+            (_, None, Some(app)) => {
+                let fewest = self.fewest_nodes.get_or_insert_with(|| view.jobs.fewest_nodes_by_app());
+                let first = fewest[app.0 as usize].unwrap_or(own);
+                ledger.exceeds(view, job, Estimate::Predicted) || ledger.exceeds_at_tdp(view, job, first)
+            }
+        }
     }
 }
 

@@ -54,7 +54,13 @@ impl FirstRuns {
     /// Starts a first run: on random nodes of `free`, and longer than it would take.
     pub fn start(&mut self, jobs: Jobs<'_>, job: JobId, overtakes: bool, free: &mut NodeSet, out: &mut Decisions) {
         out.start_with(job, overtakes, |nodes| self.lots.take(jobs.node_count(job), free, nodes));
-        out.stretch_last(self.profiling_ratio);
+        out.profile_last(self.profiling_ratio);
+    }
+
+    /// How many times longer a first run takes.
+    #[must_use]
+    pub fn profiling_ratio(&self) -> f64 {
+        self.profiling_ratio
     }
 
     /// Applications whose first runs are among the starts of a pass, each once.

@@ -87,8 +87,8 @@ pub struct Start {
     pub job: JobId,
     /// Whether an earlier job in policy order stays in the queue.
     pub overtakes: bool,
-    /// How many times longer the run takes because of what the policy does to it: profiling; else 1.
-    pub stretch: f64,
+    /// How many times longer the run takes because it is profiled, if it is.
+    pub profiling_ratio: Option<f64>,
     first_node: usize,
     node_count: usize,
 }
@@ -203,6 +203,20 @@ impl<'a> Jobs<'a> {
         self.0.first_run(job)
     }
 
+    /// The fewest nodes that a job of each application asks for, of those that may give it a profile: none of them says
+    /// itself whether it is a first run.
+    #[must_use]
+    pub fn fewest_nodes_by_app(self) -> Vec<Option<u32>> {
+        let mut fewest = vec![None; self.app_count()];
+        for job in self.0.jobs().filter(|&job| self.first_run(job).is_none()) {
+            if let Some(app) = self.app(job) {
+                let of: &mut Option<u32> = &mut fewest[app.0 as usize];
+                *of = Some(of.map_or(self.node_count(job), |least| least.min(self.node_count(job))));
+            }
+        }
+        fewest
+    }
+
     /// How many applications there are; their ids are the numbers below.
     #[must_use]
     pub fn app_count(self) -> usize {
@@ -240,13 +254,20 @@ impl Decisions {
         let first_node = self.nodes.len();
         choose(&mut self.nodes);
         let node_count = self.nodes.len() - first_node;
-        self.list.push(Decision::Start(Start { job, overtakes, stretch: 1.0, first_node, node_count }));
+        self.list.push(Decision::Start(Start { job, overtakes, profiling_ratio: None, first_node, node_count }));
     }
 
-    /// Makes the run of the last job started take `ratio` times as long.
-    pub fn stretch_last(&mut self, ratio: f64) {
+    /// Has the run of the last job started profiled: it takes `ratio` times as long.
+    pub fn profile_last(&mut self, ratio: f64) {
         if let Some(Decision::Start(start)) = self.list.last_mut() {
-            start.stretch = ratio;
+            start.profiling_ratio = Some(ratio);
+        }
+    }
+
+    /// Notes that the last job started overtakes one that stays in the queue.
+    pub fn overtake_last(&mut self) {
+        if let Some(Decision::Start(start)) = self.list.last_mut() {
+            start.overtakes = true;
         }
     }
 

@@ -49,6 +49,15 @@ pub struct Desk<'a> {
     pub first_runs: Option<&'a mut FirstRuns>,
 }
 
+/// How a job's nodes are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    /// By the placement, or by lot for a first run.
+    WhereItGoes,
+    /// Where it adds the fewest watts.
+    WhereItAddsLeast,
+}
+
 /// A pass under way.
 pub struct Pass<'a> {
     /// What the policy may know.
@@ -124,12 +133,17 @@ impl<'a> Pass<'a> {
         self.scratch.added_watts.get(&row).copied().unwrap_or_else(running)
     }
 
-    /// Watts beyond idle that a waiting job takes on average: what a reservation holds of the budget.
-    pub fn mean_watts(&mut self, waiting: &Waiting) -> Watts {
+    /// Microwatts beyond idle that a reservation holds of the budget for a waiting job: what it takes on average, rounded up.
+    ///
+    /// Some nodes are good enough for a job that was not rejected: it never needs more than there is.
+    pub fn mean_microwatts(&mut self, waiting: &Waiting) -> i64 {
         let job = JobId(waiting.key.row);
         let estimate = self.estimate(job);
         let view = self.view;
-        self.desk.ledger.as_mut().map_or(Watts::ZERO, |ledger| ledger.mean_beyond_idle(view, job, estimate))
+        self.desk.ledger.as_mut().map_or(0, |ledger| {
+            let mean = ledger.mean_beyond_idle(view, job, estimate).microwatts_up();
+            mean.min(ledger.all().microwatts_down())
+        })
     }
 
     /// Watts beyond idle of the job that [`Pass::fits`] has just accepted, on the nodes it would take.
@@ -188,19 +202,20 @@ impl<'a> Pass<'a> {
         let (view, estimate) = (self.view, self.estimate(job));
         let (count, of) = (view.jobs.node_count(job), profile(view, job));
         // Only where a placement finds the fewest watts there are does a refusal speak for larger jobs, and for later ones.
-        let decisive = self.desk.placement.finds_fewest_watts() && estimate == Estimate::Predicted && !of.1;
+        let alike = self.desk.ledger.as_ref().is_some_and(|ledger| ledger.idles_alike());
+        let decisive = alike && self.desk.placement.finds_fewest_watts() && estimate == Estimate::Predicted && !of.1;
         if decisive && self.scratch.refused.get(&(of, estimate)).is_some_and(|&refused| count >= refused) {
             return Ok(false);
         }
         let Some(ledger) = &mut self.desk.ledger else { return Ok(true) };
         if of.1 || ledger.least_beyond_idle(view, job, estimate) <= room {
-            self.place_alone(Starting { job, overtakes: self.blocked })?;
-            let watts = match self.out.last_start() {
-                Some((_, nodes)) => Ledger::beyond_idle(view, job, estimate, nodes),
-                None => Watts::ZERO,
-            };
-            self.tried = Some((job.0, watts));
-            if watts <= room {
+            let nothing_runs = ledger.is_idle() && self.scratch.added.is_empty();
+            if self.try_out(job, estimate, Choice::WhereItGoes)? <= room {
+                return Ok(true);
+            }
+            self.take_back();
+            // Where nothing runs nothing will end: a job that fits somewhere must not wait for it.
+            if nothing_runs && self.try_out(job, estimate, Choice::WhereItAddsLeast)? <= room {
                 return Ok(true);
             }
             self.take_back();
@@ -209,6 +224,17 @@ impl<'a> Pass<'a> {
             self.scratch.refused.insert((of, estimate), count);
         }
         Ok(false)
+    }
+
+    /// Places a job without starting it; returns its watts beyond idle there.
+    fn try_out(&mut self, job: JobId, estimate: Estimate, choice: Choice) -> Result<Watts> {
+        self.place_alone(Starting { job, overtakes: self.blocked }, choice)?;
+        let watts = match self.out.last_start() {
+            Some((_, nodes)) => Ledger::beyond_idle(self.view, job, estimate, nodes),
+            None => Watts::ZERO,
+        };
+        self.tried = Some((job.0, watts));
+        Ok(watts)
     }
 
     fn take_back(&mut self) {
@@ -252,12 +278,15 @@ impl<'a> Pass<'a> {
             && tried == row
         {
             self.tried = None;
+            if self.blocked {
+                self.out.overtake_last();
+            }
             self.room = self.room.map(|room| room - watts);
             self.scratch.added_watts.insert(row, watts);
             return Ok(());
         }
         if self.one_by_one {
-            return self.place_alone(starting);
+            return self.place_alone(starting, Choice::WhereItGoes);
         }
         self.scratch.starting.push(starting);
         Ok(())
@@ -275,14 +304,14 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    fn place_alone(&mut self, starting: Starting) -> Result<()> {
+    fn place_alone(&mut self, starting: Starting, choice: Choice) -> Result<()> {
         let Some(shared) = &self.scratch.shared else {
-            return self.choose_nodes(starting);
+            return self.choose_nodes(starting, choice);
         };
         let need = self.view.jobs.need(starting.job, self.view.platform);
         self.scratch.free.copy_from(shared.holding(need));
         let before = self.out.list().len();
-        self.choose_nodes(starting)?;
+        self.choose_nodes(starting, choice)?;
         let Some(shared) = &mut self.scratch.shared else { return Ok(()) };
         for decision in &self.out.list()[before..] {
             if let Decision::Start(start) = decision {
@@ -294,11 +323,19 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    fn choose_nodes(&mut self, starting: Starting) -> Result<()> {
-        let first = self.estimate(starting.job) == Estimate::Tdp;
+    fn choose_nodes(&mut self, starting: Starting, choice: Choice) -> Result<()> {
+        let Starting { job, overtakes } = starting;
+        let estimate = self.estimate(job);
+        if choice == Choice::WhereItAddsLeast {
+            let (view, free) = (self.view, &mut self.scratch.free);
+            self.out.start_with(job, overtakes, |nodes| Ledger::take_cheapest(view, job, estimate, free, nodes));
+            if let (Some(first_runs), Estimate::Tdp) = (&self.desk.first_runs, estimate) {
+                self.out.profile_last(first_runs.profiling_ratio());
+            }
+            return Ok(());
+        }
         match &mut self.desk.first_runs {
-            Some(first_runs) if first => {
-                let Starting { job, overtakes } = starting;
+            Some(first_runs) if estimate == Estimate::Tdp => {
                 first_runs.start(self.view.jobs, job, overtakes, &mut self.scratch.free, self.out);
                 Ok(())
             }

@@ -68,8 +68,8 @@ fn start_job(
 ) -> Result<(), SimulationError> {
     let first = take_nodes(state, decisions, start)?;
     let (job, row) = (start.job, start.job.0 as usize);
-    if start.stretch != 1.0 {
-        state.jobs.stretched.insert(job.0, start.stretch);
+    if let Some(ratio) = start.profiling_ratio {
+        state.jobs.profiled.insert(job.0, ratio);
     }
     let nominal = state.runtime(job, first);
     let limit = state.workload.walltime(job).filter(|&limit| context.kill_at_walltime && limit < nominal);

@@ -22,7 +22,7 @@ pub struct JobFrame {
     pub state: Vec<JobState>,
     /// How it came to start; anything where it never did.
     pub started_by: Vec<StartedBy>,
-    /// Whether the run was profiled, and took longer for it.
+    /// Whether the run was profiled.
     pub profiled: Vec<bool>,
     /// Where each job's nodes begin in `nodes`, and one more.
     pub node_offsets: Vec<i64>,
@@ -48,7 +48,7 @@ impl Records {
         let started: Vec<_> = jobs.start.iter().map(|&start| start != SimTime::NEVER).collect();
         let ended: Vec<_> = (0..started.len()).map(|row| jobs.end(row).is_some()).collect();
         let mut profiled = vec![false; started.len()];
-        jobs.stretched.keys().for_each(|&row| profiled[row as usize] = true);
+        jobs.profiled.keys().for_each(|&row| profiled[row as usize] = true);
         JobFrame {
             profiled,
             start_s: seconds(&jobs.start, &started),

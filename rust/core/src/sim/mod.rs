@@ -305,7 +305,7 @@ impl Simulation {
             }
         }
         self.totals.read(&state.meter, state.timeline.peak());
-        self.totals.profiled = state.jobs.stretched.len();
+        self.totals.profiled = state.jobs.profiled.len();
         self.totals.budget = self.policy.budget().map(|budget| (budget, state.timeline.beyond(budget)));
         let State { workload, jobs, timeline, meter, boots, shutdowns, .. } = self.state;
         Ok(Records { workload, jobs, timeline, nodes: meter, boots, shutdowns, totals: self.totals })

@@ -52,8 +52,8 @@ pub struct JobRecords {
     pub(super) first_node: Vec<u64>,
     /// Nodes of all started jobs, in order of start; each job's ascending.
     pub(super) nodes: Vec<u32>,
-    /// How many times longer a run takes for the policy's sake, where it does.
-    pub(super) stretched: BTreeMap<u32, f64>,
+    /// Runs that are profiled, and how many times longer they take for it.
+    pub(super) profiled: BTreeMap<u32, f64>,
 }
 
 /// One row an instant at which power or occupancy changed; values hold until the next row.
@@ -151,7 +151,7 @@ impl JobRecords {
             started_by: vec![StartedBy::Immediate; jobs],
             first_node: vec![0; jobs],
             nodes: Vec::new(),
-            stretched: BTreeMap::new(),
+            profiled: BTreeMap::new(),
         }
     }
 

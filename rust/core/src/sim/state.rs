@@ -186,7 +186,7 @@ impl State {
     /// How long a job runs on its nodes, which stand from `first` on in the records.
     pub(super) fn runtime(&self, job: JobId, first: usize) -> SimDuration {
         let nodes = &self.jobs.nodes[first..first + self.workload.node_count(job) as usize];
-        let stretch = self.jobs.stretched.get(&job.0).copied().unwrap_or(1.0);
+        let stretch = self.jobs.profiled.get(&job.0).copied().unwrap_or(1.0);
         self.actual.runtime(&self.workload, job, nodes, stretch)
     }
 

@@ -59,7 +59,7 @@ impl Plan {
 
     /// Promises a waiting job the earliest time at which it fits, with its mean watts.
     pub(super) fn reserve(&mut self, pass: &mut Pass<'_>, waiting: &Waiting) {
-        let need = self.watts.is_some().then(|| pass.mean_watts(waiting).microwatts_up());
+        let need = self.watts.is_some().then(|| pass.mean_microwatts(waiting));
         let start = self.earliest_fit(waiting, need);
         if start == SimTime::NEVER {
             return;

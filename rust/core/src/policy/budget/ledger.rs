@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::algo::node_set::NodeSet;
 use crate::platform::Platform;
 use crate::policy::View;
 use crate::policy::first_runs::Estimate;
@@ -37,6 +38,7 @@ pub struct Ledger {
     /// The most that any job with a measured draw up to the first number may draw on a node.
     widest: Option<(f64, Watts)>,
     first_runs: bool,
+    idles_alike: bool,
 }
 
 /// A running job: where, and what its draw is taken for.
@@ -64,6 +66,7 @@ impl Ledger {
             never_binds: None,
             widest: None,
             first_runs,
+            idles_alike: platform.nodes().iter().all(|node| node.idle == platform.node(0).idle),
         }
     }
 
@@ -101,11 +104,53 @@ impl Ledger {
         held(view, job, all).share(view.jobs.node_count(job), view.platform.len())
     }
 
+    /// Watts that may be added to the idle machine.
+    #[must_use]
+    pub fn all(&self) -> Watts {
+        self.all
+    }
+
+    /// Whether no job runs.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    /// Whether the fewest watts are the fewest beyond idle: where nodes idle alike.
+    #[must_use]
+    pub fn idles_alike(&self) -> bool {
+        self.idles_alike
+    }
+
+    /// Moves as many nodes of `free` as a job asks for to the end of `taken`: those where it adds least, ties to the lower
+    /// id.
+    pub fn take_cheapest(view: &View<'_>, job: JobId, estimate: Estimate, free: &mut NodeSet, taken: &mut Vec<u32>) {
+        let draws = view.predicted.of_job(view.jobs.app(job), view.jobs.power_w(job));
+        let mut nodes: Vec<u32> = free.iter().collect();
+        nodes.sort_by_key(|&node| (beyond_idle_on(view, draws, estimate, node), node));
+        nodes.truncate(view.jobs.node_count(job) as usize);
+        for &node in &nodes {
+            free.remove(node);
+        }
+        taken.extend(nodes);
+    }
+
     /// The least that a job takes beyond idle on as many nodes as it asks for.
     #[must_use]
     pub fn least_beyond_idle(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Watts {
-        let count = view.jobs.node_count(job) as usize;
-        held(view, job, self.cheapest_sums(view, job, estimate).get(count - 1).copied().unwrap_or_default())
+        self.least_on(view, job, estimate, view.jobs.node_count(job))
+    }
+
+    fn least_on(&mut self, view: &View<'_>, job: JobId, estimate: Estimate, nodes: u32) -> Watts {
+        let sums = self.cheapest_sums(view, job, estimate);
+        let least = sums.get(nodes as usize - 1).or(sums.last()).copied().unwrap_or_default();
+        held(view, job, least)
+    }
+
+    /// Whether `nodes` nodes at their TDP would pass the ceiling wherever they are, for a job like this one.
+    #[must_use]
+    pub fn exceeds_at_tdp(&mut self, view: &View<'_>, job: JobId, nodes: u32) -> bool {
+        self.least_on(view, job, Estimate::Tdp, nodes) > self.all
     }
 
     /// The same where it is quickly said, else nothing: for jobs with a measured draw of their own it is not.

@@ -1,0 +1,126 @@
+"""The experiment on our own preset: what its rows are made of, and what its pictures show."""
+
+import dataclasses
+import functools
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hetsched.experiments import hetsched as module
+from hetsched.experiments import reproduce
+from hetsched.experiments import reproduction as reproduction_module
+from hetsched.experiments.hetsched_claims import OURS, RIVALS, TUNED, Own, Setting
+from hetsched.experiments.registry import experiment_named
+from hetsched.experiments.tsubame import HUNGRY, MIXES, PRESETS, cases, drawn_machine
+from hetsched.policy import parse_policy
+from hetsched.report.canvas import picture_bytes
+from hetsched.report.pareto_figure import front, pareto_figure, point
+
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+SMALL = 300
+
+
+@pytest.fixture(scope="module")
+def report():
+    """On a small machine and traces of a thousand jobs, with two repetitions."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "cases", lambda seed: cases(seed, jobs=1000, nodes=SMALL))
+        patch.setattr(module, "drawn_machine", functools.partial(drawn_machine, nodes=SMALL))
+        short = dataclasses.replace(experiment_named("hetsched"), quick_repetitions=2)
+        patch.setattr(reproduction_module, "experiment_named", lambda name: short)
+        return reproduce("hetsched", quick=True, seed=11)
+
+
+class TestReport:
+    def test_every_row_is_judged_and_can_be_written(self, report):
+        found = json.loads(json.dumps(report.to_dict(), allow_nan=False))["rows"]
+        quantities = [row["quantity"] for row in found]
+        assert len(set(quantities)) == len(quantities)
+        assert all(row["paper"] is None or row["quantity"].startswith("placement part where devices") for row in found)
+        # Three promises on each workload of both logs, and with other spreads, errors and budgets.
+        promises = [quantity for quantity in quantities if "the better of VAHRM and CGVA-FCFS-B" in quantity]
+        assert len(promises) == 2 * 2 * (len(MIXES) + 4)
+
+    def test_what_was_tuned_on_is_marked(self, report):
+        marked = {row.quantity for row in report.rows if "(tuned on)" in row.quantity}
+        assert len(marked) == 2 * 3 * len(TUNED)
+        for number, mix in enumerate(MIXES):
+            assert any(f" {mix} (" in quantity for quantity in marked) == (number in TUNED)
+        assert report.runs.filter("was_tuned_on")["workload"].unique().to_list() == list(TUNED)
+
+    def test_where_devices_do_not_differ_everybody_draws_the_same(self, report):
+        for preset in PRESETS:
+            equal = Own(report.runs, preset, Setting(spread=0.0))
+            for label in module.BESIDE:
+                np.testing.assert_allclose(equal.metric("placement", label), 0.0, atol=1e-9)
+
+    def test_half_the_budget_is_felt_and_kept(self, report):
+        halved = report.runs.filter(pcr=0.5)
+        assert (halved["over_budget_s"] == 0).all()
+        hungry = halved.filter(pl.col("workload").is_in(HUNGRY), policy="vu-fcfs")
+        free = report.runs.filter(pl.col("workload").is_in(HUNGRY), policy="vu-fcfs", pcr=1.0, spread=0.04, error=0.0)
+        assert hungry["mean_wait_s"].mean() > free["mean_wait_s"].mean()
+
+    def test_both_figures_come_from_the_runs(self, report):
+        drawn = {name: own for (name,), own in report.savings.group_by("figure", maintain_order=True)}
+        assert list(drawn) == ["pareto", "workloads"]
+        own = Own(report.runs, "steady", Setting())
+        dot = drawn["pareto"].filter(pl.col("row").str.starts_with("steady"), label="vahrm")
+        turnaround = dot.filter(pl.col("column").str.starts_with("turnaround"))
+        np.testing.assert_allclose(turnaround["y"], own.metric("placement", "vahrm").mean(axis=1))
+        np.testing.assert_allclose(turnaround["x"], 1 + own.metric("turnaround", "vahrm").mean(axis=1) / 100)
+        assert set(drawn["workloads"]["label"]) == {OURS, *RIVALS}
+        for picture in drawn.values():
+            assert picture_bytes(report.draw(picture, title="x"), ".png")[:4] == b"\x89PNG"
+
+
+@pytest.mark.parametrize("policy", module.WITHOUT.values())
+def test_each_part_is_taken_away_alone(policy):
+    whole, parts = (parse_policy(text).parts for text in ("hetsched", policy))
+    assert sum(parts[role] != whole[role] for role in whole) == 1
+
+
+def test_the_share_is_of_what_the_bound_leaves_room_for():
+    frame = pl.DataFrame(
+        {
+            "repetition": [0, 0],
+            "preset": "steady",
+            "workload": 0,
+            "policy": ["vu-fcfs", "hetsched"],
+            "job_energy_j": [200.0, 195.0],
+            "energy_bound_j": [180.0, None],
+            "large_longest_wait_s": [7200.0, 3600.0],
+            **Setting().columns,
+        }
+    )
+    own = Own(frame, "steady", Setting())
+    assert own.metric("share", "hetsched").tolist() == [[25.0]]
+    assert own.metric("longest", "hetsched").tolist() == [[1.0]]
+
+
+class TestFront:
+    @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=12))
+    def test_it_is_all_that_nobody_beats(self, dots):
+        x, y = np.array(dots, dtype=float).T
+        best = {(x[place], y[place]) for place in front(x, y)}
+        for dot in set(zip(x, y, strict=True)):
+            beaten = any(other != dot and other[0] <= dot[0] and other[1] >= dot[1] for other in zip(x, y, strict=True))
+            assert (dot in best) == (not beaten)
+
+    def test_a_panel_has_a_dot_a_policy_and_the_line_along_the_best(self):
+        rng = np.random.default_rng(1)
+        dots = {"a": (1.0, 1.0), "b": (2.0, 3.0), "c": (4.0, 2.0)}
+        frame = pl.concat(
+            point(x + 0.01 * rng.random(3), y + 0.01 * rng.random(3), row="gain", column="cost", label=label)
+            for label, (x, y) in dots.items()
+        )
+        (axes,) = pareto_figure(frame, title="three").axes
+        line = next(line for line in axes.get_lines() if line.get_label() == "not beaten in both")
+        np.testing.assert_allclose(line.get_xydata(), [dots["a"], dots["b"]], atol=0.02)
+        assert axes.get_xlabel() == "cost"
+        assert axes.get_ylabel() == "gain"
+        assert axes.get_xscale() == "log"
