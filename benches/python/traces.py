@@ -2,9 +2,10 @@
 
 What a trace is like, all of it drawn by one generator in this order:
 
-* **sizes**: 2^k nodes, k from 0 to the largest power that is at most a quarter of the machine; each k is 0.71 times
-  (2^-0.5) as frequent as the one before. One job in five asks for an odd number instead: anything from 2^k up to, not
-  including, 2^(k+1). On 540 nodes that is a mean of 12.4 nodes, three jobs in ten on one node, at most 255;
+* **sizes**: 2^k nodes, k from 0 to the largest power that is at most `largest`, by default a quarter of the machine;
+  each k is 0.71 times (2^-0.5) as frequent as the one before. One job in five asks for an odd number instead: anything
+  from 2^k up to, not including, 2^(k+1). On 540 nodes that is a mean of 12.4 nodes, three jobs in ten on one node, at
+  most 255;
 * **runtimes**: log-normal with a median of 20 minutes and sigma 1.5 (a mean of about an hour), whole seconds, from 1 s
   to 2 days;
 * **walltimes**: the runtime times a factor between 1 and 5, evenly drawn; every second job rounds that up as users
@@ -58,17 +59,21 @@ class Trace:
         Size of the machine.
     seed
         Of the generator.
+    largest
+        Sizes are 2^k up to the largest power that is at most this; None: a quarter of the machine.
     """
 
     jobs: int
     load: float
     nodes: int = 540
     seed: int = 2024
+    largest: int | None = None
 
     @property
     def name(self) -> str:
         """Short and unique among the benches' traces, such as ``1m-0.8``."""
-        return f"{short(self.jobs)}-{self.load:.1f}" + ("" if self.nodes == 540 else f"-{short(self.nodes)}-nodes")
+        machine = "" if self.nodes == 540 else f"-{short(self.nodes)}-nodes"
+        return f"{short(self.jobs)}-{self.load:.1f}{machine}" + ("" if self.largest is None else f"-max-{self.largest}")
 
     @property
     def path(self) -> Path:
@@ -82,8 +87,8 @@ class Trace:
         return f"; Note: made by benches/python/traces.py {stamp}\n; MaxNodes: {self.nodes}\n; MaxProcs: {self.nodes}\n"
 
     def to_dict(self) -> dict[str, float]:
-        """The numbers."""
-        return asdict(self)
+        """The numbers, but for those that are left open."""
+        return {name: number for name, number in asdict(self).items() if number is not None}
 
     def is_made(self) -> bool:
         """Whether the file is there and holds this trace."""
@@ -118,7 +123,7 @@ def drawn(trace: Trace) -> pl.DataFrame:
     """The jobs, one column a field of the Standard Workload Format."""
     rng = np.random.Generator(np.random.PCG64(trace.seed))
     n = trace.jobs
-    size = sizes(rng, n, trace.nodes)
+    size = sizes(rng, n, trace.largest or trace.nodes // 4)
     runtime = runtimes(rng, n)
     walltime = walltimes(rng, runtime)
     submit = arrivals(rng, int(size @ runtime) / (trace.nodes * trace.load), n)
@@ -146,11 +151,11 @@ def drawn(trace: Trace) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def sizes(rng: np.random.Generator, n: int, nodes: int) -> Whole:
-    """Nodes of each job; at most half the machine less one."""
-    largest = max(0, (nodes // 4).bit_length() - 1)
-    frequency = 0.5 ** (np.arange(largest + 1) / 2)
-    power = 2 ** rng.choice(largest + 1, n, p=frequency / frequency.sum())
+def sizes(rng: np.random.Generator, n: int, largest: int) -> Whole:
+    """Nodes of each job; less than twice `largest`."""
+    highest = max(0, largest.bit_length() - 1)
+    frequency = 0.5 ** (np.arange(highest + 1) / 2)
+    power = 2 ** rng.choice(highest + 1, n, p=frequency / frequency.sum())
     odd = np.floor(power * rng.uniform(1, 2, n)).astype(np.int64)
     return np.where(rng.random(n) < 0.2, odd, power)
 

@@ -115,10 +115,11 @@ class Plain:
             waiting += arrived
             free = set(range(self.nodes)) - {node for row in ends for node in placed[row][1]}
             self.unseen += arrived
-            if not free or not waiting:
-                continue
-            self.begin(now, self.nodes - len(free))
-            for only_suited in (True, False) if self.suited_first else (False,):
+            self.count_busy(now)
+            if free and waiting:
+                self.begin()
+            sweeps = (True, False) if self.suited_first else (False,)
+            for only_suited in sweeps if free and waiting else ():
                 for row in list(waiting):
                     app, count = self.jobs[row]["app"], self.jobs[row]["node_count"]
                     if count <= len(free) and (not only_suited or self.suits(app, count, free)):
@@ -127,21 +128,24 @@ class Plain:
                         ends[row] = now + self.jobs[row]["runtime_s"]
                         free -= set(nodes)
                         waiting.remove(row)
+            self.seen = (now, self.nodes - len(free))
         return [placed[row] for row in range(len(self.jobs))]
 
-    def begin(self, now: float, busy: int) -> None:
-        """Demand counts from a job's first pass on, the busy share from pass to pass as each finds the machine."""
+    def count_busy(self, now: float) -> None:
+        """Nodes are busy from pass to pass as each leaves the machine."""
+        if self.seen is not None:
+            since, were_busy = self.seen
+            self.busy_node_s += were_busy * (now - since)
+            self.all_node_s += self.nodes * (now - since)
+
+    def begin(self) -> None:
+        """Demand counts from a job's first pass on."""
         for row in self.unseen:
             job = self.jobs[row]
             node_s = job["node_count"] * job["runtime_s"]
             self.demand[job["app"]] = self.demand.get(job["app"], 0.0) + node_s
             self.total += node_s
         self.unseen = []
-        if self.seen is not None:
-            since, were_busy = self.seen
-            self.busy_node_s += were_busy * (now - since)
-            self.all_node_s += self.nodes * (now - since)
-        self.seen = (now, busy)
         if self.prices is None or self.total > 1.1 * self.priced:
             self.priced = self.total
             self.price()

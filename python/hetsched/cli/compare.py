@@ -17,7 +17,9 @@ from hetsched.config import Faults, did_you_mean, listed, shown
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
+    from hetsched.platform import Platform
     from hetsched.policy import Policy
+    from hetsched.workload import Workload
 
 __all__ = ["compare"]
 
@@ -108,6 +110,7 @@ def compare(
     check_folder(out)
 
     workload, machine = inputs.read(screen)
+    _check_budgets(contestants, workload, machine.platform)
     result = compared(
         workload,
         machine.platform,
@@ -143,6 +146,18 @@ def _policies(faults: Faults, text: str) -> list[Policy]:
             else:
                 found.append(policy)
     return found
+
+
+def _check_budgets(policies: list[Policy], workload: Workload, platform: Platform) -> None:
+    """Refuse budgets below the idle machine's draw before the first run: each policy on none of the jobs."""
+    from hetsched.simulation import simulate  # noqa: PLC0415
+
+    faults = Faults()
+    for policy in policies:
+        if policy.parts["power"] is not None:
+            with noted(faults), _of_policy(policy.name):
+                simulate(workload.head(0), platform, policy)
+    faults.check()
 
 
 @contextmanager

@@ -197,7 +197,7 @@ PRESETS: dict[str, Preset] = {
         Preset(
             "hetsched",
             doc="Whoever fits starts, where its nodes are worth least to others; long waits hold reservations.",
-            source="this project; docs/background/vahrm.md",
+            source="this project; docs/background/hetsched-preset.md",
             composition={
                 "order": {"name": "vahrm", "beta": 0.25**8, "length": "walltime", "starvation_limit_s": "none"},
                 "backfill": {"name": "patience", "patience_s": 129_600},

@@ -42,8 +42,8 @@ def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame) -> pl.DataFrame:
     workload
         The job table. A column of the user's own whose name is taken here comes back as ``trace_<name>``.
     run
-        What the engine recorded: ``start_s, end_s, energy_j, started_by, state, reason, nodes``; with ``profiled`` under
-        a policy that profiles.
+        What the engine recorded: ``start_s, end_s, energy_j, started_by, state, reason, nodes``; ``profiled``, too,
+        under a policy that profiles.
 
     Returns
     -------

@@ -221,17 +221,18 @@ impl Policy for Composed {
 
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         // Every job needs something free; until there is, whoever came need not even be sorted in.
-        if view.slots.free_units() == 0 || (self.queue.is_empty() && self.submitted.is_empty()) {
-            return Ok(());
+        if view.slots.free_units() > 0 && !(self.queue.is_empty() && self.submitted.is_empty()) {
+            if self.parts.order.changes() {
+                self.reorder(view);
+            } else {
+                self.admit(view);
+            }
+            self.parts.placement.begin(view)?;
+            self.pass(view, out)?;
+            self.settle(view, out);
         }
-        if self.parts.order.changes() {
-            self.reorder(view);
-        } else {
-            self.admit(view);
-        }
-        self.parts.placement.begin(view)?;
-        self.pass(view, out)?;
-        self.settle(view, out);
+        let busy = view.platform.len() - view.slots.holding(1).len() + out.node_count();
+        self.parts.placement.passed(view, busy);
         Ok(())
     }
 

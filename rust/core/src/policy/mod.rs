@@ -243,6 +243,12 @@ impl Decisions {
         &self.list
     }
 
+    /// Nodes of all starts together.
+    #[must_use]
+    pub fn node_count(&self) -> u32 {
+        u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)
+    }
+
     /// The nodes of a start.
     #[must_use]
     pub fn nodes_of(&self, start: Start) -> &[u32] {

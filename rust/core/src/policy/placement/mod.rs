@@ -62,6 +62,11 @@ pub trait Placement: Send {
         Ok(())
     }
 
+    /// Told that a pass is over, which may have started nobody, and how many nodes are busy from now on.
+    fn passed(&mut self, view: &View<'_>, busy: u32) {
+        let _ = (view, busy);
+    }
+
     /// Whether it may find that a job does not suit the free nodes. Then every job of a pass is placed as it is started.
     fn judges(&self) -> bool {
         false

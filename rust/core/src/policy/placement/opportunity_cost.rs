@@ -52,8 +52,9 @@ pub struct OpportunityCost {
     prices: Vec<f64>,
     shares: BTreeMap<Profile, u32>,
     standings: BTreeMap<Profile, Standing>,
-    /// When the machine was last looked at, how many nodes were busy from then on, and node-seconds busy and in all so far.
+    /// Until when node-seconds are counted, and how many nodes are busy from then on.
     seen: Option<(SimTime, u32)>,
+    /// Node-seconds so far: of busy nodes, and of all.
     busy_node_s: f64,
     all_node_s: f64,
 }
@@ -76,14 +77,14 @@ impl OpportunityCost {
         }
     }
 
-    /// Counts how busy the machine has been.
+    /// Counts how busy the machine has been until now.
     fn look(&mut self, view: &View<'_>) {
-        if let Some((since, busy)) = self.seen {
-            let span = (view.now - since).seconds();
-            self.busy_node_s += f64::from(busy) * span;
+        if let Some((since, busy)) = &mut self.seen {
+            let span = (view.now - *since).seconds();
+            self.busy_node_s += f64::from(*busy) * span;
             self.all_node_s += f64::from(view.platform.len()) * span;
+            *since = view.now;
         }
-        self.seen = Some((view.now, view.platform.len() - view.slots.holding(1).len()));
     }
 
     fn count(&mut self, view: &View<'_>, job: JobId) {
@@ -173,6 +174,11 @@ impl Placement for OpportunityCost {
     fn begin(&mut self, view: &View<'_>) -> Result<()> {
         self.look(view);
         self.price(view)
+    }
+
+    fn passed(&mut self, view: &View<'_>, busy: u32) {
+        self.look(view);
+        self.seen = Some((view.now, busy));
     }
 
     fn queued(&mut self, view: &View<'_>, job: JobId) {
