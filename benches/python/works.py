@@ -95,8 +95,8 @@ ALL = [
     *_works(1_000_000, 1.0, {"fcfs": Reach(cpu_s=2.5, peak_mb=600)}),
     # The twin takes five minutes for this one; what it would say is said by the 100,000 jobs above.
     *_works(1_000_000, 1.0, {"easy": Reach(cpu_s=3.0, peak_mb=600), "easy, by power": Reach(peak_mb=600)}, peers=()),
-    # Nobody else's simulator has these: power by node and application, and budgets, inside the decision. Jobs of up to 64
-    # nodes as in the paper on VAHRM (9 nodes on average), and of up to a quarter of the machine (50).
+    # Nobody else's simulator has these: power by node and application, and budgets, inside the decision. Jobs of up to
+    # 64 nodes as in the paper on VAHRM (9 nodes on average), and of up to a quarter of the machine (50).
     *(
         Work(traces.Trace(1_000_000, load, nodes=10_000, largest=largest), policy, reach, peers=())
         for largest, load in ((64, 0.8), (64, 1.0), (None, 0.8))

@@ -434,8 +434,8 @@ def test_a_first_run_that_never_fits_with_tdp_does_not_wait_for_ever(app: str | 
 
 
 def test_of_two_jobs_alike_the_later_may_find_cheaper_watts() -> None:
-    # 45 W to add, of which job 0 takes 5 on node 2. Job 1 would take node 0, its lowest draw of those left, where it adds
-    # 90 W. Job 2 takes node 0 at 10 W more. Job 3, like job 1, is left node 1, which idles at 90 W of its 100 W: it fits.
+    # 45 W to add, of which job 0 takes 5 on node 2. Job 1 would take node 0, its lowest draw of those left, where it
+    # adds 90 W. Job 2 takes node 0 at 10 W more. Job 3, like job 1, is left node 1, which idles at 90 W of its 100 W.
     frame = {
         "job_id": [0, 1, 2, 3],
         "submit_s": [0.0] * 4,
