@@ -181,14 +181,14 @@ def test_a_bad_option_is_named_with_what_would_be_right(hetsched, folder, argume
     ("policy", "line"),
     [
         (
-            "vahrm:pcr=0.2",
+            "vahrm:power.pcr=0.2",
             (
                 "policy.power.pcr: found 0.2, expected at least 0.2500: "
                 "the idle machine draws 1600 W, and nothing could start under 1280 W"
             ),
         ),
         (
-            "vu-fcfs-b:budget_w=1500",
+            "vu-fcfs-b:power.budget_w=1500",
             (
                 "policy.power.budget_w: found 1500, expected at least 1600 W: "
                 "the idle machine draws 1600 W, and nothing could start under 1500 W"
@@ -197,9 +197,12 @@ def test_a_bad_option_is_named_with_what_would_be_right(hetsched, folder, argume
     ],
 )
 def test_a_budget_below_the_idle_machine_is_refused_before_the_run(hetsched, folder, policy, line):
-    for verb in (("simulate", "small.swf", "--policy", policy), ("compare", "small.swf", "--policies", policy)):
+    simulate = ("simulate", "small.swf", "--policy", policy)
+    # Of several policies it is said which, and before the first of them runs.
+    compare = ("compare", "small.swf", "--policies", f"fcfs,{policy}")
+    for verb, whose in ((simulate, ""), (compare, f"--policies: {policy}: ")):
         said = hetsched(*verb, "--nodes", 16, "--idle-w", 100, "--tdp-w", 400, "--out", "out")
-        assert said.err.splitlines()[-1] == f"error: {line}"
+        assert said.err.splitlines()[-1] == f"error: {whose}{line}"
         assert sum("error" in told for told in said.err.splitlines()) == 1
         assert said.code == 2
         assert "energy" not in said.out
