@@ -318,6 +318,8 @@ class TestEveryReport:
         assert len(found["parameters"]) == len(report.parameters)
 
     def test_compares_the_same_jobs_all_run_to_their_end(self, report):
+        if "completed" not in report.runs.columns:
+            pytest.skip("its rows are errors of models, no runs")
         assert (report.runs["completed"] == report.runs["jobs"]).all()
         assert report.runs.group_by("repetition", "scenario").agg(pl.col("jobs").n_unique() == 1)["jobs"].all()
 
