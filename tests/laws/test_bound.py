@@ -123,7 +123,8 @@ def ends_in_time(
     jobs: list[dict], placed: tuple[tuple[int, ...], ...], platform: hs.Platform, end_s: float, kill: bool
 ) -> bool:
     """Whether the jobs end in time in some order, each started as soon as it is submitted and its nodes are free."""
-    return any(last_end <= end_s + 1e-6 for last_end in last_ends(jobs, placed, platform, kill))
+    # Times are whole microseconds: half of one is rounding, a whole one is too late.
+    return any(last_end <= end_s + 5e-7 for last_end in last_ends(jobs, placed, platform, kill))
 
 
 def last_ends(

@@ -30,9 +30,9 @@ def report():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "cases", lambda seed: cases(seed, jobs=1000, nodes=SMALL))
         patch.setattr(module, "drawn_machine", functools.partial(drawn_machine, nodes=SMALL))
-        short = dataclasses.replace(experiment_named("hetsched"), quick_repetitions=2)
+        short = dataclasses.replace(experiment_named("hetsched"), repetitions=2)
         patch.setattr(reproduction_module, "experiment_named", lambda name: short)
-        return reproduce("hetsched", quick=True, seed=11)
+        return reproduce("hetsched", seed=11)
 
 
 class TestReport:
@@ -64,6 +64,11 @@ class TestReport:
         hungry = halved.filter(pl.col("workload").is_in(HUNGRY), policy="vu-fcfs")
         free = report.runs.filter(pl.col("workload").is_in(HUNGRY), policy="vu-fcfs", pcr=1.0, spread=0.04, error=0.0)
         assert hungry["mean_wait_s"].mean() > free["mean_wait_s"].mean()
+
+    def test_a_quick_run_says_nothing_of_half_the_budget_and_the_rest_alike(self, report):
+        unhalved = experiment_named("hetsched").rows(report.runs.filter(pcr=1.0))
+        assert unhalved == [row for row in report.rows if "PCR" not in row.quantity]
+        assert len(report.rows) - len(unhalved) == 2 * 2 * 3
 
     def test_both_figures_come_from_the_runs(self, report):
         drawn = {name: own for (name,), own in report.savings.group_by("figure", maintain_order=True)}

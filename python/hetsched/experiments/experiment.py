@@ -105,6 +105,10 @@ class Experiment:
         From one figure's rows of it, and its title as a keyword, to the figure.
     measured
         From the frame of all runs to what must be known of them.
+    beside
+        From a repetition's seed to more of its runs, which take so long that quick runs leave them out.
+    beside_repetitions
+        In how many of the first repetitions of a full run they are.
     """
 
     name: str
@@ -118,6 +122,8 @@ class Experiment:
     savings: Callable[[pl.DataFrame], pl.DataFrame]
     draw: Callable[..., Any] = experiment_figure
     measured: Callable[[pl.DataFrame], Sequence[Parameter]] = lambda _frame: ()
+    beside: Callable[[int], list[dict[str, Any]]] = lambda _seed: []
+    beside_repetitions: int = 0
 
 
 @dataclass(frozen=True)

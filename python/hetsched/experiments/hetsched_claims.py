@@ -15,7 +15,7 @@ from hetsched.experiments.experiment import Row
 from hetsched.experiments.relative import Relative
 from hetsched.experiments.tsubame import BASELINE, HUNGRY, MIXES, PRESETS, SPREAD
 
-__all__ = ["OURS", "RIVALS", "TUNED", "Own", "Setting", "rows"]
+__all__ = ["HALVED", "OURS", "RIVALS", "TUNED", "Own", "Setting", "rows"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -51,6 +51,10 @@ class Setting:
     def columns(self) -> dict[str, float]:
         """As columns of a row."""
         return asdict(self)
+
+
+HALVED = Setting(pcr=0.5)
+"""Not in quick runs."""
 
 
 class Own:
@@ -256,12 +260,18 @@ def _elsewhere(frame: pl.DataFrame, preset: str) -> list[Row]:
             side=-1,
         ),
     ]
-    every, half = range(len(MIXES)), Own(frame, preset, Setting(pcr=0.5))
+    every = range(len(MIXES))
     found += _against(Own(frame, preset, Setting(spread=0.12)), f"at 12 % spread, {preset}", every)
     found += _against(Own(frame, preset, Setting(error=0.10)), f"predictions 10 % off, {preset}", every)
-    others = [number for number in every if number not in HUNGRY]
-    found += _against(half, f"PCR 0.5, other seven, {preset}", others)
-    return [*found, *_against(half, f"PCR 0.5, hungry two, {preset}", HUNGRY, why=_crowded(half, preset))]
+    return found if frame.filter(pcr=HALVED.pcr).is_empty() else [*found, *_halved(Own(frame, preset, HALVED), preset)]
+
+
+def _halved(own: Own, preset: str) -> list[Row]:
+    others = [number for number in range(len(MIXES)) if number not in HUNGRY]
+    return [
+        *_against(own, f"PCR 0.5, other seven, {preset}", others),
+        *_against(own, f"PCR 0.5, hungry two, {preset}", HUNGRY, why=_crowded(own, preset)),
+    ]
 
 
 def _crowded(own: Own, preset: str) -> str:

@@ -74,10 +74,11 @@ def reproduce(name: str, *, seed: int = 0, quick: bool = False, progress: Progre
     faults.check()
     count = experiment.quick_repetitions if quick else experiment.repetitions
     seeds = repetition_seeds(name, seed, count)
+    repeat = _with_beside(experiment, [] if quick else seeds[: experiment.beside_repetitions])
     with warnings.catch_warnings():
         # Of a published experiment the load is known, and said where it is asked for.
         warnings.simplefilter("ignore", LoadWarning)
-        frame = _frame(_repeated(experiment.repeat, seeds, progress or (lambda _done, _total: None)), seeds)
+        frame = _frame(_repeated(repeat, seeds, progress or (lambda _done, _total: None)), seeds)
     return Report(
         name=name,
         seed=seed,
@@ -92,6 +93,11 @@ def reproduce(name: str, *, seed: int = 0, quick: bool = False, progress: Progre
 def _check_progress(progress: object, faults: Faults) -> None:
     if progress is not None and not callable(progress):
         faults.add("progress", progress, "a function of two numbers, or None")
+
+
+def _with_beside(experiment: Experiment, seeds: Sequence[int]) -> Callable[[int], list[dict[str, Any]]]:
+    """A repetition's runs, with those beside them in the repetitions of some seeds."""
+    return lambda seed: [*experiment.repeat(seed), *(experiment.beside(seed) if seed in seeds else [])]
 
 
 def repetition_seeds(name: str, seed: int, count: int) -> list[int]:

@@ -48,7 +48,8 @@ __all__ = [
 ]
 
 SOURCE = (
-    "Yoshida, Sakamoto, Sato & Miwa, VAHRM: Variation-Aware Resource Management in Heterogeneous Supercomputing Systems"
+    "Yoshida et al., VAHRM: Variation-Aware Resource Management in Heterogeneous Supercomputing Systems, "
+    "IEEE TPDS 36(8), 2025"
 )
 NODES = 540
 JOBS = 10_000

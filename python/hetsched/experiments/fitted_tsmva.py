@@ -1,0 +1,168 @@
+"""TSMVA as the VAHRM paper fits it: the jobs' watts predicted by models of every GPU and every CPU of the machine.
+
+Its section V-E trains them on 48 kernels on each GPU and 11 on each CPU, and the jobs' kernels are three of these: all
+errors are in-sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hetsched.experiments.tsubame import NODES, SPREAD, drawn_machine
+from hetsched.platform import Platform
+from hetsched.platform.device_sampling import DeviceSample, sample_devices
+from hetsched.platform.devices import DeviceClass
+from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
+from hetsched.power.synthetic import DEVICE_TYPES, synthetic_profiles
+from hetsched.power.two_stage import TwoStage
+
+__all__ = ["FITTED", "KERNELS", "FittedTsmva", "Kernels", "fitted_tsmva", "job_kernels"]
+
+Floats = npt.NDArray[np.float64]
+
+FITTED = "vahrm+fitted"
+"""Label of VAHRM under these predictions."""
+
+KINDS: Mapping[str, str] = {"gpu": "p100", "cpu": "xeon"}
+"""Whose counters and mean watts the kernels of a class of device have, by class."""
+
+KERNELS: Mapping[str, int] = {name: DEVICE_TYPES[kind].apps for name, kind in KINDS.items()}
+"""How many kernels models are fitted on, by class of device: as many as the paper's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kernels:
+    """What the devices of a class were measured under, the jobs' kernels among it.
+
+    Parameters
+    ----------
+    features
+        Counters, events a second, shape (n_kernels, n_features).
+    power_w
+        Watts of each device under each kernel, shape (n_devices, n_kernels).
+    jobs
+        Which kernels are the jobs', by application.
+    moved_w
+        By how many watts a device's mean under such a kernel was moved to be the paper's Table IV's.
+    """
+
+    features: Floats
+    power_w: Floats
+    jobs: Mapping[str, int]
+    moved_w: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTsmva:
+    """The nodes as fitted models see them, and how well they do.
+
+    Parameters
+    ----------
+    platform
+        The nodes: drawn devices, and predictions of their watts under the jobs' kernels.
+    mape
+        Mean absolute percentage error on what the models were fitted on, all devices and kernels, by class of device.
+    jobs_mape
+        The same on the jobs' kernels alone.
+    moved_w
+        As in `Kernels`, of all applications.
+    """
+
+    platform: Platform
+    mape: Mapping[str, float]
+    jobs_mape: Mapping[str, float]
+    moved_w: Mapping[str, float]
+
+
+def fitted_tsmva(seed: int, *, spread: float = SPREAD, nodes: int = NODES) -> FittedTsmva:
+    """The machine of `drawn_machine`, predicted by ``TwoStage("random_forest", "random_forest")`` of its devices.
+
+    Takes about half a minute on one core for 540 nodes.
+
+    Parameters
+    ----------
+    seed, spread, nodes
+        As for `drawn_machine`, which draws the same devices.
+
+    Source
+    ------
+    VAHRM, sections V-E and VI-A. Its measurements are not public: counters and mean watts are of
+    `hetsched.power.synthetic_profiles`, and a device's watts under a kernel vary as those under a job do.
+
+    Examples
+    --------
+    >>> fitted = fitted_tsmva(1, nodes=2)
+    >>> sorted(fitted.mape), fitted.platform.predicted.apps == fitted.platform.actual.apps
+    (['cpu', 'gpu'], True)
+    """
+    sample = drawn_machine(seed, spread=spread, nodes=nodes).sample
+    machine = tsubame3(nodes)
+    mape, jobs_mape, predicted_w = {}, {}, {}
+    moved_w: dict[str, float] = {}
+    for one in machine.devices:
+        kernels = job_kernels(one, sample, seed=seed, spread=spread, nodes=nodes)
+        model = TwoStage("random_forest", "random_forest", seed=seed % 2**32)
+        found_w = model.fit(kernels.features, kernels.power_w).predict(kernels.features)
+        error = 100.0 * np.abs(found_w / kernels.power_w - 1.0)
+        mape[one.name] = float(error.mean())
+        jobs_mape[one.name] = float(error[:, list(kernels.jobs.values())].mean())
+        moved_w.update(kernels.moved_w)
+        predicted_w.update({app: (one.name, found_w[:, kernel]) for app, kernel in kernels.jobs.items()})
+    predicted = machine.table({app: predicted_w[app] for app in sample.power_w}, below_idle="clip")
+    return FittedTsmva(machine.platform(actual=sample.table, predicted=predicted), mape, jobs_mape, moved_w)
+
+
+def job_kernels(one: DeviceClass, sample: DeviceSample, *, seed: int, spread: float, nodes: int) -> Kernels:
+    """As many kernels as the paper measured on a class of device, three of them the jobs'.
+
+    The jobs' are those whose mean watts are nearest to the paper's Table IV, and are moved there: on them devices draw
+    what they were drawn to draw under the jobs. Under all others they vary likewise: normal, of the same spread, each
+    by itself, never below the idle draw.
+
+    Parameters
+    ----------
+    one
+        The class of device.
+    sample
+        The machine's devices under the jobs.
+    seed, spread, nodes
+        As for `drawn_machine`.
+
+    Examples
+    --------
+    >>> machine = tsubame3(2)
+    >>> sample = sample_devices(machine, TSUBAME3_JOBS_W, seed=1)
+    >>> kernels = job_kernels(machine.devices[1], sample, seed=1, spread=0.04, nodes=2)
+    >>> kernels.features.shape, kernels.power_w.shape, list(kernels.jobs)
+    ((48, 6), (8, 48), ['gpu-small', 'gpu-medium', 'gpu-large'])
+    """
+    kind = KINDS[one.name]
+    profiles = synthetic_profiles(kind, seed=seed)
+    means_w = np.maximum(profiles.expected_w.mean(axis=0), one.idle_w)
+    wanted_w = {app: TSUBAME3_JOBS_W[app][1] / one.per_node for app in sample.apps(one.name)}
+    jobs = _nearest(means_w, wanted_w)
+    names = [f"{kind} {name}" for name in profiles.apps]
+    drawn = sample_devices(
+        tsubame3(nodes),
+        {name: (one.name, one.per_node * float(mean_w)) for name, mean_w in zip(names, means_w, strict=True)},
+        sd_ratio=spread,
+        seed=seed,
+    )
+    power_w = drawn.matrix(one.name)
+    power_w[:, list(jobs.values())] = sample.matrix(one.name)
+    moved_w = {app: wanted_w[app] - float(means_w[kernel]) for app, kernel in jobs.items()}
+    return Kernels(profiles.features, power_w, jobs, moved_w)
+
+
+def _nearest(means_w: Floats, wanted_w: Mapping[str, float]) -> dict[str, int]:
+    """For each application the kernel of the nearest mean watts, each kernel once: who draws most chooses first."""
+    free_w = means_w.copy()
+    found = {}
+    for app in sorted(wanted_w, key=lambda app: -wanted_w[app]):
+        found[app] = int(np.nanargmin(np.abs(free_w - wanted_w[app])))
+        free_w[found[app]] = np.nan
+    return {app: found[app] for app in wanted_w}
