@@ -1,11 +1,12 @@
 //! One pass on an empty machine: 2,000 jobs of a node each start together on 2,000 nodes.
 
+mod machine;
 mod settings;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use hetsched_core::algo::releases::Releases;
+use hetsched_core::platform::Platform;
 use hetsched_core::platform::slots::Slots;
-use hetsched_core::platform::{Platform, PlatformColumns};
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::policy::registry::{PartSpec, PolicySpec};
 use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
@@ -13,14 +14,10 @@ use hetsched_core::power::pvt::{Kind, OnUnknownApp, Predicted, VariationTable, t
 use hetsched_core::random::Stream;
 use hetsched_core::units::SimTime;
 use hetsched_core::workload::{JobColumns, JobId, Workload};
+use machine::{machine, share};
 
 const NODES: u32 = 2_000;
 const JOBS: u32 = 2_000;
-
-/// A number from 0 to 1.
-fn share(chance: &mut Stream) -> f64 {
-    f64::from(chance.below(1_000_000)) / 1e6
-}
 
 /// Jobs in a queue: each of one of `apps` applications, all of equal length or each of its own.
 fn queue(apps: u32, equal: bool) -> Workload {
@@ -36,24 +33,6 @@ fn queue(apps: u32, equal: bool) -> Workload {
         ..JobColumns::default()
     };
     columns.into_workload().expect("the jobs are in order")
-}
-
-fn machine() -> Platform {
-    let nodes = NODES as usize;
-    let columns = PlatformColumns {
-        idle_w: vec![100.0; nodes],
-        busy_w: vec![300.0; nodes],
-        tdp_w: vec![300.0; nodes],
-        off_w: vec![0.0; nodes],
-        down_w: vec![0.0; nodes],
-        boot_w: vec![0.0; nodes],
-        boot_s: vec![0.0; nodes],
-        shutdown_w: vec![0.0; nodes],
-        shutdown_s: vec![0.0; nodes],
-        slots: vec![1; nodes],
-        exclusive: true,
-    };
-    columns.into_platform().expect("the platform is in order")
 }
 
 /// Watts that differ by node and application, the node's own part and the application's alike.
@@ -83,13 +62,13 @@ fn policy(placement: &str) -> Composed {
         power: None,
     };
     let parts = spec.build(0).expect("the parts exist").0;
-    Composed::new(placement, parts, &machine()).expect("no budget, no fault")
+    Composed::new(placement, parts, &machine(NODES, 100.0, 300.0)).expect("no budget, no fault")
 }
 
 fn one_pass(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("placement/pass_2000_jobs_2000_nodes");
     group.sample_size(10);
-    let platform = machine();
+    let platform = machine(NODES, 100.0, 300.0);
     let (slots, releases) = (Slots::new(NODES, 1), Releases::default());
     for (case, apps, equal) in [
         ("6 types", 6, true),

@@ -3,13 +3,14 @@
 //! A pass changes the queue, so each is measured on a policy of its own that has looked at the queue once with no node
 //! free, as it would have by the time the queue is that long.
 
+mod machine;
 mod settings;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use hetsched_core::algo::releases::Releases;
 use hetsched_core::params::Value;
+use hetsched_core::platform::Platform;
 use hetsched_core::platform::slots::Slots;
-use hetsched_core::platform::{Platform, PlatformColumns};
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::policy::registry::{PartSpec, PolicySpec};
 use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
@@ -17,15 +18,12 @@ use hetsched_core::power::pvt::{Kind, OnUnknownApp, Predicted, VariationTable, t
 use hetsched_core::random::Stream;
 use hetsched_core::units::SimTime;
 use hetsched_core::workload::{JobColumns, JobId, Workload};
+use machine::{machine, share};
 
 const NODES: u32 = 540;
 const FREE: u32 = 60;
 const JOBS: u32 = 2_000;
 const APPS: u32 = 6;
-
-fn share(chance: &mut Stream) -> f64 {
-    f64::from(chance.below(1_000_000)) / 1e6
-}
 
 /// Jobs of 1 to 64 nodes and a minute to a day, small and short ones more frequent.
 fn queue() -> Workload {
@@ -41,24 +39,6 @@ fn queue() -> Workload {
         ..JobColumns::default()
     };
     columns.into_workload().expect("the jobs are in order")
-}
-
-fn machine() -> Platform {
-    let nodes = NODES as usize;
-    let columns = PlatformColumns {
-        idle_w: vec![320.0; nodes],
-        busy_w: vec![1_440.0; nodes],
-        tdp_w: vec![1_440.0; nodes],
-        off_w: vec![0.0; nodes],
-        down_w: vec![0.0; nodes],
-        boot_w: vec![0.0; nodes],
-        boot_s: vec![0.0; nodes],
-        shutdown_w: vec![0.0; nodes],
-        shutdown_s: vec![0.0; nodes],
-        slots: vec![1; nodes],
-        exclusive: true,
-    };
-    columns.into_platform().expect("the platform is in order")
 }
 
 fn predicted(platform: &Platform, jobs: &Workload) -> Predicted {
@@ -91,7 +71,7 @@ fn spec(pcr: Option<f64>, own: bool) -> PolicySpec {
 
 fn one_pass(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("vahrm/pass_2000_queued_540_nodes");
-    let (platform, jobs) = (machine(), queue());
+    let (platform, jobs) = (machine(NODES, 320.0, 1_440.0), queue());
     let predicted = predicted(&platform, &jobs);
     let releases = Releases::default();
     let (mut full, mut some) = (Slots::new(NODES, 1), Slots::new(NODES, 1));
