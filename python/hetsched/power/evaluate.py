@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -108,7 +108,7 @@ def evaluate(
     faults.check()
     assert known is not None
     assert measured_w is not None
-    predict = _in_sample if split == "in_sample" else _leave_one_app_out
+    predict = _in_sample if split == "in_sample" else leave_one_app_out
     errors = _percent_errors(measured_w, predict(model, known, measured_w))
     return _by_app(errors, list(map(str, range(len(known)))) if apps is None else list(apps), split)
 
@@ -124,16 +124,39 @@ def _in_sample(model: PowerModel, features: Floats, power_w: Floats) -> Floats:
     return model.unfitted().fit(features, power_w).predict(features)
 
 
-def _leave_one_app_out(model: PowerModel, features: Floats, power_w: Floats) -> Floats:
+def leave_one_app_out(
+    model: PowerModel, features: Floats, power_w: Floats, tell: Callable[[int, int], object] | None = None
+) -> Floats:
+    """Predictions of each application by a model of all others; NaN for those that were never measured.
+
+    Parameters
+    ----------
+    model
+        Fitted anew each time, from its parameters.
+    features, power_w
+        As `PowerModel.fit` takes them, checked.
+    tell
+        Called before each fit, and at the end, with (fits done, fits in all).
+
+    Raises
+    ------
+    ConfigError
+        If a device has a single measured application: it is left out in turn.
+    """
     lone = np.flatnonzero((~np.isnan(power_w)).sum(axis=1) < 2)
     if len(lone):
         found = f"a single measured application on device {lone[0]}"
         raise ConfigError([("power_w", found, "two or more for leave_one_app_out: one is left out in turn")])
     predicted = np.full(power_w.shape, np.nan)
-    for app in np.flatnonzero(~np.isnan(power_w).all(axis=0)):
+    apps = np.flatnonzero(~np.isnan(power_w).all(axis=0))
+    for done, app in enumerate(apps):
+        if tell is not None:
+            tell(done, len(apps))
         others = np.arange(len(features)) != app
         fitted = model.unfitted().fit(features[others], power_w[:, others])
         predicted[:, app] = fitted.predict(features[app : app + 1])[:, 0]
+    if tell is not None:
+        tell(len(apps), len(apps))
     return predicted
 
 

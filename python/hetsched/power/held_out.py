@@ -14,6 +14,7 @@ import polars as pl
 from hetsched.errors import ConfigError
 from hetsched.power.base import PowerModel
 from hetsched.power.checks import Floats
+from hetsched.power.evaluate import leave_one_app_out
 from hetsched.power.feature_files import Features, Watts
 
 __all__ = ["cells", "errors_by_app", "percent_errors", "predictions"]
@@ -58,7 +59,6 @@ def predictions(
     [100.0, 110.0, 130.0]
     """
     is_measured = watts.is_measured
-    apps = np.flatnonzero(is_measured.any(axis=0))
     tell = progress or (lambda _done, _total: None)
     if split == "in_sample":
         tell(0, 1)
@@ -66,14 +66,7 @@ def predictions(
         tell(1, 1)
         return cells(features, watts, predicted)
     _check_others(watts, is_measured)
-    predicted = np.full(watts.power_w.shape, np.nan)
-    for done, app in enumerate(apps.tolist()):
-        tell(done, len(apps))
-        others = np.arange(len(features.apps)) != app
-        fitted = model.unfitted().fit(features.values[others], watts.power_w[:, others])
-        predicted[:, app] = fitted.predict(features.values[app : app + 1])[:, 0]
-    tell(len(apps), len(apps))
-    return cells(features, watts, predicted)
+    return cells(features, watts, leave_one_app_out(model, features.values, watts.power_w, tell))
 
 
 def cells(features: Features, watts: Watts, predicted: Floats) -> pl.DataFrame:

@@ -248,13 +248,13 @@ impl Policy for Composed {
         let Some(ledger) = &mut self.ledger else { return false };
         let (own, flag) = (view.jobs.node_count(job), view.jobs.first_run(job));
         match (&self.first_runs, flag, view.jobs.app(job)) {
-            (None, ..) | (_, Some(false), _) => ledger.exceeds(view, job, Estimate::Predicted),
+            (None, ..) | (_, Some(false), _) => ledger.exceeds(view, job),
             (_, Some(true), _) | (_, None, None) => ledger.exceeds_at_tdp(view, job, own),
             // Somebody must run first, and counts with TDP: the smallest job of the application at best.
             (_, None, Some(app)) => {
                 let fewest = self.fewest_nodes.get_or_insert_with(|| view.jobs.fewest_nodes_by_app());
                 let first = fewest[app.0 as usize].unwrap_or(own);
-                ledger.exceeds(view, job, Estimate::Predicted) || ledger.exceeds_at_tdp(view, job, first)
+                ledger.exceeds(view, job) || ledger.exceeds_at_tdp(view, job, first)
             }
         }
     }

@@ -162,7 +162,7 @@ impl Ledger {
 
     /// Whether the job would pass the ceiling on whatever nodes of an otherwise idle machine.
     #[must_use]
-    pub fn exceeds(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> bool {
+    pub fn exceeds(&mut self, view: &View<'_>, job: JobId) -> bool {
         let measured = view.jobs.power_w(job);
         let most = |node| view.predicted.highest_draw(measured.max(self.highest_measured_w), node);
         if !self.widest.is_some_and(|(of, _)| of >= measured) {
@@ -171,7 +171,7 @@ impl Ledger {
         // A job that would fit with the hungriest draw on every node need not be looked at closely.
         let count = view.jobs.node_count(job);
         let fits = self.widest.is_some_and(|(_, most)| most.times(count) <= self.all);
-        (!fits || estimate == Estimate::Tdp) && self.least_beyond_idle(view, job, estimate) > self.all
+        !fits && self.least_beyond_idle(view, job, Estimate::Predicted) > self.all
     }
 
     /// A job runs on these nodes, or counts otherwise than before.
