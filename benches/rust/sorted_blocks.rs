@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use hetsched_core::algo::fit_list::{FitList, QueueKey, Room, Waiting};
-use hetsched_core::algo::releases::{Release, Releases};
+use hetsched_core::algo::releases::{Claim, Release, Releases};
 use hetsched_core::algo::sorted_blocks::Place;
 use hetsched_core::random::Stream;
 use hetsched_core::units::{SimDuration, SimTime};
@@ -17,10 +17,14 @@ fn seconds(seconds: u32) -> SimDuration {
     SimDuration::from_micros(i64::from(seconds) * 1_000_000)
 }
 
+fn units(units: u32) -> Claim {
+    Claim { units: units.into(), microwatts: 0 }
+}
+
 /// A job of 2 nodes or more that came as the `row`-th.
 fn waiting(chance: &mut Stream, row: u32) -> Waiting {
     let key = QueueKey { rank: 0, submit: SimTime::from_micros(i64::from(row)), row };
-    Waiting { key, units: 2 << chance.below(7), length: seconds(60 + chance.below(86_400)), watts: 0 }
+    Waiting { key, units: 2_i64 << chance.below(7), length: seconds(60 + chance.below(86_400)), watts: 0 }
 }
 
 fn queue(count: u32) -> FitList {
@@ -38,7 +42,7 @@ fn submit_and_start(criterion: &mut Criterion) {
             bencher.iter(|| {
                 list.insert(waiting(&mut chance, row));
                 row += 1;
-                let units = 2 << chance.below(7);
+                let units = 2_i64 << chance.below(7);
                 // If nobody fits the first goes, so that the queue keeps its length.
                 let place = list.first_fit(Place::FRONT, Room::of(units)).unwrap_or(Place::FRONT);
                 list.remove_at(place)
@@ -52,7 +56,7 @@ fn nobody_fits(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("queue/first_fit_when_nobody_fits");
     for count in QUEUES {
         let list = queue(count);
-        let room = Room { units: 64, extra: 1, slack: seconds(59), watts: i64::MAX };
+        let room = Room { units: 64, extra: 1, slack: seconds(59), watts: i64::MAX, extra_watts: i64::MAX };
         group.bench_function(BenchmarkId::from_parameter(count), |bencher| {
             bencher.iter(|| list.first_fit(black_box(Place::FRONT), black_box(room)));
         });
@@ -67,10 +71,10 @@ fn shadow(criterion: &mut Criterion) {
         let mut releases = Releases::default();
         for row in 0..running {
             let at = SimTime::from_micros(0) + seconds(1 + chance.below(86_400));
-            releases.insert(Release { at, row, units: 1 + chance.below(20) });
+            releases.insert(Release { at, row, claim: units(1 + chance.below(20)) });
         }
         group.bench_function(BenchmarkId::from_parameter(running), |bencher| {
-            bencher.iter(|| releases.shadow(black_box(SimTime::from_micros(0)), 0, 5 * running, &[]));
+            bencher.iter(|| releases.shadow(black_box(SimTime::from_micros(0)), units(0), units(5 * running), &[]));
         });
     }
     group.finish();

@@ -1,7 +1,7 @@
 """Runs whose schedules and energies are known to the bit, and what is taken of each.
 
-A case is a log, a policy and a variant of the machine. Its fingerprint is two short digests: of the schedule (start, end,
-state and nodes of every job) and of the energy (of jobs and nodes, and the timeline). `python tests/fingerprints/cases.py`
+A case is a log, a policy and a variant of the machine. Its fingerprint is two short digests: of the schedule (start,
+end, state and nodes of every job) and of the energy (of jobs and nodes, and the timeline). This file as a program
 writes the table anew; do that only after a change that is meant to change schedules, and say in the changelog which.
 """
 

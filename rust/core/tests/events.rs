@@ -57,7 +57,7 @@ fn start_all(view: &View<'_>, told: &[Notice], out: &mut Decisions) {
     for (node, notice) in (0..).zip(told.iter().filter(|told| matches!(told, Notice::Submitted(_)))) {
         if let Notice::Submitted(job) = notice {
             assert!(view.slots.free_on(node) > 0);
-            out.start_with(*job, false, |nodes| nodes.push(node));
+            out.start_with(*job, |nodes| nodes.push(node));
         }
     }
 }
@@ -74,7 +74,7 @@ fn a_node_sleeps_wakes_and_is_metered_in_every_state() {
         for notice in told {
             match notice {
                 Notice::Submitted(JobId(0)) => {
-                    out.start_with(JobId(0), false, |nodes| nodes.push(0));
+                    out.start_with(JobId(0), |nodes| nodes.push(0));
                     out.sleep(1);
                     out.timer(at(50));
                 }
@@ -82,7 +82,7 @@ fn a_node_sleeps_wakes_and_is_metered_in_every_state() {
                     assert_eq!(view.slots.free_units(), 0);
                     out.wake(1);
                 }
-                Notice::NodeReady(1) => out.start_with(JobId(1), false, |nodes| nodes.push(1)),
+                Notice::NodeReady(1) => out.start_with(JobId(1), |nodes| nodes.push(1)),
                 _ => {}
             }
         }
@@ -138,7 +138,7 @@ fn a_budget_change_is_told_and_shown() {
     fn act(view: &View<'_>, told: &[Notice], out: &mut Decisions) {
         if told.contains(&Notice::BudgetChanged) {
             assert_eq!(view.budget, Watts::from_watts(500.0));
-            out.start_with(JobId(0), false, |nodes| nodes.push(0));
+            out.start_with(JobId(0), |nodes| nodes.push(0));
         }
     }
     let mut simulation = scripted(&[(0, 10, 1, 0, 0)], act, 0);
@@ -157,7 +157,7 @@ fn start_later(view: &View<'_>, told: &[Notice], out: &mut Decisions) {
     for notice in told {
         if let Notice::Submitted(JobId(job)) = *notice {
             assert!(view.slots.free_on(job) > 0);
-            out.start_with(JobId(job), false, |nodes| nodes.push(job));
+            out.start_with(JobId(job), |nodes| nodes.push(job));
         }
     }
 }
@@ -165,17 +165,17 @@ fn start_later(view: &View<'_>, told: &[Notice], out: &mut Decisions) {
 #[test]
 fn what_cannot_be_done_is_refused_with_policy_job_and_instant() {
     let refusals: [(Act, &str); 6] = [
-        (|_, _, out| out.start_with(JobId(0), false, |_| {}), "start job 1: it asks for 1 nodes and was given 0"),
-        (|_, _, out| out.start_with(JobId(0), false, |nodes| nodes.push(9)), "start job 1: there is no node 9 of 2"),
+        (|_, _, out| out.start_with(JobId(0), |_| {}), "start job 1: it asks for 1 nodes and was given 0"),
+        (|_, _, out| out.start_with(JobId(0), |nodes| nodes.push(9)), "start job 1: there is no node 9 of 2"),
         (
-            |_, _, out| out.start_with(JobId(7), false, |nodes| nodes.push(0)),
+            |_, _, out| out.start_with(JobId(7), |nodes| nodes.push(0)),
             "start the job in row 7: the job is not in",
         ),
         (|_, _, out| out.wake(0), "wake node 0: a node that is idle cannot wake"),
         (|_, _, out| out.timer(at(0)), "set a timer for 0 s: 0 s is not after now"),
         (
             |_, _, out| {
-                out.start_with(JobId(0), false, |nodes| nodes.push(0));
+                out.start_with(JobId(0), |nodes| nodes.push(0));
                 out.sleep(0);
             },
             "let node 0 sleep: a node that is busy cannot sleep",
@@ -192,7 +192,7 @@ fn what_cannot_be_done_is_refused_with_policy_job_and_instant() {
 fn a_busy_node_takes_no_second_job() {
     let act: Act = |_, told, out| {
         if let [Notice::Submitted(job)] = told {
-            out.start_with(*job, false, |nodes| nodes.push(0));
+            out.start_with(*job, |nodes| nodes.push(0));
         }
     };
     let message = run(scripted(&[(3, 10, 1, 0, 0), (4, 10, 1, 0, 0)], act, 0)).unwrap_err().to_string();

@@ -128,7 +128,7 @@ proptest! {
             let options = Options { kill_at_walltime, ..Options::default() };
             schedule(&run(simulation(&jobs, platform(5, 3, exclusive), policy, options)).unwrap())
         };
-        prop_assert_eq!(go(Reservations::new(1)), go(Reservations::by_plan(1)));
+        prop_assert_eq!(go(Reservations::new(1)), go(Reservations::by_profile(1)));
     }
 
     /// Placement chooses nodes; where nodes are alike it never changes a start.

@@ -125,7 +125,8 @@ impl Availability {
     #[must_use]
     pub fn earliest_fit_from(&self, from: SimTime, units: impl Into<i64>, length: SimDuration) -> SimTime {
         let mut search = Search { units: units.into(), length, from, start: None };
-        for block in &self.blocks {
+        let first = self.blocks.partition_point(|block| block.begins() <= from).saturating_sub(1);
+        for block in &self.blocks[first..] {
             if search.is_over_by(block.begins()) {
                 break;
             }

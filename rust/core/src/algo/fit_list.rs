@@ -1,6 +1,7 @@
 //! Who waits, in policy order, with a quick answer to "who is the first that fits?".
 
 use crate::algo::sorted_blocks::{Keyed, Place, SortedBlocks, Summary};
+use crate::algo::staircase::Staircase;
 use crate::units::{SimDuration, SimTime, Watts};
 
 /// Place in the order: the policy's rank first, then the earlier submit, then the earlier row. Never equal.
@@ -20,7 +21,7 @@ pub struct Waiting {
     /// Its place in the order.
     pub key: QueueKey,
     /// Nodes, or slots where nodes are shared, that it needs in all.
-    pub units: u32,
+    pub units: i64,
     /// How long it is planned to run.
     pub length: SimDuration,
     /// Microwatts that it adds to the idle machine at least; 0 where nobody counts them.
@@ -30,7 +31,7 @@ pub struct Waiting {
 /// The smallest need, the smallest length, the fewest watts and the earliest submit in a block, not necessarily of one element.
 #[derive(Clone, Copy, Debug)]
 pub struct Smallest {
-    units: u32,
+    units: i64,
     length: SimDuration,
     watts: i64,
     submit: SimTime,
@@ -44,7 +45,7 @@ impl Keyed for Waiting {
 }
 
 impl Summary<Waiting> for Smallest {
-    const EMPTY: Self = Self { units: u32::MAX, length: SimDuration::FOREVER, watts: i64::MAX, submit: SimTime::NEVER };
+    const EMPTY: Self = Self { units: i64::MAX, length: SimDuration::FOREVER, watts: i64::MAX, submit: SimTime::NEVER };
     fn with(self, item: &Waiting) -> Self {
         Self {
             units: self.units.min(item.units),
@@ -55,24 +56,27 @@ impl Summary<Waiting> for Smallest {
     }
 }
 
-/// What may start: `units` or fewer, and those with more than `extra` only if they last no longer than `slack`.
+/// What may start: `units` and `watts` or fewer, and those with more than the extra ones only if they last no longer than
+/// `slack`.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
     /// Free now.
-    pub units: u32,
-    /// Free now and not needed by the head when its time comes.
-    pub extra: u32,
-    /// Time until the head's start.
-    pub slack: SimDuration,
+    pub units: i64,
     /// Microwatts that may be added.
     pub watts: i64,
+    /// Time until the head's start.
+    pub slack: SimDuration,
+    /// Units free now and not needed by the head when its time comes.
+    pub extra: i64,
+    /// The same in microwatts.
+    pub extra_watts: i64,
 }
 
 impl Room {
     /// Room in which only the number of units counts.
     #[must_use]
-    pub fn of(units: u32) -> Self {
-        Self { units, extra: units, slack: SimDuration::FOREVER, watts: i64::MAX }
+    pub fn of(units: i64) -> Self {
+        Self { units, watts: i64::MAX, slack: SimDuration::FOREVER, extra: units, extra_watts: i64::MAX }
     }
 
     /// The same with so many watts left.
@@ -81,8 +85,9 @@ impl Room {
         Self { watts: watts.map_or(i64::MAX, Watts::microwatts_up), ..self }
     }
 
-    fn holds(self, units: u32, length: SimDuration, watts: i64) -> bool {
-        units <= self.units && watts <= self.watts && (length <= self.slack || units <= self.extra)
+    fn holds(self, units: i64, length: SimDuration, watts: i64) -> bool {
+        let beside_head = units <= self.extra && watts <= self.extra_watts;
+        units <= self.units && watts <= self.watts && (length <= self.slack || beside_head)
     }
 }
 
@@ -93,10 +98,17 @@ impl FitList {
     /// The first place at or after `from` whose element fits into `room`.
     #[must_use]
     pub fn first_fit(&self, from: Place, room: Room) -> Option<Place> {
+        self.first_fit_unless(from, room, &Staircase::default())
+    }
+
+    /// The same among those that `refused` lets pass.
+    #[must_use]
+    pub fn first_fit_unless(&self, from: Place, room: Room, refused: &Staircase) -> Option<Place> {
+        let may_fit = |units, length, watts| room.holds(units, length, watts) && !refused.holds(units, length);
         self.find(
             from,
-            |block| room.holds(block.units, block.length, block.watts),
-            |waiting| room.holds(waiting.units, waiting.length, waiting.watts),
+            |block| may_fit(block.units, block.length, block.watts),
+            |waiting| may_fit(waiting.units, waiting.length, waiting.watts),
         )
     }
 
@@ -119,7 +131,7 @@ impl FitList {
 
     /// Whether anyone in the list needs no more than `units`.
     #[must_use]
-    pub fn any_within(&self, units: u32) -> bool {
+    pub fn any_within(&self, units: i64) -> bool {
         self.blocks().any(|(_, block)| block.units <= units)
     }
 }
@@ -135,8 +147,9 @@ mod tests {
         /// Twins: look at everyone.
         #[test]
         fn finds_the_first_that_fits_and_the_oldest(
-            jobs in prop::collection::vec((0..50_i64, 0..40_i64, 1..20_u32, 0..30_i64, 0..25_i64), 0..300),
-            (units, extra, slack, watts) in (0..22_u32, 0..22_u32, 0..32_i64, 0..26_i64),
+            jobs in prop::collection::vec((0..50_i64, 0..40_i64, 1..20_i64, 0..30_i64, 0..25_i64), 0..300),
+            (units, extra, slack) in (0..22_i64, 0..22_i64, 0..32_i64),
+            (watts, extra_watts) in (0..26_i64, 0..26_i64),
             after in (-1..41_i64, 0..300_u32),
         ) {
             let mut list = FitList::default();
@@ -147,10 +160,11 @@ mod tests {
                 list.insert(all[all.len() - 1]);
             }
             all.sort_by_key(|waiting| waiting.key);
-            let room = Room { units, extra, slack: SimDuration::from_micros(slack), watts };
+            let room = Room { units, watts, slack: SimDuration::from_micros(slack), extra, extra_watts };
             let fits = |waiting: &&Waiting| {
-                let ends = waiting.length <= room.slack || waiting.units <= room.extra;
-                waiting.units <= room.units && waiting.watts <= room.watts && ends
+                let beside = waiting.units <= room.extra && waiting.watts <= room.extra_watts;
+                let fits_now = waiting.units <= room.units && waiting.watts <= room.watts;
+                fits_now && (waiting.length <= room.slack || beside)
             };
             let found = list.first_fit(Place::FRONT, room).and_then(|place| list.get(place));
             prop_assert_eq!(found, all.iter().find(fits));

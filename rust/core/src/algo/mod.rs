@@ -7,3 +7,4 @@ pub mod fit_list;
 pub mod node_set;
 pub mod releases;
 pub mod sorted_blocks;
+pub mod staircase;

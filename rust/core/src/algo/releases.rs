@@ -1,7 +1,18 @@
 //! When running jobs are planned to give back what they hold.
 
+use std::ops::{Add, AddAssign, Sub, SubAssign};
+
 use crate::algo::sorted_blocks::{Keyed, SortedBlocks, Summary};
 use crate::units::SimTime;
+
+/// What a job takes of the machine while it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Claim {
+    /// Nodes, or slots where nodes are shared.
+    pub units: i64,
+    /// Microwatts beyond idle; 0 where no budget counts them.
+    pub microwatts: i64,
+}
 
 /// What one running job gives back, and when by its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,13 +21,53 @@ pub struct Release {
     pub at: SimTime,
     /// The job's row: the last word on equal instants.
     pub row: u32,
-    /// Nodes, or slots where nodes are shared.
-    pub units: u32,
+    /// What it holds until then.
+    pub claim: Claim,
 }
 
 /// How much a block releases in all.
 #[derive(Clone, Copy, Debug)]
-pub struct Sum(u32);
+pub struct Sum(Claim);
+
+impl Claim {
+    /// Whether there is as much of everything as `need` says.
+    #[must_use]
+    pub fn covers(self, need: Self) -> bool {
+        self.units >= need.units && self.microwatts >= need.microwatts
+    }
+}
+
+impl Add for Claim {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { units: self.units + other.units, microwatts: self.microwatts + other.microwatts }
+    }
+}
+
+impl Sub for Claim {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self { units: self.units - other.units, microwatts: self.microwatts - other.microwatts }
+    }
+}
+
+impl AddAssign for Claim {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl SubAssign for Claim {
+    fn sub_assign(&mut self, other: Self) {
+        *self = *self - other;
+    }
+}
+
+impl std::iter::Sum for Claim {
+    fn sum<I: Iterator<Item = Self>>(claims: I) -> Self {
+        claims.fold(Self::default(), Add::add)
+    }
+}
 
 impl Keyed for Release {
     type Key = (SimTime, u32);
@@ -26,9 +77,9 @@ impl Keyed for Release {
 }
 
 impl Summary<Release> for Sum {
-    const EMPTY: Self = Self(0);
+    const EMPTY: Self = Self(Claim { units: 0, microwatts: 0 });
     fn with(self, item: &Release) -> Self {
-        Self(self.0 + item.units)
+        Self(self.0 + item.claim)
     }
 }
 
@@ -40,17 +91,18 @@ pub type Releases = SortedBlocks<Release, Sum>;
 pub struct Shadow {
     /// The earliest instant at which enough is free; [`SimTime::NEVER`] if all releases together are not enough.
     pub at: SimTime,
-    /// What is free then beyond the need, all releases at exactly that instant counted.
-    pub extra: u32,
+    /// What is free then beyond the need, all releases at exactly that instant counted; below zero where there is no such
+    /// instant.
+    pub extra: Claim,
 }
 
 impl Releases {
-    /// The shadow time of a job that needs `units` when `free` are free now, and the extra units then.
+    /// The shadow time of a job that needs `need` when `free` is free now, and what is left over then.
     ///
     /// `added` are releases not yet in the list, sorted. A planned end that has passed counts as `now`.
     #[must_use]
-    pub fn shadow(&self, now: SimTime, free: u32, units: u32, added: &[Release]) -> Shadow {
-        let mut walk = Walk { free, units, at: if units <= free { Some(now) } else { None }, now, added };
+    pub fn shadow(&self, now: SimTime, free: Claim, need: Claim, added: &[Release]) -> Shadow {
+        let mut walk = Walk { free, need, at: free.covers(need).then_some(now), now, added };
         for (block, sum) in self.blocks() {
             if walk.passes_over(block, sum) {
                 continue;
@@ -64,12 +116,18 @@ impl Releases {
         walk.rest();
         walk.shadow()
     }
+
+    /// What jobs hold whose planned end has come, though they still run.
+    #[must_use]
+    pub fn overdue(&self, now: SimTime) -> Claim {
+        self.iter().take_while(|release| release.at <= now).map(|release| release.claim).sum()
+    }
 }
 
 /// A walk along the releases, in order of time.
 struct Walk<'a> {
-    free: u32,
-    units: u32,
+    free: Claim,
+    need: Claim,
     at: Option<SimTime>,
     now: SimTime,
     added: &'a [Release],
@@ -80,8 +138,8 @@ impl Walk<'_> {
     fn passes_over(&mut self, block: &[Release], sum: Sum) -> bool {
         let (None, Some(last)) = (self.at, block.last()) else { return false };
         let with = self.added.partition_point(|release| release.at <= last.at);
-        let gained = sum.0 + self.added[..with].iter().map(|release| release.units).sum::<u32>();
-        let short = self.free + gained < self.units;
+        let gained = self.added[..with].iter().map(|release| release.claim).fold(sum.0, Add::add);
+        let short = !(self.free + gained).covers(self.need);
         if short {
             self.free += gained;
             self.added = &self.added[with..];
@@ -105,8 +163,8 @@ impl Walk<'_> {
         if self.at.is_some_and(|reached| at > reached) {
             return true;
         }
-        self.free += release.units;
-        if self.at.is_none() && self.free >= self.units {
+        self.free += release.claim;
+        if self.at.is_none() && self.free.covers(self.need) {
             self.at = Some(at);
         }
         false
@@ -122,7 +180,7 @@ impl Walk<'_> {
     }
 
     fn shadow(&self) -> Shadow {
-        Shadow { at: self.at.unwrap_or(SimTime::NEVER), extra: self.free.saturating_sub(self.units) }
+        Shadow { at: self.at.unwrap_or(SimTime::NEVER), extra: self.free - self.need }
     }
 }
 
@@ -136,38 +194,43 @@ mod tests {
         SimTime::from_micros(micros)
     }
 
+    fn release(row: u32, (end, units, microwatts): (i64, i64, i64)) -> Release {
+        Release { at: at(end), row, claim: Claim { units, microwatts } }
+    }
+
     /// The rule in so many words: try every instant, count everything released by then.
-    fn by_definition(now: SimTime, free: u32, units: u32, all: &[Release]) -> Shadow {
-        let by =
-            |instant: SimTime| free + all.iter().filter(|r| r.at.max(now) <= instant).map(|r| r.units).sum::<u32>();
+    fn by_definition(now: SimTime, free: Claim, need: Claim, all: &[Release]) -> Shadow {
+        let by = |instant: SimTime| {
+            let released = all.iter().filter(|release| release.at.max(now) <= instant);
+            free + released.map(|release| release.claim).sum()
+        };
         let mut instants: Vec<_> = all.iter().map(|release| release.at.max(now)).chain([now]).collect();
         instants.sort_unstable();
-        match instants.into_iter().find(|&instant| by(instant) >= units) {
-            Some(instant) => Shadow { at: instant, extra: by(instant) - units },
-            None => Shadow { at: SimTime::NEVER, extra: 0 },
-        }
+        let found = instants.into_iter().find(|&instant| by(instant).covers(need));
+        Shadow { at: found.unwrap_or(SimTime::NEVER), extra: by(found.unwrap_or(SimTime::NEVER)) - need }
     }
 
     proptest! {
         #[test]
         fn is_the_earliest_instant_with_enough_and_counts_all_of_it(
-            running in prop::collection::vec((-5..60_i64, 1..5_u32), 0..200),
-            added in prop::collection::vec((0..60_i64, 1..5_u32), 0..6),
-            free in 0..10_u32,
-            units in 1..400_u32,
+            running in prop::collection::vec((-5..60_i64, 1..5_i64, 0..7_i64), 0..200),
+            added in prop::collection::vec((0..60_i64, 1..5_i64, 0..7_i64), 0..6),
+            free in (0..10_i64, 0..10_i64),
+            need in (1..400_i64, 0..600_i64),
         ) {
             let mut releases = Releases::default();
-            let mut all = Vec::new();
-            for (row, &(end, units)) in (0..).zip(&running) {
-                let release = Release { at: at(end), row, units };
+            let running: Vec<_> = (0..).zip(running).map(|(row, given)| release(row, given)).collect();
+            for &release in &running {
                 releases.insert(release);
-                all.push(release);
             }
-            let mut added: Vec<_> =
-                (1000..).zip(&added).map(|(row, &(end, units))| Release { at: at(end), row, units }).collect();
+            let mut added: Vec<_> = (1000..).zip(added).map(|(row, given)| release(row, given)).collect();
             added.sort_unstable();
-            all.extend(&added);
-            prop_assert_eq!(releases.shadow(at(0), free, units, &added), by_definition(at(0), free, units, &all));
+            let all: Vec<_> = running.iter().chain(&added).copied().collect();
+            let claim = |(units, microwatts)| Claim { units, microwatts };
+            let shadow = releases.shadow(at(0), claim(free), claim(need), &added);
+            prop_assert_eq!(shadow, by_definition(at(0), claim(free), claim(need), &all));
+            let overdue: Claim = running.iter().filter(|release| release.at <= at(0)).map(|release| release.claim).sum();
+            prop_assert_eq!(releases.overdue(at(0)), overdue);
         }
     }
 }

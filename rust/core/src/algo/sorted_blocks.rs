@@ -21,22 +21,20 @@ pub trait Summary<T>: Copy {
     fn with(self, item: &T) -> Self;
 }
 
-const BLOCK: usize = 64;
-
 #[derive(Clone, Debug)]
 struct Block<T, S> {
     items: Vec<T>,
     summary: S,
 }
 
-/// A sorted list of `T` with a summary `S` a block.
+/// A sorted list of `T` with a summary `S` a block of at most `BLOCK` elements.
 #[derive(Clone, Debug)]
-pub struct SortedBlocks<T, S> {
+pub struct SortedBlocks<T, S, const BLOCK: usize = 64> {
     blocks: Vec<Block<T, S>>,
     len: usize,
 }
 
-/// A place in a list, valid until the list changes.
+/// A place in a list, valid until the list changes. Places of elements are equal if and only if the elements are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     block: usize,
@@ -48,7 +46,7 @@ impl Place {
     pub const FRONT: Self = Self { block: 0, item: 0 };
 }
 
-impl<T, S> Default for SortedBlocks<T, S> {
+impl<T, S, const BLOCK: usize> Default for SortedBlocks<T, S, BLOCK> {
     fn default() -> Self {
         Self { blocks: Vec::new(), len: 0 }
     }
@@ -66,7 +64,7 @@ impl<T: Keyed, S: Summary<T>> Block<T, S> {
     }
 }
 
-impl<T: Keyed, S: Summary<T>> SortedBlocks<T, S> {
+impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
     /// Number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -143,23 +141,34 @@ impl<T: Keyed, S: Summary<T>> SortedBlocks<T, S> {
 
     /// Removes the element with this key.
     pub fn remove(&mut self, key: T::Key) -> Option<T> {
-        self.place_of(key).map(|place| self.remove_at(place))
+        self.place_of(key).map(|place| self.remove_at(place).0)
     }
 
-    /// Removes the element at `place`, which then is the place of the element after it.
+    /// Removes the element at `place`; returns it and the place of the element that came after it.
     ///
     /// # Panics
     /// If there is no element at `place`.
-    pub fn remove_at(&mut self, place: Place) -> T {
+    pub fn remove_at(&mut self, place: Place) -> (T, Place) {
         self.len -= 1;
-        let block = &mut self.blocks[place.block];
-        let item = block.items.remove(place.item);
-        if block.items.is_empty() {
+        let item = self.blocks[place.block].items.remove(place.item);
+        if self.blocks[place.block].items.is_empty() {
             self.blocks.remove(place.block);
-        } else {
-            block.summarize();
+            return (item, place);
         }
-        item
+        self.merge(place.block);
+        let block = &mut self.blocks[place.block];
+        block.summarize();
+        let next = if place.item < block.items.len() { place } else { Place { block: place.block + 1, item: 0 } };
+        (item, next)
+    }
+
+    /// Joins a block with the next if both are small, so that a list that has shrunk is not all blocks.
+    fn merge(&mut self, index: usize) {
+        let small = |block: &Block<T, S>| block.items.len() <= BLOCK / 4;
+        if small(&self.blocks[index]) && self.blocks.get(index + 1).is_some_and(small) {
+            let next = self.blocks.remove(index + 1);
+            self.blocks[index].items.extend(next.items);
+        }
     }
 
     /// The first place at or after `from` whose element passes `wanted`; blocks whose summary fails `may_hold` are not
@@ -228,7 +237,7 @@ mod tests {
     proptest! {
         #[test]
         fn behaves_like_a_sorted_vector(steps in prop::collection::vec((any::<bool>(), 0..600_u32), 0..900)) {
-            let mut list = SortedBlocks::<Item, Least>::default();
+            let mut list = SortedBlocks::<Item, Least, 4>::default();
             let mut twin = std::collections::BTreeSet::new();
             for (add, key) in steps {
                 if add && twin.insert(key) {
@@ -247,12 +256,30 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_place_moves_on_to_the_next_element_after_a_removal() {
-        let mut list = SortedBlocks::<Item, Least>::default();
-        (0..200).for_each(|key| list.insert(Item(key)));
-        let place = list.find(Place::FRONT, |_| true, |item| item.0 == 63).unwrap();
-        assert_eq!(list.remove_at(place), Item(63));
-        assert_eq!(list.find(place, |_| true, |_| true).and_then(|at| list.get(at)), Some(&Item(64)));
+    proptest! {
+        #[test]
+        fn after_a_removal_the_place_is_the_next_element_s(
+            keys in prop::collection::btree_set(0..200_u32, 1..120),
+            removals in prop::collection::vec(any::<prop::sample::Index>(), 1..100),
+        ) {
+            let mut list = SortedBlocks::<Item, Least, 4>::default();
+            for &key in &keys {
+                list.insert(Item(key));
+            }
+            let mut twin: Vec<_> = keys.into_iter().collect();
+            for removal in removals.into_iter().take(twin.len()) {
+                let at = removal.index(twin.len());
+                let place = list.place_of(twin[at]).unwrap();
+                let (removed, next) = list.remove_at(place);
+                prop_assert_eq!(removed.0, twin.remove(at));
+                prop_assert_eq!(list.get(next).map(|item| item.0), twin.get(at).copied());
+                if let Some(&key) = twin.get(at) {
+                    prop_assert_eq!(list.place_of(key), Some(next), "one element, one place");
+                }
+                for (items, summary) in list.blocks() {
+                    prop_assert_eq!(summary, items.iter().fold(Least::EMPTY, Least::with));
+                }
+            }
+        }
     }
 }

@@ -122,6 +122,12 @@ impl Platform {
     pub fn shared_slots(&self) -> u32 {
         if self.exclusive { 1 } else { self.slots }
     }
+
+    /// Units that jobs take: nodes, or slots where nodes are shared.
+    #[must_use]
+    pub fn units(&self) -> i64 {
+        i64::from(self.len()) * i64::from(self.shared_slots())
+    }
 }
 
 impl PlatformColumns {

@@ -15,8 +15,8 @@ pub struct Slots {
     open: NodeSet,
     /// `holding[s - 1]`: nodes with at least `s` free slots.
     holding: Vec<NodeSet>,
-    /// Free slots in all.
-    units: u32,
+    /// Free slots in all; more than 32 bits on large shared machines.
+    units: i64,
     /// Nodes whose whole freedom has changed, oldest first; see [`Slots::changes`].
     changed: Vec<u32>,
     /// How many changes were forgotten before the first of `changed`.
@@ -32,7 +32,7 @@ impl Slots {
             free: vec![per_node; nodes as usize],
             open: NodeSet::full(nodes),
             holding: vec![NodeSet::full(nodes); per_node as usize],
-            units: nodes * per_node,
+            units: i64::from(nodes) * i64::from(per_node),
             changed: Vec::new(),
             forgotten: 0,
         }
@@ -46,7 +46,7 @@ impl Slots {
 
     /// Free slots in all: free nodes, where jobs get whole nodes.
     #[must_use]
-    pub fn free_units(&self) -> u32 {
+    pub fn free_units(&self) -> i64 {
         self.units
     }
 
@@ -69,7 +69,7 @@ impl Slots {
             return false;
         }
         self.free[node as usize] -= need;
-        self.units -= need;
+        self.units -= i64::from(need);
         for level in had - need..had {
             self.holding[level as usize].remove(node);
         }
@@ -82,7 +82,7 @@ impl Slots {
         let had = self.free[node as usize];
         self.free[node as usize] += need;
         if self.open.contains(node) {
-            self.units += need;
+            self.units += i64::from(need);
             for level in had..had + need {
                 self.holding[level as usize].insert(node);
             }
@@ -93,7 +93,7 @@ impl Slots {
     /// Takes a node out of service: its free slots are nobody's.
     pub fn close(&mut self, node: u32) {
         if self.open.remove(node) {
-            self.units -= self.free[node as usize];
+            self.units -= i64::from(self.free[node as usize]);
             for level in &mut self.holding {
                 level.remove(node);
             }
@@ -105,7 +105,7 @@ impl Slots {
     pub fn open(&mut self, node: u32) {
         if self.open.insert(node) {
             let free = self.free[node as usize];
-            self.units += free;
+            self.units += i64::from(free);
             for level in &mut self.holding[..free as usize] {
                 level.insert(node);
             }

@@ -8,10 +8,11 @@ use crate::policy::budget::Budget;
 use crate::policy::budget::ledger::Ledger;
 use crate::policy::first_runs::{Estimate, FirstRuns};
 use crate::policy::order::Order;
-use crate::policy::pass::{Desk, Pass, Scratch};
+use crate::policy::held::Held;
+use crate::policy::pass::{Desk, Outcome, Pass, Scratch};
 use crate::policy::placement::Placement;
 use crate::policy::starvation::Starvation;
-use crate::policy::{Decision, Decisions, Jobs, Notice, Policy, View};
+use crate::policy::{Decisions, Jobs, Notice, Policy, Rejection, View};
 use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
@@ -39,8 +40,9 @@ pub struct Composed {
     starvation: Option<Starvation>,
     first_runs: Option<FirstRuns>,
     ledger: Option<Ledger>,
-    /// By application, of all jobs there are: made when first asked for.
-    fewest_nodes: Option<Vec<Option<u32>>>,
+    held: Held,
+    /// How many of `submitted` were asked whether they are to be held.
+    judged: usize,
     scratch: Scratch,
 }
 
@@ -61,23 +63,56 @@ impl Composed {
             parts,
             queue: FitList::default(),
             submitted: Vec::new(),
-            fewest_nodes: None,
+            held: Held::default(),
+            judged: 0,
             scratch: Scratch::default(),
         })
     }
 
-    fn admit(&mut self, view: &View<'_>) {
-        for job in std::mem::take(&mut self.submitted) {
-            self.announce(view, job);
-            let waiting = self.waiting(view, job);
-            self.queue.insert(waiting);
+    /// Holds the jobs that cannot start before their application has a profile, and rejects those that never will.
+    fn judge(&mut self, view: &View<'_>, out: &mut Decisions) {
+        let (Some(first_runs), Some(ledger)) = (&self.first_runs, &mut self.ledger) else { return };
+        let held = &mut self.held;
+        let mut kept = self.judged;
+        for index in self.judged..self.submitted.len() {
+            let job = self.submitted[index];
+            match first_runs.teaches(view.jobs, job) {
+                Some(app) if ledger.exceeds_at_tdp(view, job) => held.hold(app, job),
+                teaches => {
+                    if let Some(app) = teaches {
+                        held.expect(app);
+                    }
+                    self.submitted[kept] = job;
+                    kept += 1;
+                }
+            }
         }
+        self.submitted.truncate(kept);
+        self.judged = kept;
+        held.take_hopeless().into_iter().for_each(|job| out.reject(job, Rejection::NoProfile));
+    }
+
+    fn take_submitted(&mut self) -> Vec<JobId> {
+        self.judged = 0;
+        std::mem::take(&mut self.submitted)
+    }
+
+    fn admit(&mut self, view: &View<'_>) {
+        for job in self.take_submitted() {
+            self.join(view, job);
+        }
+    }
+
+    fn join(&mut self, view: &View<'_>, job: JobId) {
+        self.announce(view, job);
+        let waiting = self.waiting(view, job);
+        self.queue.insert(waiting);
     }
 
     /// Sorts the queue anew for an order that changes as time passes.
     fn reorder(&mut self, view: &View<'_>) {
         let mut jobs: Vec<_> = self.queue.iter().map(|item| JobId(item.key.row)).collect();
-        for job in std::mem::take(&mut self.submitted) {
+        for job in self.take_submitted() {
             self.announce(view, job);
             jobs.push(job);
         }
@@ -92,7 +127,7 @@ impl Composed {
     /// Tells a job that joins the queue to whoever keeps a list of their own.
     fn announce(&mut self, view: &View<'_>, job: JobId) {
         if let Some(starvation) = &mut self.starvation {
-            starvation.queue(job);
+            starvation.queue(view.jobs, job);
         }
         if let Some(first_runs) = &mut self.first_runs {
             first_runs.queue(view.jobs, job);
@@ -111,7 +146,7 @@ impl Composed {
 
     /// A waiting job with all it needs, the watts too if anybody counts them.
     fn needing(&mut self, view: &View<'_>, rank: i64, job: JobId, estimate: Estimate) -> Waiting {
-        let least = self.ledger.as_mut().map_or(0, |ledger| ledger.quick_least(view, job, estimate).microwatts_down());
+        let least = self.ledger.as_mut().map_or(0, |ledger| ledger.price(view, job, estimate).least.microwatts_down());
         Waiting { watts: least, ..waiting(view, rank, job) }
     }
 
@@ -119,7 +154,7 @@ impl Composed {
         self.first_runs.as_ref().map_or(Estimate::Predicted, |first_runs| first_runs.estimate(view.jobs, job))
     }
 
-    fn pass(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+    fn pass(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<Outcome> {
         let desk = Desk {
             placement: self.parts.placement.as_mut(),
             ledger: self.ledger.as_mut(),
@@ -136,26 +171,18 @@ impl Composed {
         pass.finish()
     }
 
-    /// Takes note of what a pass has started.
-    fn settle(&mut self, view: &View<'_>, out: &Decisions) {
-        self.book(view, out);
-        let Some(first_runs) = &self.first_runs else { return };
-        for app in first_runs.learned(view.jobs, out) {
-            self.learn(view, app);
-        }
-        // What ran for the first time in this pass counts as predicted from now on.
-        self.book(view, out);
-    }
-
-    fn book(&mut self, view: &View<'_>, out: &Decisions) {
-        let Some(ledger) = &mut self.ledger else { return };
-        for decision in out.list() {
-            if let Decision::Start(start) = decision {
-                let of = |first_runs: &FirstRuns| first_runs.estimate(view.jobs, start.job);
-                let estimate = self.first_runs.as_ref().map_or(Estimate::Predicted, of);
-                ledger.start(start.job, estimate, out.nodes_of(*start));
+    /// Takes note of what a pass has started, and writes what is held for it into the decisions.
+    fn settle(&mut self, view: &View<'_>, binds: bool, out: &mut Decisions) {
+        if let Some(first_runs) = &self.first_runs {
+            for app in first_runs.learned(view.jobs, out) {
+                self.learn(view, app);
             }
         }
+        // What ran for the first time in this pass counts as predicted from now on.
+        let Some(ledger) = &mut self.ledger else { return };
+        let first_runs = self.first_runs.as_ref();
+        let estimate = |job| first_runs.map_or(Estimate::Predicted, |first_runs| first_runs.estimate(view.jobs, job));
+        out.claim(|job, nodes| ledger.start(view, job, estimate(job), nodes, binds));
     }
 
     /// An application has a profile now: its queued jobs are estimated anew.
@@ -169,13 +196,15 @@ impl Composed {
                 self.queue.insert(item);
             }
         }
+        for job in self.held.release(app) {
+            self.join(view, job);
+        }
     }
 }
 
 fn waiting(view: &View<'_>, rank: i64, job: JobId) -> Waiting {
     let key = QueueKey { rank, submit: view.jobs.submit(job), row: job.0 };
-    let units = view.jobs.node_count(job) * view.jobs.need(job, view.platform);
-    Waiting { key, units, length: view.jobs.planned(job), watts: 0 }
+    Waiting { key, units: view.jobs.units(job, view.platform), length: view.jobs.planned(job), watts: 0 }
 }
 
 /// Starts the jobs that have waited too long, the longest wait first; false if one of them does not fit.
@@ -191,7 +220,7 @@ fn serve_starving(starvation: &mut Starvation, order: &mut dyn Order, pass: &mut
             if !fits {
                 return Ok(false);
             }
-            pass.start(place)?;
+            pass.start_first(place)?;
         }
         starvation.forget();
     }
@@ -220,19 +249,21 @@ impl Policy for Composed {
     }
 
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
-        // Every job needs something free; until there is, whoever came need not even be sorted in.
-        if view.slots.free_units() > 0 && !(self.queue.is_empty() && self.submitted.is_empty()) {
+        self.judge(view, out);
+        let mut free_units = view.slots.free_units();
+        // Every job needs something free; until there is, those that came need not even be sorted in.
+        if free_units > 0 && !(self.queue.is_empty() && self.submitted.is_empty()) {
             if self.parts.order.changes() {
                 self.reorder(view);
             } else {
                 self.admit(view);
             }
             self.parts.placement.begin(view)?;
-            self.pass(view, out)?;
-            self.settle(view, out);
+            let outcome = self.pass(view, out)?;
+            self.settle(view, outcome.binds, out);
+            free_units = outcome.free_units;
         }
-        let busy = view.platform.len() - view.slots.holding(1).len() + out.node_count();
-        self.parts.placement.passed(view, busy);
+        self.parts.placement.passed(view, view.platform.units() - free_units);
         Ok(())
     }
 
@@ -246,17 +277,12 @@ impl Policy for Composed {
 
     fn exceeds_budget(&mut self, view: &View<'_>, job: JobId) -> bool {
         let Some(ledger) = &mut self.ledger else { return false };
-        let (own, flag) = (view.jobs.node_count(job), view.jobs.first_run(job));
-        match (&self.first_runs, flag, view.jobs.app(job)) {
-            (None, ..) | (_, Some(false), _) => ledger.exceeds(view, job),
-            (_, Some(true), _) | (_, None, None) => ledger.exceeds_at_tdp(view, job, own),
-            // Somebody must run first, and counts with TDP: the smallest job of the application at best.
-            (_, None, Some(app)) => {
-                let fewest = self.fewest_nodes.get_or_insert_with(|| view.jobs.fewest_nodes_by_app());
-                let first = fewest[app.0 as usize].unwrap_or(own);
-                ledger.exceeds(view, job) || ledger.exceeds_at_tdp(view, job, first)
-            }
-        }
+        let at_tdp = match (&self.first_runs, view.jobs.first_run(job)) {
+            (None, _) | (_, Some(false)) => false,
+            // Without a name there never is a profile; with one the job is held until there is.
+            (_, first_run) => first_run == Some(true) || view.jobs.app(job).is_none(),
+        };
+        if at_tdp { ledger.exceeds_at_tdp(view, job) } else { ledger.exceeds(view, job) }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::algo::node_set::NodeSet;
 use crate::policy::placement::random::Lots;
-use crate::policy::{Decision, Decisions, Jobs};
+use crate::policy::{Decisions, Jobs};
 use crate::workload::{AppId, JobId};
 
 /// What a job's draw is taken for.
@@ -43,7 +43,7 @@ impl FirstRuns {
 
     /// Notes a job that joins the queue.
     pub fn queue(&mut self, jobs: Jobs<'_>, job: JobId) {
-        let Some(app) = learnable(jobs, job).filter(|_| self.estimate(jobs, job) == Estimate::Tdp) else { return };
+        let Some(app) = self.teaches(jobs, job) else { return };
         if self.profiled.is_empty() {
             self.profiled.resize(jobs.app_count(), false);
             self.waiting.resize(jobs.app_count(), Vec::new());
@@ -52,9 +52,15 @@ impl FirstRuns {
     }
 
     /// Starts a first run: on random nodes of `free`, and longer than it would take.
-    pub fn start(&mut self, jobs: Jobs<'_>, job: JobId, overtakes: bool, free: &mut NodeSet, out: &mut Decisions) {
-        out.start_with(job, overtakes, |nodes| self.lots.take(jobs.node_count(job), free, nodes));
+    pub fn start(&mut self, jobs: Jobs<'_>, job: JobId, free: &mut NodeSet, out: &mut Decisions) {
+        out.start_with(job, |nodes| self.lots.take(jobs.node_count(job), free, nodes));
         out.profile_last(self.profiling_ratio);
+    }
+
+    /// The application that the job's run would give a profile to, if it has none yet.
+    #[must_use]
+    pub fn teaches(&self, jobs: Jobs<'_>, job: JobId) -> Option<AppId> {
+        learnable(jobs, job).filter(|_| self.estimate(jobs, job) == Estimate::Tdp)
     }
 
     /// How many times longer a first run takes.
@@ -66,10 +72,7 @@ impl FirstRuns {
     /// Applications whose first runs are among the starts of a pass, each once.
     #[must_use]
     pub fn learned(&self, jobs: Jobs<'_>, out: &Decisions) -> Vec<AppId> {
-        let started = out.list().iter().filter_map(|decision| match decision {
-            Decision::Start(start) => learnable(jobs, start.job),
-            Decision::Wake(_) | Decision::Sleep(_) | Decision::Timer(_) => None,
-        });
+        let started = out.starts().filter_map(|start| learnable(jobs, start.job));
         let mut apps: Vec<_> = started.filter(|app| self.profiled.get(app.0 as usize) == Some(&false)).collect();
         apps.sort_unstable();
         apps.dedup();

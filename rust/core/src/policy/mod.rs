@@ -7,6 +7,8 @@ pub mod backfill;
 pub mod budget;
 pub mod compose;
 pub mod first_runs;
+pub mod held;
+mod joint;
 pub mod order;
 pub mod pass;
 pub mod placement;
@@ -78,6 +80,15 @@ pub enum Decision {
     Sleep(u32),
     /// Tell me when it is this late: makes a pass at that instant.
     Timer(SimTime),
+    /// Never start a job of the queue.
+    Reject(JobId, Rejection),
+}
+
+/// Why a policy never starts a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// It fits the budget only once its application has a profile, and no queued job can give it one.
+    NoProfile,
 }
 
 /// A job to start, with its nodes in [`Decisions::nodes_of`].
@@ -89,6 +100,8 @@ pub struct Start {
     pub overtakes: bool,
     /// How many times longer the run takes because it is profiled, if it is.
     pub profiling_ratio: Option<f64>,
+    /// Microwatts beyond idle that the policy holds for the run; 0 where it counts none.
+    pub microwatts: i64,
     first_node: usize,
     node_count: usize,
 }
@@ -203,18 +216,10 @@ impl<'a> Jobs<'a> {
         self.0.first_run(job)
     }
 
-    /// The fewest nodes that a job of each application asks for, of those that may give it a profile: none of them says
-    /// itself whether it is a first run.
+    /// Nodes, or slots where nodes are shared, that the job takes in all.
     #[must_use]
-    pub fn fewest_nodes_by_app(self) -> Vec<Option<u32>> {
-        let mut fewest = vec![None; self.app_count()];
-        for job in self.0.jobs().filter(|&job| self.first_run(job).is_none()) {
-            if let Some(app) = self.app(job) {
-                let of: &mut Option<u32> = &mut fewest[app.0 as usize];
-                *of = Some(of.map_or(self.node_count(job), |least| least.min(self.node_count(job))));
-            }
-        }
-        fewest
+    pub fn units(self, job: JobId, platform: &Platform) -> i64 {
+        i64::from(self.node_count(job)) * i64::from(self.need(job, platform))
     }
 
     /// How many applications there are; their ids are the numbers below.
@@ -243,12 +248,6 @@ impl Decisions {
         &self.list
     }
 
-    /// Nodes of all starts together.
-    #[must_use]
-    pub fn node_count(&self) -> u32 {
-        u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)
-    }
-
     /// The nodes of a start.
     #[must_use]
     pub fn nodes_of(&self, start: Start) -> &[u32] {
@@ -256,11 +255,18 @@ impl Decisions {
     }
 
     /// Starts `job` on the nodes that `choose` appends.
-    pub fn start_with(&mut self, job: JobId, overtakes: bool, choose: impl FnOnce(&mut Vec<u32>)) {
+    pub fn start_with(&mut self, job: JobId, choose: impl FnOnce(&mut Vec<u32>)) {
         let first_node = self.nodes.len();
         choose(&mut self.nodes);
         let node_count = self.nodes.len() - first_node;
-        self.list.push(Decision::Start(Start { job, overtakes, profiling_ratio: None, first_node, node_count }));
+        self.list.push(Decision::Start(Start {
+            job,
+            overtakes: false,
+            profiling_ratio: None,
+            microwatts: 0,
+            first_node,
+            node_count,
+        }));
     }
 
     /// Has the run of the last job started profiled: it takes `ratio` times as long.
@@ -270,11 +276,30 @@ impl Decisions {
         }
     }
 
-    /// Notes that the last job started overtakes one that stays in the queue.
-    pub fn overtake_last(&mut self) {
-        if let Some(Decision::Start(start)) = self.list.last_mut() {
-            start.overtakes = true;
+    /// Notes in every start what the policy holds for it: `microwatts` of a job and its nodes.
+    pub fn claim(&mut self, mut microwatts: impl FnMut(JobId, &[u32]) -> i64) {
+        for decision in &mut self.list {
+            if let Decision::Start(start) = decision {
+                let nodes = &self.nodes[start.first_node..start.first_node + start.node_count];
+                start.microwatts = microwatts(start.job, nodes);
+            }
         }
+    }
+
+    /// The starts so far, to note in them what only the end of a pass can tell.
+    pub fn starts_mut(&mut self) -> impl Iterator<Item = &mut Start> {
+        self.list.iter_mut().filter_map(|decision| match decision {
+            Decision::Start(start) => Some(start),
+            Decision::Wake(_) | Decision::Sleep(_) | Decision::Timer(_) | Decision::Reject(..) => None,
+        })
+    }
+
+    /// The starts so far.
+    pub fn starts(&self) -> impl Iterator<Item = Start> {
+        self.list.iter().filter_map(|decision| match *decision {
+            Decision::Start(start) => Some(start),
+            Decision::Wake(_) | Decision::Sleep(_) | Decision::Timer(_) | Decision::Reject(..) => None,
+        })
     }
 
     /// The job started last, with its nodes.
@@ -303,6 +328,11 @@ impl Decisions {
     /// Switches a node off.
     pub fn sleep(&mut self, node: u32) {
         self.list.push(Decision::Sleep(node));
+    }
+
+    /// Has a job of the queue never start.
+    pub fn reject(&mut self, job: JobId, why: Rejection) {
+        self.list.push(Decision::Reject(job, why));
     }
 
     /// Asks for a pass at `at`.

@@ -1,35 +1,42 @@
 //! One scheduling pass of a composed policy: backfill says who starts, placement says where.
 //!
 //! Where jobs get whole nodes, backfill only counts, and placement gets the whole list of starts at the end, so that it
-//! may match them jointly. Where whether a job fits depends on where the ones before it went, each is placed as it is
-//! started: where nodes are shared, where the placement may refuse a job, where first runs go to random nodes, and where a
-//! budget may bind, which is judged on the nodes a job would take.
+//! may match them jointly; under a budget that may bind the list is judged as a whole (`joint`). Where whether a job fits
+//! depends on where the ones before it went, each is placed as it is started: where nodes are shared, where the placement
+//! may refuse a job, where first runs go to random nodes, and under such a budget where the placement looks at one job at
+//! a time.
 
 use std::collections::BTreeMap;
 
-use crate::algo::fit_list::{FitList, Room, Waiting};
+use crate::algo::fit_list::{FitList, QueueKey, Room, Waiting};
 use crate::algo::node_set::NodeSet;
-use crate::algo::releases::Release;
+use crate::algo::releases::{Claim, Release};
 use crate::algo::sorted_blocks::Place;
 use crate::error::{Error, Result};
 use crate::platform::slots::Slots;
 use crate::policy::budget::ledger::Ledger;
 use crate::policy::first_runs::{Estimate, FirstRuns};
-use crate::policy::placement::{Placement, Starting};
+use crate::policy::joint::{Host, Joining, Joint};
+use crate::policy::placement::Placement;
 use crate::policy::profile::{Profile, profile};
-use crate::policy::{Decision, Decisions, View};
+use crate::policy::{Decisions, View};
 use crate::units::Watts;
 use crate::workload::JobId;
 
 /// Memory that a policy keeps from pass to pass, so that a pass allocates nothing.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    starting: Vec<Starting>,
+    /// Started, not placed yet.
+    starting: Vec<JobId>,
+    joint: Joint,
     added: Vec<Release>,
-    /// Watts beyond idle of the jobs started in this pass, by row.
-    added_watts: BTreeMap<u32, Watts>,
-    /// Fewest nodes at which a profile was refused for its watts, where fewer watts cannot be had.
-    refused: BTreeMap<(Profile, Estimate), u32>,
+    /// Jobs started in policy order, by their places in it.
+    in_order: Vec<QueueKey>,
+    /// Rows of jobs of which it is known that they overtake one that stays queued.
+    overtaking: Vec<u32>,
+    /// Fewest nodes at which jobs of a profile, an estimate and a need of slots were refused for their watts, where fewer
+    /// watts cannot be had.
+    refused: BTreeMap<(Profile, Estimate, u32), u32>,
     /// Nodes that a placement may take from.
     free: NodeSet,
     /// Where nodes are shared: what the starts of this pass have left of them.
@@ -49,13 +56,33 @@ pub struct Desk<'a> {
     pub first_runs: Option<&'a mut FirstRuns>,
 }
 
+/// When the jobs of a pass are placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Placing {
+    /// All at the end: that they are enough nodes is all there is to know before.
+    Together,
+    /// All at the end, and what they draw together is within the room.
+    Jointly,
+    /// Each as it is started.
+    OneByOne,
+}
+
 /// How a job's nodes are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
-    /// By the placement, or by lot for a first run.
+    /// By the placement, or at random for a first run.
     WhereItGoes,
     /// Where it adds the fewest watts.
     WhereItAddsLeast,
+}
+
+/// A job that was found to fit and is not started yet.
+#[derive(Clone, Copy, Debug)]
+enum Tried {
+    /// It is placed; its watts beyond idle there.
+    Placed(JobId, Watts),
+    /// It would join the list that is placed at the end.
+    Joining(Joining),
 }
 
 /// A pass under way.
@@ -67,15 +94,32 @@ pub struct Pass<'a> {
     desk: Desk<'a>,
     scratch: &'a mut Scratch,
     out: &'a mut Decisions,
-    free_units: u32,
-    /// Whether each job is placed as it is started.
-    one_by_one: bool,
-    /// Watts that may still be added, where the budget may bind in this pass.
+    free_units: i64,
+    placing: Placing,
+    /// Watts that may still be added, but for what the joint list draws, where the budget may bind in this pass.
     room: Option<Watts>,
-    /// The job that was placed to see whether it fits, and its watts beyond idle; not started yet.
-    tried: Option<(u32, Watts)>,
+    tried: Option<Tried>,
+    /// Whether a job that goes before all others stays queued.
     blocked: bool,
     examined: u32,
+}
+
+/// How a pass ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// Units that no running job and no start has taken.
+    pub free_units: i64,
+    /// Whether the budget might have bound.
+    pub binds: bool,
+}
+
+impl Tried {
+    fn job(&self) -> JobId {
+        match self {
+            Self::Placed(job, _) => *job,
+            Self::Joining(joining) => joining.job,
+        }
+    }
 }
 
 impl<'a> Pass<'a> {
@@ -88,30 +132,40 @@ impl<'a> Pass<'a> {
         out: &'a mut Decisions,
     ) -> Self {
         scratch.starting.clear();
+        scratch.joint.clear();
         scratch.added.clear();
-        scratch.added_watts.clear();
+        scratch.in_order.clear();
+        scratch.overtaking.clear();
         scratch.refused.clear();
         scratch.shared = (!view.platform.is_exclusive()).then(|| view.slots.clone());
         let room = desk.ledger.as_mut().and_then(|ledger| ledger.may_bind(view).then(|| ledger.room(view)));
         let refuses = desk.placement.may_refuse() || desk.placement.judges();
-        let one_by_one = scratch.shared.is_some() || refuses || desk.first_runs.is_some() || room.is_some();
-        if one_by_one {
+        let placing = if scratch.shared.is_some() || refuses || desk.first_runs.is_some() {
+            Placing::OneByOne
+        } else if room.is_none() {
+            Placing::Together
+        } else if desk.placement.is_joint() {
+            Placing::Jointly
+        } else {
+            Placing::OneByOne
+        };
+        if placing != Placing::Together {
             scratch.free.copy_from(view.slots.holding(1));
         }
         let free_units = view.slots.free_units();
-        Self { view, queue, desk, scratch, out, free_units, one_by_one, room, tried: None, blocked: false, examined: 0 }
+        Self { view, queue, desk, scratch, out, free_units, placing, room, tried: None, blocked: false, examined: 0 }
     }
 
     /// Free units that no start of this pass has taken.
     #[must_use]
-    pub fn free_units(&self) -> u32 {
+    pub fn free_units(&self) -> i64 {
         self.free_units
     }
 
-    /// Room for whoever fits now: free units, and watts where the budget may bind.
+    /// Room for any job that fits now: free units, and watts where the budget may bind.
     #[must_use]
     pub fn whole_room(&self) -> Room {
-        Room::of(self.free_units).within(self.room)
+        Room::of(self.free_units).within(self.room.map(|room| self.scratch.joint.left(room)))
     }
 
     /// When the jobs started in this pass are planned to end, sorted.
@@ -120,36 +174,78 @@ impl<'a> Pass<'a> {
         &self.scratch.added
     }
 
-    /// Watts that no running job and no start of this pass has taken; none if the budget cannot bind.
+    /// Whether the budget may bind.
     #[must_use]
-    pub fn room(&self) -> Option<Watts> {
-        self.room
+    pub fn counts_watts(&self) -> bool {
+        self.room.is_some()
     }
 
-    /// Watts beyond idle that a job started in this pass, or running, gives back when it ends.
-    #[must_use]
-    pub fn watts_of(&self, row: u32) -> Watts {
-        let running = || self.desk.ledger.as_ref().map_or(Watts::ZERO, |ledger| ledger.of(row));
-        self.scratch.added_watts.get(&row).copied().unwrap_or_else(running)
+    /// What is free now: units, and microwatts where the budget may bind. From then on [`Pass::added`] says what the starts
+    /// so far give back.
+    ///
+    /// # Errors
+    /// If a placement fails or the host interrupts.
+    pub fn free(&mut self) -> Result<Claim> {
+        let Some(room) = self.room else { return Ok(Claim { units: self.free_units, microwatts: 0 }) };
+        let mut host = Host { view: self.view, placement: &mut *self.desk.placement, free: &self.scratch.free };
+        let list = self.scratch.joint.matched(&mut host)?;
+        for release in &mut self.scratch.added {
+            if let Some((_, watts)) = list.iter().find(|(job, _)| job.0 == release.row) {
+                release.claim.microwatts = watts.microwatts_down();
+            }
+        }
+        let taken: Watts = list.iter().map(|(_, watts)| *watts).sum();
+        Ok(Claim { units: self.free_units, microwatts: (room - taken).microwatts_down() })
     }
 
-    /// Microwatts beyond idle that a reservation holds of the budget for a waiting job: what it takes on average, rounded up.
+    /// Whether the releases of all running jobs say what they give back.
+    #[must_use]
+    pub fn is_claimed(&self) -> bool {
+        self.desk.ledger.as_ref().is_none_or(|ledger| ledger.is_claimed())
+    }
+
+    /// What a running job gives back when it ends.
+    #[must_use]
+    pub fn given_back(&self, release: &Release) -> Claim {
+        let own = |ledger: &&mut Ledger| ledger.given_back(release);
+        let microwatts = self.desk.ledger.as_ref().map_or(0, own);
+        Claim { microwatts, ..release.claim }
+    }
+
+    /// What a reservation holds for a waiting job: its units and, of the budget, what it takes on average, rounded up.
     ///
     /// Some nodes are good enough for a job that was not rejected: it never needs more than there is.
-    pub fn mean_microwatts(&mut self, waiting: &Waiting) -> i64 {
+    pub fn mean_need(&mut self, waiting: &Waiting) -> Claim {
         let job = JobId(waiting.key.row);
-        let estimate = self.estimate(job);
-        let view = self.view;
-        self.desk.ledger.as_mut().map_or(0, |ledger| {
-            let mean = ledger.mean_beyond_idle(view, job, estimate).microwatts_up();
-            mean.min(ledger.all().microwatts_down())
-        })
+        let (view, estimate) = (self.view, self.estimate(job));
+        let microwatts = match &mut self.desk.ledger {
+            Some(ledger) if self.room.is_some() => {
+                let mean = ledger.price(view, job, estimate).mean.microwatts_up();
+                mean.min(ledger.all().microwatts_down())
+            }
+            _ => 0,
+        };
+        Claim { units: waiting.units, microwatts }
     }
 
-    /// Watts beyond idle of the job that [`Pass::fits`] has just accepted, on the nodes it would take.
-    #[must_use]
-    pub fn tried_watts(&self) -> Watts {
-        self.tried.map_or(Watts::ZERO, |(_, watts)| watts)
+    /// What the job takes that [`Pass::fits`] has just accepted, on the nodes it would take; microwatts rounded up.
+    ///
+    /// # Errors
+    /// If a placement fails or the host interrupts.
+    pub fn tried_claim(&mut self, waiting: &Waiting) -> Result<Claim> {
+        Ok(Claim { units: waiting.units, microwatts: self.tried_watts()?.microwatts_up() })
+    }
+
+    fn tried_watts(&mut self) -> Result<Watts> {
+        match &mut self.tried {
+            None => Ok(Watts::ZERO),
+            Some(Tried::Placed(_, watts)) => Ok(*watts),
+            Some(Tried::Joining(joining)) => {
+                let placement = &mut *self.desk.placement;
+                let mut host = Host { view: self.view, placement, free: &self.scratch.free };
+                self.scratch.joint.added(joining, &mut host)
+            }
+        }
     }
 
     /// Whether a waiting job can start now, beside those of this pass.
@@ -157,14 +253,14 @@ impl<'a> Pass<'a> {
     /// # Errors
     /// If a placement fails or the host interrupts.
     pub fn fits(&mut self, waiting: &Waiting) -> Result<bool> {
-        if self.tried.is_some_and(|(row, _)| row == waiting.key.row) {
+        if self.tried.is_some_and(|tried| tried.job().0 == waiting.key.row) {
             return Ok(true);
         }
         self.take_back();
         if waiting.units > self.free_units {
             return Ok(false);
         }
-        if !self.one_by_one {
+        if self.placing == Placing::Together {
             return Ok(true);
         }
         let job = JobId(waiting.key.row);
@@ -176,9 +272,10 @@ impl<'a> Pass<'a> {
         if !enough || (self.desk.placement.may_refuse() && !self.desk.placement.accepts(self.view, job, free)) {
             return Ok(false);
         }
-        match self.room {
-            Some(room) => self.fits_watts(job, room),
-            None => Ok(true),
+        match (self.room, self.placing) {
+            (None, _) => Ok(true),
+            (Some(room), Placing::Jointly) => self.fits_jointly(job, room),
+            (Some(room), Placing::OneByOne | Placing::Together) => self.fits_watts(job, room),
         }
     }
 
@@ -197,50 +294,66 @@ impl<'a> Pass<'a> {
         self.desk.placement.suits(self.view, job, free)
     }
 
+    /// Whether the list that is placed at the end stays within the room with one more job.
+    fn fits_jointly(&mut self, job: JobId, room: Watts) -> Result<bool> {
+        let Some(ledger) = &mut self.desk.ledger else { return Ok(true) };
+        let price = ledger.price(self.view, job, Estimate::Predicted);
+        let alone = ledger.is_idle() && self.scratch.added.is_empty();
+        let mut host = Host { view: self.view, placement: &mut *self.desk.placement, free: &self.scratch.free };
+        if let Some(joining) = self.scratch.joint.fits(job, price, room, &mut host)? {
+            self.tried = Some(Tried::Joining(joining));
+            return Ok(true);
+        }
+        Ok(alone && price.least <= room && self.try_out(job, Estimate::Predicted, Choice::WhereItAddsLeast, room)?)
+    }
+
     /// Places a job to see what it would draw; leaves it placed if that is within the room.
     fn fits_watts(&mut self, job: JobId, room: Watts) -> Result<bool> {
         let (view, estimate) = (self.view, self.estimate(job));
         let (count, of) = (view.jobs.node_count(job), profile(view, job));
+        let Some(ledger) = &mut self.desk.ledger else { return Ok(true) };
         // Only where a placement finds the fewest watts there are does a refusal speak for larger jobs, and for later ones.
-        let alike = self.desk.ledger.as_ref().is_some_and(|ledger| ledger.idles_alike());
-        let decisive = alike && self.desk.placement.finds_fewest_watts() && estimate == Estimate::Predicted && !of.1;
-        if decisive && self.scratch.refused.get(&(of, estimate)).is_some_and(|&refused| count >= refused) {
+        let finds_least = ledger.idles_alike() && self.desk.placement.finds_fewest_watts();
+        let decisive = finds_least && estimate == Estimate::Predicted && !of.1;
+        let key = (of, estimate, view.jobs.need(job, view.platform));
+        if decisive && self.scratch.refused.get(&key).is_some_and(|&refused| count >= refused) {
             return Ok(false);
         }
-        let Some(ledger) = &mut self.desk.ledger else { return Ok(true) };
-        if of.1 || ledger.least_beyond_idle(view, job, estimate) <= room {
+        if ledger.price(view, job, estimate).least <= room {
             let nothing_runs = ledger.is_idle() && self.scratch.added.is_empty();
-            if self.try_out(job, estimate, Choice::WhereItGoes)? <= room {
+            if self.try_out(job, estimate, Choice::WhereItGoes, room)? {
                 return Ok(true);
             }
-            self.take_back();
             // Where nothing runs nothing will end: a job that fits somewhere must not wait for it.
-            if nothing_runs && self.try_out(job, estimate, Choice::WhereItAddsLeast)? <= room {
+            if nothing_runs && self.try_out(job, estimate, Choice::WhereItAddsLeast, room)? {
                 return Ok(true);
             }
-            self.take_back();
         }
         if decisive {
-            self.scratch.refused.insert((of, estimate), count);
+            self.scratch.refused.insert(key, count);
         }
         Ok(false)
     }
 
-    /// Places a job without starting it; returns its watts beyond idle there.
-    fn try_out(&mut self, job: JobId, estimate: Estimate, choice: Choice) -> Result<Watts> {
-        self.place_alone(Starting { job, overtakes: self.blocked }, choice)?;
+    /// Places a job without starting it; it stays placed if its watts beyond idle there are within the room.
+    fn try_out(&mut self, job: JobId, estimate: Estimate, choice: Choice, room: Watts) -> Result<bool> {
+        self.place_alone(job, choice)?;
         let watts = match self.out.last_start() {
             Some((_, nodes)) => Ledger::beyond_idle(self.view, job, estimate, nodes),
             None => Watts::ZERO,
         };
-        self.tried = Some((job.0, watts));
-        Ok(watts)
+        self.tried = Some(Tried::Placed(job, watts));
+        if watts > room {
+            self.take_back();
+        }
+        Ok(watts <= room)
     }
 
+    /// Forgets the job that was tried, and where it was placed.
     fn take_back(&mut self) {
-        let Some((row, _)) = self.tried.take() else { return };
+        let Some(Tried::Placed(tried, _)) = self.tried.take() else { return };
         if let (Some(shared), Some((job, nodes))) = (&mut self.scratch.shared, self.out.last_start()) {
-            debug_assert_eq!(job.0, row);
+            debug_assert_eq!(job, tried);
             let need = self.view.jobs.need(job, self.view.platform);
             for &node in nodes {
                 shared.give(node, need);
@@ -256,40 +369,69 @@ impl<'a> Pass<'a> {
         self.desk.first_runs.as_ref().map_or(Estimate::Predicted, of)
     }
 
-    /// Notes that a job stays in the queue: whoever starts after this overtakes it.
+    /// Notes that a job that goes before all others stays queued: every job that starts after this overtakes it.
     pub fn block(&mut self) {
         self.blocked = true;
     }
 
-    /// Starts the job at `place`, which must fit; `place` is the next job's then.
+    /// Starts the job at `place`, which must fit, in its turn of the policy's order; returns the next job's place.
     ///
     /// # Errors
     /// If the placement fails or the host interrupts.
-    pub fn start(&mut self, place: Place) -> Result<()> {
-        let waiting = self.queue.remove_at(place);
-        let row = waiting.key.row;
-        let starting = Starting { job: JobId(row), overtakes: self.blocked };
+    pub fn start(&mut self, place: Place) -> Result<Place> {
+        let (waiting, next) = self.queue.remove_at(place);
+        if self.blocked {
+            self.scratch.overtaking.push(waiting.key.row);
+        } else {
+            self.scratch.in_order.push(waiting.key);
+        }
+        self.carry_out(&waiting)?;
+        Ok(next)
+    }
+
+    /// Starts the job at `place`, which must fit, before all others: only those for which the pass was blocked go ahead of
+    /// it.
+    ///
+    /// # Errors
+    /// If the placement fails or the host interrupts.
+    pub fn start_first(&mut self, place: Place) -> Result<()> {
+        let (waiting, _) = self.queue.remove_at(place);
+        if self.blocked {
+            self.scratch.overtaking.push(waiting.key.row);
+        }
+        self.carry_out(&waiting)
+    }
+
+    fn carry_out(&mut self, waiting: &Waiting) -> Result<()> {
+        let job = JobId(waiting.key.row);
+        let tried = self.tried.filter(|tried| tried.job() == job);
+        let microwatts = match tried {
+            Some(Tried::Placed(_, watts)) => watts.microwatts_down(),
+            // Known once the list is matched: `free` looks.
+            Some(Tried::Joining(_)) | None => 0,
+        };
         self.free_units -= waiting.units;
         let at = self.view.now.saturating_add(waiting.length);
-        let release = Release { at, row, units: waiting.units };
+        let release = Release { at, row: job.0, claim: Claim { units: waiting.units, microwatts } };
         let index = self.scratch.added.partition_point(|other| *other < release);
         self.scratch.added.insert(index, release);
-        if let Some((tried, watts)) = self.tried
-            && tried == row
-        {
-            self.tried = None;
-            if self.blocked {
-                self.out.overtake_last();
+        match tried {
+            Some(Tried::Placed(_, watts)) => {
+                self.tried = None;
+                self.room = self.room.map(|room| room - watts);
+                Ok(())
             }
-            self.room = self.room.map(|room| room - watts);
-            self.scratch.added_watts.insert(row, watts);
-            return Ok(());
+            Some(Tried::Joining(joining)) => {
+                self.tried = None;
+                self.scratch.joint.push(joining);
+                Ok(())
+            }
+            None if self.placing == Placing::OneByOne => self.place_alone(job, Choice::WhereItGoes),
+            None => {
+                self.scratch.starting.push(job);
+                Ok(())
+            }
         }
-        if self.one_by_one {
-            return self.place_alone(starting, Choice::WhereItGoes);
-        }
-        self.scratch.starting.push(starting);
-        Ok(())
     }
 
     /// Counts a job that was looked at, so that a long pass can be interrupted.
@@ -304,31 +446,26 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    fn place_alone(&mut self, starting: Starting, choice: Choice) -> Result<()> {
+    fn place_alone(&mut self, job: JobId, choice: Choice) -> Result<()> {
         let Some(shared) = &self.scratch.shared else {
-            return self.choose_nodes(starting, choice);
+            return self.choose_nodes(job, choice);
         };
-        let need = self.view.jobs.need(starting.job, self.view.platform);
+        let need = self.view.jobs.need(job, self.view.platform);
         self.scratch.free.copy_from(shared.holding(need));
-        let before = self.out.list().len();
-        self.choose_nodes(starting, choice)?;
-        let Some(shared) = &mut self.scratch.shared else { return Ok(()) };
-        for decision in &self.out.list()[before..] {
-            if let Decision::Start(start) = decision {
-                for &node in self.out.nodes_of(*start) {
-                    shared.take(node, need);
-                }
+        self.choose_nodes(job, choice)?;
+        if let (Some(shared), Some((_, nodes))) = (&mut self.scratch.shared, self.out.last_start()) {
+            for &node in nodes {
+                shared.take(node, need);
             }
         }
         Ok(())
     }
 
-    fn choose_nodes(&mut self, starting: Starting, choice: Choice) -> Result<()> {
-        let Starting { job, overtakes } = starting;
+    fn choose_nodes(&mut self, job: JobId, choice: Choice) -> Result<()> {
         let estimate = self.estimate(job);
         if choice == Choice::WhereItAddsLeast {
             let (view, free) = (self.view, &mut self.scratch.free);
-            self.out.start_with(job, overtakes, |nodes| Ledger::take_cheapest(view, job, estimate, free, nodes));
+            self.out.start_with(job, |nodes| Ledger::take_cheapest(view, job, estimate, free, nodes));
             if let (Some(first_runs), Estimate::Tdp) = (&self.desk.first_runs, estimate) {
                 self.out.profile_last(first_runs.profiling_ratio());
             }
@@ -336,23 +473,42 @@ impl<'a> Pass<'a> {
         }
         match &mut self.desk.first_runs {
             Some(first_runs) if estimate == Estimate::Tdp => {
-                first_runs.start(self.view.jobs, job, overtakes, &mut self.scratch.free, self.out);
+                first_runs.start(self.view.jobs, job, &mut self.scratch.free, self.out);
                 Ok(())
             }
-            _ => self.desk.placement.place(self.view, &[starting], &mut self.scratch.free, self.out),
+            _ => self.desk.placement.place(self.view, &[job], &mut self.scratch.free, self.out),
         }
     }
 
-    /// Ends the pass: places whoever starts and is not placed yet.
+    /// Ends the pass: places the starts that are not placed yet, and notes which of all overtake a job that stays queued.
     ///
     /// # Errors
     /// If the placement fails or the host interrupts.
-    pub fn finish(mut self) -> Result<()> {
+    pub fn finish(mut self) -> Result<Outcome> {
         self.take_back();
-        if self.scratch.starting.is_empty() {
-            return Ok(());
+        let Scratch { starting, joint, free, .. } = &mut *self.scratch;
+        if !starting.is_empty() {
+            free.copy_from(self.view.slots.holding(1));
+            self.desk.placement.place(self.view, starting, free, self.out)?;
         }
-        self.scratch.free.copy_from(self.view.slots.holding(1));
-        self.desk.placement.place(self.view, &self.scratch.starting, &mut self.scratch.free, self.out)
+        if !joint.jobs.is_empty() {
+            self.desk.placement.place(self.view, &joint.jobs, free, self.out)?;
+        }
+        self.note_overtaking();
+        Ok(Outcome { free_units: self.free_units, binds: self.room.is_some() })
+    }
+
+    /// A job overtakes if one stays queued that comes before it in policy order.
+    fn note_overtaking(&mut self) {
+        let Scratch { in_order, overtaking, .. } = &mut *self.scratch;
+        if let Some(front) = self.queue.get(Place::FRONT) {
+            overtaking.extend(in_order.iter().filter(|&&key| key > front.key).map(|key| key.row));
+        }
+        if !overtaking.is_empty() {
+            overtaking.sort_unstable();
+            for start in self.out.starts_mut() {
+                start.overtakes = overtaking.binary_search(&start.job.0).is_ok();
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::policy::View;
+use crate::policy::{Jobs, View};
 use crate::units::SimDuration;
 use crate::workload::JobId;
 
@@ -21,9 +21,16 @@ impl Starvation {
         Self { limit, queued: VecDeque::new() }
     }
 
-    /// Notes a job that joins the queue, in the order of submits.
-    pub fn queue(&mut self, job: JobId) {
-        self.queued.push_back(job);
+    /// Notes a job that joins the queue: in the order of submits, but for those that were held.
+    pub fn queue(&mut self, jobs: Jobs<'_>, job: JobId) {
+        let key = |job: JobId| (jobs.submit(job), job);
+        match self.queued.back() {
+            Some(&last) if key(last) > key(job) => {
+                let place = self.queued.partition_point(|&other| key(other) < key(job));
+                self.queued.insert(place, job);
+            }
+            _ => self.queued.push_back(job),
+        }
     }
 
     /// The starving job that has waited longest, if it has not started; to be followed by [`Starvation::forget`] if it has.

@@ -52,11 +52,15 @@ fn carry_out(
             push(context.events, until, Event::NodeOff(node));
             Ok(())
         }
+        Decision::Timer(at) if at > SimTime::LATEST => {
+            Err(SimulationError(format!("it is later than {} s", SimTime::LATEST.seconds())))
+        }
         Decision::Timer(at) if at > state.now => {
             push(context.events, at, Event::Timer);
             Ok(())
         }
         Decision::Timer(at) => Err(SimulationError(format!("{} s is not after now", at.seconds()))),
+        Decision::Reject(job, why) => state.reject(job, why),
     }
 }
 
@@ -90,7 +94,7 @@ fn start_job(
     state.queued -= 1;
     state.running += 1;
     state.occupy(job, first)?;
-    state.plan_release(job);
+    state.plan_release(job, start.microwatts);
     push(context.events, state.jobs.end[row], Event::End(job));
     Ok(())
 }
@@ -106,6 +110,13 @@ fn take_nodes(state: &mut State, decisions: &Decisions, start: Start) -> Result<
         return Err(SimulationError(format!("it asks for {wanted} nodes and was given {}", nodes.len())));
     }
     let need = Jobs::new(&state.workload).need(start.job, &state.platform);
+    let first = state.jobs.nodes.len();
+    state.jobs.nodes.extend_from_slice(nodes);
+    state.jobs.nodes[first..].sort_unstable();
+    let taken = &state.jobs.nodes[first..];
+    if let Some((twice, _)) = taken.iter().zip(&taken[1..]).find(|(one, next)| one == next) {
+        return Err(SimulationError(format!("node {twice} was given twice")));
+    }
     for &node in nodes {
         check_node(state, node)?;
         if !state.slots.take(node, need) {
@@ -113,9 +124,6 @@ fn take_nodes(state: &mut State, decisions: &Decisions, start: Start) -> Result<
             return Err(SimulationError(format!("node {node} is {what}, with {free} free slots of {need} needed")));
         }
     }
-    let first = state.jobs.nodes.len();
-    state.jobs.nodes.extend_from_slice(nodes);
-    state.jobs.nodes[first..].sort_unstable();
     Ok(first)
 }
 
@@ -134,6 +142,10 @@ fn refusal(state: &State, policy: &str, decision: &Decision, what: &SimulationEr
             format!("start job {}", state.workload.job_id(start.job))
         }
         Decision::Start(start) => format!("start the job in row {}", start.job.0),
+        Decision::Reject(job, _) if (job.0 as usize) < state.workload.len() => {
+            format!("reject job {}", state.workload.job_id(job))
+        }
+        Decision::Reject(job, _) => format!("reject the job in row {}", job.0),
         Decision::Wake(node) => format!("wake node {node}"),
         Decision::Sleep(node) => format!("let node {node} sleep"),
         Decision::Timer(at) => format!("set a timer for {} s", at.seconds()),

@@ -102,7 +102,7 @@ impl JobState {
             Self::Completed => "completed",
             Self::Timeout => "timeout",
             Self::Failed => "failed",
-            Self::RejectedNodes | Self::RejectedSlots | Self::RejectedPower => "rejected",
+            Self::RejectedNodes | Self::RejectedSlots | Self::RejectedPower | Self::RejectedProfile => "rejected",
         }
     }
 
@@ -113,6 +113,9 @@ impl JobState {
             Self::RejectedNodes => Some("asks for more nodes than the platform has"),
             Self::RejectedSlots => Some("asks for more slots a node than the platform's nodes have"),
             Self::RejectedPower => Some("would exceed the power budget on any nodes"),
+            Self::RejectedProfile => {
+                Some("fits the power budget only once its application has a profile, and no queued job can give it one")
+            }
             Self::Failed => Some("a node failed"),
             Self::Timeout => Some("killed at its walltime"),
             Self::Pending | Self::Running | Self::Completed => None,

@@ -194,8 +194,9 @@ impl Simulation {
                 }
             }
             Event::NodeRepaired(node) => {
-                self.state.node_repaired(node)?;
-                self.tell(Notice::NodeReady(node));
+                if self.state.node_repaired(node)? {
+                    self.tell(Notice::NodeReady(node));
+                }
             }
             Event::NodeFailed(node) => self.fail(node)?,
             Event::BudgetChanged(budget) => {
@@ -299,7 +300,8 @@ impl Simulation {
             if state.jobs.nodes.is_empty() {
                 state.forget();
             } else {
-                let cut = self.options.until > state.now && (state.running > 0 || self.expected > 0);
+                let more = state.running > 0 || state.queued > 0 || self.expected > 0;
+                let cut = more && self.options.until != SimTime::NEVER && self.options.until > state.now;
                 window.1 = if cut { self.options.until } else { state.now };
                 state.close(window.1)?;
             }

@@ -28,6 +28,8 @@ pub enum JobState {
     RejectedSlots,
     /// Would exceed the power budget on whatever nodes.
     RejectedPower,
+    /// Fits the power budget only with a profile that no queued job can give its application.
+    RejectedProfile,
 }
 
 /// How a job came to start.

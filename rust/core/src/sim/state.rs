@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::algo::releases::{Release, Releases};
+use crate::algo::releases::{Claim, Release, Releases};
 use crate::error::{Result, SimulationError};
 use crate::platform::Platform;
 use crate::platform::node_state::{Class, NodeState};
 use crate::platform::slots::Slots;
-use crate::policy::{Jobs, View};
+use crate::policy::{Jobs, Rejection, View};
 use crate::power::meter::Meter;
 use crate::power::pvt::{Actual, Predicted};
 use crate::sim::record::{Counts, JobRecords, JobState, Timeline};
@@ -36,6 +36,8 @@ pub struct State {
     /// Jobs that will change no more.
     pub(super) done: usize,
     nodes: Vec<NodeState>,
+    /// Outages under way of each node.
+    outages: Vec<u32>,
     classes: [i32; Class::COUNT],
     /// The job on each node, where jobs get whole nodes.
     occupant: Vec<Option<JobId>>,
@@ -72,6 +74,7 @@ impl State {
             running: 0,
             done: 0,
             nodes: vec![NodeState::Idle; nodes as usize],
+            outages: vec![0; nodes as usize],
             classes,
             occupant: vec![None; if sharing.is_some() { 0 } else { nodes as usize }],
             sharing,
@@ -196,9 +199,23 @@ impl State {
     }
 
     /// Notes a started job's planned end.
-    pub(super) fn plan_release(&mut self, job: JobId) {
-        let units = self.workload.node_count(job) * Jobs::new(&self.workload).need(job, &self.platform);
-        self.releases.insert(Release { at: self.planned_end(job), row: job.0, units });
+    pub(super) fn plan_release(&mut self, job: JobId, microwatts: i64) {
+        let units = Jobs::new(&self.workload).units(job, &self.platform);
+        let claim = Claim { units, microwatts };
+        self.releases.insert(Release { at: self.planned_end(job), row: job.0, claim });
+    }
+
+    /// A queued job will never start.
+    pub(super) fn reject(&mut self, job: JobId, why: Rejection) -> Result<(), SimulationError> {
+        if job.0 as usize >= self.workload.len() || !self.is_queued(job) {
+            return Err(SimulationError("the job is not in the queue".into()));
+        }
+        self.jobs.state[job.0 as usize] = match why {
+            Rejection::NoProfile => JobState::RejectedProfile,
+        };
+        self.queued -= 1;
+        self.done += 1;
+        Ok(())
     }
 
     /// A node starts to boot.
@@ -238,9 +255,17 @@ impl State {
     }
 
     /// A node that was down is back.
-    pub(super) fn node_repaired(&mut self, node: u32) -> Result<(), SimulationError> {
-        self.back_in_service(node, self.node(node).repaired()?);
-        Ok(())
+    ///
+    /// Returns whether it is back in service: not while another outage of the same node lasts.
+    pub(super) fn node_repaired(&mut self, node: u32) -> Result<bool, SimulationError> {
+        let refused = |what| SimulationError(format!("node {node}, at {} s: {what}", self.now.seconds()));
+        let state = self.node(node).repaired().map_err(refused)?;
+        self.outages[node as usize] -= 1;
+        if self.outages[node as usize] > 0 {
+            return Ok(false);
+        }
+        self.back_in_service(node, state);
+        Ok(true)
     }
 
     fn back_in_service(&mut self, node: u32, state: NodeState) {
@@ -249,7 +274,10 @@ impl State {
     }
 
     /// A node fails, and with it the jobs it serves; returns those.
+    ///
+    /// A node that is down already has one outage more.
     pub(super) fn node_failed(&mut self, node: u32) -> Result<Vec<JobId>, SimulationError> {
+        self.outages[node as usize] += 1;
         let victims = match &self.sharing {
             Some(sharing) => sharing.jobs_on(node),
             None => self.occupant[node as usize].into_iter().collect(),

@@ -148,8 +148,10 @@ fn factor(row: &[f64], of: &[f64], step: usize) -> Option<f64> {
 
 /// Whether a row is a multiple by this factor.
 fn is_multiple(row: &[f64], factor: f64, of: &[f64]) -> bool {
-    // Without a branch inside; written so that NaN counts.
-    let fits = |(cost, base): (&f64, &f64)| u64::from((cost - factor * base).abs() <= ROUNDING * cost.abs());
+    // Without a branch inside; written so that NaN counts. A forbidden pair is no multiple of anything.
+    let fits = |(cost, base): (&f64, &f64)| {
+        u64::from((cost - factor * base).abs() <= ROUNDING * cost.abs()) & u64::from(*cost < f64::INFINITY)
+    };
     row.iter().zip(of).map(fits).sum::<u64>() == row.len() as u64
 }
 

@@ -14,15 +14,10 @@ impl Backfill for FirstFit {
         let mut place = Place::FRONT;
         while let Some(found) = pass.queue.first_fit(place, pass.whole_room()) {
             pass.examine()?;
-            if found != Place::FRONT {
-                pass.block();
-            }
             let Some(waiting) = pass.queue.get(found).copied() else { break };
             if pass.fits(&waiting)? {
-                pass.start(found)?;
-                place = found;
+                place = pass.start(found)?;
             } else {
-                pass.block();
                 place = pass.queue.after(found);
             }
         }

@@ -4,7 +4,9 @@ pub mod first_fit;
 pub mod none;
 pub mod patience;
 mod plan;
+mod profile;
 pub mod reservations;
+mod shadow;
 
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;

@@ -4,11 +4,14 @@
 //! patience go first, the longest wait first; those of them that do not fit are planned at their earliest time, and
 //! nobody who starts now may delay them.
 
+use std::collections::BTreeSet;
+
 use crate::algo::fit_list::QueueKey;
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::backfill::Backfill;
 use crate::policy::backfill::plan::Plan;
+use crate::policy::backfill::profile::Profile;
 use crate::policy::pass::Pass;
 use crate::units::{SimDuration, SimTime};
 
@@ -19,15 +22,15 @@ pub struct Patience {
     depth: usize,
     suited_first: bool,
     plan: Plan,
-    /// Who holds a reservation, by key.
-    reserved: Vec<QueueKey>,
+    /// Which jobs hold a reservation.
+    reserved: BTreeSet<QueueKey>,
 }
 
 impl Patience {
     /// The `depth` longest waits beyond `patience` hold reservations.
     #[must_use]
     pub fn new(patience: SimDuration, depth: usize, suited_first: bool) -> Self {
-        Self { limit: patience, depth, suited_first, plan: Plan::default(), reserved: Vec::new() }
+        Self { limit: patience, depth, suited_first, plan: Plan::Profile(Profile::default()), reserved: BTreeSet::new() }
     }
 
     /// Starts or plans those who have waited long enough.
@@ -41,18 +44,18 @@ impl Patience {
             let Some(waiting) = pass.queue.get(place).copied() else { break };
             if self.reserved.is_empty() {
                 if pass.fits(&waiting)? {
-                    pass.start(place)?;
+                    pass.start_first(place)?;
                     continue;
                 }
-                self.plan.reset(pass);
+                self.plan.reset(pass)?;
             } else if self.plan.fits_now(pass, &waiting)? && pass.fits(&waiting)? {
-                self.plan.start(pass, &waiting);
-                pass.start(place)?;
+                self.plan.start(pass, &waiting)?;
+                pass.start_first(place)?;
                 continue;
             }
             pass.block();
             self.plan.reserve(pass, &waiting);
-            self.reserved.push(key);
+            self.reserved.insert(key);
         }
         Ok(())
     }
@@ -62,20 +65,15 @@ impl Patience {
         let mut place = Place::FRONT;
         while let Some(found) = pass.queue.first_fit(place, pass.whole_room()) {
             pass.examine()?;
-            if found != Place::FRONT {
-                pass.block();
-            }
             let Some(waiting) = pass.queue.get(found).copied() else { break };
             let held = self.reserved.contains(&waiting.key);
             let planned = self.reserved.is_empty() || (!held && self.plan.fits_now(pass, &waiting)?);
             if planned && (!suited || pass.suits(&waiting)) && pass.fits(&waiting)? {
                 if !self.reserved.is_empty() {
-                    self.plan.start(pass, &waiting);
+                    self.plan.start(pass, &waiting)?;
                 }
-                pass.start(found)?;
-                place = found;
+                place = pass.start(found)?;
             } else {
-                pass.block();
                 place = pass.queue.after(found);
             }
         }

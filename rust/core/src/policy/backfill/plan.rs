@@ -1,114 +1,105 @@
 //! What is promised to whom and when: nodes and, where a budget may bind, watts.
+//!
+//! Any number of reservations need a profile of the future. One needs less: what runs only gives back, so the first
+//! instant with enough of both is the head's (its shadow time), what is left over then is least at that instant, and both
+//! are found by adding up (Mu'alem & Feitelson 2001).
 
-use crate::algo::availability::Availability;
-use crate::algo::fit_list::Waiting;
-use crate::algo::releases::{Release, Releases};
+use crate::algo::fit_list::{Room, Waiting};
+use crate::algo::releases::Claim;
+use crate::algo::sorted_blocks::Place;
+use crate::algo::staircase::Staircase;
 use crate::error::Result;
+use crate::policy::backfill::profile::Profile;
+use crate::policy::backfill::shadow::ShadowTime;
 use crate::policy::pass::Pass;
-use crate::units::{SimDuration, SimTime};
+use crate::units::SimDuration;
 
 /// A job of length zero needs its nodes all the same: its reservation holds them for one tick.
-const TICK: SimDuration = SimDuration::from_micros(1);
+pub(super) const TICK: SimDuration = SimDuration::from_micros(1);
 
 /// A plan of the future, made anew in every pass.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Plan {
-    now: SimTime,
-    nodes: Availability,
-    /// Microwatts; a need is rounded up, what is free down.
-    watts: Option<Availability>,
+#[derive(Clone, Debug)]
+pub(super) enum Plan {
+    /// For any number of reservations.
+    Profile(Profile),
+    /// For one.
+    Shadow(ShadowTime),
 }
 
 impl Plan {
     /// Forgets all promises: what runs, and what started in this pass, ends as planned.
-    pub(super) fn reset(&mut self, pass: &Pass<'_>) {
-        self.now = pass.view.now;
-        let ends = || Merged::new(pass.view.releases, pass.added());
-        let now = self.now;
-        self.nodes.reset(now, pass.free_units(), ends().map(|release| (release.at.max(now), release.units)));
-        self.watts = pass.room().map(|room| {
-            let mut watts = Availability::default();
-            let given = ends().map(|release| (release.at.max(now), pass.watts_of(release.row).microwatts_down()));
-            watts.reset(now, room.microwatts_down(), given);
-            watts
-        });
+    pub(super) fn reset(&mut self, pass: &mut Pass<'_>) -> Result<()> {
+        match self {
+            Self::Profile(profile) => profile.reset(pass),
+            Self::Shadow(shadow) => shadow.reset(pass),
+        }
     }
 
     /// Whether a waiting job can start now beside the promises made so far.
-    pub(super) fn fits_now(&self, pass: &mut Pass<'_>, waiting: &Waiting) -> Result<bool> {
-        // A job of length zero ends as it starts: it delays nobody.
-        let brief = waiting.length == SimDuration::ZERO;
-        if !brief && !self.nodes.fits_now(waiting.units, waiting.length) {
-            return Ok(false);
-        }
-        let Some(watts) = &self.watts else { return Ok(true) };
+    pub(super) fn fits_now(&mut self, pass: &mut Pass<'_>, waiting: &Waiting) -> Result<bool> {
         // Which watts it takes depends on where it would go; what it takes at least does not.
-        if !brief && !watts.fits_now(waiting.watts, waiting.length) {
+        let least = Claim { units: waiting.units, microwatts: waiting.watts };
+        if !self.holds(least, waiting.length) {
             return Ok(false);
         }
-        Ok(pass.fits(waiting)? && (brief || watts.fits_now(pass.tried_watts().microwatts_up(), waiting.length)))
+        if !pass.counts_watts() {
+            return Ok(true);
+        }
+        if !pass.fits(waiting)? {
+            return Ok(false);
+        }
+        // A job of length zero ends as it starts: it delays no other, so its watts need not be known.
+        Ok(waiting.length == SimDuration::ZERO || {
+            let claim = pass.tried_claim(waiting)?;
+            self.holds(claim, waiting.length)
+        })
+    }
+
+    /// Whether so much is free from now on for so long.
+    fn holds(&mut self, claim: Claim, length: SimDuration) -> bool {
+        length == SimDuration::ZERO
+            || match self {
+                Self::Profile(profile) => profile.holds(claim, length),
+                Self::Shadow(shadow) => shadow.holds(claim, length),
+            }
     }
 
     /// A job starts that has just been found to fit.
-    pub(super) fn start(&mut self, pass: &Pass<'_>, waiting: &Waiting) {
-        self.nodes.reserve(self.now, waiting.length, waiting.units);
-        if let Some(watts) = &mut self.watts {
-            watts.reserve(self.now, waiting.length, pass.tried_watts().microwatts_up());
+    pub(super) fn start(&mut self, pass: &mut Pass<'_>, waiting: &Waiting) -> Result<()> {
+        if waiting.length == SimDuration::ZERO {
+            return Ok(());
         }
+        let claim = if pass.counts_watts() { pass.tried_claim(waiting)? } else { Claim { units: waiting.units, microwatts: 0 } };
+        match self {
+            Self::Profile(profile) => profile.start(claim, waiting.length),
+            Self::Shadow(shadow) => shadow.start(claim, waiting),
+        }
+        Ok(())
     }
 
     /// Promises a waiting job the earliest time at which it fits, with its mean watts.
     pub(super) fn reserve(&mut self, pass: &mut Pass<'_>, waiting: &Waiting) {
-        let need = self.watts.is_some().then(|| pass.mean_microwatts(waiting));
-        let start = self.earliest_fit(waiting, need);
-        if start == SimTime::NEVER {
-            return;
-        }
-        let length = waiting.length.max(TICK);
-        self.nodes.reserve(start, length, waiting.units);
-        if let (Some(watts), Some(need)) = (&mut self.watts, need) {
-            watts.reserve(start, length, need);
+        let need = pass.mean_need(waiting);
+        match self {
+            Self::Profile(profile) => profile.reserve(need, waiting.length),
+            Self::Shadow(shadow) => shadow.reserve(pass, need),
         }
     }
 
-    fn earliest_fit(&self, waiting: &Waiting, need: Option<i64>) -> SimTime {
-        let mut start = self.nodes.earliest_fit(waiting.units, waiting.length);
-        let (Some(watts), Some(need)) = (&self.watts, need) else { return start };
-        while start != SimTime::NEVER {
-            let both = watts.earliest_fit_from(start, need, waiting.length);
-            if both == start {
-                break;
-            }
-            start = both;
-            if start != SimTime::NEVER {
-                start = self.nodes.earliest_fit_from(start, waiting.units, waiting.length);
-            }
+    /// The first job at or after `from` that may fit now: only those are passed over that do not.
+    pub(super) fn next(&self, pass: &Pass<'_>, from: Place) -> Option<Place> {
+        let (room, refused) = self.within(pass.whole_room());
+        match refused {
+            Some(refused) => pass.queue.first_fit_unless(from, room, refused),
+            None => pass.queue.first_fit(from, room),
         }
-        start
     }
-}
 
-/// Releases of running jobs and of those started in this pass, by time.
-struct Merged<'a, I: Iterator<Item = &'a Release>> {
-    running: std::iter::Peekable<I>,
-    added: &'a [Release],
-}
-
-impl<'a> Merged<'a, Box<dyn Iterator<Item = &'a Release> + 'a>> {
-    fn new(running: &'a Releases, added: &'a [Release]) -> Self {
-        let running: Box<dyn Iterator<Item = &'a Release> + 'a> = Box::new(running.iter());
-        Self { running: running.peekable(), added }
-    }
-}
-
-impl<'a, I: Iterator<Item = &'a Release>> Iterator for Merged<'a, I> {
-    type Item = Release;
-    fn next(&mut self) -> Option<Release> {
-        let (first, rest) = match self.added.split_first() {
-            Some((first, rest)) if self.running.peek().is_none_or(|running| first.at <= running.at) => (first, rest),
-            _ => return self.running.next().copied(),
-        };
-        self.added = rest;
-        Some(*first)
+    /// The part of a room in which a job fits beside the promises made so far.
+    fn within(&self, room: Room) -> (Room, Option<&Staircase>) {
+        match self {
+            Self::Profile(profile) => (room, Some(profile.refused())),
+            Self::Shadow(shadow) => (shadow.within(room), None),
+        }
     }
 }

@@ -3,13 +3,14 @@
 //! System power is the idle draw of all nodes and, for each node that serves a job, what the job is predicted to draw there
 //! beyond it. A draw below idle counts as idle.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::algo::node_set::NodeSet;
+use crate::algo::releases::Release;
 use crate::platform::Platform;
 use crate::policy::View;
+use crate::policy::budget::prices::{Price, Prices};
 use crate::policy::first_runs::Estimate;
-use crate::policy::profile::{Profile, profile};
 use crate::power::pvt::JobDraws;
 use crate::units::Watts;
 use crate::workload::JobId;
@@ -28,10 +29,11 @@ pub struct Ledger {
     all: Watts,
     running: BTreeMap<u32, Running>,
     added: Watts,
-    /// Jobs whose watts nobody has asked for yet: while the budget cannot bind they need not be summed up.
+    /// Jobs whose watts were not asked for yet: while the budget cannot bind they need not be summed up.
     unread: Vec<u32>,
-    /// Watts beyond idle on the cheapest nodes, cheapest first and summed up, of profiles that follow no measured draw.
-    cheapest: BTreeMap<(Profile, Estimate), Vec<Watts>>,
+    /// Running jobs that were summed up only later: what they give back stands in no release.
+    unclaimed: BTreeSet<u32>,
+    prices: Prices,
     /// The highest measured draw of a job seen, and whether all nodes busy with the hungriest jobs stay under the ceiling.
     highest_measured_w: f64,
     never_binds: Option<bool>,
@@ -41,13 +43,13 @@ pub struct Ledger {
     idles_alike: bool,
 }
 
-/// A running job: where, and what its draw is taken for.
+/// A running job.
 #[derive(Clone, Debug)]
-struct Running {
-    nodes: Vec<u32>,
-    estimate: Estimate,
-    /// Beyond idle; none until somebody asks.
-    watts: Option<Watts>,
+enum Running {
+    /// Its watts beyond idle.
+    Summed(Watts),
+    /// Where it runs, and what its draw is taken for.
+    Unread(Vec<u32>, Estimate),
 }
 
 impl Ledger {
@@ -61,7 +63,8 @@ impl Ledger {
             running: BTreeMap::new(),
             added: Watts::ZERO,
             unread: Vec::new(),
-            cheapest: BTreeMap::new(),
+            unclaimed: BTreeSet::new(),
+            prices: Prices::new(platform),
             highest_measured_w: 0.0,
             never_binds: None,
             widest: None,
@@ -83,10 +86,19 @@ impl Ledger {
         host.map_or(self.all, |host| host.min(self.all)) - self.added
     }
 
-    /// Watts beyond idle that a running job was predicted to take.
+    /// Microwatts that a running job gives back when it ends.
     #[must_use]
-    pub fn of(&self, row: u32) -> Watts {
-        self.running.get(&row).and_then(|running| running.watts).unwrap_or_default()
+    pub fn given_back(&self, release: &Release) -> i64 {
+        match self.running.get(&release.row) {
+            Some(Running::Summed(watts)) if self.unclaimed.contains(&release.row) => watts.microwatts_down(),
+            _ => release.claim.microwatts,
+        }
+    }
+
+    /// Whether the releases of all running jobs say what they give back.
+    #[must_use]
+    pub fn is_claimed(&self) -> bool {
+        self.unclaimed.is_empty()
     }
 
     /// Watts beyond idle that a job takes on these nodes.
@@ -97,11 +109,10 @@ impl Ledger {
         held(view, job, sum)
     }
 
-    /// The same on average over all nodes, times the nodes the job asks for: what a reservation holds.
+    /// What a queued job takes beyond idle, wherever it goes.
     #[must_use]
-    pub fn mean_beyond_idle(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Watts {
-        let all = self.cheapest_sums(view, job, estimate).last().copied().unwrap_or_default();
-        held(view, job, all).share(view.jobs.node_count(job), view.platform.len())
+    pub fn price(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Price {
+        self.prices.of(view, job, estimate)
     }
 
     /// Watts that may be added to the idle machine.
@@ -135,29 +146,10 @@ impl Ledger {
         taken.extend(nodes);
     }
 
-    /// The least that a job takes beyond idle on as many nodes as it asks for.
+    /// Whether the job at its nodes' TDP would pass the ceiling wherever it goes.
     #[must_use]
-    pub fn least_beyond_idle(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Watts {
-        self.least_on(view, job, estimate, view.jobs.node_count(job))
-    }
-
-    fn least_on(&mut self, view: &View<'_>, job: JobId, estimate: Estimate, nodes: u32) -> Watts {
-        let sums = self.cheapest_sums(view, job, estimate);
-        let least = sums.get(nodes as usize - 1).or(sums.last()).copied().unwrap_or_default();
-        held(view, job, least)
-    }
-
-    /// Whether `nodes` nodes at their TDP would pass the ceiling wherever they are, for a job like this one.
-    #[must_use]
-    pub fn exceeds_at_tdp(&mut self, view: &View<'_>, job: JobId, nodes: u32) -> bool {
-        self.least_on(view, job, Estimate::Tdp, nodes) > self.all
-    }
-
-    /// The same where it is quickly said, else nothing: for jobs with a measured draw of their own it is not.
-    #[must_use]
-    pub fn quick_least(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Watts {
-        let own = estimate == Estimate::Predicted && profile(view, job).1;
-        if own { Watts::ZERO } else { self.least_beyond_idle(view, job, estimate) }
+    pub fn exceeds_at_tdp(&mut self, view: &View<'_>, job: JobId) -> bool {
+        self.prices.unkept(view, job, Estimate::Tdp).least > self.all
     }
 
     /// Whether the job would pass the ceiling on whatever nodes of an otherwise idle machine.
@@ -171,30 +163,40 @@ impl Ledger {
         // A job that would fit with the hungriest draw on every node need not be looked at closely.
         let count = view.jobs.node_count(job);
         let fits = self.widest.is_some_and(|(_, most)| most.times(count) <= self.all);
-        !fits && self.least_beyond_idle(view, job, Estimate::Predicted) > self.all
+        !fits && self.prices.unkept(view, job, Estimate::Predicted).least > self.all
     }
 
-    /// A job runs on these nodes, or counts otherwise than before.
-    pub fn start(&mut self, job: JobId, estimate: Estimate, nodes: &[u32]) {
-        self.end(job);
-        self.running.insert(job.0, Running { nodes: nodes.to_vec(), estimate, watts: None });
-        self.unread.push(job.0);
+    /// A job runs on these nodes; returns the microwatts it will give back, as far as they are counted: where the budget
+    /// `binds`.
+    pub fn start(&mut self, view: &View<'_>, job: JobId, estimate: Estimate, nodes: &[u32], binds: bool) -> i64 {
+        self.prices.forget(job);
+        if !binds {
+            self.running.insert(job.0, Running::Unread(nodes.to_vec(), estimate));
+            self.unread.push(job.0);
+            return 0;
+        }
+        let watts = Self::beyond_idle(view, job, estimate, nodes);
+        self.added += watts;
+        self.running.insert(job.0, Running::Summed(watts));
+        watts.microwatts_down()
     }
 
     /// A job runs no more.
     pub fn end(&mut self, job: JobId) {
-        if let Some(watts) = self.running.remove(&job.0).and_then(|running| running.watts) {
+        if let Some(Running::Summed(watts)) = self.running.remove(&job.0) {
             self.added -= watts;
+            self.unclaimed.remove(&job.0);
         }
     }
 
     /// Sums up what has started since it was last asked for.
     fn read(&mut self, view: &View<'_>) {
         for row in self.unread.drain(..) {
-            let Some(running) = self.running.get_mut(&row).filter(|running| running.watts.is_none()) else { continue };
-            let watts = Self::beyond_idle(view, JobId(row), running.estimate, &running.nodes);
-            running.watts = Some(watts);
+            let Some(Running::Unread(nodes, estimate)) = self.running.get(&row) else { continue };
+            let watts = Self::beyond_idle(view, JobId(row), *estimate, nodes);
             self.added += watts;
+            self.running.insert(row, Running::Summed(watts));
+            self.unclaimed.insert(row);
         }
     }
 
@@ -207,7 +209,7 @@ impl Ledger {
         }
     }
 
-    /// Whether some choice of jobs and nodes could pass the ceiling. If none can, nobody needs to ask before each start.
+    /// Whether some choice of jobs and nodes could pass the ceiling. If none can, it need not be asked before each start.
     pub fn may_bind(&mut self, view: &View<'_>) -> bool {
         let binds = view.budget.is_some() || !self.never_binds(view);
         if binds {
@@ -230,34 +232,14 @@ impl Ledger {
         self.never_binds = Some(never);
         never
     }
-
-    fn cheapest_sums(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> &[Watts] {
-        let key = (if estimate == Estimate::Tdp { (None, false) } else { profile(view, job) }, estimate);
-        // A measured draw is the job's own: what is summed up for it serves no other.
-        if key.0.1 {
-            self.cheapest.remove(&key);
-        }
-        self.cheapest.entry(key).or_insert_with(|| {
-            let nodes = 0..view.platform.len();
-            let draws = view.predicted.of_job(view.jobs.app(job), view.jobs.power_w(job));
-            let mut sums: Vec<_> = nodes.map(|node| beyond_idle_on(view, draws, estimate, node)).collect();
-            sums.sort_unstable();
-            let mut sum = Watts::ZERO;
-            for watts in &mut sums {
-                sum += *watts;
-                *watts = sum;
-            }
-            sums
-        })
-    }
 }
 
 /// Where nodes are shared, the share of whole nodes' watts that falls to the slots a job holds.
-fn held(view: &View<'_>, job: JobId, whole: Watts) -> Watts {
+pub(super) fn held(view: &View<'_>, job: JobId, whole: Watts) -> Watts {
     whole.share(view.jobs.need(job, view.platform), view.platform.shared_slots())
 }
 
-fn beyond_idle_on(view: &View<'_>, draws: JobDraws<'_>, estimate: Estimate, node: u32) -> Watts {
+pub(super) fn beyond_idle_on(view: &View<'_>, draws: JobDraws<'_>, estimate: Estimate, node: u32) -> Watts {
     let own = view.platform.node(node);
     let draw = match estimate {
         Estimate::Predicted => draws.on(node),

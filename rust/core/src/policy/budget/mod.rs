@@ -1,6 +1,7 @@
 //! How much the whole machine may draw: the public role `power`.
 
 pub mod ledger;
+pub mod prices;
 pub mod system_budget;
 
 use crate::error::Result;

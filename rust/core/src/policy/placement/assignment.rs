@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use crate::algo::assignment::{Costs, assign_types_unless, certify_types};
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
-use crate::policy::placement::{Placement, Starting};
+use crate::policy::placement::Placement;
 use crate::policy::profile::{Profile, profile};
 use crate::policy::{Decisions, View};
 use crate::units::SimDuration;
@@ -80,20 +80,20 @@ struct Types {
 }
 
 impl Types {
-    fn gather(&mut self, view: &View<'_>, starts: &[Starting], rates: &mut Rates) {
+    fn gather(&mut self, view: &View<'_>, starts: &[JobId], rates: &mut Rates) {
         self.index.clear();
         self.kinds.clear();
         self.counts.clear();
         self.of.clear();
-        for start in starts {
-            let kind = Kind::of(view, start.job, rates);
+        for &job in starts {
+            let kind = Kind::of(view, job, rates);
             let key = (kind.rates, kind.running.to_bits(), kind.communicating.to_bits());
             let index = *self.index.entry(key).or_insert(self.kinds.len());
             if index == self.kinds.len() {
                 self.kinds.push(kind);
                 self.counts.push(0);
             }
-            self.counts[index] += view.jobs.node_count(start.job);
+            self.counts[index] += view.jobs.node_count(job);
             self.of.push(index);
         }
     }
@@ -148,16 +148,16 @@ impl Assignment {
 }
 
 impl Placement for Assignment {
-    fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
+    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
         self.types.gather(view, starts, &mut self.rates);
         self.weigh(free);
         let costs = Costs::new(self.types.kinds.len(), self.nodes.len(), &self.weights)?;
         let matching = assign_types_unless(&costs, &self.types.counts, &mut || (view.interrupted)())?;
         debug_assert_eq!(certify_types(&costs, &self.types.counts, &matching), Ok(()));
         let mut left: Vec<_> = matching.columns.iter().map(|columns| columns.iter()).collect();
-        for (start, &kind) in starts.iter().zip(&self.types.of) {
-            let count = view.jobs.node_count(start.job) as usize;
-            out.start_with(start.job, start.overtakes, |nodes| {
+        for (&job, &kind) in starts.iter().zip(&self.types.of) {
+            let count = view.jobs.node_count(job) as usize;
+            out.start_with(job, |nodes| {
                 for &column in left[kind].by_ref().take(count) {
                     let node = self.nodes[column as usize];
                     free.remove(node);
@@ -166,6 +166,10 @@ impl Placement for Assignment {
             });
         }
         Ok(())
+    }
+
+    fn is_joint(&self) -> bool {
+        true
     }
 
     fn interval(&self) -> SimDuration {

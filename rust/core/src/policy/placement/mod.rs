@@ -16,15 +16,6 @@ use crate::policy::{Decisions, View};
 use crate::units::SimDuration;
 use crate::workload::JobId;
 
-/// A job that starts in this pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Starting {
-    /// Which job.
-    pub job: JobId,
-    /// Whether an earlier job in policy order stays in the queue.
-    pub overtakes: bool,
-}
-
 /// Says where jobs go.
 pub trait Placement: Send {
     /// Starts every job of `starts` through [`Decisions::start_with`], on nodes taken from `free`.
@@ -33,7 +24,7 @@ pub trait Placement: Send {
     ///
     /// # Errors
     /// If the nodes cannot be found, or if the host interrupts.
-    fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions) -> Result<()>;
+    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()>;
 
     /// Whether it may refuse a job although enough nodes are free. Then every job of a pass is placed as it is started,
     /// for whether the next one is accepted depends on where it went.
@@ -62,8 +53,9 @@ pub trait Placement: Send {
         Ok(())
     }
 
-    /// Told that a pass is over, which may have started nobody, and how many nodes are busy from now on.
-    fn passed(&mut self, view: &View<'_>, busy: u32) {
+    /// Told that a pass is over, which may have started nothing, and how many of the machine's units (nodes, or slots where
+    /// nodes are shared) are busy from now on.
+    fn passed(&mut self, view: &View<'_>, busy: i64) {
         let _ = (view, busy);
     }
 
@@ -77,6 +69,12 @@ pub trait Placement: Send {
     fn suits(&mut self, view: &View<'_>, job: JobId, free: &NodeSet) -> bool {
         let _ = (view, job, free);
         true
+    }
+
+    /// Whether where a job goes depends on the others that start with it, so that a budget has to be judged on the nodes of
+    /// all of them together.
+    fn is_joint(&self) -> bool {
+        false
     }
 
     /// Whether no choice of free nodes draws less than this one's: then a job refused for its watts stays refused for the

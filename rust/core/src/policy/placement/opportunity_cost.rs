@@ -11,7 +11,7 @@ use crate::algo::assignment::{Costs, assign_types_unless};
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
 use crate::policy::placement::ranking::Ranking;
-use crate::policy::placement::{Placement, Starting};
+use crate::policy::placement::Placement;
 use crate::policy::profile::{Profile, profile};
 use crate::policy::{Decisions, View};
 use crate::units::SimTime;
@@ -52,11 +52,11 @@ pub struct OpportunityCost {
     prices: Vec<f64>,
     shares: BTreeMap<Profile, u32>,
     standings: BTreeMap<Profile, Standing>,
-    /// Until when node-seconds are counted, and how many nodes are busy from then on.
-    seen: Option<(SimTime, u32)>,
-    /// Node-seconds so far: of busy nodes, and of all.
-    busy_node_s: f64,
-    all_node_s: f64,
+    /// Until when seconds are counted, and how many units are busy from then on.
+    seen: Option<(SimTime, i64)>,
+    /// Seconds so far: of busy units, and of all.
+    busy_unit_s: f64,
+    all_unit_s: f64,
 }
 
 impl OpportunityCost {
@@ -72,8 +72,8 @@ impl OpportunityCost {
             shares: BTreeMap::new(),
             standings: BTreeMap::new(),
             seen: None,
-            busy_node_s: 0.0,
-            all_node_s: 0.0,
+            busy_unit_s: 0.0,
+            all_unit_s: 0.0,
         }
     }
 
@@ -81,14 +81,15 @@ impl OpportunityCost {
     fn look(&mut self, view: &View<'_>) {
         if let Some((since, busy)) = &mut self.seen {
             let span = (view.now - *since).seconds();
-            self.busy_node_s += f64::from(*busy) * span;
-            self.all_node_s += f64::from(view.platform.len()) * span;
+            self.busy_unit_s += *busy as f64 * span;
+            self.all_unit_s += view.platform.units() as f64 * span;
             *since = view.now;
         }
     }
 
     fn count(&mut self, view: &View<'_>, job: JobId) {
-        let node_s = f64::from(view.jobs.node_count(job)) * view.jobs.planned(job).seconds();
+        let whole_nodes = view.jobs.units(job, view.platform) as f64 / f64::from(view.platform.shared_slots());
+        let node_s = whole_nodes * view.jobs.planned(job).seconds();
         let new = Demand { app: view.jobs.app(job), node_s: 0.0, measured: 0.0 };
         let demand = self.demand.entry(profile(view, job)).or_insert(new);
         demand.node_s += node_s;
@@ -107,7 +108,7 @@ impl OpportunityCost {
         let mut largest: Vec<_> = self.demand.iter().map(|(&profile, &demand)| (profile, demand)).collect();
         largest.sort_by(|a, b| b.1.node_s.total_cmp(&a.1.node_s).then(a.0.cmp(&b.0)));
         largest.truncate(PRICED);
-        let utilization = if self.all_node_s > 0.0 { self.busy_node_s / self.all_node_s } else { 0.0 };
+        let utilization = if self.all_unit_s > 0.0 { self.busy_unit_s / self.all_unit_s } else { 0.0 };
         let nodes = f64::from(view.platform.len()) * utilization;
         let counts: Vec<u32> = largest
             .iter()
@@ -162,11 +163,11 @@ fn watts(view: &View<'_>, of: Profile, demand: Demand) -> Vec<f64> {
 }
 
 impl Placement for OpportunityCost {
-    fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
-        for start in starts {
-            let count = view.jobs.node_count(start.job);
-            let ranking = &mut self.standing(view, start.job).ranking;
-            out.start_with(start.job, start.overtakes, |nodes| ranking.take_best(view.slots, free, count, nodes));
+    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
+        for &job in starts {
+            let count = view.jobs.node_count(job);
+            let ranking = &mut self.standing(view, job).ranking;
+            out.start_with(job, |nodes| ranking.take_best(view.slots, free, count, nodes));
         }
         Ok(())
     }
@@ -176,7 +177,7 @@ impl Placement for OpportunityCost {
         self.price(view)
     }
 
-    fn passed(&mut self, view: &View<'_>, busy: u32) {
+    fn passed(&mut self, view: &View<'_>, busy: i64) {
         self.look(view);
         self.seen = Some((view.now, busy));
     }

@@ -8,8 +8,9 @@ use crate::algo::node_set::NodeSet;
 use crate::error::Result;
 use crate::policy::placement::random::Lots;
 use crate::policy::placement::rank_by::RankBy;
-use crate::policy::placement::{Placement, Starting};
+use crate::policy::placement::Placement;
 use crate::policy::{Decisions, View};
+use crate::workload::JobId;
 
 /// Which shares of the nodes make the pools.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,11 +65,11 @@ fn pools(borders: Borders, view: &View<'_>) -> [NodeSet; 3] {
 }
 
 impl Placement for Pools {
-    fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
+    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
         let pools = self.sorted.get_or_insert_with(|| pools(self.borders, view));
-        for start in starts {
-            let count = view.jobs.node_count(start.job) as usize;
-            out.start_with(start.job, start.overtakes, |nodes| {
+        for &job in starts {
+            let count = view.jobs.node_count(job) as usize;
+            out.start_with(job, |nodes| {
                 let first = nodes.len();
                 for pool in pools.iter() {
                     let before = nodes.len();

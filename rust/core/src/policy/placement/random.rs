@@ -2,8 +2,9 @@
 
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
-use crate::policy::placement::{Placement, Starting};
+use crate::policy::placement::Placement;
 use crate::policy::{Decisions, View};
+use crate::workload::JobId;
 use crate::random::Stream;
 
 /// Draws nodes out of sets, from the run's stream `placement`.
@@ -64,10 +65,10 @@ impl Random {
 }
 
 impl Placement for Random {
-    fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
-        for start in starts {
-            let count = view.jobs.node_count(start.job);
-            out.start_with(start.job, start.overtakes, |nodes| self.0.take(count, free, nodes));
+    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
+        for &job in starts {
+            let count = view.jobs.node_count(job);
+            out.start_with(job, |nodes| self.0.take(count, free, nodes));
         }
         Ok(())
     }

@@ -5,8 +5,9 @@ use crate::error::Result;
 use crate::policy::placement::random::Lots;
 use crate::policy::placement::rank_by::{ByApplication, RankBy};
 use crate::policy::placement::ranking::Ranking;
-use crate::policy::placement::{Placement, Starting};
+use crate::policy::placement::Placement;
 use crate::policy::{Decisions, View};
+use crate::workload::JobId;
 
 /// The free nodes with the lowest predicted watts for this job's application; time factors do not count.
 #[derive(Clone, Debug)]
@@ -49,11 +50,11 @@ impl BestRank {
 }
 
 impl Placement for LowestPower {
-    fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
-        for start in starts {
-            let count = view.jobs.node_count(start.job);
-            let ranking = self.0.of(view, start.job);
-            out.start_with(start.job, start.overtakes, |nodes| ranking.take_best(view.slots, free, count, nodes));
+    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
+        for &job in starts {
+            let count = view.jobs.node_count(job);
+            let ranking = self.0.of(view, job);
+            out.start_with(job, |nodes| ranking.take_best(view.slots, free, count, nodes));
         }
         Ok(())
     }
@@ -64,13 +65,13 @@ impl Placement for LowestPower {
 }
 
 impl Placement for LowestPowerCpu {
-    fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
-        for start in starts {
-            if view.jobs.on_gpu(start.job) {
-                let count = view.jobs.node_count(start.job);
-                out.start_with(start.job, start.overtakes, |nodes| self.others.take(count, free, nodes));
+    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
+        for &job in starts {
+            if view.jobs.on_gpu(job) {
+                let count = view.jobs.node_count(job);
+                out.start_with(job, |nodes| self.others.take(count, free, nodes));
             } else {
-                self.own.place(view, std::slice::from_ref(start), free, out)?;
+                self.own.place(view, &[job], free, out)?;
             }
         }
         Ok(())
@@ -78,11 +79,11 @@ impl Placement for LowestPowerCpu {
 }
 
 impl Placement for BestRank {
-    fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
+    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
         let ranking = self.ranking.get_or_insert_with(|| self.by.for_all(view));
-        for start in starts {
-            let count = view.jobs.node_count(start.job);
-            out.start_with(start.job, start.overtakes, |nodes| ranking.take_best(view.slots, free, count, nodes));
+        for &job in starts {
+            let count = view.jobs.node_count(job);
+            out.start_with(job, |nodes| ranking.take_best(view.slots, free, count, nodes));
         }
         Ok(())
     }

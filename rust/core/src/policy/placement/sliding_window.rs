@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::platform::slots::Slots;
 use crate::policy::placement::rank_by::{ByApplication, RankBy};
 use crate::policy::placement::ranking::Ranking;
-use crate::policy::placement::{Placement, Starting};
+use crate::policy::placement::Placement;
 use crate::policy::profile::{Profile, profile};
 use crate::policy::{Decisions, View};
 use crate::workload::JobId;
@@ -128,11 +128,11 @@ fn narrowest(ranks: &[u32], size: u32) -> Option<usize> {
 }
 
 impl Placement for SlidingWindow {
-    fn place(&mut self, view: &View<'_>, starts: &[Starting], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
-        for start in starts {
-            out.start_with(start.job, start.overtakes, |nodes| {
+    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
+        for &job in starts {
+            out.start_with(job, |nodes| {
                 let before = nodes.len();
-                self.choose(view, start.job, free, nodes);
+                self.choose(view, job, free, nodes);
                 for &node in &nodes[before..] {
                     free.remove(node);
                 }

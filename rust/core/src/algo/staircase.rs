@@ -1,0 +1,59 @@
+//! Needs that were refused, as long as what there is only gets less: whatever needs no less for no shorter is refused, too.
+
+use crate::units::SimDuration;
+
+/// Refused needs of which none says what another says: units ascending, lengths descending.
+#[derive(Clone, Debug, Default)]
+pub struct Staircase {
+    steps: Vec<(i64, SimDuration)>,
+}
+
+impl Staircase {
+    /// Whether a need of `units` for `length` is known to be refused.
+    #[must_use]
+    pub fn holds(&self, units: i64, length: SimDuration) -> bool {
+        let below = self.steps.partition_point(|step| step.0 <= units);
+        below.checked_sub(1).is_some_and(|last| self.steps[last].1 <= length)
+    }
+
+    /// Notes that a need of `units` for `length` was refused.
+    pub fn refuse(&mut self, units: i64, length: SimDuration) {
+        if self.holds(units, length) {
+            return;
+        }
+        let first = self.steps.partition_point(|step| step.0 < units);
+        let said = self.steps[first..].iter().take_while(|step| step.1 >= length).count();
+        self.steps.splice(first..first + said, [(units, length)]);
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.steps.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Twin: a list of all refusals.
+        #[test]
+        fn says_what_a_list_of_refusals_says(
+            refused in prop::collection::vec((1..20_i64, 1..20_i64), 0..40),
+            asked in prop::collection::vec((0..22_i64, 0..22_i64), 1..40),
+        ) {
+            let mut stairs = Staircase::default();
+            for &(units, length) in &refused {
+                stairs.refuse(units, SimDuration::from_micros(length));
+            }
+            for (units, length) in asked {
+                let known = refused.iter().any(|need| need.0 <= units && need.1 <= length);
+                prop_assert_eq!(stairs.holds(units, SimDuration::from_micros(length)), known);
+            }
+            prop_assert!(stairs.steps.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1));
+        }
+    }
+}

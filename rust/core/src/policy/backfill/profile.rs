@@ -1,0 +1,121 @@
+//! Reservations in a profile of the future: how much is free when.
+
+use std::collections::BTreeMap;
+
+use crate::algo::availability::Availability;
+use crate::algo::releases::{Claim, Release, Releases};
+use crate::algo::staircase::Staircase;
+use crate::error::Result;
+use crate::policy::backfill::plan::TICK;
+use crate::policy::pass::Pass;
+use crate::units::{SimDuration, SimTime};
+
+/// What is free from now on, less what was promised.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Profile {
+    now: SimTime,
+    units: Availability,
+    /// Microwatts, where the budget may bind; a need is rounded up, what is free down.
+    microwatts: Option<Availability>,
+    /// Needs that do not fit now: in a pass there is only ever less.
+    refused: Staircase,
+    /// Where a need and length was promised last: those alike fit no earlier.
+    last: BTreeMap<(Claim, SimDuration), SimTime>,
+}
+
+impl Profile {
+    pub(super) fn reset(&mut self, pass: &mut Pass<'_>) -> Result<()> {
+        let free = pass.free()?;
+        let pass = &*pass;
+        let now = pass.view.now;
+        self.now = now;
+        self.refused.clear();
+        self.last.clear();
+        let ends = || Merged::new(pass.view.releases, pass.added());
+        self.units.reset(now, free.units, ends().map(|release| (release.at.max(now), release.claim.units)));
+        self.microwatts = pass.counts_watts().then(|| {
+            let mut microwatts = Availability::default();
+            let given = ends().map(|release| (release.at.max(now), pass.given_back(&release).microwatts));
+            microwatts.reset(now, free.microwatts, given);
+            microwatts
+        });
+        Ok(())
+    }
+
+    pub(super) fn holds(&mut self, claim: Claim, length: SimDuration) -> bool {
+        if !self.units.fits_now(claim.units, length) {
+            self.refused.refuse(claim.units, length);
+            return false;
+        }
+        self.microwatts.as_ref().is_none_or(|microwatts| microwatts.fits_now(claim.microwatts, length))
+    }
+
+    pub(super) fn start(&mut self, claim: Claim, length: SimDuration) {
+        self.take(self.now, claim, length);
+    }
+
+    pub(super) fn reserve(&mut self, need: Claim, length: SimDuration) {
+        let from = self.last.get(&(need, length)).copied().unwrap_or(self.now);
+        let start = self.earliest_fit(from, need, length);
+        self.last.insert((need, length), start);
+        if start != SimTime::NEVER {
+            self.take(start, need, length.max(TICK));
+        }
+    }
+
+    /// Needs of units and lengths that do not fit now.
+    pub(super) fn refused(&self) -> &Staircase {
+        &self.refused
+    }
+
+    fn take(&mut self, start: SimTime, claim: Claim, length: SimDuration) {
+        self.units.reserve(start, length, claim.units);
+        if let Some(microwatts) = &mut self.microwatts {
+            microwatts.reserve(start, length, claim.microwatts);
+        }
+    }
+
+    fn earliest_fit(&self, from: SimTime, need: Claim, length: SimDuration) -> SimTime {
+        if from == SimTime::NEVER {
+            return from;
+        }
+        let mut start = self.units.earliest_fit_from(from, need.units, length);
+        let Some(microwatts) = &self.microwatts else { return start };
+        while start != SimTime::NEVER {
+            let both = microwatts.earliest_fit_from(start, need.microwatts, length);
+            if both == start {
+                break;
+            }
+            start = both;
+            if start != SimTime::NEVER {
+                start = self.units.earliest_fit_from(start, need.units, length);
+            }
+        }
+        start
+    }
+}
+
+/// Releases of running jobs and of those started in this pass, by time.
+struct Merged<'a, I: Iterator<Item = &'a Release>> {
+    running: std::iter::Peekable<I>,
+    added: &'a [Release],
+}
+
+impl<'a> Merged<'a, Box<dyn Iterator<Item = &'a Release> + 'a>> {
+    fn new(running: &'a Releases, added: &'a [Release]) -> Self {
+        let running: Box<dyn Iterator<Item = &'a Release> + 'a> = Box::new(running.iter());
+        Self { running: running.peekable(), added }
+    }
+}
+
+impl<'a, I: Iterator<Item = &'a Release>> Iterator for Merged<'a, I> {
+    type Item = Release;
+    fn next(&mut self) -> Option<Release> {
+        let (first, rest) = match self.added.split_first() {
+            Some((first, rest)) if self.running.peek().is_none_or(|running| first.at <= running.at) => (first, rest),
+            _ => return self.running.next().copied(),
+        };
+        self.added = rest;
+        Some(*first)
+    }
+}

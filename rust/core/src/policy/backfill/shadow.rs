@@ -1,0 +1,75 @@
+//! One reservation: the head's shadow time and what is left over then say it all.
+
+use crate::algo::fit_list::{Room, Waiting};
+use crate::algo::releases::{Claim, Release};
+use crate::error::Result;
+use crate::policy::pass::Pass;
+use crate::units::{SimDuration, SimTime};
+
+/// The textbook's two numbers, of units and of microwatts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ShadowTime {
+    now: SimTime,
+    /// Free now, but for the starts of this plan.
+    free: Claim,
+    /// Held by jobs that are overdue: a plan takes them to end now.
+    overdue: Claim,
+    /// When starts of this pass are planned to end, sorted.
+    added: Vec<Release>,
+    /// The head's, if it was promised a start.
+    head: Option<Head>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    /// Time until its start.
+    slack: SimDuration,
+    /// Free then and not needed by it.
+    extra: Claim,
+}
+
+impl ShadowTime {
+    pub(super) fn reset(&mut self, pass: &mut Pass<'_>) -> Result<()> {
+        self.now = pass.view.now;
+        self.free = pass.free()?;
+        self.added.clear();
+        self.added.extend(pass.added());
+        let ended = self.added.iter().filter(|release| release.at <= self.now).map(|release| release.claim);
+        self.overdue = pass.view.releases.overdue(self.now) + ended.sum();
+        self.head = None;
+        Ok(())
+    }
+
+    pub(super) fn holds(&self, claim: Claim, length: SimDuration) -> bool {
+        (self.free + self.overdue).covers(claim)
+            && self.head.is_none_or(|head| length <= head.slack || head.extra.covers(claim))
+    }
+
+    pub(super) fn start(&mut self, claim: Claim, waiting: &Waiting) {
+        self.free -= claim;
+        let release = Release { at: self.now.saturating_add(waiting.length), row: waiting.key.row, claim };
+        let index = self.added.partition_point(|other| *other < release);
+        self.added.insert(index, release);
+        if let Some(head) = self.head.as_mut().filter(|head| waiting.length > head.slack) {
+            head.extra -= claim;
+        }
+    }
+
+    pub(super) fn reserve(&mut self, pass: &Pass<'_>, need: Claim) {
+        debug_assert!(self.head.is_none());
+        let shadow = pass.view.releases.shadow(self.now, self.free, need, &self.added);
+        if shadow.at != SimTime::NEVER {
+            self.head = Some(Head { slack: shadow.at - self.now, extra: shadow.extra });
+        }
+    }
+
+    pub(super) fn within(&self, room: Room) -> Room {
+        match self.head {
+            None => room,
+            Some(Head { slack, extra }) => {
+                let extra_watts = if room.watts == i64::MAX { i64::MAX } else { extra.microwatts };
+                Room { slack, extra: extra.units, extra_watts, ..room }
+            }
+        }
+    }
+}

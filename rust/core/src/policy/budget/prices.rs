@@ -1,0 +1,139 @@
+//! What a job would add to the idle machine, before it is known where it goes.
+
+use std::collections::BTreeMap;
+
+use crate::platform::Platform;
+use crate::policy::View;
+use crate::policy::budget::ledger::{beyond_idle_on, held};
+use crate::policy::first_runs::Estimate;
+use crate::policy::profile::{Profile, profile};
+use crate::power::pvt::JobDraws;
+use crate::units::Watts;
+use crate::workload::JobId;
+
+/// Watts beyond idle of a job on as many nodes as it asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Price {
+    /// On the nodes where it adds least.
+    pub least: Watts,
+    /// On average over all nodes.
+    pub mean: Watts,
+    /// On the nodes where it adds most.
+    pub most: Watts,
+}
+
+/// Prices of the jobs that are queued: by profile, and by job for those that bring a measured draw of their own.
+#[derive(Clone, Debug)]
+pub(super) struct Prices {
+    /// Watts beyond idle on the cheapest nodes, cheapest first and summed up.
+    sums: BTreeMap<(Profile, Estimate), Vec<Watts>>,
+    own: BTreeMap<u32, Price>,
+    /// Idle draws, highest first, and the sums of the first of them.
+    idles: Vec<Watts>,
+    idle_sums: Vec<Watts>,
+}
+
+impl Prices {
+    pub(super) fn new(platform: &Platform) -> Self {
+        let mut idles: Vec<_> = platform.nodes().iter().map(|node| node.idle).collect();
+        idles.sort_unstable_by(|a, b| b.cmp(a));
+        let mut sum = Watts::ZERO;
+        let mut idle_sums = vec![sum];
+        idle_sums.extend(idles.iter().map(|&idle| {
+            sum += idle;
+            sum
+        }));
+        Self { sums: BTreeMap::new(), own: BTreeMap::new(), idles, idle_sums }
+    }
+
+    /// The price of a job that is queued; to be forgotten when it starts.
+    pub(super) fn of(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Price {
+        if !follows_measured(view, job, estimate) {
+            return self.unkept(view, job, estimate);
+        }
+        if let Some(price) = self.own.get(&job.0) {
+            return *price;
+        }
+        let price = self.unkept(view, job, estimate);
+        self.own.insert(job.0, price);
+        price
+    }
+
+    /// A job has left the queue.
+    pub(super) fn forget(&mut self, job: JobId) {
+        self.own.remove(&job.0);
+    }
+
+    /// The same, and nothing is kept for the job.
+    pub(super) fn unkept(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Price {
+        let count = view.jobs.node_count(job);
+        let (least, most, all) = if follows_measured(view, job, estimate) {
+            match view.predicted.of_job(view.jobs.app(job), view.jobs.power_w(job)) {
+                JobDraws::Measured(draw) => self.of_constant(draw, count as usize),
+                draws => of_draws(view, draws, estimate, count as usize),
+            }
+        } else {
+            let sums = self.sums_of(view, job, estimate);
+            let all = sums[sums.len() - 1];
+            let first = |nodes: usize| nodes.checked_sub(1).map_or(Watts::ZERO, |last| sums[last.min(sums.len() - 1)]);
+            (first(count as usize), all - first(sums.len().saturating_sub(count as usize)), all)
+        };
+        let mean = held(view, job, all).share(count, view.platform.len());
+        Price { least: held(view, job, least), mean, most: held(view, job, most) }
+    }
+
+    /// Of a draw that is the same on every node: least where nodes idle highest. Returns least, most and the sum over all.
+    fn of_constant(&self, draw: Watts, count: usize) -> (Watts, Watts, Watts) {
+        // From here on nodes idle below the draw.
+        let first = self.idles.partition_point(|&idle| idle >= draw);
+        let between = |from: usize, to: usize| {
+            let from = from.max(first);
+            if from >= to {
+                return Watts::ZERO;
+            }
+            let nodes = u32::try_from(to - from).unwrap_or(u32::MAX);
+            draw.times(nodes) - (self.idle_sums[to] - self.idle_sums[from])
+        };
+        let nodes = self.idles.len();
+        let count = count.min(nodes);
+        (between(0, count), between(nodes - count, nodes), between(0, nodes))
+    }
+
+    fn sums_of(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> &[Watts] {
+        let of = if estimate == Estimate::Tdp { (None, false) } else { profile(view, job) };
+        self.sums.entry((of, estimate)).or_insert_with(|| {
+            let draws = view.predicted.of_job(view.jobs.app(job), view.jobs.power_w(job));
+            let mut sums = beyond_idle_everywhere(view, draws, estimate);
+            sums.sort_unstable();
+            let mut sum = Watts::ZERO;
+            for watts in &mut sums {
+                sum += *watts;
+                *watts = sum;
+            }
+            sums
+        })
+    }
+}
+
+/// Whether the price is the job's alone: it is counted with the draw it brings.
+fn follows_measured(view: &View<'_>, job: JobId, estimate: Estimate) -> bool {
+    estimate == Estimate::Predicted && profile(view, job).1
+}
+
+/// Least, most and the sum over all nodes, found without sorting them.
+fn of_draws(view: &View<'_>, draws: JobDraws<'_>, estimate: Estimate, count: usize) -> (Watts, Watts, Watts) {
+    let mut watts = beyond_idle_everywhere(view, draws, estimate);
+    let all = watts.iter().copied().sum();
+    if count >= watts.len() {
+        return (all, all, all);
+    }
+    watts.select_nth_unstable(count);
+    let least = watts[..count].iter().copied().sum();
+    let dearest = watts.len() - count;
+    watts.select_nth_unstable(dearest);
+    (least, watts[dearest..].iter().copied().sum(), all)
+}
+
+fn beyond_idle_everywhere(view: &View<'_>, draws: JobDraws<'_>, estimate: Estimate) -> Vec<Watts> {
+    (0..view.platform.len()).map(|node| beyond_idle_on(view, draws, estimate, node)).collect()
+}

@@ -1,0 +1,113 @@
+//! Starts of a pass that are placed together at its end, under a budget that may bind.
+//!
+//! What they draw is known only once all are matched to nodes. While even the hungriest nodes would keep them within the
+//! room, and as soon as not even the best nodes would, that need not be found out.
+
+use crate::algo::node_set::NodeSet;
+use crate::error::Result;
+use crate::policy::budget::ledger::Ledger;
+use crate::policy::budget::prices::Price;
+use crate::policy::first_runs::Estimate;
+use crate::policy::placement::Placement;
+use crate::policy::{Decisions, View};
+use crate::units::Watts;
+use crate::workload::JobId;
+
+/// The list so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Joint {
+    pub(super) jobs: Vec<JobId>,
+    /// What they draw beyond idle on the best nodes there are, and on the hungriest.
+    least: Watts,
+    most: Watts,
+    /// What they draw on the nodes they would get together; none if that was not asked yet.
+    sum: Option<Watts>,
+    trial: Decisions,
+    free: NodeSet,
+}
+
+/// A job that would join the list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Joining {
+    pub(super) job: JobId,
+    price: Price,
+    /// What the list draws with it, if that was asked.
+    sum: Option<Watts>,
+}
+
+impl Joint {
+    pub(super) fn clear(&mut self) {
+        self.jobs.clear();
+        (self.least, self.most, self.sum) = (Watts::ZERO, Watts::ZERO, Some(Watts::ZERO));
+    }
+
+    /// What is left of `room` for another job, at the most.
+    pub(super) fn left(&self, room: Watts) -> Watts {
+        room - self.least
+    }
+
+    /// Whether the list and one more job stay within `room`.
+    pub(super) fn fits(&mut self, job: JobId, price: Price, room: Watts, host: &mut Host<'_>) -> Result<Option<Joining>> {
+        let mut joining = Joining { job, price, sum: None };
+        if self.least + price.least > room {
+            return Ok(None);
+        }
+        if self.most + price.most > room && self.sum_with(&mut joining, host)? > room {
+            return Ok(None);
+        }
+        Ok(Some(joining))
+    }
+
+    /// What one more job adds to what the list draws.
+    pub(super) fn added(&mut self, joining: &mut Joining, host: &mut Host<'_>) -> Result<Watts> {
+        Ok(self.sum_with(joining, host)?.max(self.sum(host)?) - self.sum(host)?)
+    }
+
+    pub(super) fn push(&mut self, joining: Joining) {
+        self.jobs.push(joining.job);
+        self.least += joining.price.least;
+        self.most += joining.price.most;
+        self.sum = joining.sum;
+    }
+
+    /// What the list draws beyond idle.
+    pub(super) fn sum(&mut self, host: &mut Host<'_>) -> Result<Watts> {
+        if let Some(sum) = self.sum {
+            return Ok(sum);
+        }
+        let sum = self.matched(host)?.iter().map(|(_, watts)| *watts).sum();
+        self.sum = Some(sum);
+        Ok(sum)
+    }
+
+    fn sum_with(&mut self, joining: &mut Joining, host: &mut Host<'_>) -> Result<Watts> {
+        if let Some(sum) = joining.sum {
+            return Ok(sum);
+        }
+        self.jobs.push(joining.job);
+        let matched = self.matched(host);
+        self.jobs.pop();
+        let sum = matched?.iter().map(|(_, watts)| *watts).sum();
+        joining.sum = Some(sum);
+        Ok(sum)
+    }
+
+    /// The list, and what each of it draws beyond idle.
+    pub(super) fn matched(&mut self, host: &mut Host<'_>) -> Result<Vec<(JobId, Watts)>> {
+        if self.jobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.free.copy_from(host.free);
+        self.trial.clear();
+        host.placement.place(host.view, &self.jobs, &mut self.free, &mut self.trial)?;
+        let watts = |job, nodes: &[u32]| Ledger::beyond_idle(host.view, job, Estimate::Predicted, nodes);
+        Ok(self.trial.starts().map(|start| (start.job, watts(start.job, self.trial.nodes_of(start)))).collect())
+    }
+}
+
+/// Whom the list asks.
+pub(super) struct Host<'a> {
+    pub(super) view: &'a View<'a>,
+    pub(super) placement: &'a mut dyn Placement,
+    pub(super) free: &'a NodeSet,
+}
