@@ -124,6 +124,7 @@ class Run:
     rules: Rules
     queue: list[int] = field(default_factory=list)
     running: list[int] = field(default_factory=list)
+    waiting_for_profile: list[int] = field(default_factory=list)
     free: set[int] = field(default_factory=set)
     profiled_apps: set[str] = field(default_factory=set)
 
@@ -177,10 +178,30 @@ class Run:
             return self.fits_somewhere(predicted_w, job.node_count)
         if job.first_run is True:
             return self.fits_somewhere(machine.tdp_w, job.node_count)
-        # Some job of its application must run first, with TDP.
-        alike = [other for other in self.jobs if other.app == job.app and other.first_run is None]
-        smallest = min(other.node_count for other in alike)
-        return self.fits_somewhere(predicted_w, job.node_count) and self.fits_somewhere(machine.tdp_w, smallest)
+        return self.fits_somewhere(predicted_w, job.node_count)
+
+    def submit(self, j: int) -> None:
+        """Queues a job, or holds it: one that fits only once its application has a profile."""
+        first = self.jobs[j].first_run is None and self.is_first_run(j)
+        if not self.can_ever_run(j):
+            self.done.state[j] = "rejected"
+        elif first and not self.fits_somewhere(self.machine.tdp_w, self.jobs[j].node_count):
+            self.waiting_for_profile.append(j)
+        else:
+            self.queue.append(j)
+
+    def reject_hopeless(self) -> None:
+        """Rejects the held jobs of applications of which no queued job can make the profile."""
+        teachers = {self.jobs[j].app for j in self.queue if self.jobs[j].first_run is None}
+        for j in [j for j in self.waiting_for_profile if self.jobs[j].app not in teachers]:
+            self.done.state[j] = "rejected"
+            self.waiting_for_profile.remove(j)
+
+    def queue_profiled(self) -> None:
+        """Queues the held jobs whose application has a profile now."""
+        for j in [j for j in self.waiting_for_profile if self.jobs[j].app in self.profiled_apps]:
+            self.queue.append(j)
+            self.waiting_for_profile.remove(j)
 
     def fits_somewhere(self, draws: Sequence[int], count: int) -> bool:
         """Whether so many nodes of the idle machine stay within the budget, if they are the right ones."""
@@ -287,6 +308,7 @@ class Run:
         self.profiled_apps |= {self.jobs[j].app for j in started if self.jobs[j].first_run is None}
         for j in started:
             self.held[j] = self.beyond_idle(j, self.done.nodes[j] or [])
+        self.queue_profiled()
 
 
 def schedule(jobs: Sequence[Job], machine: Machine, rules: Rules) -> Schedule:
@@ -301,9 +323,7 @@ def schedule(jobs: Sequence[Job], machine: Machine, rules: Rules) -> Schedule:
         submitted = {j for j in arrivals if jobs[j].submit == now}
         arrivals = [j for j in arrivals if j not in submitted]
         for j in sorted(submitted):
-            if run.can_ever_run(j):
-                run.queue.append(j)
-            else:
-                run.done.state[j] = "rejected"
+            run.submit(j)
+        run.reject_hopeless()
         run.one_pass(now, submitted)  # a job of length zero that it starts ends at `now`: the next round's first event
     return run.done
