@@ -327,6 +327,32 @@ def test_nobody_is_left_waiting_when_all_is_over(
     assert "pending" not in jobs["state"].to_list()
 
 
+@LAW
+@given(
+    workloads(min_jobs=1),
+    within_tdp(),
+    st.sampled_from([0.35, 0.5, 0.7]),
+    BACKFILLS,
+    PLACEMENTS,
+    st.sampled_from(["none", 3.0]),
+)
+def test_first_runs_leave_no_job_waiting_and_look_at_nothing_submitted_later(
+    workload: hs.Workload, platform: hs.Platform, pcr: float, backfill: Any, placement: str, limit: Any
+) -> None:
+    """A job without a profile is held, rejected or run; which of them, jobs that come later do not decide."""
+    order = {"name": "vahrm", "first_run": True, "starvation_limit_s": limit}
+    policy = under(pcr, order=order, backfill=backfill, placement=placement)
+    jobs = jobs_of(workload, platform, policy)
+    assert "pending" not in jobs["state"].to_list()
+    frame = workload.to_polars()
+    last_s = frame["submit_s"].max()
+    sooner = frame.filter(pl.col("submit_s") < last_s)
+    if not sooner.is_empty():
+        before = jobs_of(hs.Workload.from_polars(sooner), platform, policy)
+        after = jobs.filter(pl.col("submit_s") < last_s)
+        assert (before["state"] == "rejected").to_list() == (after["state"] == "rejected").to_list()
+
+
 # First runs.
 
 

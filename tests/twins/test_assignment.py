@@ -128,6 +128,30 @@ def test_larger_matrices_of_every_kind(kind, shape):
     check_certificate(cost, np.arange(shape[0]), found.columns, found)
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_forbidden_pairs_among_rows_that_are_multiples(seed):
+    """Jobs of one application whose lengths differ, some of which may not go to some nodes."""
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(16, 40))
+    columns = rows + int(rng.integers(0, 20))
+    cost = np.outer(rng.integers(1, 60, rows), 100.0 + rng.permutation(columns))
+    forbidden = rng.integers(0, 6)
+    cost[rng.integers(0, rows, forbidden), rng.integers(0, columns, forbidden)] = np.inf
+    if seed % 4 == 0:
+        cost[1:, : columns - rows + 2] = np.inf
+    counts = np.ones(rows, dtype=int)
+    expected = twin(cost)
+    if expected is None:
+        for solve in (lambda: assign(cost), lambda: assign_types(cost, counts)):
+            with pytest.raises(ConfigError):
+                solve()
+        return
+    found = assign(cost)
+    assert np.isfinite(cost[np.arange(rows), found.columns]).all()
+    assert found.cost == pytest.approx(expected, rel=1e-12)
+    assert assign_types(cost, counts).cost == pytest.approx(expected, rel=1e-12)
+
+
 def test_every_small_matrix_of_three_values():
     """All 3 x 3 matrices of 0, 1 and +inf, against the best of the six permutations."""
     permutations = np.array(list(itertools.permutations(range(3))))

@@ -195,6 +195,15 @@ def test_ten_thousand_jobs_agree(policy: str, depth: float | None, load: float) 
     assert_agree(result, schedule(jobs, CountedNodes(540), depth=depth), nodes=False)
 
 
+@pytest.mark.parametrize("depth", [2, 3, 5])
+def test_bounded_reservations_agree_on_queues_of_hundreds(depth: int) -> None:
+    """Deeper than a block of the queue, and with jobs of length zero in it."""
+    jobs = seeded_trace(1_500, nodes=64, load=1.6, seed=depth)
+    result = hs.simulate(workload_of(jobs), platform_of(64), hs.Policy.preset("conservative", depth=depth))
+    assert result.timeline["queued_jobs"].max() > 200
+    assert_agree(result, schedule(jobs, CountedNodes(64), depth=depth), nodes=False)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("policy", "depth"), [("fcfs", None), ("easy", 1)])
 def test_a_million_jobs_agree(policy: str, depth: float | None) -> None:

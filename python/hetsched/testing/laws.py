@@ -99,13 +99,14 @@ def _check_states(run: Facts) -> None:
         run.asked_for("slots").cast(pl.Int64).fill_null(1).to_numpy() > int(run.platform.slots.max())
     )
     too_hungry, on_the_edge = _beyond_the_budget(run)
+    without_profile = _rejected_without_profile(run)
     for row, state in enumerate(run.state):
         name = run.name(row)
         assert state in states, f"{name}: state {state!r}"
         assert run.started[row] == (state in needs_start), f"{name}: {state}, start_s {run.jobs['start_s'][row]}"
         is_open = state in ("running", "pending")
         assert run.is_stopped or not is_open, f"{name}: {state}, though the run went to its end"
-        can_never_run = too_large[row] or too_hungry[row]
+        can_never_run = too_large[row] or too_hungry[row] or without_profile[row]
         agrees = can_never_run == (state == "rejected") or (on_the_edge[row] and not too_large[row])
         assert is_open or agrees, f"{name}: {state}, asks for what there is or is not"
         if state == "rejected":
@@ -135,6 +136,20 @@ def _beyond_the_budget(run: Facts) -> tuple[Mask, Mask]:
         least_w = np.where(never_known, run.budget.tdp_w, least_w)
     excess_w = float(run.platform.idle_w.sum()) + least_w - run.budget.watts * (1 + _TOLERANCE)
     return excess_w > 0, np.abs(excess_w) <= 10 * _TOLERANCE * run.budget.watts
+
+
+def _rejected_without_profile(run: Facts) -> Mask:
+    """Which rejected jobs would fit the budget with a profile, but not at TDP, and came before the application ran."""
+    rejected = run.state == "rejected"
+    if run.budget is None or run.profiling_ratio is None:
+        return np.zeros(len(run.start), dtype=np.bool_)
+    flag, app = run.asked_for("first_run").is_null().to_numpy(), run.asked_for("app")
+    excess_w = float(run.platform.idle_w.sum()) + run.budget.tdp_w - run.budget.watts * (1 + _TOLERANCE)
+    held = rejected & flag & app.is_not_null().to_numpy() & (excess_w > -10 * _TOLERANCE * run.budget.watts)
+    for row in np.flatnonzero(held).tolist():
+        teaches = run.started & flag & (app == app[row]).fill_null(value=False).to_numpy()
+        held[row] = not (run.start[teaches] < run.submit[row]).any()
+    return np.asarray(held, dtype=np.bool_)
 
 
 def _check_profiled(run: Facts) -> None:

@@ -5,7 +5,7 @@ mod support;
 
 use hetsched_core::error::Result;
 use hetsched_core::platform::node_state::Class;
-use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
+use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, Rejection, View};
 use hetsched_core::sim::event::Event;
 use hetsched_core::sim::record::{JobState, Records};
 use hetsched_core::sim::{Options, Simulation};
@@ -115,6 +115,64 @@ fn a_failing_node_kills_its_job_and_comes_back() {
 }
 
 #[test]
+fn outages_of_one_node_that_overlap_last_until_the_last_is_over() {
+    let policy = composed("fcfs", "none", "lowest-id", 0);
+    let mut simulation = simulation(&[(15, 10, 2, 0, 0)], platform(2, 1, true), policy, Options::default());
+    for (second, event) in [
+        (10, Event::NodeFailed(1)),
+        (20, Event::NodeFailed(1)),
+        (30, Event::NodeRepaired(1)),
+        (40, Event::NodeRepaired(1)),
+    ] {
+        simulation.schedule(at(second), event);
+    }
+    let records = run(simulation).unwrap();
+    assert_eq!(records.jobs.start(0), Some(at(40)));
+    assert_eq!(seconds_in(&records, 1, Class::Down), 25.0, "from the first submit on");
+    assert_eq!(records.totals.energy, records.totals.integral);
+}
+
+#[test]
+fn a_repair_of_a_node_that_is_not_down_names_node_and_instant() {
+    let policy = composed("fcfs", "none", "lowest-id", 0);
+    let mut simulation = simulation(&[(3, 10, 1, 0, 0)], platform(2, 1, true), policy, Options::default());
+    simulation.schedule(at(5), Event::NodeRepaired(1));
+    let message = run(simulation).unwrap_err().to_string();
+    assert_eq!(message, "node 1, at 5 s: a node that is idle cannot be repaired");
+}
+
+#[test]
+fn a_job_on_shared_nodes_gets_no_node_twice() {
+    let act: Act = |_, told, out| {
+        if told.contains(&Notice::Submitted(JobId(0))) {
+            out.start_with(JobId(0), |nodes| nodes.extend([1, 1]));
+        }
+    };
+    let script = Box::new(Script { act, told: Vec::new(), interval: SimDuration::ZERO });
+    let shared = simulation(&[(3, 10, 2, 0, 1)], platform(3, 4, false), script, Options::default());
+    let message = run(shared).unwrap_err().to_string();
+    assert_eq!(message, "policy script, at 3 s: cannot start job 1: node 1 was given twice");
+}
+
+#[test]
+fn a_policy_may_reject_a_queued_job_and_only_such_a_one() {
+    let act: Act = |_, told, out| {
+        for notice in told {
+            match notice {
+                Notice::Submitted(job @ JobId(0)) => out.reject(*job, Rejection::NoProfile),
+                Notice::Submitted(job) => out.start_with(*job, |nodes| nodes.push(0)),
+                _ => out.reject(JobId(1), Rejection::NoProfile),
+            }
+        }
+    };
+    let twice = run(scripted(&[(3, 10, 1, 0, 0), (4, 10, 1, 0, 0)], act, 0)).unwrap_err().to_string();
+    assert_eq!(twice, "policy script, at 14 s: cannot reject job 2: the job is not in the queue");
+    let records = run(scripted(&[(3, 10, 1, 0, 0)], act, 0)).unwrap();
+    assert_eq!(records.jobs.state(0), JobState::RejectedProfile);
+    assert_eq!(records.totals.window, Some((at(3), at(3))));
+}
+
+#[test]
 fn a_failure_at_the_instant_of_an_end_comes_after_it() {
     let policy = composed("fcfs", "none", "lowest-id", 0);
     let mut simulation = simulation(&[(0, 40, 1, 0, 0)], platform(2, 1, true), policy, Options::default());
@@ -164,13 +222,11 @@ fn start_later(view: &View<'_>, told: &[Notice], out: &mut Decisions) {
 
 #[test]
 fn what_cannot_be_done_is_refused_with_policy_job_and_instant() {
-    let refusals: [(Act, &str); 6] = [
+    let refusals: [(Act, &str); 7] = [
+        (|_, _, out| out.timer(SimTime::NEVER), "it is later than 1000000000000 s"),
         (|_, _, out| out.start_with(JobId(0), |_| {}), "start job 1: it asks for 1 nodes and was given 0"),
         (|_, _, out| out.start_with(JobId(0), |nodes| nodes.push(9)), "start job 1: there is no node 9 of 2"),
-        (
-            |_, _, out| out.start_with(JobId(7), |nodes| nodes.push(0)),
-            "start the job in row 7: the job is not in",
-        ),
+        (|_, _, out| out.start_with(JobId(7), |nodes| nodes.push(0)), "start the job in row 7: the job is not in"),
         (|_, _, out| out.wake(0), "wake node 0: a node that is idle cannot wake"),
         (|_, _, out| out.timer(at(0)), "set a timer for 0 s: 0 s is not after now"),
         (

@@ -11,7 +11,9 @@ use hetsched_core::sim::record::{JobState, Records, StartedBy};
 use hetsched_core::units::SimTime;
 use hetsched_core::workload::JobId;
 
-use support::{Job, composed, platform, run, run_with_table, simulation, with_backfill};
+use support::{
+    Job, composed, platform, run, run_with_table, simulation, under_budget, with_backfill, with_backfill_under,
+};
 
 fn jobs() -> impl Strategy<Value = Vec<Job>> {
     let walltime = prop_oneof![Just(0), 1..40_u8];
@@ -91,6 +93,42 @@ proptest! {
         let of_jobs: f64 = (0..records.workload.len()).filter_map(|row| records.jobs.energy_j(row)).sum();
         let of_busy_nodes = records.totals.job_energy.joules();
         prop_assert!((of_jobs - of_busy_nodes).abs() <= 1e-12 * of_busy_nodes.max(1.0), "{} {}", of_jobs, of_busy_nodes);
+    }
+
+    /// Nodes idle at 100 W and are built for 300: a budget of `pcr` leaves (3 pcr - 1) × 100 W a node for work.
+    #[test]
+    fn a_budget_is_kept_at_every_instant_and_leaves_no_job_waiting(
+        jobs in jobs(),
+        (order, backfill, placement) in policy_names(),
+        exclusive in any::<bool>(),
+        pcr in prop_oneof![Just(0.5), Just(0.7), Just(0.9)],
+    ) {
+        let machine = platform(5, 3, exclusive);
+        let names = [ORDERS[order].name, BACKFILLS[backfill].name, PLACEMENTS[placement].name];
+        let policy = under_budget(names, pcr, 7, &machine);
+        let ceiling = machine.tdp().watts() * pcr;
+        let records = run_with_table(&jobs, machine, policy, Options::default());
+        prop_assert!(records.timeline.power_w.iter().all(|&watts| watts <= ceiling * (1.0 + 2e-9)));
+        prop_assert!((0..jobs.len()).all(|row| records.jobs.state(row) != JobState::Pending));
+        prop_assert_eq!(records.totals.energy, records.totals.integral);
+    }
+
+    /// One reservation of nodes and watts by two sums is one in a profile of the future.
+    #[test]
+    fn easy_under_a_budget_is_one_reservation(
+        jobs in jobs(),
+        order in 0..ORDERS.len(),
+        placement in 0..PLACEMENTS.len(),
+        kill_at_walltime in any::<bool>(),
+        pcr in prop_oneof![Just(0.5), Just(0.6), Just(0.8)],
+    ) {
+        let go = |backfill: Reservations| {
+            let machine = platform(5, 3, true);
+            let policy = with_backfill_under(ORDERS[order].name, Box::new(backfill), PLACEMENTS[placement].name, pcr, &machine);
+            let options = Options { kill_at_walltime, ..Options::default() };
+            schedule(&run_with_table(&jobs, machine, policy, options))
+        };
+        prop_assert_eq!(go(Reservations::new(1)), go(Reservations::by_profile(1)));
     }
 
     #[test]

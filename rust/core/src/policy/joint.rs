@@ -47,7 +47,13 @@ impl Joint {
     }
 
     /// Whether the list and one more job stay within `room`.
-    pub(super) fn fits(&mut self, job: JobId, price: Price, room: Watts, host: &mut Host<'_>) -> Result<Option<Joining>> {
+    pub(super) fn fits(
+        &mut self,
+        job: JobId,
+        price: Price,
+        room: Watts,
+        host: &mut Host<'_>,
+    ) -> Result<Option<Joining>> {
         let mut joining = Joining { job, price, sum: None };
         if self.least + price.least > room {
             return Ok(None);

@@ -5,8 +5,9 @@
 use std::ops::ControlFlow;
 
 use hetsched_core::error::Result;
+use hetsched_core::params::Value;
 use hetsched_core::platform::{Platform, PlatformColumns};
-use hetsched_core::policy::compose::Composed;
+use hetsched_core::policy::compose::{Composed, Parts};
 use hetsched_core::policy::registry::{PartSpec, PolicySpec};
 use hetsched_core::policy::{Policy, backfill::Backfill};
 use hetsched_core::power::pvt::{OnUnknownApp, VariationTable, tables};
@@ -82,6 +83,32 @@ pub(crate) fn composed(order: &str, backfill: &str, placement: &str, seed: u64) 
     };
     let parts = spec.build(seed).expect("the parts exist").0;
     Box::new(Composed::new(name, parts, &platform(1, 1, true)).expect("no budget, no fault"))
+}
+
+/// The parts on this platform, under a budget that is a share of its TDP.
+pub(crate) fn under_budget(names: [&str; 3], pcr: f64, seed: u64, platform: &Platform) -> Box<dyn Policy> {
+    let parts = parts_under(names, pcr, seed);
+    Box::new(Composed::new("under a budget", parts, platform).expect("the idle machine is within the budget"))
+}
+
+/// The same with a backfill of one's own.
+pub(crate) fn with_backfill_under(
+    order: &str,
+    backfill: Box<dyn Backfill>,
+    placement: &str,
+    pcr: f64,
+    platform: &Platform,
+) -> Box<dyn Policy> {
+    let parts = Parts { backfill, ..parts_under([order, "none", placement], pcr, 5) };
+    Box::new(Composed::new("test", parts, platform).expect("the idle machine is within the budget"))
+}
+
+fn parts_under(names: [&str; 3], pcr: f64, seed: u64) -> Parts {
+    let [order, backfill, placement] = names.map(part);
+    let params = [("pcr".to_owned(), Value::Float(pcr))].into();
+    let power = Some(PartSpec { name: "system-budget".into(), params });
+    let spec = PolicySpec { name: "under a budget".into(), order, backfill, placement, power };
+    spec.build(seed).expect("the parts exist").0
 }
 
 pub(crate) fn with_backfill(order: &str, backfill: Box<dyn Backfill>) -> Box<dyn Policy> {

@@ -30,7 +30,13 @@ impl Patience {
     /// The `depth` longest waits beyond `patience` hold reservations.
     #[must_use]
     pub fn new(patience: SimDuration, depth: usize, suited_first: bool) -> Self {
-        Self { limit: patience, depth, suited_first, plan: Plan::Profile(Profile::default()), reserved: BTreeSet::new() }
+        Self {
+            limit: patience,
+            depth,
+            suited_first,
+            plan: Plan::Profile(Profile::default()),
+            reserved: BTreeSet::new(),
+        }
     }
 
     /// Starts or plans those who have waited long enough.

@@ -69,7 +69,11 @@ impl Plan {
         if waiting.length == SimDuration::ZERO {
             return Ok(());
         }
-        let claim = if pass.counts_watts() { pass.tried_claim(waiting)? } else { Claim { units: waiting.units, microwatts: 0 } };
+        let claim = if pass.counts_watts() {
+            pass.tried_claim(waiting)?
+        } else {
+            Claim { units: waiting.units, microwatts: 0 }
+        };
         match self {
             Self::Profile(profile) => profile.start(claim, waiting.length),
             Self::Shadow(shadow) => shadow.start(claim, waiting),

@@ -6,9 +6,9 @@
 
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
+use crate::policy::placement::Placement;
 use crate::policy::placement::random::Lots;
 use crate::policy::placement::rank_by::RankBy;
-use crate::policy::placement::Placement;
 use crate::policy::{Decisions, View};
 use crate::workload::JobId;
 

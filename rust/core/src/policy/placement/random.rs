@@ -4,8 +4,8 @@ use crate::algo::node_set::NodeSet;
 use crate::error::Result;
 use crate::policy::placement::Placement;
 use crate::policy::{Decisions, View};
-use crate::workload::JobId;
 use crate::random::Stream;
+use crate::workload::JobId;
 
 /// Draws nodes out of sets, from the run's stream `placement`.
 #[derive(Clone, Debug)]

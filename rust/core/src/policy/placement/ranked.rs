@@ -2,10 +2,10 @@
 
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
+use crate::policy::placement::Placement;
 use crate::policy::placement::random::Lots;
 use crate::policy::placement::rank_by::{ByApplication, RankBy};
 use crate::policy::placement::ranking::Ranking;
-use crate::policy::placement::Placement;
 use crate::policy::{Decisions, View};
 use crate::workload::JobId;
 
