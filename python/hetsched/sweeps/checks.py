@@ -6,7 +6,6 @@ import os
 import warnings
 from collections.abc import Collection, Mapping
 from functools import cache
-from numbers import Real
 from typing import Any
 
 import polars as pl
@@ -16,7 +15,7 @@ from hetsched.config import Faults
 from hetsched.errors import ConfigError, HetschedError, LoadWarning, TraceError
 from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.simulation import simulate
+from hetsched.simulation import checked_options, simulate
 from hetsched.sweeps.axes import Axes
 from hetsched.workload import Workload
 
@@ -44,14 +43,7 @@ def options_of(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     60.0
     """
     faults.unknown_keys(given, OPTIONS)
-    options = OPTIONS | {name: given[name] for name in given if name in OPTIONS}
-    try:
-        simulate(_one_job(), _one_node(), "fcfs", **options)
-    except ConfigError as error:
-        faults.extend(error)
-    if isinstance(options["until_s"], Real):
-        options["until_s"] = float(options["until_s"])
-    return options
+    return checked_options(OPTIONS | {name: given[name] for name in given if name in OPTIONS}, faults)
 
 
 def check_pairs(axes: Axes, options: Mapping[str, Any]) -> None:
