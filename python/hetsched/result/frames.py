@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-__all__ = ["JOB_COLUMNS", "jobs_frame", "names_in_result"]
+__all__ = ["JOB_COLUMNS", "NODE_COLUMNS", "TIMELINE_COLUMNS", "jobs_frame", "names_in_result"]
 
 JOB_COLUMNS: dict[str, type[pl.DataType] | pl.DataType] = {
     "job_id": pl.Int64,
@@ -32,6 +32,32 @@ JOB_COLUMNS: dict[str, type[pl.DataType] | pl.DataType] = {
     "nominal_runtime_s": pl.Float64,
 }
 """The columns of `Result.jobs` that every run has, in order; the workload's other columns stand behind them."""
+
+TIMELINE_COLUMNS: dict[str, type[pl.DataType]] = {
+    "time_s": pl.Float64,
+    "power_w": pl.Float64,
+    "busy_nodes": pl.Int32,
+    "idle_nodes": pl.Int32,
+    "sleeping_nodes": pl.Int32,
+    "transition_nodes": pl.Int32,
+    "down_nodes": pl.Int32,
+    "queued_jobs": pl.Int32,
+    "running_jobs": pl.Int32,
+}
+"""The columns of `Result.timeline`."""
+
+NODE_COLUMNS: dict[str, type[pl.DataType]] = {
+    "node": pl.Int32,
+    "busy_s": pl.Float64,
+    "idle_s": pl.Float64,
+    "off_s": pl.Float64,
+    "transition_s": pl.Float64,
+    "down_s": pl.Float64,
+    "energy_j": pl.Float64,
+    "boots": pl.Int32,
+    "shutdowns": pl.Int32,
+}
+"""The columns of `Result.nodes`."""
 
 _SLOWDOWN_FLOOR_S = 10.0
 
