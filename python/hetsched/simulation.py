@@ -18,6 +18,7 @@ from hetsched import _core
 from hetsched.bound import check_bound, energy_bound
 from hetsched.config import Faults, did_you_mean, plain
 from hetsched.errors import ConfigError, LoadWarning
+from hetsched.memory import check_memory
 from hetsched.platform import Platform, VariationTable
 from hetsched.platform.predictor import Predictor, predicted_by, predictor_name
 from hetsched.policy import Policy, parse_policy
@@ -86,7 +87,7 @@ def simulate(
         If an option, the policy, or the platform's tables for these jobs cannot be; if there is a predictor and the
         platform has no actual table.
     SimulationError
-        If the run cannot go on.
+        If the run cannot go on; before it begins, if it needs more memory than there is.
 
     Warns
     -----
@@ -108,9 +109,10 @@ def simulate(
     options = checked_options({"seed": seed, **given}, faults)
     faults.check()
     seed, until_s = options.pop("seed"), options["until_s"]
+    policy = _as_policy(policy)
+    check_memory(workload, platform, policy, until_s=until_s)
     platform = predicted_by(platform, predictor)
     options["predictor"] = predictor_name(predictor)
-    policy = _as_policy(policy)
     offered_load = workload.offered_load(platform)
     _warn_of_overload(offered_load, platform)
 

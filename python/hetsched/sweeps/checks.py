@@ -12,7 +12,7 @@ import polars as pl
 
 from hetsched.bound import check_bound
 from hetsched.config import Faults
-from hetsched.errors import ConfigError, HetschedError, LoadWarning, TraceError
+from hetsched.errors import ConfigError, HetschedError, LoadWarning, SimulationError, TraceError
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.simulation import checked_options, simulate
@@ -160,6 +160,9 @@ def _set_up(place: str, run: tuple[Workload, Platform, Policy], setup: Mapping[s
             found = within(place, error)
             assert isinstance(found, ConfigError)
             faults.extend(found)
+        except SimulationError as error:
+            # Not enough memory.
+            raise within(place, error) from None
     for warning in said:
         if issubclass(warning.category, LoadWarning):
             # To the caller of `sweep`.
