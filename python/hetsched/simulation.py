@@ -104,9 +104,11 @@ def simulate(
     (3, [[0], [1, 2], [3]])
     """
     faults = Faults()
-    _check_inputs(workload, platform, bound, faults)
+    _check_inputs(workload, platform, faults)
     given = {"kill_at_walltime": kill_at_walltime, "on_unknown_app": on_unknown_app, "bound": bound, "until_s": until_s}
     options = checked_options({"seed": seed, **given}, faults)
+    if options["bound"] is True and isinstance(platform, Platform):
+        check_bound(platform, faults)
     faults.check()
     seed, until_s = options.pop("seed"), options["until_s"]
     policy = _as_policy(policy)
@@ -193,14 +195,12 @@ def checked_options(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     return options
 
 
-def _check_inputs(workload: object, platform: object, bound: object, faults: Faults) -> None:
-    """Note what is no workload and no platform, or one without the bound that is asked for."""
+def _check_inputs(workload: object, platform: object, faults: Faults) -> None:
+    """Note what is no workload and no platform."""
     if not isinstance(workload, Workload):
         faults.add("workload", type(workload).__name__, "a Workload, as read_swf or Workload.from_polars makes it")
     if not isinstance(platform, Platform):
         faults.add("platform", type(platform).__name__, "a Platform, as Platform.homogeneous makes it")
-    elif plain(bound) is True:
-        check_bound(platform, faults)
 
 
 def _as_policy(policy: Any) -> Policy:
