@@ -11,6 +11,7 @@ import math
 import numbers
 import sys
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Faults", "did_you_mean", "listed", "one_line", "read_toml", "reason_of", "shown", "typed"]
+__all__ = ["Faults", "did_you_mean", "listed", "one_line", "plain", "read_toml", "reason_of", "shown", "typed"]
 
 
 def one_line(text: str, *, limit: int = 300) -> str:
@@ -77,6 +78,40 @@ def listed(names: Iterable[str]) -> str:
     'fcfs, easy'
     """
     return one_line(", ".join(names), limit=500)
+
+
+def plain(value: Any) -> Any:
+    """A number or flag as Python's own kind, which JSON can hold; also those in a dictionary. All else as it is.
+
+    Parameters
+    ----------
+    value
+        Such as a scalar of numpy, a fraction or a decimal.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> plain({"depth": Fraction(1, 4), "name": "x"}), plain(True), plain(Decimal("0.5"))
+    ({'depth': 0.25, 'name': 'x'}, True, 0.5)
+    """
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    # Numpy's scalars are known by what they have, so that what only checks options need not wait for it to load.
+    if getattr(value, "shape", None) == () and callable(getattr(value, "item", None)):
+        value = value.item()
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    return _float(value) if isinstance(value, numbers.Real | Decimal) else value
+
+
+def _float(value: Any) -> float:
+    """The nearest float; infinite beyond the largest."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, 1 if value > 0 else -1)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -145,10 +180,10 @@ class Faults:
 
     def number(self, parameter: str, value: object, *, low: float, high: float = math.inf) -> None:
         """Note a fault unless `value` is a finite number between `low` and `high`, both included."""
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= float(value) <= high:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= _float(value) <= high:
             bounds = f">= {low:g}" if math.isinf(high) else f"between {low:g} and {high:g}"
             self._note(parameter, typed(value) if isinstance(value, str) else shown(value), f"a number {bounds}")
-        elif math.isinf(float(value)):
+        elif math.isinf(_float(value)):
             self.add(parameter, value, "a finite number")
 
     def whole(self, parameter: str, value: object, *, low: int, high: int) -> None:

@@ -16,8 +16,9 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.bound import check_bound, energy_bound
-from hetsched.config import Faults, did_you_mean
+from hetsched.config import Faults, did_you_mean, plain
 from hetsched.errors import ConfigError, LoadWarning
+from hetsched.memory import check_memory
 from hetsched.platform import Platform, VariationTable
 from hetsched.platform.predictor import Predictor, predicted_by, predictor_name
 from hetsched.policy import Policy, parse_policy
@@ -27,7 +28,7 @@ from hetsched.result.summary import summarised
 from hetsched.result.utilization import utilization_band
 from hetsched.workload import Workload
 
-__all__ = ["simulate"]
+__all__ = ["checked_options", "simulate"]
 
 Progress = Callable[[int, int, float], object]
 
@@ -86,7 +87,7 @@ def simulate(
         If an option, the policy, or the platform's tables for these jobs cannot be; if there is a predictor and the
         platform has no actual table.
     SimulationError
-        If the run cannot go on.
+        If the run cannot go on; before it begins, if it needs more memory than there is.
 
     Warns
     -----
@@ -102,16 +103,18 @@ def simulate(
     >>> result.summary()["completed"], result.jobs["nodes"].to_list()
     (3, [[0], [1, 2], [3]])
     """
-    options: dict[str, Any] = {
-        "kill_at_walltime": kill_at_walltime,
-        "on_unknown_app": on_unknown_app,
-        "bound": bound,
-        "until_s": until_s,
-    }
-    _check(workload, platform, seed=seed, **options)
+    faults = Faults()
+    _check_inputs(workload, platform, faults)
+    given = {"kill_at_walltime": kill_at_walltime, "on_unknown_app": on_unknown_app, "bound": bound, "until_s": until_s}
+    options = checked_options({"seed": seed, **given}, faults)
+    if options["bound"] is True and isinstance(platform, Platform):
+        check_bound(platform, faults)
+    faults.check()
+    seed, until_s = options.pop("seed"), options["until_s"]
+    policy = _as_policy(policy)
+    check_memory(workload, platform, policy, until_s=until_s)
     platform = predicted_by(platform, predictor)
     options["predictor"] = predictor_name(predictor)
-    policy = _as_policy(policy)
     offered_load = workload.offered_load(platform)
     _warn_of_overload(offered_load, platform)
 
@@ -121,8 +124,8 @@ def simulate(
             platform.machine,
             policy.to_dict(),
             seed=seed,
-            kill_at_walltime=kill_at_walltime,
-            on_unknown_app=on_unknown_app,
+            kill_at_walltime=options["kill_at_walltime"],
+            on_unknown_app=options["on_unknown_app"],
             until_s=until_s,
             progress=progress,
         )
@@ -136,10 +139,10 @@ def simulate(
 
     def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
         numbers = summarised(jobs, totals, nodes=platform.nodes, offered_load=offered_load)
-        if not bound:
+        if not options["bound"]:
             return numbers
         window_s = float(numbers["makespan_s"] or 0.0)
-        least_j = energy_bound(jobs, platform, window_s=window_s, kill_at_walltime=kill_at_walltime)
+        least_j = energy_bound(jobs, platform, window_s=window_s, kill_at_walltime=options["kill_at_walltime"])
         return {**numbers, "energy_bound_j": least_j}
 
     return Result(
@@ -160,33 +163,44 @@ def _recorded(records: _core.Records, policy: Policy) -> pl.DataFrame:
     return frame if (policy.parts["order"] or {}).get("first_run") else frame.drop("profiled")
 
 
-def _check(
-    workload: object,
-    platform: object,
-    *,
-    seed: object,
-    kill_at_walltime: object,
-    on_unknown_app: object,
-    bound: object,
-    until_s: object,
-) -> None:
-    """Raise everything that cannot be, at once."""
-    faults = Faults()
+def checked_options(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
+    """Options of `simulate` as plain values, whatever kinds of number and flag they were given as.
+
+    Parameters
+    ----------
+    given
+        ``kill_at_walltime``, ``on_unknown_app``, ``bound``, ``until_s``, and ``seed`` if it is known.
+    faults
+        Notes every value that cannot be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> given = {"kill_at_walltime": True, "on_unknown_app": "error", "bound": np.False_, "until_s": np.int64(60)}
+    >>> checked_options(given, Faults())
+    {'kill_at_walltime': True, 'on_unknown_app': 'error', 'bound': False, 'until_s': 60.0}
+    """
+    options: dict[str, Any] = plain(given)
+    if "seed" in options:
+        faults.whole("seed", options["seed"], low=0, high=2**64 - 1)
+    faults.flag("kill_at_walltime", options["kill_at_walltime"])
+    unknown = options["on_unknown_app"]
+    if unknown not in ("error", "nominal"):
+        faults.add("on_unknown_app", unknown, f"`error` or `nominal`{did_you_mean(str(unknown), ('error', 'nominal'))}")
+    faults.flag("bound", options["bound"])
+    if options["until_s"] is not None:
+        faults.number("until_s", options["until_s"], low=-1e12, high=1e12)
+        # 60 and 60.0 are one run, and have one record.
+        options["until_s"] = options["until_s"] if faults.found else float(options["until_s"])
+    return options
+
+
+def _check_inputs(workload: object, platform: object, faults: Faults) -> None:
+    """Note what is no workload and no platform."""
     if not isinstance(workload, Workload):
         faults.add("workload", type(workload).__name__, "a Workload, as read_swf or Workload.from_polars makes it")
     if not isinstance(platform, Platform):
         faults.add("platform", type(platform).__name__, "a Platform, as Platform.homogeneous makes it")
-    faults.whole("seed", seed, low=0, high=2**64 - 1)
-    faults.flag("kill_at_walltime", kill_at_walltime)
-    if on_unknown_app not in ("error", "nominal"):
-        hint = did_you_mean(str(on_unknown_app), ("error", "nominal"))
-        faults.add("on_unknown_app", on_unknown_app, f"`error` or `nominal`{hint}")
-    faults.flag("bound", bound)
-    if bound is True and isinstance(platform, Platform):
-        check_bound(platform, faults)
-    if until_s is not None:
-        faults.number("until_s", until_s, low=-1e12, high=1e12)
-    faults.check()
 
 
 def _as_policy(policy: Any) -> Policy:

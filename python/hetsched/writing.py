@@ -1,16 +1,19 @@
-"""How files are written: whole or not at all."""
+"""How files are written: whole or not at all, and by one writer at a time where several belong together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+import fcntl
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hetsched.config import reason_of, shown
 from hetsched.errors import OutputError
 from hetsched.unreadable import UNREADABLE
 
-__all__ = ["write_whole"]
+__all__ = ["temporary_beside", "turn_in", "write_whole"]
 
 
 def write_whole(path: Path, content: bytes | Callable[[Path], object]) -> None:
@@ -39,7 +42,7 @@ def write_whole(path: Path, content: bytes | Callable[[Path], object]) -> None:
     """
     if "\0" in str(path):
         raise OutputError(shown(str(path)), "no file has a zero byte in its name")
-    temporary = path.with_name(f".{path.name}.partial")
+    temporary = temporary_beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, bytes):
@@ -55,3 +58,49 @@ def write_whole(path: Path, content: bytes | Callable[[Path], object]) -> None:
         # Where nothing could be written there may be nothing to remove either.
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def temporary_beside(path: Path) -> Path:
+    """A hidden name beside a file's, for writing it: none that another writer of the same file has.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Examples
+    --------
+    >>> name = temporary_beside(Path("out/jobs.parquet")).name
+    >>> name.startswith(".jobs.parquet."), name.endswith(".partial")
+    (True, True)
+    """
+    # Cut, so that a name as long as names may be has a temporary one too.
+    return path.with_name(f".{path.name[:50]}.{uuid.uuid4().hex[:12]}.partial")
+
+
+@contextmanager
+def turn_in(folder: Path, *, reads: bool = False) -> Iterator[None]:
+    """Wait until nobody else renames files in a folder, and keep others from it meanwhile.
+
+    The system lets go of it when a process ends, however that happens. On file systems that know no locks nobody waits.
+
+    Parameters
+    ----------
+    folder
+        Where the files are.
+    reads
+        Whether they are only read: others may then read them too.
+    """
+    handle = None
+    # No folder, or no name of one: who opens its files will say so.
+    with suppress(OSError, ValueError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(handle, fcntl.LOCK_SH if reads else fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if handle is not None:
+            # A child that was forked meanwhile has the handle too, and would keep the lock.
+            with suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_UN)
+            os.close(handle)

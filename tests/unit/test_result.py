@@ -184,6 +184,7 @@ def test_equal_runs_write_equal_bytes_but_for_their_timing(tmp_path):
     a, b = (json.loads((tmp_path / name / "summary.json").read_text()) for name in ("a", "b"))
     assert {"summary", "version", "seed", "policy", "trace", "platform", "tables", "timing"} <= set(a)
     assert set(a.pop("timing")) == set(b.pop("timing")) == {"wall_s", "jobs_per_s"}
+    assert set(a["files"]) == {"jobs.parquet", "timeline.parquet", "nodes.parquet", "jobs.csv"}
     assert a == b
 
 
@@ -251,13 +252,6 @@ def test_folders_without_a_result_are_refused(result, tmp_path):
     with pytest.raises(
         hs.TraceError, match=r"summary\.json: found no such file, expected a file written by Result.write"
     ):
-        hs.read_result(tmp_path)
-    result.write(tmp_path)
-    (tmp_path / "nodes.parquet").write_bytes(b"x")
-    with pytest.raises(hs.TraceError, match=r"nodes\.parquet: found parquet: .*, expected a file written by"):
-        hs.read_result(tmp_path)
-    (tmp_path / "summary.json").write_text("{}")
-    with pytest.raises(hs.TraceError, match=r"summary.json: found no objects summary, policy and timing"):
         hs.read_result(tmp_path)
 
 

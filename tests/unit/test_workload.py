@@ -323,3 +323,19 @@ def test_a_submit_between_two_microseconds_never_waits_less_than_nothing():
     assert workload.to_polars()["submit_s"].to_list() == [1.0]
     result = hs.simulate(workload, hs.Platform.homogeneous(nodes=1, idle_w=100, tdp_w=200))
     assert result.jobs["wait_s"].to_list() == [0.0]
+
+
+def test_a_clock_too_far_on_to_tell_microseconds_apart_is_said(tmp_path):
+    jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [5.0, 1e11], "runtime_s": [2e-6, 4e-6], "node_count": [1, 1]})
+    said = "1 submitted beyond 8.5e9 s, where times are exact to 2 us or worse (Workload.shift_to_zero)"
+    workload = hs.Workload.from_polars(jobs)
+    assert workload.report["coarse_clock"] == 1
+    assert said in workload.report.line()
+    assert said in hs.read_csv(jobs.write_csv().encode()).report.line()
+    (tmp_path / "late.swf").write_text("1 100000000000 0 60 1 -1 -1 1 -1 -1 1 1 1 1 1 -1 -1 -1\n")
+    assert said in hs.read_swf(tmp_path / "late.swf").report.line()
+    # A clock that counts from 1970 is fine, and so is the last whole second before.
+    now = hs.Workload.from_polars(jobs.with_columns(submit_s=pl.Series([1.7e9, 2.0**33 - 1])))
+    assert "coarse_clock" not in now.report
+    result = hs.simulate(now, hs.Platform.homogeneous(nodes=1, idle_w=100, tdp_w=200))
+    assert [round(s * 1e6) for s in result.jobs["runtime_s"]] == [2, 4]

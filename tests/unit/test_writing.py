@@ -48,3 +48,24 @@ def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
     with pytest.raises(OutputError, match="folder: cannot be written: a directory"):
         write_whole(tmp_path / "folder", b"")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "folder"]
+
+
+def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path):
+    path = tmp_path / "a.txt"
+
+    def slow(temporary):
+        temporary.write_bytes(b"fi")
+        write_whole(path, b"second")
+        with temporary.open("ab") as file:
+            file.write(b"rst")
+
+    write_whole(path, slow)
+    assert path.read_bytes() == b"first"
+    assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
+
+
+@pytest.mark.parametrize("letter", ["a", "\N{SNOWMAN}", "\N{PILE OF POO}"])
+def test_a_name_as_long_as_names_may_be_is_written(tmp_path, letter):
+    path = tmp_path / (letter * (255 // len(letter.encode())))
+    write_whole(path, b"all")
+    assert path.read_bytes() == b"all"

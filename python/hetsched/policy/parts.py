@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from hetsched import _core
-from hetsched.config import Faults, did_you_mean, listed
+from hetsched.config import Faults, did_you_mean, listed, plain
 
 __all__ = ["EMPTY_ROLES", "OPTIONAL_ROLES", "PART_ROLES", "ROLES", "parameters_of", "parts", "resolved", "value_text"]
 
@@ -99,7 +99,7 @@ def _part(role: str, given: Any, faults: Faults) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         faults.add(role, _shown_part(given), f"{_A_PART}; Python objects as parts are not taken in this version")
         return {}
-    part = dict(given)
+    part: dict[str, Any] = plain(given)
     name = part.get("name")
     if not isinstance(name, str):
         faults.add(f"{role}.name", "nothing" if name is None else name, f"one of {listed(known)}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hetsched.config import Faults, did_you_mean, listed, read_toml, shown
+from hetsched.config import Faults, did_you_mean, listed, plain, read_toml, shown
 from hetsched.errors import ConfigError
 from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, parts, resolved, value_text
 from hetsched.policy.presets import PRESETS
@@ -93,6 +93,7 @@ class Policy:
             raise ConfigError(
                 [("policy", shown(preset), f"one of {listed(PRESETS)}{did_you_mean(str(preset), PRESETS)}")]
             )
+        parameters = plain(parameters)
         base = PRESETS[preset].parts()
         parts = base | {role: parameters[role] for role in ROLES if role in parameters}
         joining = PRESETS[preset].joining(parts, [name for name in parameters if name not in ROLES])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hetsched.chance import stream
-from hetsched.config import Faults
+from hetsched.config import Faults, plain
 
 if TYPE_CHECKING:
     from hetsched.platform import VariationTable
@@ -61,11 +61,12 @@ class Noisy:
             If `error_ratio` or `seed` cannot be.
         """
         faults = Faults()
-        faults.number("error_ratio", self.error_ratio, low=0.0)
-        faults.whole("seed", self.seed, low=0, high=2**64 - 1)
+        error_ratio, seed = plain(self.error_ratio), plain(self.seed)
+        faults.number("error_ratio", error_ratio, low=0.0)
+        faults.whole("seed", seed, low=0, high=2**64 - 1)
         faults.check()
-        draws = np.array([stream(self.seed, f"power.noisy.{app}").standard_normal(actual.nodes) for app in actual.apps])
-        factor = np.maximum(1.0 + self.error_ratio * draws, 0.0)
+        draws = np.array([stream(seed, f"power.noisy.{app}").standard_normal(actual.nodes) for app in actual.apps])
+        factor = np.maximum(1.0 + error_ratio * draws, 0.0)
         powers: dict[str, Any] = {
             name: values * factor
             for name, values in (("power_w", actual.power_w), ("power_ratio", actual.power_ratio))
@@ -75,4 +76,4 @@ class Noisy:
         return type(actual)(actual.apps, **powers, time_ratio=actual.time_ratio, cap_w=actual.cap_w)
 
     def __repr__(self) -> str:
-        return f"Noisy(error_ratio={self.error_ratio!r}, seed={self.seed!r})"
+        return f"Noisy(error_ratio={plain(self.error_ratio)!r}, seed={plain(self.seed)!r})"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -11,17 +15,22 @@ import polars as pl
 
 from hetsched.config import reason_of
 from hetsched.errors import OutputError, TraceError
+from hetsched.result.checks import FRAMES, check_frame, check_numbers
 from hetsched.unreadable import UNREADABLE
+from hetsched.writing import temporary_beside, turn_in
 
-__all__ = ["FRAMES", "read_files", "write_files"]
-
-FRAMES = ("jobs", "timeline", "nodes")
-"""The frames of a result, a file each."""
+__all__ = ["read_files", "write_files"]
 
 Writer = Callable[[Any], object]
 
-_TEMPORARY = ".partial"
+_SUMMARY = "summary.json"
 _EXPECTED = "a file written by Result.write"
+_OF_ONE_WRITE = (
+    "the file that was written with summary.json: a write was cut short over an older result, or the file was changed "
+    "since; write the result again"
+)
+_READS = 5
+_BETWEEN_READS_S = 0.05
 
 
 def write_files(folder: Path, frames: dict[str, pl.DataFrame], numbers: dict[str, Any], *, csv: bool) -> None:
@@ -34,7 +43,7 @@ def write_files(folder: Path, frames: dict[str, pl.DataFrame], numbers: dict[str
     frames
         ``jobs``, ``timeline`` and ``nodes``.
     numbers
-        What ``summary.json`` holds.
+        What ``summary.json`` holds; what names the other files is added.
     csv
         Whether to write ``jobs.csv`` as well.
 
@@ -43,29 +52,28 @@ def write_files(folder: Path, frames: dict[str, pl.DataFrame], numbers: dict[str
     OutputError
         If a file cannot be written.
     """
-    text = json.dumps(numbers, indent=2, allow_nan=False) + "\n"
     writers: dict[str, Writer] = {f"{name}.parquet": frames[name].write_parquet for name in FRAMES}
     if csv:
         writers["jobs.csv"] = _for_csv(frames["jobs"]).write_csv
-    # Last, so that a summary stands only beside frames that are whole.
-    writers["summary.json"] = lambda file: file.write(text.encode())
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise OutputError(str(folder), "not a folder") from None
     except OSError as error:
         raise OutputError(str(folder), reason_of(error)) from None
-    _write_all(folder, writers)
+    _write_all(folder, writers, numbers)
 
 
 class _Sink:
-    """A file that remembers what the system refused: polars tells it in its own words, or not at all."""
+    """A file with its sha256, and with what the system refused: polars tells it in its own words, or not at all."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
+        self.sha256 = hashlib.sha256()
         self.refusal: OSError | None = None
 
     def write(self, data: bytes) -> int:
+        self.sha256.update(data)
         try:
             return self._file.write(data)
         except OSError as error:
@@ -76,7 +84,8 @@ class _Sink:
         self._file.flush()
 
 
-def _write(path: Path, write: Writer) -> None:
+def _write(path: Path, write: Writer) -> str:
+    """Write a file; gives its sha256."""
     with path.open("wb") as file:
         sink = _Sink(file)
         try:
@@ -85,29 +94,35 @@ def _write(path: Path, write: Writer) -> None:
             if sink.refusal is None:
                 raise
             raise sink.refusal from None
+    return sink.sha256.hexdigest()
 
 
-def _write_all(folder: Path, writers: dict[str, Writer]) -> None:
+def _write_all(folder: Path, writers: dict[str, Writer], numbers: dict[str, Any]) -> None:
     """Write every file under a temporary name, then rename them all; on any failure remove what was written."""
-    temporary = {name: folder / f".{name}{_TEMPORARY}" for name in writers}
-    name = ""
+    temporary = {name: temporary_beside(folder / name) for name in (*writers, _SUMMARY)}
+    name, sha256 = "", {}
     try:
         try:
             for name, write in writers.items():
-                _write(temporary[name], write)
-            for name in writers:
-                temporary[name].replace(folder / name)
+                sha256[name] = _write(temporary[name], write)
+            # Names the others' bytes: whoever finds it beside files of another run can tell.
+            text = json.dumps({**numbers, "files": sha256}, indent=2, allow_nan=False) + "\n"
+            name = _SUMMARY
+            temporary[name].write_bytes(text.encode())
+            with turn_in(folder):
+                for name, path in temporary.items():
+                    path.replace(folder / name)
         except UNREADABLE as error:
             raise OutputError(str(folder / name), reason_of(error)) from None
         finally:
-            _remove(temporary)
+            _remove(temporary.values())
     finally:
         # Ctrl-C while polars writes is raised twice, by polars and then by Python: that may stop the first removal.
-        _remove(temporary)
+        _remove(temporary.values())
 
 
-def _remove(paths: dict[str, Path]) -> None:
-    for path in paths.values():
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
         path.unlink(missing_ok=True)
 
 
@@ -135,20 +150,50 @@ def read_files(folder: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
     TraceError
         If a file is missing or holds something else.
     """
-    numbers = _read(folder / "summary.json", lambda path: json.loads(path.read_text(encoding="utf-8")))
-    if not isinstance(numbers, dict) or not {"summary", "policy", "timing"} <= set(numbers):
-        found = "no objects summary, policy and timing"
-        raise TraceError(file=str(folder / "summary.json"), found=found, expected=_EXPECTED)
-    return {name: _read(folder / f"{name}.parquet", _read_frame) for name in FRAMES}, numbers
+    for left in reversed(range(_READS)):
+        contents = _contents(folder)
+        numbers = _numbers(contents.pop(_SUMMARY), folder / _SUMMARY)
+        odd = [name for name in contents if hashlib.sha256(contents[name]).hexdigest() != numbers["files"].get(name)]
+        if not odd:
+            break
+        if not left:
+            found = "bytes that summary.json does not name"
+            raise TraceError(file=str(folder / odd[0]), found=found, expected=_OF_ONE_WRITE)
+        # Where nobody can be kept waiting, a writer may be between two of its files.
+        time.sleep(_BETWEEN_READS_S)
+    frames = {name: _frame(name, contents[f"{name}.parquet"], numbers, folder) for name in FRAMES}
+    return frames, {key: value for key, value in numbers.items() if key != "files"}
 
 
-def _read_frame(path: Path) -> pl.DataFrame:
+def _contents(folder: Path) -> dict[str, bytes]:
+    """The bytes of every file, by name; all are opened before the first is read, so that no writer waits for long."""
+    with ExitStack() as stack:
+        with turn_in(folder, reads=True):
+            opened = {
+                name: stack.enter_context(_read(folder / name, partial(open, folder / name, "rb")))
+                for name in (_SUMMARY, *(f"{name}.parquet" for name in FRAMES))
+            }
+        return {name: _read(folder / name, file.read) for name, file in opened.items()}
+
+
+def _numbers(content: bytes, path: Path) -> dict[str, Any]:
+    numbers: dict[str, Any] = _read(path, lambda: json.loads(content.decode()))
+    check_numbers(numbers, path)
+    return numbers
+
+
+def _frame(name: str, content: bytes, numbers: dict[str, Any], folder: Path) -> pl.DataFrame:
     # From its bytes: a frame mapped to the file would change when the file is written again.
-    return pl.read_parquet(path.read_bytes())
+    path = folder / f"{name}.parquet"
+    frame: pl.DataFrame = _read(path, lambda: pl.read_parquet(content))
+    check_frame(name, frame, numbers, path)
+    return frame
 
 
-def _read(path: Path, read: Callable[[Path], Any]) -> Any:
+def _read(path: Path, read: Callable[[], Any]) -> Any:
     try:
-        return read(path)
+        return read()
+    except RecursionError:
+        raise TraceError(file=str(path), found="objects too deep in one another", expected=_EXPECTED) from None
     except (ValueError, *UNREADABLE) as error:
         raise TraceError(file=str(path), found=reason_of(error), expected=_EXPECTED) from None

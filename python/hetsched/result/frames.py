@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import polars as pl
 
-__all__ = ["JOB_COLUMNS", "jobs_frame"]
+__all__ = ["JOB_COLUMNS", "NODE_COLUMNS", "TIMELINE_COLUMNS", "jobs_frame", "names_in_result"]
 
 JOB_COLUMNS: dict[str, type[pl.DataType] | pl.DataType] = {
     "job_id": pl.Int64,
@@ -31,6 +33,32 @@ JOB_COLUMNS: dict[str, type[pl.DataType] | pl.DataType] = {
 }
 """The columns of `Result.jobs` that every run has, in order; the workload's other columns stand behind them."""
 
+TIMELINE_COLUMNS: dict[str, type[pl.DataType]] = {
+    "time_s": pl.Float64,
+    "power_w": pl.Float64,
+    "busy_nodes": pl.Int32,
+    "idle_nodes": pl.Int32,
+    "sleeping_nodes": pl.Int32,
+    "transition_nodes": pl.Int32,
+    "down_nodes": pl.Int32,
+    "queued_jobs": pl.Int32,
+    "running_jobs": pl.Int32,
+}
+"""The columns of `Result.timeline`."""
+
+NODE_COLUMNS: dict[str, type[pl.DataType]] = {
+    "node": pl.Int32,
+    "busy_s": pl.Float64,
+    "idle_s": pl.Float64,
+    "off_s": pl.Float64,
+    "transition_s": pl.Float64,
+    "down_s": pl.Float64,
+    "energy_j": pl.Float64,
+    "boots": pl.Int32,
+    "shutdowns": pl.Int32,
+}
+"""The columns of `Result.nodes`."""
+
 _SLOWDOWN_FLOOR_S = 10.0
 
 
@@ -40,7 +68,7 @@ def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     workload
-        The job table. A column of the user's own whose name is taken here comes back as ``trace_<name>``.
+        The job table.
     run
         What the engine recorded: ``start_s, end_s, energy_j, started_by, state, reason, nodes``; ``profiled``, too,
         under a policy that profiles.
@@ -48,7 +76,7 @@ def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        `JOB_COLUMNS`, then the workload's other columns unchanged.
+        `JOB_COLUMNS`, what else the run recorded, then the workload's other columns as `names_in_result` calls them.
 
     Examples
     --------
@@ -59,10 +87,8 @@ def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame) -> pl.DataFrame:
     >>> jobs_frame(workload, run).select("wait_s", "bounded_slowdown", "mean_power_w", "trace_state").row(0)
     (30.0, 3.5, 100.0, '?')
     """
-    own = workload.rename({"runtime_s": "nominal_runtime_s"})
     more = [name for name in run.columns if name not in JOB_COLUMNS]
-    taken = {*JOB_COLUMNS, *more} - set(_FROM_WORKLOAD)
-    own = own.rename({name: f"trace_{name}" for name in own.columns if name in taken})
+    own = workload.rename(names_in_result(workload.columns, more))
     others = [name for name in own.columns if name not in JOB_COLUMNS]
     missing = [pl.lit(None, JOB_COLUMNS[name]).alias(name) for name in _FROM_WORKLOAD if name not in own.columns]
     joined = pl.concat([own, run], how="horizontal").with_columns(
@@ -77,6 +103,35 @@ def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame) -> pl.DataFrame:
     ).select(*(pl.col(name).cast(dtype) for name, dtype in JOB_COLUMNS.items()), *more, *others)
 
 
+def names_in_result(columns: Sequence[str], recorded: Iterable[str] = ()) -> dict[str, str]:
+    """What a workload's columns are called in `Result.jobs`.
+
+    The runtime is ``nominal_runtime_s`` there. One of the user's own whose name is a column of the run's has ``trace_``
+    put before it, and once more as long as the workload has a column of that name too: what a run recorded is kept
+    when its result is the next workload, and so is what the runs before it did.
+
+    Parameters
+    ----------
+    columns
+        The workload's.
+    recorded
+        What the run recorded of jobs beside `JOB_COLUMNS`.
+
+    Examples
+    --------
+    >>> names_in_result(["mine", "state", "trace_state"], ["profiled"])
+    {'mine': 'mine', 'state': 'trace_trace_state', 'trace_state': 'trace_state', 'runtime_s': 'nominal_runtime_s'}
+    """
+    taken = {*JOB_COLUMNS, *recorded} - set(_FROM_WORKLOAD)
+    names = {}
+    for column in columns:
+        name = column
+        while name in taken or (name != column and name in columns):
+            name = f"trace_{name}"
+        names[column] = name
+    return names | {"runtime_s": "nominal_runtime_s"}
+
+
 _FROM_WORKLOAD = (
     "job_id",
     "user",
@@ -86,5 +141,4 @@ _FROM_WORKLOAD = (
     "walltime_s",
     "node_count",
     "slots",
-    "nominal_runtime_s",
 )

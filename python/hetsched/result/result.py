@@ -129,8 +129,8 @@ class Result:
         """Write the result to a folder, for `hetsched.read_result` and others.
 
         ``jobs.parquet``, ``timeline.parquet``, ``nodes.parquet`` and ``summary.json`` (the summary, all of the
-        provenance, the timing). Each is written under a temporary name and renamed when all are whole: a failure leaves
-        nothing half-written.
+        provenance, the timing, the sha256 of every other file). Each is written under a temporary name and renamed when
+        all are whole: a failure leaves nothing half-written. Others may write to the folder, and read it, meanwhile.
 
         Parameters
         ----------
@@ -185,7 +185,8 @@ def read_result(folder: str | os.PathLike[str]) -> Result:
     Raises
     ------
     TraceError
-        If a file is missing or is not what `Result.write` writes.
+        If a file is missing or is not what `Result.write` writes; if the files are not of one write, because a run was
+        killed while it replaced an older result or a file was changed since.
 
     Examples
     --------

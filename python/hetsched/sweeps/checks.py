@@ -6,17 +6,16 @@ import os
 import warnings
 from collections.abc import Collection, Mapping
 from functools import cache
-from numbers import Real
 from typing import Any
 
 import polars as pl
 
 from hetsched.bound import check_bound
 from hetsched.config import Faults
-from hetsched.errors import ConfigError, HetschedError, LoadWarning, TraceError
+from hetsched.errors import ConfigError, HetschedError, LoadWarning, SimulationError, TraceError
 from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.simulation import simulate
+from hetsched.simulation import checked_options, simulate
 from hetsched.sweeps.axes import Axes
 from hetsched.workload import Workload
 
@@ -44,14 +43,7 @@ def options_of(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     60.0
     """
     faults.unknown_keys(given, OPTIONS)
-    options = OPTIONS | {name: given[name] for name in given if name in OPTIONS}
-    try:
-        simulate(_one_job(), _one_node(), "fcfs", **options)
-    except ConfigError as error:
-        faults.extend(error)
-    if isinstance(options["until_s"], Real):
-        options["until_s"] = float(options["until_s"])
-    return options
+    return checked_options(OPTIONS | {name: given[name] for name in given if name in OPTIONS}, faults)
 
 
 def check_pairs(axes: Axes, options: Mapping[str, Any]) -> None:
@@ -168,6 +160,9 @@ def _set_up(place: str, run: tuple[Workload, Platform, Policy], setup: Mapping[s
             found = within(place, error)
             assert isinstance(found, ConfigError)
             faults.extend(found)
+        except SimulationError as error:
+            # Not enough memory.
+            raise within(place, error) from None
     for warning in said:
         if issubclass(warning.category, LoadWarning):
             # To the caller of `sweep`.

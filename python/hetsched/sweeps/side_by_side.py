@@ -16,6 +16,7 @@ import polars as pl
 
 from hetsched.config import Faults, reason_of
 from hetsched.errors import LoadWarning, OutputError
+from hetsched.memory import system_bytes
 from hetsched.sweeps.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of
 from hetsched.sweeps.bar import Bar, Tell
 from hetsched.sweeps.checks import check_folder, check_pairs, options_of, summary_names
@@ -31,6 +32,7 @@ __all__ = ["sweep"]
 _MOST_WORKERS = 1024
 _BYTES_A_PROCESS = 100_000_000
 _BYTES_A_JOB = 1000
+_BYTES_A_NODE = 500
 _BYTES_A_JOBS_NODE = 16
 _INPUTS = ".inputs-"
 
@@ -225,17 +227,13 @@ def _without_load_warnings() -> Iterator[None]:
 def _most_workers(axes: Axes) -> int:
     """A run a core, and no more than there is memory for."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    largest = max(_run_bytes(workload) for workload in axes.workloads.values())
-    return max(1, min(cores, _MOST_WORKERS, _free_bytes() // max(largest, 1)))
+    left = system_bytes()
+    largest = max(map(_run_bytes, axes.workloads.values())) + max(
+        platform.nodes * _BYTES_A_NODE for platform in axes.platforms.values()
+    )
+    return max(1, min(cores, _MOST_WORKERS, cores if left is None else left // largest))
 
 
 def _run_bytes(workload: Workload) -> int:
     nodes = workload.to_polars()["node_count"].cast(pl.Int64).sum()
     return _BYTES_A_PROCESS + len(workload) * _BYTES_A_JOB + int(nodes) * _BYTES_A_JOBS_NODE
-
-
-def _free_bytes() -> int:
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return 2**62

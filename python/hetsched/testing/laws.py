@@ -11,6 +11,7 @@ import polars as pl
 
 from hetsched.platform import Platform
 from hetsched.result import Result
+from hetsched.result.frames import names_in_result
 from hetsched.testing.facts import TICKS_S, Facts, Floats, Ints, micros
 from hetsched.workload import Workload
 
@@ -19,10 +20,6 @@ __all__ = ["check_schedule"]
 Mask = npt.NDArray[np.bool_]
 
 _TOLERANCE = 1e-9
-_OF_THE_RUN = (
-    *("start_s", "end_s", "wait_s", "turnaround_s", "bounded_slowdown", "nodes", "energy_j", "mean_power_w"),
-    *("started_by", "state", "reason", "nominal_runtime_s"),
-)
 
 
 def check_schedule(result: Result, workload: Workload, platform: Platform) -> None:
@@ -83,10 +80,13 @@ def _close(here: float, there: float, scale: float = 0.0) -> bool:
 
 def _check_rows(run: Facts) -> None:
     """Rows stand in the workload's order and bring its columns along unchanged."""
-    for asked in run.asked.columns:
-        name = "nominal_runtime_s" if asked == "runtime_s" else f"trace_{asked}" if asked in _OF_THE_RUN else asked
+    recorded = () if run.profiling_ratio is None else ("profiled",)
+    for asked, name in names_in_result(run.asked.columns, recorded).items():
         assert name in run.jobs.columns, f"column {name} is missing"
-        for row, (here, there) in enumerate(zip(run.jobs[name], run.asked[asked], strict=True)):
+        values = run.asked[asked].cast(run.jobs[name].dtype)
+        if run.jobs[name].equals(values):
+            continue
+        for row, (here, there) in enumerate(zip(run.jobs[name].to_list(), values.to_list(), strict=True)):
             assert here == there, f"{run.name(row)}: {name} is {here}, the workload says {there}"
 
 

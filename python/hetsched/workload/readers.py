@@ -13,7 +13,7 @@ from hetsched.trace import FORMATS, READERS, Format, RawTrace
 from hetsched.trace.raw import Source
 from hetsched.workload.checks import conformed
 from hetsched.workload.conversion import Origin
-from hetsched.workload.report import Report
+from hetsched.workload.report import Report, coarse_clock
 from hetsched.workload.schema import TEXT_COLUMNS
 from hetsched.workload.table import Workload
 
@@ -191,7 +191,7 @@ def _workload(raw: RawTrace) -> Workload:
     return Workload(
         frame,
         source=raw.source,
-        report=Report(name, counts),
+        report=Report(name, {**counts, **coarse_clock(frame["submit_s"])}),
         history=[f"read {name}{f' with {settings}' if settings else ''}"],
         source_sha256=raw.sha256,
     )

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["Report"]
+import polars as pl
+
+__all__ = ["Report", "coarse_clock"]
+
+_COARSE_S = 2.0**33
+"""From here on, 272 years, neighbouring 64-bit floats are two microseconds apart."""
 
 _PHRASES = (
     ("dropped_no_size", "{} without a size dropped"),
@@ -19,6 +24,7 @@ _PHRASES = (
     ("no_walltime", "{} without a walltime, planned with their runtime"),
     ("depends_on_ignored", "{} with a dependency, ignored"),
     ("extra_columns", "{} with more than 18 fields"),
+    ("coarse_clock", "{} submitted beyond 8.5e9 s, where times are exact to 2 us or worse (Workload.shift_to_zero)"),
 )
 
 
@@ -67,3 +73,21 @@ class Report(Mapping[str, Any]):
     def to_dict(self) -> dict[str, Any]:
         """The counts, as ``summary.json`` holds them."""
         return dict(self._counts)
+
+
+def coarse_clock(submit_s: pl.Series) -> dict[str, int]:
+    """How many jobs have a clock that is too far on for seconds to tell microseconds apart; empty if none has.
+
+    Parameters
+    ----------
+    submit_s
+        When each was submitted, ascending.
+
+    Examples
+    --------
+    >>> coarse_clock(pl.Series([0.0, 1.7e9])), coarse_clock(pl.Series([0.0, 1e11]))
+    ({}, {'coarse_clock': 1})
+    """
+    if not len(submit_s) or submit_s[-1] < _COARSE_S:
+        return {}
+    return {"coarse_clock": int((submit_s >= _COARSE_S).sum())}

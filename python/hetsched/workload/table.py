@@ -15,7 +15,7 @@ from hetsched.config import Faults
 from hetsched.digest import frame_sha256
 from hetsched.workload.checks import conformed
 from hetsched.workload.conversion import Origin
-from hetsched.workload.report import Report
+from hetsched.workload.report import Report, coarse_clock
 from hetsched.workload.statistics import described, offered_load
 
 __all__ = ["Capacity", "Workload"]
@@ -112,7 +112,12 @@ class Workload:
         hetsched.errors.TraceError: mine, row 0, column `runtime_s`: found `-5`, expected seconds from 0 to 1e+12
         """
         table, counts = conformed(frame, Origin(source))
-        return cls(table, source=source, report=Report(source, counts), history=[f"read {source}"])
+        return cls(
+            table,
+            source=source,
+            report=Report(source, counts | coarse_clock(table["submit_s"])),
+            history=[f"read {source}"],
+        )
 
     def to_polars(self) -> pl.DataFrame:
         """The jobs as a frame: known columns in the schema's order, then any others.

@@ -1,0 +1,181 @@
+"""A run that cannot fit into memory is refused before it begins; one that fits twice over never is."""
+
+import resource
+import subprocess
+import sys
+import warnings
+
+import polars as pl
+import pytest
+
+import hetsched as hs
+from hetsched import memory
+from hetsched.config import Faults
+from hetsched.memory import need_of
+from hetsched.sweeps import side_by_side
+from hetsched.sweeps.axes import axes_of
+
+PREPARE = """
+import resource, sys, warnings
+import numpy as np, polars as pl
+import hetsched as hs
+from hetsched.memory import need_of
+
+warnings.simplefilter("ignore")
+
+def sizes():
+    lines = (line.split() for line in open("/proc/self/status") if line.startswith("Vm"))
+    return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines}
+
+def inputs(nodes, jobs, size, apps=0):
+    frame = pl.DataFrame({"job_id": np.arange(jobs), "submit_s": np.arange(jobs) * 1.0})
+    frame = frame.with_columns(runtime_s=pl.lit(0.5), node_count=pl.lit(size, pl.Int32), app=pl.lit("0"))
+    workload = hs.Workload.from_polars(frame)
+    table = hs.VariationTable([str(app) for app in range(apps)], power_w=np.ones((apps, nodes))) if apps else None
+    return workload, hs.Platform.homogeneous(nodes, 1, 2, actual=table)
+
+def frames_of(result):
+    return result.jobs, result.timeline, result.nodes, result.summary()
+
+def limit(total_b):
+    resource.setrlimit(resource.RLIMIT_AS, (total_b, total_b))
+
+# What the first run of a process takes once and for all.
+frames_of(hs.simulate(*inputs(4, 9, 2)))
+"""
+
+
+def python(code):
+    run = subprocess.run([sys.executable, "-c", PREPARE + code], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+    return run.stdout
+
+
+REFUSED = [
+    # nodes, jobs, nodes of a job, limit in GiB
+    (10_000_000, 1, 1, 4, r"the run needs about 4\.0 GiB of memory, 4\.0 GiB of it for 10,000,000 nodes; "),
+    (5_000_000, 1, 1, 2, r"the run needs about 2\.0 GiB of memory, 2\.0 GiB of it for 5,000,000 nodes; "),
+    (
+        50_000,
+        20_000,
+        50_000,
+        3,
+        r"needs about 7\.5 GiB of memory, 7\.5 GiB of it for the 1,000,000,000 nodes of 20,000 ",
+    ),
+]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(("nodes", "jobs", "size", "gib", "message"), REFUSED)
+def test_what_is_more_than_the_process_may_have_is_refused_before_the_run(nodes, jobs, size, gib, message):
+    said = python(f"""
+workload, platform = inputs({nodes}, {jobs}, {size})
+limit({gib} * 2**30)
+try:
+    hs.simulate(workload, platform)
+except hs.SimulationError as error:
+    print(error, sizes()["VmSize"] < 2**31)
+""")
+    assert pl.Series([said]).str.contains(message).item(), said
+    assert said.endswith("GiB are available True\n")
+
+
+# Nodes, jobs, nodes of a job, applications of a table.
+SHAPES = {
+    "nodes": (200_000, 1, 1, 0),
+    "jobs": (8, 500_000, 9, 0),
+    "lists": (20_000, 500, 20_000, 0),
+    "cells": (100_000, 1, 1, 20),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(
+    ("shape", "is_held"), [*((shape, False) for shape in SHAPES), ("nodes", True), ("cells", True)]
+)
+def test_the_estimate_is_hardly_ever_more_than_a_run_takes_and_at_least_half_of_it(shape, is_held):
+    arguments = ", ".join(map(str, SHAPES[shape]))
+    need_b, taken_b = map(int, python(f"""
+workload, platform = inputs({arguments})
+if {is_held}:
+    platform.machine
+need = need_of(workload, platform, hs.Policy(), until_s=None).total_b
+before = sizes()["VmRSS"]
+# The peak so far is forgotten.
+open("/proc/self/clear_refs", "w").write("5")
+frames_of(hs.simulate(workload, platform))
+print(need, sizes()["VmHWM"] - before)
+""").split())  # fmt: skip
+    assert need_b > 50e6
+    assert taken_b / 2 < need_b < 1.05 * taken_b
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_run_that_fits_twice_over_is_not_refused(shape):
+    arguments = ", ".join(map(str, SHAPES[shape]))
+    assert python(f"""
+workload, platform = inputs({arguments})
+need = need_of(workload, platform, hs.Policy(), until_s=None).total_b
+limit(sizes()["VmSize"] + 2 * need)
+frames_of(hs.simulate(workload, platform))
+print("done")
+""") == "done\n"  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the process's memory")
+def test_the_command_says_so_in_a_line_and_ends_with_one(tmp_path):
+    log = tmp_path / "small.swf"
+    log.write_text("; MaxProcs: 30000000\n1 0 5 60 4 -1 -1 4 100 -1 1 3 2 7 2 1 -1 -1\n")
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
+
+    command = [sys.executable, "-m", "hetsched", "simulate", str(log)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=limited)
+    assert run.returncode == 1
+    last = run.stderr.splitlines()[-1]
+    assert last.startswith("error: the run needs about 12.0 GiB of memory, 12.0 GiB of it for 30,000,000 nodes; ")
+
+
+def workload_of(**columns):
+    frame = {"job_id": [1, 2], "submit_s": [0, 9], "runtime_s": [5, 5], "node_count": [3, 9], **columns}
+    return hs.Workload.from_polars(pl.DataFrame(frame))
+
+
+def test_who_can_never_run_or_may_not_start_holds_no_nodes():
+    platform = hs.Platform.homogeneous(nodes=8, idle_w=100, tdp_w=300, slots=2)
+
+    def held(workload, policy="easy", until_s=None):
+        parts = need_of(workload, platform, hs.Policy.preset(policy), until_s=until_s).parts
+        return {name: size_b for name, size_b in parts.items() if name.startswith("the ")}
+
+    assert held(workload_of()) == {"the 3 nodes of 2 jobs": 24}
+    assert held(workload_of(slots=[2, None])) == {"the 3 nodes of 2 jobs": 24}
+    assert held(workload_of(slots=[3, None])) == {"the 0 nodes of 2 jobs": 0}
+    assert held(workload_of(), until_s=5.0) == held(workload_of(), "vahrm") == {}
+
+
+def test_a_sweep_names_the_pair_that_is_too_large(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 100_000_000)
+    machines = {"small": hs.Platform.homogeneous(9, 1, 2), "large": hs.Platform.homogeneous(2_000_000, 1, 2)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(
+            hs.SimulationError, match=r"^workload `workload`, platform `large`: the run needs about 0\.80 "
+        ):
+            hs.sweep(workload_of(), machines, "easy", workers=1)
+
+
+@pytest.mark.parametrize(("gb", "workers"), [(None, 8), (100, 8), (12, 2), (1, 1)])
+def test_a_sweep_takes_no_more_workers_than_machines_fit_into_memory(monkeypatch, gb, workers):
+    monkeypatch.setattr(side_by_side, "system_bytes", lambda: None if gb is None else gb * 10**9)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(8), raising=False)
+    machines = [hs.Platform.homogeneous(9, 1, 2), hs.Platform.homogeneous(10_000_000, 1, 2)]
+    assert side_by_side._most_workers(axes_of(workload_of(), machines, "easy", 9, Faults())) == workers
+
+
+def test_where_the_system_says_nothing_of_its_memory_nothing_is_refused(monkeypatch):
+    monkeypatch.setattr(memory, "system_bytes", lambda: None)
+    monkeypatch.setattr(memory, "_of_process", lambda: None)
+    memory.check_memory(workload_of(), hs.Platform.homogeneous(2**31 - 1, 1, 2), hs.Policy(), until_s=None)
