@@ -143,6 +143,23 @@ impl Availability {
         search.start.unwrap_or(SimTime::NEVER)
     }
 
+    /// The least that is free from `start` on for `length`, which is longer than zero.
+    #[must_use]
+    pub fn least_between(&self, start: SimTime, length: SimDuration) -> i64 {
+        let end = start.saturating_add(length);
+        let first = self.blocks.partition_point(|block| block.begins() <= start).saturating_sub(1);
+        let during = self.blocks[first..].iter().take_while(|block| block.begins() < end);
+        let least = during.map(|block| {
+            let from = block.steps.partition_point(|step| step.at <= start).saturating_sub(1);
+            let to = block.steps.partition_point(|step| step.at < end);
+            if from == 0 && to == block.steps.len() {
+                return block.lowest;
+            }
+            block.steps[from..to].iter().map(|step| step.free + block.lift).min().unwrap_or(i64::MAX)
+        });
+        least.min().unwrap_or(0)
+    }
+
     /// Whether `units` are free from now on for `length`.
     #[must_use]
     pub fn fits_now(&self, units: impl Into<i64>, length: SimDuration) -> bool {
@@ -247,6 +264,11 @@ mod tests {
                 }
                 prop_assert_eq!(expected.map_or(SimTime::NEVER, |t| at(i64::try_from(t).unwrap())), found);
                 prop_assert_eq!(profile.fits_now(units, span(length)), found == at(0));
+                for from in [0, 11, 77, 250_i64] {
+                    let first = usize::try_from(from).unwrap();
+                    let least = cells[first..first + cell_count].iter().min().copied();
+                    prop_assert_eq!(Some(profile.least_between(at(from), span(length.max(1)))), least);
+                }
                 if let Some(t) = expected {
                     profile.reserve(found, span(length), units);
                     let taken = usize::try_from(length).unwrap();

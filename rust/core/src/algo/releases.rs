@@ -35,6 +35,12 @@ impl Claim {
     pub fn covers(self, need: Self) -> bool {
         self.units >= need.units && self.microwatts >= need.microwatts
     }
+
+    /// So many times as much.
+    #[must_use]
+    pub fn times(self, count: i64) -> Self {
+        Self { units: self.units * count, microwatts: self.microwatts * count }
+    }
 }
 
 impl Add for Claim {

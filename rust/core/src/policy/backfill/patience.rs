@@ -39,12 +39,12 @@ impl Patience {
         }
     }
 
-    /// Starts or plans those who have waited long enough.
+    /// Starts or plans the jobs that have waited long enough.
     fn serve_patient(&mut self, pass: &mut Pass<'_>) -> Result<()> {
-        let (now, mut last) = (pass.view.now, (SimTime::from_micros(i64::MIN), 0));
+        let mut patient = Patient::new(pass, self.limit, self.depth);
+        let mut candidate = Place::FRONT;
         while self.reserved.len() < self.depth {
-            let Some(key) = pass.queue.oldest_after(last).filter(|key| now - key.submit > self.limit) else { break };
-            last = (key.submit, key.row);
+            let Some(key) = patient.next(pass) else { break };
             pass.examine()?;
             let Some(place) = pass.queue.place_of(key) else { break };
             let Some(waiting) = pass.queue.get(place).copied() else { break };
@@ -57,19 +57,23 @@ impl Patience {
             } else if self.plan.fits_now(pass, &waiting)? && pass.fits(&waiting)? {
                 self.plan.start(pass, &waiting)?;
                 pass.start_first(place)?;
+                candidate = Place::FRONT;
                 continue;
             }
             pass.block();
-            self.plan.reserve(pass, &waiting);
+            self.plan.reserve(pass, &waiting, 1);
             self.reserved.insert(key);
+            // Where nothing fits beside the promises made so far, nothing will beside more of them.
+            let Some(next) = self.plan.next_that_may(pass, candidate)? else { break };
+            candidate = next;
         }
         Ok(())
     }
 
-    /// Starts whoever fits, in policy order; only those whom the free nodes suit, if `suited`.
+    /// Starts the jobs that fit, in policy order; only those that the free nodes suit, if `suited`.
     fn sweep(&mut self, pass: &mut Pass<'_>, suited: bool) -> Result<()> {
         let mut place = Place::FRONT;
-        while let Some(found) = pass.queue.first_fit(place, pass.whole_room()) {
+        while let Some(found) = self.next(pass, place) {
             pass.examine()?;
             let Some(waiting) = pass.queue.get(found).copied() else { break };
             let held = self.reserved.contains(&waiting.key);
@@ -84,6 +88,46 @@ impl Patience {
             }
         }
         Ok(())
+    }
+
+    /// The first job at or after `from` that may fit.
+    fn next(&self, pass: &Pass<'_>, from: Place) -> Option<Place> {
+        if self.reserved.is_empty() { pass.queue.first_fit(from, pass.whole_room()) } else { self.plan.next(pass, from) }
+    }
+}
+
+/// The jobs that have waited longer than a limit, the longest wait first.
+enum Patient {
+    /// Looked for one by one: for a few reservations.
+    Sought(SimDuration, (SimTime, u32)),
+    /// All of them, the longest wait last.
+    Sorted(Vec<QueueKey>),
+}
+
+/// For more reservations than this all long waits are gathered at once.
+const FEW: usize = 4;
+
+impl Patient {
+    fn new(pass: &Pass<'_>, limit: SimDuration, depth: usize) -> Self {
+        if depth <= FEW {
+            return Self::Sought(limit, (SimTime::from_micros(i64::MIN), 0));
+        }
+        let now = pass.view.now;
+        let waits = pass.queue.iter().map(|waiting| waiting.key).filter(|key| now - key.submit > limit);
+        let mut keys: Vec<_> = waits.collect();
+        keys.sort_unstable_by_key(|key| std::cmp::Reverse((key.submit, key.row)));
+        Self::Sorted(keys)
+    }
+
+    fn next(&mut self, pass: &Pass<'_>) -> Option<QueueKey> {
+        match self {
+            Self::Sought(limit, last) => {
+                let key = pass.queue.oldest_after(*last).filter(|key| pass.view.now - key.submit > *limit)?;
+                *last = (key.submit, key.row);
+                Some(key)
+            }
+            Self::Sorted(keys) => keys.pop(),
+        }
     }
 }
 

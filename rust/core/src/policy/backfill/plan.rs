@@ -81,11 +81,12 @@ impl Plan {
         Ok(())
     }
 
-    /// Promises a waiting job the earliest time at which it fits, with its mean watts.
-    pub(super) fn reserve(&mut self, pass: &mut Pass<'_>, waiting: &Waiting) {
+    /// Promises a waiting job, and as many as make `count` with it that are alike, the earliest times at which they fit,
+    /// with its mean watts.
+    pub(super) fn reserve(&mut self, pass: &mut Pass<'_>, waiting: &Waiting, count: usize) {
         let need = pass.mean_need(waiting);
         match self {
-            Self::Profile(profile) => profile.reserve(need, waiting.length),
+            Self::Profile(profile) => profile.reserve(need, waiting.length, count),
             Self::Shadow(shadow) => shadow.reserve(pass, need),
         }
     }
@@ -97,6 +98,21 @@ impl Plan {
             Some(refused) => pass.queue.first_fit_unless(from, room, refused),
             None => pass.queue.first_fit(from, room),
         }
+    }
+
+    /// The first job at or after `from` of which it cannot be said without trying it that it does not fit now.
+    pub(super) fn next_that_may(&mut self, pass: &mut Pass<'_>, from: Place) -> Result<Option<Place>> {
+        let mut place = from;
+        while let Some(found) = self.next(pass, place) {
+            pass.examine()?;
+            let Some(waiting) = pass.queue.get(found) else { break };
+            let least = Claim { units: waiting.units, microwatts: waiting.watts };
+            if self.holds(least, waiting.length) {
+                return Ok(Some(found));
+            }
+            place = pass.queue.after(found);
+        }
+        Ok(None)
     }
 
     /// The part of a room in which a job fits beside the promises made so far.

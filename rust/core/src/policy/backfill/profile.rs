@@ -54,13 +54,30 @@ impl Profile {
         self.take(self.now, claim, length);
     }
 
-    pub(super) fn reserve(&mut self, need: Claim, length: SimDuration) {
-        let from = self.last.get(&(need, length)).copied().unwrap_or(self.now);
-        let start = self.earliest_fit(from, need, length);
-        self.last.insert((need, length), start);
-        if start != SimTime::NEVER {
-            self.take(start, need, length.max(TICK));
+    /// Promises `count` jobs that are alike, one after the other.
+    pub(super) fn reserve(&mut self, need: Claim, length: SimDuration, count: usize) {
+        let mut left = i64::try_from(count).unwrap_or(i64::MAX);
+        while left > 0 {
+            let from = self.last.get(&(need, length)).copied().unwrap_or(self.now);
+            let start = self.earliest_fit(from, need, length);
+            self.last.insert((need, length), start);
+            if start == SimTime::NEVER {
+                return;
+            }
+            // Those that follow fit at the same instant as long as enough is left for them.
+            let together = if left > 1 { self.fit_together(start, need, length).clamp(1, left) } else { 1 };
+            self.take(start, need.times(together), length.max(TICK));
+            left -= together;
         }
+    }
+
+    /// How many times `need` fits at `start`.
+    fn fit_together(&self, start: SimTime, need: Claim, length: SimDuration) -> i64 {
+        let length = length.max(TICK);
+        let times =
+            |of: &Availability, need: i64| if need > 0 { of.least_between(start, length) / need } else { i64::MAX };
+        let watts = self.microwatts.as_ref().map_or(i64::MAX, |microwatts| times(microwatts, need.microwatts));
+        times(&self.units, need.units).min(watts)
     }
 
     /// Needs of units and lengths that do not fit now.

@@ -3,6 +3,7 @@
 //! Every pass discards all reservations and plans anew, in policy order (engine rule 3). Reservations count nodes, they
 //! never name them; which nodes a job gets is `placement`'s business. Under a budget that may bind they count watts too.
 
+use crate::algo::fit_list::Waiting;
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::backfill::plan::Plan;
@@ -54,8 +55,9 @@ impl Reservations {
         while let Some(found) = self.next_candidate(pass, candidate)? {
             candidate = found;
             if place != candidate && held < self.depth {
-                self.reserve(pass, place)?;
-                (place, held) = (pass.queue.after(place), held + 1);
+                let count;
+                (place, count) = self.reserve_alike(pass, place, candidate, self.depth - held)?;
+                held += count;
                 continue;
             }
             let Some(waiting) = pass.queue.get(candidate).copied() else { break };
@@ -64,7 +66,7 @@ impl Reservations {
                 candidate = pass.start(candidate)?;
             } else {
                 if held < self.depth {
-                    self.reserve(pass, candidate)?;
+                    self.plan.reserve(pass, &waiting, 1);
                     held += 1;
                 }
                 candidate = pass.queue.after(candidate);
@@ -88,12 +90,23 @@ impl Reservations {
         Ok(None)
     }
 
-    fn reserve(&mut self, pass: &mut Pass<'_>, place: Place) -> Result<()> {
+    /// Promises the job at `place` its start, and up to `most` jobs in all before `end` that follow and are alike; returns
+    /// the place after them, and how many they are.
+    fn reserve_alike(&mut self, pass: &mut Pass<'_>, place: Place, end: Place, most: usize) -> Result<(Place, usize)> {
         pass.examine()?;
-        if let Some(waiting) = pass.queue.get(place).copied() {
-            self.plan.reserve(pass, &waiting);
+        let Some(first) = pass.queue.get(place).copied() else { return Ok((end, 0)) };
+        // Under a budget a job is tried before it starts, which may draw random nodes: no try may be left out.
+        let most = if pass.counts_watts() { 1 } else { most };
+        let (mut next, mut count) = (pass.queue.after(place), 1);
+        while count < most && next != end {
+            let alike = |other: &Waiting| (other.units, other.length) == (first.units, first.length);
+            if !pass.queue.get(next).is_some_and(alike) {
+                break;
+            }
+            (next, count) = (pass.queue.after(next), count + 1);
         }
-        Ok(())
+        self.plan.reserve(pass, &first, count);
+        Ok((next, count))
     }
 }
 
