@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hetsched._core import __version__
     from hetsched.assignment import assign, assign_types
-    from hetsched.errors import ConfigError, HetschedError, LoadWarning, OutputError, SimulationError, TraceError
+    from hetsched.errors import (
+        ConfigError,
+        DeviceWarning,
+        HetschedError,
+        LoadWarning,
+        OutputError,
+        PowerWarning,
+        ResultWarning,
+        RunWarning,
+        SimulationError,
+        TraceError,
+    )
     from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, VariationTable
     from hetsched.policy import Policy
     from hetsched.policy.presets import presets
@@ -24,6 +35,7 @@ __all__ = [
     "ConfigError",
     "DeviceClass",
     "DeviceNodes",
+    "DeviceWarning",
     "HetschedError",
     "LoadWarning",
     "Measurements",
@@ -31,7 +43,10 @@ __all__ = [
     "OutputError",
     "Platform",
     "Policy",
+    "PowerWarning",
     "Result",
+    "ResultWarning",
+    "RunWarning",
     "SimulationError",
     "TraceError",
     "VariationTable",
@@ -51,7 +66,10 @@ __all__ = [
 _HOMES = {
     "_core": ("__version__",),
     "assignment": ("assign", "assign_types"),
-    "errors": ("ConfigError", "HetschedError", "LoadWarning", "OutputError", "SimulationError", "TraceError"),
+    "errors": (
+        *("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
+        *("DeviceWarning", "LoadWarning", "PowerWarning", "ResultWarning", "RunWarning"),
+    ),
     "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "VariationTable"),
     "policy": ("Policy", "presets"),
     "result": ("Result", "read_result"),

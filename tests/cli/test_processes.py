@@ -104,6 +104,26 @@ def test_a_terminal_gets_colour_and_no_line_too_long_for_it(process, monkeypatch
     assert "killed at their walltime" in plain
 
 
+def test_a_warning_is_wrapped_at_words_on_a_terminal_and_one_line_in_a_pipe(process, folder, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("COLUMNS", raising=False)
+    jobs = {"job_id": [1], "submit_s": [0], "runtime_s": [60], "node_count": [1], "power_w": [5000.0]}
+    pl.DataFrame(jobs).write_parquet("own.parquet")
+    arguments = ("simulate", "own.parquet", "--nodes", 4, "--idle-w", 100, "--tdp-w", 400)
+    warning = (
+        "warning: measured draws (power_w) above twice the nodes' TDP of 400 W: 1 of 1 job, up to 5,000 W a node; "
+        "a job's power_w is the watts of one node, not of all"
+    )
+    for columns in (60, 80):
+        code, shown = on_a_terminal(process, *arguments, columns=columns)
+        lines = [line.rstrip() for line in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown).splitlines()]
+        assert code == 0
+        assert max(map(len, lines)) <= columns
+        assert warning in " ".join(lines)
+    out, err = process(*arguments).communicate(timeout=60)
+    assert (err, warning in out) == (f"{warning}\n", False)
+
+
 def test_a_run_of_over_a_second_shows_how_far_it_is_on_a_terminal_only(process, folder, monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     arguments = ("simulate", hopeless_log(folder), "--policy", "conservative", "--nodes", 600, "--until-s", 80_000)

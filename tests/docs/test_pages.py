@@ -74,6 +74,8 @@ PARSERS = [
 ]
 
 
+# What is shown as an example must not be what runs warn of.
+@pytest.mark.filterwarnings("error::hetsched.errors.RunWarning")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_example_of_a_page_runs(page: Path, workplace: Path) -> None:
     for name, content in SHOWN_FILE.findall(page.read_text(encoding="utf-8")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,10 @@ import polars as pl
 from hetsched.analysis import DEFAULT_METRICS, METRICS, attained_ratio, compare
 from hetsched.cli.progress import Bars
 from hetsched.cli.runs import Outcome, run_all, runs_of
+from hetsched.errors import LoadWarning, RunWarning
 from hetsched.platform import Platform
 from hetsched.policy import Policy
+from hetsched.result.concerns import Concern, joined
 from hetsched.result.summary import STATES
 from hetsched.workload import Workload
 from hetsched.writing import write_whole
@@ -177,11 +180,24 @@ def compared(
     """
     others = {name: value for name, value in options.items() if name != "seed"}
     runs = runs_of(policies, seed=options["seed"], seeds=seeds, folder=None if folder is None else Path(folder))
-    with Bars() as bars:
+    with Bars() as bars, warnings.catch_warnings():
+        # Told below: each matter once for all policies, in their order.
+        warnings.filterwarnings("ignore", category=RunWarning)
+        warnings.filterwarnings("always", category=LoadWarning)
         outcomes = run_all(workload, platform, runs, options=others, bars=bars, drawn=drawn)
+    _warn_of(outcomes)
     frame = pl.DataFrame([outcome.row() for outcome in outcomes], infer_schema_length=None)
     table = compare(frame, baseline=baseline, metrics=metrics)
     return Comparison(outcomes, table, baseline, is_alike=_are_alike(platform))
+
+
+def _warn_of(outcomes: Sequence[Outcome]) -> None:
+    """Say what looks wrong with the runs; of a policy with several, the first speaks for all."""
+    first: dict[str, tuple[Concern, ...]] = {}
+    for outcome in outcomes:
+        first.setdefault(outcome.run.policy.name, outcome.concerns)
+    for concern in joined(first):
+        warnings.warn(str(concern), concern.category, stacklevel=3)
 
 
 def _are_alike(platform: Platform) -> bool:

@@ -18,6 +18,7 @@ from hetsched.platform.coverage import many
 from hetsched.policy import Policy
 from hetsched.report.gantt import MOST_JOBS
 from hetsched.result import Result
+from hetsched.result.concerns import Concern
 from hetsched.simulation import simulate
 from hetsched.workload import Workload
 
@@ -66,6 +67,8 @@ class Outcome:
         As `run_bins` gives it.
     jobs
         `Result.jobs` where they are few enough to be drawn one by one.
+    concerns
+        What looks wrong with it.
     """
 
     run: Run
@@ -75,6 +78,7 @@ class Outcome:
     curve: pl.DataFrame
     bins: pl.DataFrame
     jobs: pl.DataFrame | None
+    concerns: tuple[Concern, ...] = ()
 
     @classmethod
     def of(cls, run: Run, result: Result, *, drawn: bool) -> Outcome:
@@ -89,6 +93,7 @@ class Outcome:
             curve=waiting_curve(jobs["wait_s"]),
             bins=run_bins(jobs, timeline),
             jobs=jobs if drawn and len(jobs) <= MOST_JOBS else None,
+            concerns=result.concerns,
         )
 
     @property

@@ -12,7 +12,7 @@ import polars as pl
 
 from hetsched.bound import check_bound
 from hetsched.config import Faults
-from hetsched.errors import ConfigError, HetschedError, LoadWarning, SimulationError, TraceError
+from hetsched.errors import ConfigError, HetschedError, RunWarning, SimulationError, TraceError
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.simulation import checked_options, simulate
@@ -66,6 +66,8 @@ def check_pairs(axes: Axes, options: Mapping[str, Any]) -> None:
     -----
     LoadWarning
         For each workload that is more than a platform can do.
+    PowerWarning
+        For each whose measured draws are far above what the platform's nodes are built for.
     """
     faults = Faults()
     setup = {**options, "bound": False, "until_s": _BEFORE_EVERYTHING_S}
@@ -164,9 +166,9 @@ def _set_up(place: str, run: tuple[Workload, Platform, Policy], setup: Mapping[s
             # Not enough memory.
             raise within(place, error) from None
     for warning in said:
-        if issubclass(warning.category, LoadWarning):
+        if issubclass(warning.category, RunWarning):
             # To the caller of `sweep`.
-            warnings.warn(f"{place}: {warning.message}", LoadWarning, stacklevel=4)
+            warnings.warn(f"{place}: {warning.message}", warning.category, stacklevel=4)
 
 
 @cache

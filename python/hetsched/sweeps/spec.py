@@ -217,7 +217,7 @@ def run_one(spec: Spec) -> dict[str, Any]:
 
     Warns
     -----
-    LoadWarning
+    RunWarning
         As `hetsched.simulate`.
     """
     _check_spec(spec)
