@@ -100,7 +100,7 @@ def simulate(
         If a job's measured draw is above twice the nodes' TDP.
     ResultWarning
         If more than half of the jobs that ran were killed at their walltime, or less than 5 % of the nodes were busy
-        for over a tenth of a run of a day or more.
+        for over a tenth of a run of a week or more.
 
     Examples
     --------

@@ -19,6 +19,8 @@ from hetsched.platform.coverage import many
 __all__ = ["Concern", "concerns_of_inputs", "concerns_of_run", "joined"]
 
 _DAY_S = 86400.0
+_SHORTEST_S = 7 * _DAY_S
+"""Of a shorter run the beginning and the end, when few jobs are there, are more than a tenth."""
 _BUSY_RATIO = 0.05
 _QUIET_RATIO = 0.1
 _KILLED_RATIO = 0.5
@@ -112,7 +114,7 @@ def concerns_of_inputs(jobs: pl.DataFrame, platform: Platform) -> list[Concern]:
         Concern(
             PowerWarning,
             f"measured draws (power_w) above twice the nodes' {highest}TDP of {tdp_w:,g} W",
-            f"{len(above):,} of {many(len(jobs), 'job')}, up to {above.max():,.0f} W a node",
+            f"{len(above):,} of {many(len(jobs), 'job')}, up to {float(above.to_numpy().max()):,.0f} W a node",
             "a job's power_w is the watts of one node, not of all",
         )
     ]
@@ -150,10 +152,10 @@ def _killed(states: pl.Series) -> Concern | None:
 
 
 def _quiet(timeline: pl.DataFrame, nodes: int) -> Concern | None:
-    """That the machine was as good as empty for much of a run of at least a day."""
+    """That the machine was as good as empty for much of a run of at least a week."""
     length_s = np.diff(timeline["time_s"].to_numpy())
     window_s = float(length_s.sum())
-    if window_s < _DAY_S:
+    if window_s < _SHORTEST_S:
         return None
     is_quiet = timeline["busy_nodes"].to_numpy()[:-1] < _BUSY_RATIO * nodes
     ratio = float(length_s[is_quiet].sum()) / window_s
