@@ -24,6 +24,8 @@ from hetsched.writing import write_whole
 
 __all__ = ["Comparison", "compared"]
 
+_SAME_WINDOW_RATIO = 0.01
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -74,7 +76,7 @@ class Comparison:
     def notes(self) -> list[str]:
         """A line for each way in which jobs ended other than by completing, and one for what placement can do."""
         summaries = self._mean_summaries()
-        lines = self._attained_lines() or self._alike_lines()
+        lines = [*(self._attained_lines() or self._alike_lines()), *self._window_lines()]
         for state in STATES[1:]:
             counts = {policy: summary[state] or 0 for policy, summary in summaries.items()}
             numbers = set(counts.values())
@@ -102,6 +104,15 @@ class Comparison:
     def _alike_lines(self) -> list[str]:
         placements = {str(outcome.run.policy.parts["placement"]) for outcome in self.outcomes}
         return ["nodes are alike: which of them a job gets changes no energy"] * (self.is_alike and len(placements) > 1)
+
+    def _window_lines(self) -> list[str]:
+        makespans_s = {policy: summary["makespan_s"] or 0.0 for policy, summary in self._mean_summaries().items()}
+        if not _windows_differ(list(makespans_s.values())):
+            return []
+        texts = METRICS["makespan_s"].texts(list(makespans_s.values()))
+        each = ", ".join(f"{policy} {text}" for policy, text in zip(makespans_s, texts, strict=True))
+        unit = METRICS["makespan_s"].unit_for(list(makespans_s.values())).name
+        return [f"makespans ({unit}) differ, and energy holds that of idle nodes up to each run's last end: {each}"]
 
     def write(self, folder: str) -> str:
         """Write the table as ``comparison.csv``; gives its name."""
@@ -152,7 +163,7 @@ def compared(
     *,
     baseline: str,
     options: Mapping[str, Any],
-    metrics: Sequence[str] = DEFAULT_METRICS,
+    metrics: Sequence[str] | None = None,
     seeds: int = 1,
     folder: str | None = None,
     drawn: bool = False,
@@ -170,7 +181,7 @@ def compared(
     options
         Keyword options of `hetsched.simulate`; ``seed`` is the first seed.
     metrics
-        What to compare by.
+        What to compare by. None: the default, with the parts of the energy where the runs' windows differ.
     seeds
         Runs of each policy in which chance plays a part.
     folder
@@ -187,8 +198,21 @@ def compared(
         outcomes = run_all(workload, platform, runs, options=others, bars=bars, drawn=drawn)
     _warn_of(outcomes)
     frame = pl.DataFrame([outcome.row() for outcome in outcomes], infer_schema_length=None)
-    table = compare(frame, baseline=baseline, metrics=metrics)
+    table = compare(frame, baseline=baseline, metrics=_default_metrics(frame) if metrics is None else metrics)
     return Comparison(outcomes, table, baseline, is_alike=_are_alike(platform))
+
+
+def _default_metrics(runs: pl.DataFrame) -> tuple[str, ...]:
+    """What to compare by if nothing was asked for: in windows that differ, idle nodes make the energy differ, too."""
+    if not _windows_differ(runs.group_by("policy").agg(pl.col("makespan_s").mean())["makespan_s"].to_list()):
+        return DEFAULT_METRICS
+    place = DEFAULT_METRICS.index("energy_j") + 1
+    return (*DEFAULT_METRICS[:place], "job_energy_j", "idle_energy_j", *DEFAULT_METRICS[place:])
+
+
+def _windows_differ(makespans_s: Sequence[float]) -> bool:
+    """Whether the longest is more than 1 % longer than the shortest."""
+    return max(makespans_s) > (1 + _SAME_WINDOW_RATIO) * min(makespans_s)
 
 
 def _warn_of(outcomes: Sequence[Outcome]) -> None:
