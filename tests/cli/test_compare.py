@@ -190,7 +190,9 @@ def test_where_windows_differ_the_parts_of_the_energy_and_the_makespans_are_show
     pl.DataFrame(jobs).write_parquet("own.parquet")
     machine = ("--nodes", 2, "--idle-w", 100, "--tdp-w", 300)
     said = hetsched("compare", "own.parquet", "--policies", "fcfs,easy", *machine)
-    note = "makespans (min) differ, and energy holds that of idle nodes up to each run's last end: fcfs 4.833, easy 3.333"
+    note = (
+        "makespans (min) differ, and energy holds that of idle nodes up to each run's last end: fcfs 4.833, easy 3.333"
+    )
     assert note in said.out.splitlines()
     found = json.loads(hetsched("compare", "own.parquet", "--policies", "fcfs,easy", *machine, "--json").out)
     shown = {(row["policy"], row["metric"]): row["mean"] for row in found["comparison"]}
