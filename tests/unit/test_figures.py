@@ -57,13 +57,16 @@ NAMES = ("overview", "power", "occupancy", "waits", "ratios", "comparison", "gan
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("suffix", [".png", ".svg"])
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
 def test_the_same_picture_has_the_same_bytes(pictures, name, suffix):
     first, second = (picture_bytes(pictures[name](), suffix) for _ in range(2))
     assert first == second
     if suffix == ".svg":
         assert ET.fromstring(first).tag.endswith("svg")
         assert b"<dc:date>" not in first
+    if suffix == ".pdf":
+        assert first.startswith(b"%PDF")
+        assert not [word for word in (b"CreationDate", b"Producer", b"/Type3") if word in first]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -216,8 +219,8 @@ def test_time_is_shown_in_the_unit_that_fits(length_s, label):
 
 def test_a_picture_of_another_kind_is_refused_and_a_place_that_is_no_folder_said(tmp_path, pictures):
     figure = pictures["power"]()
-    with pytest.raises(hs.ConfigError, match=r"expected a name that ends in \.png or \.svg"):
-        save(figure, tmp_path / "a.pdf")
+    with pytest.raises(hs.ConfigError, match=r"expected a name ending in \.png, \.svg, \.pdf"):
+        save(figure, tmp_path / "a.jpg")
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="is not a folder"):
         save(figure, tmp_path / "file" / "a.png")

@@ -105,6 +105,8 @@ def compare(
         faults.add("--metrics", "energy_bound_j", "--bound beside it, which computes it")
     contestants = _policies(faults, policies)
     base = _baseline(faults, baseline, contestants)
+    if out is not None:
+        faults.folder("--out", out)
     check_plot(faults, plot)
     faults.check()
     check_folder(out)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hetsched.config import Faults
+from hetsched.cli.faults import noted
+from hetsched.config import Faults, listed
 from hetsched.errors import OutputError
 
 if TYPE_CHECKING:
@@ -15,12 +16,10 @@ if TYPE_CHECKING:
 
     from hetsched.cli.runs import Outcome
 
-__all__ = ["check_folder", "check_plot", "draw_comparison", "draw_run"]
+__all__ = ["check_folder", "check_picture", "check_plot", "draw_comparison", "draw_run"]
 
 Picture = Any
 """A matplotlib figure; only `hetsched.report` knows what that is."""
-
-_OTHER_FORMATS = frozenset((".pdf", ".jpg", ".jpeg", ".gif", ".eps", ".ps", ".webp", ".tif", ".tiff", ".bmp"))
 
 
 def check_plot(faults: Faults, plot: str | None) -> None:
@@ -44,11 +43,38 @@ def check_plot(faults: Faults, plot: str | None) -> None:
         return
     from hetsched.report.canvas import SUFFIXES, require_matplotlib  # noqa: PLC0415
 
-    suffix = Path(plot).suffix.lower()
-    if suffix in _OTHER_FORMATS:
-        faults.add("--plot", plot, f"a name that ends in {' or '.join(SUFFIXES)}, or a folder")
     require_matplotlib("--plot")
-    check_folder(str(Path(plot).parent) if suffix in SUFFIXES else plot)
+    if not plot or not (_is_picture(plot) or _is_folder(plot)):
+        faults.add(
+            "--plot", plot, f"a name ending in {listed(SUFFIXES)}, or a folder (/ at its end, if a dot is in it)"
+        )
+    else:
+        check_folder(str(Path(plot).parent) if _is_picture(plot) else plot)
+
+
+def _is_folder(plot: str) -> bool:
+    """Whether this names a folder: it is one, is written as one, or looks like no file."""
+    return Path(plot).is_dir() or plot.endswith("/") or not Path(plot).suffix.strip(".0123456789")
+
+
+def check_picture(faults: Faults, plot: str | None) -> None:
+    """See that one picture can be drawn under that name; where it goes is looked at by `check_folder`.
+
+    Parameters
+    ----------
+    faults
+        Notes a name that does not end as pictures do, and that matplotlib is missing.
+    plot
+        As ``--plot`` was given.
+    """
+    if plot is None:
+        return
+    from hetsched.report.canvas import SUFFIXES, require_matplotlib  # noqa: PLC0415
+
+    if not plot.lower().endswith(SUFFIXES):
+        faults.add("--plot", plot, f"a name ending in {listed(SUFFIXES)}")
+    with noted(faults):
+        require_matplotlib("--plot")
 
 
 def check_folder(folder: str | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Collection, Mapping
 from functools import cache
@@ -19,7 +18,7 @@ from hetsched.simulation import checked_options, simulate
 from hetsched.sweeps.axes import Axes
 from hetsched.workload import Workload
 
-__all__ = ["OPTIONS", "check_folder", "check_pairs", "options_of", "summary_names", "within"]
+__all__ = ["OPTIONS", "check_pairs", "options_of", "summary_names", "within"]
 
 OPTIONS: dict[str, Any] = {"kill_at_walltime": True, "on_unknown_app": "error", "bound": False, "until_s": None}
 """The options of `hetsched.simulate` that a sweep hands on, and their defaults."""
@@ -79,38 +78,6 @@ def check_pairs(axes: Axes, options: Mapping[str, Any]) -> None:
         for name, policy in axes.policies.items():
             _set_up(f"platform `{platform_name}`, policy `{name}`", (_one_job(), platform, policy), setup, faults)
     faults.check()
-
-
-def check_folder(parameter: str, folder: object, faults: Faults) -> None:
-    """Note what is no folder's name.
-
-    Parameters
-    ----------
-    parameter
-        Its name.
-    folder
-        As given.
-    faults
-        Where to note it.
-
-    Examples
-    --------
-    >>> faults = Faults()
-    >>> check_folder("out", "", faults)
-    >>> faults.found
-    [('out', '``', "a folder's name")]
-    """
-    name = os.fspath(folder) if isinstance(folder, os.PathLike) else folder
-    if not isinstance(name, str) or not name or not _is_name(name):
-        faults.add(parameter, folder, "a folder's name")
-
-
-def _is_name(text: str) -> bool:
-    """Whether the system can take it for a file's name, which half a character and a zero byte cannot be."""
-    try:
-        return b"\0" not in os.fsencode(text)
-    except UnicodeEncodeError:
-        return False
 
 
 def summary_names(options: Mapping[str, Any]) -> Collection[str]:

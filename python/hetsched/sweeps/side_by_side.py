@@ -19,7 +19,7 @@ from hetsched.errors import OutputError, RunWarning
 from hetsched.memory import system_bytes
 from hetsched.sweeps.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of
 from hetsched.sweeps.bar import Bar, Tell
-from hetsched.sweeps.checks import check_folder, check_pairs, options_of, summary_names
+from hetsched.sweeps.checks import check_pairs, options_of, summary_names
 from hetsched.sweeps.inputs import clear
 from hetsched.sweeps.journal import Journal
 from hetsched.sweeps.pool import finished
@@ -124,7 +124,7 @@ def sweep(
     if not (progress is None or progress == "bar" or callable(progress)):
         faults.add("progress", progress, "`bar`, a function, or None")
     if out is not None:
-        check_folder("out", out, faults)
+        faults.folder("out", out)
     faults.check()
     check_pairs(axes, options)
 
