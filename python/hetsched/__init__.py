@@ -6,9 +6,12 @@ Names load when they are first used, so that a command that only checks its opti
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+# Type checkers take it for true. To import it would take time in which Ctrl-C finds nothing of the command yet.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from hetsched._core import __version__
     from hetsched.assignment import assign, assign_types
     from hetsched.errors import (
