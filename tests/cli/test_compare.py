@@ -72,6 +72,7 @@ def test_what_is_written_can_be_read_and_repeated(hetsched, folder):
         "random-seed-1",
     ]
     assert sorted(path.name for path in (folder / "out" / "pictures").iterdir()) == [
+        "energy-wait.png",
         "gantt-fcfs.png",
         "gantt-random.png",
         "overview-fcfs.png",

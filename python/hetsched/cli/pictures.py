@@ -118,21 +118,32 @@ def draw_run(plot: str, outcome: Outcome, title: str) -> list[str]:
     list of str
         What was written.
     """
-    from hetsched.report import figures  # noqa: PLC0415 -- only who wants pictures waits for them
-
     if _is_picture(plot):
-        return _save([(plot, figures.overview(outcome.bins, nodes=outcome.nodes, title=title))])
+        return _save([(plot, _overview(outcome, title))])
     return _save((str(Path(plot) / name), figure) for name, figure in _of_run(outcome, title))
 
 
 def _of_run(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
     from hetsched.report import figures, gantt  # noqa: PLC0415
 
-    yield "power.png", figures.power(outcome.bins, title=title)
-    yield "occupancy.png", figures.occupancy(outcome.bins, nodes=outcome.nodes, title=title)
+    dates = {"unix_zero_s": outcome.unix_zero_s}
+    yield "power.png", figures.power(outcome.bins, title=title, budget_w=outcome.summary["budget_w"], **dates)
+    yield "occupancy.png", figures.occupancy(outcome.bins, nodes=outcome.nodes, title=title, **dates)
     yield "waits.png", figures.waits({outcome.run.policy.name: outcome.curve})
     if outcome.jobs is not None:
-        yield "gantt.png", gantt.gantt(outcome.jobs, nodes=outcome.nodes, title=title)
+        yield "gantt.png", gantt.gantt(outcome.jobs, nodes=outcome.nodes, title=title, **dates)
+
+
+def _overview(outcome: Outcome, title: str) -> Picture:
+    from hetsched.report import figures  # noqa: PLC0415
+
+    return figures.overview(
+        outcome.bins,
+        nodes=outcome.nodes,
+        title=title,
+        budget_w=outcome.summary["budget_w"],
+        unix_zero_s=outcome.unix_zero_s,
+    )
 
 
 def draw_comparison(plot: str, table: pl.DataFrame, outcomes: Sequence[Outcome], *, baseline: str) -> list[str]:
@@ -141,7 +152,7 @@ def draw_comparison(plot: str, table: pl.DataFrame, outcomes: Sequence[Outcome],
     Parameters
     ----------
     plot
-        A picture's name: ratios and waits in one; or a folder: these, and each policy over time.
+        A picture's name: ratios, energy against wait, and waits in one; or a folder: these, and each policy over time.
     table
         As `hetsched.analysis.compare` gives it.
     outcomes
@@ -154,31 +165,42 @@ def draw_comparison(plot: str, table: pl.DataFrame, outcomes: Sequence[Outcome],
     list of str
         What was written.
     """
+    import polars as pl  # noqa: PLC0415 -- slow to import
+
     from hetsched.report import figures  # noqa: PLC0415
 
     first: dict[str, Outcome] = {}
     for outcome in outcomes:
         first.setdefault(outcome.run.policy.name, outcome)
+    # One dot has nothing to be held against.
+    runs = pl.DataFrame([_costs(outcome) for outcome in outcomes]) if len(first) > 1 else None
     if _is_picture(plot):
         curves = {name: outcome.curve for name, outcome in first.items()}
-        return _save([(plot, figures.comparison(table, curves, baseline=baseline))])
-    return _save((str(Path(plot) / name), figure) for name, figure in _of_comparison(table, first, baseline))
+        return _save([(plot, figures.comparison(table, curves, baseline=baseline, runs=runs))])
+    return _save((str(Path(plot) / name), figure) for name, figure in _of_comparison(table, first, runs, baseline))
 
 
-def _of_comparison(table: pl.DataFrame, first: Mapping[str, Outcome], baseline: str) -> Iterator[tuple[str, Picture]]:
+def _costs(outcome: Outcome) -> dict[str, Any]:
+    return {name: outcome.row()[name] for name in ("policy", "mean_wait_s", "energy_j")}
+
+
+def _of_comparison(
+    table: pl.DataFrame, first: Mapping[str, Outcome], runs: pl.DataFrame | None, baseline: str
+) -> Iterator[tuple[str, Picture]]:
     from hetsched.cli.runs import file_name  # noqa: PLC0415
-    from hetsched.report import figures, gantt  # noqa: PLC0415
+    from hetsched.report import energy_wait_figure, figures, gantt  # noqa: PLC0415
 
     if len(first) > 1:
         yield "ratios.png", figures.ratios(table, baseline=baseline)
+    if runs is not None:
+        yield "energy-wait.png", energy_wait_figure.energy_against_wait(runs)
     yield "waits.png", figures.waits({name: outcome.curve for name, outcome in first.items()})
     for name, outcome in first.items():
-        yield (
-            f"overview-{file_name(name)}.png",
-            figures.overview(outcome.bins, nodes=outcome.nodes, title=outcome.title),
-        )
+        yield f"overview-{file_name(name)}.png", _overview(outcome, outcome.title)
         if outcome.jobs is not None:
-            yield f"gantt-{file_name(name)}.png", gantt.gantt(outcome.jobs, nodes=outcome.nodes, title=outcome.title)
+            dates = {"unix_zero_s": outcome.unix_zero_s}
+            chart = gantt.gantt(outcome.jobs, nodes=outcome.nodes, title=outcome.title, **dates)
+            yield f"gantt-{file_name(name)}.png", chart
 
 
 def _is_picture(plot: str) -> bool:

@@ -16,6 +16,7 @@ from hetsched.cli.progress import Bars
 from hetsched.platform import Platform
 from hetsched.platform.coverage import many
 from hetsched.policy import Policy
+from hetsched.report.axes import unix_zero
 from hetsched.report.gantt import MOST_JOBS
 from hetsched.result import Result
 from hetsched.result.concerns import Concern
@@ -100,6 +101,11 @@ class Outcome:
     def nodes(self) -> int:
         """How many nodes it ran on."""
         return int(self.provenance["platform"]["nodes"])
+
+    @property
+    def unix_zero_s(self) -> float | None:
+        """When second 0 of the log's clock was, as `unix_zero` finds it."""
+        return unix_zero(self.provenance, self.bins["start_s"][0] if len(self.bins) else 0.0)
 
     @property
     def title(self) -> str:
