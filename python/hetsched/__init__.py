@@ -6,12 +6,26 @@ Names load when they are first used, so that a command that only checks its opti
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+# Type checkers take it for true. To import it would take time in which Ctrl-C finds nothing of the command yet.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from hetsched._core import __version__
     from hetsched.assignment import assign, assign_types
-    from hetsched.errors import ConfigError, HetschedError, LoadWarning, OutputError, SimulationError, TraceError
+    from hetsched.errors import (
+        ConfigError,
+        DeviceWarning,
+        HetschedError,
+        LoadWarning,
+        OutputError,
+        PowerWarning,
+        ResultWarning,
+        RunWarning,
+        SimulationError,
+        TraceError,
+    )
     from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, VariationTable
     from hetsched.policy import Policy
     from hetsched.policy.presets import presets
@@ -24,6 +38,7 @@ __all__ = [
     "ConfigError",
     "DeviceClass",
     "DeviceNodes",
+    "DeviceWarning",
     "HetschedError",
     "LoadWarning",
     "Measurements",
@@ -31,7 +46,10 @@ __all__ = [
     "OutputError",
     "Platform",
     "Policy",
+    "PowerWarning",
     "Result",
+    "ResultWarning",
+    "RunWarning",
     "SimulationError",
     "TraceError",
     "VariationTable",
@@ -51,7 +69,10 @@ __all__ = [
 _HOMES = {
     "_core": ("__version__",),
     "assignment": ("assign", "assign_types"),
-    "errors": ("ConfigError", "HetschedError", "LoadWarning", "OutputError", "SimulationError", "TraceError"),
+    "errors": (
+        *("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
+        *("DeviceWarning", "LoadWarning", "PowerWarning", "ResultWarning", "RunWarning"),
+    ),
     "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "VariationTable"),
     "policy": ("Policy", "presets"),
     "result": ("Result", "read_result"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -196,6 +197,20 @@ class Faults:
         if not isinstance(value, bool):
             self.add(parameter, value, "true or false")
 
+    def folder(self, parameter: str, value: object) -> None:
+        """Note a fault unless `value` can be a folder's name; an empty one would be the current folder.
+
+        Examples
+        --------
+        >>> faults = Faults()
+        >>> faults.folder("out", "")
+        >>> faults.found
+        [('out', '``', "a folder's name")]
+        """
+        name = os.fspath(value) if isinstance(value, os.PathLike) else value
+        if not isinstance(name, str) or not name or not _is_name(name):
+            self.add(parameter, value, "a folder's name")
+
     def unknown_keys(self, given: Mapping[str, Any], known: Iterable[str]) -> None:
         """Note every key of `given` that is not in `known`, with the one that was probably meant."""
         names = list(known)
@@ -213,6 +228,14 @@ class Faults:
         """
         if self.found:
             raise ConfigError(self.found)
+
+
+def _is_name(text: str) -> bool:
+    """Whether the system can take it for a file's name, which half a character and a zero byte cannot be."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:

@@ -1,10 +1,21 @@
-"""Every error hetsched raises on purpose: one base, its children, and one warning."""
+"""Every error hetsched raises on purpose, and every warning it gives: one base of each, and its children."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["ConfigError", "HetschedError", "LoadWarning", "OutputError", "SimulationError", "TraceError"]
+__all__ = [
+    "ConfigError",
+    "DeviceWarning",
+    "HetschedError",
+    "LoadWarning",
+    "OutputError",
+    "PowerWarning",
+    "ResultWarning",
+    "RunWarning",
+    "SimulationError",
+    "TraceError",
+]
 
 
 class HetschedError(Exception):
@@ -115,5 +126,21 @@ class OutputError(HetschedError):
         return OutputError, (self.path, self.reason)
 
 
-class LoadWarning(UserWarning):
+class RunWarning(UserWarning):
+    """Base of all warnings about a run: something to know before its numbers are trusted."""
+
+
+class LoadWarning(RunWarning):
     """More work is submitted than the platform can serve, so the queue grows as long as jobs arrive."""
+
+
+class DeviceWarning(RunWarning):
+    """Jobs that need GPUs ran on nodes that have none, or that do not say whether they have any."""
+
+
+class PowerWarning(RunWarning):
+    """Jobs bring a measured draw that is far above what a node is built for."""
+
+
+class ResultWarning(RunWarning):
+    """What came of a run says little: most of its jobs were killed, or the machine was empty for long."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -22,6 +22,7 @@ from hetsched.memory import check_memory
 from hetsched.platform import Platform, VariationTable
 from hetsched.platform.predictor import Predictor, predicted_by, predictor_name
 from hetsched.policy import Policy, parse_policy
+from hetsched.result.concerns import Concern, concerns_of_inputs, concerns_of_run
 from hetsched.result.frames import jobs_frame
 from hetsched.result.result import Parts, Result
 from hetsched.result.summary import summarised
@@ -93,6 +94,13 @@ def simulate(
     -----
     LoadWarning
         If more work is submitted than the platform can do.
+    DeviceWarning
+        If jobs for GPUs ran on nodes without any, or of several classes that do not say whether they have any.
+    PowerWarning
+        If a job's measured draw is above twice the nodes' TDP.
+    ResultWarning
+        If more than half of the jobs that ran were killed at their walltime, or less than 5 % of the nodes were busy
+        for over a tenth of a run of a week or more.
 
     Examples
     --------
@@ -117,6 +125,8 @@ def simulate(
     options["predictor"] = predictor_name(predictor)
     offered_load = workload.offered_load(platform)
     _warn_of_overload(offered_load, platform)
+    before = concerns_of_inputs(workload.to_polars(), platform)
+    _warn(before)
 
     def run(policy: Policy) -> _core.Records:
         return _core.simulate(
@@ -136,6 +146,9 @@ def simulate(
     wall_s = time.perf_counter() - begun
 
     totals = records.totals
+    recorded, timeline = _recorded(records, policy), pl.DataFrame(records.take_timeline())
+    after = concerns_of_run(workload.to_polars(), recorded, timeline, platform)
+    _warn(after)
 
     def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
         numbers = summarised(jobs, totals, nodes=platform.nodes, offered_load=offered_load)
@@ -147,12 +160,13 @@ def simulate(
 
     return Result(
         Parts(
-            jobs=lambda: jobs_frame(workload.to_polars(), _recorded(records, policy)),
-            timeline=lambda: pl.DataFrame(records.take_timeline()),
+            jobs=lambda: jobs_frame(workload.to_polars(), recorded),
+            timeline=lambda: timeline,
             nodes=lambda: pl.DataFrame(records.take_nodes()),
             summary=summary,
             provenance=lambda: _provenance(workload, platform, policy, seed=seed, options=options, totals=totals),
             timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},
+            concerns=(*before, *after),
         )
     )
 
@@ -246,6 +260,11 @@ def _warn_of_overload(offered_load: float | None, platform: Platform) -> None:
             LoadWarning,
             stacklevel=3,
         )
+
+
+def _warn(concerns: Sequence[Concern]) -> None:
+    for concern in concerns:
+        warnings.warn(str(concern), concern.category, stacklevel=3)
 
 
 def _provenance(

@@ -67,15 +67,19 @@ def hetsched(folder, capfd):
 
 @pytest.fixture
 def process(folder):
-    """Starts the command as a process of its own; keyword arguments go to Popen."""
+    """Starts the command as a process of its own, with a shell's redirection if wanted; other keywords go to Popen."""
     started = []
 
-    def start(*arguments, **options):
-        environment = {**os.environ, "PYTHONPATH": str(Path(hs.__file__).parents[1])}
+    def start(*arguments, redirection="", first_path=None, **options):
+        paths = [str(path) for path in (first_path, Path(hs.__file__).parents[1]) if path is not None]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        words = [sys.executable, "-m", "hetsched", *map(str, arguments)]
+        if redirection:
+            words = ["sh", "-c", f'exec "$@" {redirection}', "sh", *words]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
         started.append(
             subprocess.Popen(
-                [sys.executable, "-m", "hetsched", *map(str, arguments)],
+                words,
                 env=environment,
                 encoding="utf-8",
                 **{**pipes, **options},

@@ -72,6 +72,7 @@ def test_what_is_written_can_be_read_and_repeated(hetsched, folder):
         "random-seed-1",
     ]
     assert sorted(path.name for path in (folder / "out" / "pictures").iterdir()) == [
+        "energy-wait.png",
         "gantt-fcfs.png",
         "gantt-random.png",
         "overview-fcfs.png",
@@ -181,3 +182,36 @@ def test_savings_are_held_against_what_was_attainable(hetsched, folder):
     assert "placement could save" not in cut.out.replace("of what placement could save", "")
     one = hetsched("simulate", "own.parquet", "--nodes", 2, "--table", "watts.csv", "--policy", "naive", "--bound")
     assert any(line.startswith("     least any placement could reach") for line in one.out.splitlines())
+
+
+def test_where_windows_differ_the_parts_of_the_energy_and_the_makespans_are_shown(hetsched):
+    # Of two nodes at 100 W idle and 300 W busy. fcfs: job 2 waits for job 1 until 100 and ends at 200, job 3 follows
+    # until 300. easy: job 3 runs beside job 1, and all ends at 200.
+    jobs = {"job_id": [1, 2, 3], "submit_s": [0, 1, 2], "runtime_s": [100, 100, 90], "node_count": [1, 2, 1]}
+    pl.DataFrame(jobs).write_parquet("own.parquet")
+    machine = ("--nodes", 2, "--idle-w", 100, "--tdp-w", 300)
+    said = hetsched("compare", "own.parquet", "--policies", "fcfs,easy", *machine)
+    note = (
+        "makespans (min) differ, and energy holds that of idle nodes up to each run's last end: fcfs 4.833, easy 3.333"
+    )
+    assert note in said.out.splitlines()
+    found = json.loads(hetsched("compare", "own.parquet", "--policies", "fcfs,easy", *machine, "--json").out)
+    shown = {(row["policy"], row["metric"]): row["mean"] for row in found["comparison"]}
+    # 390 node-seconds of jobs in windows of 290 and 200 s on two nodes.
+    expected = {"fcfs": (190 * 100.0, 290), "easy": (10 * 100.0, 200)}
+    for policy, (idle_j, makespan_s) in expected.items():
+        assert found["summary"][policy]["makespan_s"] == makespan_s
+        assert shown[policy, "idle_energy_j"] == idle_j
+        assert shown[policy, "job_energy_j"] == 390 * 300.0
+    titles = " ".join(said.out.split())
+    assert "energy of" in titles
+    chosen = hetsched("compare", "own.parquet", "--policies", "fcfs,easy", *machine, "--metrics", "mean_wait_s")
+    assert "energy of" not in chosen.out.replace("energy holds that of", "")
+
+
+def test_windows_within_a_hundredth_of_each_other_count_as_the_same(hetsched):
+    jobs = {"job_id": [1, 2, 3], "submit_s": [0, 1, 2], "runtime_s": [100, 9900, 90], "node_count": [1, 2, 1]}
+    pl.DataFrame(jobs).write_parquet("own.parquet")
+    said = hetsched("compare", "own.parquet", "--nodes", 2, "--policies", "fcfs,easy")
+    assert "makespans" not in said.out
+    assert "nodes at" not in said.out

@@ -24,6 +24,22 @@ def line_with_runtime(text):
     return f"; MaxProcs: 16\n{GOOD.replace(' 60 ', f' {text} ')}".encode()
 
 
+PICTURE = "a name ending in .png, .svg, .pdf, or a folder (/ at its end, if a dot is in it)"
+VERBS_THAT_WRITE = (
+    "demo --out",
+    "simulate small.swf --out",
+    "simulate small.swf --plot",
+    "compare small.swf --policies fcfs,easy --out",
+    "compare small.swf --policies fcfs,easy --plot",
+    "generate poisson --out",
+    "generate poisson --plot",
+    "reproduce coa-single --out",
+    "power fit counters.csv watts.csv --out",
+    "power predict model.npz counters.csv --out",
+    "power evaluate counters.csv watts.csv --plot",
+)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "line"),
     [
@@ -124,7 +140,13 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
             ["--on-unknown-app: found `nominl`, expected one of error, nominal; did you mean `nominal`?"],
         ),
         ("small.swf --format cvs", ["--format: found `cvs`, expected one of swf, parquet, csv; did you mean `csv`?"]),
-        ("small.swf --plot a.pdf", ["--plot: found `a.pdf`, expected a name that ends in .png or .svg, or a folder"]),
+        ("small.swf --plot a.jpg", [f"--plot: found `a.jpg`, expected {PICTURE}"]),
+        ("small.swf --plot out/a.foo", [f"--plot: found `out/a.foo`, expected {PICTURE}"]),
+        ("small.swf --plot small.swf", [f"--plot: found `small.swf`, expected {PICTURE}"]),
+        (
+            "small.swf --plot= --out=",
+            ["--out: found ``, expected a folder's name", f"--plot: found ``, expected {PICTURE}"],
+        ),
         ("small.swf --csv", ["--csv: found no --out, expected a folder for it: --out DIR"]),
         ("small.swf --nodes", ["--nodes: found nothing, expected a value"]),
         ("small.swf more", ["unexpected argument more; see hetsched simulate --help"]),
@@ -320,6 +342,23 @@ def test_a_log_that_does_not_say_how_large_its_machine_is_needs_an_option(hetsch
         said.err == "error: --nodes: found nothing, expected how many nodes the machine has: bare.swf does not say it"
     )
     assert said.code == 2
+
+
+def test_a_folder_of_pictures_may_have_a_dot_in_its_name(hetsched, folder):
+    (folder / "there.d").mkdir()
+    for place in ("there.d", "new.d/", "load-0.5", ".hidden"):
+        assert hetsched("simulate", "small.swf", "--plot", place).code == 0
+        assert (folder / place / "power.png").exists()
+
+
+@pytest.mark.parametrize("verb", VERBS_THAT_WRITE, ids=lambda verb: verb.split(" --")[0])
+def test_an_empty_name_is_refused_by_every_verb_and_nothing_is_written(hetsched, folder, verb):
+    *words, option = verb.split()
+    said = hetsched(*words, option, "")
+    (line,) = said.err.splitlines()
+    assert line.startswith(f"error: {option}: found ``, expected a ")
+    assert (said.code, said.out) == (2, "")
+    assert [path.name for path in folder.iterdir()] == ["small.swf"]
 
 
 @pytest.mark.parametrize("option", ["--out", "--plot"])

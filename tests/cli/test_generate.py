@@ -101,10 +101,10 @@ def test_without_a_kind_all_are_listed_with_their_parameters(hetsched):
         (["poison"], [f"KIND: found `poison`, expected one of {NAMES}; did you mean `poisson`?"]),
         (["--jobs", "3"], [f"KIND: found none, expected one of {NAMES}"]),
         (
-            ["poisson", "--out", "jobs.swg", "--plot", "a.pdf"],
+            ["poisson", "--out", "jobs.swg", "--plot", "a.jpg"],
             [
                 f"--out: found `jobs.swg`, expected a name ending in {', '.join(SUFFIXES)}; did you mean `.swf`?",
-                "--plot: found `a.pdf`, expected a name ending in .png, .svg",
+                "--plot: found `a.jpg`, expected a name ending in .png, .svg, .pdf",
             ],
         ),
         (

@@ -68,6 +68,7 @@ def test_the_demo_compares_four_policies_on_the_log_that_is_shipped(hetsched, fo
     assert "CC BY 4.0" in said.out
     assert sorted(path.name for path in (folder / "hetsched-demo").iterdir()) == [
         "comparison.csv",
+        "energy-wait.png",
         "overview-conservative.png",
         "overview-easy-placement-lowest-power.png",
         "overview-easy.png",

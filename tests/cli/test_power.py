@@ -403,11 +403,11 @@ BAD_OPTIONS = [
         ],
     ),
     (
-        "evaluate counters.csv watts.csv --split in-sample --model two-stage --model two-stage --plot a.pdf",
+        "evaluate counters.csv watts.csv --split in-sample --model two-stage --model two-stage --plot a.jpg",
         [
             "--split: found `in-sample`, expected one of leave_one_app_out, in_sample; did you mean `in_sample`?",
             "--model: found `two-stage`, expected each model once",
-            "--plot: found `a.pdf`, expected a name ending in .png, .svg",
+            "--plot: found `a.jpg`, expected a name ending in .png, .svg, .pdf",
         ],
     ),
     (

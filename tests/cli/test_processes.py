@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-import hetsched
+import hetsched as hs
+from hetsched.cli import app
 
 # A second is promised, and the run below would take a minute. In between lies room for a machine that is busy.
 STOPPED_WITHIN_S = 15.0
@@ -44,6 +45,85 @@ def test_ctrl_c_stops_a_run_and_leaves_nothing(process, folder, verb):
     assert run.returncode == 130
     assert [line for line in err.splitlines() if not line.startswith("warning: ")] == ["interrupted"]
     assert [path for path in folder.rglob("*") if path.is_file() and path.name not in (log, "small.swf")] == []
+
+
+INTERRUPTS_ITSELF = """
+import os, signal, sys
+
+def hook(event, arguments):
+    if event == "import" and arguments[0] == os.environ["INTERRUPTED_AT"]:
+        os.environ["INTERRUPTED_AT"] = ""
+        os.kill(os.getpid(), signal.SIGINT)
+
+sys.addaudithook(hook)
+"""
+
+
+@pytest.mark.parametrize("module", ["hetsched.cli.app", "typer", "hetsched.cli.demo", "polars", "hetsched.simulation"])
+def test_ctrl_c_while_parts_are_loaded_is_as_any_other(process, folder, monkeypatch, module):
+    (folder / "early").mkdir()
+    (folder / "early" / "sitecustomize.py").write_text(INTERRUPTS_ITSELF)
+    monkeypatch.setenv("INTERRUPTED_AT", module)
+    run = process("simulate", "small.swf", "--out", "out", first_path=folder / "early")
+    assert run.communicate(timeout=60) == ("", "interrupted\n")
+    assert run.returncode == 130
+    assert not (folder / "out").exists()
+
+
+def test_ctrl_c_while_the_commands_are_made_is_as_any_other(hetsched, monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(app, "_app", interrupted)
+    said = hetsched("simulate", "small.swf")
+    assert (said.code, said.out, said.err) == (130, "", "interrupted")
+
+
+TELLS_THAT_IT_HAS_BEGUN = """
+import sys
+from pathlib import Path
+
+def hook(event, arguments):
+    if event == "import" and arguments[0] == "hetsched.cli.app":
+        Path("begun").touch()
+
+sys.addaudithook(hook)
+"""
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.05, 0.15, 0.3, 0.55])
+def test_ctrl_c_at_any_moment_is_told_in_a_word(process, folder, delay_s):
+    log = hopeless_log(folder)
+    (folder / "early").mkdir()
+    (folder / "early" / "sitecustomize.py").write_text(TELLS_THAT_IT_HAS_BEGUN)
+    run = process("simulate", log, "--policy", "conservative", "--nodes", 600, first_path=folder / "early")
+    while not (folder / "begun").exists():
+        time.sleep(0.005)
+    time.sleep(delay_s)
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=STOPPED_WITHIN_S)
+    said = [line for line in err.splitlines() if not line.startswith("warning: ")]
+    assert (run.returncode, said) == (130, ["interrupted"])
+
+
+@pytest.mark.parametrize(
+    "arguments", [["simulate", "small.swf", "--out", "out"], ["policies", "--json"], ["--version"]]
+)
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_streams_that_were_closed_before_it_began_take_all_and_keep_nothing(process, folder, arguments, closed):
+    run = process(*arguments, redirection=closed)
+    out, err = run.communicate(timeout=60)
+    assert run.returncode == 0
+    assert err == ""
+    assert (out == "") == (closed != "2>&-")
+    if "out" in arguments:
+        assert hs.read_result("out").summary()["completed"] == 3
+
+
+def test_an_error_without_a_stream_to_tell_it_still_has_its_exit_code(process):
+    run = process("simulate", "none.swf", redirection=">&- 2>&-")
+    assert run.communicate(timeout=60) == ("", "")
+    assert run.returncode == 2
 
 
 def test_a_reader_that_has_seen_enough_does_not_disturb_the_run(process, folder):
@@ -104,6 +184,26 @@ def test_a_terminal_gets_colour_and_no_line_too_long_for_it(process, monkeypatch
     assert "killed at their walltime" in plain
 
 
+def test_a_warning_is_wrapped_at_words_on_a_terminal_and_one_line_in_a_pipe(process, folder, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("COLUMNS", raising=False)
+    jobs = {"job_id": [1], "submit_s": [0], "runtime_s": [60], "node_count": [1], "power_w": [5000.0]}
+    pl.DataFrame(jobs).write_parquet("own.parquet")
+    arguments = ("simulate", "own.parquet", "--nodes", 4, "--idle-w", 100, "--tdp-w", 400)
+    warning = (
+        "warning: measured draws (power_w) above twice the nodes' TDP of 400 W: 1 of 1 job, up to 5,000 W a node; "
+        "a job's power_w is the watts of one node, not of all"
+    )
+    for columns in (60, 80):
+        code, shown = on_a_terminal(process, *arguments, columns=columns)
+        lines = [line.rstrip() for line in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown).splitlines()]
+        assert code == 0
+        assert max(map(len, lines)) <= columns
+        assert warning in " ".join(lines)
+    out, err = process(*arguments).communicate(timeout=60)
+    assert (err, warning in out) == (f"{warning}\n", False)
+
+
 def test_a_run_of_over_a_second_shows_how_far_it_is_on_a_terminal_only(process, folder, monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     arguments = ("simulate", hopeless_log(folder), "--policy", "conservative", "--nodes", 600, "--until-s", 80_000)
@@ -117,7 +217,7 @@ def test_a_run_of_over_a_second_shows_how_far_it_is_on_a_terminal_only(process, 
 
 
 def test_the_version_is_the_librarys(process):
-    assert process("--version").communicate(timeout=60)[0] == f"hetsched {hetsched.__version__}\n"
+    assert process("--version").communicate(timeout=60)[0] == f"hetsched {hs.__version__}\n"
 
 
 def test_the_shell_is_offered_policies(process, monkeypatch):

@@ -45,7 +45,7 @@ easy on 16 nodes, in 0.00 s
 
  mean power                       3.173 kW
  peak power                       6.400 kW
- energy × makespan              793.3 Wh h
+ energy × makespan              10.28 GJ s
 
 rejected: job 4 asks for more nodes than the platform has"""
     )

@@ -74,6 +74,8 @@ PARSERS = [
 ]
 
 
+# What is shown as an example must not be what runs warn of.
+@pytest.mark.filterwarnings("error::hetsched.errors.RunWarning")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_example_of_a_page_runs(page: Path, workplace: Path) -> None:
     for name, content in SHOWN_FILE.findall(page.read_text(encoding="utf-8")):
@@ -96,3 +98,33 @@ def test_a_call_that_fails_fails_the_page(workplace: Path) -> None:
     (example,) = Document.parse(str(page), *PARSERS).examples()
     with pytest.raises(AssertionError, match="exit 2"):
         example.evaluate()
+
+
+def tables(text: str) -> list[list[str]]:
+    """The tables of a page, each as its lines; code blocks hold none."""
+    found: list[list[str]] = [[]]
+    for line in re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL).splitlines():
+        if line.startswith("|"):
+            found[-1].append(line)
+        elif found[-1]:
+            found.append([])
+    return [lines for lines in found if lines]
+
+
+def cells(row: str) -> int:
+    """How many cells a row has as GitHub counts: a bar parts them also inside of code, unless behind a backslash."""
+    return len(re.findall(r"(?<!\\)\|", row)) - 1
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_row_of_a_table_has_its_headers_cells(page: Path) -> None:
+    for header, rule, *rows in (lines if len(lines) > 1 else [*lines, ""] for lines in tables(page.read_text("utf-8"))):
+        assert re.fullmatch(r"\|(:?-+:?\|)+", rule), f"no header above: {header}"
+        wrong = [row for row in (header, *rows) if cells(row) != cells(rule) or not row.endswith("|")]
+        assert wrong == []
+
+
+def test_rows_are_counted_as_github_counts_them() -> None:
+    text = "| a | b |\n|---|---|\n| `x\\|y` | z |\n\ntext\n\n| lost |\n\n```text\n| no | table\n```\n"
+    assert tables(text) == [["| a | b |", "|---|---|", "| `x\\|y` | z |"], ["| lost |"]]
+    assert [cells(row) for row in ("| `x\\|y` | z |", "| `x|y` | z |", "| | |")] == [2, 3, 2]

@@ -9,11 +9,12 @@ import pytest
 from matplotlib.text import Text
 
 import hetsched as hs
-from hetsched.analysis import compare, run_bins, waiting_curve
+from hetsched.analysis import compare, run_bins, runs_frame, waiting_curve
 from hetsched.errors import OutputError
 from hetsched.report import figures
-from hetsched.report.axes import TimeAxis
+from hetsched.report.axes import TimeAxis, unix_zero
 from hetsched.report.canvas import picture_bytes, require_matplotlib, save
+from hetsched.report.energy_wait_figure import FRONT, energy_against_wait
 from hetsched.report.gantt import MOST_JOBS, gantt
 
 NODES = 16
@@ -50,20 +51,25 @@ def pictures(results):
         "ratios": lambda: figures.ratios(table, baseline="fcfs"),
         "comparison": lambda: figures.comparison(table, curves, baseline="fcfs"),
         "gantt": lambda: gantt(results["easy"].jobs, nodes=NODES, title="easy"),
+        "dated": lambda: figures.overview(bins, nodes=NODES, title="easy", budget_w=5e3, unix_zero_s=1.725e9),
+        "energy-wait": lambda: energy_against_wait(runs_frame(results.values())),
     }
 
 
-NAMES = ("overview", "power", "occupancy", "waits", "ratios", "comparison", "gantt")
+NAMES = ("overview", "power", "occupancy", "waits", "ratios", "comparison", "gantt", "dated", "energy-wait")
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("suffix", [".png", ".svg"])
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
 def test_the_same_picture_has_the_same_bytes(pictures, name, suffix):
     first, second = (picture_bytes(pictures[name](), suffix) for _ in range(2))
     assert first == second
     if suffix == ".svg":
         assert ET.fromstring(first).tag.endswith("svg")
         assert b"<dc:date>" not in first
+    if suffix == ".pdf":
+        assert first.startswith(b"%PDF")
+        assert not [word for word in (b"CreationDate", b"Producer", b"/Type3") if word in first]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -216,8 +222,8 @@ def test_time_is_shown_in_the_unit_that_fits(length_s, label):
 
 def test_a_picture_of_another_kind_is_refused_and_a_place_that_is_no_folder_said(tmp_path, pictures):
     figure = pictures["power"]()
-    with pytest.raises(hs.ConfigError, match=r"expected a name that ends in \.png or \.svg"):
-        save(figure, tmp_path / "a.pdf")
+    with pytest.raises(hs.ConfigError, match=r"expected a name ending in \.png, \.svg, \.pdf"):
+        save(figure, tmp_path / "a.jpg")
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="is not a folder"):
         save(figure, tmp_path / "file" / "a.png")
@@ -231,3 +237,95 @@ def test_missing_matplotlib_is_one_line_that_says_what_to_install(monkeypatch):
     assert str(caught.value) == (
         "--plot: found an installation without matplotlib, expected matplotlib: pip install 'hetsched[plots]'"
     )
+
+
+def test_a_budget_is_a_line_across_the_power_that_the_axis_leaves_room_for(results):
+    bins = run_bins(results["easy"].jobs, results["easy"].timeline)
+    for figure in (figures.power(bins, budget_w=9000.0), figures.overview(bins, nodes=NODES, budget_w=9000.0)):
+        axes = axes_of(figure, "power (kW)")
+        assert axes.lines[-1].get_ydata() == [9.0, 9.0]
+        assert axes.get_ylim()[1] > 9.0
+        assert "power budget" in [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "power budget" not in [text.get_text() for text in figures.power(bins).legends[0].get_texts()]
+
+
+# 30 August 2024, 06:40 UTC.
+ZERO_S = 1.725e9
+
+
+@pytest.mark.parametrize(
+    ("length_s", "step_s", "year"),
+    [(6 * 86400.0, 86400.0, "2024-"), (36_000.0, 3600.0, "2024-Aug-30"), (400 * 86400.0, 86400.0, "2025")],
+)
+def test_of_a_log_with_dates_the_axis_shows_them(length_s, step_s, year):
+    timeline = pl.DataFrame({"time_s": [100.0, 100.0 + length_s], "power_w": [900.0, 100.0]})
+    jobs = pl.DataFrame({"start_s": [100.0], "end_s": [100.0 + length_s], "energy_j": [length_s]})
+    rows = timeline.with_columns(busy_nodes=1, queued_jobs=0)
+    figure = figures.overview(run_bins(jobs, rows), nodes=NODES, unix_zero_s=ZERO_S - 100.0)
+    figure.draw_without_rendering()
+    axis = figure.axes[-1].xaxis
+    shown = [label.get_text() for label in axis.get_ticklabels() if label.get_text()]
+    low, high = figure.axes[-1].get_xlim()
+    ticks = [place for place in axis.get_ticklocs() if low <= place <= high]
+    assert figure.axes[-1].get_xlabel() == "date (UTC)"
+    assert low * 86400 == pytest.approx(ZERO_S)
+    assert (high - low) * 86400 == pytest.approx(length_s)
+    assert 3 <= len(ticks) <= 6
+    assert np.ptp(np.diff(ticks)) <= 4
+    assert [place * 86400 % step_s for place in ticks] == [0.0] * len(ticks)
+    assert year in axis.get_offset_text().get_text() or year in shown
+
+
+def test_a_gantt_chart_of_dates_has_its_numbers_in_their_boxes(results):
+    jobs = results["easy"].jobs
+    plain, dated = (gantt(jobs, nodes=NODES, unix_zero_s=zero_s).axes[0] for zero_s in (None, ZERO_S))
+    assert [text.get_text() for text in dated.texts] == [text.get_text() for text in plain.texts] != []
+    assert dated.get_xlabel() == "date (UTC)"
+
+
+def test_dates_are_known_from_the_header_or_from_the_clock_itself_and_lost_when_it_is_moved():
+    said = {"report": {"header": {"unix_start_time": 843_480_031}}, "trace": {"history": ["read a.swf", "head(5)"]}}
+    assert unix_zero(said, 599_850.0) == 843_480_031.0
+    assert unix_zero(said, 1.668e9) == 0.0
+    assert unix_zero({**said, "trace": {"history": ["read a.swf", "shift_to_zero()"]}}, 0.0) is None
+    for header in (None, {}, {"unix_start_time": None}, {"unix_start_time": 0}, {"unix_start_time": -1}):
+        assert unix_zero({**said, "report": {"header": header}}, 0.0) is None
+    assert unix_zero({"report": {}, "trace": {"history": []}}, 5e9) is None
+
+
+def test_energy_stands_against_wait_with_a_line_along_those_that_are_not_beaten():
+    runs = pl.DataFrame(
+        {
+            "policy": ["a", "b", "b", "c", "d"],
+            "mean_wait_s": [7200.0, 3600.0, 5400.0, 36_000.0, 36_000.0],
+            "energy_j": [3.6e9, 7.2e9, 7.2e9, 1.8e9, 9e9],
+        }
+    )
+    figure = energy_against_wait(runs)
+    axes = axes_of(figure, "mean wait (h)")
+    assert axes.get_ylabel() == "energy (MWh)"
+    dots = {drawn.get_label(): drawn.lines[0].get_xydata().tolist() for drawn in axes.containers}
+    assert dots == {"a": [[2.0, 1.0]], "b": [[1.25, 2.0]], "c": [[10.0, 0.5]], "d": [[10.0, 2.5]]}
+    (line,) = [line for line in axes.lines if line.get_label() == FRONT]
+    assert line.get_xydata().tolist() == [[1.25, 2.0], [2.0, 1.0], [10.0, 0.5]]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b", "c", "d", FRONT]
+
+
+def test_energies_that_hardly_differ_do_not_fill_the_panel_and_waits_far_apart_stay_apart():
+    runs = pl.DataFrame({"policy": ["a", "b"], "mean_wait_s": [1.0, 3600.0], "energy_j": [3.6e9, 3.6001e9]})
+    (axes,) = energy_against_wait(runs).axes
+    assert np.ptp(axes.get_ylim()) >= 0.02
+    assert axes.get_xscale() == "log"
+    assert FRONT not in [line.get_label() for line in axes.lines]
+    none = energy_against_wait(runs.with_columns(mean_wait_s=pl.lit(0.0)))
+    none.draw_without_rendering()
+    assert none.axes[0].get_xscale() == "linear"
+
+
+def test_a_comparison_of_runs_has_energy_against_wait_between_its_panels(pictures, results):
+    curves = {policy: waiting_curve(result.jobs["wait_s"]) for policy, result in results.items()}
+    table = compare(results.values(), baseline="fcfs")
+    figure = figures.comparison(table, curves, baseline="fcfs", runs=runs_frame(results.values()))
+    assert [axes.get_xlabel().partition(" (")[0] for axes in figure.axes] == ["ratio to fcfs", "mean wait", "wait"]
+    looks = [drawn.lines[0].get_marker() for drawn in figure.axes[1].containers]
+    assert looks == [line.get_marker() for line in figure.axes[2].lines]

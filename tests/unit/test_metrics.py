@@ -32,7 +32,7 @@ def test_the_defaults_are_metrics():
         ("energy_j", 0.0, "0 J"),
         ("energy_j", 3.6e6, "1.000 kWh"),
         ("energy_j", 283_557_076_342.0, "78.77 MWh"),
-        ("energy_j", 3.798e16, "10,550 GWh"),
+        ("energy_j", 3.798e16, "10.55 TWh"),
         ("mean_wait_s", 59.994, "59.99 s"),
         ("mean_wait_s", 60.0, "1.000 min"),
         ("mean_wait_s", 1e6, "277.8 h"),
@@ -51,6 +51,17 @@ def test_the_defaults_are_metrics():
 )
 def test_a_value_is_shown_in_the_largest_unit_it_fills(key, value, text):
     assert METRICS[key].text(value) == text
+
+
+@pytest.mark.parametrize("power", range(-3, 25))
+def test_no_unit_is_written_twice_at_any_size(power):
+    value = 3.6 * 10.0**power
+    for metric in METRICS.values():
+        name = metric.unit_for([value]).name
+        assert metric.text(value).endswith(f" {name}" if name else "")
+        times = [word for word in name.replace("/", " ").split() if word in ("s", "min", "h")]
+        # Watt-hours hold a time already.
+        assert len(times) + name.count("Wh") <= 1, name
 
 
 def test_values_below_each_other_share_a_unit_and_their_decimals():

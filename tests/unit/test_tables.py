@@ -2,14 +2,14 @@
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
 from hetsched.analysis import METRICS, compare
 from hetsched.policy import parts
 from hetsched.report.folding import folded
-from hetsched.report.tables import comparison_table, parts_table, presets_table
+from hetsched.report.tables import comparison_table, parts_table, presets_table, summary_table
 
 LONG = "conservative:placement=sliding-window:placement.on_miss=wait"
 NAMES = ["fcfs", LONG, "swa:placement.on_miss=wait:placement.window=1"]
@@ -53,6 +53,29 @@ def test_a_comparison_shows_every_metric_and_name_at_every_width(width, keys):
     # A value and a ratio of every metric under the third policy.
     last = [line for line in lines if "window=1" in line]
     assert sum(len(line.split()) - 1 for line in last) == 2 * len(keys)
+
+
+@settings(deadline=None)
+@given(
+    st.integers(60, 120),
+    st.floats(3.6, 3.6e15),
+    st.floats(1e-3, 1.0),
+    st.integers(1, 1_000_000),
+)
+@example(60, 3.6e15, 1e-3, 1_000_000)
+@example(120, 3.6, 1.0, 1)
+def test_tables_hold_from_milliwatt_hours_to_terawatt_hours_and_from_one_job_to_a_million(width, joules, share, jobs):
+    largest = {
+        key: float(joules if key.endswith("_j") else 1e9 * joules if key.endswith("_js") else jobs) for key in METRICS
+    }
+    values = {key: [value, value * share, 0.0] for key, value in largest.items()}
+    table = compare(pl.DataFrame({"policy": NAMES, **values}), baseline="fcfs", metrics=tuple(METRICS))
+    shown = lines_of(comparison_table(table, baseline="fcfs", width=width), width)
+    shown += lines_of(summary_table(largest), width)
+    assert max(map(len, shown)) <= width
+    text = "\n".join(shown)
+    assert "…" not in text
+    assert "h h" not in text
 
 
 def test_the_headers_of_a_comparison_are_titles_in_full():

@@ -35,15 +35,13 @@ class Unit:
 _COUNT = (Unit("", 1.0),)
 _SHARE = (Unit("%", 0.01),)
 _TIME = (Unit("s", 1.0), Unit("min", 60.0), Unit("h", 3600.0))
-_ENERGY = (Unit("J", 1.0), Unit("Wh", 3.6e3), Unit("kWh", 3.6e6), Unit("MWh", 3.6e9), Unit("GWh", 3.6e12))
-_POWER = (Unit("W", 1.0), Unit("kW", 1e3), Unit("MW", 1e6))
-_ENERGY_DELAY = (
-    Unit("J s", 1.0),
-    Unit("Wh h", 3.6e3 * 3600),
-    Unit("kWh h", 3.6e6 * 3600),
-    Unit("MWh h", 3.6e9 * 3600),
-    Unit("GWh h", 3.6e12 * 3600),
+_ENERGY = (
+    Unit("J", 1.0),
+    *(Unit(f"{prefix}Wh", 3.6e3 * 1e3**power) for power, prefix in enumerate(("", *"kMGT"))),
 )
+_POWER = (Unit("W", 1.0), Unit("kW", 1e3), Unit("MW", 1e6), Unit("GW", 1e9))
+# Not in watt-hours: those times an hour read as a unit written twice.
+_ENERGY_DELAY = tuple(Unit(f"{prefix}J s", 1e3**power) for power, prefix in enumerate(("", *"kMGTPEZ")))
 
 
 @dataclass(frozen=True)

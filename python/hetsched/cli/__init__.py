@@ -5,14 +5,22 @@ The library computes; what is here reads options, shows progress and tables, and
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+
+# As in hetsched itself.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TextIO
 
 __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; see `hetsched.cli.app.main`, which loads here so that Ctrl-C meanwhile ends as it does later.
+
+    A standard output or error that was closed beforehand (``>&-``) counts as one that nobody reads.
 
     Examples
     --------
@@ -21,8 +29,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     try:
+        for descriptor, name in ((1, "stdout"), (2, "stderr")):
+            if getattr(sys, name) is None:
+                setattr(sys, name, _nowhere(descriptor))
         from hetsched.cli.app import main as run  # noqa: PLC0415 -- what takes time to load must be inside the try
+
+        return run(arguments)
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return 130
-    return run(arguments)
+
+
+def _nowhere(descriptor: int) -> TextIO:
+    """A stream that takes all and keeps nothing, in the place of one that was closed.
+
+    With its number, too: the next file that is opened would get it, and whatever else is written to the stream.
+    """
+    taken = os.open(os.devnull, os.O_WRONLY)
+    if taken != descriptor:
+        os.dup2(taken, descriptor)
+        os.close(taken)
+    return open(descriptor, "w", encoding="utf-8", closefd=False)

@@ -55,10 +55,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    command = typer.main.get_command(_app())
-    code = ended(
-        lambda: command.main(args=given, prog_name="hetsched", standalone_mode=False), debug="--debug" in given
-    )
+
+    def command() -> Any:
+        # Made here, as it takes time in which Ctrl-C may come.
+        return typer.main.get_command(_app()).main(args=given, prog_name="hetsched", standalone_mode=False)
+
+    code = ended(command, debug="--debug" in given)
     if code == INTERRUPTED and arguments is None:
         # Threads may be in the middle of something that takes its time and that nobody waits for any more.
         os._exit(code)

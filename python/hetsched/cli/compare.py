@@ -85,8 +85,7 @@ def compare(
 ) -> None:
     """Schedule a job log under several policies, and show them beside each other."""
     del debug
-    from hetsched.analysis import DEFAULT_METRICS  # noqa: PLC0415 -- polars is slow to import
-    from hetsched.analysis.metrics import metrics_named  # noqa: PLC0415
+    from hetsched.analysis.metrics import metrics_named  # noqa: PLC0415 -- polars is slow to import
     from hetsched.cli.contest import compared  # noqa: PLC0415
     from hetsched.report.tables import comparison_table  # noqa: PLC0415
 
@@ -98,13 +97,16 @@ def compare(
         faults, seed=seed, until_s=until_s, no_kill=no_kill_at_walltime, unknown=on_unknown_app, bound=bound
     )
     repeats = opt.whole(faults, "--seeds", seeds, low=1, high=10_000)
-    keys = DEFAULT_METRICS if metrics is None else tuple(key.strip() for key in metrics.split(","))
-    with noted(faults):
-        metrics_named(keys, parameter="--metrics")
-    if "energy_bound_j" in keys and not bound:
+    keys = None if metrics is None else tuple(key.strip() for key in metrics.split(","))
+    if keys is not None:
+        with noted(faults):
+            metrics_named(keys, parameter="--metrics")
+    if keys is not None and "energy_bound_j" in keys and not bound:
         faults.add("--metrics", "energy_bound_j", "--bound beside it, which computes it")
     contestants = _policies(faults, policies)
     base = _baseline(faults, baseline, contestants)
+    if out is not None:
+        faults.folder("--out", out)
     check_plot(faults, plot)
     faults.check()
     check_folder(out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +14,17 @@ import polars as pl
 from hetsched.analysis import DEFAULT_METRICS, METRICS, attained_ratio, compare
 from hetsched.cli.progress import Bars
 from hetsched.cli.runs import Outcome, run_all, runs_of
+from hetsched.errors import LoadWarning, RunWarning
 from hetsched.platform import Platform
 from hetsched.policy import Policy
+from hetsched.result.concerns import Concern, joined
 from hetsched.result.summary import STATES
 from hetsched.workload import Workload
 from hetsched.writing import write_whole
 
 __all__ = ["Comparison", "compared"]
+
+_SAME_WINDOW_RATIO = 0.01
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ class Comparison:
     def notes(self) -> list[str]:
         """A line for each way in which jobs ended other than by completing, and one for what placement can do."""
         summaries = self._mean_summaries()
-        lines = self._attained_lines() or self._alike_lines()
+        lines = [*(self._attained_lines() or self._alike_lines()), *self._window_lines()]
         for state in STATES[1:]:
             counts = {policy: summary[state] or 0 for policy, summary in summaries.items()}
             numbers = set(counts.values())
@@ -99,6 +104,15 @@ class Comparison:
     def _alike_lines(self) -> list[str]:
         placements = {str(outcome.run.policy.parts["placement"]) for outcome in self.outcomes}
         return ["nodes are alike: which of them a job gets changes no energy"] * (self.is_alike and len(placements) > 1)
+
+    def _window_lines(self) -> list[str]:
+        makespans_s = {policy: summary["makespan_s"] or 0.0 for policy, summary in self._mean_summaries().items()}
+        if not _windows_differ(list(makespans_s.values())):
+            return []
+        texts = METRICS["makespan_s"].texts(list(makespans_s.values()))
+        each = ", ".join(f"{policy} {text}" for policy, text in zip(makespans_s, texts, strict=True))
+        unit = METRICS["makespan_s"].unit_for(list(makespans_s.values())).name
+        return [f"makespans ({unit}) differ, and energy holds that of idle nodes up to each run's last end: {each}"]
 
     def write(self, folder: str) -> str:
         """Write the table as ``comparison.csv``; gives its name."""
@@ -149,7 +163,7 @@ def compared(
     *,
     baseline: str,
     options: Mapping[str, Any],
-    metrics: Sequence[str] = DEFAULT_METRICS,
+    metrics: Sequence[str] | None = None,
     seeds: int = 1,
     folder: str | None = None,
     drawn: bool = False,
@@ -167,7 +181,7 @@ def compared(
     options
         Keyword options of `hetsched.simulate`; ``seed`` is the first seed.
     metrics
-        What to compare by.
+        What to compare by. None: the default, with the parts of the energy where the runs' windows differ.
     seeds
         Runs of each policy in which chance plays a part.
     folder
@@ -177,11 +191,37 @@ def compared(
     """
     others = {name: value for name, value in options.items() if name != "seed"}
     runs = runs_of(policies, seed=options["seed"], seeds=seeds, folder=None if folder is None else Path(folder))
-    with Bars() as bars:
+    with Bars() as bars, warnings.catch_warnings():
+        # Told below: each matter once for all policies, in their order.
+        warnings.filterwarnings("ignore", category=RunWarning)
+        warnings.filterwarnings("always", category=LoadWarning)
         outcomes = run_all(workload, platform, runs, options=others, bars=bars, drawn=drawn)
+    _warn_of(outcomes)
     frame = pl.DataFrame([outcome.row() for outcome in outcomes], infer_schema_length=None)
-    table = compare(frame, baseline=baseline, metrics=metrics)
+    table = compare(frame, baseline=baseline, metrics=_default_metrics(frame) if metrics is None else metrics)
     return Comparison(outcomes, table, baseline, is_alike=_are_alike(platform))
+
+
+def _default_metrics(runs: pl.DataFrame) -> tuple[str, ...]:
+    """What to compare by if nothing was asked for: in windows that differ, idle nodes make the energy differ, too."""
+    if not _windows_differ(runs.group_by("policy").agg(pl.col("makespan_s").mean())["makespan_s"].to_list()):
+        return DEFAULT_METRICS
+    place = DEFAULT_METRICS.index("energy_j") + 1
+    return (*DEFAULT_METRICS[:place], "job_energy_j", "idle_energy_j", *DEFAULT_METRICS[place:])
+
+
+def _windows_differ(makespans_s: Sequence[float]) -> bool:
+    """Whether the longest is more than 1 % longer than the shortest."""
+    return max(makespans_s) > (1 + _SAME_WINDOW_RATIO) * min(makespans_s)
+
+
+def _warn_of(outcomes: Sequence[Outcome]) -> None:
+    """Say what looks wrong with the runs; of a policy with several, the first speaks for all."""
+    first: dict[str, tuple[Concern, ...]] = {}
+    for outcome in outcomes:
+        first.setdefault(outcome.run.policy.name, outcome.concerns)
+    for concern in joined(first):
+        warnings.warn(str(concern), concern.category, stacklevel=3)
 
 
 def _are_alike(platform: Platform) -> bool:

@@ -45,6 +45,7 @@ def demo(
     screen = Screen(as_json=as_json)
     faults = Faults()
     chosen_seed = opt.whole(faults, "--seed", seed, low=0, high=2**64 - 1)
+    faults.folder("--out", out)
     faults.check()
     check_folder(out)
     from hetsched.cli.contest import compared  # noqa: PLC0415 -- polars is slow to import

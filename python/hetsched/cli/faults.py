@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import textwrap
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +15,7 @@ from typing import Any, TextIO
 import typer
 
 from hetsched.config import Faults, did_you_mean
-from hetsched.errors import ConfigError, HetschedError, LoadWarning, OutputError, SimulationError
+from hetsched.errors import ConfigError, HetschedError, OutputError, RunWarning, SimulationError
 
 __all__ = ["DONE", "FAILED", "INTERRUPTED", "MISUSED", "ended", "inside", "noted", "renamed", "silence"]
 
@@ -131,6 +132,15 @@ def _write(line: str) -> None:
         silence(sys.stderr)
 
 
+def _wrapped(text: str) -> list[str]:
+    """A sentence in lines that fit a terminal; whole where standard error is none."""
+    if not sys.stderr.isatty():
+        return [text]
+    from rich.console import Console  # noqa: PLC0415 -- slow to import, and few commands have something to warn of
+
+    return textwrap.wrap(text, Console(stderr=True).width, break_long_words=False, break_on_hyphens=False)
+
+
 def silence(stream: TextIO) -> None:
     """Let go of what cannot be written any more because the other end is closed or full."""
     try:
@@ -227,15 +237,16 @@ class noted:  # noqa: N801 -- reads as the verb it is: with noted(faults)
 def _warnings_in_a_line() -> Iterator[None]:
     """Show hetsched's own warnings once each, as a line; leave others to Python's rules."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("always", category=LoadWarning)
+        warnings.filterwarnings("always", category=RunWarning)
         others, seen = warnings.showwarning, set[str]()
 
         def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-            if not issubclass(category, LoadWarning):
+            if not issubclass(category, RunWarning):
                 others(message, category, *rest, **more)
             elif str(message) not in seen:
                 seen.add(str(message))
-                _write(f"warning: {message}")
+                for line in _wrapped(f"warning: {message}"):
+                    _write(line)
 
         warnings.showwarning = show
         yield

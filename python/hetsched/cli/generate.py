@@ -9,7 +9,7 @@ import typer
 
 from hetsched.cli import options as opt
 from hetsched.cli.faults import noted
-from hetsched.cli.pictures import check_folder
+from hetsched.cli.pictures import check_folder, check_picture
 from hetsched.cli.screen import Screen
 from hetsched.config import Faults, did_you_mean, listed
 
@@ -36,7 +36,6 @@ KINDS = (
 SUFFIXES = (".swf", ".swf.gz", ".parquet", ".csv")
 """What workloads are written as."""
 
-_PICTURES = (".png", ".svg")
 _JOBS, _OUTPUT = "Jobs", "Output"
 
 
@@ -96,7 +95,7 @@ def generate(
     ] = None,
     plot: Annotated[
         str | None,
-        typer.Option("--plot", metavar="FILE", help="Draw the workload: .png or .svg.", rich_help_panel=_OUTPUT),
+        typer.Option("--plot", metavar="FILE", help="Draw the workload: .png, .svg or .pdf.", rich_help_panel=_OUTPUT),
     ] = None,
     as_json: opt.Json = False,
     debug: opt.Debug = False,
@@ -138,14 +137,7 @@ def _check_names(faults: Faults, kind: str, *, out: str | None, plot: str | None
     if out is not None and not out.lower().endswith(SUFFIXES):
         suffix = "".join(Path(out).suffixes[-2:]).lower()
         faults.add("--out", out, f"a name ending in {listed(SUFFIXES)}{did_you_mean(suffix, SUFFIXES)}")
-    if plot is None:
-        return
-    if not plot.lower().endswith(_PICTURES):
-        faults.add("--plot", plot, f"a name ending in {listed(_PICTURES)}")
-    from hetsched.report.canvas import require_matplotlib  # noqa: PLC0415 -- only who wants pictures waits for them
-
-    with noted(faults):
-        require_matplotlib("--plot")
+    check_picture(faults, plot)
 
 
 def _parameters(

@@ -168,7 +168,10 @@ CsvFlag = Annotated[
 Plot = Annotated[
     str | None,
     typer.Option(
-        "--plot", metavar="PATH", help="Draw: a .png or .svg, or a folder for all pictures.", rich_help_panel=_OUTPUT
+        "--plot",
+        metavar="PATH",
+        help="Draw: a .png, .svg or .pdf, or a folder for all pictures.",
+        rich_help_panel=_OUTPUT,
     ),
 ]
 Json = Annotated[

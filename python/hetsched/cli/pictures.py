@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hetsched.config import Faults
+from hetsched.cli.faults import noted
+from hetsched.config import Faults, listed
 from hetsched.errors import OutputError
 
 if TYPE_CHECKING:
@@ -15,12 +16,10 @@ if TYPE_CHECKING:
 
     from hetsched.cli.runs import Outcome
 
-__all__ = ["check_folder", "check_plot", "draw_comparison", "draw_run"]
+__all__ = ["check_folder", "check_picture", "check_plot", "draw_comparison", "draw_run"]
 
 Picture = Any
 """A matplotlib figure; only `hetsched.report` knows what that is."""
-
-_OTHER_FORMATS = frozenset((".pdf", ".jpg", ".jpeg", ".gif", ".eps", ".ps", ".webp", ".tif", ".tiff", ".bmp"))
 
 
 def check_plot(faults: Faults, plot: str | None) -> None:
@@ -44,11 +43,38 @@ def check_plot(faults: Faults, plot: str | None) -> None:
         return
     from hetsched.report.canvas import SUFFIXES, require_matplotlib  # noqa: PLC0415
 
-    suffix = Path(plot).suffix.lower()
-    if suffix in _OTHER_FORMATS:
-        faults.add("--plot", plot, f"a name that ends in {' or '.join(SUFFIXES)}, or a folder")
     require_matplotlib("--plot")
-    check_folder(str(Path(plot).parent) if suffix in SUFFIXES else plot)
+    if not plot or not (_is_picture(plot) or _is_folder(plot)):
+        faults.add(
+            "--plot", plot, f"a name ending in {listed(SUFFIXES)}, or a folder (/ at its end, if a dot is in it)"
+        )
+    else:
+        check_folder(str(Path(plot).parent) if _is_picture(plot) else plot)
+
+
+def _is_folder(plot: str) -> bool:
+    """Whether this names a folder: it is one, is written as one, or looks like no file."""
+    return Path(plot).is_dir() or plot.endswith("/") or not Path(plot).suffix.strip(".0123456789")
+
+
+def check_picture(faults: Faults, plot: str | None) -> None:
+    """See that one picture can be drawn under that name; where it goes is looked at by `check_folder`.
+
+    Parameters
+    ----------
+    faults
+        Notes a name that does not end as pictures do, and that matplotlib is missing.
+    plot
+        As ``--plot`` was given.
+    """
+    if plot is None:
+        return
+    from hetsched.report.canvas import SUFFIXES, require_matplotlib  # noqa: PLC0415
+
+    if not plot.lower().endswith(SUFFIXES):
+        faults.add("--plot", plot, f"a name ending in {listed(SUFFIXES)}")
+    with noted(faults):
+        require_matplotlib("--plot")
 
 
 def check_folder(folder: str | None) -> None:
@@ -92,21 +118,32 @@ def draw_run(plot: str, outcome: Outcome, title: str) -> list[str]:
     list of str
         What was written.
     """
-    from hetsched.report import figures  # noqa: PLC0415 -- only who wants pictures waits for them
-
     if _is_picture(plot):
-        return _save([(plot, figures.overview(outcome.bins, nodes=outcome.nodes, title=title))])
+        return _save([(plot, _overview(outcome, title))])
     return _save((str(Path(plot) / name), figure) for name, figure in _of_run(outcome, title))
 
 
 def _of_run(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
     from hetsched.report import figures, gantt  # noqa: PLC0415
 
-    yield "power.png", figures.power(outcome.bins, title=title)
-    yield "occupancy.png", figures.occupancy(outcome.bins, nodes=outcome.nodes, title=title)
+    dates = {"unix_zero_s": outcome.unix_zero_s}
+    yield "power.png", figures.power(outcome.bins, title=title, budget_w=outcome.summary["budget_w"], **dates)
+    yield "occupancy.png", figures.occupancy(outcome.bins, nodes=outcome.nodes, title=title, **dates)
     yield "waits.png", figures.waits({outcome.run.policy.name: outcome.curve})
     if outcome.jobs is not None:
-        yield "gantt.png", gantt.gantt(outcome.jobs, nodes=outcome.nodes, title=title)
+        yield "gantt.png", gantt.gantt(outcome.jobs, nodes=outcome.nodes, title=title, **dates)
+
+
+def _overview(outcome: Outcome, title: str) -> Picture:
+    from hetsched.report import figures  # noqa: PLC0415
+
+    return figures.overview(
+        outcome.bins,
+        nodes=outcome.nodes,
+        title=title,
+        budget_w=outcome.summary["budget_w"],
+        unix_zero_s=outcome.unix_zero_s,
+    )
 
 
 def draw_comparison(plot: str, table: pl.DataFrame, outcomes: Sequence[Outcome], *, baseline: str) -> list[str]:
@@ -115,7 +152,7 @@ def draw_comparison(plot: str, table: pl.DataFrame, outcomes: Sequence[Outcome],
     Parameters
     ----------
     plot
-        A picture's name: ratios and waits in one; or a folder: these, and each policy over time.
+        A picture's name: ratios, energy against wait, and waits in one; or a folder: these, and each policy over time.
     table
         As `hetsched.analysis.compare` gives it.
     outcomes
@@ -128,31 +165,42 @@ def draw_comparison(plot: str, table: pl.DataFrame, outcomes: Sequence[Outcome],
     list of str
         What was written.
     """
+    import polars as pl  # noqa: PLC0415 -- slow to import
+
     from hetsched.report import figures  # noqa: PLC0415
 
     first: dict[str, Outcome] = {}
     for outcome in outcomes:
         first.setdefault(outcome.run.policy.name, outcome)
+    # One dot has nothing to be held against.
+    runs = pl.DataFrame([_costs(outcome) for outcome in outcomes]) if len(first) > 1 else None
     if _is_picture(plot):
         curves = {name: outcome.curve for name, outcome in first.items()}
-        return _save([(plot, figures.comparison(table, curves, baseline=baseline))])
-    return _save((str(Path(plot) / name), figure) for name, figure in _of_comparison(table, first, baseline))
+        return _save([(plot, figures.comparison(table, curves, baseline=baseline, runs=runs))])
+    return _save((str(Path(plot) / name), figure) for name, figure in _of_comparison(table, first, runs, baseline))
 
 
-def _of_comparison(table: pl.DataFrame, first: Mapping[str, Outcome], baseline: str) -> Iterator[tuple[str, Picture]]:
+def _costs(outcome: Outcome) -> dict[str, Any]:
+    return {name: outcome.row()[name] for name in ("policy", "mean_wait_s", "energy_j")}
+
+
+def _of_comparison(
+    table: pl.DataFrame, first: Mapping[str, Outcome], runs: pl.DataFrame | None, baseline: str
+) -> Iterator[tuple[str, Picture]]:
     from hetsched.cli.runs import file_name  # noqa: PLC0415
-    from hetsched.report import figures, gantt  # noqa: PLC0415
+    from hetsched.report import energy_wait_figure, figures, gantt  # noqa: PLC0415
 
     if len(first) > 1:
         yield "ratios.png", figures.ratios(table, baseline=baseline)
+    if runs is not None:
+        yield "energy-wait.png", energy_wait_figure.energy_against_wait(runs)
     yield "waits.png", figures.waits({name: outcome.curve for name, outcome in first.items()})
     for name, outcome in first.items():
-        yield (
-            f"overview-{file_name(name)}.png",
-            figures.overview(outcome.bins, nodes=outcome.nodes, title=outcome.title),
-        )
+        yield f"overview-{file_name(name)}.png", _overview(outcome, outcome.title)
         if outcome.jobs is not None:
-            yield f"gantt-{file_name(name)}.png", gantt.gantt(outcome.jobs, nodes=outcome.nodes, title=outcome.title)
+            dates = {"unix_zero_s": outcome.unix_zero_s}
+            chart = gantt.gantt(outcome.jobs, nodes=outcome.nodes, title=outcome.title, **dates)
+            yield f"gantt-{file_name(name)}.png", chart
 
 
 def _is_picture(plot: str) -> bool:

@@ -9,11 +9,10 @@ import typer
 
 from hetsched.cli import options as opt
 from hetsched.cli import power_models as own
-from hetsched.cli.faults import noted
-from hetsched.cli.pictures import check_folder
+from hetsched.cli.pictures import check_folder, check_picture
 from hetsched.cli.progress import Bars
 from hetsched.cli.screen import Screen
-from hetsched.config import Faults, listed
+from hetsched.config import Faults
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,8 +24,6 @@ __all__ = ["SPLITS", "evaluate"]
 
 # Named here again, as what evaluates is slow to import.
 SPLITS = ("leave_one_app_out", "in_sample")
-
-_PICTURES = (".png", ".svg")
 
 
 def _complete_split(incomplete: str) -> list[str]:
@@ -63,7 +60,10 @@ def evaluate(
     plot: Annotated[
         str | None,
         typer.Option(
-            "--plot", metavar="FILE", help="Draw predicted against measured: .png or .svg.", rich_help_panel="Output"
+            "--plot",
+            metavar="FILE",
+            help="Draw predicted against measured: .png, .svg or .pdf.",
+            rich_help_panel="Output",
         ),
     ] = None,
     as_json: opt.Json = False,
@@ -76,24 +76,13 @@ def evaluate(
     draws = opt.whole(faults, "--seed", seed, low=0, high=2**32 - 1)
     opt.chosen(faults, "--split", split, SPLITS)
     made = own.Models(models or own.MODELS, mean_model, device_model, seed=draws).made(faults)
-    _check_plot(faults, plot)
+    check_picture(faults, plot)
     faults.check()
     check_folder(None if plot is None else str(Path(plot).parent))
     known, watts = own.read_files(features, power, screen)
     cells = _predicted(made, known, watts, split)
     written = [] if plot is None else [_drawn(cells, split, plot)]
     _show(screen, made, cells, watts, split=split, written=written)
-
-
-def _check_plot(faults: Faults, plot: str | None) -> None:
-    if plot is None:
-        return
-    if not plot.lower().endswith(_PICTURES):
-        faults.add("--plot", plot, f"a name ending in {listed(_PICTURES)}")
-    from hetsched.report.canvas import require_matplotlib  # noqa: PLC0415 -- only who wants pictures waits for them
-
-    with noted(faults):
-        require_matplotlib("--plot")
 
 
 def _predicted(models: dict[str, PowerModel], known: Features, watts: Watts, split: str) -> dict[str, pl.DataFrame]:

@@ -56,8 +56,8 @@ def reproduce(
         with noted(faults):
             experiment_named(name, parameter="NAME")
     chosen_seed = opt.whole(faults, "--seed", seed, low=0, high=2**64 - 1)
-    if out == "":
-        faults.add("--out", out, "a folder's name")
+    if out is not None:
+        faults.folder("--out", out)
     faults.check()
     _try_folder(out)
 

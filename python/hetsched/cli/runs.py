@@ -16,8 +16,10 @@ from hetsched.cli.progress import Bars
 from hetsched.platform import Platform
 from hetsched.platform.coverage import many
 from hetsched.policy import Policy
+from hetsched.report.axes import unix_zero
 from hetsched.report.gantt import MOST_JOBS
 from hetsched.result import Result
+from hetsched.result.concerns import Concern
 from hetsched.simulation import simulate
 from hetsched.workload import Workload
 
@@ -66,6 +68,8 @@ class Outcome:
         As `run_bins` gives it.
     jobs
         `Result.jobs` where they are few enough to be drawn one by one.
+    concerns
+        What looks wrong with it.
     """
 
     run: Run
@@ -75,6 +79,7 @@ class Outcome:
     curve: pl.DataFrame
     bins: pl.DataFrame
     jobs: pl.DataFrame | None
+    concerns: tuple[Concern, ...] = ()
 
     @classmethod
     def of(cls, run: Run, result: Result, *, drawn: bool) -> Outcome:
@@ -89,12 +94,18 @@ class Outcome:
             curve=waiting_curve(jobs["wait_s"]),
             bins=run_bins(jobs, timeline),
             jobs=jobs if drawn and len(jobs) <= MOST_JOBS else None,
+            concerns=result.concerns,
         )
 
     @property
     def nodes(self) -> int:
         """How many nodes it ran on."""
         return int(self.provenance["platform"]["nodes"])
+
+    @property
+    def unix_zero_s(self) -> float | None:
+        """When second 0 of the log's clock was, as `unix_zero` finds it."""
+        return unix_zero(self.provenance, self.bins["start_s"][0] if len(self.bins) else 0.0)
 
     @property
     def title(self) -> str:

@@ -83,6 +83,8 @@ def simulate(
     )
     if csv and out is None:
         faults.found.append(("--csv", "no --out", "a folder for it: --out DIR"))
+    if out is not None:
+        faults.folder("--out", out)
     check_plot(faults, plot)
     chosen = _policy(faults, policy, settings or [], policy_file)
     faults.check()

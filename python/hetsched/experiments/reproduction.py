@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from hetsched.config import Faults
-from hetsched.errors import ConfigError, LoadWarning
+from hetsched.errors import ConfigError, RunWarning
 from hetsched.experiments.claims import TOLERANCE
 from hetsched.experiments.experiment import Experiment, Parameter, Report
 from hetsched.experiments.registry import experiment_named
@@ -76,8 +76,8 @@ def reproduce(name: str, *, seed: int = 0, quick: bool = False, progress: Progre
     seeds = repetition_seeds(name, seed, count)
     repeat = _with_beside(experiment, [] if quick else seeds[: experiment.beside_repetitions])
     with warnings.catch_warnings():
-        # Of a published experiment the load is known, and said where it is asked for.
-        warnings.simplefilter("ignore", LoadWarning)
+        # What is unusual about a published experiment, such as its load, is known and said where it is asked for.
+        warnings.simplefilter("ignore", RunWarning)
         frame = _frame(_repeated(repeat, seeds, progress or (lambda _done, _total: None)), seeds)
     return Report(
         name=name,

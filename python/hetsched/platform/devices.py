@@ -182,9 +182,15 @@ class DeviceNodes:
             idle_w=self.idle_w,
             tdp_w=self.tdp_w,
             busy_w=busy_w,
+            gpus=self._gpus(),
             actual=actual,
             predicted=predicted,
         )
+
+    def _gpus(self) -> int | None:
+        """GPUs in a node, known where classes are called as jobs call what they need."""
+        per_node = {one.name: one.per_node for one in self._devices}
+        return per_node.get("gpu", 0 if set(per_node) == {"cpu"} else None)
 
     def table(
         self, power_w: Mapping[str, DevicePower], *, below_idle: Literal["keep", "clip"] = "keep"

@@ -18,6 +18,7 @@ MAX_NODE_W = 1e6
 
 _MAX_TRANSITION_S = 1e9
 _MAX_NODES = 2**31 - 1
+_MOST_GPUS = 1024
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,9 @@ class NodeClass:
         Seconds it takes to boot, and watts meanwhile. None: `idle_w`.
     shutdown_s, shutdown_w
         Seconds it takes to shut down, and watts meanwhile. None: `idle_w`.
+    gpus
+        GPUs in a node; 0: none. None: nothing is known of them. Where it is known that there are none, or of several
+        classes one does not say it, runs warn of jobs whose ``device`` is ``gpu``.
 
     Raises
     ------
@@ -74,6 +78,7 @@ class NodeClass:
     boot_w: float | None = None
     shutdown_s: float = 0.0
     shutdown_w: float | None = None
+    gpus: int | None = None
 
     def __post_init__(self) -> None:
         given = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -144,7 +149,7 @@ def _plain(name: str, value: Any) -> Any:
     """The value as a plain immutable Python one, so that equality, hashing and JSON are exact."""
     if value is None or name == "name":
         return value
-    if name in ("count", "slots"):
+    if name in ("count", "slots", "gpus"):
         return int(value)
     array = np.asarray(value, dtype=np.float64)
     return tuple(array.tolist()) if array.ndim else float(array)
@@ -155,6 +160,8 @@ def _check(given: Mapping[str, Any], faults: Faults) -> None:
         faults.add("name", given["name"], "a name")
     faults.whole("count", given["count"], low=1, high=_MAX_NODES)
     faults.whole("slots", given["slots"], low=1, high=_MAX_NODES)
+    if given["gpus"] is not None:
+        faults.whole("gpus", given["gpus"], low=0, high=_MOST_GPUS)
     for name in ("tdp_w", "busy_w", "off_w", "down_w", "boot_w", "shutdown_w"):
         if given[name] is not None or name in ("tdp_w", "off_w"):
             faults.number(name, given[name], low=0.0, high=MAX_NODE_W)

@@ -99,6 +99,7 @@ class Platform:
         boot_w: float | None = None,
         shutdown_s: float = 0.0,
         shutdown_w: float | None = None,
+        gpus: int | None = None,
         exclusive: bool = True,
         actual: VariationTable | None = None,
         predicted: VariationTable | None = None,
@@ -115,7 +116,7 @@ class Platform:
             Watts a node is built for.
         busy_w
             Watts under a job that nothing else is known of. None: `tdp_w`.
-        slots, off_w, down_w, boot_s, boot_w, shutdown_s, shutdown_w
+        slots, off_w, down_w, boot_s, boot_w, shutdown_s, shutdown_w, gpus
             As in `NodeClass`.
         exclusive, actual, predicted
             As in `Platform`.
@@ -144,6 +145,7 @@ class Platform:
                 boot_w=boot_w,
                 shutdown_s=shutdown_s,
                 shutdown_w=shutdown_w,
+                gpus=gpus,
             )
         except ConfigError as error:
             raise ConfigError([_as_homogeneous(fault) for fault in error.faults]) from None

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hetsched.config import listed
 from hetsched.errors import ConfigError
 from hetsched.writing import write_whole
 
@@ -34,7 +35,7 @@ __all__ = [
 WIDTH_IN = 3.6
 """Half a page of two columns; all sizes below are right at this width."""
 
-SUFFIXES = (".png", ".svg")
+SUFFIXES = (".png", ".svg", ".pdf")
 """What pictures are written as."""
 
 # Okabe & Ito, Color Universal Design (2008), without yellow, which is too light for lines on white.
@@ -114,9 +115,18 @@ _STYLE: dict[Any, Any] = {
     # What makes two files of the same picture equal byte for byte.
     "svg.hashsalt": "hetsched",
     "svg.fonttype": "path",
+    # Publishers refuse the other kind, Type 3.
+    "pdf.fonttype": 42,
 }
 
 _DOTS_PER_INCH = 300
+
+_UNDATED: dict[str, dict[str, Any]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+"""What would make files of the same picture differ, left out."""
 
 
 def require_matplotlib(parameter: str = "plot") -> None:
@@ -201,12 +211,11 @@ def picture_bytes(figure: Figure, suffix: str) -> bytes:
     figure
         As the functions of `hetsched.report.figures` make it.
     suffix
-        ``".png"`` or ``".svg"``.
+        One of `SUFFIXES`.
     """
-    metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
     file = io.BytesIO()
     with _style():
-        figure.savefig(file, format=suffix[1:], dpi=_DOTS_PER_INCH, metadata=metadata)
+        figure.savefig(file, format=suffix[1:], dpi=_DOTS_PER_INCH, metadata=_UNDATED[suffix])
     return file.getvalue()
 
 
@@ -218,7 +227,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     figure
         As the functions of `hetsched.report.figures` make it.
     path
-        Ends in ``.png`` or ``.svg``; its folder is made if it is not there.
+        Ends in one of `SUFFIXES`; its folder is made if it is not there.
 
     Raises
     ------
@@ -230,5 +239,5 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in SUFFIXES:
-        raise ConfigError([("plot", f"`{target}`", f"a name that ends in {' or '.join(SUFFIXES)}")])
+        raise ConfigError([("plot", f"`{target}`", f"a name ending in {listed(SUFFIXES)}")])
     write_whole(target, picture_bytes(figure, suffix))

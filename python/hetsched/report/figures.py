@@ -15,10 +15,12 @@ import polars as pl
 
 from hetsched.analysis import METRICS
 from hetsched.report.axes import TimeAxis, label_waits
-from hetsched.report.canvas import COLOURS, look, new_figure
+from hetsched.report.canvas import COLOURS, DASHES, look, new_figure
+from hetsched.report.energy_wait_figure import FRONT, HEIGHT_IN, draw_energy_against_wait
 from hetsched.report.ratio_rows import draw_ratios, ratios_height_in
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -27,7 +29,14 @@ __all__ = ["comparison", "occupancy", "overview", "power", "ratios", "waits"]
 _LEGEND_LINE_IN = 0.17
 
 
-def overview(bins: pl.DataFrame, *, nodes: int, title: str = "") -> Figure:
+def overview(
+    bins: pl.DataFrame,
+    *,
+    nodes: int,
+    title: str = "",
+    budget_w: float | None = None,
+    unix_zero_s: float | None = None,
+) -> Figure:
     """A run in one picture: power, utilization and queue length over time.
 
     Parameters
@@ -38,29 +47,35 @@ def overview(bins: pl.DataFrame, *, nodes: int, title: str = "") -> Figure:
         How many the platform has.
     title
         What stands above it.
+    budget_w
+        The most that the system may draw, as a line across the power; None: it has no budget.
+    unix_zero_s
+        When second 0 of the run's clock was, in seconds since 1970, UTC, for dates below; None: not known.
     """
     with new_figure([1.55, 1.0, 1.2], share_x=True) as (figure, axes):
-        axis = _time_axis(bins)
-        _draw_power(axes[0], bins, axis)
+        axis = _time_axis(bins, unix_zero_s)
+        _draw_power(axes[0], bins, axis, budget_w)
         _draw_utilization(axes[1], bins, axis, nodes)
         _draw_queue(axes[2], bins, axis)
         _finish(figure, axes, axis, title)
     return figure
 
 
-def power(bins: pl.DataFrame, *, title: str = "") -> Figure:
+def power(
+    bins: pl.DataFrame, *, title: str = "", budget_w: float | None = None, unix_zero_s: float | None = None
+) -> Figure:
     """System power over time, split into nodes at work and idle nodes; parameters as in `overview`."""
     with new_figure([2.3]) as (figure, axes):
-        axis = _time_axis(bins)
-        _draw_power(axes[0], bins, axis)
+        axis = _time_axis(bins, unix_zero_s)
+        _draw_power(axes[0], bins, axis, budget_w)
         _finish(figure, axes, axis, title)
     return figure
 
 
-def occupancy(bins: pl.DataFrame, *, nodes: int, title: str = "") -> Figure:
+def occupancy(bins: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: float | None = None) -> Figure:
     """Utilization and queue length over time; parameters as in `overview`."""
     with new_figure([1.2, 1.5], share_x=True) as (figure, axes):
-        axis = _time_axis(bins)
+        axis = _time_axis(bins, unix_zero_s)
         _draw_utilization(axes[0], bins, axis, nodes)
         _draw_queue(axes[1], bins, axis)
         _finish(figure, axes, axis, title)
@@ -98,39 +113,57 @@ def ratios(table: pl.DataFrame, *, baseline: str) -> Figure:
     return figure
 
 
-def comparison(table: pl.DataFrame, curves: Mapping[str, pl.DataFrame], *, baseline: str) -> Figure:
-    """Ratios to a baseline above the waits behind them, in one picture; parameters as in `ratios` and `waits`."""
+def comparison(
+    table: pl.DataFrame, curves: Mapping[str, pl.DataFrame], *, baseline: str, runs: pl.DataFrame | None = None
+) -> Figure:
+    """Ratios to a baseline above the waits behind them, in one picture; parameters as in `ratios` and `waits`.
+
+    With `runs`, as `hetsched.report.energy_wait_figure` takes it, energy against wait stands between the two.
+    """
     shown = _policies_shown(table, baseline)
     heights = [ratios_height_in(table, shown), 1.8 + _LEGEND_LINE_IN * len(curves)]
-    with new_figure(heights) as (figure, (above, below)):
+    if runs is not None:
+        heights.insert(1, HEIGHT_IN)
+    with new_figure(heights) as (figure, (above, *between, below)):
         draw_ratios(above, table, shown, baseline)
+        for axes in between:
+            assert runs is not None
+            draw_energy_against_wait(axes, runs)
+            handles, labels = _labelled(axes, FRONT)
+            if handles:
+                axes.legend(handles, labels, loc="best")
         _draw_waits(below, curves)
         figure.legend(handles=below.get_legend_handles_labels()[0], loc="outside lower left")
     return figure
 
 
-def _time_axis(bins: pl.DataFrame) -> TimeAxis:
-    return TimeAxis(bins["start_s"][0], bins["end_s"][-1]) if len(bins) else TimeAxis(0.0, 0.0)
+def _time_axis(bins: pl.DataFrame, unix_zero_s: float | None) -> TimeAxis:
+    if bins.is_empty():
+        return TimeAxis(0.0, 0.0)
+    return TimeAxis(bins["start_s"][0], bins["end_s"][-1], unix_zero_s=unix_zero_s)
 
 
 def _finish(figure: Figure, axes: Sequence[Axes], axis: TimeAxis, title: str) -> None:
     axes[0].set_title(title)
-    axes[-1].set_xlabel(axis.label)
-    for one in axes:
-        one.set_xlim(axis.limits)
+    axis.write_on(axes[-1])
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, columnspacing=1.2, borderaxespad=0.0)
 
 
-def _draw_power(axes: Axes, bins: pl.DataFrame, axis: TimeAxis) -> None:
-    unit = METRICS["peak_power_w"].unit_for([bins["power_w_max"].max()])  # type: ignore[list-item]
+def _draw_power(axes: Axes, bins: pl.DataFrame, axis: TimeAxis, budget_w: float | None) -> None:
+    highest_w = max(float(np.max(_steps(bins["power_w_max"]), initial=0.0)), budget_w or 0.0)
+    unit = METRICS["peak_power_w"].unit_for([highest_w])
     edges = _edges(bins, axis)
     jobs, total = (_steps(bins[name]) / unit.scale for name in ("job_power_w_mean", "power_w_mean"))
     axes.fill_between(edges, jobs, step="post", color=COLOURS["blue"], linewidth=0, label="nodes at work")
     axes.fill_between(edges, jobs, total, step="post", color=COLOURS["grey"], linewidth=0, label="idle nodes")
     _draw_band(axes, bins, "power_w", axis, scale=unit.scale, colour=COLOURS["black"])
+    if budget_w is not None:
+        axes.axhline(
+            budget_w / unit.scale, color=COLOURS["vermilion"], linestyle=DASHES[1], linewidth=0.9, label="power budget"
+        )
     axes.set_ylabel(f"power ({unit.name})")
-    axes.set_ylim(0, 1.05 * max(float(np.max(_steps(bins["power_w_max"]), initial=0.0)) / unit.scale, 1e-9))
+    axes.set_ylim(0, 1.05 * max(highest_w / unit.scale, 1e-9))
 
 
 def _draw_utilization(axes: Axes, bins: pl.DataFrame, axis: TimeAxis, nodes: int) -> None:
@@ -208,6 +241,12 @@ def _write_instead(axes: Axes, sentence: str) -> None:
     """A sentence in the middle of axes that would show nothing."""
     axes.grid(visible=False)
     axes.text(0.5, 0.5, sentence, transform=axes.transAxes, ha="center", va="center_baseline")
+
+
+def _labelled(axes: Axes, wanted: str) -> tuple[list[Artist], list[str]]:
+    """What of the axes has that label, and the label, as a legend takes them."""
+    found = [handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True) if label == wanted]
+    return found, [wanted] * len(found)
 
 
 def _policies_shown(table: pl.DataFrame, baseline: str) -> list[str]:

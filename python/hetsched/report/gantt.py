@@ -25,7 +25,7 @@ _DIGIT_IN = (0.072, 0.11)
 _HEIGHT_IN = 2.6
 
 
-def gantt(jobs: pl.DataFrame, *, nodes: int, title: str = "") -> Figure:
+def gantt(jobs: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: float | None = None) -> Figure:
     """Jobs as boxes of time and nodes, coloured by how they started, with their job_id where it fits in.
 
     Parameters
@@ -36,6 +36,8 @@ def gantt(jobs: pl.DataFrame, *, nodes: int, title: str = "") -> Figure:
         How many the platform has.
     title
         What stands above it.
+    unix_zero_s
+        As in `hetsched.report.axes.TimeAxis`, for dates.
 
     Raises
     ------
@@ -47,19 +49,24 @@ def gantt(jobs: pl.DataFrame, *, nodes: int, title: str = "") -> Figure:
     ran = jobs.filter(pl.col("start_s").is_not_null() & pl.col("end_s").is_not_null())
     first_s = jobs["submit_s"].min() if len(jobs) else 0.0
     last_s = ran["end_s"].max() if len(ran) else first_s
-    axis = TimeAxis(float(first_s), float(last_s))  # type: ignore[arg-type]
+    axis = TimeAxis(float(first_s), float(last_s), unix_zero_s=unix_zero_s)  # type: ignore[arg-type]
     with new_figure([_HEIGHT_IN]) as (figure, (axes,)):
-        axes.set_xlim(axis.limits)
+        axis.write_on(axes)
         axes.set_ylim(-0.5, nodes - 0.5)
         axes.locator_params(axis="y", integer=True)
         for job in ran.iter_rows(named=True):
             _draw_job(axes, job, axis, nodes)
         for kind in (kind for kind in _STARTED_BY if kind in ran["started_by"]):
             axes.bar(
-                [0], [0], bottom=-1, color=COLOURS[_STARTED_BY[kind]], edgecolor="black", linewidth=0.4, label=kind
+                [axis.limits[0]],
+                [0],
+                bottom=-1,
+                color=COLOURS[_STARTED_BY[kind]],
+                edgecolor="black",
+                linewidth=0.4,
+                label=kind,
             )
         axes.set_title(title)
-        axes.set_xlabel(axis.label)
         axes.set_ylabel("node")
         axes.grid(visible=False)
         if len(ran):
@@ -76,7 +83,7 @@ def _draw_job(axes: Axes, job: dict[str, object], axis: TimeAxis, nodes: int) ->
         axes.broken_barh([(start, end - start)], place, facecolor=colour, edgecolor="black", linewidth=0.4)
     # The number goes into the tallest box, if that holds it.
     first, count = max(boxes, key=lambda box: box[1])
-    width_in, height_in = (end - start) / axis.limits[1] * _AXES_IN[0], count / nodes * _AXES_IN[1]
+    width_in, height_in = (end - start) / (axis.limits[1] - axis.limits[0]) * _AXES_IN[0], count / nodes * _AXES_IN[1]
     text = str(job["job_id"])
     if width_in > _DIGIT_IN[0] * len(text) + 0.03 and height_in > _DIGIT_IN[1]:
         axes.text((start + end) / 2, first - 0.5 + count / 2, text, ha="center", va="center_baseline")

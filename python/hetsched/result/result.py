@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from hetsched.result.concerns import Concern
 from hetsched.result.files import read_files, write_files
 
 __all__ = ["Parts", "Result", "read_result"]
@@ -30,6 +31,8 @@ class Parts:
         What was run, with what.
     timing
         What it took.
+    concerns
+        What looks wrong with it.
     """
 
     jobs: Callable[[], pl.DataFrame]
@@ -38,6 +41,7 @@ class Parts:
     summary: Callable[[pl.DataFrame], dict[str, Any]]
     provenance: Callable[[], dict[str, Any]]
     timing: dict[str, float]
+    concerns: tuple[Concern, ...] = ()
 
 
 class Result:
@@ -124,6 +128,11 @@ class Result:
     def timing(self) -> dict[str, float]:
         """What the run took: ``wall_s`` and ``jobs_per_s``. The only thing that differs between equal runs."""
         return dict(self._parts.timing)
+
+    @property
+    def concerns(self) -> tuple[Concern, ...]:
+        """What looks wrong with the run, as `hetsched.simulate` warned of it; nothing where it was read from files."""
+        return self._parts.concerns
 
     def write(self, folder: str | os.PathLike[str], *, csv: bool = False) -> None:
         """Write the result to a folder, for `hetsched.read_result` and others.

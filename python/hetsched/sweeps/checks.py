@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Collection, Mapping
 from functools import cache
@@ -12,14 +11,14 @@ import polars as pl
 
 from hetsched.bound import check_bound
 from hetsched.config import Faults
-from hetsched.errors import ConfigError, HetschedError, LoadWarning, SimulationError, TraceError
+from hetsched.errors import ConfigError, HetschedError, RunWarning, SimulationError, TraceError
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.simulation import checked_options, simulate
 from hetsched.sweeps.axes import Axes
 from hetsched.workload import Workload
 
-__all__ = ["OPTIONS", "check_folder", "check_pairs", "options_of", "summary_names", "within"]
+__all__ = ["OPTIONS", "check_pairs", "options_of", "summary_names", "within"]
 
 OPTIONS: dict[str, Any] = {"kill_at_walltime": True, "on_unknown_app": "error", "bound": False, "until_s": None}
 """The options of `hetsched.simulate` that a sweep hands on, and their defaults."""
@@ -66,6 +65,8 @@ def check_pairs(axes: Axes, options: Mapping[str, Any]) -> None:
     -----
     LoadWarning
         For each workload that is more than a platform can do.
+    PowerWarning
+        For each whose measured draws are far above what the platform's nodes are built for.
     """
     faults = Faults()
     setup = {**options, "bound": False, "until_s": _BEFORE_EVERYTHING_S}
@@ -77,38 +78,6 @@ def check_pairs(axes: Axes, options: Mapping[str, Any]) -> None:
         for name, policy in axes.policies.items():
             _set_up(f"platform `{platform_name}`, policy `{name}`", (_one_job(), platform, policy), setup, faults)
     faults.check()
-
-
-def check_folder(parameter: str, folder: object, faults: Faults) -> None:
-    """Note what is no folder's name.
-
-    Parameters
-    ----------
-    parameter
-        Its name.
-    folder
-        As given.
-    faults
-        Where to note it.
-
-    Examples
-    --------
-    >>> faults = Faults()
-    >>> check_folder("out", "", faults)
-    >>> faults.found
-    [('out', '``', "a folder's name")]
-    """
-    name = os.fspath(folder) if isinstance(folder, os.PathLike) else folder
-    if not isinstance(name, str) or not name or not _is_name(name):
-        faults.add(parameter, folder, "a folder's name")
-
-
-def _is_name(text: str) -> bool:
-    """Whether the system can take it for a file's name, which half a character and a zero byte cannot be."""
-    try:
-        return b"\0" not in os.fsencode(text)
-    except UnicodeEncodeError:
-        return False
 
 
 def summary_names(options: Mapping[str, Any]) -> Collection[str]:
@@ -164,9 +133,9 @@ def _set_up(place: str, run: tuple[Workload, Platform, Policy], setup: Mapping[s
             # Not enough memory.
             raise within(place, error) from None
     for warning in said:
-        if issubclass(warning.category, LoadWarning):
+        if issubclass(warning.category, RunWarning):
             # To the caller of `sweep`.
-            warnings.warn(f"{place}: {warning.message}", LoadWarning, stacklevel=4)
+            warnings.warn(f"{place}: {warning.message}", warning.category, stacklevel=4)
 
 
 @cache

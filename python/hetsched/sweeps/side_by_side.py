@@ -15,11 +15,11 @@ from typing import Any
 import polars as pl
 
 from hetsched.config import Faults, reason_of
-from hetsched.errors import LoadWarning, OutputError
+from hetsched.errors import OutputError, RunWarning
 from hetsched.memory import system_bytes
 from hetsched.sweeps.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of
 from hetsched.sweeps.bar import Bar, Tell
-from hetsched.sweeps.checks import check_folder, check_pairs, options_of, summary_names
+from hetsched.sweeps.checks import check_pairs, options_of, summary_names
 from hetsched.sweeps.inputs import clear
 from hetsched.sweeps.journal import Journal
 from hetsched.sweeps.pool import finished
@@ -101,6 +101,8 @@ def sweep(
     -----
     LoadWarning
         Once for each workload that is more work than a platform can do.
+    PowerWarning
+        Once for each whose measured draws are far above what a platform's nodes are built for.
 
     Examples
     --------
@@ -122,7 +124,7 @@ def sweep(
     if not (progress is None or progress == "bar" or callable(progress)):
         faults.add("progress", progress, "`bar`, a function, or None")
     if out is not None:
-        check_folder("out", out, faults)
+        faults.folder("out", out)
     faults.check()
     check_pairs(axes, options)
 
@@ -160,7 +162,7 @@ def _summaries(
     if not missing:
         return known
     count = min(len(missing), _most_workers(axes) if workers is None else workers)
-    with _inputs_folder(folder) as inputs, _without_load_warnings():
+    with _inputs_folder(folder) as inputs, _without_run_warnings():
         todo = written(list(missing.values()), axes, options, inputs)
         with closing(finished(todo, workers=count)) as runs:
             for spec, summary in runs:
@@ -217,10 +219,10 @@ def _inputs_folder(folder: Path | None) -> Iterator[Path]:
 
 
 @contextmanager
-def _without_load_warnings() -> Iterator[None]:
+def _without_run_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
-        # They have been given, once for all seeds and policies.
-        warnings.simplefilter("ignore", LoadWarning)
+        # Those about inputs have been given, once for all seeds and policies.
+        warnings.simplefilter("ignore", RunWarning)
         yield
 
 

@@ -19,7 +19,7 @@ from hetsched.errors import ConfigError
 from hetsched.policy import Policy
 from hetsched.simulation import simulate
 from hetsched.sweeps.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of
-from hetsched.sweeps.checks import check_folder, options_of
+from hetsched.sweeps.checks import options_of
 from hetsched.sweeps.inputs import platform_sha256, read_platform, read_workload, write_platform, write_workload
 
 __all__ = ["Plan", "Spec", "code_sha256", "plan_of", "run_one", "specs", "summary_of", "written"]
@@ -120,7 +120,7 @@ def specs(
     faults = Faults()
     axes = axes_of(workloads, platforms, policies, seeds, faults)
     checked = options_of(options, faults)
-    check_folder("folder", folder, faults)
+    faults.folder("folder", folder)
     faults.check()
     return written(plan_of(axes, checked), axes, checked, Path(folder).absolute())
 
@@ -217,7 +217,7 @@ def run_one(spec: Spec) -> dict[str, Any]:
 
     Warns
     -----
-    LoadWarning
+    RunWarning
         As `hetsched.simulate`.
     """
     _check_spec(spec)
