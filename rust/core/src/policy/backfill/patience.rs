@@ -92,7 +92,11 @@ impl Patience {
 
     /// The first job at or after `from` that may fit.
     fn next(&self, pass: &Pass<'_>, from: Place) -> Option<Place> {
-        if self.reserved.is_empty() { pass.queue.first_fit(from, pass.whole_room()) } else { self.plan.next(pass, from) }
+        if self.reserved.is_empty() {
+            pass.queue.first_fit(from, pass.whole_room())
+        } else {
+            self.plan.next(pass, from)
+        }
     }
 }
 
