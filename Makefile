@@ -48,6 +48,7 @@ bench: $(EXTENSION) $(VENV)/dev ## speed: whole runs against other simulators, t
 	@$(BIN)/python benches/python/run.py --peers twin,accasim
 	@$(BIN)/python benches/python/sweep.py
 	@$(BIN)/python benches/python/power.py
+	@$(BIN)/python benches/python/budget.py
 	@cargo bench --locked --package hetsched-core
 
 wheel: $(VENV)/demo ## a wheel for CPython 3.10 and newer, in dist/

@@ -11,6 +11,9 @@ use crate::error::{Result, config};
 /// How many numbers of a row are looked at before the whole row is.
 const SAMPLES: usize = 8;
 
+/// The largest cost that is taken, in size: sums of a path's costs, and duals, must stay numbers.
+const MOST: f64 = 1e300;
+
 /// The rows of a matrix in classes of equal ones, numbered as they first occur.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distinct {
@@ -131,13 +134,23 @@ fn fingerprint<'v>(numbers: impl IntoIterator<Item = &'v f64>) -> u64 {
 
 fn check(row: usize, numbers: &[f64]) -> Result<()> {
     // Without a branch inside, so that a row is checked as fast as it is read; the place is looked for only if wanted.
-    let wrong = numbers.iter().map(|&number| u64::from(number.is_nan() || number == f64::NEG_INFINITY)).sum::<u64>();
+    let wrong = numbers.iter().map(|&number| u64::from(!is_cost(number))).sum::<u64>();
     if wrong == 0 {
         return Ok(());
     }
-    let column = numbers.iter().position(|&number| number.is_nan() || number == f64::NEG_INFINITY).unwrap_or(0);
-    let found = if numbers[column].is_nan() { "NaN" } else { "-inf" };
-    Err(config("cost", format!("{found} in row {row}, column {column}"), "numbers, or +inf where a pair is forbidden"))
+    let column = numbers.iter().position(|&number| !is_cost(number)).unwrap_or(0);
+    let found = match numbers[column] {
+        number if number.is_nan() => "NaN".to_owned(),
+        f64::NEG_INFINITY => "-inf".to_owned(),
+        number => format!("{number:e}"),
+    };
+    let expected = "numbers of at most 1e300 in size, or +inf where a pair is forbidden";
+    Err(config("cost", format!("{found} in row {row}, column {column}"), expected))
+}
+
+/// Whether sums of such costs stay numbers, or the pair is forbidden.
+fn is_cost(number: f64) -> bool {
+    number.abs() <= MOST || number == f64::INFINITY
 }
 
 #[cfg(test)]
@@ -181,6 +194,9 @@ mod tests {
         let mut values = vec![1.0; 12];
         (values[7], values[10]) = (f64::NAN, f64::NEG_INFINITY);
         let error = Distinct::find(3, 4, &values).unwrap_err().to_string();
-        assert_eq!(error, "cost: found NaN in row 1, column 3, expected numbers, or +inf where a pair is forbidden");
+        assert_eq!(
+            error,
+            "cost: found NaN in row 1, column 3, expected numbers of at most 1e300 in size, or +inf where a pair is forbidden"
+        );
     }
 }
