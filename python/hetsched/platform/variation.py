@@ -16,6 +16,7 @@ from hetsched import _core
 from hetsched.config import Faults, listed, shown
 from hetsched.digest import frame_sha256
 from hetsched.errors import ConfigError
+from hetsched.parquet import read_parquet
 from hetsched.platform.coverage import many
 from hetsched.platform.csv_rows import read_csv_rows
 from hetsched.platform.power_cap import PowerCap
@@ -216,7 +217,7 @@ class VariationTable:
     def read_parquet(cls, path: str | os.PathLike[str], *, cap_w: float | None = None) -> VariationTable:
         """A table from a Parquet file with the columns of `from_polars`; raises as `read`."""
         name = os.fspath(path)
-        frame = read_frame(name, pl.read_parquet, f"a Parquet file of {_COLUMNS}")
+        frame = read_frame(name, read_parquet, f"a Parquet file of {_COLUMNS}")
         return cls.from_polars(frame, cap_w=cap_w, source=name, path=_path_of_all(name, frame))
 
     @classmethod
