@@ -94,7 +94,7 @@ def _check_pages(data: memoryview, column: Struct) -> None:
         place += page[_PAGE_PACKED]
         counted = [page[kind][1] for kind in (_PAGE_V1, _PAGE_V2) if kind in page] or [0]
         _hold(page[_PAGE_PACKED] >= 0 and page[_PAGE_UNPACKED] >= 0 and place <= end, "pages outside of their columns")
-        _hold(0 <= min(counted) and max(counted) <= most - seen, "pages of more values than their columns")
+        _hold(min(counted) >= 0 and max(counted) <= most - seen, "pages of more values than their columns")
         in_dictionary = page.get(_PAGE_DICTIONARY, {1: 0})[1]
         _hold(0 <= in_dictionary <= page[_PAGE_UNPACKED], "a dictionary of more values than bytes")
         seen += max(counted)

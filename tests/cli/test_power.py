@@ -353,6 +353,14 @@ def test_other_features_than_the_models_are_named(hetsched, measured):
     assert (said.code, (measured / "t.csv").exists()) == (2, False)
 
 
+@pytest.mark.parametrize("name", ["\ud800.npz", "a\0.npz"])
+def test_a_name_that_no_file_can_have_is_no_models(hetsched, measured, name):
+    said = hetsched("power", "fit", "counters.csv", "watts.csv", "--out", name, *LINEAR)
+    assert (said.code, len(said.err.splitlines())) == (2, 1)
+    assert said.err.startswith("error: --out: found `")
+    assert said.err.endswith("expected a file's name")
+
+
 def test_a_library_that_is_not_installed_is_named_with_how_to_get_it(hetsched, measured, monkeypatch):
     def missing(name):
         raise ModuleNotFoundError(name=name)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched import _core
+from hetsched.arrays import numbers_of
 from hetsched.config import Faults, read_toml
 from hetsched.digest import json_sha256
 from hetsched.errors import ConfigError
@@ -339,6 +340,9 @@ def _node_classes(classes: Sequence[NodeClass | Mapping[str, Any]], idle_w: Any,
     """The classes with idle draws by node handed out to them; none if there is a fault."""
     made: list[NodeClass] = []
     for position, given in enumerate(classes):
+        if not isinstance(given, NodeClass | Mapping):
+            faults.add(f"classes[{position}]", given, "a node class, or a dictionary of its parameters")
+            continue
         try:
             is_made = isinstance(given, NodeClass)
             made.append(given if is_made else NodeClass.from_dict(given, path=f"classes[{position}]"))  # type: ignore[arg-type]
@@ -349,10 +353,13 @@ def _node_classes(classes: Sequence[NodeClass | Mapping[str, Any]], idle_w: Any,
     if faults.found or idle_w is None:
         return made
     nodes = sum(node_class.count for node_class in made)
-    if np.shape(idle_w) != (nodes,):
-        faults.add("idle_w", f"{np.size(idle_w)} values", f"one for each of the {nodes} nodes")
+    values = numbers_of("idle_w", idle_w, f"numbers, one for each of the {nodes} nodes", faults)
+    if values is None:
         return made
-    return _with_idle(made, idle_w, faults)
+    if values.shape != (nodes,):
+        faults.add("idle_w", f"{values.size} values", f"one for each of the {nodes} nodes")
+        return made
+    return _with_idle(made, values, faults)
 
 
 def _with_idle(classes: list[NodeClass], idle_w: Any, faults: Faults) -> list[NodeClass]:
