@@ -319,7 +319,7 @@ BAD_MODELS = [
     (lambda path: path.read_bytes()[:-200], "model.npz: found a damaged file ("),
     (
         lambda path: rewritten(path, lambda header: header.update(version=99)),
-        "model.npz: found version `99`, expected version 1; a later hetsched may have written it",
+        "model.npz: found version `99`, expected version 2; a later hetsched may have written it",
     ),
     (lambda path: rewritten(path, lambda header: header.update(kind="oracle")), "model.npz: found a model of kind "),
     (lambda path: renamed_features(path.read_bytes()), "model.npz: found names that do not belong to the model, "),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -317,6 +317,11 @@ class Platform:
 
     def __hash__(self) -> int:
         return hash(self._identity())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # What the engine holds, and whatever else was derived, stays with the process.
+        tables = {"actual": self._actual, "predicted": self._predicted}
+        return partial(Platform, exclusive=self._exclusive, **tables), (self._classes,)
 
     def __repr__(self) -> str:
         names = [f"{c.count:,} {c.name}" for c in self._classes] if len(self._classes) > 1 else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -366,6 +366,10 @@ class VariationTable:
 
     def __hash__(self) -> int:
         return hash(self.sha256)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # What the engine holds stays with the process.
+        return partial(VariationTable, cap_w=self._cap_w, path=self.path, **self._matrices), (self._apps,)
 
     def __repr__(self) -> str:
         sizes = f"{many(len(self._apps), 'application')}, {many(self.nodes, 'node')}"

@@ -10,6 +10,7 @@ import polars as pl
 
 from hetsched.config import Faults, did_you_mean, listed, one_line, reason_of
 from hetsched.errors import ConfigError
+from hetsched.forks import check_threads
 from hetsched.platform.coverage import missing_pairs
 from hetsched.platform.csv_rows import CsvTextError
 from hetsched.platform.variation_checks import QUANTITIES
@@ -40,6 +41,7 @@ def read_frame(path: str, read: Callable[[bytes], pl.DataFrame], expected: str) 
     ConfigError
         If there is no such file, or it holds something else.
     """
+    check_threads()
     where = path
     try:
         with open(path, "rb") as file:

@@ -60,7 +60,7 @@ def write_files(folder: Path, frames: dict[str, pl.DataFrame], numbers: dict[str
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise OutputError(str(folder), "not a folder") from None
-    except OSError as error:
+    except UNREADABLE as error:
         raise OutputError(str(folder), reason_of(error)) from None
     _write_all(folder, writers, numbers)
 
