@@ -162,3 +162,46 @@ def test_and_those_that_are_stand_as_plain_ones(value):
     platform = hs.Platform.homogeneous(nodes=3, idle_w=value, tdp_w=value, boot_s=value)
     assert json.loads(json.dumps(platform.to_dict())) == platform.to_dict()
     assert platform == hs.Platform.homogeneous(nodes=3, idle_w=3, tdp_w=3, boot_s=3)
+
+
+# --- Messages of many faults ---------------------------------------------------------------------------------------
+
+
+def test_thousands_of_applications_without_a_row_are_told_in_a_few_lines():
+    names = [f"application-{k:04}" for k in range(2000)]
+    jobs = pl.DataFrame(
+        {
+            "job_id": range(2000),
+            "submit_s": range(2000),
+            "runtime_s": [1] * 2000,
+            "node_count": [1] * 2000,
+            "app": names,
+        }
+    )
+    table = hs.VariationTable([f"other-{k:04}" for k in range(1000)], power_w=np.full((1000, 2), 150.0))
+    platform = hs.Platform.homogeneous(2, 10, 300, actual=table)
+    with pytest.raises(ConfigError) as caught:
+        hs.simulate(hs.Workload.from_polars(jobs), platform)
+    lines = str(caught.value).splitlines()
+    first = ", ".join(f"other-{k:04}" for k in range(10))
+    assert lines[0] == (
+        "table.apps: found no row for application `application-0000` of job 0, "
+        f'expected one of {first} and 990 more, a row `*`, or on_unknown_app="nominal"'
+    )
+    assert len(lines) == 21
+    assert lines[-1] == "table.apps: found no row for 1980 more applications, expected a row for each"
+
+
+def test_the_message_of_an_error_tells_the_first_faults_and_how_many_more():
+    faults = [(f"p{k}", "`0`", "at least 1") for k in range(100)]
+    error = ConfigError(faults)
+    assert error.faults == faults
+    assert str(error).splitlines()[-2:] == ["p20: found `0`, expected at least 1", "and 79 more faults"]
+    assert str(ConfigError(faults[:22])).splitlines()[-1] == "and 1 more fault"
+    assert str(ConfigError(faults[:21])).splitlines()[-1] == "p20: found `0`, expected at least 1"
+
+
+def test_tables_of_other_applications_list_a_few():
+    tables = [hs.VariationTable([f"{word}-{k:04}" for k in range(2000)], power_w=np.ones((2000, 1))) for word in "ab"]
+    said = message(hs.Platform.homogeneous, 1, 1, 2, actual=tables[0], predicted=tables[1])
+    assert len(said.splitlines()) == 2
