@@ -85,7 +85,7 @@ def _check(data: bytes) -> None:
 
 def _check_pages(data: memoryview, column: Struct) -> None:
     """Hold every page of a column's part to the part and to the file."""
-    place = column.get(_DICTIONARY_AT, column[_DATA_AT])
+    place: int = column[_DICTIONARY_AT if _DICTIONARY_AT in column else _DATA_AT]
     end = place + column[_PACKED]
     _hold(0 <= place <= end <= len(data), "columns outside of the file")
     seen, most = 0, column[_VALUES]

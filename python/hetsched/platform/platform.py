@@ -320,8 +320,8 @@ class Platform:
 
     def __reduce__(self) -> tuple[object, ...]:
         # What the engine holds, and whatever else was derived, stays with the process.
-        tables = {"actual": self._actual, "predicted": self._predicted}
-        return partial(Platform, exclusive=self._exclusive, **tables), (self._classes,)
+        made = partial(Platform, exclusive=self._exclusive, actual=self._actual, predicted=self._predicted)
+        return made, (self._classes,)
 
     def __repr__(self) -> str:
         names = [f"{c.count:,} {c.name}" for c in self._classes] if len(self._classes) > 1 else []
@@ -341,7 +341,7 @@ def _as_homogeneous(fault: tuple[str, str, str]) -> tuple[str, str, str]:
     return ("nodes" if fault[0] == "count" else fault[0], *fault[1:])
 
 
-def _node_classes(classes: Sequence[NodeClass | Mapping[str, Any]], idle_w: Any, faults: Faults) -> list[NodeClass]:
+def _node_classes(classes: Sequence[Any], idle_w: Any, faults: Faults) -> list[NodeClass]:
     """The classes with idle draws by node handed out to them; none if there is a fault."""
     made: list[NodeClass] = []
     for position, given in enumerate(classes):
@@ -349,8 +349,9 @@ def _node_classes(classes: Sequence[NodeClass | Mapping[str, Any]], idle_w: Any,
             faults.add(f"classes[{position}]", given, "a node class, or a dictionary of its parameters")
             continue
         try:
-            is_made = isinstance(given, NodeClass)
-            made.append(given if is_made else NodeClass.from_dict(given, path=f"classes[{position}]"))  # type: ignore[arg-type]
+            made.append(
+                given if isinstance(given, NodeClass) else NodeClass.from_dict(given, path=f"classes[{position}]")
+            )
         except ConfigError as error:
             faults.extend(error)
     if not classes:

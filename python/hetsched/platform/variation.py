@@ -369,7 +369,8 @@ class VariationTable:
 
     def __reduce__(self) -> tuple[object, ...]:
         # What the engine holds stays with the process.
-        return partial(VariationTable, cap_w=self._cap_w, path=self.path, **self._matrices), (self._apps,)
+        matrices: dict[str, Any] = self._matrices
+        return partial(VariationTable, cap_w=self._cap_w, path=self.path, **matrices), (self._apps,)
 
     def __repr__(self) -> str:
         sizes = f"{many(len(self._apps), 'application')}, {many(self.nodes, 'node')}"
