@@ -174,7 +174,7 @@ class Result:
 
     def __reduce__(self) -> tuple[object, ...]:
         frames = {"jobs": self.jobs, "timeline": self.timeline, "nodes": self.nodes}
-        return _finished, (frames, self._summary, self.provenance, self.timing)
+        return _finished, (frames, self._summary, self.provenance, self.timing, self._parts.concerns)
 
     def __repr__(self) -> str:
         summary = self._summary
@@ -216,7 +216,11 @@ def read_result(folder: str | os.PathLike[str]) -> Result:
 
 
 def _finished(
-    frames: dict[str, pl.DataFrame], summary: dict[str, Any], provenance: dict[str, Any], timing: dict[str, float]
+    frames: dict[str, pl.DataFrame],
+    summary: dict[str, Any],
+    provenance: dict[str, Any],
+    timing: dict[str, float],
+    concerns: tuple[Concern, ...] = (),
 ) -> Result:
     return Result(
         Parts(
@@ -226,5 +230,6 @@ def _finished(
             summary=lambda _: summary,
             provenance=lambda: provenance,
             timing=timing,
+            concerns=concerns,
         )
     )
