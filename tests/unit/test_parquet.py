@@ -1,6 +1,8 @@
 """Parquet files that damage has made claim what they cannot hold: an error of ours, and never the interpreter's end."""
 
+import hashlib
 import io
+import json
 import random
 import subprocess
 import sys
@@ -78,6 +80,10 @@ def test_nor_in_a_result(tmp_path):
     hs.simulate(jobs, hs.Platform.homogeneous(N, 10, 20)).write(tmp_path)
     path = tmp_path / "nodes.parquet"
     path.write_bytes(with_negative_page(path.read_bytes()))
+    # Who damages a file on purpose writes its sum anew.
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    summary["files"][path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
     assert read_apart("hs.read_result", tmp_path) == f"{path}: found {SAYS}, expected a file written by Result.write"
 
 
