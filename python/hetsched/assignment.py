@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched import _core
-from hetsched.config import Faults, shown
+from hetsched.arrays import numbers_of
+from hetsched.config import Faults
 from hetsched.errors import ConfigError
 
 __all__ = ["Assignment", "TypesAssignment", "assign", "assign_types"]
@@ -163,14 +164,12 @@ def _counts(counts: npt.ArrayLike, rows: int, columns: int) -> npt.NDArray[np.ui
 
 
 def _numbers(name: str, given: npt.ArrayLike, expected: str) -> Floats:
-    try:
-        found = np.asarray(given)
-    except ValueError:  # rows of unequal length
-        raise ConfigError([(name, shown(given), expected)]) from None
-    # Text and objects would convert where they can, complex numbers lose a part.
-    if found.dtype.kind not in "biuf":
-        raise ConfigError([(name, f"an array of {found.dtype}", expected)])
-    return np.ascontiguousarray(found, dtype=np.float64) if found.ndim else found.astype(np.float64)
+    faults = Faults()
+    found = numbers_of(name, given, expected, faults)
+    faults.check()
+    assert found is not None
+    # Aligned: a field of a record need not be.
+    return np.require(found, np.float64, ["C", "A"])
 
 
 _SHOWN = 10

@@ -23,7 +23,21 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Faults", "did_you_mean", "listed", "one_line", "plain", "read_toml", "reason_of", "shown", "typed"]
+__all__ = [
+    "Faults",
+    "can_name_a_file",
+    "did_you_mean",
+    "listed",
+    "one_line",
+    "plain",
+    "read_toml",
+    "reason_of",
+    "shown",
+    "typed",
+]
+
+
+_MOST_WRITTEN = 10**1000
 
 
 def one_line(text: str, *, limit: int = 300) -> str:
@@ -49,6 +63,9 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         # As people write it: -60 and 1e+13 in place of -60.0 and 10000000000000.0.
         text = "NaN" if math.isnan(value) else f"{value:.12g}"
+    elif isinstance(value, int) and abs(value) >= _MOST_WRITTEN:
+        # Python writes no number of thousands of digits.
+        text = f"a whole number of {math.log10(abs(value)):,.0f} digits"
     else:
         # Numpy's scalars print as their plain value only through str().
         text = str(value) if isinstance(value, str | numbers.Number) else repr(value)
@@ -113,6 +130,20 @@ def _float(value: Any) -> float:
         return float(value)
     except OverflowError:
         return math.copysign(math.inf, 1 if value > 0 else -1)
+
+
+def can_name_a_file(text: str) -> bool:
+    r"""Whether the system can take it for a file's name, which half a character and a zero byte cannot be.
+
+    Examples
+    --------
+    >>> can_name_a_file("a.csv"), can_name_a_file("a\0.csv"), can_name_a_file("\ud800.csv")
+    (True, False, False)
+    """
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -208,7 +239,7 @@ class Faults:
         [('out', '``', "a folder's name")]
         """
         name = os.fspath(value) if isinstance(value, os.PathLike) else value
-        if not isinstance(name, str) or not name or not _is_name(name):
+        if not isinstance(name, str) or not name or not can_name_a_file(name):
             self.add(parameter, value, "a folder's name")
 
     def unknown_keys(self, given: Mapping[str, Any], known: Iterable[str]) -> None:
@@ -230,14 +261,6 @@ class Faults:
             raise ConfigError(self.found)
 
 
-def _is_name(text: str) -> bool:
-    """Whether the system can take it for a file's name, which half a character and a zero byte cannot be."""
-    try:
-        return b"\0" not in os.fsencode(text)
-    except UnicodeEncodeError:
-        return False
-
-
 def read_toml(path: str | Path) -> dict[str, Any]:
     """The content of a TOML file.
 
@@ -253,12 +276,15 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     """
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError([(str(path), reason_of(error), "a TOML file")]) from None
+    except (OSError, TypeError, UnicodeEncodeError) as error:
+        found = reason_of(error)
     except UnicodeDecodeError:
-        raise ConfigError([(str(path), "bytes that are no UTF-8 text", "a TOML file")]) from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError([(str(path), f"no valid TOML ({error})", "a TOML file")]) from None
+        found = "bytes that are no UTF-8 text"
+    except RecursionError:
+        found = "no valid TOML (brackets in brackets, too many to be followed)"
+    except ValueError as error:  # of TOML, and of numbers of thousands of digits
+        found = f"no valid TOML ({reason_of(error)})" if can_name_a_file(str(path)) else reason_of(error)
+    raise ConfigError([(one_line(str(path)), found, "a TOML file")])
 
 
 def reason_of(error: BaseException) -> str:
@@ -275,6 +301,9 @@ def reason_of(error: BaseException) -> str:
     for kind, words in _REASONS.items():
         if isinstance(error, kind):
             return words
+    # What opening a file says of a name with half a character or a zero byte in it.
+    if isinstance(error, UnicodeEncodeError) or (isinstance(error, ValueError) and "null byte" in str(error)):
+        return "a name that no file can have"
     system = getattr(error, "strerror", None)
     return one_line(str(system or error).partition("\n")[0])
 

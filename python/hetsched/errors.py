@@ -18,6 +18,10 @@ __all__ = [
 ]
 
 
+_MOST_TOLD = 21
+"""Faults that a message lists: twenty of a kind, and the one that tells how many more there are."""
+
+
 class HetschedError(Exception):
     """Base of all errors that hetsched raises on purpose."""
 
@@ -79,7 +83,7 @@ class ConfigError(HetschedError):
     Parameters
     ----------
     faults
-        All faults found, each as (parameter, value, what is allowed).
+        All faults found, each as (parameter, value, what is allowed). The text tells the first of them.
 
     Examples
     --------
@@ -89,9 +93,11 @@ class ConfigError(HetschedError):
 
     def __init__(self, faults: Sequence[tuple[str, str, str]]) -> None:
         self.faults = list(faults)
-        super().__init__(
-            "\n".join(f"{parameter}: found {value}, expected {expected}" for parameter, value, expected in self.faults)
-        )
+        told = self.faults[:_MOST_TOLD]
+        lines = [f"{parameter}: found {value}, expected {expected}" for parameter, value, expected in told]
+        untold = len(self.faults) - len(told)
+        more = [f"and {untold:,} more fault{'' if untold == 1 else 's'}"] if untold else []
+        super().__init__("\n".join(lines + more))
 
     def __reduce__(self) -> tuple[object, ...]:
         return ConfigError, (self.faults,)

@@ -18,6 +18,7 @@ from hetsched import _core
 from hetsched.bound import check_bound, energy_bound
 from hetsched.config import Faults, did_you_mean, plain
 from hetsched.errors import ConfigError, LoadWarning
+from hetsched.forks import check_threads
 from hetsched.memory import check_memory
 from hetsched.platform import Platform, VariationTable
 from hetsched.platform.predictor import Predictor, predicted_by, predictor_name
@@ -88,7 +89,8 @@ def simulate(
         If an option, the policy, or the platform's tables for these jobs cannot be; if there is a predictor and the
         platform has no actual table.
     SimulationError
-        If the run cannot go on; before it begins, if it needs more memory than there is.
+        If the run cannot go on; before it begins, if it needs more memory than there is, or if the process was forked
+        from one in which polars had been at work.
 
     Warns
     -----
@@ -111,6 +113,7 @@ def simulate(
     >>> result.summary()["completed"], result.jobs["nodes"].to_list()
     (3, [[0], [1, 2], [3]])
     """
+    check_threads()
     faults = Faults()
     _check_inputs(workload, platform, faults)
     given = {"kill_at_walltime": kill_at_walltime, "on_unknown_app": on_unknown_app, "bound": bound, "until_s": until_s}

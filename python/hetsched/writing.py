@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hetsched.config import reason_of, shown
+from hetsched.config import can_name_a_file, reason_of, shown
 from hetsched.errors import OutputError
 from hetsched.unreadable import UNREADABLE
 
@@ -40,8 +40,9 @@ def write_whole(path: Path, content: bytes | Callable[[Path], object]) -> None:
     ...     sorted(path.name for path in Path(folder).rglob("*.*"))
     ['a.txt', 'b.txt']
     """
-    if "\0" in str(path):
-        raise OutputError(shown(str(path)), "no file has a zero byte in its name")
+    if not can_name_a_file(str(path)):
+        what = "a zero byte" if "\0" in str(path) else "half a character"
+        raise OutputError(shown(str(path)), f"no file has {what} in its name")
     temporary = temporary_beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

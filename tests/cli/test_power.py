@@ -319,7 +319,7 @@ BAD_MODELS = [
     (lambda path: path.read_bytes()[:-200], "model.npz: found a damaged file ("),
     (
         lambda path: rewritten(path, lambda header: header.update(version=99)),
-        "model.npz: found version `99`, expected version 1; a later hetsched may have written it",
+        "model.npz: found version `99`, expected version 2; a later hetsched may have written it",
     ),
     (lambda path: rewritten(path, lambda header: header.update(kind="oracle")), "model.npz: found a model of kind "),
     (lambda path: renamed_features(path.read_bytes()), "model.npz: found names that do not belong to the model, "),
@@ -351,6 +351,14 @@ def test_other_features_than_the_models_are_named(hetsched, measured):
         ),
     ]
     assert (said.code, (measured / "t.csv").exists()) == (2, False)
+
+
+@pytest.mark.parametrize("name", ["\ud800.npz", "a\0.npz"])
+def test_a_name_that_no_file_can_have_is_no_models(hetsched, measured, name):
+    said = hetsched("power", "fit", "counters.csv", "watts.csv", "--out", name, *LINEAR)
+    assert (said.code, len(said.err.splitlines())) == (2, 1)
+    assert said.err.startswith("error: --out: found `")
+    assert said.err.endswith("expected a file's name")
 
 
 def test_a_library_that_is_not_installed_is_named_with_how_to_get_it(hetsched, measured, monkeypatch):

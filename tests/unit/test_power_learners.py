@@ -8,7 +8,7 @@ import pytest
 
 from hetsched.errors import ConfigError
 from hetsched.power import PowerRatio, SingleStage, TwoStage, mape
-from hetsched.power.boosting import fit_boosted
+from hetsched.power.boosting import fit_boosted, trees_of
 from hetsched.power.forest import fit_forest
 from hetsched.power.growth import grown, seedbed, steps
 from hetsched.power.levels import app_means
@@ -267,6 +267,27 @@ def test_lightgbm_is_set_up_for_small_tables(n_apps):
     assert (
         np.abs(found - power_w).mean(axis=1) < 0.25 * np.abs(power_w - power_w.mean(axis=1)[:, None]).mean(axis=1)
     ).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_boosted_trees_say_what_lightgbm_says(seed):
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(seed)
+    n_apps, n_features = int(rng.integers(6, 60)), int(rng.integers(1, 8))
+    features = rng.normal(0.0, 10.0 ** rng.integers(-6, 9), (n_apps, n_features)).round(int(rng.integers(0, 9)))
+    parameters = {"num_leaves": int(rng.integers(2, 9)), "min_data_in_leaf": 1, "min_data_in_bin": 1, "verbosity": -1}
+    # One that stops before it has split anything, and others that have grown for longer or shorter.
+    targets = np.array([np.full(n_apps, 150.0), *rng.normal(200.0, 30.0, (4, n_apps))])
+    boosters = []
+    for target, rounds in zip(targets, (5, 0, 1, 7, 30), strict=True):
+        boosters.append(lightgbm.Booster(parameters, lightgbm.Dataset(features, target, params=parameters)))
+        for _ in range(rounds):
+            boosters[-1].update()
+    trees = trees_of([booster.model_to_string() for booster in boosters], n_trees=30)
+    # Thresholds lie between what was fitted: asked there, and on them, and far away.
+    asked = np.concatenate([features, rng.permuted(features, axis=0) * 1.5, -features, np.zeros((1, n_features))])
+    wanted = [booster.predict(asked, num_threads=1) for booster in boosters]
+    assert np.array_equal(trees.sums(asked), wanted)
 
 
 def test_a_booster_of_lightgbms_defaults_is_refused_where_it_cannot_split():

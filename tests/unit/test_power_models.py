@@ -247,7 +247,7 @@ def test_every_cell_that_cannot_be_is_named_at_once(model):
     [
         (np.ones(4), np.ones((2, 4)), "features: found `shape (4,)`"),
         (np.ones((0, 3)), np.ones((2, 0)), "features: found `shape (0, 3)`"),
-        ([["a", "b"]], [[1.0]], "features: found `an array of <U1`"),
+        ([["a", "b"]], [[1.0]], "features: found `[['a', 'b']]`"),
         ([[1.0], [2.0, 3.0]], [[1.0, 2.0]], "features: found"),
         (np.arange(8.0).reshape(4, 2), np.ones(4), "power_w: found `shape (4,)`"),
         (

@@ -1,5 +1,8 @@
 """`SharedResponse` and its parts: what follows from the model by hand, and that it is nearer than two stages are."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 
@@ -228,3 +231,20 @@ def test_more_runs_of_a_device_bring_it_nearer():
         off = percent_off(np.take_along_axis(found[:32], last, 1), np.take_along_axis(drawn.expected_w[:32], last, 1))
         errors.append(off.mean())
     assert errors == sorted(errors, reverse=True)
+
+
+def test_ctrl_c_is_heeded_between_two_kernels(monkeypatch):
+    done = []
+
+    def with_ctrl_c(matrix):
+        done.append(matrix.shape)
+        found = eigh(matrix)
+        os.kill(os.getpid(), signal.SIGINT)
+        return found
+
+    eigh = np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", with_ctrl_c)
+    features, power_w = products(n_devices=5, n_apps=200)
+    with pytest.raises(KeyboardInterrupt):
+        SharedResponse().fit(features, power_w)
+    assert done == [(128, 128)]

@@ -12,7 +12,7 @@ from hetsched.cli import options as opt
 from hetsched.cli import power_models as own
 from hetsched.cli.pictures import check_folder
 from hetsched.cli.screen import Screen
-from hetsched.config import Faults
+from hetsched.config import Faults, can_name_a_file
 
 if TYPE_CHECKING:
     from hetsched.power import PowerModel
@@ -51,7 +51,7 @@ def fit(
     faults = Faults()
     draws = opt.whole(faults, "--seed", seed, low=0, high=2**32 - 1)
     made = own.Models([model], mean_model, device_model, seed=draws).made(faults)
-    if not out or Path(out).is_dir():
+    if not out or not can_name_a_file(out) or Path(out).is_dir():
         faults.add("--out", out, "a file's name")
     faults.check()
     check_folder(str(Path(out).parent))

@@ -13,6 +13,7 @@ import polars as pl
 
 from hetsched.config import did_you_mean, listed, one_line, shown
 from hetsched.errors import ConfigError
+from hetsched.parquet import read_parquet
 from hetsched.platform.csv_rows import CsvTextError, check_csv_text
 from hetsched.platform.variation_frame import read_frame
 
@@ -46,7 +47,7 @@ class RunsFile:
         self._text: bytes | None = None
         self._words = {words: pl.String} if isinstance(words, str) else {}
         is_csv = not self._path.lower().endswith(".parquet")
-        self.frame = read_frame(self._path, self._csv if is_csv else pl.read_parquet, "a file of one row a run")
+        self.frame = read_frame(self._path, self._csv if is_csv else read_parquet, "a file of one row a run")
 
     def located(self, error: ConfigError) -> ConfigError:
         """The same faults, those in the runs by the file's name, the line and the column.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hetsched.arrays import numbers_of
 from hetsched.config import Faults
 
 __all__ = ["MAX_NODE_W", "NodeClass"]
@@ -174,13 +175,12 @@ def _check(given: Mapping[str, Any], faults: Faults) -> None:
 
 
 def _check_idle(idle_w: Any, count: Any, faults: Faults) -> None:
-    if np.ndim(idle_w) == 0:
+    is_single = not hasattr(idle_w, "__len__") or getattr(idle_w, "shape", None) == ()
+    if is_single or isinstance(idle_w, str | bytes | Mapping):
         faults.number("idle_w", idle_w, low=0.0, high=MAX_NODE_W)
         return
-    try:
-        values = np.asarray(idle_w, dtype=np.float64)
-    except (TypeError, ValueError):
-        faults.add("idle_w", idle_w, "numbers, one a node")
+    values = numbers_of("idle_w", idle_w, "numbers, one a node", faults)
+    if values is None:
         return
     if values.shape != (count,):
         faults.add("idle_w", f"{values.size} values", f"one number, or one for each of the {count} nodes")

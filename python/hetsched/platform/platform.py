@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched import _core
+from hetsched.arrays import numbers_of
 from hetsched.config import Faults, read_toml
 from hetsched.digest import json_sha256
 from hetsched.errors import ConfigError
@@ -317,6 +318,11 @@ class Platform:
     def __hash__(self) -> int:
         return hash(self._identity())
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # What the engine holds, and whatever else was derived, stays with the process.
+        made = partial(Platform, exclusive=self._exclusive, actual=self._actual, predicted=self._predicted)
+        return made, (self._classes,)
+
     def __repr__(self) -> str:
         names = [f"{c.count:,} {c.name}" for c in self._classes] if len(self._classes) > 1 else []
         tables = [f"{k} table" for k, t in (("actual", self._actual), ("predicted", self._predicted)) if t is not None]
@@ -335,13 +341,17 @@ def _as_homogeneous(fault: tuple[str, str, str]) -> tuple[str, str, str]:
     return ("nodes" if fault[0] == "count" else fault[0], *fault[1:])
 
 
-def _node_classes(classes: Sequence[NodeClass | Mapping[str, Any]], idle_w: Any, faults: Faults) -> list[NodeClass]:
+def _node_classes(classes: Sequence[Any], idle_w: Any, faults: Faults) -> list[NodeClass]:
     """The classes with idle draws by node handed out to them; none if there is a fault."""
     made: list[NodeClass] = []
     for position, given in enumerate(classes):
+        if not isinstance(given, NodeClass | Mapping):
+            faults.add(f"classes[{position}]", given, "a node class, or a dictionary of its parameters")
+            continue
         try:
-            is_made = isinstance(given, NodeClass)
-            made.append(given if is_made else NodeClass.from_dict(given, path=f"classes[{position}]"))  # type: ignore[arg-type]
+            made.append(
+                given if isinstance(given, NodeClass) else NodeClass.from_dict(given, path=f"classes[{position}]")
+            )
         except ConfigError as error:
             faults.extend(error)
     if not classes:
@@ -349,10 +359,13 @@ def _node_classes(classes: Sequence[NodeClass | Mapping[str, Any]], idle_w: Any,
     if faults.found or idle_w is None:
         return made
     nodes = sum(node_class.count for node_class in made)
-    if np.shape(idle_w) != (nodes,):
-        faults.add("idle_w", f"{np.size(idle_w)} values", f"one for each of the {nodes} nodes")
+    values = numbers_of("idle_w", idle_w, f"numbers, one for each of the {nodes} nodes", faults)
+    if values is None:
         return made
-    return _with_idle(made, idle_w, faults)
+    if values.shape != (nodes,):
+        faults.add("idle_w", f"{values.size} values", f"one for each of the {nodes} nodes")
+        return made
+    return _with_idle(made, values, faults)
 
 
 def _with_idle(classes: list[NodeClass], idle_w: Any, faults: Faults) -> list[NodeClass]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from hetsched import _core
 from hetsched.config import Faults, listed, shown
 from hetsched.digest import frame_sha256
 from hetsched.errors import ConfigError
+from hetsched.parquet import read_parquet
 from hetsched.platform.coverage import many
 from hetsched.platform.csv_rows import read_csv_rows
 from hetsched.platform.power_cap import PowerCap
@@ -216,7 +217,7 @@ class VariationTable:
     def read_parquet(cls, path: str | os.PathLike[str], *, cap_w: float | None = None) -> VariationTable:
         """A table from a Parquet file with the columns of `from_polars`; raises as `read`."""
         name = os.fspath(path)
-        frame = read_frame(name, pl.read_parquet, f"a Parquet file of {_COLUMNS}")
+        frame = read_frame(name, read_parquet, f"a Parquet file of {_COLUMNS}")
         return cls.from_polars(frame, cap_w=cap_w, source=name, path=_path_of_all(name, frame))
 
     @classmethod
@@ -365,6 +366,11 @@ class VariationTable:
 
     def __hash__(self) -> int:
         return hash(self.sha256)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # What the engine holds stays with the process.
+        matrices: dict[str, Any] = self._matrices
+        return partial(VariationTable, cap_w=self._cap_w, path=self.path, **matrices), (self._apps,)
 
     def __repr__(self) -> str:
         sizes = f"{many(len(self._apps), 'application')}, {many(self.nodes, 'node')}"

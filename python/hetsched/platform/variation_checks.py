@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from hetsched.arrays import numbers_of
 from hetsched.config import Faults
 
 __all__ = ["QUANTITIES", "Matrix", "check_caps", "checked_apps", "checked_cap", "checked_matrix"]
@@ -24,9 +25,9 @@ _RANGES = {
 
 def checked_apps(apps: Sequence[str], faults: Faults) -> tuple[str, ...]:
     """The names; notes what is no list of them, no name, or repeated."""
-    if isinstance(apps, str):
+    if isinstance(apps, str) or not isinstance(apps, Iterable):
         faults.add("apps", apps, "a list of names")
-        return (apps,)
+        return (str(apps),)
     names = tuple(apps)
     if not names:
         faults.add("apps", "none", "at least one name")
@@ -40,11 +41,10 @@ def checked_apps(apps: Sequence[str], faults: Faults) -> tuple[str, ...]:
 
 def checked_matrix(name: str, values: npt.ArrayLike, apps: tuple[str, ...], faults: Faults) -> Matrix:
     """The values as a read-only matrix; notes another shape, or the first value that cannot be."""
-    try:
-        matrix = np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        faults.add(name, values, "numbers, one row an application and one column a node")
+    found = numbers_of(name, values, "numbers, one row an application and one column a node", faults)
+    if found is None:
         return np.empty((0, 0))
+    matrix = np.array(found, dtype=np.float64, order="C")
     if matrix.ndim != 2 or matrix.shape[0] != len(apps) or matrix.shape[1] == 0:
         faults.add(name, f"shape {matrix.shape}", f"shape ({len(apps)}, nodes): one row an application")
         return matrix

@@ -10,12 +10,18 @@ import polars as pl
 
 from hetsched.config import Faults, did_you_mean, listed, one_line, reason_of
 from hetsched.errors import ConfigError
+from hetsched.forks import check_threads
 from hetsched.platform.coverage import missing_pairs
 from hetsched.platform.csv_rows import CsvTextError
 from hetsched.platform.variation_checks import QUANTITIES
 from hetsched.unreadable import UNREADABLE
 
 __all__ = ["at_cap", "by_cap", "frame_from_matrices", "matrices_from_frame", "misfit", "read_frame"]
+
+
+_ALL_NODES = "nodes 0..N-1, each with every application"
+_MOST_NODES = 2**31
+"""No table is as large; numbers of nodes times numbers of applications stay far below what 64 bits hold."""
 
 
 def read_frame(path: str, read: Callable[[bytes], pl.DataFrame], expected: str) -> pl.DataFrame:
@@ -35,6 +41,7 @@ def read_frame(path: str, read: Callable[[bytes], pl.DataFrame], expected: str) 
     ConfigError
         If there is no such file, or it holds something else.
     """
+    check_threads()
     where = path
     try:
         with open(path, "rb") as file:
@@ -44,7 +51,7 @@ def read_frame(path: str, read: Callable[[bytes], pl.DataFrame], expected: str) 
         where = path if fault.line is None else f"{path}, line {fault.line}"
     except UNREADABLE as error:
         found = reason_of(error).removeprefix("found ")
-    raise ConfigError([(where, found, expected)])
+    raise ConfigError([(one_line(where), found, expected)])
 
 
 def by_cap(frame: pl.DataFrame, source: str) -> dict[float, pl.DataFrame]:
@@ -174,6 +181,8 @@ def _check_columns(frame: pl.DataFrame, source: str) -> None:
         faults.add("rows", "none", "one row an application and node")
     elif not faults.found and frame["node"].min() < 0:  # type: ignore[operator]
         faults.add("node", frame["node"].min(), "whole numbers from 0")
+    elif not faults.found and frame["node"].max() >= _MOST_NODES:  # type: ignore[operator]
+        faults.add("node", frame["node"].max(), _ALL_NODES)
     faults.check()
 
 
@@ -198,7 +207,7 @@ def _check_pairs(cells: npt.NDArray[np.int64], apps: pl.Series, nodes: int, sour
     size = len(apps) * nodes
     # A stray node number would ask for a matrix that no memory holds.
     if size > 100 * len(cells) + 1000:
-        raise ConfigError([(f"{source}.node", f"`{nodes - 1}`", "nodes 0..N-1, each with every application")])
+        raise ConfigError([(f"{source}.node", f"`{nodes - 1}`", _ALL_NODES)])
     counts = np.bincount(cells, minlength=size).reshape(len(apps), nodes)
     expected = f"every application with each of nodes 0..{nodes - 1}"
     faults = Faults()

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from hetsched.power.averaged_curves import Applications, Curve, model_weights
 from hetsched.power.checks import Floats
 from hetsched.power.kernels import KERNELS, Scaling, kernel_matrices
+from hetsched.power.saved import Saved, finite
 
 __all__ = ["AppResponse", "fit_app_response"]
 
@@ -91,26 +92,33 @@ class AppResponse:
         return header, arrays
 
     @classmethod
-    def restored(cls, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> AppResponse:
+    def restored(cls, header: dict[str, Any], arrays: Saved, n_features: int, n_factors: int) -> AppResponse:
         """From what `state` gave.
+
+        Parameters
+        ----------
+        header, arrays
+            What it gave.
+        n_features, n_factors
+            Of how many features it is a function, and how many loadings it gives.
 
         Raises
         ------
         KeyError, ValueError
             If that cannot be it.
         """
-        features = arrays["response.features"].astype(np.float64)
+        features = arrays.floats("features", None, n_features)
+        centres, reaches = (finite(header[name], n_factors + 2) for name in ("centres", "reaches"))
         curves = []
-        for number, (centre, reach) in enumerate(zip(header["centres"], header["reaches"], strict=True)):
-            kernels = arrays[f"response.{number}.kernels"].astype(np.intp)
-            coefficients = arrays[f"response.{number}.coefficients"].astype(np.float64)
-            is_known = ((kernels >= 0) & (kernels < len(KERNELS))).all()
-            if not is_known or coefficients.shape != (len(kernels), len(features)):
-                raise ValueError("a curve that is none")
-            curves.append(Curve(kernels, coefficients, float(centre), float(reach)))
-        low_w, high_w = header["watts"]
-        borders = (arrays[f"response.{name}"].astype(np.float64) for name in ("least", "most"))
-        return cls(features, tuple(curves), float(header["log_share"]), float(low_w), float(high_w), *borders)
+        for number, (centre, reach) in enumerate(zip(centres, reaches, strict=True)):
+            kernels = arrays.places(f"{number}.kernels", len(KERNELS))
+            coefficients = arrays.floats(f"{number}.coefficients", len(kernels), len(features))
+            curves.append(Curve(kernels, coefficients, centre, reach))
+        (log_share,), (low_w, high_w) = finite([header["log_share"]], 1), finite(header["watts"], 2)
+        if not len(features) or not 0 < low_w <= high_w:
+            raise ValueError("no watts to predict between")
+        borders = (arrays.floats(name, n_factors) for name in ("least", "most"))
+        return cls(features, tuple(curves), log_share, low_w, high_w, *borders)
 
 
 def fit_app_response(features: Floats, level: Floats, loadings: Floats) -> AppResponse:

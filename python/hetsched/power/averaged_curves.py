@@ -198,7 +198,8 @@ def _inverses(matrices: Floats) -> Inverses:
         noisy = matrices[:, None] + _NOISE[:, None, None] * np.eye(count)
         inverse = np.linalg.inv(noisy).reshape(*shape, count)
         return (lambda values: inverse @ values), np.einsum("cnn->cn", inverse)
-    sizes, vectors = np.linalg.eigh(matrices)
+    # One by one: together they take so long that Ctrl-C would be heeded late.
+    sizes, vectors = map(np.array, zip(*map(np.linalg.eigh, matrices), strict=True))
     inverse = 1.0 / (np.maximum(sizes, 0.0)[:, :, None] + _NOISE)
     diagonal = (vectors**2 @ inverse).transpose(0, 2, 1).reshape(shape)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from hetsched.platform import Platform, VariationTable
+    from hetsched.power.saved import Saved
 
 __all__ = ["PowerModel"]
 
@@ -55,8 +56,14 @@ class PowerModel(ABC):
     clipped_: int
 
     def _check(self, faults: Faults) -> None:
-        """Note every parameter that cannot be; `fit` looks at `seed` for all kinds alike."""
+        """Note every parameter that cannot be; `seed` is looked at for all kinds alike."""
         del faults
+
+    def _check_parameters(self, faults: Faults) -> None:
+        """Note every parameter that cannot be."""
+        self._check(faults)
+        if "seed" in self._parameters():
+            faults.whole("seed", getattr(self, "seed", None), low=0, high=_MOST_SEED)
 
     @abstractmethod
     def _learn(self, features: Floats, power_w: Floats) -> None:
@@ -79,8 +86,11 @@ class PowerModel(ABC):
         """What was learned: values that JSON can hold, and arrays by name."""
 
     @abstractmethod
-    def _restore(self, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Set what was learned from what `_state` gave; a KeyError or ValueError says that this cannot be it."""
+    def _restore(self, header: dict[str, Any], arrays: Saved) -> None:
+        """Set what was learned from what `_state` gave; one of `DAMAGED` says that this cannot be it.
+
+        How many devices and features there are is set already.
+        """
 
     def fit(self, features: npt.ArrayLike, power_w: npt.ArrayLike) -> Self:
         """Learn from measurements; what was learned before is forgotten.
@@ -106,9 +116,7 @@ class PowerModel(ABC):
         faults = Faults()
         known = checked_features(features, faults)
         measured_w = checked_power(power_w, faults, n_apps=None if known is None else len(known))
-        self._check(faults)
-        if "seed" in self._parameters():
-            faults.whole("seed", getattr(self, "seed", None), low=0, high=_MOST_SEED)
+        self._check_parameters(faults)
         faults.check()
         assert known is not None
         assert measured_w is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from hetsched.arrays import numbers_of
 from hetsched.config import Faults
 
 __all__ = ["Floats", "checked_features", "checked_power", "matrix_of", "same_features"]
@@ -41,14 +42,8 @@ def matrix_of(name: str, given: npt.ArrayLike, layout: str, faults: Faults) -> F
     [('features', '`shape (2,)`', 'a matrix of numbers: one row an application')]
     """
     expected = f"a matrix of numbers: {layout}"
-    try:
-        found = np.asarray(given)
-    except ValueError:  # rows of unequal length
-        faults.add(name, given, expected)
-        return None
-    # Text and objects would convert where they can, complex numbers lose a part.
-    if found.dtype.kind not in "biuf":
-        faults.add(name, f"an array of {found.dtype}", expected)
+    found = numbers_of(name, given, expected, faults)
+    if found is None:
         return None
     if found.ndim != 2 or 0 in found.shape:
         faults.add(name, f"shape {found.shape}", expected)

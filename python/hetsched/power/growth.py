@@ -46,7 +46,7 @@ class Nodes:
         Mean target of a leaf.
     """
 
-    feature: npt.NDArray[np.int16]
+    feature: npt.NDArray[np.int32]
     threshold: Floats
     left: npt.NDArray[np.int64]
     value: Floats
@@ -267,7 +267,7 @@ class _Growth:
         here = self.count + level.rows
         self.count += len(here)
         left = np.where(cut.is_split, self.count + 2 * (np.cumsum(cut.is_split) - 1), here)
-        feature = np.where(cut.is_split, cut.feature, -1).astype(np.int16)
+        feature = np.where(cut.is_split, cut.feature, -1).astype(np.int32)
         by_row = np.argsort(level.rows)
         self.levels.append(tuple(column[by_row] for column in (feature, threshold, left, mean, level.trees)))
 

@@ -18,6 +18,7 @@ from hetsched.power.boosting import BoostedFit, fit_boosted
 from hetsched.power.checks import Floats
 from hetsched.power.forest import ForestFit, fit_forest
 from hetsched.power.linear import LinearFit, fit_linear
+from hetsched.power.saved import Saved
 from hetsched.power.wrapped import fit_wrapped
 
 __all__ = ["LEARNERS", "Fit", "Learner", "check_learner", "learned", "packed", "unpacked"]
@@ -36,8 +37,8 @@ class Fit(Protocol):
     def predict(self, features: Floats) -> Floats:
         """The targets of each application, shape (n_targets, n_apps)."""
 
-    def state(self) -> State:
-        """What `restored` of its class makes it from: values that JSON can hold, and arrays."""
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """What `restored` of its class makes it from."""
 
 
 LEARNERS: dict[str, Callable[[Floats, Floats, int, str], Fit]] = {
@@ -150,23 +151,33 @@ def packed(fits: dict[str, Fit]) -> State:
     header: dict[str, Any] = {}
     arrays: dict[str, npt.NDArray[Any]] = {}
     for name, fit in fits.items():
-        of_fit, its_arrays = fit.state()
-        header[name] = {"kind": fit.kind, **of_fit}
-        arrays.update({f"{name}.{inner}": array for inner, array in its_arrays.items()})
+        header[name] = fit.kind
+        arrays.update({f"{name}.{inner}": array for inner, array in fit.state().items()})
     return header, arrays
 
 
-def unpacked(name: str, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Fit:
+def unpacked(name: str, header: dict[str, Any], arrays: Saved, *, n_targets: int, n_features: int) -> Fit:
     """One of them again.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    header, arrays
+        What `packed` gave.
+    n_targets, n_features
+        What it has to be a function of features for.
 
     Raises
     ------
     KeyError, ValueError
         If this is not what `packed` gave.
     """
-    of_fit = dict(header[name])
-    kind = of_fit.pop("kind")
+    kind = header[name]
     if kind not in _FITS:
         raise ValueError(f"unknown learner {shown(kind)}")
-    inner = {path.removeprefix(f"{name}."): array for path, array in arrays.items() if path.startswith(f"{name}.")}
-    return _FITS[kind](of_fit, inner)
+    fit = _FITS[kind](arrays.inside(name), n_features)
+    # Arrays that do not belong together show here, not at a user's first prediction.
+    if fit.predict(np.zeros((1, n_features))).shape != (n_targets, 1):
+        raise ValueError("a learner of another number of devices")
+    return fit

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.power.checks import Floats
+from hetsched.power.saved import Saved
 
 __all__ = ["LinearFit", "fit_linear"]
 
@@ -49,18 +50,16 @@ class LinearFit:
             found += of_targets[:, None] * of_apps
         return found
 
-    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    def state(self) -> dict[str, npt.NDArray[Any]]:
         """For files."""
-        return {}, {"intercepts": self.intercepts, "coefficients": self.coefficients, "centre": self.centre}
+        return {"intercepts": self.intercepts, "coefficients": self.coefficients, "centre": self.centre}
 
     @classmethod
-    def restored(cls, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> LinearFit:
+    def restored(cls, arrays: Saved, n_features: int) -> LinearFit:
         """From what `state` gave."""
-        del header
-        found = cls(*(arrays[name].astype(np.float64) for name in ("intercepts", "coefficients", "centre")))
-        if found.coefficients.shape != (*found.intercepts.shape, *found.centre.shape):
-            raise ValueError("arrays of unequal sizes")
-        return found
+        intercepts = arrays.floats("intercepts", None)
+        coefficients = arrays.floats("coefficients", len(intercepts), n_features)
+        return cls(intercepts, coefficients, arrays.floats("centre", n_features))
 
 
 def fit_linear(features: Floats, targets: Floats) -> LinearFit:

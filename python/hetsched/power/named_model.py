@@ -7,11 +7,8 @@ file beside the model; `hetsched.power.load` reads the same file and leaves them
 
 from __future__ import annotations
 
-import json
 import os
-import zipfile
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -20,12 +17,10 @@ from hetsched.errors import ConfigError
 from hetsched.platform.coverage import many
 from hetsched.power.base import PowerModel
 from hetsched.power.feature_files import Features, Watts
-from hetsched.power.files import load
-from hetsched.writing import write_whole
+from hetsched.power.files import load_with_names, write_model
+from hetsched.power.saved import DAMAGED, finite
 
 __all__ = ["NamedModel", "fit_named", "load_named"]
-
-_MEMBER = "names.npy"
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,17 +110,7 @@ class NamedModel:
             If the file cannot be written.
         """
         names = {"features": self.features, "devices": self.devices, "low": self.low, "high": self.high}
-        text = np.frombuffer(json.dumps(names, allow_nan=False).encode(), dtype=np.uint8)
-
-        def write(temporary: Path) -> None:
-            self.model.save(temporary)
-            # The date is zip's oldest, as of the model's own members: equal models make equal files.
-            member = zipfile.ZipInfo(_MEMBER)
-            member.compress_type = zipfile.ZIP_DEFLATED
-            with zipfile.ZipFile(temporary, "a") as archive, archive.open(member, "w") as file:
-                np.lib.format.write_array(file, text, allow_pickle=False)
-
-        write_whole(Path(path), write)
+        write_model(self.model, path, names=names)
 
 
 def fit_named(model: PowerModel, features: Features, watts: Watts) -> NamedModel:
@@ -181,20 +166,22 @@ def load_named(path: str | os.PathLike[str]) -> NamedModel:
     ...     load_named(f"{folder}/model.npz").devices
     ('g1', 'g2')
     """
-    model = load(path)
-    devices = tuple(map(str, range(model.n_devices_)))
-    # The file has just been read, and is an archive.
-    with np.load(path, allow_pickle=False) as archive:
-        if _MEMBER.removesuffix(".npy") not in archive.files:
-            return NamedModel(model, (), devices, (), ())
-        text = archive[_MEMBER.removesuffix(".npy")].tobytes()
+    model, names = load_with_names(path)
+    if names is None:
+        return NamedModel(model, (), tuple(map(str, range(model.n_devices_))), (), ())
     try:
-        names = json.loads(text)
-        named = NamedModel(model, *(tuple(names[key]) for key in ("features", "devices", "low", "high")))
-        counts = (len(named.features), len(named.low), len(named.high), len(named.devices))
-        fits = counts == (*[model.n_features_in_] * 3, model.n_devices_)
-    except (ValueError, KeyError, TypeError):
+        features, devices = (_texts(names[key]) for key in ("features", "devices"))
+        low, high = (tuple(finite(names[key], model.n_features_in_)) for key in ("low", "high"))
+        named = NamedModel(model, features, devices, low, high)
+        fits = (len(named.features), len(named.devices)) == (model.n_features_in_, model.n_devices_)
+    except DAMAGED:
         fits = False
     if not fits:
         raise ConfigError([(os.fspath(path), "names that do not belong to the model", "a file as hetsched wrote it")])
     return named
+
+
+def _texts(values: object) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise TypeError("names that are no text")
+    return tuple(values)

@@ -12,6 +12,7 @@ from hetsched.errors import ConfigError
 from hetsched.power.base import PowerModel
 from hetsched.power.checks import Floats
 from hetsched.power.learners import Fit, Learner, check_learner, learned, packed, unpacked
+from hetsched.power.saved import Saved
 
 __all__ = ["PowerRatio"]
 
@@ -88,7 +89,7 @@ class PowerRatio(PowerModel):
         header, arrays = packed({"reference": self.reference_model_})
         return header, {**arrays, "ratios": self.ratios_, "fallback_devices": self.fallback_devices_}
 
-    def _restore(self, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
-        self.reference_model_ = unpacked("reference", header, arrays)
-        self.ratios_ = arrays["ratios"].astype(np.float64)
-        self.fallback_devices_ = arrays["fallback_devices"].astype(np.intp)
+    def _restore(self, header: dict[str, Any], arrays: Saved) -> None:
+        self.reference_model_ = unpacked("reference", header, arrays, n_targets=1, n_features=self.n_features_in_)
+        self.ratios_ = arrays.floats("ratios", self.n_devices_)
+        self.fallback_devices_ = arrays.places("fallback_devices", self.n_devices_, ascending=True)

@@ -17,6 +17,7 @@ from hetsched.power.app_response import AppResponse, fit_app_response
 from hetsched.power.base import PowerModel
 from hetsched.power.checks import Floats
 from hetsched.power.device_factors import fit_device_factors, posterior_factors
+from hetsched.power.saved import Saved
 
 __all__ = ["SharedResponse"]
 
@@ -104,14 +105,14 @@ class SharedResponse(PowerModel):
         own = {name: getattr(self, name + "_") for name in ("factors", "level", "loadings", "noise", "features")}
         return header, {**arrays, **own}
 
-    def _restore(self, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
-        self.response_ = AppResponse.restored(header, arrays)
-        for name in ("factors", "level", "loadings", "noise", "features"):
-            setattr(self, name + "_", arrays[name].astype(np.float64))
-        n_apps, n_factors = self.loadings_.shape
-        is_whole = self.level_.shape == self.noise_.shape == (n_apps,) and self.factors_.shape[1:] == (n_factors,)
-        if not is_whole or len(self.features_) != n_apps or len(self.response_.curves) != n_factors + 2:
-            raise ValueError("arrays that do not belong together")
+    def _restore(self, header: dict[str, Any], arrays: Saved) -> None:
+        self.factors_ = arrays.floats("factors", self.n_devices_, None)
+        self.level_ = arrays.floats("level", None)
+        n_apps, n_factors = len(self.level_), self.factors_.shape[1]
+        self.loadings_ = arrays.floats("loadings", n_apps, n_factors)
+        self.noise_ = arrays.floats("noise", n_apps)
+        self.features_ = arrays.floats("features", n_apps, self.n_features_in_)
+        self.response_ = AppResponse.restored(header, arrays.inside("response"), self.n_features_in_, n_factors)
 
 
 def _check_watts(power_w: Floats) -> None:

@@ -11,6 +11,7 @@ from hetsched.config import Faults
 from hetsched.power.base import PowerModel
 from hetsched.power.checks import Floats
 from hetsched.power.learners import Fit, Learner, check_learner, learned, packed, unpacked
+from hetsched.power.saved import Saved
 
 __all__ = ["SingleStage"]
 
@@ -60,5 +61,6 @@ class SingleStage(PowerModel):
     def _state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         return packed({"device": self.device_models_})
 
-    def _restore(self, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
-        self.device_models_ = unpacked("device", header, arrays)
+    def _restore(self, header: dict[str, Any], arrays: Saved) -> None:
+        sizes = {"n_targets": self.n_devices_, "n_features": self.n_features_in_}
+        self.device_models_ = unpacked("device", header, arrays, **sizes)

@@ -12,6 +12,7 @@ from hetsched.power.base import PowerModel
 from hetsched.power.checks import Floats
 from hetsched.power.learners import Fit, Learner, check_learner, learned, packed, unpacked
 from hetsched.power.levels import app_means
+from hetsched.power.saved import Saved
 
 __all__ = ["TwoStage"]
 
@@ -109,8 +110,11 @@ class TwoStage(PowerModel):
         header, arrays = packed(fits)
         return header, {**arrays, "fallback_devices": self.fallback_devices_, "offsets_w": self.offsets_w_}
 
-    def _restore(self, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
-        self.mean_model_ = unpacked("mean", header, arrays)
-        self.device_models_ = unpacked("device", header, arrays) if "device" in header else None
-        self.fallback_devices_ = arrays["fallback_devices"].astype(np.intp)
-        self.offsets_w_ = arrays["offsets_w"].astype(np.float64)
+    def _restore(self, header: dict[str, Any], arrays: Saved) -> None:
+        self.fallback_devices_ = arrays.places("fallback_devices", self.n_devices_, ascending=True)
+        self.offsets_w_ = arrays.floats("offsets_w", len(self.fallback_devices_))
+        n_models, n_features = self.n_devices_ - len(self.fallback_devices_), self.n_features_in_
+        self.mean_model_ = unpacked("mean", header, arrays, n_targets=1, n_features=n_features)
+        self.device_models_ = None
+        if n_models:
+            self.device_models_ = unpacked("device", header, arrays, n_targets=n_models, n_features=n_features)

@@ -35,7 +35,7 @@ class WrappedFit:
             [np.asarray(one.predict(features), dtype=np.float64).reshape(len(features)) for one in self.regressors]
         )
 
-    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    def state(self) -> dict[str, npt.NDArray[Any]]:
         """Not to be had: what a regressor of someone else's has learned could only be pickled."""
         expected = "a learner that can be saved: linear, random_forest or lightgbm"
         raise ConfigError([("model", f"the regressor {type(self.regressors[0]).__name__}", expected)])

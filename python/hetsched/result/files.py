@@ -15,6 +15,7 @@ import polars as pl
 
 from hetsched.config import reason_of
 from hetsched.errors import OutputError, TraceError
+from hetsched.parquet import read_parquet
 from hetsched.result.checks import FRAMES, check_frame, check_numbers
 from hetsched.unreadable import UNREADABLE
 from hetsched.writing import temporary_beside, turn_in
@@ -59,7 +60,7 @@ def write_files(folder: Path, frames: dict[str, pl.DataFrame], numbers: dict[str
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise OutputError(str(folder), "not a folder") from None
-    except OSError as error:
+    except UNREADABLE as error:
         raise OutputError(str(folder), reason_of(error)) from None
     _write_all(folder, writers, numbers)
 
@@ -185,7 +186,7 @@ def _numbers(content: bytes, path: Path) -> dict[str, Any]:
 def _frame(name: str, content: bytes, numbers: dict[str, Any], folder: Path) -> pl.DataFrame:
     # From its bytes: a frame mapped to the file would change when the file is written again.
     path = folder / f"{name}.parquet"
-    frame: pl.DataFrame = _read(path, lambda: pl.read_parquet(content))
+    frame: pl.DataFrame = _read(path, lambda: read_parquet(content))
     check_frame(name, frame, numbers, path)
     return frame
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from hetsched.forks import check_threads
 from hetsched.result.concerns import Concern
 from hetsched.result.files import read_files, write_files
 
@@ -76,6 +77,7 @@ class Result:
         reason, nominal_runtime_s``; under a policy that profiles first runs ``profiled``, whether the run was such a
         one; then the workload's other columns. Times of a job that never started are null.
         """
+        check_threads()
         return self._parts.jobs()
 
     @cached_property
@@ -170,6 +172,10 @@ class Result:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[object, ...]:
+        frames = {"jobs": self.jobs, "timeline": self.timeline, "nodes": self.nodes}
+        return _finished, (frames, self._summary, self.provenance, self.timing, self._parts.concerns)
+
     def __repr__(self) -> str:
         summary = self._summary
         return (
@@ -203,15 +209,27 @@ def read_result(folder: str | os.PathLike[str]) -> Result:
     Traceback (most recent call last):
     hetsched.errors.TraceError: nowhere/summary.json: found no such file, expected a file written by Result.write
     """
+    check_threads()
     frames, numbers = read_files(Path(folder))
     summary, timing = numbers.pop("summary"), numbers.pop("timing")
+    return _finished(frames, summary, numbers, timing)
+
+
+def _finished(
+    frames: dict[str, pl.DataFrame],
+    summary: dict[str, Any],
+    provenance: dict[str, Any],
+    timing: dict[str, float],
+    concerns: tuple[Concern, ...] = (),
+) -> Result:
     return Result(
         Parts(
             jobs=lambda: frames["jobs"],
             timeline=lambda: frames["timeline"],
             nodes=lambda: frames["nodes"],
             summary=lambda _: summary,
-            provenance=lambda: numbers,
+            provenance=lambda: provenance,
             timing=timing,
+            concerns=concerns,
         )
     )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import polars as pl
-
 from hetsched.config import reason_of
 from hetsched.errors import TraceError
+from hetsched.parquet import read_parquet
 from hetsched.trace.raw import Format, RawTrace, Source, contents
 from hetsched.trace.renaming import renamed
 from hetsched.unreadable import UNREADABLE
@@ -32,7 +31,7 @@ def read(source: Source, *, columns: Mapping[str, str] | None = None) -> RawTrac
     """
     data, name, sha256 = contents(source, "a Parquet file")
     try:
-        frame = pl.read_parquet(data)
+        frame = read_parquet(data)
     except UNREADABLE as error:
         raise TraceError(file=name, found=f"no Parquet ({reason_of(error)})", expected="a Parquet file") from None
     settings = {"columns": dict(columns)} if columns else {}

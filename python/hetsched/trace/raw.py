@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from hetsched.errors import TraceError
+from hetsched.forks import check_threads
 
 __all__ = ["Format", "RawTrace", "Source", "contents"]
 
@@ -90,6 +91,7 @@ def contents(source: Source, expected: str) -> tuple[bytes, str, str]:
     TraceError
         If there is no such file, or it cannot be read.
     """
+    check_threads()
     if isinstance(source, bytes):
         return source, "bytes", hashlib.sha256(source).hexdigest()
     name = os.fspath(source)

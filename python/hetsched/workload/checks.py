@@ -7,6 +7,7 @@ import polars as pl
 
 from hetsched.config import did_you_mean, listed
 from hetsched.errors import ConfigError, TraceError
+from hetsched.forks import check_threads
 from hetsched.workload.conversion import Origin, converted
 from hetsched.workload.schema import COLUMNS, Column
 
@@ -37,6 +38,7 @@ def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[s
     TraceError
         At the first column or value that does not fit.
     """
+    check_threads()
     _refuse_other_frames(frame)
     _refuse_other_units(frame, origin)
     _refuse_missing(frame, origin)

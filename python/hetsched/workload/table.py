@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -138,6 +138,10 @@ class Workload:
 
     def __hash__(self) -> int:
         return hash(self.sha256)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What the engine holds stays with the process.
+        return {name: value for name, value in vars(self).items() if name != "columns"}
 
     def __repr__(self) -> str:
         return f"<Workload: {len(self):,} jobs, {'; '.join(self.history)}>"

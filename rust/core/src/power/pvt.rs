@@ -43,6 +43,11 @@ pub enum OnUnknownApp {
     Nominal,
 }
 
+/// How many applications without a row a message names.
+const MOST_FAULTS: usize = 20;
+/// How many names of applications a message lists.
+const MOST_NAMES: usize = 10;
+
 /// The largest factor a table may hold.
 const MAX_RATIO: f64 = 1000.0;
 
@@ -226,12 +231,19 @@ impl JobDraws<'_> {
 /// The table's row of each application; applications without one are faults that name a job.
 fn rows_of(table: &VariationTable, workload: &Workload, unknown: OnUnknownApp, faults: &mut Vec<Fault>) -> Vec<u32> {
     let mut rows = Vec::with_capacity(workload.app_names().len());
+    let known = few(&table.apps);
+    let (mut told, mut untold) = (0, 0_usize);
     for (app, name) in (0..).map(AppId).zip(workload.app_names()) {
         let row = table.row_of(name);
         rows.push(row.and_then(|row| u32::try_from(row).ok()).unwrap_or(NO_ROW));
-        let user = || workload.jobs().find(|&job| workload.app(job) == Some(app));
-        if let (None, OnUnknownApp::Error, Some(job)) = (row, unknown, user()) {
-            let known = table.apps.join(", ");
+        if row.is_some() || unknown == OnUnknownApp::Nominal {
+            continue;
+        }
+        if told == MOST_FAULTS {
+            // Whoever is told of so many need not be told of each, and to find a job of each takes time.
+            untold += 1;
+        } else if let Some(job) = workload.jobs().find(|&job| workload.app(job) == Some(app)) {
+            told += 1;
             faults.push(Fault {
                 parameter: format!("{}.apps", table.name),
                 value: format!("no row for application `{name}` of job {}", workload.job_id(job)),
@@ -239,7 +251,23 @@ fn rows_of(table: &VariationTable, workload: &Workload, unknown: OnUnknownApp, f
             });
         }
     }
+    if untold > 0 {
+        faults.push(Fault {
+            parameter: format!("{}.apps", table.name),
+            value: format!("no row for {untold} more applications"),
+            expected: "a row for each".to_owned(),
+        });
+    }
     rows
+}
+
+/// Names as a message lists them: of many only the first, and how many more there are.
+fn few(names: &[String]) -> String {
+    let first = names.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MOST_NAMES) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
 }
 
 /// What the run charges. Only `sim` holds one.
@@ -285,8 +313,8 @@ fn check_same_apps(actual: Option<&VariationTable>, predicted: &VariationTable) 
     if sorted(actual) == sorted(predicted) {
         return Ok(());
     }
-    let expected = format!("the applications of the actual table: {}", actual.apps.join(", "));
-    Err(config(format!("{}.apps", predicted.name), predicted.apps.join(", "), expected))
+    let expected = format!("the applications of the actual table: {}", few(&actual.apps));
+    Err(config(format!("{}.apps", predicted.name), few(&predicted.apps), expected))
 }
 
 impl Actual {

@@ -1,0 +1,207 @@
+"""Input that other libraries trip over in words of their own: here it is an error of ours, in one line a fault."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hetsched as hs
+from hetsched.arrays import numbers_of
+from hetsched.config import Faults, shown
+from hetsched.errors import ConfigError, HetschedError, OutputError, TraceError
+from hetsched.writing import write_whole
+
+JOBS = pl.DataFrame({"job_id": [1], "submit_s": [0], "runtime_s": [1], "node_count": [1]})
+
+
+def message(function, *arguments, **options):
+    with pytest.raises(HetschedError) as caught:
+        function(*arguments, **options)
+    text = str(caught.value)
+    assert len(text) < 2000
+    assert text.isprintable() or text.replace("\n", "").isprintable()
+    return text
+
+
+@pytest.mark.parametrize("node", [2**31, 2**63 - 1, 2**63, 2**64, 10**30], ids=str)
+@pytest.mark.parametrize("apps", [1, 4])
+def test_tables_of_nodes_beyond_all_numbers(tmp_path, node, apps):
+    path = tmp_path / "a.csv"
+    rows = [f"app{k},{'0' if k + 1 < apps else node},200" for k in range(apps)]
+    path.write_text("\n".join(["app,node,power_w", "z,0,200", *rows]))
+    assert message(hs.VariationTable.read, path).startswith(f"{path}")
+
+
+HUGE = "1" + "0" * 400
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"nodes=2\nidle_w=[{HUGE},1]\ntdp_w=300", "idle_w: found"),
+        (f"nodes=2\nidle_w={HUGE}\ntdp_w=300", "idle_w: found `1000"),
+        (f"nodes=2\nidle_w=1\ntdp_w=2\nboot_s={HUGE}", "boot_s: found `1000"),
+        (f"nodes={HUGE}\nidle_w=1\ntdp_w=300", "nodes: found `1000"),
+        ("nodes=" + "9" * 5000, "found no valid TOML (Exceeds the limit"),
+        ("nodes=" + "[" * 3000 + "]" * 3000, "found no valid TOML (brackets in brackets, too many to be followed)"),
+        ("classes=[1]", "classes[0]: found `1`, expected a node class, or a dictionary of its parameters"),
+        ("classes=[[]]", "classes[0]: found `[]`, expected a node class"),
+        ("nodes=1\nidle_w=1\ntdp_w=2\nactual={apps=5,power_w=[[1,2]]}", "apps: found `5`, expected a list of names"),
+        ('nodes=1\nidle_w=1\ntdp_w=2\nactual="a\\u0000b.csv"', "a\\x00b.csv: found a name that no file can have"),
+        (
+            f"nodes=1\nidle_w=1\ntdp_w=2\nactual={{apps=['a'],power_w=[[{HUGE}]]}}",
+            "power_w: found `[[1000",
+        ),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_platforms_in_files(tmp_path, text, said):
+    (tmp_path / "p.toml").write_text(text)
+    assert said in message(hs.Platform.from_toml, tmp_path / "p.toml")
+
+
+def test_policies_in_files(tmp_path):
+    (tmp_path / "q.toml").write_text("[policy]\norder=" + "[" * 3000 + "]" * 3000)
+    assert "brackets in brackets" in message(hs.Policy.from_toml, tmp_path / "q.toml")
+
+
+@pytest.mark.parametrize("name", ["a\0b.toml", "\ud800.toml", None, 5])
+def test_names_that_no_file_can_have(name):
+    said = message(hs.Platform.from_toml, name)
+    assert said.endswith("expected a TOML file")
+    if isinstance(name, str):
+        assert "found a name that no file can have" in said
+        assert "found a name that no file can have" in message(hs.VariationTable.read, name.replace("toml", "csv"))
+
+
+@pytest.mark.parametrize("name", ["\ud800.npz", "a\0.npz"])
+def test_nor_be_written_to(tmp_path, name):
+    with pytest.raises(OutputError) as caught:
+        write_whole(tmp_path / name, b"x")
+    assert "no file has" in caught.value.reason
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"summary": ' * 5000])
+def test_a_summary_of_brackets(tmp_path, text):
+    hs.simulate(hs.Workload.from_polars(JOBS), hs.Platform.homogeneous(1, 10, 20)).write(tmp_path)
+    (tmp_path / "summary.json").write_text(text)
+    with pytest.raises(TraceError):
+        hs.read_result(tmp_path)
+
+
+@pytest.mark.parametrize("until_s", [10**400, -(10**400), 10**5000], ids=["much", "little", "more"])
+def test_times_beyond_all_floats(until_s):
+    jobs, platform = hs.Workload.from_polars(JOBS), hs.Platform.homogeneous(1, 10, 20)
+    said = message(hs.simulate, jobs, platform, until_s=until_s)
+    assert said.startswith("until_s: found `")
+    assert "expected a number between -1e+12 and 1e+12" in said
+
+
+def test_numbers_that_python_does_not_write_are_shown():
+    assert shown(10**5000) == "`a whole number of 5,000 digits`"
+    faults = Faults()
+    faults.whole("n", -(10**5000), low=0, high=1)
+    faults.number("x", 10**400, low=0.0)
+    assert [found for _, found, _ in faults.found] == ["`a whole number of 5,000 digits`", f"`1{'0' * 59}...`"]
+
+
+def unaligned(values):
+    """The same numbers as a field of a record that begins at an odd byte."""
+    records = np.zeros(values.shape, dtype=[("mark", "u1"), ("value", values.dtype)])
+    records["value"] = values
+    assert not records["value"].flags.aligned
+    return records["value"]
+
+
+def test_arrays_that_are_not_aligned_are_taken():
+    cost = np.array([[4.0, 5.0, 9.0], [2.0, 8.0, 7.0]])
+    assert hs.assign(unaligned(cost)).columns.tolist() == hs.assign(cost).columns.tolist() == [1, 0]
+    counts = np.array([2, 1], dtype=np.int64)
+    found = hs.assign_types(unaligned(cost), unaligned(counts))
+    assert [columns.tolist() for columns in found.columns] == [[0, 1], [2]]
+    assert hs.VariationTable(["a", "b"], power_w=unaligned(cost)) == hs.VariationTable(["a", "b"], power_w=cost)
+
+
+ODD = [
+    np.array([[1 + 2j]]),
+    [["300"]],
+    np.array([[5]], dtype="timedelta64[s]"),
+    np.array([["2024-01-01"]], dtype="datetime64[D]"),
+    np.array([[300.0]], dtype=object),
+    [[1.0], [1.0, 2.0]],
+]
+
+
+@pytest.mark.parametrize("values", ODD, ids=repr)
+def test_what_would_only_turn_into_numbers(values):
+    for name in ("power_w", "power_ratio"):
+        assert message(hs.VariationTable, ["a"], **{name: values}).startswith(f"{name}: found ")
+    said = message(hs.VariationTable, ["a"], power_w=[[1.0]], time_ratio=values)
+    assert said.startswith("time_ratio: found")
+    row = values[0] if len(values) == 1 else values
+    assert message(hs.Platform.homogeneous, 1, row, 300.0).startswith("idle_w: found")
+    node_class = hs.Platform.homogeneous(1, 10.0, 300.0).classes[0]
+    assert message(hs.Platform, [node_class], idle_w=row).startswith("idle_w: found")
+    assert message(hs.assign, values).startswith("cost: found")
+    assert numbers_of("x", [[True, 2]], "numbers", Faults()).tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    "value", [np.array(3), np.array([3, 4]), np.complex128(1), np.str_("3"), np.datetime64(3, "s")]
+)
+@pytest.mark.parametrize("name", ["nodes", "idle_w", "tdp_w", "busy_w", "slots", "off_w", "boot_s"])
+def test_values_of_numpy_that_are_no_numbers(name, value):
+    with pytest.raises(ConfigError):
+        hs.Platform.homogeneous(**{"nodes": 1, "idle_w": 10, "tdp_w": 20, name: value})
+
+
+@pytest.mark.parametrize("value", [np.int8(3), np.float32(3), np.uint64(3)])
+def test_and_those_that_are_stand_as_plain_ones(value):
+    platform = hs.Platform.homogeneous(nodes=3, idle_w=value, tdp_w=value, boot_s=value)
+    assert json.loads(json.dumps(platform.to_dict())) == platform.to_dict()
+    assert platform == hs.Platform.homogeneous(nodes=3, idle_w=3, tdp_w=3, boot_s=3)
+
+
+# --- Messages of many faults ---------------------------------------------------------------------------------------
+
+
+def test_thousands_of_applications_without_a_row_are_told_in_a_few_lines():
+    names = [f"application-{k:04}" for k in range(2000)]
+    jobs = pl.DataFrame(
+        {
+            "job_id": range(2000),
+            "submit_s": range(2000),
+            "runtime_s": [1] * 2000,
+            "node_count": [1] * 2000,
+            "app": names,
+        }
+    )
+    table = hs.VariationTable([f"other-{k:04}" for k in range(1000)], power_w=np.full((1000, 2), 150.0))
+    platform = hs.Platform.homogeneous(2, 10, 300, actual=table)
+    with pytest.raises(ConfigError) as caught:
+        hs.simulate(hs.Workload.from_polars(jobs), platform)
+    lines = str(caught.value).splitlines()
+    first = ", ".join(f"other-{k:04}" for k in range(10))
+    assert lines[0] == (
+        "table.apps: found no row for application `application-0000` of job 0, "
+        f'expected one of {first} and 990 more, a row `*`, or on_unknown_app="nominal"'
+    )
+    assert len(lines) == 21
+    assert lines[-1] == "table.apps: found no row for 1980 more applications, expected a row for each"
+
+
+def test_the_message_of_an_error_tells_the_first_faults_and_how_many_more():
+    faults = [(f"p{k}", "`0`", "at least 1") for k in range(100)]
+    error = ConfigError(faults)
+    assert error.faults == faults
+    assert str(error).splitlines()[-2:] == ["p20: found `0`, expected at least 1", "and 79 more faults"]
+    assert str(ConfigError(faults[:22])).splitlines()[-1] == "and 1 more fault"
+    assert str(ConfigError(faults[:21])).splitlines()[-1] == "p20: found `0`, expected at least 1"
+
+
+def test_tables_of_other_applications_list_a_few():
+    tables = [hs.VariationTable([f"{word}-{k:04}" for k in range(2000)], power_w=np.ones((2000, 1))) for word in "ab"]
+    said = message(hs.Platform.homogeneous, 1, 1, 2, actual=tables[0], predicted=tables[1])
+    assert len(said.splitlines()) == 2
