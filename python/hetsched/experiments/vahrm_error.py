@@ -9,9 +9,23 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.experiments.claims import limit
-from hetsched.experiments.experiment import Experiment, Parameter, Row
-from hetsched.experiments.relative import Relative, swept
-from hetsched.experiments.tsubame import HUNGRY, MIXES, PARAMETERS, PRESETS, SOURCE, cases, drawn_machine, run_row
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row
+from hetsched.experiments.relative import Relative, of_yours, swept
+from hetsched.experiments.tsubame import (
+    HUNGRY,
+    MIXES,
+    PARAMETERS,
+    PRESETS,
+    QUICK,
+    SOURCE,
+    cases,
+    drawn_machine,
+    jobs_of,
+    run_row,
+)
+from hetsched.experiments.yours import under_budget
+from hetsched.platform import Platform
+from hetsched.policy import Policy
 from hetsched.power import Noisy
 from hetsched.report.panel_figure import panel_figure
 
@@ -32,7 +46,8 @@ TABLE = {
 """The paper's Table VII: change against exact predictions, in percent, by error."""
 
 
-def _repeat(seed: int) -> list[dict[str, Any]]:
+def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
+    seed = repetition.seed
     machine = drawn_machine(seed)
     actual = machine.sample.table
     seen = {
@@ -45,10 +60,20 @@ def _repeat(seed: int) -> list[dict[str, Any]]:
             for error in ERRORS
         },
     }
+    yours = {label: under_budget(policy, PCR) for label, policy in repetition.policies.items()}
+    runs: list[tuple[str, str | Policy, float, Platform]] = [
+        *((label, POLICY, error, platform) for (label, error), platform in seen.items()),
+        *(
+            (label, policy, error, platform)
+            for (own, error), platform in seen.items()
+            if own != "vahrm+tsmva"
+            for label, policy in yours.items()
+        ),
+    ]
     return [
-        run_row(case, label, POLICY, platform, seed=seed, at={"error": error})
-        for case in cases(seed)
-        for (label, error), platform in seen.items()
+        run_row(case, label, policy, platform, seed=seed, at={"error": error})
+        for case in cases(seed, jobs=jobs_of(repetition))
+        for label, policy, error, platform in runs
     ]
 
 
@@ -144,6 +169,11 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _yours(frame: pl.DataFrame) -> list[Row]:
+    settings = {f"at {100 * error:g} % error": {"error": error} for error in (ERRORS[0], ERRORS[-1])}
+    return of_yours(frame, TABLE, settings, over=None, base_at={"error": 0.0})
+
+
 EXPERIMENT = Experiment(
     name="vahrm-error",
     source=f"{SOURCE}, section VI-C-5",
@@ -162,5 +192,7 @@ EXPERIMENT = Experiment(
     rows=_rows,
     savings=_drawn,
     draw=panel_figure,
+    quick_parameters=QUICK,
+    yours=_yours,
 )
 """Table VII of the paper."""
