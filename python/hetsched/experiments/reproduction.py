@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import threading
 import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -21,14 +18,12 @@ from hetsched.experiments.registry import check_runs_policies, experiment_named
 from hetsched.experiments.runs import can_bound
 from hetsched.experiments.yours import Policies, asked, check_started
 from hetsched.policy import Policy
+from hetsched.power.threads import watched
 
 __all__ = ["repetition_seeds", "reproduce"]
 
 Progress = Callable[[int, int], object]
 Repeat = Callable[[Repetition], list[dict[str, Any]]]
-
-_STEP_S = 0.1
-_MOST_WORKERS = 16
 
 
 def reproduce(
@@ -91,7 +86,7 @@ def reproduce(
     with warnings.catch_warnings():
         # What is unusual about a published experiment, such as its load, is known and said where it is asked for.
         warnings.simplefilter("ignore", RunWarning)
-        frame = _frame(_repeated(repeat, repetitions, progress or (lambda _done, _total: None)), seeds)
+        frame = _frame(watched(repeat, repetitions, progress or (lambda _done, _total: None)), seeds)
     check_started(frame, yours)
     return Report(
         name=name,
@@ -163,36 +158,3 @@ def _frame(repetitions: Sequence[list[dict[str, Any]]], seeds: Sequence[int]) ->
         for row in own
     ]
     return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def _repeated(repeat: Repeat, repetitions: Sequence[Repetition], progress: Progress) -> list[list[dict[str, Any]]]:
-    """All repetitions in order, as many at a time as there are cores: the engine lets go of the interpreter's lock."""
-    stop, done = threading.Event(), 0
-
-    def one(repetition: Repetition) -> list[dict[str, Any]]:
-        return [] if stop.is_set() else repeat(repetition)
-
-    pool = ThreadPoolExecutor(max_workers=min(len(repetitions), os.cpu_count() or 1, _MOST_WORKERS))
-    is_patient = True
-    try:
-        futures = [pool.submit(one, repetition) for repetition in repetitions]
-        while done < len(repetitions):
-            done = _count_done(futures)
-            progress(done, len(repetitions))
-        return [future.result() for future in futures]
-    except KeyboardInterrupt:
-        is_patient = False
-        raise
-    finally:
-        stop.set()
-        pool.shutdown(wait=is_patient, cancel_futures=True)
-
-
-def _count_done(futures: Sequence[Future[Any]]) -> int:
-    """How many have ended after a short wait; raises what one of them raised."""
-    # In small steps: Ctrl-C does not wake a waiting thread, because polars handles it with SA_RESTART.
-    done, _ = wait(futures, timeout=_STEP_S, return_when=FIRST_EXCEPTION)
-    for future in futures:
-        if future in done:
-            future.result()
-    return len(done)

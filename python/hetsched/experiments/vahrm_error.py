@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from hetsched.experiments.tsubame import (
     jobs_of,
     run_row,
 )
-from hetsched.experiments.yours import under_budget
+from hetsched.experiments.yours import labels_in, under_budget
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power import Noisy
@@ -147,25 +148,31 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
     # Exact predictions are those with an error of 0, and what all others are compared with.
     exact = frame.filter(policy=EXACT)
     shown = pl.concat([frame.filter(policy="vahrm"), exact, exact.with_columns(policy=pl.lit("vahrm"))])
-    groups = {"all nine workloads": range(len(MIXES)), "hungry two": HUNGRY}
+    nine = range(len(MIXES))
+    curves: list[tuple[pl.DataFrame, str, str, str, Collection[int]]] = [
+        (shown, "vahrm", EXACT, "all nine workloads", nine),
+        (shown, "vahrm", EXACT, "hungry two", HUNGRY),
+        # The same policy with exact predictions.
+        *((frame, label, label, label, nine) for label in labels_in(frame)),
+    ]
     return pl.concat(
         swept(
-            shown,
+            runs,
             {
                 "energy": "energy (%)",
                 "turnaround": "turnaround (%)",
                 "waiting": "wait (%)",
                 "above": "above budget\n(% of time)",
             },
-            labels={"vahrm": group},
-            over=EXACT,
+            labels={policy: label},
+            over=over,
             base_at={"error": 0.0},
             vary="error",
             ticks={error: f"{100 * error:g}" for error in (0.0, *ERRORS)},
             x_label="error of predictions (%)",
             workloads=numbers,
         )
-        for group, numbers in groups.items()
+        for runs, policy, over, label, numbers in curves
     )
 
 
