@@ -1,5 +1,6 @@
 """``hetsched reproduce``: its table, its object, its files, its faults."""
 
+import dataclasses
 import json
 import signal
 import time
@@ -9,7 +10,7 @@ import pytest
 
 from hetsched.errors import SimulationError
 from hetsched.experiments import EXPERIMENTS, reproduction
-from hetsched.experiments.claims import statement, value
+from hetsched.experiments.claims import number, statement, value
 from hetsched.experiments.experiment import Experiment, Parameter
 from hetsched.experiments.runs import Runs
 
@@ -17,21 +18,24 @@ SEED = 5
 SAVED = dict(zip(reproduction.repetition_seeds("pools", SEED, 3), (5, 6, 7), strict=True))
 
 
-def a_run(repetition_seed):
-    """Two policies, of which the second saves 5, 6 and 7 %."""
-    ours = {"scenario": "busy", "energy_bound_j": None}
-    return [
-        {**ours, "policy": "naive", "job_energy_j": 100.0},
-        {**ours, "policy": "coa", "job_energy_j": 100.0 - SAVED[repetition_seed]},
-    ]
+def a_run(repetition):
+    """Two policies, of which the second saves 5, 6 and 7 %; the user's own save 1, 2 and 3 %."""
+    saved = SAVED[repetition.seed]
+    policies = {"naive": 0.0, "coa": saved, **dict.fromkeys(repetition.policies, saved - 4.0)}
+    done = {"scenario": "busy", "energy_bound_j": None, "jobs": 9, "completed": 9}
+    return [{**done, "policy": label, "job_energy_j": 100.0 - of_it} for label, of_it in policies.items()]
 
 
 def rows(frame):
     saving = Runs(frame, baseline="naive").saving("coa", "busy")
     return [
-        value("COA saving, busy, %", saving, paper=8.0),
-        value("COA saving by a quantity whose name needs two lines, %", saving + 10, paper=50.0, undisclosed="watts"),
+        value("COA saving, busy, %", saving, paper=7.0),
+        value("COA saving by a quantity whose name needs two lines, %", saving + 10, paper=25.0, undisclosed="watts"),
+        value("COA saving in another unit", saving, paper=50.0),
+        statement("COA saving, %", saving, claim="it saves"),
         statement("COA saving less 6, %", saving - 6, claim="more than 6 %"),
+        statement("COA saving less 9, %", saving - 9, claim="more than 9 %"),
+        number("COA saving twice, %", 2 * saving),
     ]
 
 
@@ -48,6 +52,8 @@ def by_hand(monkeypatch):
         repeat=a_run,
         rows=rows,
         savings=lambda frame: Runs(frame, baseline="naive").drawn({"busy": "busy"}, ["coa"], paper={}),
+        quick_parameters=(Parameter("nodes", 4, "ours, of a quick run"),),
+        yours=lambda frame: Runs(frame, baseline="naive").of_yours(["busy"]),
     )
     monkeypatch.setattr(reproduction, "experiment_named", lambda name: experiment)
 
@@ -61,15 +67,21 @@ def test_a_table_with_reasons_and_what_was_assumed(hetsched, by_hand):
         """\
 pools: 3 repetitions, seed 5
 
-     quantity                                paper   here ± (95 %)   reproduced
+     quantity                               paper   here ± (95 %)   reproduced
  ──────────────────────────────────────────────────────────────────────────────
- 1   COA saving, busy, %                         8       6.0 ± 2.5   yes
- 2   COA saving by a quantity whose name        50      16.0 ± 2.5   shape
+ 1   COA saving, busy, %                        7       6.0 ± 2.5   yes
+ 2   COA saving by a quantity whose name       25      16.0 ± 2.5   shape
      needs two lines, %
- 3   COA saving less 6, %                        –       0.0 ± 2.5   no
+ 3   COA saving in another unit                50       6.0 ± 2.5   no
+ 4   COA saving, %                              –       6.0 ± 2.5   claim holds
+ 5   COA saving less 6, %                       –       0.0 ± 2.5   uncertain
+ 6   COA saving less 9, %                       –      -3.0 ± 2.5   claim fails
+ 7   COA saving twice, %                        –      12.0 ± 5.0
 
-shape: not disclosed: watts (2: 0.32 times the paper)
-no: more than 6 %: not certain, from -2.48 to 2.48 (3)
+shape: not disclosed: watts (2: 0.64 times the paper)
+no: 0.12 times the paper (3)
+uncertain: more than 6 %: not certain, from -2.48 to 2.48 (5)
+claim fails: more than 9 %: the opposite, from -5.48 to -0.516 (6)
 assumed: idle_w 0 to 1.5"""
     )
 
@@ -79,15 +91,61 @@ def test_files_and_json_go_together(hetsched, by_hand, folder):
     found = json.loads(said.out)
     assert list(found) == ["name", "seed", "rows", "parameters"]
     assert (found["name"], found["seed"]) == ("pools", SEED)
-    assert [row["reproduced"] for row in found["rows"]] == ["yes", "shape", "no"]
-    assert [row["paper"] for row in found["rows"]] == [8.0, 50.0, None]
-    assert found["parameters"]["nodes"] == 8
+    assert [row["reproduced"] for row in found["rows"]] == ["yes", "shape", "no", "yes", "uncertain", "no", None]
+    assert [row["paper"] for row in found["rows"]] == [7.0, 25.0, 50.0, None, None, None, None]
+    assert found["parameters"]["shape_factor"] == 2.0
+    assert (found["parameters"]["nodes"], found["parameters"]["quick"]) == (4, True)
     assert found["parameters"]["policies"] == {"naive": "naive", "coa": "coa"}
     assert json.loads((folder / "out" / "rows.json").read_text()) == found
     written = ["figure.png", "parameters.csv", "rows.json", "runs.parquet", "table.csv"]
     assert sorted(path.name for path in (folder / "out").iterdir()) == written
     assert sorted(path.name for path in folder.iterdir()) == ["out", "small.swf"]
     assert "wrote out/table.csv" in said.err
+
+
+def test_policies_of_ones_own_stand_below_without_a_verdict(hetsched, by_hand):
+    said = hetsched("reproduce", "pools", "--quick", "--policies", "easy,sjf:placement=lowest-power", "--seed", SEED)
+    assert said.code == 0
+    assert "pools, quick: 3 repetitions, seed 5" in said.out
+    below = said.out.partition("COA saving twice")[2].partition("shape:")[0]
+    assert below.count("2.0 ± 2.5\n") == 2
+    assert " 8   yours: easy: job energy saved over         –       2.0 ± 2.5\n" in below
+    plain = json.loads(hetsched("reproduce", "pools", "--quick", "--json", "--seed", SEED).out)
+    own = json.loads(hetsched("reproduce", "pools", "--quick", "--policies", "easy", "--json", "--seed", SEED).out)
+    assert own["rows"][:-1] == plain["rows"]
+    assert (own["rows"][-1]["reproduced"], own["rows"][-1]["paper"]) == (None, None)
+    assert own["parameters"].pop("your_policies") == ["easy"]
+    assert own["parameters"] == plain["parameters"]
+
+
+def test_policies_are_refused_by_name_and_where_there_are_none(hetsched):
+    said = hetsched("reproduce", "tsmva", "--policies", "easy")
+    assert (said.code, said.out) == (2, "")
+    assert said.err == (
+        "error: --policies: found policies beside tsmva, expected none: it compares models of power, and schedules "
+        "no job"
+    )
+    said = hetsched("reproduce", "pools", "--policies", "easy,esay:depth=1,easy")
+    assert said.code == 2
+    assert "--policies: esay:depth=1: found `esay`" in said.err
+    assert "did you mean `easy`?" in said.err
+    assert "error: --policies: found `easy`, expected each policy once" in said.err
+
+
+def test_a_policy_that_completes_nothing_is_told_by_its_option(hetsched, by_hand, monkeypatch):
+    experiment = reproduction.experiment_named("pools")
+
+    def none_done(repetition):
+        return [{**row, "completed": 0 if row["policy"].startswith("yours") else 9} for row in a_run(repetition)]
+
+    broken = dataclasses.replace(experiment, repeat=none_done)
+    monkeypatch.setattr(reproduction, "experiment_named", lambda name: broken)
+    said = hetsched("reproduce", "pools", "--policies", "easy", "--seed", SEED)
+    assert said.code == 2
+    assert said.err == (
+        "error: --policies: easy: found no job runs to its end (busy), expected a policy that completes jobs on this "
+        "machine"
+    )
 
 
 def test_faults_are_told_at_once_with_what_was_meant(hetsched):

@@ -28,11 +28,11 @@ SMALL = 300
 def report():
     """On a small machine and traces of a thousand jobs, with two repetitions."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "cases", lambda seed: cases(seed, jobs=1000, nodes=SMALL))
+        patch.setattr(module, "cases", lambda seed, jobs: cases(seed, jobs=1000, nodes=SMALL))
         patch.setattr(module, "drawn_machine", functools.partial(drawn_machine, nodes=SMALL))
         short = dataclasses.replace(experiment_named("hetsched"), repetitions=2)
         patch.setattr(reproduction_module, "experiment_named", lambda name: short)
-        return reproduce("hetsched", seed=11)
+        return reproduce("hetsched", seed=11, policies=["sjf:placement=lowest-power"])
 
 
 class TestReport:
@@ -67,8 +67,19 @@ class TestReport:
 
     def test_a_quick_run_says_nothing_of_half_the_budget_and_the_rest_alike(self, report):
         unhalved = experiment_named("hetsched").rows(report.runs.filter(pcr=1.0))
-        assert unhalved == [row for row in report.rows if "PCR" not in row.quantity]
-        assert len(report.rows) - len(unhalved) == 2 * 2 * 3
+        claimed = [row for row in report.rows if row.reproduced is not None]
+        assert unhalved == [row for row in claimed if "PCR" not in row.quantity]
+        assert len(claimed) - len(unhalved) == 2 * 2 * 3
+
+    def test_a_policy_of_ones_own_has_numbers_a_dot_and_a_curve(self, report):
+        label = "yours: sjf:placement=lowest-power"
+        own = [row for row in report.rows if row.quantity.startswith(f"{label}: ")]
+        assert len(own) == 2 * 4
+        assert all(row.reproduced is None for row in own)
+        shown = report.savings.filter(label=label)
+        assert set(shown["figure"]) == {"pareto", "workloads"}
+        turnaround = Own(report.runs, "steady", Setting()).metric("turnaround", label).mean()
+        assert any(row.here == pytest.approx(turnaround) for row in own)
 
     def test_both_figures_come_from_the_runs(self, report):
         drawn = {name: own for (name,), own in report.savings.group_by("figure", maintain_order=True)}
@@ -78,7 +89,7 @@ class TestReport:
         turnaround = dot.filter(pl.col("column").str.starts_with("turnaround"))
         np.testing.assert_allclose(turnaround["y"], own.metric("placement", "vahrm").mean(axis=1))
         np.testing.assert_allclose(turnaround["x"], 1 + own.metric("turnaround", "vahrm").mean(axis=1) / 100)
-        assert set(drawn["workloads"]["label"]) == {OURS, *RIVALS}
+        assert set(drawn["workloads"]["label"]) == {OURS, *RIVALS, "yours: sjf:placement=lowest-power"}
         for picture in drawn.values():
             assert picture_bytes(report.draw(picture, title="x"), ".png")[:4] == b"\x89PNG"
 

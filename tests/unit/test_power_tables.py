@@ -143,5 +143,5 @@ def test_what_cannot_be_evaluated_is_refused():
     said = message(evaluate, model, LINE, power_w, split="leave_one_app_out")
     assert said.startswith("power_w: found a single measured application on device 1, expected two or more")
     said = message(evaluate, model, LINE, power_w, split="loo", apps=["a"]).splitlines()
-    assert said[0] == "split: found `loo`, expected one of in_sample, leave_one_app_out"
+    assert said[0] == "split: found `loo`, expected one of in_sample, leave_one_app_out, new_device"
     assert said[1].startswith("apps: found `1 names`, expected 3")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,8 +10,9 @@ from hetsched.cli import options as opt
 from hetsched.cli.faults import noted
 from hetsched.cli.machine import Inputs
 from hetsched.cli.pictures import check_folder, check_plot, draw_comparison
+from hetsched.cli.policy_lists import of_policy, policies_in
 from hetsched.cli.screen import Screen
-from hetsched.config import Faults, did_you_mean, listed, shown
+from hetsched.config import Faults, did_you_mean, listed
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ def compare(
             metrics_named(keys, parameter="--metrics")
     if keys is not None and "energy_bound_j" in keys and not bound:
         faults.add("--metrics", "energy_bound_j", "--bound beside it, which computes it")
-    contestants = _policies(faults, policies)
+    contestants = policies_in(faults, policies)
     base = _baseline(faults, baseline, contestants)
     if out is not None:
         faults.folder("--out", out)
@@ -135,21 +134,6 @@ def compare(
     screen.give({**result.to_dict(), "assumed": machine.assumed_w, "written": written})
 
 
-def _policies(faults: Faults, text: str) -> list[Policy]:
-    """The policies asked for; notes those that cannot be, and those asked for twice."""
-    from hetsched.policy import parse_policy  # noqa: PLC0415
-
-    found: list[Policy] = []
-    for name in text.split(","):
-        with noted(faults), _of_policy(name):
-            policy = parse_policy(name)
-            if policy.name in [other.name for other in found]:
-                faults.add("--policies", policy.name, "each policy once")
-            else:
-                found.append(policy)
-    return found
-
-
 def _check_budgets(policies: list[Policy], workload: Workload, platform: Platform) -> None:
     """Refuse budgets below the idle machine's draw before the first run: each policy on none of the jobs."""
     from hetsched.simulation import simulate  # noqa: PLC0415
@@ -157,22 +141,9 @@ def _check_budgets(policies: list[Policy], workload: Workload, platform: Platfor
     faults = Faults()
     for policy in policies:
         if policy.parts["power"] is not None:
-            with noted(faults), _of_policy(policy.name):
+            with noted(faults), of_policy(policy.name):
                 simulate(workload.head(0), platform, policy)
     faults.check()
-
-
-@contextmanager
-def _of_policy(name: str) -> Iterator[None]:
-    """Say of faults raised in the block which of the policies they belong to, where they don't show it."""
-    try:
-        yield
-    except ConfigError as error:
-        faults = []
-        for parameter, value, expected in error.faults:
-            inner = "" if value == shown(name) else f": {name}"
-            faults.append((f"--policies{inner}{'' if parameter == 'policy' else f': {parameter}'}", value, expected))
-        raise ConfigError(faults) from error
 
 
 def _baseline(faults: Faults, text: str | None, policies: list[Policy]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 
 from hetsched.cli import options as opt
 from hetsched.cli import power_models as own
+from hetsched.cli.faults import renamed
 from hetsched.cli.pictures import check_folder, check_picture
 from hetsched.cli.progress import Bars
 from hetsched.cli.screen import Screen
@@ -19,11 +21,13 @@ if TYPE_CHECKING:
 
     from hetsched.power import PowerModel
     from hetsched.power.feature_files import Features, Watts
+    from hetsched.power.left_out import LeftOut
+    from hetsched.power.splits import Split
 
 __all__ = ["SPLITS", "evaluate"]
 
 # Named here again, as what evaluates is slow to import.
-SPLITS = ("leave_one_app_out", "in_sample")
+SPLITS = ("leave_one_app_out", "new_device", "in_sample")
 
 
 def _complete_split(incomplete: str) -> list[str]:
@@ -51,11 +55,39 @@ def evaluate(
         typer.Option(
             "--split",
             metavar="NAME",
-            help="leave_one_app_out: each application by a model that never saw it; in_sample: all seen.",
+            help="leave_one_app_out: each application by a model that never saw it; new_device: each device by one "
+            "that knows its test runs; in_sample: all seen.",
             autocompletion=_complete_split,
             rich_help_panel="Run",
         ),
     ] = SPLITS[0],
+    folds: Annotated[
+        str | None,
+        typer.Option(
+            "--folds",
+            metavar="K",
+            help="Leave out K folds in turn; default: one at a time up to 100, 10 folds of more.",
+            rich_help_panel="Run",
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            "--groups",
+            metavar="FILE/COLUMN",
+            help="Labels of applications (column app, and COLUMN): those of one are left out together.",
+            rich_help_panel="Run",
+        ),
+    ] = None,
+    test_runs: Annotated[
+        str,
+        typer.Option(
+            "--test-runs",
+            metavar="N",
+            help="With new_device: under how many applications the device has run.",
+            rich_help_panel="Run",
+        ),
+    ] = "1",
     seed: opt.Seed = "0",
     plot: Annotated[
         str | None,
@@ -75,83 +107,168 @@ def evaluate(
     faults = Faults()
     draws = opt.whole(faults, "--seed", seed, low=0, high=2**32 - 1)
     opt.chosen(faults, "--split", split, SPLITS)
+    asked = _Asked(split, folds, groups, test_runs, seed=draws or 0)
+    asked.check(faults)
     made = own.Models(models or own.MODELS, mean_model, device_model, seed=draws).made(faults)
     check_picture(faults, plot)
     faults.check()
     check_folder(None if plot is None else str(Path(plot).parent))
-    known, watts = own.read_files(features, power, screen)
-    cells = _predicted(made, known, watts, split)
-    written = [] if plot is None else [_drawn(cells, split, plot)]
-    _show(screen, made, cells, watts, split=split, written=written)
+    known, watts = own.read_files(features, power, screen, labels=asked.labels)
+    chosen = asked.split(known)
+    found = _predicted(made, known, watts, chosen)
+    cells = {text: own_cells for text, (own_cells, _) in found.items()}
+    written = [] if plot is None else [_drawn(cells, _title(chosen, _whole(found)), plot)]
+    _show(screen, made, found, (known, watts), split=chosen, written=written)
 
 
-def _predicted(models: dict[str, PowerModel], known: Features, watts: Watts, split: str) -> dict[str, pl.DataFrame]:
+class _Asked:
+    """What is left out, as given on the command line.
+
+    Parameters
+    ----------
+    name, folds, groups, test_runs
+        As given with ``--split``, ``--folds``, ``--groups`` and ``--test-runs``.
+    seed
+        Of all draws.
+    """
+
+    def __init__(self, name: str, folds: str | None, groups: str | None, test_runs: str, *, seed: int) -> None:
+        self._name, self._folds, self._groups, self._test_runs, self._seed = name, folds, groups, test_runs, seed
+
+    @property
+    def labels(self) -> str | None:
+        """The column of FEATURES that holds labels and no feature, if the groups are there."""
+        is_file = self._groups is None or any(ending in self._groups for ending in (".csv", ".parquet"))
+        return None if is_file else self._groups
+
+    def check(self, faults: Faults) -> None:
+        """Note whatever cannot be before a file is read."""
+        if self._folds is not None and self._name == "in_sample":
+            faults.add("--folds", self._folds, "none for in_sample, which leaves nothing out")
+        if self._groups is not None and self._name != "leave_one_app_out":
+            faults.add("--groups", self._groups, "none but for leave_one_app_out: they are of applications")
+        if self._test_runs != "1" and self._name != "new_device":
+            faults.add("--test-runs", self._test_runs, "none but for new_device")
+        opt.whole(faults, "--folds", self._folds, low=2, high=1_000_000)
+        opt.whole(faults, "--test-runs", self._test_runs, low=0, high=1_000_000)
+
+    def split(self, known: Features) -> Split:
+        """For the applications of a file of features."""
+        from hetsched.power.group_files import read_groups  # noqa: PLC0415 -- slow to import
+        from hetsched.power.splits import Split  # noqa: PLC0415
+
+        where = self._groups if self.labels is None else f"{known.path}/{self.labels}"
+        groups = None if where is None else read_groups(where, known.apps, features=known.path)
+        folds = None if self._folds is None else int(self._folds)
+        return Split(self._name, folds, groups, int(self._test_runs), self._seed)
+
+
+def _predicted(
+    models: dict[str, PowerModel], known: Features, watts: Watts, split: Split
+) -> dict[str, tuple[pl.DataFrame, LeftOut]]:
     from hetsched.power.held_out import predictions  # noqa: PLC0415 -- slow to import
 
     found = {}
     with Bars() as bars:
         for text, model in models.items():
             tell = bars.bar(text, unit="fits")
-            with own.fitting(text, known.path, watts.path):
+            with own.fitting(text, known.path, watts.path), renamed({"folds": "--folds", "groups": "--groups"}):
                 found[text] = predictions(model, known, watts, split=split, progress=tell)
     return found
 
 
-def _drawn(cells: dict[str, pl.DataFrame], split: str, plot: str) -> str:
+def _drawn(cells: dict[str, pl.DataFrame], title: str, plot: str) -> str:
     from hetsched.report.canvas import save  # noqa: PLC0415
     from hetsched.report.power_figure import predicted_against_measured  # noqa: PLC0415
 
-    save(predicted_against_measured(cells, title=_WORDS[split]), plot)
+    save(predicted_against_measured(cells, title=title), plot)
     return plot
 
 
-_WORDS = {"in_sample": "in sample", "leave_one_app_out": "applications left out one at a time"}
+def _title(split: Split, found: LeftOut) -> str:
+    """What was left out, and how."""
+    if split.name == "in_sample":
+        return "in sample"
+    what = {"new_device": "devices"}.get(split.name, "applications" if split.groups is None else "groups")
+    how = "one at a time" if found.parts == found.of else f"in {found.parts:,} folds"
+    return f"{what} left out {how}"
+
+
+def _seen(split: Split, found: LeftOut, apps: int) -> str:
+    """What the models were fitted on."""
+    if split.name == "in_sample":
+        return "fitted on all of them, and asked for the same ones"
+    if split.name == "new_device":
+        runs = "no test run" if split.test_runs == 0 else f"{split.test_runs:,} test run{'s' * (split.test_runs > 1)}"
+        return f"each device predicted by a model fitted on the others and on {runs} of its own"
+    if split.groups is not None:
+        return f"each application predicted by a model fitted on other groups, of {found.of:,}"
+    if found.parts == found.of:
+        return f"each application predicted by a model fitted on the other {apps - 1:,}"
+    more = f"; --folds {found.of} leaves out one at a time" if split.folds is None else ""
+    return f"each application predicted by a model fitted on the other {found.parts - 1:,} folds{more}"
 
 
 def _show(
     screen: Screen,
     models: dict[str, PowerModel],
-    cells: dict[str, pl.DataFrame],
-    watts: Watts,
+    found: dict[str, tuple[pl.DataFrame, LeftOut]],
+    files: tuple[Features, Watts],
     *,
-    split: str,
+    split: Split,
     written: list[str],
 ) -> None:
     from hetsched.platform.coverage import many  # noqa: PLC0415
+    from hetsched.power.evaluate import farthest_columns  # noqa: PLC0415
     from hetsched.power.held_out import errors_by_app  # noqa: PLC0415
-    from hetsched.report.power_table import errors_table  # noqa: PLC0415
+    from hetsched.report.power_table import errors_table, outside_table  # noqa: PLC0415
 
-    errors = {text: errors_by_app(found) for text, found in cells.items()}
-    overall = {text: _overall(found) for text, found in cells.items()}
-    apps, count = (len(next(iter(one.values()))) for one in (errors, cells))
+    known, watts = files
+    left_out = _whole(found)
+    overall = {text: _overall(cells) for text, (cells, _) in found.items()}
+    errors = errors_by_app({text: cells for text, (cells, _) in found.items()}, known.apps)
+    apps, count = len(next(iter(errors.values()))), max(len(cells) for cells, _ in found.values())
     what = f"{many(apps, 'application')} on {many(len(watts.devices), 'device')}, {many(count, 'measured pair')}"
-    how = {
-        "in_sample": "fitted on all of them, and asked for the same ones",
-        "leave_one_app_out": f"each application predicted by a model fitted on the other {apps - 1:,}",
-    }
-    screen.head(f"{_WORDS[split]}: {what}; {how[split]}")
+    screen.head(f"{_title(split, left_out)}: {what}; {_seen(split, left_out, apps)}")
     screen.show(errors_table(errors, overall, width=screen.width))
+    outside = dict(zip(known.apps, zip(*farthest_columns(left_out, known.names), strict=True), strict=True))
+    if any(len(names) for names, _ in outside.values()):
+        screen.show(outside_table(outside))
     for path in written:
         screen.say(f"wrote {path}")
-    rows: list[dict[str, Any]] = [
-        {"app": row.pop("app"), "model": text, **row}
-        for text, found in errors.items()
-        for row in found.rows(named=True)
-    ]
     screen.give(
         {
             "summary": overall,
-            "split": split,
+            "split": split.name,
+            "folds": left_out.parts or None,
             "apps": apps,
             "devices": len(watts.devices),
             "cells": count,
             "models": {text: own.described(model) for text, model in models.items()},
-            "rows": rows,
+            "rows": list(_rows(errors, outside)),
             "runs": watts.runs,
             "dropped": watts.dropped,
             "written": written,
         }
     )
+
+
+def _whole(found: dict[str, tuple[pl.DataFrame, LeftOut]]) -> LeftOut:
+    """What was left out of the model that was asked most: a reference device is never new."""
+    return max((left_out for _, left_out in found.values()), key=lambda one: one.of)
+
+
+def _rows(
+    errors: dict[str, pl.DataFrame], outside: dict[str, tuple[Sequence[str], Sequence[float]]]
+) -> Iterator[dict[str, Any]]:
+    """One a model and application that it was asked for."""
+    for text, frame in errors.items():
+        for row in frame.rows(named=True):
+            if not row["devices"]:
+                continue
+            names, far = outside[row["app"]]
+            told = {"farthest_features": list(names), "farthest_sd": list(far)}
+            yield {"app": row.pop("app"), "model": text, **row, **told}
 
 
 def _overall(found: pl.DataFrame) -> dict[str, float]:

@@ -199,7 +199,7 @@ def described(model: PowerModel) -> dict[str, Any]:
     return {"kind": model.kind.replace("_", "-"), **model.get_params(deep=False)}
 
 
-def read_files(features: str, watts: str, screen: Screen) -> tuple[Features, Watts]:
+def read_files(features: str, watts: str, screen: Screen, *, labels: str | None = None) -> tuple[Features, Watts]:
     """Features and measured watts, saying what the files held and what was left out.
 
     Parameters
@@ -208,6 +208,8 @@ def read_files(features: str, watts: str, screen: Screen) -> tuple[Features, Wat
         The files.
     screen
         Where to say it.
+    labels
+        A column of the features that holds labels.
     """
     from hetsched.platform.coverage import few, many  # noqa: PLC0415 -- polars is slow to import
     from hetsched.power.feature_files import left_out, read_features, read_watts  # noqa: PLC0415
@@ -215,7 +217,7 @@ def read_files(features: str, watts: str, screen: Screen) -> tuple[Features, Wat
     known = measured = None
     faults = Faults()
     with noted(faults, {"path": "FEATURES"}):
-        known = read_features(features)
+        known = read_features(features, labels=labels)
     faults.check()
     assert known is not None
     with renamed({"path": "POWER"}):

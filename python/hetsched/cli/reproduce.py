@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,10 +13,11 @@ import typer
 from hetsched.cli import options as opt
 from hetsched.cli.faults import noted
 from hetsched.cli.pictures import check_folder
+from hetsched.cli.policy_lists import policies_in
 from hetsched.cli.progress import Bars
 from hetsched.cli.screen import Screen
 from hetsched.config import Faults, reason_of
-from hetsched.errors import OutputError
+from hetsched.errors import ConfigError, OutputError
 from hetsched.experiments.registry import EXPERIMENTS
 
 if TYPE_CHECKING:
@@ -36,8 +37,18 @@ def reproduce(
     ],
     *,
     quick: Annotated[
-        bool, typer.Option("--quick", metavar="", help="Few repetitions: seconds in place of minutes.")
+        bool,
+        typer.Option("--quick", metavar="", help="Few repetitions, and fewer jobs where many take long: seconds."),
     ] = False,
+    policies: Annotated[
+        str | None,
+        typer.Option(
+            "--policies",
+            metavar="A,B,…",
+            help="Your own beside the paper's: presets, or NAME:PARAM=VALUE, with commas between.",
+            autocompletion=opt.complete_policies,
+        ),
+    ] = None,
     seed: opt.Seed = "0",
     out: Annotated[
         str | None,
@@ -50,11 +61,9 @@ def reproduce(
     del debug
     screen = Screen(as_json=as_json)
     faults = Faults()
-    if name not in EXPERIMENTS:
-        from hetsched.experiments.registry import experiment_named  # noqa: PLC0415
-
-        with noted(faults):
-            experiment_named(name, parameter="NAME")
+    yours = [] if policies is None else policies_in(faults, policies)
+    with noted(faults):
+        _check_experiment(name, takes_policies=policies is not None)
     chosen_seed = opt.whole(faults, "--seed", seed, low=0, high=2**64 - 1)
     if out is not None:
         faults.folder("--out", out)
@@ -63,11 +72,35 @@ def reproduce(
 
     from hetsched.experiments import reproduce as run  # noqa: PLC0415 -- polars is slow to import
 
-    with Bars() as bars:
-        report = run(name, seed=chosen_seed or 0, quick=quick, progress=bars.bar(name, unit="repetitions"))
+    with Bars() as bars, _of_yours():
+        tell = bars.bar(name, unit="repetitions")
+        report = run(name, seed=chosen_seed or 0, quick=quick, policies=yours, progress=tell)
     _show(screen, report)
     _write(screen, report, out)
     screen.give(report.to_dict())
+
+
+def _check_experiment(name: str, *, takes_policies: bool) -> None:
+    """Refuse a name that is none, and policies beside an experiment that runs none."""
+    if name in EXPERIMENTS and not takes_policies:
+        return
+    from hetsched.experiments.registry import check_runs_policies, experiment_named  # noqa: PLC0415 -- slow to import
+
+    experiment = experiment_named(name, parameter="NAME")
+    if takes_policies:
+        check_runs_policies(experiment, parameter="--policies")
+
+
+@contextmanager
+def _of_yours() -> Iterator[None]:
+    """Call the library's parameter of a user's policies as the option."""
+    try:
+        yield
+    except ConfigError as error:
+        faults = [
+            (name.replace("policies", "--policies", 1), value, expected) for name, value, expected in error.faults
+        ]
+        raise ConfigError(faults) from error
 
 
 def _try_folder(out: str | None) -> None:
@@ -98,7 +131,9 @@ def _show(screen: Screen, report: Report) -> None:
 
     rows = report.table()
     values = {parameter.name: parameter.value for parameter in report.parameters}
-    title = f"{report.name}: {values['repetitions']} repetitions, seed {report.seed}"
+    title = (
+        f"{report.name}{', quick' if values['quick'] else ''}: {values['repetitions']} repetitions, seed {report.seed}"
+    )
     screen.show(experiment_table(rows, title=title))
     if screen.as_json:
         return
@@ -111,7 +146,9 @@ def _show(screen: Screen, report: Report) -> None:
         screen.tell(f"measured: {settings(measured)}")
 
 
-_ELSEWHERE = frozenset(("repetitions", "agreement_ratio", "bound", "policies"))
+_ELSEWHERE = frozenset(
+    ("repetitions", "agreement_ratio", "shape_factor", "quick", "your_policies", "bound", "policies")
+)
 """Parameters that the title, the rule or the rows tell."""
 
 

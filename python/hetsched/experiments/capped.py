@@ -8,10 +8,11 @@ from typing import Any, Literal
 import polars as pl
 
 from hetsched.experiments.claims import TOLERANCE, alike, limit, statement
-from hetsched.experiments.experiment import Parameter, Row
+from hetsched.experiments.experiment import Parameter, Repetition, Row
 from hetsched.experiments.ito import CAPPED, capped_nodes
 from hetsched.experiments.runs import Floats, Runs, run_rows
 from hetsched.experiments.spread import by_length, by_size, spread_inside_jobs
+from hetsched.experiments.yours import labels_in
 from hetsched.workload import Workload
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "repeated",
     "savings",
     "why",
+    "yours",
 ]
 
 SOURCE = "Zhou, Fukazawa & Nakashima, Energy Aware Scheduler of Single/Multi-node Jobs Exploiting Node Heterogeneity"
@@ -102,30 +104,30 @@ def against_paa(swa: Savings, paa: Savings) -> list[Row]:
 
 
 def repeated(
-    seed: int, workload_at: Callable[[float], Workload], *, borders_s: tuple[float, ...] = ()
+    repetition: Repetition, workload_at: Callable[[float], Workload], *, borders_s: tuple[float, ...] = ()
 ) -> list[dict[str, Any]]:
     """The runs of a repetition.
 
     Parameters
     ----------
-    seed
-        Of the draw of nodes.
+    repetition
+        Which.
     workload_at
         From a utilization to the jobs.
     borders_s
         Between the classes of run lengths whose energy is told apart.
     """
-    platform = capped_nodes(seed, nodes=NODES)
+    platform = capped_nodes(repetition.seed, nodes=NODES)
     table = platform.actual
     assert table is not None
     rows = []
     for state, utilization in UTILIZATION.items():
         rows += run_rows(
             state,
-            POLICIES,
+            {**POLICIES, **repetition.policies},
             workload_at(utilization),
             platform,
-            seed=seed,
+            seed=repetition.seed,
             baselines=("naive",),
             extra=lambda result: {
                 **spread_inside_jobs(result, table, window=WINDOW),
@@ -200,6 +202,17 @@ def _variants(runs: Runs, state: str) -> list[Row]:
     return rows
 
 
+def yours(frame: pl.DataFrame) -> list[Row]:
+    """What a user's own policies save.
+
+    Parameters
+    ----------
+    frame
+        Of all runs.
+    """
+    return Runs(frame, baseline="naive").of_yours(UTILIZATION)
+
+
 def drawn(frame: pl.DataFrame, *, paper: dict[tuple[str, str], float]) -> pl.DataFrame:
     """The savings of both papers' algorithms and of ours.
 
@@ -211,5 +224,5 @@ def drawn(frame: pl.DataFrame, *, paper: dict[tuple[str, str], float]) -> pl.Dat
         As in `Runs.drawn`.
     """
     panels = {f"over naive, {state} ({share:.0%} in use)": state for state, share in UTILIZATION.items()}
-    labels = ["paa", "swa", "swa + easy, longest first"]
+    labels = ["paa", "swa", "swa + easy, longest first", *labels_in(frame)]
     return Runs(frame, baseline="naive").drawn(panels, labels, paper=paper)

@@ -1,13 +1,21 @@
 """When a quantity counts as reproduced: one rule for every row of every experiment.
 
-A *value* that a paper prints is reproduced (``yes``) if our sign is certain (the 95 % interval of our mean leaves out
-0) and agrees, and the value lies in the interval or our mean within `TOLERANCE` of it. It is reproduced in ``shape`` if
-our sign is certain and agrees, and the paper does not disclose what the magnitude hangs on, which the row then names.
-All else is ``no``: an interval so wide that it holds everything reproduces nothing.
+What is judged is the 95 % interval of our mean over the repetitions; they are paired: both sides of a difference ran on
+the same draws. Where the interval holds what one verdict asks for beside what another does, it is too wide to say:
+``uncertain``. So more repetitions decide more, and fewer never reproduce more.
+
+A *value* that a paper prints is reproduced (``yes``) if it lies in the interval, or our mean is within `TOLERANCE` of
+it, and all of the interval has its sign and lies within `SHAPE_FACTOR` of it. It is reproduced in ``shape`` if all of
+the interval does, and the paper does not disclose what the magnitude hangs on, which the row then names. It is not
+(``no``) if none of the interval comes as near: within `SHAPE_FACTOR` where something is not disclosed, within
+`TOLERANCE` where all is.
 
 A *statement* without a number (more than, sooner than) is ``yes`` if the interval of the difference lies on its side of
-0, else ``no``; that two things are *alike* if the interval of their difference keeps within `TOLERANCE` of the first; a
-*limit* if the interval keeps to it. The repetitions are paired: both sides of a difference ran on the same draws.
+0, and ``no`` if it lies on the other or nothing differs at all. That two things are *alike* is ``yes`` if the interval
+of their difference keeps within `TOLERANCE` of the first, ``no`` if none of it does; likewise a *limit*. A limit of 0
+is broken by a single repetition.
+
+A *number* of which nobody claims anything has no verdict.
 """
 
 from __future__ import annotations
@@ -20,10 +28,13 @@ import numpy.typing as npt
 from hetsched.analysis import mean_and_half_width
 from hetsched.experiments.experiment import Row, Verdict
 
-__all__ = ["TOLERANCE", "alike", "limit", "statement", "value"]
+__all__ = ["SHAPE_FACTOR", "TOLERANCE", "alike", "limit", "number", "statement", "value"]
 
 TOLERANCE = 0.10
 """How far from a printed value, as a share of it, a mean still agrees with it."""
+
+SHAPE_FACTOR = 2.0
+"""How many times a printed value, or how small a part of it, our value may be and still have its shape."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,17 +60,49 @@ def value(quantity: str, values: npt.ArrayLike, *, paper: float, undisclosed: st
     ('shape', '0.72 times the paper; not disclosed: the joint distribution of watts')
     """
     mean, (low, high) = _estimate(values)
-    is_certain = low * paper > 0 and high * paper > 0
-    if is_certain and low <= paper <= high:
-        return Row(quantity, paper, mean, (low, high), "yes", "the paper's value lies in our interval")
-    if is_certain and abs(mean - paper) <= TOLERANCE * abs(paper):
-        return Row(quantity, paper, mean, (low, high), "yes", f"within {TOLERANCE:.0%} of the paper's value")
-    verdict: Verdict = "shape" if is_certain and undisclosed else "no"
-    if not is_certain:
-        why = "the interval does not leave out 0" if low <= 0 <= high else "of the other sign"
+    least, most = sorted((low / paper, high / paper))
+    has_shape = least >= 1.0 / SHAPE_FACTOR and most <= SHAPE_FACTOR
+    verdict: Verdict
+    if has_shape and low <= paper <= high:
+        verdict, why = "yes", "the paper's value lies in our interval"
+    elif has_shape and abs(mean - paper) <= TOLERANCE * abs(paper):
+        verdict, why = "yes", f"within {TOLERANCE:.0%} of the paper's value"
+    elif has_shape and undisclosed:
+        verdict, why = "shape", f"{mean / paper:.2g} times the paper"
+    elif _is_outside(least, most, *_accepted(undisclosed)):
+        verdict, why = "no", "of the other sign" if most < 0 else f"{mean / paper:.2g} times the paper"
     else:
-        why = f"{mean / paper:.2g} times the paper"
-    return Row(quantity, paper, mean, (low, high), verdict, why + _hint(undisclosed))
+        verdict, why = "uncertain", f"{least:.2g} to {most:.2g} times the paper"
+    return Row(quantity, paper, mean, (low, high), verdict, why + ("" if verdict == "yes" else _hint(undisclosed)))
+
+
+def _accepted(undisclosed: str) -> tuple[float, float]:
+    """What reproduces a printed value at least in part, in multiples of it."""
+    return (1.0 / SHAPE_FACTOR, SHAPE_FACTOR) if undisclosed else (1.0 - TOLERANCE, 1.0 + TOLERANCE)
+
+
+def _is_outside(low: float, high: float, least: float, most: float) -> bool:
+    """Whether an interval has nothing in common with another."""
+    return high < least or low > most
+
+
+def number(quantity: str, values: npt.ArrayLike, *, told: str = "a number: nothing is claimed of it") -> Row:
+    """Something that is measured and of which nobody claims anything: it has no verdict.
+
+    Parameters
+    ----------
+    quantity, values
+        As in `value`.
+    told
+        What stands where others have their reason.
+
+    Examples
+    --------
+    >>> number("energy saved, %", [1.0, 2.0]).reproduced is None
+    True
+    """
+    mean, interval = _estimate(values)
+    return Row(quantity, None, mean, interval, None, told)
 
 
 def statement(
@@ -90,7 +133,7 @@ def statement(
     --------
     >>> row = statement("saving, %", [0.1, -0.1, 0.2], claim="it saves")
     >>> row.reproduced, row.reason
-    ('no', 'it saves: not certain, from -0.313 to 0.446')
+    ('uncertain', 'it saves: not certain, from -0.313 to 0.446')
     >>> statement("change, %", [0.1, 0.1, 0.2], claim="it is shorter", side=-1).reason
     'it is shorter: not certain, from -0.0101 to 0.277'
     """
@@ -101,7 +144,7 @@ def statement(
         return Row(quantity, None, mean, interval, "yes", claim)
     how = "the opposite" if other else "no difference at all" if low == high == 0 else "not certain"
     reason = f"{claim}: {how}, {name}from {low:.3g} to {high:.3g}{_explained(why)}"
-    return Row(quantity, None, mean, interval, "no", reason)
+    return Row(quantity, None, mean, interval, "uncertain" if how == "not certain" else "no", reason)
 
 
 def alike(quantity: str, values: npt.ArrayLike, *, of: npt.ArrayLike, claim: str, why: str = "") -> Row:
@@ -125,12 +168,17 @@ def alike(quantity: str, values: npt.ArrayLike, *, of: npt.ArrayLike, claim: str
     >>> alike("b - a, %", [0.2, 0.3, 0.2], of=[8.0, 8.2, 8.1], claim="a and b save alike").reproduced
     'yes'
     """
-    mean, (low, high) = _estimate(values)
+    mean, interval = _estimate(values)
     whole, _ = _estimate(of)
-    share = max(abs(low), abs(high)) / abs(whole) if whole else np.inf
-    verdict: Verdict = "yes" if share <= TOLERANCE else "no"
-    reason = f"{claim}: apart by at most {share:.1%} of the first"
-    return Row(quantity, None, mean, (low, high), verdict, reason if verdict == "yes" else reason + _explained(why))
+    nearest, farthest = (far / abs(whole) if whole else np.inf for far in _reach(interval))
+    verdict = _kept(nearest, farthest, TOLERANCE)
+    apart = {
+        "yes": f"at most {farthest:.1%}",
+        "no": f"at least {nearest:.1%}",
+        "uncertain": f"{nearest:.1%} to {farthest:.1%}",
+    }[verdict]
+    reason = f"{claim}: apart by {apart} of the first"
+    return Row(quantity, None, mean, interval, verdict, reason if verdict == "yes" else reason + _explained(why))
 
 
 def limit(quantity: str, values: npt.ArrayLike, *, most: float, claim: str, printed: bool = True, why: str = "") -> Row:
@@ -154,11 +202,23 @@ def limit(quantity: str, values: npt.ArrayLike, *, most: float, claim: str, prin
     >>> limit("time, %", [0.01, -0.02, 0.0], most=0.1, claim="less than 0.1 %").reproduced
     'yes'
     """
-    mean, (low, high) = _estimate(values)
-    farthest = max(abs(low), abs(high))
-    verdict: Verdict = "yes" if farthest <= most else "no"
+    mean, interval = _estimate(values)
+    nearest, farthest = _reach(interval)
+    # What is never to happen has happened where it did once.
+    verdict = _kept(nearest if most else farthest, farthest, most)
     reason = claim if verdict == "yes" else f"{claim}: up to {farthest:.3g}{_explained(why)}"
-    return Row(quantity, most if printed else None, mean, (low, high), verdict, reason)
+    return Row(quantity, most if printed else None, mean, interval, verdict, reason)
+
+
+def _reach(interval: tuple[float, float]) -> tuple[float, float]:
+    """How near an interval comes to 0, and how far away from it."""
+    low, high = interval
+    return max(low, -high, 0.0), max(-low, high)
+
+
+def _kept(nearest: float, farthest: float, most: float) -> Literal["yes", "no", "uncertain"]:
+    """Whether what reaches from one distance to another keeps to the most allowed."""
+    return "yes" if farthest <= most else "no" if nearest > most else "uncertain"
 
 
 def _estimate(values: npt.ArrayLike) -> tuple[float, tuple[float, float]]:

@@ -12,9 +12,10 @@ from typing import Any
 import polars as pl
 
 from hetsched.experiments.claims import limit, statement, value
-from hetsched.experiments.experiment import Experiment, Parameter, Row
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row
 from hetsched.experiments.ito import IMPLIED, NODE_WATTS, TIMES, single_nodes
 from hetsched.experiments.runs import Runs, run_rows
+from hetsched.experiments.yours import labels_in
 from hetsched.workload.generators import coa_single
 
 __all__ = ["EXPERIMENT"]
@@ -54,8 +55,9 @@ PARAMETERS = (
 )
 
 
-def _repeat(seed: int) -> list[dict[str, Any]]:
-    rows = []
+def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
+    rows, seed = [], repetition.seed
+    policies = {**POLICIES, **repetition.policies}
     for times, times_vary in _TIMES.items():
         platform = single_nodes(seed, nodes=NODES, times_vary=times_vary)
         for state, utilization in UTILIZATION.items():
@@ -68,7 +70,7 @@ def _repeat(seed: int) -> list[dict[str, Any]]:
                 seed=seed,
             )
             scenario = f"{state}, {times}"
-            rows += run_rows(scenario, POLICIES, workload, platform, seed=seed, baselines=("naive",))
+            rows += run_rows(scenario, policies, workload, platform, seed=seed, baselines=("naive",))
     return rows
 
 
@@ -155,7 +157,12 @@ def _savings(frame: pl.DataFrame) -> pl.DataFrame:
         for state, share in UTILIZATION.items()
     }
     paper = {(f"free, {times}", "coa"): PAPER_COA_FREE for times in _TIMES}
-    return runs.drawn(panels, ["paa", "coa", "lowest-power + easy"], paper=paper)
+    return runs.drawn(panels, ["paa", "coa", "lowest-power + easy", *labels_in(frame)], paper=paper)
+
+
+def _yours(frame: pl.DataFrame) -> list[Row]:
+    scenarios = [f"{state}, {times}" for times in _TIMES for state in UTILIZATION]
+    return Runs(frame, baseline="naive").of_yours(scenarios)
 
 
 EXPERIMENT = Experiment(
@@ -168,5 +175,6 @@ EXPERIMENT = Experiment(
     repeat=_repeat,
     rows=_rows,
     savings=_savings,
+    yours=_yours,
 )
 """Table 3 and Figure 7 of the paper."""

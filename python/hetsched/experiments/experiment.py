@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import polars as pl
 
+from hetsched.policy import Policy
 from hetsched.report.experiment_figure import experiment_figure
 
-__all__ = ["Experiment", "Parameter", "Report", "Row", "Verdict"]
+__all__ = ["Experiment", "Parameter", "Repetition", "Report", "Row", "Verdict"]
 
-Verdict = Literal["yes", "shape", "no"]
+Verdict = Literal["yes", "shape", "no", "uncertain"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Row:
     interval
         Ends of its 95 % confidence interval over the repetitions.
     reproduced
-        ``"yes"``, ``"shape"`` or ``"no"``.
+        ``"yes"``, ``"shape"``, ``"no"`` or ``"uncertain"``; None where nobody claims anything of the number.
     reason
         Why, in words.
     """
@@ -39,7 +40,7 @@ class Row:
     paper: float | None
     here: float
     interval: tuple[float, float]
-    reproduced: Verdict
+    reproduced: Verdict | None
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -78,6 +79,25 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class Repetition:
+    """What the runs of a repetition are made from.
+
+    Parameters
+    ----------
+    seed
+        All their chance comes from it.
+    is_quick
+        Whether they shall be smaller, where the whole would take long.
+    policies
+        A user's own, by label, to be run beside the experiment's.
+    """
+
+    seed: int
+    is_quick: bool = False
+    policies: Mapping[str, Policy] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Experiment:
     """A published experiment, ready to be run.
 
@@ -94,7 +114,7 @@ class Experiment:
     repetitions, quick_repetitions
         How many draws of machine and workload, at least 2.
     repeat
-        From a repetition's seed to its runs: a row each, with ``scenario`` and ``policy`` (a label), the keys of the
+        From a repetition to its runs: a row each, with ``scenario`` and ``policy`` (a label), the keys of the
         run's summary, and whatever else the rows are made from.
     rows
         From the frame of all runs to the table.
@@ -106,9 +126,13 @@ class Experiment:
     measured
         From the frame of all runs to what must be known of them.
     beside
-        From a repetition's seed to more of its runs, which take so long that quick runs leave them out.
+        From a repetition to more of its runs, which take so long that quick runs leave them out.
     beside_repetitions
         In how many of the first repetitions of a full run they are.
+    quick_parameters
+        What quick runs have in place of the parameters of the same names.
+    yours
+        From the frame of all runs to rows of a user's own policies among them. None: the experiment runs no policies.
     """
 
     name: str
@@ -117,13 +141,15 @@ class Experiment:
     policies: Mapping[str, Any]
     repetitions: int
     quick_repetitions: int
-    repeat: Callable[[int], list[dict[str, Any]]]
+    repeat: Callable[[Repetition], list[dict[str, Any]]]
     rows: Callable[[pl.DataFrame], list[Row]]
     savings: Callable[[pl.DataFrame], pl.DataFrame]
     draw: Callable[..., Any] = experiment_figure
     measured: Callable[[pl.DataFrame], Sequence[Parameter]] = lambda _frame: ()
-    beside: Callable[[int], list[dict[str, Any]]] = lambda _seed: []
+    beside: Callable[[Repetition], list[dict[str, Any]]] = lambda _repetition: []
     beside_repetitions: int = 0
+    quick_parameters: Sequence[Parameter] = ()
+    yours: Callable[[pl.DataFrame], list[Row]] | None = None
 
 
 @dataclass(frozen=True)

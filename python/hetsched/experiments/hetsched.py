@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hetsched.experiments.experiment import Experiment, Parameter
-from hetsched.experiments.hetsched_claims import HALVED, TUNED, Setting, rows
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition
+from hetsched.experiments.hetsched_claims import HALVED, TUNED, Setting, rows, yours
 from hetsched.experiments.hetsched_drawn import draw, drawn
 from hetsched.experiments.large_jobs import LARGE_NODES, fate_of_large_jobs
 from hetsched.experiments.relative import measured
@@ -20,13 +20,16 @@ from hetsched.experiments.tsubame import (
     BASELINE,
     MIXES,
     PARAMETERS,
+    QUICK,
     SPREAD,
     Case,
     Machine,
     cases,
     drawn_machine,
+    jobs_of,
     run_row,
 )
+from hetsched.policy import Policy
 from hetsched.power import Noisy
 from hetsched.result import Result
 
@@ -52,22 +55,23 @@ OTHER_SETTINGS = (Setting(spread=0.0), Setting(spread=0.12), Setting(error=0.10)
 REPETITIONS = 8
 
 
-def _repeat(seed: int) -> list[dict[str, Any]]:
-    as_tuned = Setting()
+def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
+    as_tuned, seed = Setting(), repetition.seed
     machines = {setting: _machine(seed, setting) for setting in (as_tuned, *OTHER_SETTINGS)}
-    policies = {name: name for name in (*FAMILY, *OTHERS)} | WITHOUT
+    policies = {name: name for name in (*FAMILY, *OTHERS)} | WITHOUT | dict(repetition.policies)
     found: list[dict[str, Any]] = []
-    for case in cases(seed):
+    for case in cases(seed, jobs=jobs_of(repetition)):
         found += _runs(case, machines[as_tuned], as_tuned, policies, seed)
         for setting in OTHER_SETTINGS:
             found += _beside(case, machines[setting], setting, seed)
     return found
 
 
-def _halved(seed: int) -> list[dict[str, Any]]:
+def _halved(repetition: Repetition) -> list[dict[str, Any]]:
     """Under half the budget: a ninth of all runs, and more than a quarter of the time."""
-    machine = _machine(seed, HALVED)
-    return [row for case in cases(seed) for row in _beside(case, machine, HALVED, seed)]
+    machine = _machine(repetition.seed, HALVED)
+    found = cases(repetition.seed, jobs=jobs_of(repetition))
+    return [row for case in found for row in _beside(case, machine, HALVED, repetition.seed)]
 
 
 def _beside(case: Case, machine: Machine, setting: Setting, seed: int) -> Iterator[dict[str, Any]]:
@@ -85,7 +89,7 @@ def _machine(seed: int, setting: Setting) -> Machine:
 
 
 def _runs(
-    case: Case, machine: Machine, setting: Setting, policies: Mapping[str, str], seed: int
+    case: Case, machine: Machine, setting: Setting, policies: Mapping[str, str | Policy], seed: int
 ) -> Iterator[dict[str, Any]]:
     for label, policy in policies.items():
         row = run_row(
@@ -126,7 +130,7 @@ EXPERIMENT = Experiment(
     ),
     policies={name: name for name in (*FAMILY, *OTHERS)} | WITHOUT,
     repetitions=REPETITIONS,
-    quick_repetitions=2,
+    quick_repetitions=4,
     repeat=_repeat,
     rows=rows,
     savings=drawn,
@@ -134,5 +138,7 @@ EXPERIMENT = Experiment(
     measured=lambda frame: measured(frame, **Setting().columns),
     beside=_halved,
     beside_repetitions=REPETITIONS,
+    quick_parameters=QUICK,
+    yours=yours,
 )
 """Our preset, with what it was tuned on and what it was not."""

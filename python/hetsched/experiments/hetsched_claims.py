@@ -14,8 +14,9 @@ from hetsched.experiments.claims import limit, statement
 from hetsched.experiments.experiment import Row
 from hetsched.experiments.relative import Relative
 from hetsched.experiments.tsubame import BASELINE, HUNGRY, MIXES, PRESETS, SPREAD
+from hetsched.experiments.yours import labels_in, your_row
 
-__all__ = ["HALVED", "OURS", "RIVALS", "TUNED", "Own", "Setting", "rows"]
+__all__ = ["HALVED", "OURS", "RIVALS", "TUNED", "Own", "Setting", "rows", "yours"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -75,6 +76,11 @@ class Own:
         self._preset = preset
         self._at = setting.columns
 
+    @property
+    def has_bound(self) -> bool:
+        """Whether the least job energy in the baseline's window was computed."""
+        return not np.isnan(self.column("energy_bound_j", BASELINE)).any()
+
     def metric(self, name: str, policy: str, *, over: str = BASELINE) -> Floats:
         """A metric of `hetsched.experiments.relative.METRICS`, or ``share``, percent; ``longest``, h; any column.
 
@@ -129,6 +135,30 @@ def rows(frame: pl.DataFrame) -> list[Row]:
     return found
 
 
+def yours(frame: pl.DataFrame) -> list[Row]:
+    """What is told of a user's own policies.
+
+    Parameters
+    ----------
+    frame
+        All runs.
+    """
+    told = {
+        "placement": "placement part of the saving, {}, %",
+        "share": "share of the attainable placement part, {}, %",
+        "turnaround": "turnaround vs VU-FCFS, {}, %",
+        "longest": "longest wait of a large job, {}, h",
+    }
+    found = []
+    for label in labels_in(frame):
+        for preset in PRESETS:
+            own = Own(frame, preset, Setting())
+            for name, quantity in told.items():
+                if name != "share" or own.has_bound:
+                    found.append(your_row(frame, label, quantity.format(preset), _mean(own.metric(name, label))))
+    return found
+
+
 def _mean(values: Floats, numbers: Sequence[int] = range(len(MIXES))) -> Floats:
     """Over workloads."""
     mean: Floats = values[:, list(numbers)].mean(axis=1)
@@ -142,7 +172,7 @@ def _levels(own: Own, where: str, numbers: Sequence[int]) -> list[Row]:
         ("turnaround", f"turnaround vs VU-FCFS, {where}, %", -1),
         ("longest", f"longest wait of a large job, {where}, h", -1),
     ]
-    if not np.isnan(own.column("energy_bound_j", BASELINE)).any():
+    if own.has_bound:
         asked.insert(1, ("share", f"share of the attainable placement part, {where}, %", 1))
     found = []
     for name, quantity, side in asked:

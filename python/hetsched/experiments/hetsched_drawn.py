@@ -10,6 +10,7 @@ import polars as pl
 
 from hetsched.experiments.hetsched_claims import OURS, RIVALS, Own, Setting
 from hetsched.experiments.tsubame import MIXES, PRESETS
+from hetsched.experiments.yours import labels_in
 from hetsched.report.panel_figure import curve, panel_figure
 from hetsched.report.pareto_figure import pareto_figure, point
 
@@ -92,5 +93,5 @@ def _by_workload(frame: pl.DataFrame) -> pl.DataFrame:
         for name, row in shown.items()
         for preset in PRESETS
         for own in [Own(frame, preset, Setting())]
-        for label in (OURS, *RIVALS)
+        for label in (OURS, *RIVALS, *labels_in(frame))
     )

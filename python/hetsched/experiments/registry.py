@@ -11,7 +11,7 @@ from hetsched.errors import ConfigError
 if TYPE_CHECKING:
     from hetsched.experiments.experiment import Experiment
 
-__all__ = ["EXPERIMENTS", "experiment_named"]
+__all__ = ["EXPERIMENTS", "check_runs_policies", "experiment_named"]
 
 EXPERIMENTS = {
     "coa-single": "Optimal assignment of jobs to single nodes, busy and free",
@@ -59,3 +59,29 @@ def experiment_named(name: str, *, parameter: str = "name") -> Experiment:
     module = import_module(f"hetsched.experiments.{name.replace('-', '_')}")
     found: Experiment = module.EXPERIMENT
     return found
+
+
+def check_runs_policies(experiment: Experiment, *, parameter: str = "policies") -> None:
+    """Refuse policies beside an experiment that runs none.
+
+    Parameters
+    ----------
+    experiment
+        Which.
+    parameter
+        What to call them in a message.
+
+    Raises
+    ------
+    ConfigError
+        Naming the experiment.
+
+    Examples
+    --------
+    >>> check_runs_policies(experiment_named("tsmva"))
+    Traceback (most recent call last):
+    hetsched.errors.ConfigError: policies: found policies beside tsmva, expected none: it compares models of power, ...
+    """
+    if experiment.yours is None:
+        expected = "none: it compares models of power, and schedules no job"
+        raise ConfigError([(parameter, f"policies beside {experiment.name}", expected)])

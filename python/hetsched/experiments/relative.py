@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.experiments.experiment import Parameter
+from hetsched.experiments.experiment import Parameter, Row
 from hetsched.experiments.tsubame import BASELINE, MIXES, PRESETS
+from hetsched.experiments.yours import labels_in, your_row
 from hetsched.report.panel_figure import curve
 
-__all__ = ["METRICS", "Relative", "measured", "swept"]
+__all__ = ["METRICS", "Relative", "measured", "of_yours", "swept"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Column: TypeAlias = Callable[[str], Floats]
@@ -57,6 +58,21 @@ METRICS: Mapping[str, Callable[[Column, Column], Floats]] = {
 * ``merit``: M_β, the saving over the relative wait (Fig. 15)
 * ``above``: time above the power budget, percent of the makespan; of the run alone
 """
+
+QUANTITIES = {
+    "saving": "system energy saved",
+    "placement": "placement part of it",
+    "energy": "energy, change",
+    "turnaround": "turnaround, change",
+    "throughput": "throughput, change",
+    "wait": "mean wait over the baseline's",
+    "waiting": "wait, change",
+    "merit": "M_β",
+}
+"""What rows call a metric."""
+
+UNITS = {"wait": "", "merit": "% over ratio"}
+"""Of those that are not percent."""
 
 
 class Relative:
@@ -193,6 +209,42 @@ def swept(
         for preset in PRESETS
         for policy, label in called.items()
     )
+
+
+def of_yours(
+    frame: pl.DataFrame,
+    metrics: Collection[str],
+    settings: Mapping[str, Mapping[str, float]],
+    *,
+    over: str | None = BASELINE,
+    base_at: Mapping[str, float] | None = None,
+    workloads: Collection[int] = range(len(MIXES)),
+) -> list[Row]:
+    """Metrics of a user's own policies, averaged over workloads; nothing where there are none.
+
+    Parameters
+    ----------
+    frame
+        All runs.
+    metrics
+        Keys of `METRICS`.
+    settings
+        From what stands in the row to what the experiment varies, and its value.
+    over
+        As in `Relative.metric`. None: the policy itself.
+    base_at, workloads
+        As in `swept`.
+    """
+    runs, numbers = Relative(frame), list(workloads)
+    rows = []
+    for label in labels_in(frame):
+        for preset in PRESETS:
+            for where, at in settings.items():
+                for name in metrics:
+                    values = runs.metric(name, label, preset, over=over or label, base_at=base_at, **at)
+                    told = ", ".join(filter(None, (QUANTITIES[name], where, preset, UNITS.get(name, "%"))))
+                    rows.append(your_row(frame, label, told, values[:, numbers].mean(axis=1)))
+    return rows
 
 
 def measured(frame: pl.DataFrame, **at: float) -> list[Parameter]:

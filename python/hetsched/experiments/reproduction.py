@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import threading
 import warnings
 import zlib
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,20 +12,23 @@ import polars as pl
 
 from hetsched.config import Faults
 from hetsched.errors import ConfigError, RunWarning
-from hetsched.experiments.claims import TOLERANCE
-from hetsched.experiments.experiment import Experiment, Parameter, Report
-from hetsched.experiments.registry import experiment_named
+from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Report
+from hetsched.experiments.registry import check_runs_policies, experiment_named
 from hetsched.experiments.runs import can_bound
+from hetsched.experiments.yours import Policies, asked, check_started
+from hetsched.policy import Policy
+from hetsched.power.threads import watched
 
 __all__ = ["repetition_seeds", "reproduce"]
 
 Progress = Callable[[int, int], object]
-
-_STEP_S = 0.1
-_MOST_WORKERS = 16
+Repeat = Callable[[Repetition], list[dict[str, Any]]]
 
 
-def reproduce(name: str, *, seed: int = 0, quick: bool = False, progress: Progress | None = None) -> Report:
+def reproduce(
+    name: str, *, seed: int = 0, quick: bool = False, policies: Policies = (), progress: Progress | None = None
+) -> Report:
     """Run a published experiment again.
 
     Every repetition draws the machine and the workload anew and runs all policies on them, so that policies are
@@ -41,7 +41,11 @@ def reproduce(name: str, *, seed: int = 0, quick: bool = False, progress: Progre
     seed
         From 0 to 2⁶⁴ - 1; all chance comes from it.
     quick
-        Whether to make do with few repetitions: wider intervals, the same machine and jobs.
+        Whether to make do with few repetitions, and with fewer jobs where the printed ones would take more than
+        seconds: the parameters say what is smaller.
+    policies
+        Your own, as `hetsched.sweep` takes them, to be run beside the experiment's on the same draws: more rows, of
+        which nothing is claimed, and more of the figure. The rest stays as it is.
     progress
         Called with (repetitions done, repetitions in all), from any thread.
 
@@ -53,7 +57,8 @@ def reproduce(name: str, *, seed: int = 0, quick: bool = False, progress: Progre
     Raises
     ------
     ConfigError
-        If there is no such experiment, or the seed cannot be.
+        If there is no such experiment; the seed or a policy cannot be; a policy completes no job; or there are
+        policies, and the experiment runs none.
 
     Examples
     --------
@@ -67,23 +72,27 @@ def reproduce(name: str, *, seed: int = 0, quick: bool = False, progress: Progre
     faults.whole("seed", seed, low=0, high=2**64 - 1)
     faults.flag("quick", quick)
     _check_progress(progress, faults)
+    yours = asked(policies, faults) if policies else {}
     try:
         experiment = experiment_named(name)
+        if policies:
+            check_runs_policies(experiment)
     except ConfigError as error:
         faults.extend(error)
     faults.check()
-    count = experiment.quick_repetitions if quick else experiment.repetitions
-    seeds = repetition_seeds(name, seed, count)
+    seeds = repetition_seeds(name, seed, experiment.quick_repetitions if quick else experiment.repetitions)
+    repetitions = [Repetition(own, is_quick=quick, policies=yours) for own in seeds]
     repeat = _with_beside(experiment, [] if quick else seeds[: experiment.beside_repetitions])
     with warnings.catch_warnings():
         # What is unusual about a published experiment, such as its load, is known and said where it is asked for.
         warnings.simplefilter("ignore", RunWarning)
-        frame = _frame(_repeated(repeat, seeds, progress or (lambda _done, _total: None)), seeds)
+        frame = _frame(watched(repeat, repetitions, progress or (lambda _done, _total: None)), seeds)
+    check_started(frame, yours)
     return Report(
         name=name,
         seed=seed,
-        rows=experiment.rows(frame),
-        parameters=_parameters(experiment, count, frame),
+        rows=[*experiment.rows(frame), *(experiment.yours(frame) if experiment.yours is not None else ())],
+        parameters=_parameters(experiment, frame, count=len(seeds), quick=quick, yours=yours),
         runs=frame,
         savings=experiment.savings(frame),
         draw=experiment.draw,
@@ -95,9 +104,9 @@ def _check_progress(progress: object, faults: Faults) -> None:
         faults.add("progress", progress, "a function of two numbers, or None")
 
 
-def _with_beside(experiment: Experiment, seeds: Sequence[int]) -> Callable[[int], list[dict[str, Any]]]:
+def _with_beside(experiment: Experiment, seeds: Sequence[int]) -> Repeat:
     """A repetition's runs, with those beside them in the repetitions of some seeds."""
-    return lambda seed: [*experiment.repeat(seed), *(experiment.beside(seed) if seed in seeds else [])]
+    return lambda one: [*experiment.repeat(one), *(experiment.beside(one) if one.seed in seeds else [])]
 
 
 def repetition_seeds(name: str, seed: int, count: int) -> list[int]:
@@ -123,14 +132,20 @@ def repetition_seeds(name: str, seed: int, count: int) -> list[int]:
     return [int(own) for own in drawn]
 
 
-def _parameters(experiment: Experiment, count: int, frame: pl.DataFrame) -> list[Parameter]:
+def _parameters(
+    experiment: Experiment, frame: pl.DataFrame, *, count: int, quick: bool, yours: Mapping[str, Policy]
+) -> list[Parameter]:
     bound = "computed" if can_bound() else "left out: pip install highspy"
     note = "the least job energy of any placement in the window of the baseline's run"
+    smaller = {one.name: one for one in experiment.quick_parameters} if quick else {}
     return [
-        *experiment.parameters,
+        *(smaller.get(one.name, one) for one in experiment.parameters),
+        Parameter("quick", quick, "few repetitions, and fewer jobs where the printed ones take long"),
         Parameter("repetitions", count, "draws of machine and workload, for the intervals"),
         Parameter("agreement_ratio", TOLERANCE, "how far off a value still agrees with the printed one"),
+        Parameter("shape_factor", SHAPE_FACTOR, "how many times more or less a value may be and still have its shape"),
         Parameter("policies", dict(experiment.policies), "the paper's, and others in rows that begin with `beyond`"),
+        *([Parameter("your_policies", [one.name for one in yours.values()], "asked for")] if yours else []),
         *([Parameter("bound", bound, note)] if "energy_bound_j" in frame.columns else []),
         *experiment.measured(frame),
     ]
@@ -143,38 +158,3 @@ def _frame(repetitions: Sequence[list[dict[str, Any]]], seeds: Sequence[int]) ->
         for row in own
     ]
     return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def _repeated(
-    repeat: Callable[[int], list[dict[str, Any]]], seeds: Sequence[int], progress: Progress
-) -> list[list[dict[str, Any]]]:
-    """All repetitions in order, as many at a time as there are cores: the engine lets go of the interpreter's lock."""
-    stop, done = threading.Event(), 0
-
-    def one(seed: int) -> list[dict[str, Any]]:
-        return [] if stop.is_set() else repeat(seed)
-
-    pool = ThreadPoolExecutor(max_workers=min(len(seeds), os.cpu_count() or 1, _MOST_WORKERS))
-    is_patient = True
-    try:
-        futures = [pool.submit(one, seed) for seed in seeds]
-        while done < len(seeds):
-            done = _count_done(futures)
-            progress(done, len(seeds))
-        return [future.result() for future in futures]
-    except KeyboardInterrupt:
-        is_patient = False
-        raise
-    finally:
-        stop.set()
-        pool.shutdown(wait=is_patient, cancel_futures=True)
-
-
-def _count_done(futures: Sequence[Future[Any]]) -> int:
-    """How many have ended after a short wait; raises what one of them raised."""
-    # In small steps: Ctrl-C does not wake a waiting thread, because polars handles it with SA_RESTART.
-    done, _ = wait(futures, timeout=_STEP_S, return_when=FIRST_EXCEPTION)
-    for future in futures:
-        if future in done:
-            future.result()
-    return len(done)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.analysis import attained_ratio
+from hetsched.experiments.experiment import Row
+from hetsched.experiments.yours import labels_in, your_row
 from hetsched.platform import Platform
 from hetsched.result import Result
 from hetsched.simulation import simulate
@@ -118,6 +120,21 @@ class Runs:
         """
         other = self.values(over or self._baseline, scenario, column)
         return 100.0 * (other - self.values(policy, scenario, column)) / other
+
+    def of_yours(self, scenarios: Iterable[str]) -> list[Row]:
+        """What a user's own policies save; nothing where there are none.
+
+        Parameters
+        ----------
+        scenarios
+            In which runs.
+        """
+        over = f"job energy saved over {self._baseline}"
+        return [
+            your_row(self._frame, label, f"{over}, {scenario}, %", self.saving(label, scenario))
+            for label in labels_in(self._frame)
+            for scenario in scenarios
+        ]
 
     def attainable(self, scenario: str) -> Floats | None:
         """The saving that no placement within the window of the baseline's run can exceed, percent.

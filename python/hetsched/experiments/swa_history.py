@@ -23,9 +23,10 @@ from hetsched.experiments.capped import (
     repeated,
     savings,
     why,
+    yours,
 )
 from hetsched.experiments.claims import statement
-from hetsched.experiments.experiment import Experiment, Parameter, Row
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row
 from hetsched.experiments.runs import Runs
 from hetsched.workload.generators import laurel2_week
 
@@ -36,9 +37,9 @@ BORDERS_S = (360.0, 3600.0)
 _CLASSES = {"class_0_j": "under 360 s", "class_1_j": "of 360 to 3,600 s", "class_2_j": "over 3,600 s"}
 
 
-def _repeat(seed: int) -> list[dict[str, Any]]:
+def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
     return repeated(
-        seed,
+        repetition,
         lambda utilization: laurel2_week(
             nodes=NODES,
             utilization=utilization,
@@ -46,7 +47,7 @@ def _repeat(seed: int) -> list[dict[str, Any]]:
             longest_s=LONGEST_S,
             largest_nodes=LARGEST_NODES,
             interval_s=SUBMIT_INTERVAL_S,
-            seed=seed,
+            seed=repetition.seed,
         ),
         borders_s=BORDERS_S,
     )
@@ -97,6 +98,7 @@ EXPERIMENT = Experiment(
     quick_repetitions=4,
     repeat=_repeat,
     rows=_rows,
+    yours=yours,
     savings=lambda frame: drawn(frame, paper={}),
 )
 """Table 4 of the paper, which it prints and does not run."""

@@ -23,9 +23,10 @@ from hetsched.experiments.capped import (
     repeated,
     savings,
     why,
+    yours,
 )
 from hetsched.experiments.claims import statement, value
-from hetsched.experiments.experiment import Experiment, Parameter, Row
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row
 from hetsched.experiments.runs import Runs
 from hetsched.workload.generators import swa_multi
 
@@ -36,16 +37,16 @@ LONG_RATIO = 10.0
 PAPER_SWA_FREE = 5.36
 
 
-def _repeat(seed: int) -> list[dict[str, Any]]:
+def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
     return repeated(
-        seed,
+        repetition,
         lambda utilization: swa_multi(
             nodes=NODES,
             utilization=utilization,
             runtime_s=RUNTIME_S,
             long_ratio=LONG_RATIO,
             interval_s=SUBMIT_INTERVAL_S,
-            seed=seed,
+            seed=repetition.seed,
         ),
     )
 
@@ -79,6 +80,7 @@ EXPERIMENT = Experiment(
     quick_repetitions=6,
     repeat=_repeat,
     rows=_rows,
+    yours=yours,
     savings=lambda frame: drawn(frame, paper={("free", "swa"): PAPER_SWA_FREE}),
 )
 """Table 5 and Figure 13 of the paper."""

@@ -8,7 +8,7 @@ a new device that has run a few kernels only.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import polars as pl
 
 from hetsched.chance import stream
 from hetsched.experiments.claims import statement, value
-from hetsched.experiments.experiment import Experiment, Parameter, Row
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row
 from hetsched.experiments.tsmva_models import MODELS, OURS, predicted_w
 from hetsched.experiments.tsubame import SOURCE
 from hetsched.power.synthetic import DEVICE_TYPES, Profiles, Spread, synthetic_profiles
@@ -37,14 +37,50 @@ PAPER_MEAN = {
 PAPER_MOST = {"LR": 35.76, "RF": 26.45, "LR+RF": 13.58, "RF+RF": 7.64}
 SEEN, LEFT_OUT, NEW = "in-sample", "left out", "new device"
 REPETITIONS = 20
-SEEN_DEVICES, LEFT_OUT_DEVICES, LEFT_OUT_APPS = 24, 6, 6
+LEFT_OUT_APPS = 6
 NEW_TYPES = ("p100", "xeon")
-NEW_DEVICES, NEW_AMONG = 12, 32
 NEW_RUNS = (1, 2, 3, 5, 10, 20)
 NEW_MODELS = ("power ratio", "RF+RF", OURS)
 QUANTILES = np.linspace(0.0, 1.0, 11)
 
+
+@dataclass(frozen=True)
+class Size:
+    """How many devices are looked at.
+
+    Parameters
+    ----------
+    seen
+        In-sample.
+    left_out
+        Where kernels are left out.
+    new, among
+        New ones, and all that these and those that have run every kernel make up together.
+    """
+
+    seen: int
+    left_out: int
+    new: int
+    among: int
+
+
+WHOLE, QUICK = Size(seen=24, left_out=6, new=12, among=32), Size(seen=12, left_out=3, new=6, among=16)
+
 _UNDISCLOSED = "the kernels, their counters, and the watts measured"
+
+
+def _sizes(size: Size, *, kernels: int) -> tuple[Parameter, ...]:
+    seen, alone, full = (
+        "drawn among all devices; errors are means over them",
+        "each kernel by itself",
+        "the others have run every kernel",
+    )
+    return (
+        Parameter("in_sample_devices", size.seen, f"assumed: {seen}"),
+        Parameter("left_out", {"devices": size.left_out, "kernels": kernels}, f"assumed: {alone}"),
+        Parameter("new", {"devices": size.new, "among": size.among}, f"assumed: {full}"),
+    )
+
 
 PARAMETERS = (
     Parameter("devices", {kind: own.devices for kind, own in DEVICE_TYPES.items()}, "printed"),
@@ -59,44 +95,40 @@ PARAMETERS = (
         )
         for kind, own in DEVICE_TYPES.items()
     ),
-    Parameter("in_sample_devices", SEEN_DEVICES, "assumed: drawn among all devices; errors are means over them"),
-    Parameter(
-        "left_out",
-        {"devices": LEFT_OUT_DEVICES, "kernels": LEFT_OUT_APPS},
-        "assumed: each kernel by itself; quick runs make do with half of the kernels",
-    ),
-    Parameter("new", {"devices": NEW_DEVICES, "among": NEW_AMONG}, "assumed: the others have run every kernel"),
+    *_sizes(WHOLE, kernels=LEFT_OUT_APPS),
     Parameter("trees", 100, "assumed, with all else of a forest as scikit-learn has it"),
 )
 
 
-def _repeat(seed: int) -> list[dict[str, Any]]:
+def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
+    seed, size = repetition.seed, QUICK if repetition.is_quick else WHOLE
     rows: list[dict[str, Any]] = []
     for kind in TYPES:
         drawn = synthetic_profiles(kind, seed=seed)
         rng = stream(seed, f"tsmva.{kind}")
-        seen, devices, apps = _chosen(drawn, rng)
+        seen, devices, apps = _chosen(drawn, rng, size)
         rows += _seen(kind, drawn, seen)
         rows += _left_out(kind, drawn, devices, apps[::2])
         if kind in NEW_TYPES:
-            rows += _new(kind, drawn, rng)
+            rows += _new(kind, drawn, rng, size)
     return rows
 
 
-def _other_left_out(seed: int) -> list[dict[str, Any]]:
+def _other_left_out(repetition: Repetition) -> list[dict[str, Any]]:
     """The other half of the kernels that are left out, each of which asks for every model anew."""
+    seed = repetition.seed
     rows: list[dict[str, Any]] = []
     for kind in TYPES:
         drawn = synthetic_profiles(kind, seed=seed)
-        _, devices, apps = _chosen(drawn, stream(seed, f"tsmva.{kind}"))
+        _, devices, apps = _chosen(drawn, stream(seed, f"tsmva.{kind}"), WHOLE)
         rows += _left_out(kind, drawn, devices, apps[1::2])
     return rows
 
 
-def _chosen(drawn: Profiles, rng: np.random.Generator) -> tuple[Places, Places, Places]:
+def _chosen(drawn: Profiles, rng: np.random.Generator, size: Size) -> tuple[Places, Places, Places]:
     """Devices that are looked at in-sample, those that are where kernels are left out, and these kernels."""
     devices, apps = drawn.power_w.shape
-    return _some(rng, devices, SEEN_DEVICES), _some(rng, devices, LEFT_OUT_DEVICES), _some(rng, apps, LEFT_OUT_APPS)
+    return _some(rng, devices, size.seen), _some(rng, devices, size.left_out), _some(rng, apps, LEFT_OUT_APPS)
 
 
 def _seen(kind: str, drawn: Profiles, devices: Places) -> Iterator[dict[str, Any]]:
@@ -117,20 +149,20 @@ def _left_out(kind: str, drawn: Profiles, devices: Places, apps: Places) -> Iter
             yield _row(kind, label, LEFT_OUT, drawn.apps[app], error)
 
 
-def _new(kind: str, drawn: Profiles, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+def _new(kind: str, drawn: Profiles, rng: np.random.Generator, size: Size) -> Iterator[dict[str, Any]]:
     """Devices that have run a few kernels: errors on the others, which the other devices have run."""
-    power_w = drawn.power_w[:NEW_AMONG]
-    order = np.array([rng.permutation(len(drawn.apps)) for _ in range(NEW_DEVICES)])
+    power_w = drawn.power_w[: size.among]
+    order = np.array([rng.permutation(len(drawn.apps)) for _ in range(size.new)])
     for runs in NEW_RUNS:
         if runs >= len(drawn.apps):
             continue
         known = power_w.copy()
-        np.put_along_axis(known[:NEW_DEVICES], order[:, runs:], np.nan, axis=1)
+        np.put_along_axis(known[: size.new], order[:, runs:], np.nan, axis=1)
         for label in NEW_MODELS:
             # The reference device of the ratio has run everything.
             model = MODELS[label].unfitted()
             if label == "power ratio":
-                model.set_params(reference_device=NEW_AMONG - 1)
+                model.set_params(reference_device=size.among - 1)
             found = model.fit(drawn.features, known).predict(drawn.features)
             error = _percent_off(found, power_w)[np.isnan(known)].mean()
             yield _row(kind, label, NEW, f"after {runs}", error)
@@ -287,12 +319,13 @@ EXPERIMENT = Experiment(
     parameters=PARAMETERS,
     policies={label: repr(model) for label, model in MODELS.items()},
     repetitions=REPETITIONS,
-    quick_repetitions=3,
+    quick_repetitions=4,
     repeat=_repeat,
     rows=_rows,
     savings=_drawn,
     draw=panel_figure,
     beside=_other_left_out,
     beside_repetitions=REPETITIONS,
+    quick_parameters=_sizes(QUICK, kernels=LEFT_OUT_APPS // 2),
 )
 """Figure 5 and Table VI of the paper."""

@@ -16,10 +16,11 @@ import numpy as np
 import polars as pl
 
 from hetsched.chance import stream
-from hetsched.experiments.experiment import Parameter
+from hetsched.experiments.experiment import Parameter, Repetition
 from hetsched.platform import Platform
 from hetsched.platform.device_sampling import DeviceSample, sample_devices
 from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
+from hetsched.policy import Policy
 from hetsched.result import Result
 from hetsched.simulation import simulate
 from hetsched.workload import Workload
@@ -35,6 +36,7 @@ __all__ = [
     "NODES",
     "PARAMETERS",
     "PRESETS",
+    "QUICK",
     "SCHEDULERS",
     "SOURCE",
     "SPREAD",
@@ -44,6 +46,7 @@ __all__ = [
     "Machine",
     "cases",
     "drawn_machine",
+    "jobs_of",
     "run_row",
 ]
 
@@ -53,6 +56,7 @@ SOURCE = (
 )
 NODES = 540
 JOBS = 10_000
+QUICK_JOBS = 2_000
 BETA = 0.25**6
 STARVATION_LIMIT_S = 7 * 86_400.0
 SPREAD = 0.04
@@ -103,6 +107,9 @@ PARAMETERS = (
     Parameter("backfilling_knows", "run lengths", "assumed: what jobs ask for is not printed"),
 )
 """What all its experiments have in common."""
+
+QUICK = (Parameter("jobs", QUICK_JOBS, "ours, of a quick run: a fifth of the printed"),)
+"""What is another in a quick run."""
 
 
 @dataclass(frozen=True)
@@ -211,10 +218,21 @@ def cases(seed: int, *, jobs: int = JOBS, nodes: int = NODES) -> Iterator[Case]:
             yield Case(preset, number, generate(nodes=nodes, jobs=jobs, mix=number, seed=seed))
 
 
+def jobs_of(repetition: Repetition) -> int:
+    """How many jobs a repetition's workloads have.
+
+    Parameters
+    ----------
+    repetition
+        Which.
+    """
+    return QUICK_JOBS if repetition.is_quick else JOBS
+
+
 def run_row(
     case: Case,
     label: str,
-    policy: str,
+    policy: str | Policy,
     platform: Platform,
     *,
     seed: int,

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hetsched.experiments.experiment import Experiment, Parameter
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row
 from hetsched.experiments.fitted_tsmva import FITTED, KERNELS, fitted_tsmva
 from hetsched.experiments.large_jobs import LARGE_NODES, NOTICED_S, fate_of_large_jobs, waits_by_size
-from hetsched.experiments.relative import measured
+from hetsched.experiments.relative import measured, of_yours
 from hetsched.experiments.runs import can_bound
 from hetsched.experiments.tsubame import (
     BASELINE,
     PARAMETERS,
+    QUICK,
     SCHEDULERS,
     SOURCE,
     SPREAD,
@@ -28,6 +29,7 @@ from hetsched.experiments.tsubame import (
     Machine,
     cases,
     drawn_machine,
+    jobs_of,
     run_row,
 )
 from hetsched.experiments.vahrm_claims import rows
@@ -45,38 +47,50 @@ BESIDE = ("vu-fcfs", "cgva-fcfs-b", "vahrm+ideal")
 FITTED_REPETITIONS = 4
 
 
-def _repeat(seed: int) -> list[dict[str, Any]]:
+def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
+    seed = repetition.seed
     machines = {spread: drawn_machine(seed, spread=spread) for spread in SPREADS}
     clipped = machines[SPREAD].sample.clipped.filter(pl.col("app") == "gpu-small")["clipped_ratio"].item()
-    rows = [row for case in cases(seed) for spread in SPREADS for row in _beside(case, machines[spread], spread, seed)]
+    rows = [
+        row
+        for case in cases(seed, jobs=jobs_of(repetition))
+        for spread in SPREADS
+        for row in _beside(case, machines[spread], spread, repetition)
+    ]
     return [{"energy_bound_j": None, **row, "clipped_ratio": clipped} for row in rows]
 
 
-def _beside(case: Case, machine: Machine, spread: float, seed: int) -> Iterator[dict[str, Any]]:
+def _beside(case: Case, machine: Machine, spread: float, repetition: Repetition) -> Iterator[dict[str, Any]]:
     """The schedulers beside each other."""
+    whole: Mapping[str, Any] = {**SCHEDULERS, **repetition.policies}
+    policies = whole if spread == SPREAD else {label: whole[label] for label in BESIDE}
     waits_s: dict[str, np.ndarray] = {}
-    for label in SCHEDULERS if spread == SPREAD else BESIDE:
+    for label, policy in policies.items():
         yield run_row(
             case,
             label,
-            SCHEDULERS[label],
+            policy,
             machine.of(label),
-            seed=seed,
+            seed=repetition.seed,
             at={"spread": spread},
             bound=label == BASELINE and spread == SPREAD and can_bound(),
             extra=lambda result, label=label: _fates(result, label, waits_s),  # type: ignore[misc]
         )
 
 
-def _beside_fitted(seed: int) -> list[dict[str, Any]]:
+def _beside_fitted(repetition: Repetition) -> list[dict[str, Any]]:
     """VAHRM on the same jobs and devices, with predictions of fitted models."""
+    seed = repetition.seed
     fitted = fitted_tsmva(seed)
     told = {
         **{f"{device}_mape": error for device, error in fitted.mape.items()},
         **{f"{device}_jobs_mape": error for device, error in fitted.jobs_mape.items()},
         **{f"{app}_moved_w": watts for app, watts in fitted.moved_w.items()},
     }
-    runs = (run_row(case, FITTED, "vahrm", fitted.platform, seed=seed, at={"spread": SPREAD}) for case in cases(seed))
+    runs = (
+        run_row(case, FITTED, "vahrm", fitted.platform, seed=seed, at={"spread": SPREAD})
+        for case in cases(seed, jobs=jobs_of(repetition))
+    )
     return [{**row, **told} for row in runs]
 
 
@@ -110,6 +124,10 @@ def _measured_of_fit(frame: pl.DataFrame) -> list[Parameter]:
     ]
 
 
+def _yours(frame: pl.DataFrame) -> list[Row]:
+    return of_yours(frame, ("saving", "placement", "turnaround", "throughput", "wait"), {"": {"spread": SPREAD}})
+
+
 _CLIPPED = "measured: draws of 62.75 W on average below the idle 60 W; of no other kernel"
 _FITTED = (
     f"ours: the first ones of a full run, none of a quick one, as 3,240 forests take half a minute; {FITTED} in the "
@@ -139,5 +157,7 @@ EXPERIMENT = Experiment(
     measured=_measured,
     beside=_beside_fitted,
     beside_repetitions=FITTED_REPETITIONS,
+    quick_parameters=QUICK,
+    yours=_yours,
 )
 """Figures 3, 7, 8 and 9 of the paper."""

@@ -9,9 +9,21 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.experiments.claims import statement, value
-from hetsched.experiments.experiment import Experiment, Parameter, Row
-from hetsched.experiments.relative import Relative, measured, swept
-from hetsched.experiments.tsubame import BASELINE, PARAMETERS, PRESETS, SOURCE, cases, drawn_machine, run_row
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row
+from hetsched.experiments.relative import Relative, measured, of_yours, swept
+from hetsched.experiments.tsubame import (
+    BASELINE,
+    PARAMETERS,
+    PRESETS,
+    QUICK,
+    SOURCE,
+    cases,
+    drawn_machine,
+    jobs_of,
+    run_row,
+)
+from hetsched.experiments.yours import labels_in
+from hetsched.policy import Policy
 from hetsched.report.panel_figure import panel_figure
 
 __all__ = ["BETAS", "EXPERIMENT"]
@@ -26,15 +38,17 @@ RECOMMENDED = 6
 PAPER_SAVING, PAPER_WAIT = 4.5, 0.56
 
 
-def _repeat(seed: int) -> list[dict[str, Any]]:
+def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
+    seed = repetition.seed
     platform = drawn_machine(seed).ideal
-    runs: list[tuple[str, str, float | None]] = [
+    runs: list[tuple[str, str | Policy, float | None]] = [
         (BASELINE, BASELINE, None),
+        *((label, policy, None) for label, policy in repetition.policies.items()),
         *(("vahrm", f"vahrm:beta={beta!r}", beta) for beta in BETAS),
     ]
     return [
         run_row(case, label, policy, platform, seed=seed, at={"beta": beta})
-        for case in cases(seed)
+        for case in cases(seed, jobs=jobs_of(repetition))
         for label, policy, beta in runs
     ]
 
@@ -106,8 +120,11 @@ def _by_beta(runs: Relative, preset: str, metric: str) -> Floats:
 
 
 def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
+    yours = labels_in(frame)
+    # No β of VAHRM's concerns them: the same all along.
+    own = frame.filter(pl.col("policy").is_in(yours))
     return swept(
-        frame,
+        pl.concat([frame, *(own.with_columns(beta=pl.lit(beta)) for beta in BETAS)]),
         {
             "saving": "energy saved (%)",
             "placement": "placement part (%)",
@@ -115,13 +132,17 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
             "wait": "wait over VU-FCFS's",
             "merit": "M$_β$ (% over ratio)",
         },
-        labels=["vahrm"],
+        labels=["vahrm", *yours],
         vary="beta",
         ticks={beta: f"{beta:g}" if beta in (0.0, 1.0) else f"$4^{{-{place}}}$" for place, beta in enumerate(BETAS)},
         x_label="β: from energy alone to waits alone",
         is_even=True,
         base_at={},
     )
+
+
+def _yours(frame: pl.DataFrame) -> list[Row]:
+    return of_yours(frame, _METRICS, {"": {}})
 
 
 EXPERIMENT = Experiment(
@@ -141,5 +162,7 @@ EXPERIMENT = Experiment(
     savings=_drawn,
     draw=panel_figure,
     measured=measured,
+    quick_parameters=QUICK,
+    yours=_yours,
 )
 """Figures 12 to 15 of the paper."""

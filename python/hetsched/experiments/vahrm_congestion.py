@@ -10,9 +10,11 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.experiments.claims import statement
-from hetsched.experiments.experiment import Experiment, Parameter, Row
-from hetsched.experiments.relative import Relative, measured, swept
-from hetsched.experiments.tsubame import PARAMETERS, PRESETS, SOURCE, cases, drawn_machine, run_row
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row
+from hetsched.experiments.relative import Relative, measured, of_yours, swept
+from hetsched.experiments.tsubame import PARAMETERS, PRESETS, QUICK, SOURCE, cases, drawn_machine, jobs_of, run_row
+from hetsched.experiments.yours import labels_in
+from hetsched.policy import Policy
 from hetsched.report.panel_figure import panel_figure
 
 __all__ = ["EXPERIMENT", "SHRINK_RATIOS"]
@@ -21,15 +23,17 @@ SHRINK_RATIOS = (0.5, 0.75, 1.0, 1.5, 2.0)
 POLICIES = {"vu-fcfs": "vu-fcfs", "vu-fcfs-b": "vu-fcfs-b", "cgva-fcfs-b": "cgva-fcfs-b", "vahrm": "vahrm"}
 
 
-def _repeat(seed: int) -> list[dict[str, Any]]:
+def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
+    seed = repetition.seed
     platform = drawn_machine(seed).ideal
+    policies: dict[str, str | Policy] = {**POLICIES, **repetition.policies}
     return [
         run_row(
             replace(case, workload=case.workload.scale_arrivals(sr)), label, policy, platform, seed=seed, at={"sr": sr}
         )
-        for case in cases(seed)
+        for case in cases(seed, jobs=jobs_of(repetition))
         for sr in SHRINK_RATIOS
-        for label, policy in POLICIES.items()
+        for label, policy in policies.items()
     ]
 
 
@@ -104,11 +108,15 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
             "placement": "placement part (%)",
             "turnaround": "turnaround (%)",
         },
-        labels=[label for label in POLICIES if label != "vu-fcfs"],
+        labels=[*(label for label in POLICIES if label != "vu-fcfs"), *labels_in(frame)],
         vary="sr",
         ticks={sr: f"{sr:g}" for sr in SHRINK_RATIOS},
         x_label="SR: submissions this many times as close together",
     )
+
+
+def _yours(frame: pl.DataFrame) -> list[Row]:
+    return of_yours(frame, ("saving", "turnaround"), {f"SR {sr:g}": {"sr": sr} for sr in SHRINK_RATIOS})
 
 
 EXPERIMENT = Experiment(
@@ -127,5 +135,7 @@ EXPERIMENT = Experiment(
     savings=_drawn,
     draw=panel_figure,
     measured=lambda frame: measured(frame, sr=1.0),
+    quick_parameters=QUICK,
+    yours=_yours,
 )
 """Figures 10 and 11 of the paper."""

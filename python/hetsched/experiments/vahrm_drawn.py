@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from hetsched.experiments.large_jobs import SIZES
 from hetsched.experiments.relative import Relative
 from hetsched.experiments.tsubame import BASELINE, MIXES, PRESETS, SCHEDULERS, SPREAD
 from hetsched.experiments.vahrm_claims import SAVING, THROUGHPUT, TURNAROUND
+from hetsched.experiments.yours import labels_in
 from hetsched.report.panel_figure import curve
 
 __all__ = ["drawn"]
@@ -38,14 +39,14 @@ def drawn(frame: pl.DataFrame) -> pl.DataFrame:
     spreads = sorted(frame["spread"].unique())
     return pl.concat(
         [
-            *(_by_workload(runs, preset) for preset in PRESETS),
+            *(_by_workload(runs, preset, [*SCHEDULERS, *labels_in(frame)]) for preset in PRESETS),
             *(_by_spread(runs, preset, spreads) for preset in PRESETS),
             *(_by_size(runs, preset) for preset in PRESETS),
         ]
     )
 
 
-def _by_workload(runs: Relative, preset: str) -> pl.DataFrame:
+def _by_workload(runs: Relative, preset: str, labels: Sequence[str]) -> pl.DataFrame:
     return pl.concat(
         curve(
             runs.metric(name, label, preset, spread=SPREAD),
@@ -57,7 +58,7 @@ def _by_workload(runs: Relative, preset: str) -> pl.DataFrame:
             paper=paper,
         )
         for name, (row, paper) in ROWS.items()
-        for label in SCHEDULERS
+        for label in labels
         if label != BASELINE
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,23 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.experiments.claims import limit
-from hetsched.experiments.experiment import Experiment, Parameter, Row
-from hetsched.experiments.relative import Relative, swept
-from hetsched.experiments.tsubame import HUNGRY, MIXES, PARAMETERS, PRESETS, SOURCE, cases, drawn_machine, run_row
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row
+from hetsched.experiments.relative import Relative, of_yours, swept
+from hetsched.experiments.tsubame import (
+    HUNGRY,
+    MIXES,
+    PARAMETERS,
+    PRESETS,
+    QUICK,
+    SOURCE,
+    cases,
+    drawn_machine,
+    jobs_of,
+    run_row,
+)
+from hetsched.experiments.yours import labels_in, under_budget
+from hetsched.platform import Platform
+from hetsched.policy import Policy
 from hetsched.power import Noisy
 from hetsched.report.panel_figure import panel_figure
 
@@ -32,7 +47,8 @@ TABLE = {
 """The paper's Table VII: change against exact predictions, in percent, by error."""
 
 
-def _repeat(seed: int) -> list[dict[str, Any]]:
+def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
+    seed = repetition.seed
     machine = drawn_machine(seed)
     actual = machine.sample.table
     seen = {
@@ -45,10 +61,20 @@ def _repeat(seed: int) -> list[dict[str, Any]]:
             for error in ERRORS
         },
     }
+    yours = {label: under_budget(policy, PCR) for label, policy in repetition.policies.items()}
+    runs: list[tuple[str, str | Policy, float, Platform]] = [
+        *((label, POLICY, error, platform) for (label, error), platform in seen.items()),
+        *(
+            (label, policy, error, platform)
+            for (own, error), platform in seen.items()
+            if own != "vahrm+tsmva"
+            for label, policy in yours.items()
+        ),
+    ]
     return [
-        run_row(case, label, POLICY, platform, seed=seed, at={"error": error})
-        for case in cases(seed)
-        for (label, error), platform in seen.items()
+        run_row(case, label, policy, platform, seed=seed, at={"error": error})
+        for case in cases(seed, jobs=jobs_of(repetition))
+        for label, policy, error, platform in runs
     ]
 
 
@@ -122,26 +148,37 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
     # Exact predictions are those with an error of 0, and what all others are compared with.
     exact = frame.filter(policy=EXACT)
     shown = pl.concat([frame.filter(policy="vahrm"), exact, exact.with_columns(policy=pl.lit("vahrm"))])
-    groups = {"all nine workloads": range(len(MIXES)), "hungry two": HUNGRY}
+    nine = range(len(MIXES))
+    curves: list[tuple[pl.DataFrame, str, str, str, Collection[int]]] = [
+        (shown, "vahrm", EXACT, "all nine workloads", nine),
+        (shown, "vahrm", EXACT, "hungry two", HUNGRY),
+        # The same policy with exact predictions.
+        *((frame, label, label, label, nine) for label in labels_in(frame)),
+    ]
     return pl.concat(
         swept(
-            shown,
+            runs,
             {
                 "energy": "energy (%)",
                 "turnaround": "turnaround (%)",
                 "waiting": "wait (%)",
                 "above": "above budget\n(% of time)",
             },
-            labels={"vahrm": group},
-            over=EXACT,
+            labels={policy: label},
+            over=over,
             base_at={"error": 0.0},
             vary="error",
             ticks={error: f"{100 * error:g}" for error in (0.0, *ERRORS)},
             x_label="error of predictions (%)",
             workloads=numbers,
         )
-        for group, numbers in groups.items()
+        for runs, policy, over, label, numbers in curves
     )
+
+
+def _yours(frame: pl.DataFrame) -> list[Row]:
+    settings = {f"at {100 * error:g} % error": {"error": error} for error in (ERRORS[0], ERRORS[-1])}
+    return of_yours(frame, TABLE, settings, over=None, base_at={"error": 0.0})
 
 
 EXPERIMENT = Experiment(
@@ -162,5 +199,7 @@ EXPERIMENT = Experiment(
     rows=_rows,
     savings=_drawn,
     draw=panel_figure,
+    quick_parameters=QUICK,
+    yours=_yours,
 )
 """Table VII of the paper."""

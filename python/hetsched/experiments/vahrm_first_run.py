@@ -10,9 +10,21 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.experiments.claims import alike, statement, value
-from hetsched.experiments.experiment import Experiment, Parameter, Row
-from hetsched.experiments.relative import Relative, measured, swept
-from hetsched.experiments.tsubame import BASELINE, PARAMETERS, PRESETS, SOURCE, cases, drawn_machine, run_row
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row
+from hetsched.experiments.relative import Relative, measured, of_yours, swept
+from hetsched.experiments.tsubame import (
+    BASELINE,
+    PARAMETERS,
+    PRESETS,
+    QUICK,
+    SOURCE,
+    cases,
+    drawn_machine,
+    jobs_of,
+    run_row,
+)
+from hetsched.experiments.yours import labels_in
+from hetsched.policy import Policy
 from hetsched.report.panel_figure import panel_figure
 from hetsched.workload.same_application import flag_first_runs
 
@@ -25,14 +37,19 @@ POLICIES = {BASELINE: BASELINE, "vahrm": "vahrm:first_run=true"}
 GOOD_UNTIL, PAPER_AT, PAPER_SAVING = 0.3, 0.4, 1.0
 
 
-def _repeat(seed: int) -> list[dict[str, Any]]:
+def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
+    seed = repetition.seed
     platform = drawn_machine(seed).ideal
+    policies: dict[str, str | Policy] = {"vahrm": POLICIES["vahrm"], **repetition.policies}
     rows = []
-    for case in cases(seed):
+    for case in cases(seed, jobs=jobs_of(repetition)):
         rows.append(run_row(case, BASELINE, BASELINE, platform, seed=seed, at={"first_runs": None}))
         for ratio in RATIOS:
             flagged = replace(case, workload=flag_first_runs(case.workload, ratio, seed=seed))
-            rows.append(run_row(flagged, "vahrm", POLICIES["vahrm"], platform, seed=seed, at={"first_runs": ratio}))
+            rows += [
+                run_row(flagged, label, policy, platform, seed=seed, at={"first_runs": ratio})
+                for label, policy in policies.items()
+            ]
     return rows
 
 
@@ -102,12 +119,17 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
             "throughput": "throughput (%)",
             "turnaround": "turnaround (%)",
         },
-        labels=["vahrm"],
+        labels=["vahrm", *labels_in(frame)],
         vary="first_runs",
         ticks={ratio: f"{ratio:g}" for ratio in RATIOS},
         x_label="share of jobs that are first runs",
         base_at={},
     )
+
+
+def _yours(frame: pl.DataFrame) -> list[Row]:
+    settings = {f"at a ratio of {ratio:g}": {"first_runs": ratio} for ratio in (RATIOS[0], GOOD_UNTIL, RATIOS[-1])}
+    return of_yours(frame, ("saving", "turnaround"), settings, base_at={})
 
 
 EXPERIMENT = Experiment(
@@ -128,5 +150,7 @@ EXPERIMENT = Experiment(
     savings=_drawn,
     draw=panel_figure,
     measured=measured,
+    quick_parameters=QUICK,
+    yours=_yours,
 )
 """Figures 18 to 20 of the paper."""

@@ -15,9 +15,22 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.experiments.claims import limit, statement
-from hetsched.experiments.experiment import Experiment, Parameter, Row
-from hetsched.experiments.relative import Relative, measured, swept
-from hetsched.experiments.tsubame import HUNGRY, MIXES, PARAMETERS, PRESETS, SOURCE, cases, drawn_machine, run_row
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row
+from hetsched.experiments.relative import Relative, measured, of_yours, swept
+from hetsched.experiments.tsubame import (
+    HUNGRY,
+    MIXES,
+    PARAMETERS,
+    PRESETS,
+    QUICK,
+    SOURCE,
+    cases,
+    drawn_machine,
+    jobs_of,
+    run_row,
+)
+from hetsched.experiments.yours import labels_in, under_budget
+from hetsched.policy import parse_policy
 from hetsched.report.panel_figure import panel_figure
 
 __all__ = ["CONSTRAINTS", "EXPERIMENT"]
@@ -29,13 +42,15 @@ POLICIES = {"vu-fcfs": "vu-fcfs", "cgva-fcfs": "cgva-fcfs", "vahrm": "vahrm"}
 _GROUPS = {"all nine": range(len(MIXES)), "hungry two": HUNGRY}
 
 
-def _repeat(seed: int) -> list[dict[str, Any]]:
+def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
+    seed = repetition.seed
     platform = drawn_machine(seed).ideal
+    policies = {label: parse_policy(policy) for label, policy in POLICIES.items()} | dict(repetition.policies)
     return [
-        run_row(case, label, f"{policy}:pcr={pcr!r}", platform, seed=seed, at={"pcr": pcr})
-        for case in cases(seed)
+        run_row(case, label, under_budget(policy, pcr), platform, seed=seed, at={"pcr": pcr})
+        for case in cases(seed, jobs=jobs_of(repetition))
         for pcr in CONSTRAINTS
-        for label, policy in POLICIES.items()
+        for label, policy in policies.items()
     ]
 
 
@@ -119,7 +134,7 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
         swept(
             frame,
             {name: f"{text}\n{group}" for name, text in metrics.items()},
-            labels=[label for label in POLICIES if label != "vu-fcfs"],
+            labels=[*(label for label in POLICIES if label != "vu-fcfs"), *labels_in(frame)],
             vary="pcr",
             ticks={pcr: f"{pcr:g}" for pcr in CONSTRAINTS},
             x_label="PCR: budget as a share of the TDP",
@@ -128,6 +143,19 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
         )
         for group, numbers in _GROUPS.items()
     )
+
+
+def _yours(frame: pl.DataFrame) -> list[Row]:
+    return [
+        row
+        for group, numbers in _GROUPS.items()
+        for row in of_yours(
+            frame,
+            ("saving", "turnaround"),
+            {f"PCR {pcr:g}, {group}": {"pcr": pcr} for pcr in (CONSTRAINTS[0], CONSTRAINTS[-1])},
+            workloads=numbers,
+        )
+    ]
 
 
 EXPERIMENT = Experiment(
@@ -147,5 +175,7 @@ EXPERIMENT = Experiment(
     savings=_drawn,
     draw=panel_figure,
     measured=lambda frame: measured(frame, pcr=1.0),
+    quick_parameters=QUICK,
+    yours=_yours,
 )
 """Figures 16 and 17 of the paper."""

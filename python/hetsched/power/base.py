@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from hetsched.config import Faults, shown
 from hetsched.errors import ConfigError
-from hetsched.power.checks import Floats, checked_features, checked_power, same_features
+from hetsched.power.checks import Floats, checked_features, checked_power, matrix_of, same_features
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -160,6 +160,55 @@ class PowerModel(ABC):
         self.clipped_ = int(is_below.sum())
         watts[is_below] = 0.0
         return watts
+
+    def score(self, features: npt.ArrayLike, power_w: npt.ArrayLike) -> float:
+        """How much of the spread of measured watts the predictions explain: R², as of scikit-learn's regressors.
+
+        ``1 - Σ (measured - predicted)² / Σ (measured - mean of measured)²`` over all measured cells of all devices
+        together. It says little where devices differ much: `mape` and `evaluate` tell errors as shares.
+
+        Parameters
+        ----------
+        features
+            Shape (n_apps, n_features).
+        power_w
+            Shape (n_devices, n_apps), watts; NaN = not measured, and left out. The devices are the model's.
+
+        Returns
+        -------
+        float
+            1 at best; 0 for the mean of all cells, and below 0 for worse. Of cells that are all the same, 1 if every
+            one is met and 0 if not.
+
+        Raises
+        ------
+        ConfigError
+            If the model is not fitted, shapes differ, or nothing was measured.
+
+        Examples
+        --------
+        >>> from hetsched.power import SingleStage
+        >>> model = SingleStage("linear").fit([[1.0], [2.0]], [[100.0, 120.0]])
+        >>> model.score([[1.0], [2.0], [3.0]], [[100.0, 120.0, float("nan")]])
+        1.0
+        >>> model.score([[1.0], [2.0]], [[120.0, 140.0]])
+        -3.0
+        """
+        predicted_w = self.predict(features)
+        faults = Faults()
+        measured_w = matrix_of("power_w", power_w, "one row a device, one column an application", faults)
+        if measured_w is not None and measured_w.shape != predicted_w.shape:
+            faults.add("power_w", f"shape {measured_w.shape}", f"{predicted_w.shape}, as the predictions have")
+        elif measured_w is not None and (np.isnan(measured_w).all() or np.isinf(measured_w).any()):
+            found = "nothing measured" if np.isnan(measured_w).all() else "infinite watts"
+            faults.add("power_w", found, "watts; NaN = not measured")
+        faults.check()
+        assert measured_w is not None
+        is_measured = ~np.isnan(measured_w)
+        own = measured_w[is_measured]
+        missed = float(((own - predicted_w[is_measured]) ** 2).sum())
+        spread = float(((own - own.mean()) ** 2).sum())
+        return 1.0 - missed / spread if spread else float(missed == 0)
 
     def table(
         self, features: npt.ArrayLike, *, apps: Sequence[str], nodes: int | Platform | None = None

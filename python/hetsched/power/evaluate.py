@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.config import Faults, listed, shown
+from hetsched.config import Faults, shown
 from hetsched.errors import ConfigError
 from hetsched.power.base import PowerModel
 from hetsched.power.checks import Floats, checked_features, checked_power
+from hetsched.power.left_out import LeftOut, predicted
+from hetsched.power.splits import SPLITS, Split
 
-__all__ = ["SPLITS", "evaluate", "mape"]
-
-SPLITS = ("in_sample", "leave_one_app_out")
+__all__ = ["SPLITS", "evaluate", "farthest_columns", "mape"]
 
 
 def mape(actual_w: npt.ArrayLike, predicted_w: npt.ArrayLike) -> float:
@@ -58,8 +58,13 @@ def evaluate(
     features: npt.ArrayLike,
     power_w: npt.ArrayLike,
     *,
-    split: Literal["in_sample", "leave_one_app_out"],
+    split: Literal["in_sample", "leave_one_app_out", "new_device"],
     apps: Sequence[str] | None = None,
+    folds: int | None = None,
+    groups: Sequence[object] | None = None,
+    test_runs: int = 1,
+    seed: int = 0,
+    feature_names: Sequence[str] | None = None,
 ) -> pl.DataFrame:
     """How far a model's predictions are off for each application, over the devices it was measured on.
 
@@ -73,44 +78,109 @@ def evaluate(
         Shape (n_devices, n_apps), watts above 0; NaN = not measured.
     split
         ``"in_sample"``: fitted on all applications and asked for the same ones. ``"leave_one_app_out"``: for each
-        application fitted on all others, so that what is asked for was never seen.
+        application fitted on all others, so that what is asked for was never seen. ``"new_device"``: for each device
+        fitted on all others and on a few test runs of its own, and asked for the rest of what it was measured under.
     apps
         Names of the applications. None: their numbers, from 0.
+    folds
+        Leave out so many folds in turn, drawn by lot, in place of one application (or device) at a time: K fits. None:
+        one at a time up to 100, 10 folds of more; the column ``folds`` says which.
+    groups
+        A label of each application (an array, or a column of a frame): those of one group are left out together, such
+        as the sizes of one program. Only with ``leave_one_app_out``.
+    test_runs
+        With ``new_device``, under how many applications the device has run, drawn by lot. 0: none, and it is predicted
+        as the mean of the others. A model's reference device is never new.
+    seed
+        Of what falls into which fold, and of the test runs.
+    feature_names
+        What to call the features. None: as the columns of a frame, or their numbers from 0.
 
     Returns
     -------
     polars.DataFrame
         One row an application: ``app, mape_mean_percent, mape_max_percent`` (mean and largest error over devices; null
-        where nothing was measured), ``devices`` (measured ones), ``split``.
+        where nothing was asked), ``devices`` (those asked), ``split``, ``folds`` (how many were left out in turn; null
+        in-sample), ``farthest_features`` (up to three features in which it lies outside those that the model had seen
+        when it was asked, the farthest first; empty if it lies inside) and ``farthest_sd`` (how far, in standard
+        deviations of those seen; below 0 if smaller than all of them).
 
     Raises
     ------
     ConfigError
-        If `split` or `apps` cannot be; if for ``leave_one_app_out`` a device has a single measured application; and
-        as `PowerModel.fit` does.
+        If `split`, `apps`, `folds`, `groups`, `test_runs`, `seed` or `feature_names` cannot be; if a device is left
+        without a measured application; if no device can be new; and as `PowerModel.fit` does.
 
     Examples
     --------
     >>> from hetsched.power import SingleStage
     >>> features, power_w = [[1.0], [2.0], [4.0]], [[100.0, 110.0, 130.0], [100.0, 120.0, 160.0]]
-    >>> evaluate(SingleStage(model="linear"), features, power_w, split="leave_one_app_out").select(
-    ...     "app", pl.col("mape_max_percent").round(6)
-    ... ).rows()
-    [('0', 0.0), ('1', 0.0), ('2', 0.0)]
+    >>> found = evaluate(SingleStage(model="linear"), features, power_w, split="leave_one_app_out", feature_names=["x"])
+    >>> found.select("app", pl.col("mape_max_percent").round(6), "folds", "farthest_sd").rows()
+    [('0', 0.0, 3, [-1.0]), ('1', 0.0, 3, []), ('2', 0.0, 3, [4.0])]
     """
     faults = Faults()
     known = checked_features(features, faults)
-    measured_w = checked_power(power_w, faults, n_apps=None if known is None else len(known))
-    if split not in SPLITS:
-        faults.add("split", split, f"one of {listed(SPLITS)}")
+    n_apps = None if known is None else len(known)
+    measured_w = checked_power(power_w, faults, n_apps=n_apps)
+    asked = Split(split, folds, _labels(groups, faults), test_runs, seed)
+    asked.check(n_apps, faults)
     if known is not None and apps is not None and len(apps) != len(known):
         faults.add("apps", f"{len(apps)} names", f"{len(known)}, one for every application (row) of `features`")
+    names = _names(feature_names, features, known, faults)
     faults.check()
     assert known is not None
     assert measured_w is not None
-    predict = _in_sample if split == "in_sample" else leave_one_app_out
-    errors = _percent_errors(measured_w, predict(model, known, measured_w))
-    return _by_app(errors, list(map(str, range(len(known)))) if apps is None else list(apps), split)
+    found = predicted(model, known, measured_w, asked)
+    errors = _percent_errors(np.where(found.is_asked, measured_w, np.nan), found.watts)
+    frame = _by_app(errors, list(map(str, range(len(known)))) if apps is None else list(apps))
+    return frame.with_columns(
+        pl.lit(split).alias("split"),
+        pl.lit(found.parts or None, dtype=pl.Int64).alias("folds"),
+        *farthest_columns(found, names),
+    )
+
+
+def farthest_columns(found: LeftOut, names: Sequence[str]) -> tuple[pl.Series, pl.Series]:
+    """In which features each application lies farthest outside, and how far: ``farthest_features, farthest_sd``.
+
+    Parameters
+    ----------
+    found
+        As `hetsched.power.left_out.predicted` gives it.
+    names
+        Of the features.
+    """
+    each = [found.farthest(app) for app in range(len(found.beyond))]
+    return (
+        pl.Series("farthest_features", [[names[feature] for feature, _ in own] for own in each], pl.List(pl.String)),
+        pl.Series("farthest_sd", [[far for _, far in own] for own in each], pl.List(pl.Float64)),
+    )
+
+
+def _labels(groups: object, faults: Faults) -> list[object] | None:
+    if groups is None:
+        return None
+    try:
+        if isinstance(groups, str | bytes):
+            raise TypeError
+        labels: list[object] = list(groups)  # type: ignore[call-overload]
+        hash(tuple(labels))
+    except TypeError:
+        faults.add("groups", groups, "a label for every application: text or numbers")
+        return None
+    return labels
+
+
+def _names(given: Sequence[str] | None, features: object, known: Floats | None, faults: Faults) -> list[str]:
+    """Of the features."""
+    if known is None:
+        return []
+    names = list(map(str, getattr(features, "columns", range(known.shape[1])) if given is None else given))
+    if len(names) != known.shape[1]:
+        expected = f"{known.shape[1]}, one for every column of `features`"
+        faults.add("feature_names", f"{len(names)} names", expected)
+    return names
 
 
 def _numbers(name: str, watts: npt.ArrayLike) -> Floats:
@@ -118,46 +188,6 @@ def _numbers(name: str, watts: npt.ArrayLike) -> Floats:
         return np.asarray(watts, dtype=np.float64)
     except (TypeError, ValueError):
         raise ConfigError([(name, shown(watts), "watts as an array of numbers")]) from None
-
-
-def _in_sample(model: PowerModel, features: Floats, power_w: Floats) -> Floats:
-    return model.unfitted().fit(features, power_w).predict(features)
-
-
-def leave_one_app_out(
-    model: PowerModel, features: Floats, power_w: Floats, tell: Callable[[int, int], object] | None = None
-) -> Floats:
-    """Predictions of each application by a model of all others; NaN for those that were never measured.
-
-    Parameters
-    ----------
-    model
-        Fitted anew each time, from its parameters.
-    features, power_w
-        As `PowerModel.fit` takes them, checked.
-    tell
-        Called before each fit, and at the end, with (fits done, fits in all).
-
-    Raises
-    ------
-    ConfigError
-        If a device has a single measured application: it is left out in turn.
-    """
-    lone = np.flatnonzero((~np.isnan(power_w)).sum(axis=1) < 2)
-    if len(lone):
-        found = f"a single measured application on device {lone[0]}"
-        raise ConfigError([("power_w", found, "two or more for leave_one_app_out: one is left out in turn")])
-    predicted = np.full(power_w.shape, np.nan)
-    apps = np.flatnonzero(~np.isnan(power_w).all(axis=0))
-    for done, app in enumerate(apps):
-        if tell is not None:
-            tell(done, len(apps))
-        others = np.arange(len(features)) != app
-        fitted = model.unfitted().fit(features[others], power_w[:, others])
-        predicted[:, app] = fitted.predict(features[app : app + 1])[:, 0]
-    if tell is not None:
-        tell(len(apps), len(apps))
-    return predicted
 
 
 def _percent_errors(actual: Floats, predicted: Floats) -> Floats:
@@ -181,7 +211,7 @@ def _percent_errors(actual: Floats, predicted: Floats) -> Floats:
     return errors
 
 
-def _by_app(errors: Floats, apps: list[str], split: str) -> pl.DataFrame:
+def _by_app(errors: Floats, apps: list[str]) -> pl.DataFrame:
     is_measured = ~np.isnan(errors)
     devices = is_measured.sum(axis=0)
     known = np.where(is_measured, errors, 0.0)
@@ -193,6 +223,5 @@ def _by_app(errors: Floats, apps: list[str], split: str) -> pl.DataFrame:
             "mape_mean_percent": mean,
             "mape_max_percent": most,
             "devices": devices,
-            "split": [split] * len(apps),
         }
     ).with_columns(pl.col("mape_mean_percent", "mape_max_percent").fill_nan(None))

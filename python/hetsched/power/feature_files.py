@@ -109,7 +109,7 @@ class Watts:
         return np.asarray(~np.isnan(self.power_w))
 
 
-def read_features(path: str | os.PathLike[str]) -> Features:
+def read_features(path: str | os.PathLike[str], *, labels: str | None = None) -> Features:
     r"""Features of applications from a file.
 
     Parameters
@@ -117,6 +117,8 @@ def read_features(path: str | os.PathLike[str]) -> Features:
     path
         ``.csv`` (also ``.csv.gz``, ``.csv.zst``) or ``.parquet``: a column ``app``, every application once, and a
         column of finite numbers for every feature.
+    labels
+        A column that is no feature: what else is known of the applications.
 
     Raises
     ------
@@ -135,8 +137,15 @@ def read_features(path: str | os.PathLike[str]) -> Features:
     (('hpl', 'stream'), ('ipc', 'dram_gb_per_s'), [[2.1, 90.0], [0.4, 310.0]])
     """
     file = _opened(path, "a file of one row an application")
+    frame = file.frame
+    if labels is not None:
+        if labels not in frame.columns or labels == "app":
+            others = [name for name in frame.columns if name != "app"]
+            expected = f"one of {listed(others)}{did_you_mean(labels, others)}"
+            raise ConfigError([(os.fspath(path), f"no column {shown(labels)}", expected)])
+        frame = frame.drop(labels)
     try:
-        return _features(os.fspath(path), file.frame)
+        return _features(os.fspath(path), frame)
     except ConfigError as error:
         raise file.located(error) from None
 

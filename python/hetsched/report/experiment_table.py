@@ -10,9 +10,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["experiment_table", "reasons", "settings"]
+__all__ = ["experiment_table", "reasons", "settings", "verdict"]
 
-_STYLES = {"yes": "green", "shape": "yellow", "no": "red"}
+_STYLES = {"yes": "green", "shape": "yellow", "uncertain": "yellow", "no": "red"}
+_OF_CLAIMS = {"yes": "claim holds", "no": "claim fails"}
 
 
 def experiment_table(rows: pl.DataFrame, *, title: str = "") -> Table:
@@ -21,7 +22,7 @@ def experiment_table(rows: pl.DataFrame, *, title: str = "") -> Table:
     Parameters
     ----------
     rows
-        ``quantity, paper, here, low, high, reproduced``.
+        ``quantity, paper, here, low, high, reproduced``, as `hetsched.experiments.Report.table` gives them.
     title
         What stands above it.
     """
@@ -32,9 +33,29 @@ def experiment_table(rows: pl.DataFrame, *, title: str = "") -> Table:
     table.add_column("here ± (95 %)", justify="right", no_wrap=True)
     table.add_column("reproduced", no_wrap=True)
     for number, row in enumerate(rows.iter_rows(named=True), start=1):
-        verdict = Text(row["reproduced"], style=_STYLES[row["reproduced"]])
-        table.add_row(str(number), Text(row["quantity"]), _paper(row["paper"]), _here(row), verdict)
+        found = Text(verdict(row["reproduced"], row["paper"]), style=_STYLES.get(row["reproduced"], ""))
+        table.add_row(str(number), Text(row["quantity"]), _paper(row["paper"]), _here(row), found)
     return table
+
+
+def verdict(reproduced: str | None, paper: float | None) -> str:
+    """A row's verdict as a table shows it; what stands beside no value of a paper is a claim, not a reproduction.
+
+    Parameters
+    ----------
+    reproduced
+        As `hetsched.experiments.Row` has it.
+    paper
+        The paper's value; None where there is none.
+
+    Examples
+    --------
+    >>> verdict("yes", 5.36), verdict("yes", None), verdict("uncertain", None), verdict(None, None)
+    ('yes', 'claim holds', 'uncertain', '')
+    """
+    if reproduced is None:
+        return ""
+    return reproduced if paper is not None else _OF_CLAIMS.get(reproduced, reproduced)
 
 
 def _paper(value: float | None) -> str:
@@ -60,21 +81,22 @@ def reasons(rows: pl.DataFrame) -> Iterable[str]:
     Parameters
     ----------
     rows
-        ``reproduced, reason``; what stands behind a reason's first semicolon may be common to several.
+        ``reproduced, paper, reason``; what stands behind a reason's first semicolon may be common to several.
 
     Examples
     --------
-    >>> why = ["a", "half the paper; no watts", "twice the paper; no watts", "it saves: not certain"]
-    >>> frame = pl.DataFrame({"reproduced": ["yes", "shape", "shape", "no"], "reason": why})
-    >>> list(reasons(frame))
-    ['shape: no watts (2: half the paper; 3: twice the paper)', 'no: it saves: not certain (4)']
+    >>> why = ["a", "half the paper; no watts", "twice the paper; no watts", "it saves: the opposite"]
+    >>> verdicts = {"reproduced": ["yes", "shape", "shape", "no"], "paper": [1.0, 2.0, 3.0, None]}
+    >>> list(reasons(pl.DataFrame({**verdicts, "reason": why})))
+    ['shape: no watts (2: half the paper; 3: twice the paper)', 'claim fails: it saves: the opposite (4)']
     """
     found: dict[tuple[str, str], list[str]] = {}
-    for number, (verdict, reason) in enumerate(rows.select("reproduced", "reason").iter_rows(), start=1):
-        own, _, common = reason.partition("; ")
-        if verdict != "yes":
-            found.setdefault((verdict, common or own), []).append(f"{number}: {own}" if common else str(number))
-    return (f"{verdict}: {reason} ({'; '.join(places)})" for (verdict, reason), places in found.items())
+    for number, row in enumerate(rows.select("reproduced", "paper", "reason").iter_rows(named=True), start=1):
+        own, _, common = row["reason"].partition("; ")
+        if row["reproduced"] not in (None, "yes"):
+            told = verdict(row["reproduced"], row["paper"])
+            found.setdefault((told, common or own), []).append(f"{number}: {own}" if common else str(number))
+    return (f"{told}: {reason} ({'; '.join(places)})" for (told, reason), places in found.items())
 
 
 def settings(parameters: Mapping[str, Any]) -> str:

@@ -12,11 +12,12 @@ from rich.text import Text
 
 from hetsched.report.folding import folded
 
-__all__ = ["errors_table", "predictions_table"]
+__all__ = ["errors_table", "outside_table", "predictions_table"]
 
 _LOOK: dict[str, Any] = {"box": box.SIMPLE_HEAD, "pad_edge": False, "title_justify": "left", "title_style": "bold"}
 _NUMBERS = ("MAPE mean", "MAPE max", "devices")
 _LEAST_MODEL = 20
+_MOST_OUTSIDE = 20
 _GAP = 2
 
 
@@ -56,8 +57,30 @@ def errors_table(
     return table
 
 
-def _percent(value: float) -> str:
-    return f"{value:.2f} %"
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f} %"
+
+
+def outside_table(outside: Mapping[str, tuple[Sequence[str], Sequence[float]]]) -> Table:
+    """Why an application may be predicted badly: the features in which it lies outside all that the model had seen.
+
+    Parameters
+    ----------
+    outside
+        Of each application the features, the farthest first, and how far, in standard deviations; of many only those
+        farthest outside are shown.
+    """
+    found = {app: own for app, own in outside.items() if len(own[0])}
+    shown = sorted(found, key=lambda app: -abs(found[app][1][0]))[:_MOST_OUTSIDE]
+    table = Table("application", "outside what the models had seen, in standard deviations", **_LOOK)
+    for app, own in found.items():
+        if app in shown:
+            cells = [f"{name} {far:+.2g}" for name, far in zip(*own, strict=True)]
+            table.add_row(Text(app), Text(", ".join(cells)))
+    if len(found) > len(shown):
+        table.add_section()
+        table.add_row(Text(f"and {len(found) - len(shown):,} more", style="dim"), Text("less far"))
+    return table
 
 
 def predictions_table(rows: Sequence[Mapping[str, Any]], *, nodes: int) -> Table:

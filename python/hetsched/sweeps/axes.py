@@ -16,7 +16,7 @@ from hetsched.policy import Policy, parse_policy
 from hetsched.policy.parts import ROLES
 from hetsched.workload import Workload
 
-__all__ = ["Axes", "Platforms", "Policies", "Seeds", "Workloads", "axes_of"]
+__all__ = ["Axes", "Platforms", "Policies", "Seeds", "Workloads", "axes_of", "named_policies"]
 
 PolicyLike = str | Policy | Mapping[str, Any]
 Workloads = Workload | Sequence[Workload] | Mapping[str, Workload]
@@ -74,9 +74,27 @@ def axes_of(workloads: object, platforms: object, policies: object, seeds: objec
     return Axes(
         _named(workloads, "workloads", _workload, lambda made: os.path.basename(made.source), faults),
         _named(platforms, "platforms", _platform, lambda made: f"{made.nodes} nodes", faults),
-        _named(_without_riddle(policies, faults), "policies", _policy, lambda made: made.name, faults),
+        named_policies(policies, faults),
         _seeds(seeds, faults),
     )
+
+
+def named_policies(policies: object, faults: Faults) -> dict[str, Policy]:
+    """The policies by name; see `hetsched.sweep`.
+
+    Parameters
+    ----------
+    policies
+        One, several, or several by name.
+    faults
+        Notes those that cannot be.
+
+    Examples
+    --------
+    >>> list(named_policies(["easy", {"order": "shortest"}], Faults()))
+    ['easy', 'shortest/none/lowest-id']
+    """
+    return _named(_without_riddle(policies, faults), "policies", _policy, lambda made: made.name, faults)
 
 
 def _named(

@@ -1,0 +1,70 @@
+"""Several policies in one option, ``easy,coa,hetsched:beta=0``: read, and named in what is wrong with one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from hetsched.cli.faults import noted
+from hetsched.config import Faults, shown
+from hetsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from hetsched.policy import Policy
+
+__all__ = ["of_policy", "policies_in"]
+
+
+def policies_in(faults: Faults, text: str) -> list[Policy]:
+    """The policies asked for with ``--policies``.
+
+    Parameters
+    ----------
+    faults
+        Notes those that cannot be, and those asked for twice.
+    text
+        As given, with commas between.
+
+    Examples
+    --------
+    >>> [policy.name for policy in policies_in(Faults(), "easy,coa")]
+    ['easy', 'coa']
+    """
+    from hetsched.policy import parse_policy  # noqa: PLC0415 -- polars is slow to import
+
+    found: list[Policy] = []
+    for name in text.split(","):
+        with noted(faults), of_policy(name):
+            policy = parse_policy(name)
+            if policy.name in [other.name for other in found]:
+                faults.add("--policies", policy.name, "each policy once")
+            else:
+                found.append(policy)
+    return found
+
+
+@contextmanager
+def of_policy(name: str) -> Iterator[None]:
+    """Say of faults raised in the block which of the policies they belong to, where they don't show it.
+
+    Parameters
+    ----------
+    name
+        As given.
+
+    Examples
+    --------
+    >>> with of_policy("easy:depth=0"):
+    ...     raise ConfigError([("policy.backfill.depth", "`0`", "at least 1")])
+    Traceback (most recent call last):
+    hetsched.errors.ConfigError: --policies: easy:depth=0: policy.backfill.depth: found `0`, expected at least 1
+    """
+    try:
+        yield
+    except ConfigError as error:
+        faults = []
+        for parameter, value, expected in error.faults:
+            inner = "" if value == shown(name) else f": {name}"
+            faults.append((f"--policies{inner}{'' if parameter == 'policy' else f': {parameter}'}", value, expected))
+        raise ConfigError(faults) from error
