@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from hetsched.config import Faults
+from hetsched.config import Faults, plain
 
 __all__ = ["LEVELS", "History"]
 
@@ -70,42 +70,44 @@ class History:
         ConfigError
             If `last` cannot be.
         """
-        if self.last is not None:
+        last = plain(self.last)
+        if last is not None:
             faults = Faults()
-            faults.whole("last", self.last, low=1, high=2**31 - 1)
+            faults.whole("last", last, low=1, high=2**31 - 1)
             faults.check()
         asked = jobs.select(
             "job_id", "submit_s", "power_w", _end(jobs), *(_name(jobs, key) for key in LEVELS["user and app"])
         )
         # Ties by id: the order of rows plays no part.
         measured = asked.filter(pl.col("power_w") > 0).sort("end_s", "job_id")
-        means = [self._means(asked, measured, keys) for keys in LEVELS.values()]
+        means = [_means(asked, measured, keys, last) for keys in LEVELS.values()]
         levels = [pl.when(own.is_not_null()).then(pl.lit(level)) for level, own in zip(LEVELS, means, strict=True)]
         return asked.select("job_id", known_w=pl.coalesce(means), level=pl.coalesce(levels))
 
-    def _means(self, asked: pl.DataFrame, measured: pl.DataFrame, keys: tuple[str, ...]) -> pl.Series:
-        """For each row of `asked` the mean of the measured jobs of its kind that had ended before its submit."""
-        mean = (
-            pl.col("power_w").cum_sum() / pl.int_range(1, pl.len() + 1)
-            if self.last is None
-            else pl.col("power_w").rolling_mean(self.last, min_samples=1)
-        )
-        known = measured.drop_nulls(keys).with_columns(mean=mean.over(keys) if keys else mean)
-        queries = asked.with_row_index("row").sort("submit_s")
-        # Strictly before: a job of length zero ends when it is submitted, and must not know itself.
-        joined = queries.join_asof(
-            known.select("end_s", "mean", *keys),
-            left_on="submit_s",
-            right_on="end_s",
-            by=keys or None,
-            strategy="backward",
-            allow_exact_matches=False,
-            check_sortedness=False,
-        )
-        return joined.sort("row")["mean"]
-
     def __repr__(self) -> str:
-        return "History()" if self.last is None else f"History(last={self.last!r})"
+        return "History()" if self.last is None else f"History(last={plain(self.last)!r})"
+
+
+def _means(asked: pl.DataFrame, measured: pl.DataFrame, keys: tuple[str, ...], last: int | None) -> pl.Series:
+    """For each row of `asked` the mean of the measured jobs of its kind that had ended before its submit."""
+    mean = (
+        pl.col("power_w").cum_sum() / pl.int_range(1, pl.len() + 1)
+        if last is None
+        else pl.col("power_w").rolling_mean(last, min_samples=1)
+    )
+    known = measured.drop_nulls(keys).with_columns(mean=mean.over(keys) if keys else mean)
+    queries = asked.with_row_index("row").sort("submit_s")
+    # Strictly before: a job of length zero ends when it is submitted, and must not know itself.
+    joined = queries.join_asof(
+        known.select("end_s", "mean", *keys),
+        left_on="submit_s",
+        right_on="end_s",
+        by=keys or None,
+        strategy="backward",
+        allow_exact_matches=False,
+        check_sortedness=False,
+    )
+    return joined.sort("row")["mean"]
 
 
 def _end(jobs: pl.DataFrame) -> pl.Expr:
