@@ -110,7 +110,8 @@ class Noisy:
         return jobs.select(known_w=pl.when(pl.col("power_w") > 0).then(known.clip(upper_bound=_MOST_W)))
 
     def _factor(self, errors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return np.maximum(1.0 + plain(self.error_ratio) * errors, 0.0)
+        factor: npt.NDArray[np.float64] = np.maximum(1.0 + plain(self.error_ratio) * errors, 0.0)
+        return factor
 
     def _checked_seed(self) -> int:
         faults = Faults()
