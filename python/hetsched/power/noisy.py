@@ -101,7 +101,7 @@ class Noisy:
         --------
         >>> jobs = pl.DataFrame({"job_id": [1, 2], "power_w": [200.0, None]})
         >>> Noisy(error_ratio=0.1, seed=1).draws(jobs)["known_w"].round(1).to_list()
-        [210.0, None]
+        [201.0, None]
         """
         seed = self._checked_seed()
         errors = np.empty(len(jobs))
