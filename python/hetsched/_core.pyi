@@ -71,6 +71,7 @@ class Machine:
         exclusive: bool = True,
         actual: PowerTable | None = None,
         predicted: PowerTable | None = None,
+        known_draws: str = "measured",
     ) -> Machine: ...
     def __len__(self) -> int: ...
 
@@ -97,6 +98,7 @@ def simulate(
     kill_at_walltime: bool = True,
     on_unknown_app: str = "error",
     until_s: float | None = None,
+    known_w: npt.NDArray[np.float64] | None = None,
     progress: Callable[[int, int, float], object] | None = None,
 ) -> Records: ...
 def assign(

@@ -21,10 +21,12 @@ from hetsched.errors import ConfigError, LoadWarning
 from hetsched.forks import check_threads
 from hetsched.memory import check_memory
 from hetsched.platform import Platform, VariationTable
-from hetsched.platform.predictor import Predictor, predicted_by, predictor_name
+from hetsched.platform.predictor import AnyPredictor, predictor_name
 from hetsched.policy import Policy, parse_policy
+from hetsched.power.forecast import Forecast, believed
 from hetsched.result.concerns import Concern, concerns_of_inputs, concerns_of_run
 from hetsched.result.frames import jobs_frame
+from hetsched.result.known_draws import draws_record
 from hetsched.result.result import Parts, Result
 from hetsched.result.summary import summarised
 from hetsched.result.utilization import utilization_band
@@ -46,7 +48,7 @@ def simulate(
     bound: bool = False,
     progress: Progress | None = None,
     until_s: float | None = None,
-    predictor: Predictor | VariationTable | str | None = None,
+    predictor: AnyPredictor | None = None,
 ) -> Result:
     """Schedule a workload on a platform under a policy, and meter every node.
 
@@ -74,9 +76,10 @@ def simulate(
     until_s
         Where to stop, in seconds on the log's clock; jobs then running or queued say so. None: run to the end.
     predictor
-        Where this run's predictions come from, in place of the platform's predicted table: ``"ideal"``, the actual
-        table; an object with ``table(actual)``, such as ``hs.power.Noisy(0.1)``; or a `VariationTable` of the same
-        applications and nodes as the actual one, such as a fitted model's. None: the platform's own.
+        Where this run's predictions come from, in place of the platform's predicted table and of what it lets decisions
+        know of the jobs' own draws: ``"ideal"``, what is charged; an object with ``table(actual)`` or ``draws(jobs)``,
+        such as ``hs.power.Noisy(0.1)`` or ``hs.power.History()``; or a `VariationTable` of the same applications and
+        nodes as the actual one, such as a fitted model's. None: the platform's own.
 
     Returns
     -------
@@ -86,8 +89,8 @@ def simulate(
     Raises
     ------
     ConfigError
-        If an option, the policy, or the platform's tables for these jobs cannot be; if there is a predictor and the
-        platform has no actual table.
+        If an option, the policy, or the platform's tables for these jobs cannot be; if there is a predictor and
+        nothing for it to predict: no actual table, no job that brings ``power_w``.
     SimulationError
         If the run cannot go on; before it begins, if it needs more memory than there is, or if the process was forked
         from one in which polars had been at work.
@@ -124,7 +127,7 @@ def simulate(
     seed, until_s = options.pop("seed"), options["until_s"]
     policy = _as_policy(policy)
     check_memory(workload, platform, policy, until_s=until_s)
-    platform = predicted_by(platform, predictor)
+    platform, forecast = believed(workload, platform, predictor)
     options["predictor"] = predictor_name(predictor)
     offered_load = workload.offered_load(platform)
     _warn_of_overload(offered_load, platform)
@@ -140,6 +143,7 @@ def simulate(
             kill_at_walltime=options["kill_at_walltime"],
             on_unknown_app=options["on_unknown_app"],
             until_s=until_s,
+            known_w=None if forecast is None else forecast.known_w,
             progress=progress,
         )
 
@@ -167,7 +171,9 @@ def simulate(
             timeline=lambda: timeline,
             nodes=lambda: pl.DataFrame(records.take_nodes()),
             summary=summary,
-            provenance=lambda: _provenance(workload, platform, policy, seed=seed, options=options, totals=totals),
+            provenance=lambda: _provenance(
+                workload, platform, policy, seed=seed, options=options, totals=totals, forecast=forecast
+            ),
             timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},
             concerns=(*before, *after),
         )
@@ -278,6 +284,7 @@ def _provenance(
     seed: int,
     options: Mapping[str, Any],
     totals: Mapping[str, Any],
+    forecast: Forecast | None,
 ) -> dict[str, Any]:
     """Enough to repeat the run and to trust its energy; holds no path, so equal runs have equal bytes."""
     return {
@@ -298,6 +305,9 @@ def _provenance(
             "classes": [node_class.to_dict() for node_class in platform.classes],
         },
         "tables": {"actual": _table_sha256(platform.actual), "predicted": _table_sha256(platform.predicted)},
+        "known_draws": draws_record(
+            policy, platform, jobs=totals["measured_jobs"], forecast=None if forecast is None else forecast.report
+        ),
         "energy_balance": {
             "integral_j": totals["integral_j"],
             "parts_j": totals["energy_j"],

@@ -215,3 +215,20 @@ def test_windows_within_a_hundredth_of_each_other_count_as_the_same(hetsched):
     said = hetsched("compare", "own.parquet", "--nodes", 2, "--policies", "fcfs,easy")
     assert "makespans" not in said.out
     assert "nodes at" not in said.out
+
+
+def test_who_knows_measured_draws_is_said_and_a_predictor_serves_every_policy(hetsched, folder):
+    (folder / "jobs.csv").write_text("job_id,submit_s,runtime_s,node_count,power_w\n1,0,100,1,210\n2,200,100,1,240\n")
+    run = ("compare", "jobs.csv", "--nodes", 2, "--idle-w", 100, "--tdp-w", 300)
+    policies = ("--policies", "fcfs,easy:power=system-budget,vahrm")
+    notes = [line for line in hetsched(*run, *policies).out.splitlines() if "draw of" in line]
+    assert notes == [
+        (
+            "easy:power=system-budget, vahrm: decisions know the measured draw of 2 jobs before they have run; "
+            "--known-draws table or tdp, or --predictor history, has them not know it"
+        )
+    ]
+    found = json.loads(hetsched(*run, *policies, "--predictor", "history", "--json").out)
+    forecasts = [own["provenance"]["known_draws"]["forecast"]["predicted"] for own in found["runs"]]
+    assert forecasts == [1, 1, 1]
+    assert "error: --predictor: found `histry`" in hetsched(*run, *policies, "--predictor", "histry").err

@@ -593,7 +593,7 @@ def test_a_run_decides_by_what_the_predictor_says_and_charges_the_table(hetsched
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ("--predictor idael", "--predictor: found `idael`, expected ideal, noisy:ERROR or a table ending in .csv or "),
+        ("--predictor idael", "--predictor: found `idael`, expected ideal, noisy:ERROR, history or a table ending "),
         (
             "--predictor noisy",
             "--predictor: found `noisy`, expected noisy:ERROR with a number from 0, such as noisy:0.1",
@@ -612,7 +612,11 @@ def test_a_predictor_that_cannot_be_is_a_line(hetsched, folder, arguments, line)
     assert said.err.splitlines()[0].startswith(f"error: {line}")
     said = hetsched("simulate", "jobs.csv", "--nodes", 2, "--predictor", "ideal")
     assert said.err == (
-        "error: --predictor: found `ideal`, expected --table beside it: predictions are of what a table says"
+        "error: --predictor: found `ideal`, expected a log whose jobs bring power_w, or --table beside it"
+    )
+    said = hetsched("simulate", "jobs.csv", "--nodes", 2, "--predictor", "other.csv")
+    assert said.err == (
+        "error: --predictor: found `other.csv`, expected --table beside it: predictions are of what a table says"
     )
 
 

@@ -6,6 +6,8 @@ import polars as pl
 import pytest
 
 import hetsched as hs
+from hetsched.cli import options
+from hetsched.platform.known_draws import KNOWN_DRAWS
 
 
 def test_a_summary_with_everything_that_was_assumed(hetsched):
@@ -163,3 +165,57 @@ def test_a_table_that_no_job_can_use_is_said(hetsched, folder):
     hs.VariationTable(["*"], power_w=[[200] * 4]).to_parquet(folder / "t.parquet")
     said = hetsched("simulate", "apps.swf", "--nodes", 4, "--table", "t.parquet")
     assert "no job names its application, so the table of the nodes' draw changes nothing" in said.out
+
+
+MEASURED = "job_id,submit_s,runtime_s,node_count,user,power_w\n1,0,100,1,ann,210\n2,0,100,1,bo,\n3,200,100,1,ann,240\n"
+BUDGETED = ("measured.csv", "--nodes", 2, "--idle-w", 100, "--tdp-w", 300)
+
+
+def note_of(said):
+    return [line for line in said.out.splitlines() if "draw of" in line]
+
+
+def test_decisions_that_know_measured_draws_are_told_of_with_how_to_change_it(hetsched, folder):
+    (folder / "measured.csv").write_text(MEASURED)
+    budgeted = ("--policy", "easy:power=system-budget")
+    assert note_of(hetsched("simulate", *BUDGETED, *budgeted)) == [
+        (
+            "decisions know the measured draw of 2 jobs before they have run; "
+            "--known-draws table or tdp, or --predictor history, has them not know it"
+        )
+    ]
+    # No part of it reads a draw; nothing is known of one.
+    assert note_of(hetsched("simulate", *BUDGETED, "--policy", "easy")) == []
+    assert note_of(hetsched("simulate", *BUDGETED, *budgeted, "--known-draws", "tdp")) == []
+
+
+def test_known_draws_is_the_runs_platforms(hetsched, folder):
+    (folder / "measured.csv").write_text(MEASURED)
+    (folder / "two.toml").write_text('nodes = 2\nidle_w = 100\ntdp_w = 300\nknown_draws = "table"\n')
+    found = json.loads(hetsched("simulate", *BUDGETED, "--known-draws", "tdp", "--json").out)
+    assert found["known_draws"]["rule"] == "tdp"
+    from_file = ("simulate", "measured.csv", "--platform", "two.toml", "--json")
+    assert json.loads(hetsched(*from_file).out)["known_draws"]["rule"] == "table"
+    assert json.loads(hetsched(*from_file, "--known-draws", "tdp").out)["known_draws"]["rule"] == "tdp"
+    said = hetsched("simulate", *BUDGETED, "--known-draws", "tpd")
+    assert said.err == "error: --known-draws: found `tpd`, expected one of measured, table, tdp; did you mean `tdp`?"
+    assert said.code == 2
+
+
+def test_history_says_what_it_knew_and_how_well(hetsched, folder):
+    (folder / "measured.csv").write_text(MEASURED)
+    said = hetsched("simulate", *BUDGETED, "--policy", "easy:power=system-budget", "--predictor", "history")
+    # 210 W for 240.
+    assert note_of(said) == [
+        (
+            "History() predicts the draw of 1 job (user 1), off by 12.5 % on average; of 1 job nothing is known, "
+            "taken for the nodes' TDP"
+        )
+    ]
+    said = hetsched("simulate", "small.swf", "--predictor", "history")
+    assert said.err.splitlines()[-1] == "error: --predictor: found `history`, expected a log whose jobs bring power_w"
+    assert said.code == 2
+
+
+def test_the_rules_that_options_offer_are_those_that_a_platform_takes():
+    assert options.KNOWN_DRAWS == KNOWN_DRAWS

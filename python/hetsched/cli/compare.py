@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hetsched.cli import options as opt
-from hetsched.cli.faults import noted
+from hetsched.cli.faults import noted, renamed
 from hetsched.cli.machine import Inputs
 from hetsched.cli.pictures import check_folder, check_plot, draw_comparison
 from hetsched.cli.policy_lists import of_policy, policies_in
+from hetsched.cli.predictors import PredictorChoice, PredictorOption
 from hetsched.cli.screen import Screen
 from hetsched.config import Faults, did_you_mean, listed
 from hetsched.errors import ConfigError
@@ -71,6 +72,8 @@ def compare(
     platform: opt.PlatformFile = None,
     table: opt.TableFile = None,
     cap_w: opt.CapWatts = None,
+    known_draws: opt.KnownDraws = None,
+    predictor: PredictorOption = None,
     seed: opt.Seed = "0",
     until_s: opt.UntilSeconds = None,
     no_kill_at_walltime: opt.NoKill = False,
@@ -89,9 +92,11 @@ def compare(
     from hetsched.report.tables import comparison_table  # noqa: PLC0415
 
     screen = Screen(as_json=as_json)
-    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w)
+    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w, known_draws)
     faults = Faults()
     inputs.check(faults)
+    predictions = PredictorChoice(predictor)
+    predictions.check(faults, has_table=table is not None or platform is not None)
     wanted = opt.run_options(
         faults, seed=seed, until_s=until_s, no_kill=no_kill_at_walltime, unknown=on_unknown_app, bound=bound
     )
@@ -110,19 +115,22 @@ def compare(
     faults.check()
     check_folder(out)
 
+    believed = predictions.made(seed=wanted["seed"])
     workload, machine = inputs.read(screen)
+    predictions.check_inputs(workload, machine.platform)
     _check_budgets(contestants, workload, machine.platform)
-    result = compared(
-        workload,
-        machine.platform,
-        contestants,
-        baseline=base,
-        options=wanted,
-        metrics=keys,
-        seeds=repeats or 1,
-        folder=out,
-        drawn=plot is not None,
-    )
+    with renamed({"predictor": f"--predictor {predictions.text}"}):
+        result = compared(
+            workload,
+            machine.platform,
+            contestants,
+            baseline=base,
+            options={**wanted, "predictor": believed},
+            metrics=keys,
+            seeds=repeats or 1,
+            folder=out,
+            drawn=plot is not None,
+        )
     written = [] if out is None else [result.write(out)]
     if plot is not None:
         written += draw_comparison(plot, result.table, result.outcomes, baseline=base)

@@ -12,12 +12,14 @@ import numpy as np
 import polars as pl
 
 from hetsched.analysis import DEFAULT_METRICS, METRICS, attained_ratio, compare
+from hetsched.cli.options import OTHER_DRAWS
 from hetsched.cli.progress import Bars
 from hetsched.cli.runs import Outcome, run_all, runs_of
 from hetsched.errors import LoadWarning, RunWarning
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.result.concerns import Concern, joined
+from hetsched.result.known_draws import draws_note
 from hetsched.result.summary import STATES
 from hetsched.workload import Workload
 from hetsched.writing import write_whole
@@ -85,7 +87,17 @@ class Comparison:
             elif any(numbers):
                 by_policy = ", ".join(f"{policy} {count:,g}" for policy, count in counts.items())
                 lines.append(f"{METRICS[state].short_title}: {by_policy}")
-        return lines
+        return lines + self._draw_lines()
+
+    def _draw_lines(self) -> list[str]:
+        """A line for each thing that decisions know of draws before jobs have run, and under which policies."""
+        policies: dict[str, list[str]] = {}
+        for outcome in self.outcomes:
+            note = draws_note(outcome.provenance["known_draws"], change=OTHER_DRAWS)
+            own = policies.setdefault(note, []) if note else []
+            if outcome.run.policy.name not in own:
+                own.append(outcome.run.policy.name)
+        return [f"{', '.join(names)}: {note}" for note, names in policies.items()]
 
     def _attained_lines(self) -> list[str]:
         attained = self.attained()

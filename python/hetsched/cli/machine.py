@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hetsched.cli.faults import inside, noted, renamed
-from hetsched.cli.options import number, whole
+from hetsched.cli.options import KNOWN_DRAWS, chosen, number, whole
 from hetsched.cli.progress import Bars
 from hetsched.config import Faults, did_you_mean, listed, shown
 from hetsched.errors import ConfigError, TraceError
@@ -51,7 +51,7 @@ class Inputs:
 
     Parameters
     ----------
-    trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w
+    trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w, known_draws
         As in ``hetsched simulate``.
     """
 
@@ -64,6 +64,7 @@ class Inputs:
     platform: str | None = None
     table: str | None = None
     cap_w: str | None = None
+    known_draws: str | None = None
 
     def check(self, faults: Faults) -> None:
         """Note everything that is wrong with them as they stand, before anything is read."""
@@ -78,6 +79,8 @@ class Inputs:
                 self._homogeneous(1)
         faults.found.extend(watts.found)
         self._check_cap(faults)
+        if self.known_draws is not None:
+            chosen(faults, "--known-draws", self.known_draws, KNOWN_DRAWS)
         for name in ("nodes", *ASSUMED_W):
             if self.platform is not None and getattr(self, name) is not None:
                 faults.add(_OPTIONS[name], getattr(self, name), "nothing beside --platform, whose file says it")
@@ -102,6 +105,8 @@ class Inputs:
             with renamed({"actual": f"--table {self.table}", "predicted": f"{self.platform}: predicted"}):
                 tabled = machine.platform.with_tables(actual=table, predicted=machine.platform.predicted)
             machine = replace(machine, platform=tabled)
+        if self.known_draws is not None:
+            machine = replace(machine, platform=machine.platform.with_known_draws(self.known_draws))
         if machine.platform.actual is not None and not _names_applications(workload):
             screen.say("no job names its application, so the table of the nodes' draw changes nothing")
         return workload, machine

@@ -13,6 +13,8 @@ import typer
 from hetsched.config import Faults, did_you_mean
 
 __all__ = [
+    "KNOWN_DRAWS",
+    "OTHER_DRAWS",
     "Bound",
     "CapWatts",
     "CsvFlag",
@@ -20,6 +22,7 @@ __all__ = [
     "FormatName",
     "IdleWatts",
     "Json",
+    "KnownDraws",
     "NoKill",
     "Nodes",
     "OnUnknownApp",
@@ -40,6 +43,12 @@ __all__ = [
     "run_options",
     "whole",
 ]
+
+KNOWN_DRAWS = ("measured", "table", "tdp")
+"""As in `hetsched.platform.known_draws`, which is slow to import."""
+
+OTHER_DRAWS = "--known-draws table or tdp, or --predictor history, has them not know it"
+"""How to have decisions that know no job's draw before it has run."""
 
 _MACHINE, _RUN, _OUTPUT = "Machine", "Run", "Output"
 
@@ -71,6 +80,10 @@ def _complete_format() -> list[str]:
 
 def _complete_unknown_app() -> list[str]:
     return ["error", "nominal"]
+
+
+def _complete_known_draws() -> list[str]:
+    return list(KNOWN_DRAWS)
 
 
 Trace = Annotated[str, typer.Argument(metavar="TRACE", help="Job log: .swf, .parquet or .csv; .gz and .zst too.")]
@@ -124,6 +137,16 @@ CapWatts = Annotated[
         "--cap-w",
         metavar="W",
         help="With --table: the power cap whose rows to take, of a table of several.",
+        rich_help_panel=_MACHINE,
+    ),
+]
+KnownDraws = Annotated[
+    str | None,
+    typer.Option(
+        "--known-draws",
+        metavar="measured|table|tdp",
+        help="What decisions know of power_w before a job runs; table, tdp: nothing, and take busy_w or TDP for it.",
+        autocompletion=_complete_known_draws,
         rich_help_panel=_MACHINE,
     ),
 ]

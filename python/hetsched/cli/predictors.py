@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hetsched.cli.faults import inside
 from hetsched.cli.options import number
-from hetsched.config import Faults, did_you_mean
+from hetsched.config import Faults, did_you_mean, shown
+from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
-    from hetsched.platform.predictor import Predictor
-    from hetsched.platform.variation import VariationTable
+    from hetsched.platform import Platform
+    from hetsched.platform.predictor import AnyPredictor
+    from hetsched.workload import Workload
 
 __all__ = ["PredictorChoice", "PredictorOption"]
 
+_NAMES = ("ideal", "history")
 _TABLES = (".csv", ".csv.gz", ".csv.zst", ".parquet")
 
 PredictorOption = Annotated[
@@ -24,8 +27,9 @@ PredictorOption = Annotated[
     typer.Option(
         "--predictor",
         metavar="HOW",
-        help="What decisions believe: ideal, noisy:ERROR, or a table's file. Default: as --table says.",
-        autocompletion=lambda incomplete: [form for form in ("ideal", "noisy:") if form.startswith(incomplete)],
+        help="What decisions believe: ideal, noisy:ERROR, history (of earlier jobs' power_w), or a table's file. "
+        "Default: as --table and --known-draws say.",
+        autocompletion=lambda incomplete: [form for form in (*_NAMES, "noisy:") if form.startswith(incomplete)],
         rich_help_panel="Machine",
     ),
 ]
@@ -48,26 +52,27 @@ class PredictorChoice:
 
     text: str | None
 
-    def check(self, faults: Faults, *, has_machine: bool) -> None:
+    def check(self, faults: Faults, *, has_table: bool) -> None:
         """Note what cannot be, before anything is read.
 
         Parameters
         ----------
         faults
             Where to note it.
-        has_machine
+        has_table
             Whether a table, or a platform that may name one, was given.
         """
-        if self.text is None:
+        if self.text is None or self.text in _NAMES:
             return
-        if not has_machine:
-            faults.add("--predictor", self.text, "--table beside it: predictions are of what a table says")
-        if self.text == "ideal" or self.text.lower().endswith(_TABLES):
+        if self.text.lower().endswith(_TABLES):
+            if not has_table:
+                faults.add("--predictor", self.text, "--table beside it: predictions are of what a table says")
             return
         name, _, ratio = self.text.partition(":")
         if name != "noisy":
-            hint = did_you_mean(name, ("ideal", "noisy"))
-            faults.add("--predictor", self.text, f"ideal, noisy:ERROR or a table ending in .csv or .parquet{hint}")
+            hint = did_you_mean(name, (*_NAMES, "noisy"))
+            expected = f"ideal, noisy:ERROR, history or a table ending in .csv or .parquet{hint}"
+            faults.add("--predictor", self.text, expected)
             return
         own = Faults()
         error = number(own, "--predictor noisy", ratio, unit="a share")
@@ -76,7 +81,27 @@ class PredictorChoice:
         if own.found:
             faults.add("--predictor", self.text, "noisy:ERROR with a number from 0, such as noisy:0.1")
 
-    def made(self, *, seed: int) -> Predictor | VariationTable | str | None:
+    def check_inputs(self, workload: Workload, platform: Platform) -> None:
+        """Refuse a predictor that finds nothing to predict.
+
+        Parameters
+        ----------
+        workload, platform
+            Of the run.
+
+        Raises
+        ------
+        ConfigError
+            If there is no table, and no job brings a measured draw.
+        """
+        if self.text is None or (platform.actual is not None and self.text != "history"):
+            return
+        jobs = workload.to_polars()
+        if "power_w" not in jobs.columns or not (jobs["power_w"] > 0).any():
+            expected = "a log whose jobs bring power_w" + ("" if self.text == "history" else ", or --table beside it")
+            raise ConfigError([("--predictor", shown(self.text), expected)])
+
+    def made(self, *, seed: Any) -> AnyPredictor | None:
         """What `hetsched.simulate` takes.
 
         Parameters
@@ -96,6 +121,8 @@ class PredictorChoice:
 
             with inside(self.text):
                 return VariationTable.read(self.text)
-        from hetsched.power import Noisy  # noqa: PLC0415
+        from hetsched.power import History, Noisy  # noqa: PLC0415
 
+        if self.text == "history":
+            return History()
         return Noisy(error_ratio=float(self.text.partition(":")[2]), seed=seed)

@@ -57,6 +57,7 @@ def simulate(
     platform: opt.PlatformFile = None,
     table: opt.TableFile = None,
     cap_w: opt.CapWatts = None,
+    known_draws: opt.KnownDraws = None,
     predictor: PredictorOption = None,
     seed: opt.Seed = "0",
     until_s: opt.UntilSeconds = None,
@@ -73,11 +74,11 @@ def simulate(
     """Schedule a job log under a policy, and show waits, utilization and energy."""
     del debug
     screen = Screen(as_json=as_json)
-    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w)
+    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w, known_draws)
     faults = Faults()
     inputs.check(faults)
     predictions = PredictorChoice(predictor)
-    predictions.check(faults, has_machine=table is not None or platform is not None)
+    predictions.check(faults, has_table=table is not None or platform is not None)
     wanted = opt.run_options(
         faults, seed=seed, until_s=until_s, no_kill=no_kill_at_walltime, unknown=on_unknown_app, bound=bound
     )
@@ -123,6 +124,7 @@ def _run(
     assert policy is not None
     predictor = predictions.made(seed=wanted["seed"])
     workload, machine = inputs.read(screen)
+    predictions.check_inputs(workload, machine.platform)
     with Bars() as bars, renamed({"predictor": f"--predictor {predictions.text}"}):
         tell = bars.bar(policy.name, unit="jobs")
         return machine, run(workload, machine.platform, policy, progress=tell, predictor=predictor, **wanted)
@@ -145,6 +147,7 @@ def _write(result: Result, policy: Policy | None, *, out: str | None, csv: bool,
 def _show(screen: Screen, machine: Machine, result: Result, written: list[str]) -> None:
     from hetsched.platform.coverage import many  # noqa: PLC0415
     from hetsched.report.tables import summary_table  # noqa: PLC0415
+    from hetsched.result.known_draws import draws_note  # noqa: PLC0415
 
     summary, timing = result.summary(), result.timing
     name = result.provenance["policy"]["name"]
@@ -154,6 +157,8 @@ def _show(screen: Screen, machine: Machine, result: Result, written: list[str]) 
         screen.say(f"rejected: {_first_rejected(result)}")
     if low := result.provenance["counts"]["low_busy_rows"]:
         screen.say(f"draws of the table below their node's idle draw: {low:,}, charged as they stand")
+    if note := draws_note(result.provenance["known_draws"], change=opt.OTHER_DRAWS):
+        screen.say(note)
     for path in written:
         screen.say(f"wrote {path}")
     screen.give(

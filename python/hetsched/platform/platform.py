@@ -16,6 +16,7 @@ from hetsched.config import Faults, read_toml
 from hetsched.digest import json_sha256
 from hetsched.errors import ConfigError
 from hetsched.platform.coverage import many, too_few_nodes
+from hetsched.platform.known_draws import checked_known_draws
 from hetsched.platform.named_tables import TABLES, named_table, wanted_cap
 from hetsched.platform.node_class import NodeClass
 from hetsched.platform.variation import VariationTable
@@ -23,7 +24,7 @@ from hetsched.platform.variation_checks import check_caps
 
 __all__ = ["Platform"]
 
-_KEYS = ("classes", "exclusive", *TABLES, "cap_w")
+_KEYS = ("classes", "exclusive", *TABLES, "cap_w", "known_draws")
 
 
 class Platform:
@@ -45,6 +46,11 @@ class Platform:
         What nodes really draw and how fast they are, by application; charged by the run.
     predicted
         What decisions believe of it. None: they know `actual`.
+    known_draws
+        What decisions know of a job's own measured ``power_w`` before it has run, where no table gives watts for it.
+        ``"measured"``: the measurement. ``"table"``: nothing, they take the job for one that brings none, which draws
+        ``busy_w`` times a table's factor. ``"tdp"``: nothing, and they take it for one that draws the TDP of its nodes,
+        times a table's factor. The run charges the measurement in any case.
 
     Raises
     ------
@@ -66,9 +72,11 @@ class Platform:
         exclusive: bool = True,
         actual: VariationTable | None = None,
         predicted: VariationTable | None = None,
+        known_draws: str = "measured",
     ) -> None:
         faults = Faults()
         faults.flag("exclusive", exclusive)
+        checked_known_draws(known_draws, faults)
         made = _node_classes(classes, idle_w, faults)
         nodes = sum(node_class.count for node_class in made)
         for name, table in (("actual", actual), ("predicted", predicted)):
@@ -84,6 +92,7 @@ class Platform:
         self._exclusive = exclusive
         self._actual = actual
         self._predicted = predicted
+        self._known_draws = known_draws
 
     @classmethod
     def homogeneous(
@@ -104,6 +113,7 @@ class Platform:
         exclusive: bool = True,
         actual: VariationTable | None = None,
         predicted: VariationTable | None = None,
+        known_draws: str = "measured",
     ) -> Platform:
         """Nodes of one make; the parameters are those of `NodeClass` and `Platform`.
 
@@ -119,7 +129,7 @@ class Platform:
             Watts under a job that nothing else is known of. None: `tdp_w`.
         slots, off_w, down_w, boot_s, boot_w, shutdown_s, shutdown_w, gpus
             As in `NodeClass`.
-        exclusive, actual, predicted
+        exclusive, actual, predicted, known_draws
             As in `Platform`.
 
         Raises
@@ -150,7 +160,7 @@ class Platform:
             )
         except ConfigError as error:
             raise ConfigError([_as_homogeneous(fault) for fault in error.faults]) from None
-        return cls([node_class], exclusive=exclusive, actual=actual, predicted=predicted)
+        return cls([node_class], exclusive=exclusive, actual=actual, predicted=predicted, known_draws=known_draws)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, folder: str | Path = ".") -> Platform:
@@ -160,8 +170,8 @@ class Platform:
         ----------
         data
             ``classes``, a list of the parameters of node classes; or ``nodes`` with the parameters of one class. Beside
-            them ``exclusive``, and ``actual`` and ``predicted``, each a table's file or its content; and ``cap_w``,
-            the power cap whose rows to take, where their files hold several.
+            them ``exclusive``, ``known_draws``, and ``actual`` and ``predicted``, each a table's file or its content;
+            and ``cap_w``, the power cap whose rows to take, where their files hold several.
         folder
             What the files' paths are relative to.
 
@@ -189,8 +199,8 @@ class Platform:
         cap_w = wanted_cap(data, faults)
         tables = {name: named_table(data[name], name, Path(folder), cap_w, faults) for name in TABLES if name in data}
         faults.check()
-        exclusive = data.get("exclusive", True)
-        return cls(classes, exclusive=exclusive, actual=tables.get("actual"), predicted=tables.get("predicted"))
+        options = {name: data[name] for name in ("exclusive", "known_draws") if name in data}
+        return cls(classes, actual=tables.get("actual"), predicted=tables.get("predicted"), **options)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Platform:
@@ -221,6 +231,7 @@ class Platform:
         return {
             "classes": [node_class.to_dict() for node_class in self._classes],
             "exclusive": self._exclusive,
+            "known_draws": self._known_draws,
             **{name: table.path or table.to_dict() for name, table in tables.items() if table is not None},
         }
 
@@ -246,7 +257,31 @@ class Platform:
         >>> platform.with_tables(actual=VariationTable(["hpcg"], power_w=[[200.0, 220.0]])).actual.apps
         ('hpcg',)
         """
-        return Platform(self._classes, exclusive=self._exclusive, actual=actual, predicted=predicted)
+        return self._with(actual=actual, predicted=predicted)
+
+    def with_known_draws(self, known_draws: str) -> Platform:
+        """The same nodes and tables, with something else known of jobs' own draws.
+
+        Parameters
+        ----------
+        known_draws
+            As in `Platform`.
+
+        Raises
+        ------
+        ConfigError
+            If it is none of ``"measured"``, ``"table"``, ``"tdp"``.
+
+        Examples
+        --------
+        >>> Platform.homogeneous(nodes=2, idle_w=100, tdp_w=250).with_known_draws("tdp").known_draws
+        'tdp'
+        """
+        return self._with(known_draws=known_draws)
+
+    def _with(self, **changes: Any) -> Platform:
+        own = {name: getattr(self, name) for name in ("exclusive", "actual", "predicted", "known_draws")}
+        return Platform(self._classes, **own | changes)
 
     @property
     def classes(self) -> tuple[NodeClass, ...]:
@@ -276,6 +311,11 @@ class Platform:
         """What decisions believe; None if they know the actual table."""
         return self._predicted
 
+    @property
+    def known_draws(self) -> str:
+        """What decisions know of a job's own measured draw: ``"measured"``, ``"table"`` or ``"tdp"``."""
+        return self._known_draws
+
     @cached_property
     def idle_w(self) -> npt.NDArray[np.float64]:
         """Idle watts of each node."""
@@ -301,14 +341,17 @@ class Platform:
             exclusive=self._exclusive,
             actual=None if self._actual is None else self._actual.core,
             predicted=None if self._predicted is None else self._predicted.core,
+            known_draws=self._known_draws,
             **{name: self._per_node(name) for name in watts_and_seconds},
         )
 
     @cached_property
     def sha256(self) -> str:
-        """Sha256 over the nodes' parameters; the tables have their own."""
+        """Sha256 over the nodes' parameters and what is known of jobs' draws; the tables have their own."""
         classes = [node_class.to_dict() for node_class in self._classes]
-        return json_sha256({"classes": classes, "exclusive": self._exclusive})
+        # Named only where it is not the default: platforms of earlier versions keep their sum.
+        known = {} if self._known_draws == "measured" else {"known_draws": self._known_draws}
+        return json_sha256({"classes": classes, "exclusive": self._exclusive, **known})
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Platform):
@@ -329,7 +372,7 @@ class Platform:
         return f"<Platform: {', '.join([many(self.nodes, 'node'), *names, *tables])}>"
 
     def _identity(self) -> tuple[Any, ...]:
-        return self._classes, self._exclusive, self._actual, self._predicted
+        return self._classes, self._exclusive, self._actual, self._predicted, self._known_draws
 
     def _per_node(self, name: str) -> npt.NDArray[np.float64]:
         values = np.concatenate([node_class.per_node(name) for node_class in self._classes])

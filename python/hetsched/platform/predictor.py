@@ -1,28 +1,41 @@
-"""Where a run's predictions come from: nothing more than a platform's tables, an object that makes one, or a table.
+"""Where a run's predictions come from: nothing more than a platform's tables, an object that makes some, or a table.
 
-How predictions are made is not known here; whatever has a method ``table`` that turns the actual table into one of
-predictions is a predictor, such as `hetsched.power.Ideal` and `hetsched.power.Noisy`.
+How predictions are made is not known here. Whatever has a method ``table`` that turns the actual table into one of
+predictions is a predictor, such as `hetsched.power.Ideal` and `hetsched.power.Noisy`; so is whatever has a method
+``draws`` that says what is known of each job's own draw before it has run, such as `hetsched.power.History`.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
+
+import polars as pl
 
 from hetsched.config import did_you_mean, shown
 from hetsched.errors import ConfigError
 from hetsched.platform.platform import Platform
 from hetsched.platform.variation import VariationTable
 
-__all__ = ["IDEAL", "Predictor", "predicted_by", "predictor_name"]
+__all__ = [
+    "IDEAL",
+    "AnyPredictor",
+    "DrawPredictor",
+    "Predictor",
+    "check_predictor",
+    "predicted_by",
+    "predictor_name",
+]
 
 IDEAL = "ideal"
 """The predictor that is right, by its name."""
 
 _EXPECTED = (
-    f"None, `{IDEAL}`, a VariationTable of predictions, or an object with `.table(actual)`, such as hs.power.Noisy()"
+    f"None, `{IDEAL}`, a VariationTable of predictions, or an object with `.table(actual)` or `.draws(jobs)`, such as "
+    "hs.power.Noisy() or hs.power.History()"
 )
 
 
+@runtime_checkable
 class Predictor(Protocol):
     """What turns the table of actual draws into one of predictions."""
 
@@ -34,6 +47,26 @@ class Predictor(Protocol):
         actual
             What the nodes draw.
         """
+
+
+@runtime_checkable
+class DrawPredictor(Protocol):
+    """What says of jobs that bring a measured draw, what of it is known before they have run."""
+
+    def draws(self, jobs: pl.DataFrame, /) -> pl.DataFrame:
+        """A row a job in the same order, with ``known_w``: watts a node, null = nothing is known.
+
+        A column ``level`` may say where each number comes from.
+
+        Parameters
+        ----------
+        jobs
+            `Workload.to_polars`. Nothing but the method's own care keeps it from looking into the future.
+        """
+
+
+AnyPredictor = Predictor | DrawPredictor | VariationTable | str
+"""What `hetsched.simulate` takes."""
 
 
 def predicted_by(platform: Platform, predictor: Predictor | VariationTable | str | None) -> Platform:
@@ -65,7 +98,7 @@ def predicted_by(platform: Platform, predictor: Predictor | VariationTable | str
     """
     if predictor is None:
         return platform
-    _check(predictor)
+    check_predictor(predictor)
     actual = platform.actual
     if actual is None:
         expected = "a platform with an actual table, which predictions are of: platform.with_tables(actual=...)"
@@ -99,7 +132,25 @@ def predictor_name(predictor: object) -> str | None:
     return kind.__name__ if kind.__repr__ is object.__repr__ else repr(predictor)
 
 
-def _check(predictor: object) -> None:
+def check_predictor(predictor: object) -> None:
+    """Refuse what is no predictor.
+
+    Parameters
+    ----------
+    predictor
+        As `hetsched.simulate` was given it; not None.
+
+    Raises
+    ------
+    ConfigError
+        If it is none.
+
+    Examples
+    --------
+    >>> check_predictor(3)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    hetsched.errors.ConfigError: predictor: found `3`, expected None, `ideal`, ...
+    """
     if isinstance(predictor, str):
         if predictor != IDEAL:
             raise ConfigError([("predictor", shown(predictor), _EXPECTED + did_you_mean(predictor, (IDEAL,)))])
@@ -110,7 +161,7 @@ def _check(predictor: object) -> None:
         # A power model has a `table` too, which asks for more than a platform knows.
         expected = "its table for this platform: predictor=model.table(features, apps=[...])"
         raise ConfigError([("predictor", f"the model {type(predictor).__name__}", expected)])
-    elif not isinstance(predictor, VariationTable) and not callable(getattr(predictor, "table", None)):
+    elif not isinstance(predictor, VariationTable | Predictor | DrawPredictor):
         raise ConfigError([("predictor", shown(predictor), _EXPECTED)])
 
 

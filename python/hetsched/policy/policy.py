@@ -195,6 +195,29 @@ class Policy:
         profiles = (self._parts["order"] or {}).get("first_run") is True  # first runs go to random nodes
         return profiles or any(parts()[part]["uses_chance"] for part in chosen)
 
+    def reading_draws(self, *, factors: bool) -> list[str]:
+        """Parts that decide by what is known of jobs' own draws, each as its role and name.
+
+        Parameters
+        ----------
+        factors
+            Whether the table that decisions know holds factors on jobs' own draws. Without them a job's own draw is
+            the same on every node, and a placement has nothing to decide by it.
+
+        Examples
+        --------
+        >>> Policy.preset("vahrm").reading_draws(factors=False), Policy.preset("easy").reading_draws(factors=True)
+        (['order vahrm', 'power system-budget'], [])
+        """
+        reading = ("always", "with_factors") if factors else ("always",)
+        chosen = [(role, part) for role, part in self._parts.items() if part is not None]
+        return [
+            f"{role} {part['name']}"
+            for role, part in chosen
+            # At beta = 0 the order is that of waits alone.
+            if parts()[role, part["name"]]["reads_draws"] in reading and part.get("beta") != 0
+        ]
+
     def __eq__(self, other: object) -> bool:
         return self.to_dict() == other.to_dict() if isinstance(other, Policy) else NotImplemented
 

@@ -84,12 +84,15 @@ class Budget:
         The same if its nodes draw their TDP, W.
     is_exact
         Whether every job is predicted to draw what it draws, on every node.
+    is_told
+        Whether it is the platform that says what decisions believe; a predictor is not here to be asked.
     """
 
     watts: float
     least_w: Floats
     tdp_w: Floats
     is_exact: bool
+    is_told: bool = True
 
     @staticmethod
     def of(run: Facts) -> Budget:
@@ -105,9 +108,8 @@ class Budget:
         shape = len(some_job), platform.nodes
         pairs = np.repeat(some_job, platform.nodes), np.tile(everyone, len(some_job))
         actual = run.draw_w(platform.actual, *pairs).reshape(shape)
-        believed = actual
-        if platform.predicted is not None:
-            believed = run.draw_w(platform.predicted, *pairs).reshape(shape)
+        table = platform.actual if platform.predicted is None else platform.predicted
+        believed = run.draw_w(table, *pairs, known_draws=platform.known_draws).reshape(shape)
         count = np.minimum(run.asked["node_count"].to_numpy(), platform.nodes)
         share = run.slots / run.slots_per_node
 
@@ -117,7 +119,8 @@ class Budget:
             return lowest
 
         tdp = least(np.broadcast_to(platform.tdp_w, shape))
-        return Budget(watts, least(believed), tdp, bool((actual == believed).all()))
+        is_told = run.result.provenance["options"]["predictor"] is None
+        return Budget(watts, least(believed), tdp, is_told and bool((actual == believed).all()), is_told)
 
 
 class Facts:
@@ -201,11 +204,16 @@ class Facts:
         apps = self.asked_for("app").to_list()
         return np.array([-1 if app is None else rows.get(app, rows.get("*", -1)) for app in apps], dtype=np.int64)
 
-    def draw_w(self, table: VariationTable | None, job: Ints, node: Ints) -> Floats:
-        """What each job would draw on the node beside it, alone there, W: table, own measurement, or busy draw."""
-        busy = [np.full(c.count, c.tdp_w if c.busy_w is None else c.busy_w) for c in self.platform.classes]
+    def draw_w(self, table: VariationTable | None, job: Ints, node: Ints, *, known_draws: str = "measured") -> Floats:
+        """What each job would draw on the node beside it, alone there, W: table, own measurement, or busy draw.
+
+        With another rule of `known_draws` than ``"measured"``, what decisions take it for.
+        """
+        each = [np.full(c.count, c.tdp_w if c.busy_w is None else c.busy_w) for c in self.platform.classes]
+        busy = np.concatenate(each)[node]
         measured = self.asked_for("power_w").cast(pl.Float64).fill_null(0.0).to_numpy()[job]
-        nominal = np.where(measured > 0, measured, np.concatenate(busy)[node])
+        own = {"measured": measured, "table": busy, "tdp": self.platform.tdp_w[node]}[known_draws]
+        nominal = np.where(measured > 0, own, busy)
         row = self.row_of_jobs(table)[job]
         tabled = nominal
         if table is not None and table.power_w is not None:

@@ -128,6 +128,8 @@ def _beyond_the_budget(run: Facts) -> tuple[Mask, Mask]:
     nobody = np.zeros(len(run.start), dtype=np.bool_)
     if run.budget is None:
         return nobody, nobody
+    if not run.budget.is_told:
+        return nobody, ~nobody
     least_w = run.budget.least_w
     if run.profiling_ratio is not None:
         flag = run.asked_for("first_run").cast(pl.Boolean)

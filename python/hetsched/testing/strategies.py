@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.platform import Platform, VariationTable
+from hetsched.platform.known_draws import KNOWN_DRAWS
 from hetsched.policy import Policy, parts, presets
 from hetsched.workload import Workload
 
@@ -142,6 +143,7 @@ def platforms(
     tables: bool | None = None,
     time_ratios: bool = True,
     apps: Sequence[str] = APPS,
+    known_draws: Sequence[str] = KNOWN_DRAWS,
 ) -> Platform:
     """Small machines whose nodes differ.
 
@@ -160,6 +162,8 @@ def platforms(
         Whether tables may make nodes faster or slower than nominal.
     apps
         Applications the tables serve, by rows of their own or by ``"*"``.
+    known_draws
+        What decisions may know of jobs' own draws: some of ``"measured"``, ``"table"``, ``"tdp"``.
 
     Returns
     -------
@@ -186,6 +190,7 @@ def platforms(
         busy_w=draw(st.none() | st.just(240.0)),
         slots=slots,
         exclusive=slots == 1 or draw(st.sampled_from([False, False, True])),
+        known_draws=draw(st.sampled_from(list(known_draws))),
     )
     if tables is None:
         tables = draw(st.booleans())

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hetsched_core::platform::{Platform, PlatformColumns};
+use hetsched_core::power::known::Rule;
 use hetsched_core::power::pvt::{Kind, VariationTable};
 use hetsched_core::workload::{self, Workload};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -99,13 +100,14 @@ pub(crate) struct Machine {
     pub(crate) platform: Platform,
     pub(crate) actual: Option<VariationTable>,
     pub(crate) predicted: Option<VariationTable>,
+    pub(crate) known_draws: Rule,
 }
 
 #[pymethods]
 impl Machine {
     #[new]
     #[pyo3(signature = (*, idle_w, busy_w, tdp_w, off_w, down_w, boot_w, boot_s, shutdown_w, shutdown_s, slots,
-        exclusive = true, actual = None, predicted = None))]
+        exclusive = true, actual = None, predicted = None, known_draws = "measured"))]
     #[expect(clippy::too_many_arguments, reason = "one a column")]
     fn new(
         py: Python<'_>,
@@ -122,6 +124,7 @@ impl Machine {
         exclusive: bool,
         actual: Option<PyRef<'_, PowerTable>>,
         predicted: Option<PyRef<'_, PowerTable>>,
+        known_draws: &str,
     ) -> PyResult<Self> {
         let columns = PlatformColumns {
             idle_w: copied(Some(idle_w)),
@@ -137,8 +140,9 @@ impl Machine {
             exclusive,
         };
         let platform = columns.into_platform().map_err(|error| to_py(py, error))?;
+        let known_draws = Rule::from_name(known_draws).map_err(|error| to_py(py, error))?;
         let table = |table: Option<PyRef<'_, PowerTable>>| table.map(|table| table.0.clone());
-        Ok(Self { platform, actual: table(actual), predicted: table(predicted) })
+        Ok(Self { platform, actual: table(actual), predicted: table(predicted), known_draws })
     }
 
     fn __len__(&self) -> usize {

@@ -104,6 +104,7 @@ fn announce<T: ?Sized>(list: &Bound<'_, PyList>, role: &str, rows: &[Row<T>]) ->
         part.set_item("name", row.name)?;
         part.set_item("doc", row.doc)?;
         part.set_item("uses_chance", row.uses_chance)?;
+        part.set_item("reads_draws", row.reads_draws.name())?;
         let parameters = row.parameters.iter().map(|parameter| parameter_dict(list.py(), parameter));
         part.set_item("parameters", parameters.collect::<PyResult<Vec<_>>>()?)?;
         list.append(part)?;

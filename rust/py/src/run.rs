@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 
 use hetsched_core::error::{Error, Result, SimulationError, config};
 use hetsched_core::policy::compose::Composed;
+use hetsched_core::power::known::KnownDraws;
 use hetsched_core::power::pvt::{OnUnknownApp, tables};
 use hetsched_core::sim::record::{self, Totals};
 use hetsched_core::sim::{Options, Progress, Simulation};
 use hetsched_core::trace::swf::{self, SwfOptions, SwfReport};
 use hetsched_core::units::SimTime;
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -181,7 +183,7 @@ impl Records {
 /// Runs the jobs on the machine under the policy.
 #[pyfunction]
 #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, on_unknown_app = "error",
-    until_s = None, progress = None))]
+    until_s = None, known_w = None, progress = None))]
 #[expect(clippy::too_many_arguments, reason = "one an option")]
 pub(crate) fn simulate(
     py: Python<'_>,
@@ -192,19 +194,25 @@ pub(crate) fn simulate(
     kill_at_walltime: bool,
     on_unknown_app: &str,
     until_s: Option<f64>,
+    known_w: Option<PyReadonlyArray1<'_, f64>>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Records> {
     let spec = policy_spec(policy)?;
     let unknown = OnUnknownApp::from_name(on_unknown_app).map_err(|error| to_py(py, error))?;
     let until = until_s.map_or(Ok(SimTime::NEVER), until).map_err(|error| to_py(py, error))?;
+    let forecast = known_w.map(|watts| watts.as_array().to_vec());
     let tell = |py: Python<'_>, progress: &Py<PyAny>, n: &[f64]| progress.call1(py, (n[0], n[1], n[2])).map(drop);
     let records = run_detached(py, progress, tell, |look| {
         let (parts, _) = spec.build(seed)?;
         let (actual, predicted) =
             tables(&machine.platform, &jobs.0, machine.actual.as_ref(), machine.predicted.as_ref(), unknown)?;
+        let known = match forecast {
+            Some(watts) => KnownDraws::forecast(watts, machine.known_draws, &jobs.0)?,
+            None => KnownDraws::by(machine.known_draws),
+        };
         let policy = Box::new(Composed::new(spec.name, parts, &machine.platform)?);
         let options = Options { kill_at_walltime, until };
-        Simulation::new(jobs.0.clone(), machine.platform.clone(), actual, predicted, policy, options)
+        Simulation::new(jobs.0.clone(), machine.platform.clone(), actual, predicted.knowing(known), policy, options)
             .run(&mut |Progress { done, jobs, now }| look(&[done as f64, jobs as f64, now.seconds()]))
     })?;
     Ok(Records { totals: totals_dict(py, &records.totals)?.unbind(), records })
@@ -236,6 +244,7 @@ fn totals_dict<'py>(py: Python<'py>, totals: &Totals) -> PyResult<Bound<'py, PyD
     dict.set_item("events", totals.events)?;
     dict.set_item("low_busy_rows", totals.below_idle)?;
     dict.set_item("clairvoyant_jobs", totals.clairvoyant)?;
+    dict.set_item("measured_jobs", totals.measured)?;
     dict.set_item("profiled_jobs", totals.profiled)?;
     let over = totals.budget.map(|(_, over)| over).unwrap_or_default();
     dict.set_item("budget_w", totals.budget.map(|(budget, _)| budget.watts()))?;

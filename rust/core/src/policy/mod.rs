@@ -21,6 +21,7 @@ use crate::algo::releases::Releases;
 use crate::error::Result;
 use crate::platform::Platform;
 use crate::platform::slots::Slots;
+use crate::power::known::KnownDraw;
 use crate::power::pvt::Predicted;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::{AppId, JobId, Workload};
@@ -144,6 +145,14 @@ pub trait Policy: Send {
     }
 }
 
+impl View<'_> {
+    /// What is known of the job's own draw before it runs; what it really draws is not for a policy to know.
+    #[must_use]
+    pub fn known_draw(&self, job: JobId) -> KnownDraw {
+        self.predicted.known_draw(self.jobs.0, job)
+    }
+}
+
 impl<'a> Jobs<'a> {
     /// What a policy may know of these jobs.
     #[must_use]
@@ -196,12 +205,6 @@ impl<'a> Jobs<'a> {
     #[must_use]
     pub fn app(self, job: JobId) -> Option<AppId> {
         self.0.app(job)
-    }
-
-    /// The job's measured mean watts a node; 0 = unknown.
-    #[must_use]
-    pub fn power_w(self, job: JobId) -> f64 {
-        self.0.power_w(job)
     }
 
     /// Whether the job computes on accelerators; otherwise on CPUs.

@@ -33,7 +33,20 @@ pub struct Row<T: ?Sized> {
     pub parameters: &'static [Parameter],
     /// Whether it draws lots, so that another seed can make another schedule.
     pub uses_chance: bool,
+    /// Whether it decides by what is known of jobs' own draws.
+    pub reads_draws: ReadsDraws,
     make: fn(&mut Params, u64) -> Result<Box<T>>,
+}
+
+/// When a part decides by how much a job is known to draw of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadsDraws {
+    /// It does not.
+    Never,
+    /// Where tables hold factors: elsewhere a job's own draw is the same on every node.
+    WithFactors,
+    /// Wherever jobs bring one.
+    Always,
 }
 
 /// A part as a user names it.
@@ -65,7 +78,7 @@ const fn plain<T: ?Sized>(
     doc: &'static str,
     make: fn(&mut Params, u64) -> Result<Box<T>>,
 ) -> Row<T> {
-    Row { name, doc, parameters: &[], uses_chance: false, make }
+    Row { name, doc, parameters: &[], uses_chance: false, reads_draws: ReadsDraws::Never, make }
 }
 
 /// The orders.
@@ -82,6 +95,7 @@ pub const ORDERS: &[Row<dyn Order>] = &[
         doc: "highest beta × predicted energy + (1 - beta) × wait first",
         parameters: VAHRM,
         uses_chance: false,
+        reads_draws: ReadsDraws::Always,
         make: |params, _| Ok(Box::new(vahrm::Vahrm::new(take_weights(params)?))),
     },
 ];
@@ -101,6 +115,7 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
             doc: "how many blocked jobs hold a reservation: 1 is EASY, unbounded is conservative",
         }],
         uses_chance: false,
+        reads_draws: ReadsDraws::Never,
         make: |params, _| Ok(Box::new(Reservations::new(take_depth(params)?))),
     },
     Row {
@@ -108,6 +123,7 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
         doc: "whoever fits starts, who suits the free nodes first; long waits hold reservations",
         parameters: PATIENCE,
         uses_chance: false,
+        reads_draws: ReadsDraws::Never,
         make: |params, _| Ok(Box::new(take_patience(params)?)),
     },
 ];
@@ -163,6 +179,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
             doc: "mean predicted watts, or mean predicted time factor and then watts",
         }],
         uses_chance: false,
+        reads_draws: ReadsDraws::Never,
         make: |params, _| Ok(Box::new(ranked::BestRank::new(take_rank(params)?))),
     },
     Row {
@@ -176,6 +193,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
             doc: "nodes suit an application up to the mean cost of the best tolerance × its share of the machine",
         }],
         uses_chance: false,
+        reads_draws: ReadsDraws::WithFactors,
         make: |params, _| {
             let expected = "a number from 0 to 1e9";
             let tolerance = params.take_number("tolerance", Value::Float(1.0), &(0.0..=1e9), expected)?;
@@ -193,6 +211,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
             doc: "jobs are gathered and matched at multiples of this; 0: whenever something happened",
         }],
         uses_chance: false,
+        reads_draws: ReadsDraws::WithFactors,
         make: |params, _| Ok(Box::new(Assignment::new(take_interval(params)?))),
     },
     Row {
@@ -200,6 +219,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         doc: "free nodes of like predicted speed: the best within the first window of ranks that holds enough",
         parameters: SLIDING_WINDOW,
         uses_chance: false,
+        reads_draws: ReadsDraws::Never,
         make: |params, _| Ok(Box::new(take_window(params)?)),
     },
     Row {
@@ -207,6 +227,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         doc: "three pools by predicted watts, the most efficient emptied first, random nodes inside each",
         parameters: POOLS,
         uses_chance: true,
+        reads_draws: ReadsDraws::Never,
         make: |params, seed| Ok(Box::new(pools::Pools::new(take_borders(params)?, seed))),
     },
 ];
@@ -232,6 +253,7 @@ pub const BUDGETS: &[Row<dyn Budget>] = &[Row {
         },
     ],
     uses_chance: false,
+    reads_draws: ReadsDraws::Always,
     make: |params, _| Ok(Box::new(take_budget(params)?)),
 }];
 
@@ -443,6 +465,18 @@ fn make<T: ?Sized>(
     let mut params = Params::new(path, spec.params.clone());
     let part = (row.make)(&mut params, seed)?;
     Ok((part, params.finish()?))
+}
+
+impl ReadsDraws {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::WithFactors => "with_factors",
+            Self::Always => "always",
+        }
+    }
 }
 
 impl PolicySpec {

@@ -1,4 +1,5 @@
 //! What nodes draw: tables by application and node, and the meter that integrates it.
 
+pub mod known;
 pub mod meter;
 pub mod pvt;

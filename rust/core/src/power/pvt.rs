@@ -7,6 +7,7 @@ use std::fmt;
 
 use crate::error::{ConfigError, Fault, Result, config};
 use crate::platform::Platform;
+use crate::power::known::{KnownDraw, KnownDraws};
 use crate::units::{MAX_NODE_WATTS, SimDuration, Watts};
 use crate::workload::{AppId, JobId, Workload};
 
@@ -132,6 +133,7 @@ struct Draws {
     /// The table's row of each application.
     rows: Vec<u32>,
     busy: Vec<Watts>,
+    tdp: Vec<Watts>,
 }
 
 impl Draws {
@@ -143,6 +145,7 @@ impl Draws {
     ) -> Result<Self> {
         let nodes = platform.nodes().len();
         let busy = platform.nodes().iter().map(|node| node.busy).collect();
+        let tdp = platform.nodes().iter().map(|node| node.tdp).collect();
         let none = vec![NO_ROW; workload.app_names().len()];
         let Some(table) = table else {
             return Ok(Self {
@@ -153,6 +156,7 @@ impl Draws {
                 time_ratio: Vec::new(),
                 rows: none,
                 busy,
+                tdp,
             });
         };
         let mut faults = Vec::new();
@@ -166,7 +170,7 @@ impl Draws {
             Kind::Watts => (watts(&table.power), Vec::new()),
             Kind::Ratio => (Vec::new(), table.power.clone()),
         };
-        Ok(Self { kind: table.kind, nodes, watts, ratios, time_ratio: table.time_ratio.clone(), rows, busy })
+        Ok(Self { kind: table.kind, nodes, watts, ratios, time_ratio: table.time_ratio.clone(), rows, busy, tdp })
     }
 
     fn row(&self, app: Option<AppId>) -> Option<usize> {
@@ -174,19 +178,23 @@ impl Draws {
         (row != NO_ROW).then_some(row as usize)
     }
 
-    /// The contract's order: table, the job's own measurement, the node's busy draw.
-    fn of_job(&self, app: Option<AppId>, measured_w: f64) -> JobDraws<'_> {
+    /// The contract's order: table, the job's own draw, the node's busy draw.
+    fn of_job(&self, app: Option<AppId>, own: KnownDraw) -> JobDraws<'_> {
         let row = self.row(app).map(|row| row * self.nodes..(row + 1) * self.nodes);
-        let measured = (measured_w > 0.0).then(|| Watts::from_watts(measured_w).unwrap_or_default());
+        let (measured, busy) = match own {
+            KnownDraw::Unknown => (None, &self.busy),
+            KnownDraw::Watts(watts) => (Some(Watts::from_watts(watts).unwrap_or_default()), &self.busy),
+            KnownDraw::Tdp => (None, &self.tdp),
+        };
         match (self.kind, row) {
             (Kind::Watts, Some(row)) => JobDraws::Watts(&self.watts[row]),
-            (Kind::Ratio, Some(row)) => JobDraws::Ratio { measured, busy: &self.busy, ratios: &self.ratios[row] },
-            (_, None) => measured.map_or(JobDraws::Watts(&self.busy), JobDraws::Measured),
+            (Kind::Ratio, Some(row)) => JobDraws::Ratio { measured, busy, ratios: &self.ratios[row] },
+            (_, None) => measured.map_or(JobDraws::Watts(busy), JobDraws::Measured),
         }
     }
 
-    fn draw(&self, app: Option<AppId>, measured_w: f64, node: u32) -> Watts {
-        self.of_job(app, measured_w).on(node)
+    fn draw(&self, app: Option<AppId>, own: KnownDraw, node: u32) -> Watts {
+        self.of_job(app, own).on(node)
     }
 
     fn time_ratio(&self, app: Option<AppId>, node: u32) -> f64 {
@@ -204,11 +212,11 @@ pub enum JobDraws<'a> {
     Watts(&'a [Watts]),
     /// The same on every node: as measured.
     Measured(Watts),
-    /// The measured draw, or the node's busy draw where there is none, times a factor by node.
+    /// The job's own draw, or what stands for it on each node where it is not known, times a factor by node.
     Ratio {
-        /// The job's own, if it brings one.
+        /// The job's own, if it is known.
         measured: Option<Watts>,
-        /// By node.
+        /// By node: the busy draw or the TDP.
         busy: &'a [Watts],
         /// By node.
         ratios: &'a [f64],
@@ -274,11 +282,11 @@ fn few(names: &[String]) -> String {
 #[derive(Clone, Debug)]
 pub struct Actual(Draws);
 
-/// What policies decide by.
+/// What policies decide by: predicted tables, and what is known of jobs' own draws.
 #[derive(Clone, Debug)]
-pub struct Predicted(Draws);
+pub struct Predicted(Draws, KnownDraws);
 
-/// Both, built and checked together.
+/// Both, built and checked together. Decisions know measured draws, unless [`Predicted::knowing`] says otherwise.
 ///
 /// # Errors
 /// A [`ConfigError`] for a table of the wrong shape, with values that cannot be, or without a row for an application that
@@ -298,7 +306,7 @@ pub fn tables(
             Draws::new(platform, workload, Some(table), unknown)?
         }
     };
-    Ok((Actual(charged), Predicted(believed)))
+    Ok((Actual(charged), Predicted(believed, KnownDraws::default())))
 }
 
 fn check_same_apps(actual: Option<&VariationTable>, predicted: &VariationTable) -> Result<()> {
@@ -321,7 +329,7 @@ impl Actual {
     /// What nodes draw while they serve `job` alone.
     #[must_use]
     pub fn of_job(&self, workload: &Workload, job: JobId) -> JobDraws<'_> {
-        self.0.of_job(workload.app(job), workload.power_w(job))
+        self.0.of_job(workload.app(job), KnownDraw::measured(workload.power_w(job)))
     }
 
     /// How long `job` runs on these nodes: its nominal runtime at the pace of the slowest, rounded up once, and its
@@ -346,16 +354,35 @@ impl Actual {
 }
 
 impl Predicted {
-    /// What nodes are predicted to draw while they serve a job of this application and measured draw alone.
+    /// The same tables, with this known of jobs' own draws.
     #[must_use]
-    pub fn of_job(&self, app: Option<AppId>, measured_w: f64) -> JobDraws<'_> {
-        self.0.of_job(app, measured_w)
+    pub fn knowing(self, known: KnownDraws) -> Self {
+        Self(self.0, known)
     }
 
-    /// What `node` is predicted to draw while it serves a job of this application and measured draw alone.
+    /// What is known of a job's own draw before it runs.
     #[must_use]
-    pub fn draw(&self, app: Option<AppId>, measured_w: f64, node: u32) -> Watts {
-        self.0.draw(app, measured_w, node)
+    pub fn known_draw(&self, workload: &Workload, job: JobId) -> KnownDraw {
+        self.1.of(workload, job)
+    }
+
+    /// How many jobs bring a measured draw that no watts of a table stand before.
+    #[must_use]
+    pub fn following(&self, workload: &Workload) -> usize {
+        let follows = |job: &JobId| workload.power_w(*job) > 0.0 && self.follows_own(workload.app(*job));
+        workload.jobs().filter(follows).count()
+    }
+
+    /// What nodes are predicted to draw while they serve a job of this application and own draw alone.
+    #[must_use]
+    pub fn of_job(&self, app: Option<AppId>, own: KnownDraw) -> JobDraws<'_> {
+        self.0.of_job(app, own)
+    }
+
+    /// What `node` is predicted to draw while it serves a job of this application and own draw alone.
+    #[must_use]
+    pub fn draw(&self, app: Option<AppId>, own: KnownDraw, node: u32) -> Watts {
+        self.0.draw(app, own, node)
     }
 
     /// How much longer than nominal this application is predicted to run on `node`.
@@ -370,9 +397,9 @@ impl Predicted {
         self.0.row(app)
     }
 
-    /// Whether a job of this application that brings a measured draw is predicted to draw a multiple of it.
+    /// Whether what is known of its own draw matters to what a job of this application is predicted to draw.
     #[must_use]
-    pub fn follows_measured(&self, app: Option<AppId>) -> bool {
+    pub fn follows_own(&self, app: Option<AppId>) -> bool {
         self.0.kind == Kind::Ratio || self.row(app).is_none()
     }
 
@@ -395,18 +422,20 @@ impl Predicted {
         if rows == 0 { busy } else { sum / rows as f64 }
     }
 
-    /// Mean over all nodes of what a job of this application and measured draw is predicted to draw on one, in watts.
+    /// Mean over all nodes of what a job of this application and own draw is predicted to draw on one, in watts.
     #[must_use]
-    pub fn mean_over_nodes(&self, app: Option<AppId>, measured_w: f64) -> f64 {
+    pub fn mean_over_nodes(&self, app: Option<AppId>, own: KnownDraw) -> f64 {
         let nodes = (0..).take(self.0.busy.len());
-        nodes.map(|node| self.draw(app, measured_w, node).watts()).sum::<f64>() / self.0.busy.len() as f64
+        nodes.map(|node| self.draw(app, own, node).watts()).sum::<f64>() / self.0.busy.len() as f64
     }
 
-    /// The most that any job whose measured draw is at most `measured_w` can be predicted to draw on `node`.
+    /// The most that any job whose own draw is known to be at most `own_w`, or not known, can be predicted to draw on `node`.
     #[must_use]
-    pub fn highest_draw(&self, measured_w: f64, node: u32) -> Watts {
-        let Draws { nodes, watts, ratios, busy, .. } = &self.0;
-        let nominal = busy[node as usize].max(Watts::from_watts(measured_w).unwrap_or_default());
+    pub fn highest_draw(&self, own_w: f64, node: u32) -> Watts {
+        let Draws { nodes, watts, ratios, busy, tdp, .. } = &self.0;
+        let unknown =
+            if self.1.may_be_tdp() { busy[node as usize].max(tdp[node as usize]) } else { busy[node as usize] };
+        let nominal = unknown.max(Watts::from_watts(own_w).unwrap_or_default());
         let tabled = watts.iter().skip(node as usize).step_by(*nodes).copied().max().unwrap_or_default();
         let ratio = ratios.iter().skip(node as usize).step_by(*nodes).copied().fold(1.0, f64::max);
         nominal.scaled(ratio).max(tabled)

@@ -92,6 +92,7 @@ impl Simulation {
             window: start.map(|start| (start, start)),
             below_idle: actual.below_idle(&platform),
             clairvoyant: order.iter().filter(|&&job| workload.walltime(job).is_none()).count(),
+            measured: predicted.following(&workload),
             ..Totals::default()
         };
         let mut state = State::new(start.unwrap_or_default(), workload, platform, actual, predicted);

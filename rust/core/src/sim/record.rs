@@ -105,6 +105,8 @@ pub struct Totals {
     pub below_idle: usize,
     /// Jobs that bring no walltime: planning knows how long they run.
     pub clairvoyant: usize,
+    /// Jobs that bring a measured draw that no watts of a predicted table stand before.
+    pub measured: usize,
     /// Runs that were profiled.
     pub profiled: usize,
     /// Ceiling of the policy's predicted draw, if it has one, and how the actual draw went beyond it.

@@ -104,7 +104,7 @@ impl Ledger {
     /// Watts beyond idle that a job takes on these nodes.
     #[must_use]
     pub fn beyond_idle(view: &View<'_>, job: JobId, estimate: Estimate, nodes: &[u32]) -> Watts {
-        let draws = view.predicted.of_job(view.jobs.app(job), view.jobs.power_w(job));
+        let draws = view.predicted.of_job(view.jobs.app(job), view.known_draw(job));
         let sum = nodes.iter().map(|&node| beyond_idle_on(view, draws, estimate, node)).sum();
         held(view, job, sum)
     }
@@ -136,7 +136,7 @@ impl Ledger {
     /// Moves as many nodes of `free` as a job asks for to the end of `taken`: those where it adds least, ties to the lower
     /// id.
     pub fn take_cheapest(view: &View<'_>, job: JobId, estimate: Estimate, free: &mut NodeSet, taken: &mut Vec<u32>) {
-        let draws = view.predicted.of_job(view.jobs.app(job), view.jobs.power_w(job));
+        let draws = view.predicted.of_job(view.jobs.app(job), view.known_draw(job));
         let mut nodes: Vec<u32> = free.iter().collect();
         nodes.sort_by_key(|&node| (beyond_idle_on(view, draws, estimate, node), node));
         nodes.truncate(view.jobs.node_count(job) as usize);
@@ -155,7 +155,7 @@ impl Ledger {
     /// Whether the job would pass the ceiling on whatever nodes of an otherwise idle machine.
     #[must_use]
     pub fn exceeds(&mut self, view: &View<'_>, job: JobId) -> bool {
-        let measured = view.jobs.power_w(job);
+        let measured = view.known_draw(job).watts();
         let most = |node| view.predicted.highest_draw(measured.max(self.highest_measured_w), node);
         if !self.widest.is_some_and(|(of, _)| of >= measured) {
             self.widest = Some((measured, (0..view.platform.len()).map(most).max().unwrap_or_default()));
@@ -202,7 +202,7 @@ impl Ledger {
 
     /// Notes a job that joins the queue.
     pub fn queue(&mut self, view: &View<'_>, job: JobId) {
-        let measured = view.jobs.power_w(job);
+        let measured = view.known_draw(job).watts();
         if measured > self.highest_measured_w {
             self.highest_measured_w = measured;
             self.never_binds = None;

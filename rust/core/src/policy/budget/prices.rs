@@ -48,7 +48,7 @@ impl Prices {
 
     /// The price of a job that is queued; to be forgotten when it starts.
     pub(super) fn of(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Price {
-        if !follows_measured(view, job, estimate) {
+        if !follows_own(view, job, estimate) {
             return self.unkept(view, job, estimate);
         }
         if let Some(price) = self.own.get(&job.0) {
@@ -67,8 +67,8 @@ impl Prices {
     /// The same, and nothing is kept for the job.
     pub(super) fn unkept(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Price {
         let count = view.jobs.node_count(job);
-        let (least, most, all) = if follows_measured(view, job, estimate) {
-            match view.predicted.of_job(view.jobs.app(job), view.jobs.power_w(job)) {
+        let (least, most, all) = if follows_own(view, job, estimate) {
+            match view.predicted.of_job(view.jobs.app(job), view.known_draw(job)) {
                 JobDraws::Measured(draw) => self.of_constant(draw, count as usize),
                 draws => of_draws(view, draws, estimate, count as usize),
             }
@@ -100,9 +100,9 @@ impl Prices {
     }
 
     fn sums_of(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> &[Watts] {
-        let of = if estimate == Estimate::Tdp { (None, false) } else { profile(view, job) };
+        let of = if estimate == Estimate::Tdp { (None, false, false) } else { profile(view, job) };
         self.sums.entry((of, estimate)).or_insert_with(|| {
-            let draws = view.predicted.of_job(view.jobs.app(job), view.jobs.power_w(job));
+            let draws = view.predicted.of_job(view.jobs.app(job), view.known_draw(job));
             let mut sums = beyond_idle_everywhere(view, draws, estimate);
             sums.sort_unstable();
             let mut sum = Watts::ZERO;
@@ -116,7 +116,7 @@ impl Prices {
 }
 
 /// Whether the price is the job's alone: it is counted with the draw it brings.
-fn follows_measured(view: &View<'_>, job: JobId, estimate: Estimate) -> bool {
+fn follows_own(view: &View<'_>, job: JobId, estimate: Estimate) -> bool {
     estimate == Estimate::Predicted && profile(view, job).1
 }
 

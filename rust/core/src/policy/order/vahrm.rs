@@ -40,7 +40,7 @@ pub struct Weights {
 #[derive(Clone, Debug)]
 pub struct Vahrm {
     weights: Weights,
-    /// Mean predicted watts of a node by profile; of a profile that follows a measured draw, per measured watt.
+    /// Mean predicted watts of a node by profile; of a profile that follows jobs' own draws, per watt of these.
     means: BTreeMap<Profile, f64>,
     tdp_w: Option<f64>,
 }
@@ -59,12 +59,12 @@ impl Vahrm {
             }
             Estimate::Predicted => {
                 let profile = profile(view, job);
-                let unit_w = if profile.1 { 1.0 } else { 0.0 };
+                let own = view.known_draw(job);
                 let mean = self
                     .means
                     .entry(profile)
-                    .or_insert_with(|| view.predicted.mean_over_nodes(view.jobs.app(job), unit_w));
-                if profile.1 { *mean * view.jobs.power_w(job) } else { *mean }
+                    .or_insert_with(|| view.predicted.mean_over_nodes(view.jobs.app(job), own.at(1.0)));
+                if profile.1 { *mean * own.watts() } else { *mean }
             }
         }
     }

@@ -27,7 +27,7 @@ pub struct Assignment {
     weights: Vec<f64>,
 }
 
-/// What every node is predicted to take, a watt of the job's measured draw where that counts.
+/// What every node is predicted to take, a watt of the job's own draw where that counts.
 #[derive(Clone, Debug, PartialEq)]
 struct Rate {
     /// Watts × time factor: energy a second of nominal runtime.
@@ -62,7 +62,7 @@ impl Rates {
 struct Kind {
     /// Which rates.
     rates: usize,
-    /// Seconds of nominal runtime, times the measured draw where that counts.
+    /// Seconds of nominal runtime, times the job's own draw where that counts.
     running: f64,
     /// Seconds of communication, times the same.
     communicating: f64,
@@ -101,8 +101,8 @@ impl Types {
 
 impl Kind {
     fn of(view: &View<'_>, job: JobId, rates: &mut Rates) -> Self {
-        let (_, follows) = profile(view, job);
-        let scale = if follows { view.jobs.power_w(job) } else { 1.0 };
+        let (_, follows, _) = profile(view, job);
+        let scale = if follows { view.known_draw(job).watts() } else { 1.0 };
         let (runtime, comm) = (view.jobs.runtime(job).seconds(), view.jobs.comm(job).seconds());
         Self { rates: rates.of(view, job), running: runtime * scale, communicating: comm * scale }
     }
@@ -111,10 +111,11 @@ impl Kind {
 impl Rate {
     /// For jobs of this job's profile.
     fn of(view: &View<'_>, job: JobId) -> Self {
-        let (app, (_, follows)) = (view.jobs.app(job), profile(view, job));
-        let (reference_w, divisor) = if follows { (REFERENCE_W, REFERENCE_W) } else { (0.0, 1.0) };
+        let (app, (_, follows, _)) = (view.jobs.app(job), profile(view, job));
+        let own = view.known_draw(job).at(REFERENCE_W);
+        let divisor = if follows { REFERENCE_W } else { 1.0 };
         let nodes = 0..view.platform.len();
-        let watts = |node| view.predicted.draw(app, reference_w, node).watts() / divisor;
+        let watts = |node| view.predicted.draw(app, own, node).watts() / divisor;
         let communicating: Vec<f64> = nodes.clone().map(watts).collect();
         let times = nodes.map(|node| view.predicted.time_ratio(app, node));
         Self { running: communicating.iter().zip(times).map(|(watts, time)| watts * time).collect(), communicating }

@@ -14,6 +14,7 @@ use crate::policy::placement::Placement;
 use crate::policy::placement::ranking::Ranking;
 use crate::policy::profile::{Profile, profile};
 use crate::policy::{Decisions, View};
+use crate::power::known::KnownDraw;
 use crate::units::SimTime;
 use crate::workload::{AppId, JobId};
 
@@ -27,9 +28,11 @@ const PRICED: usize = 16;
 #[derive(Clone, Copy, Debug)]
 struct Demand {
     app: Option<AppId>,
+    /// What is known of a job's own draw: the same kind for all of a profile.
+    own: KnownDraw,
     node_s: f64,
-    /// Measured watts × node-seconds, for a mean.
-    measured: f64,
+    /// Known watts × node-seconds, for a mean.
+    known: f64,
 }
 
 /// A profile's view of the nodes.
@@ -90,10 +93,11 @@ impl OpportunityCost {
     fn count(&mut self, view: &View<'_>, job: JobId) {
         let whole_nodes = view.jobs.units(job, view.platform) as f64 / f64::from(view.platform.shared_slots());
         let node_s = whole_nodes * view.jobs.planned(job).seconds();
-        let new = Demand { app: view.jobs.app(job), node_s: 0.0, measured: 0.0 };
+        let own = view.known_draw(job);
+        let new = Demand { app: view.jobs.app(job), own, node_s: 0.0, known: 0.0 };
         let demand = self.demand.entry(profile(view, job)).or_insert(new);
         demand.node_s += node_s;
-        demand.measured += node_s * view.jobs.power_w(job);
+        demand.known += node_s * own.watts();
         self.total_node_s += node_s;
     }
 
@@ -114,7 +118,7 @@ impl OpportunityCost {
             .iter()
             .map(|(_, demand)| whole(nodes * demand.node_s / self.total_node_s.max(f64::MIN_POSITIVE)))
             .collect();
-        let costs: Vec<f64> = largest.iter().flat_map(|&(of, demand)| watts(view, of, demand)).collect();
+        let costs: Vec<f64> = largest.iter().flat_map(|&(_, demand)| watts(view, demand)).collect();
         let costs = Costs::new(largest.len(), view.platform.len() as usize, &costs)?;
         let solved = assign_types_unless(&costs, &counts, &mut || (view.interrupted)())?;
         self.prices = solved.column_duals.iter().map(|worth| -worth).collect();
@@ -126,8 +130,9 @@ impl OpportunityCost {
         let of = profile(view, job);
         let Self { demand, prices, shares, tolerance, standings, .. } = self;
         standings.entry(of).or_insert_with(|| {
-            let own = Demand { app: view.jobs.app(job), node_s: 1.0, measured: view.jobs.power_w(job) };
-            let watts = watts(view, of, demand.get(&of).copied().filter(|seen| seen.node_s > 0.0).unwrap_or(own));
+            let known = view.known_draw(job);
+            let own = Demand { app: view.jobs.app(job), own: known, node_s: 1.0, known: known.watts() };
+            let watts = watts(view, demand.get(&of).copied().filter(|seen| seen.node_s > 0.0).unwrap_or(own));
             let costs: Vec<_> = watts.iter().zip(prices.iter()).map(|(watts, price)| watts + price).collect();
             // Costs that are equal but for rounding must not decide before watts do.
             let key = |node: u32| (micro(costs[node as usize]), watts[node as usize]);
@@ -155,10 +160,9 @@ fn micro(watts: f64) -> i64 {
 }
 
 /// Predicted joules a nominal second of a profile's jobs on each node.
-fn watts(view: &View<'_>, of: Profile, demand: Demand) -> Vec<f64> {
-    let measured = if of.1 { demand.measured / demand.node_s.max(f64::MIN_POSITIVE) } else { 0.0 };
-    let on =
-        |node| view.predicted.draw(demand.app, measured, node).watts() * view.predicted.time_ratio(demand.app, node);
+fn watts(view: &View<'_>, demand: Demand) -> Vec<f64> {
+    let own = demand.own.at(demand.known / demand.node_s.max(f64::MIN_POSITIVE));
+    let on = |node| view.predicted.draw(demand.app, own, node).watts() * view.predicted.time_ratio(demand.app, node);
     (0..view.platform.len()).map(on).collect()
 }
 

@@ -37,10 +37,10 @@ impl RankBy {
 
     fn for_job(self, view: &View<'_>, job: JobId) -> Ranking {
         let app = view.jobs.app(job);
-        let reference_w = if view.jobs.power_w(job) > 0.0 { REFERENCE_W } else { 0.0 };
+        let own = view.known_draw(job).at(REFERENCE_W);
         let key = |node| -> (f64, Watts) {
             let time = if self == Self::Time { view.predicted.time_ratio(app, node) } else { 0.0 };
-            (time, view.predicted.draw(app, reference_w, node))
+            (time, view.predicted.draw(app, own, node))
         };
         let keys: Vec<_> = (0..view.platform.len()).map(key).collect();
         Ranking::sorted(view.platform.len(), |a, b| {

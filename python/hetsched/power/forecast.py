@@ -1,0 +1,166 @@
+"""What a predictor has a run's decisions believe: tables, and what is known of each job's own draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hetsched.config import shown
+from hetsched.errors import ConfigError
+from hetsched.platform import Platform, VariationTable
+from hetsched.platform.coverage import many
+from hetsched.platform.predictor import (
+    AnyPredictor,
+    DrawPredictor,
+    Predictor,
+    check_predictor,
+    predicted_by,
+    predictor_name,
+)
+from hetsched.power.evaluate import mape
+from hetsched.power.ideal import Ideal
+from hetsched.workload import Workload
+
+__all__ = ["Forecast", "believed"]
+
+_MOST_W = 1e6
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What is known of jobs' own draws before they have run.
+
+    Parameters
+    ----------
+    known_w
+        W a node, one number a job; NaN = nothing is known.
+    report
+        Name of the ``predictor``; ``jobs`` that it is asked for; of these ``predicted``, the rest being ``unknown``;
+        ``levels``, how many are from where, if the predictor says so; ``mape_percent`` of those predicted.
+    """
+
+    known_w: npt.NDArray[np.float64]
+    report: dict[str, Any]
+
+
+def believed(
+    workload: Workload, platform: Platform, predictor: AnyPredictor | None
+) -> tuple[Platform, Forecast | None]:
+    """The platform with a predictor's tables, and its forecast of the jobs' own draws; None if it makes none.
+
+    A predictor with both a ``table`` and ``draws`` serves by its table whatever the actual table has a row for, and by
+    its draws the rest: no job is predicted twice.
+
+    Parameters
+    ----------
+    workload, platform
+        Of the run.
+    predictor
+        As `hetsched.simulate` takes it.
+
+    Raises
+    ------
+    ConfigError
+        If `predictor` is none, or there is nothing that it could predict.
+
+    Examples
+    --------
+    >>> from hetsched.power import Noisy
+    >>> jobs = {"job_id": [1], "submit_s": [0], "runtime_s": [9], "node_count": [1], "power_w": [250.0]}
+    >>> workload = Workload.from_polars(pl.DataFrame(jobs))
+    >>> machine = Platform.homogeneous(nodes=1, idle_w=90, tdp_w=300)
+    >>> believed(workload, machine, Noisy(error_ratio=0.0))[1].known_w.tolist()
+    [250.0]
+    """
+    if predictor is None:
+        return platform, None
+    check_predictor(predictor)
+    source = Ideal() if isinstance(predictor, str) else predictor
+    jobs = workload.to_polars()
+    measured = _measured(jobs)
+    has_table = isinstance(source, VariationTable | Predictor)
+    if isinstance(source, VariationTable | Predictor) and platform.actual is not None:
+        platform = predicted_by(platform, source)
+    elif not isinstance(source, DrawPredictor) or (len(jobs) and not measured.any()):
+        _refuse(predictor, has_table=has_table)
+    if not isinstance(source, DrawPredictor):
+        return platform, None
+    follows = measured & ~_served(jobs, platform, by_factors=False)
+    own = measured & ~_served(jobs, platform, by_factors=has_table)
+    return platform, _forecast(source, predictor_name(predictor), jobs, follows, own) if follows.any() else None
+
+
+def _refuse(predictor: AnyPredictor, *, has_table: bool) -> None:
+    table = "a platform with an actual table, which predictions are of: platform.with_tables(actual=...)"
+    draws = "jobs that bring a measured draw, the column power_w"
+    wanted = [
+        text for text, is_taken in ((table, has_table), (draws, isinstance(predictor, str | DrawPredictor))) if is_taken
+    ]
+    raise ConfigError([("predictor", shown(predictor_name(predictor)), "; or ".join(wanted))])
+
+
+def _measured(jobs: pl.DataFrame) -> npt.NDArray[np.bool_]:
+    """Which jobs bring a draw of their own."""
+    if "power_w" not in jobs.columns:
+        return np.zeros(len(jobs), dtype=np.bool_)
+    return (jobs["power_w"] > 0).fill_null(value=False).to_numpy()
+
+
+def _served(jobs: pl.DataFrame, platform: Platform, *, by_factors: bool) -> npt.NDArray[np.bool_]:
+    """Which jobs a table has watts for or, if that counts, factors."""
+    table = platform.actual if platform.predicted is None else platform.predicted
+    if table is None or "app" not in jobs.columns or not (by_factors or table.power_w is not None):
+        return np.zeros(len(jobs), dtype=np.bool_)
+    app = jobs["app"]
+    return (app.is_not_null() if "*" in table.apps else app.is_in(table.apps).fill_null(value=False)).to_numpy()
+
+
+def _forecast(
+    source: DrawPredictor,
+    name: str | None,
+    jobs: pl.DataFrame,
+    follows: npt.NDArray[np.bool_],
+    own: npt.NDArray[np.bool_],
+) -> Forecast:
+    frame = _checked(source, source.draws(jobs), jobs)
+    predicted_w, power_w = frame["known_w"].fill_null(np.nan).to_numpy(), jobs["power_w"].fill_null(np.nan).to_numpy()
+    # What a row of factors serves has its error there.
+    known_w = np.where(follows & ~own, power_w, predicted_w)
+    known = own & ~np.isnan(known_w)
+    level = frame["level"] if "level" in frame.columns else pl.Series("level", [None] * len(jobs), dtype=pl.String)
+    levels = level.filter(pl.Series(known)).drop_nulls().value_counts().sort("count", "level", descending=[True, False])
+    report = {
+        "predictor": name,
+        "jobs": int(own.sum()),
+        "predicted": int(known.sum()),
+        "unknown": int((own & ~known).sum()),
+        "levels": dict(levels.iter_rows()),
+        "mape_percent": mape(power_w[known], known_w[known]) if known.any() else None,
+    }
+    return Forecast(known_w, report)
+
+
+def _checked(source: object, frame: object, jobs: pl.DataFrame) -> pl.DataFrame:
+    """What a predictor says of the jobs, if it can be."""
+    name = type(source).__name__
+    if not isinstance(frame, pl.DataFrame) or "known_w" not in frame.columns:
+        found = (
+            f"columns {', '.join(frame.columns)}" if isinstance(frame, pl.DataFrame) else f"a {type(frame).__name__}"
+        )
+        raise ConfigError([("predictor", f"{found} from {name}.draws", "a polars.DataFrame with a column known_w")])
+    if len(frame) != len(jobs):
+        raise ConfigError(
+            [("predictor", f"{many(len(frame), 'row')} from {name}.draws", f"a row for each of {len(jobs)} jobs")]
+        )
+    if not frame["known_w"].dtype.is_numeric() and frame["known_w"].dtype != pl.Null:
+        raise ConfigError([("predictor", f"known_w of type {frame['known_w'].dtype} from {name}.draws", "watts")])
+    known_w = frame["known_w"].cast(pl.Float64)
+    wrong = (~(known_w.is_nan() | known_w.is_between(0.0, _MOST_W))).fill_null(value=False).arg_true()
+    if len(wrong):
+        found = f"{known_w[wrong[0]]:g} for job {jobs['job_id'][wrong[0]]} from {name}.draws"
+        raise ConfigError([("predictor", found, "watts from 0 to 1e6, or null: nothing is known")])
+    return frame.with_columns(known_w)
