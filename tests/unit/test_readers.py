@@ -110,7 +110,10 @@ CSV_FAULTS = [
         csv("1,0,60", header="job_id,submit_s,runtime_s"),
         "bytes, column `node_count`: found columns job_id, submit_s, runt",
     ),
-    (gzip.compress(csv("1,0,60,2") * 50)[:40], "bytes: found no CSV (unexpected end of file), expected a CSV file"),
+    (
+        gzip.compress(csv("1,0,60,2") * 50)[:40],
+        "bytes: found gzip data cut short after 30 bytes of text, expected a whole gzip file",
+    ),
 ]
 
 

@@ -10,6 +10,7 @@ import typer
 
 from hetsched.cli import options as opt
 from hetsched.cli.faults import noted
+from hetsched.cli.job_log import Reading
 from hetsched.cli.machine import Inputs
 from hetsched.cli.pictures import check_folder, check_plot, draw_comparison
 from hetsched.cli.screen import Screen
@@ -78,6 +79,9 @@ def compare(
     on_unknown_app: opt.OnUnknownApp = "error",
     bound: opt.Bound = False,
     format: opt.FormatName = None,
+    columns: opt.Columns = None,
+    separator: opt.Separator = None,
+    lenient: opt.Lenient = False,
     out: opt.Out = None,
     plot: opt.Plot = None,
     as_json: opt.Json = False,
@@ -90,7 +94,8 @@ def compare(
     from hetsched.report.tables import comparison_table  # noqa: PLC0415
 
     screen = Screen(as_json=as_json)
-    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w)
+    reading = Reading(columns, separator, lenient)
+    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w, reading)
     faults = Faults()
     inputs.check(faults)
     wanted = opt.run_options(

@@ -15,11 +15,13 @@ from hetsched.config import Faults, did_you_mean
 __all__ = [
     "Bound",
     "CapWatts",
+    "Columns",
     "CsvFlag",
     "Debug",
     "FormatName",
     "IdleWatts",
     "Json",
+    "Lenient",
     "NoKill",
     "Nodes",
     "OnUnknownApp",
@@ -28,6 +30,7 @@ __all__ = [
     "Plot",
     "ProcsPerNode",
     "Seed",
+    "Separator",
     "TableFile",
     "TdpWatts",
     "Trace",
@@ -73,7 +76,10 @@ def _complete_unknown_app() -> list[str]:
     return ["error", "nominal"]
 
 
-Trace = Annotated[str, typer.Argument(metavar="TRACE", help="Job log: .swf, .parquet or .csv; .gz and .zst too.")]
+Trace = Annotated[
+    str,
+    typer.Argument(metavar="TRACE", help="Job log: .swf, .parquet or .csv; .gz and .zst too; - for standard input."),
+]
 FormatName = Annotated[
     str | None,
     typer.Option(
@@ -81,6 +87,30 @@ FormatName = Annotated[
         metavar="NAME",
         help="swf, parquet or csv, if the log's name does not tell.",
         autocompletion=_complete_format,
+        rich_help_panel=_RUN,
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="OURS=THEIRS,…",
+        help="CSV and Parquet: the log's names of columns, such as submit_s=Submit.",
+        rich_help_panel=_RUN,
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        "--separator", metavar="C", help="CSV: what stands between fields; default: a comma.", rich_help_panel=_RUN
+    ),
+]
+Lenient = Annotated[
+    bool,
+    typer.Option(
+        "--lenient",
+        metavar="",
+        help="Skip and count lines of the log that are malformed, as long as most are not.",
         rich_help_panel=_RUN,
     ),
 ]

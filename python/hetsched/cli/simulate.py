@@ -8,6 +8,7 @@ import typer
 
 from hetsched.cli import options as opt
 from hetsched.cli.faults import inside, noted, renamed
+from hetsched.cli.job_log import Reading
 from hetsched.cli.machine import Inputs, Machine
 from hetsched.cli.pictures import check_folder, check_plot, draw_run
 from hetsched.cli.predictors import PredictorChoice, PredictorOption
@@ -64,6 +65,9 @@ def simulate(
     on_unknown_app: opt.OnUnknownApp = "error",
     bound: opt.Bound = False,
     format: opt.FormatName = None,
+    columns: opt.Columns = None,
+    separator: opt.Separator = None,
+    lenient: opt.Lenient = False,
     out: opt.Out = None,
     csv: opt.CsvFlag = False,
     plot: opt.Plot = None,
@@ -73,7 +77,8 @@ def simulate(
     """Schedule a job log under a policy, and show waits, utilization and energy."""
     del debug
     screen = Screen(as_json=as_json)
-    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w)
+    reading = Reading(columns, separator, lenient)
+    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w, reading)
     faults = Faults()
     inputs.check(faults)
     predictions = PredictorChoice(predictor)

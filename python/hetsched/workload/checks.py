@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
 from hetsched.config import did_you_mean, listed
 from hetsched.errors import ConfigError, TraceError
-from hetsched.workload.conversion import Origin, converted
-from hetsched.workload.schema import COLUMNS, Column
+from hetsched.workload.conversion import BadRows, Origin, converted
+from hetsched.workload.schema import COLUMNS, SHORTEST_S, Column
 
 __all__ = ["conformed"]
 
@@ -17,7 +19,7 @@ _OTHER_UNITS = frozenset(
 )
 
 
-def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[str, int]]:
+def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The frame as a job table, sorted by submit time, and what was counted on the way.
 
     Parameters
@@ -36,6 +38,8 @@ def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[s
     ------
     TraceError
         At the first column or value that does not fit.
+    BadRows
+        With all rows whose value in one column does not fit, if `origin` skips such rows.
     """
     _refuse_other_frames(frame)
     _refuse_other_units(frame, origin)
@@ -49,8 +53,8 @@ def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[s
     _refuse_repeated_ids(known[0], origin)
     others = [series for series in frame.get_columns() if series.name not in COLUMNS]
     _refuse_objects(others, origin)
-    table = pl.DataFrame(known + others)
-    return _settled(table)
+    table, counts = _settled(pl.DataFrame(known + others))
+    return table, counts | ({"read_from": dict(origin.read_from)} if origin.read_from else {})
 
 
 def _settled(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
@@ -68,8 +72,11 @@ def _settled(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
         table = table.sort("submit_s", maintain_order=True)
     if "walltime_s" in table.columns:
         walltime = table["walltime_s"]
-        if (walltime <= 0).any():
-            table = table.with_columns(walltime.set(walltime <= 0, None))
+        if (walltime < SHORTEST_S).any():
+            # A walltime between two ticks of the engine's clock is rounded up once: at none, its job would never run.
+            is_short = (walltime > 0) & (walltime < SHORTEST_S)
+            counts["walltime_raised"] = int(is_short.sum())
+            table = table.with_columns(walltime.set(walltime <= 0, None).set(is_short, SHORTEST_S))
         counts["no_walltime"] = table["walltime_s"].null_count()
     if "depends_on" in table.columns:
         counts["depends_on_ignored"] = len(table) - table["depends_on"].null_count()
@@ -139,7 +146,11 @@ def _refuse_repeated_ids(job_id: pl.Series, origin: Origin) -> None:
         more = f" (and {len(repeats) - 1:,} more repeats)" if len(repeats) > 1 else ""
         earlier = origin.fault("job_id", first, "", "").line
         where = f"{'row' if origin.line_of is None else 'line'} {earlier}"
-        raise origin.fault("job_id", row, f"`{ids[row]}`{more}", f"a number of its own; {where} has it already")
+        expected = f"a number of its own; {where} has it already"
+        if origin.skips_bad_rows:
+            own = "a number that no other job has"
+            raise BadRows(sorted(repeats.tolist()), lambda row: origin.fault("job_id", row, f"`{ids[row]}`", own))
+        raise origin.fault("job_id", row, f"`{ids[row]}`{more}", expected)
 
 
 def _refuse_objects(others: list[pl.Series], origin: Origin) -> None:
