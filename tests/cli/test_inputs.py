@@ -165,3 +165,76 @@ def test_bad_lines_are_skipped_if_that_is_asked_for(hetsched, folder):
         "skipped: line 9, field 4 (run time): found `1h`, expected seconds from 0 to 1e12, or -1 for unknown",
         "8 processors, each taken as a node (MaxProcs)",
     ]
+
+
+# Two nodes; see tests/unit/test_window.py. Second 0 is 2024-05-01.
+WINDOWED = "; MaxProcs: 2\n; UnixStartTime: 1714521600\n" + "".join(
+    f"{job} {submit} -1 {runtime} {size} -1 -1 {size} -1 -1 1 1 1 1 1 -1 -1 -1\n"
+    for job, submit, runtime, size in ((1, 0, 100, 2), (2, 50, 100, 1), (3, 150, 30, 1), (4, 400, 100, 2))
+)
+WATTS = ("--idle-w", 100, "--tdp-w", 300)
+
+
+def test_a_run_is_measured_over_a_window_and_says_so(hetsched, folder):
+    (folder / "w.swf").write_text(WINDOWED)
+    said = hetsched("simulate", "w.swf", *WATTS, "--warm-up-s", 50, "--cool-down-s", 210, "--json")
+    summary = json.loads(said.out)["summary"]
+    assert (summary["energy_j"], summary["jobs"], summary["mean_wait_s"]) == (72000.0, 2, 25.0)
+    note = (
+        "measured from 2024-05-01 00:00:50 UTC to 2024-05-01 00:03:10 UTC; "
+        "1 job of warm-up and 1 of cool-down run but do not count"
+    )
+    assert said.err.splitlines()[-1] == note
+    out = hetsched("simulate", "w.swf", *WATTS, "--warm-up-s", 50, "--cool-down-s", 210).out
+    assert note in out
+    assert "makespan" not in out
+    compared = ("compare", "w.swf", *WATTS, "--policies", "fcfs,easy", "--warm-up-s", 50, "--cool-down-s", 210)
+    assert note in hetsched(*compared).out
+    rows = json.loads(hetsched(*compared, "--json").out)["comparison"]
+    assert [row["mean"] for row in rows if row["metric"] == "energy_j"] == [72000.0, 72000.0]
+    assert note in hetsched(*compared, "--plot", "pictures/").out
+
+
+def test_from_and_until_choose_jobs_by_seconds_or_dates(hetsched, folder):
+    (folder / "w.swf").write_text(WINDOWED)
+    for times in (
+        ("--from", 50, "--until", 400),
+        ("--from", "2024-05-01T00:00:50", "--until", "2024-05-01 02:06:40+02:00"),
+    ):
+        said = hetsched("simulate", "w.swf", *WATTS, *times, "--json")
+        found = json.loads(said.out)
+        assert found["summary"]["jobs"] == 2
+        assert found["trace"]["history"][-1] == "between(50, 400)"
+        assert "2 of these jobs, those submitted in the time asked for" in said.err
+    assert json.loads(hetsched("simulate", "w.swf", "--from", 150, "--json").out)["summary"]["jobs"] == 2
+    assert json.loads(hetsched("simulate", "w.swf", "--until", 150, "--json").out)["summary"]["jobs"] == 2
+
+
+def test_dates_choose_from_a_csv_that_has_dates(hetsched, folder):
+    days = [f"{day},2024-05-0{day},60,1" for day in range(1, 6)]
+    (folder / "may.csv").write_text("\n".join(["job_id,submit_s,runtime_s,node_count", *days, ""]))
+    said = hetsched("simulate", "may.csv", "--nodes", 2, "--from", "2024-05-02", "--until", "2024-05-05", "--json")
+    assert json.loads(said.out)["summary"]["jobs"] == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (("--from", "May"), "--from: found `May`, expected seconds on the log's clock, or a date such as"),
+        (("--warm-up-s", "-5"), "--warm-up-s: found `-5`, expected a number between 0 and 1e+12"),
+        (("--warm-up-s", "1h"), "--warm-up-s: found `1h`, expected seconds as a plain number"),
+        (("--warm-up-s", "1", "--until-s", "9"), "--until-s: found `9`, expected nothing beside a measuring window"),
+        (("--warm-up-s", "1", "--bound"), "--bound: found it, expected nothing beside a measuring window"),
+        (("--cool-down-s", "1040"), "--cool-down-s: found `1040`, expected a part of the 1030 s from the first submit"),
+        (("--from", "2000"), "--from: found `2000`, expected a time with jobs: the log's are submitted from 0 s to 1"),
+        (("--until", "2024-05-01"), "--until: found `2024-05-01`, expected seconds on the log's clock: small.swf"),
+    ],
+)  # fmt: skip
+def test_a_window_that_cannot_be_is_told(hetsched, options, line):
+    said = hetsched("simulate", "small.swf", *options)
+    assert (said.code, said.err.splitlines()[-1][: len(line) + 7]) == (2, f"error: {line}")
+
+
+def test_only_what_a_window_has_is_compared_over_it(hetsched):
+    said = hetsched("compare", "small.swf", "--policies", "fcfs", "--warm-up-s", 5, "--metrics", "makespan_s,energy_j")
+    assert said.err.startswith("error: --metrics: found `makespan_s`, expected what a window has: jobs, completed")

@@ -220,3 +220,37 @@ def test_a_file_that_would_fill_the_memory_is_refused(read):
     bomb = gzip.compress(b" " * (128 << 20), 9) * 11
     said = message(read, bomb)
     assert f"found {len(bomb)} bytes of gzip data that hold more than 1073741824 bytes" in said
+
+
+@pytest.mark.parametrize(
+    ("column", "own", "unit"),
+    [
+        ("walltime", "walltime_s", "seconds"),
+        ("Walltime", "walltime_s", "seconds"),
+        ("power", "power_w", "watts"),
+        ("submit", "submit_s", "seconds"),
+        ("runtime", "runtime_s", "seconds"),
+    ],
+)
+def test_a_column_that_does_not_say_its_unit_is_refused(column, own, unit):
+    columns = {
+        "job_id": [1],
+        "submit_s": [0.0],
+        "runtime_s": [60.0],
+        "node_count": [2],
+        "walltime_s": [9.0],
+        "power_w": 1.0,
+    }
+    del columns[own]
+    said = message(hs.Workload.from_polars, pl.DataFrame({**columns, column: [60.0]}), source="mine")
+    assert said == (
+        f"mine, column `{column}`: found no unit in its name, expected `{own}`, in {unit}; "
+        f"to read it so: columns=, or --columns {own}={column}"
+    )
+    both = pl.DataFrame({**columns, column: [60.0], own: [60.0]})
+    assert column in hs.Workload.from_polars(both).to_polars().columns
+
+
+def test_a_command_is_no_column_of_ours():
+    jobs = {"job_id": [1], "submit_s": [0.0], "runtime_s": [60.0], "node_count": [2], "comm": ["a.out"]}
+    assert hs.Workload.from_polars(pl.DataFrame(jobs)).to_polars()["comm"].to_list() == ["a.out"]

@@ -14,6 +14,7 @@ from hetsched.cli.job_log import Reading
 from hetsched.cli.machine import Inputs
 from hetsched.cli.pictures import check_folder, check_plot, draw_comparison
 from hetsched.cli.screen import Screen
+from hetsched.cli.window import CoolDown, From, Until, WarmUp, WindowOptions
 from hetsched.config import Faults, did_you_mean, listed, shown
 from hetsched.errors import ConfigError
 
@@ -82,6 +83,10 @@ def compare(
     columns: opt.Columns = None,
     separator: opt.Separator = None,
     lenient: opt.Lenient = False,
+    start: From = None,
+    end: Until = None,
+    warm_up_s: WarmUp = None,
+    cool_down_s: CoolDown = None,
     out: opt.Out = None,
     plot: opt.Plot = None,
     as_json: opt.Json = False,
@@ -94,10 +99,12 @@ def compare(
     from hetsched.report.tables import comparison_table  # noqa: PLC0415
 
     screen = Screen(as_json=as_json)
-    reading = Reading(columns, separator, lenient)
+    window = WindowOptions(start, end, warm_up_s, cool_down_s)
+    reading = Reading(columns, separator, lenient, window)
     inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w, reading)
     faults = Faults()
     inputs.check(faults)
+    window.check(faults, until_s=until_s, bound=bound)
     wanted = opt.run_options(
         faults, seed=seed, until_s=until_s, no_kill=no_kill_at_walltime, unknown=on_unknown_app, bound=bound
     )
@@ -106,6 +113,7 @@ def compare(
     if keys is not None:
         with noted(faults):
             metrics_named(keys, parameter="--metrics")
+    window.check_metrics(faults, keys or ())
     if keys is not None and "energy_bound_j" in keys and not bound:
         faults.add("--metrics", "energy_bound_j", "--bound beside it, which computes it")
     contestants = _policies(faults, policies)
@@ -118,6 +126,7 @@ def compare(
 
     workload, machine = inputs.read(screen)
     _check_budgets(contestants, workload, machine.platform)
+    measured = window.measured(workload)
     result = compared(
         workload,
         machine.platform,
@@ -128,12 +137,13 @@ def compare(
         seeds=repeats or 1,
         folder=out,
         drawn=plot is not None,
+        window=measured,
     )
     written = [] if out is None else [result.write(out)]
     if plot is not None:
         written += draw_comparison(plot, result.table, result.outcomes, baseline=base)
     screen.show(comparison_table(result.table, baseline=base, width=screen.width))
-    for note in result.notes():
+    for note in [*([] if measured is None else [measured.note]), *result.notes()]:
         screen.say(note)
     for path in written:
         screen.say(f"wrote {path}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hetsched.cli.faults import renamed
 from hetsched.cli.options import whole
 from hetsched.cli.progress import Bars
+from hetsched.cli.window import WindowOptions
 from hetsched.config import Faults, did_you_mean, listed, shown
 from hetsched.errors import ConfigError, TraceError
 
@@ -37,11 +38,14 @@ class Reading:
     ----------
     columns, separator, lenient
         As in ``hetsched simulate``.
+    window
+        Which part of it.
     """
 
     columns: str | None = None
     separator: str | None = None
     lenient: bool = False
+    window: WindowOptions = field(default_factory=WindowOptions)
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,10 @@ class JobLog:
         screen.say(workload.report.line())
         for fault in workload.report.get("first_bad_lines", []):
             screen.say(f"skipped: {fault}")
-        return workload
+        part = self.reading.window.sliced(workload)
+        if part is not workload:
+            screen.say(f"{len(part):,} of these jobs, those submitted in the time asked for")
+        return part
 
     def _refuse_no_file(self) -> None:
         from hetsched.trace import READERS  # noqa: PLC0415

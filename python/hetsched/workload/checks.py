@@ -18,6 +18,9 @@ _OTHER_UNITS = frozenset(
     "ns us ms sec secs second seconds min mins minute minutes h hr hrs hour hours d day days mw kw".split()  # noqa: SIM905
 )
 
+# Not `comm_s`, whose stem is what some logs call the command.
+_BARE = {name[:-2]: name for name in ("submit_s", "runtime_s", "walltime_s", "power_w", "observed_start_s")}
+
 
 def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The frame as a job table, sorted by submit time, and what was counted on the way.
@@ -106,8 +109,16 @@ def _refuse_missing(frame: pl.DataFrame, origin: Origin) -> None:
 
 
 def _refuse_other_units(frame: pl.DataFrame, origin: Origin) -> None:
-    """A column like `walltime_h` would be kept as a user's own, and its jobs silently have no walltime."""
+    """A column like `walltime_h` or `walltime` would be kept as a user's own, its jobs silently without a walltime."""
     for name in frame.columns:
+        own = _BARE.get(name.lower())
+        if own is not None and own not in frame.columns:
+            raise TraceError(
+                file=origin.source,
+                field=f"column `{name}`",
+                found="no unit in its name",
+                expected=f"`{own}`, in {COLUMNS[own].unit}; to read it so: columns=, or --columns {own}={name}",
+            )
         stem, _, unit = name.rpartition("_")
         meant = COLUMNS.get(f"{stem}_s") or COLUMNS.get(f"{stem}_w")
         if meant is not None and meant.name not in frame.columns and unit.lower() in _OTHER_UNITS:
