@@ -21,7 +21,7 @@ _TOLD = 3
 def conformed_rows(
     frame: pl.DataFrame, origin: Origin, before: Sequence[TraceError] = ()
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """What `conformed` makes of the rows that fit, and its counts with ``bad_lines`` and ``first_bad_lines``.
+    """What `conformed` makes of the rows that fit, and its counts with ``bad_lines`` and, if any, ``first_bad_lines``.
 
     Parameters
     ----------
@@ -47,7 +47,8 @@ def conformed_rows(
             rows = np.delete(rows, bad.rows)
     faults.sort(key=lambda fault: fault.line or 0)
     _refuse_mostly_bad(faults, bad_lines, len(frame) + len(before))
-    return table, counts | {"bad_lines": bad_lines, "first_bad_lines": told_bad_lines(faults)}
+    told = {"first_bad_lines": told_bad_lines(faults)} if faults else {}
+    return table, counts | {"bad_lines": bad_lines, **told}
 
 
 def told_bad_lines(faults: Sequence[TraceError]) -> list[str]:
