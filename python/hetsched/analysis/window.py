@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import polars as pl
 
@@ -23,7 +25,8 @@ def measured(result: Result, *, from_s: float, until_s: float) -> dict[str, int 
     result
         Of a run.
     from_s, until_s
-        The window's ends, in seconds on the log's clock, within the run.
+        The window's ends, in seconds on the log's clock: from the run's first submit on. After its last end the
+        machine is idle.
 
     Returns
     -------
@@ -31,14 +34,14 @@ def measured(result: Result, *, from_s: float, until_s: float) -> dict[str, int 
         As in `Result.summary`, over the jobs submitted in the window, both ends included: ``jobs``, the counts of
         states, the waits, ``mean_turnaround_s`` and ``mean_bounded_slowdown``. Over the window's time: ``energy_j``
         and ``mean_power_w`` (the integral of the timeline's power), ``peak_power_w``, ``utilization_ratio``, and
-        ``throughput_jobs_per_hour`` (jobs completed within it); ``budget_w`` as in the summary. Then ``window_start_s``, ``window_end_s``,
-        ``warm_up_jobs`` and ``cool_down_jobs``, the jobs submitted before and after it. What can only be told of a
-        whole run, such as the makespan, is not there.
+        ``throughput_jobs_per_hour`` (jobs completed within it). Then ``budget_w``, ``window_start_s``,
+        ``window_end_s``, and ``warm_up_jobs`` and ``cool_down_jobs``, the jobs submitted before and after it. What can
+        only be told of a whole run, such as the makespan, is not there.
 
     Raises
     ------
     ConfigError
-        If the window has no length, or is not within the run.
+        If the window has no length, or begins before the run or ends after it was stopped.
 
     Examples
     --------
@@ -52,9 +55,10 @@ def measured(result: Result, *, from_s: float, until_s: float) -> dict[str, int 
     """
     timeline = result.timeline
     times = timeline["time_s"].to_numpy()
-    _check(from_s, until_s, times)
-    held_s = np.clip(np.minimum(times[1:], until_s) - np.maximum(times[:-1], from_s), 0.0, None)
-    power_w, busy = (timeline[name].to_numpy()[:-1] for name in ("power_w", "busy_nodes"))
+    power_w, busy = (timeline[name].to_numpy() for name in ("power_w", "busy_nodes"))
+    # What the last row says goes on: a job that is refused may come when all others have ended.
+    _check(from_s, until_s, times, is_over=not busy[-1:].any())
+    held_s = np.clip(np.minimum(np.append(times[1:], until_s), until_s) - np.maximum(times, from_s), 0.0, None)
     jobs, length_s = result.jobs, until_s - from_s
     submit_s, end_s = pl.col("submit_s"), pl.col("end_s")
     completed = jobs.filter((pl.col("state") == "completed") & end_s.is_between(from_s, until_s))
@@ -99,9 +103,12 @@ MEASURED = (
 """The metrics that a window has."""
 
 
-def _check(from_s: object, until_s: object, times: np.ndarray) -> None:
+def _check(from_s: object, until_s: object, times: np.ndarray, *, is_over: bool) -> None:
     faults = Faults()
-    first_s, last_s = (float(times[0]), float(times[-1])) if len(times) else (0.0, 0.0)
+    if not len(times):
+        faults.add("result", "a run of no jobs", "one with something to measure")
+    faults.check()
+    first_s, last_s = float(times[0]), math.inf if is_over else float(times[-1])
     faults.number("from_s", from_s, low=first_s, high=last_s)
     faults.number("until_s", until_s, low=first_s, high=last_s)
     faults.check()
