@@ -18,7 +18,7 @@ def test_a_table_of_values_and_ratios(hetsched):
     assert said.out == (
         """\
 5 jobs read from small.swf; 1 cancelled or failed kept
-16 nodes, as the log's header says (MaxProcs)
+16 processors, each taken as a node (MaxProcs)
 
                                energy   mean wait   mean bounded   utilization
  policy                           kWh         min       slowdown             %

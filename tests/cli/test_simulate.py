@@ -20,7 +20,7 @@ def test_a_summary_with_everything_that_was_assumed(hetsched):
     assert said.out == (
         """\
 5 jobs read from small.swf; 1 cancelled or failed kept
-16 nodes, as the log's header says (MaxProcs)
+16 processors, each taken as a node (MaxProcs)
 assumed: idle 100 W and TDP 400 W a node; give --idle-w and --tdp-w for the machine's own
 easy on 16 nodes, in 0.00 s
 
@@ -87,7 +87,7 @@ def test_json_is_one_object_and_the_rest_stands_beside_it(hetsched):
     assert found["assumed"] == {"idle_w": 100.0, "tdp_w": 400.0}
     assert said.err.splitlines() == [
         "5 jobs read from small.swf; 1 cancelled or failed kept",
-        "16 nodes, as the log's header says (MaxProcs)",
+        "16 processors, each taken as a node (MaxProcs)",
         "assumed: idle 100 W and TDP 400 W a node; give --idle-w and --tdp-w for the machine's own",
         "rejected: job 4 asks for more nodes than the platform has",
     ]

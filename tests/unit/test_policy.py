@@ -306,3 +306,19 @@ def test_a_policy_that_was_made_cannot_be_changed_from_outside():
     policy.parts["backfill"]["depth"] = 99
     policy.to_dict()["backfill"]["depth"] = 99
     assert policy.parts["backfill"]["depth"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("easy:budget_w=1.1MW", "; power=system-budget takes `budget_w`, as in power=system-budget:budget_w=1100000"),
+        ("easy:power.budget_w=5e5", " takes `budget_w`, as in power=system-budget:budget_w=500000.0"),
+        ("easy:power=system-budget:budget_w=0.5 GW", "up to 1e15, or \"none\"; `0.5 GW` is 500000000"),
+        ("vahrm:starvation_limit_s=2days", "to 1e12, or \"none\"; `2days` is 172800"),
+        ("vahrm:starvation_limit_s=5m", "expected seconds from 0 to 1e12, or \"none\""),
+    ],
+)  # fmt: skip
+def test_a_value_with_its_unit_is_answered_with_the_number_and_where_it_goes(text, end):
+    (line,) = messages_of(lambda: parse_policy(text))
+    assert line.endswith(end)
+    assert parse_policy("easy:power=system-budget:budget_w=1100000").parts["power"]["budget_w"] == 1100000

@@ -408,7 +408,7 @@ def test_a_packed_file_that_was_cut_off_is_told(tmp_path):
     path = tmp_path / "runs.csv.gz"
     path.write_bytes(gzip.compress(b"app,node,power_w\n" + b"a,n1,200\n" * 9)[:-12])
     assert messages_of(lambda: Measurements.read(path)) == [
-        f"{path}: found damaged data, expected a file packed by gzip, all of it"
+        f"{path}: found gzip data cut short after 24 bytes of text, expected a whole gzip file"
     ]
 
 

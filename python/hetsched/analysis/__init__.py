@@ -5,6 +5,7 @@ from hetsched.analysis.metrics import DEFAULT_METRICS, METRICS, Metric, Unit
 from hetsched.analysis.statistics import mean_and_half_width, student_t_quantile
 from hetsched.analysis.timeline import binned, run_bins, with_job_power
 from hetsched.analysis.waits import waiting_curve
+from hetsched.analysis.window import measured
 
 __all__ = [
     "DEFAULT_METRICS",
@@ -15,6 +16,7 @@ __all__ = [
     "binned",
     "compare",
     "mean_and_half_width",
+    "measured",
     "run_bins",
     "runs_frame",
     "student_t_quantile",

@@ -8,11 +8,13 @@ import typer
 
 from hetsched.cli import options as opt
 from hetsched.cli.faults import noted, renamed
+from hetsched.cli.job_log import Reading
 from hetsched.cli.machine import Inputs
 from hetsched.cli.pictures import check_folder, check_plot, draw_comparison
 from hetsched.cli.policy_lists import of_policy, policies_in
 from hetsched.cli.predictors import PredictorChoice, PredictorOption
 from hetsched.cli.screen import Screen
+from hetsched.cli.window import CoolDown, From, Until, WarmUp, WindowOptions
 from hetsched.config import Faults, did_you_mean, listed
 from hetsched.errors import ConfigError
 
@@ -80,6 +82,13 @@ def compare(
     on_unknown_app: opt.OnUnknownApp = "error",
     bound: opt.Bound = False,
     format: opt.FormatName = None,
+    columns: opt.Columns = None,
+    separator: opt.Separator = None,
+    lenient: opt.Lenient = False,
+    start: From = None,
+    end: Until = None,
+    warm_up_s: WarmUp = None,
+    cool_down_s: CoolDown = None,
     out: opt.Out = None,
     plot: opt.Plot = None,
     as_json: opt.Json = False,
@@ -87,26 +96,24 @@ def compare(
 ) -> None:
     """Schedule a job log under several policies, and show them beside each other."""
     del debug
-    from hetsched.analysis.metrics import metrics_named  # noqa: PLC0415 -- polars is slow to import
-    from hetsched.cli.contest import compared  # noqa: PLC0415
+    from hetsched.cli.contest import compared  # noqa: PLC0415 -- polars is slow to import
     from hetsched.report.tables import comparison_table  # noqa: PLC0415
 
     screen = Screen(as_json=as_json)
-    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w, known_draws)
+    window = WindowOptions(start, end, warm_up_s, cool_down_s)
+    reading = Reading(columns, separator, lenient, window)
+    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w, known_draws, reading)
     faults = Faults()
     inputs.check(faults)
     predictions = PredictorChoice(predictor)
     predictions.check(faults, has_table=table is not None or platform is not None)
+    window.check(faults, until_s=until_s, bound=bound)
     wanted = opt.run_options(
         faults, seed=seed, until_s=until_s, no_kill=no_kill_at_walltime, unknown=on_unknown_app, bound=bound
     )
     repeats = opt.whole(faults, "--seeds", seeds, low=1, high=10_000)
-    keys = None if metrics is None else tuple(key.strip() for key in metrics.split(","))
-    if keys is not None:
-        with noted(faults):
-            metrics_named(keys, parameter="--metrics")
-    if keys is not None and "energy_bound_j" in keys and not bound:
-        faults.add("--metrics", "energy_bound_j", "--bound beside it, which computes it")
+    keys = _metrics(faults, metrics, bound=bound)
+    window.check_metrics(faults, keys or ())
     contestants = policies_in(faults, policies)
     base = _baseline(faults, baseline, contestants)
     if out is not None:
@@ -119,6 +126,7 @@ def compare(
     workload, machine = inputs.read(screen)
     predictions.check_inputs(workload, machine.platform)
     _check_budgets(contestants, workload, machine.platform)
+    measured = window.measured(workload)
     with renamed({"predictor": f"--predictor {predictions.text}"}):
         result = compared(
             workload,
@@ -130,16 +138,31 @@ def compare(
             seeds=repeats or 1,
             folder=out,
             drawn=plot is not None,
+            window=measured,
         )
     written = [] if out is None else [result.write(out)]
     if plot is not None:
         written += draw_comparison(plot, result.table, result.outcomes, baseline=base)
     screen.show(comparison_table(result.table, baseline=base, width=screen.width))
-    for note in result.notes():
+    for note in [*([] if measured is None else [measured.note]), *result.notes()]:
         screen.say(note)
     for path in written:
         screen.say(f"wrote {path}")
     screen.give({**result.to_dict(), "assumed": machine.assumed_w, "written": written})
+
+
+def _metrics(faults: Faults, text: str | None, *, bound: bool) -> tuple[str, ...] | None:
+    """The keys asked for; None: those of every comparison."""
+    from hetsched.analysis.metrics import metrics_named  # noqa: PLC0415
+
+    if text is None:
+        return None
+    keys = tuple(key.strip() for key in text.split(","))
+    with noted(faults):
+        metrics_named(keys, parameter="--metrics")
+    if "energy_bound_j" in keys and not bound:
+        faults.add("--metrics", "energy_bound_j", "--bound beside it, which computes it")
+    return keys
 
 
 def _check_budgets(policies: list[Policy], workload: Workload, platform: Platform) -> None:

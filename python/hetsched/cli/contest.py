@@ -15,6 +15,7 @@ from hetsched.analysis import DEFAULT_METRICS, METRICS, attained_ratio, compare
 from hetsched.cli.options import OTHER_DRAWS
 from hetsched.cli.progress import Bars
 from hetsched.cli.runs import Outcome, run_all, runs_of
+from hetsched.cli.window import Window
 from hetsched.errors import LoadWarning, RunWarning
 from hetsched.platform import Platform
 from hetsched.policy import Policy
@@ -64,7 +65,7 @@ class Comparison:
         """
         summaries = self._mean_summaries()
         base = summaries[self.baseline]
-        least_j, base_j = base.get("energy_bound_j"), base["job_energy_j"] or 0.0
+        least_j, base_j = base.get("energy_bound_j"), base.get("job_energy_j") or 0.0
         if least_j is None:
             return {}
         return {
@@ -118,7 +119,7 @@ class Comparison:
         return ["nodes are alike: which of them a job gets changes no energy"] * (self.is_alike and len(placements) > 1)
 
     def _window_lines(self) -> list[str]:
-        makespans_s = {policy: summary["makespan_s"] or 0.0 for policy, summary in self._mean_summaries().items()}
+        makespans_s = {policy: summary.get("makespan_s") or 0.0 for policy, summary in self._mean_summaries().items()}
         if not _windows_differ(list(makespans_s.values())):
             return []
         texts = METRICS["makespan_s"].texts(list(makespans_s.values()))
@@ -179,6 +180,7 @@ def compared(
     seeds: int = 1,
     folder: str | None = None,
     drawn: bool = False,
+    window: Window | None = None,
 ) -> Comparison:
     """Run every policy and compare.
 
@@ -200,6 +202,8 @@ def compared(
         Where every run's files go, in a folder of its own; None: nowhere.
     drawn
         Whether to keep what pictures need.
+    window
+        Over which part of each run to measure; None: all of it.
     """
     others = {name: value for name, value in options.items() if name != "seed"}
     runs = runs_of(policies, seed=options["seed"], seeds=seeds, folder=None if folder is None else Path(folder))
@@ -207,7 +211,7 @@ def compared(
         # Told below: each matter once for all policies, in their order.
         warnings.filterwarnings("ignore", category=RunWarning)
         warnings.filterwarnings("always", category=LoadWarning)
-        outcomes = run_all(workload, platform, runs, options=others, bars=bars, drawn=drawn)
+        outcomes = run_all(workload, platform, runs, options=others, bars=bars, drawn=drawn, window=window)
     _warn_of(outcomes)
     frame = pl.DataFrame([outcome.row() for outcome in outcomes], infer_schema_length=None)
     table = compare(frame, baseline=baseline, metrics=_default_metrics(frame) if metrics is None else metrics)
@@ -216,6 +220,8 @@ def compared(
 
 def _default_metrics(runs: pl.DataFrame) -> tuple[str, ...]:
     """What to compare by if nothing was asked for: in windows that differ, idle nodes make the energy differ, too."""
+    if "makespan_s" not in runs.columns:  # a part of each run was measured, the same of all
+        return DEFAULT_METRICS
     if not _windows_differ(runs.group_by("policy").agg(pl.col("makespan_s").mean())["makespan_s"].to_list()):
         return DEFAULT_METRICS
     place = DEFAULT_METRICS.index("energy_j") + 1

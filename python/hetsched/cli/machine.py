@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hetsched.cli.faults import inside, noted, renamed
+from hetsched.cli.job_log import JobLog, Reading
+from hetsched.cli.machine_size import header_nodes, processors_hint
 from hetsched.cli.options import KNOWN_DRAWS, chosen, number, whole
-from hetsched.cli.progress import Bars
-from hetsched.config import Faults, did_you_mean, listed, shown
-from hetsched.errors import ConfigError, TraceError
+from hetsched.config import Faults
 
 if TYPE_CHECKING:
     from hetsched.cli.screen import Screen
     from hetsched.platform import Platform, VariationTable
-    from hetsched.trace import Format
     from hetsched.workload import Workload
 
 __all__ = ["ASSUMED_W", "Inputs", "Machine"]
@@ -53,6 +51,8 @@ class Inputs:
     ----------
     trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w, known_draws
         As in ``hetsched simulate``.
+    reading
+        How the log is to be read.
     """
 
     trace: str
@@ -65,10 +65,11 @@ class Inputs:
     table: str | None = None
     cap_w: str | None = None
     known_draws: str | None = None
+    reading: Reading = field(default_factory=Reading)
 
     def check(self, faults: Faults) -> None:
         """Note everything that is wrong with them as they stand, before anything is read."""
-        whole(faults, "--procs-per-node", self.procs_per_node, low=1)
+        self._log.check(faults)
         whole(faults, "--nodes", self.nodes, low=1)
         watts = Faults()
         for name in ASSUMED_W:
@@ -95,12 +96,12 @@ class Inputs:
     def read(self, screen: Screen) -> tuple[Workload, Machine]:
         """The jobs and the machine, saying what the log held and what was assumed."""
         from_file, table = self._files()
-        with Bars() as bars:
-            workload = self._workload(bars)
-        screen.say(workload.report.line())
+        workload = self._log.read(screen)
         machine = self._machine(workload) if from_file is None else Machine(from_file, (), {})
         for note in machine.notes:
             screen.say(note)
+        if self._procs_per_node is None and (hint := processors_hint(_header(workload))):
+            screen.say(hint)
         if table is not None:
             with renamed({"actual": f"--table {self.table}", "predicted": f"{self.platform}: predicted"}):
                 tabled = machine.platform.with_tables(actual=table, predicted=machine.platform.predicted)
@@ -123,35 +124,6 @@ class Inputs:
             with inside(self.table), renamed({f"{self.table}.cap_w": f"{self.table}: --cap-w"}):
                 table = VariationTable.read(self.table, cap_w=number(Faults(), "", self.cap_w, unit="watts"))
         return platform, table
-
-    def _workload(self, bars: Bars) -> Workload:
-        """The jobs, read with a bar that shows how far."""
-        from hetsched.workload import read_trace  # noqa: PLC0415
-
-        procs_per_node = whole(Faults(), "", self.procs_per_node, low=1)
-        options: dict[str, Any] = {} if procs_per_node is None else {"procs_per_node": procs_per_node}
-        if "progress" in self._format().options:
-            options["progress"] = bars.bar(f"reading {Path(self.trace).name}")
-        return read_trace(self.trace, format=self.format, **options)
-
-    def _format(self) -> Format:
-        """The log's format, if there is a log and what was given fits it."""
-        from hetsched.trace import FORMATS, READERS  # noqa: PLC0415
-
-        path = Path(self.trace)
-        if path.is_dir() or not path.exists():
-            found = "a directory" if path.is_dir() else "no such file"
-            raise TraceError(file=self.trace, found=found, expected=f"a job log ({listed(READERS)})")
-        by_name = [known for suffix, known in READERS.items() if path.name.lower().endswith(suffix)]
-        chosen = by_name[0] if by_name and self.format is None else FORMATS.get(str(self.format))
-        if chosen is None:
-            found = "nothing" if self.format is None else shown(self.format)
-            hint = did_you_mean(self.format or "", FORMATS) or f"; {path.name} does not end in one of {listed(READERS)}"
-            raise ConfigError([("--format", found, f"one of {listed(FORMATS)}{hint}")])
-        if self.procs_per_node is not None and "procs_per_node" not in chosen.options:
-            expected = f"nothing: {chosen.name} logs count nodes, not processors"
-            raise ConfigError([("--procs-per-node", shown(self.procs_per_node), expected)])
-        return chosen
 
     def _machine(self, workload: Workload) -> Machine:
         """A machine of equal nodes, as the options and the log's header say."""
@@ -176,23 +148,23 @@ class Inputs:
 
     def _nodes(self, workload: Workload) -> tuple[int, str]:
         """How many nodes, and where that was found if not in an option."""
-        from hetsched.platform.coverage import many  # noqa: PLC0415 -- polars is slow to import
-
         given = whole(Faults(), "", self.nodes, low=1)
         if given is not None:
             return given, ""
-        header = workload.report.get("header") or {}
-        procs, procs_per_node = header.get("max_procs"), whole(Faults(), "", self.procs_per_node, low=1)
-        if procs_per_node is None:
-            nodes, source = procs, "MaxProcs"
-        elif header.get("max_nodes"):
-            nodes, source = header["max_nodes"], "MaxNodes"
-        else:
-            nodes, source = None if not procs else -(-procs // procs_per_node), f"MaxProcs / {procs_per_node}"
-        if not nodes:
-            expected = f"how many nodes the machine has: {self.trace} does not say it"
-            raise ConfigError([("--nodes", "nothing", expected)])
-        return int(nodes), f"{many(int(nodes), 'node')}, as the log's header says ({source})"
+        return header_nodes(_header(workload), procs_per_node=self._procs_per_node, log=self._log.name)
+
+    @property
+    def _log(self) -> JobLog:
+        return JobLog(self.trace, self.format, self.procs_per_node, self.reading)
+
+    @property
+    def _procs_per_node(self) -> int | None:
+        return whole(Faults(), "", self.procs_per_node, low=1)
+
+
+def _header(workload: Workload) -> dict[str, Any]:
+    """What an SWF log says of its machine; nothing of other logs."""
+    return workload.report.get("header") or {}
 
 
 def _names_applications(workload: Workload) -> bool:

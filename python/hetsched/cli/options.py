@@ -17,12 +17,14 @@ __all__ = [
     "OTHER_DRAWS",
     "Bound",
     "CapWatts",
+    "Columns",
     "CsvFlag",
     "Debug",
     "FormatName",
     "IdleWatts",
     "Json",
     "KnownDraws",
+    "Lenient",
     "NoKill",
     "Nodes",
     "OnUnknownApp",
@@ -31,6 +33,7 @@ __all__ = [
     "Plot",
     "ProcsPerNode",
     "Seed",
+    "Separator",
     "TableFile",
     "TdpWatts",
     "Trace",
@@ -86,7 +89,10 @@ def _complete_known_draws() -> list[str]:
     return list(KNOWN_DRAWS)
 
 
-Trace = Annotated[str, typer.Argument(metavar="TRACE", help="Job log: .swf, .parquet or .csv; .gz and .zst too.")]
+Trace = Annotated[
+    str,
+    typer.Argument(metavar="TRACE", help="Job log: .swf, .parquet or .csv; .gz and .zst too; - for standard input."),
+]
 FormatName = Annotated[
     str | None,
     typer.Option(
@@ -94,6 +100,30 @@ FormatName = Annotated[
         metavar="NAME",
         help="swf, parquet or csv, if the log's name does not tell.",
         autocompletion=_complete_format,
+        rich_help_panel=_RUN,
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="OURS=THEIRS,…",
+        help="CSV and Parquet: the log's names of columns, such as submit_s=Submit.",
+        rich_help_panel=_RUN,
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        "--separator", metavar="C", help="CSV: what stands between fields; default: a comma.", rich_help_panel=_RUN
+    ),
+]
+Lenient = Annotated[
+    bool,
+    typer.Option(
+        "--lenient",
+        metavar="",
+        help="Skip and count lines of the log that are malformed, as long as most are not.",
         rich_help_panel=_RUN,
     ),
 ]

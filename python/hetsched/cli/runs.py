@@ -13,6 +13,7 @@ import polars as pl
 
 from hetsched.analysis import run_bins, waiting_curve
 from hetsched.cli.progress import Bars
+from hetsched.cli.window import Window
 from hetsched.platform import Platform
 from hetsched.platform.coverage import many
 from hetsched.policy import Policy
@@ -61,7 +62,7 @@ class Outcome:
     run
         What was run.
     summary, provenance, timing
-        As `Result` has them.
+        As `Result` has them; the summary of a window as `hetsched.analysis.measured` has it.
     curve
         As `waiting_curve` gives it; this and the next are empty unless there is something to draw.
     bins
@@ -82,13 +83,13 @@ class Outcome:
     concerns: tuple[Concern, ...] = ()
 
     @classmethod
-    def of(cls, run: Run, result: Result, *, drawn: bool) -> Outcome:
+    def of(cls, run: Run, result: Result, *, drawn: bool, window: Window | None = None) -> Outcome:
         """What to keep of a result; what pictures need only if there will be some."""
         jobs = result.jobs if drawn else result.jobs.clear()
         timeline = result.timeline if drawn else _NO_TIMELINE
         return cls(
             run=run,
-            summary=result.summary(),
+            summary=result.summary() if window is None else window.summary(result),
             provenance=result.provenance,
             timing=result.timing,
             curve=waiting_curve(jobs["wait_s"]),
@@ -164,6 +165,7 @@ def run_all(
     options: Mapping[str, Any],
     bars: Bars,
     drawn: bool,
+    window: Window | None = None,
 ) -> list[Outcome]:
     """Every run, as many at a time as there are processors and memory for.
 
@@ -179,6 +181,8 @@ def run_all(
         Where to show how far each is.
     drawn
         Whether to keep what pictures need.
+    window
+        Over which part of each run to measure; None: all of it.
 
     Returns
     -------
@@ -199,7 +203,7 @@ def run_all(
         tell = bars.bar(name, unit="jobs")
         result = simulate(workload, platform, run.policy, seed=run.seed, progress=tell, **options)
         tell(1, 1)
-        kept = Outcome.of(run, result, drawn=drawn)
+        kept = Outcome.of(run, result, drawn=drawn, window=window)
         if run.folder is not None:
             unwritten[run.folder] = result
         return kept

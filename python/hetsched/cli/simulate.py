@@ -8,16 +8,19 @@ import typer
 
 from hetsched.cli import options as opt
 from hetsched.cli.faults import inside, noted, renamed
+from hetsched.cli.job_log import Reading
 from hetsched.cli.machine import Inputs, Machine
 from hetsched.cli.pictures import check_folder, check_plot, draw_run
 from hetsched.cli.predictors import PredictorChoice, PredictorOption
 from hetsched.cli.progress import Bars
 from hetsched.cli.screen import Screen
+from hetsched.cli.window import CoolDown, From, Until, WarmUp, Window, WindowOptions
 from hetsched.config import Faults
 
 if TYPE_CHECKING:
     from hetsched.policy import Policy
     from hetsched.result import Result
+    from hetsched.workload import Workload
 
 __all__ = ["simulate"]
 
@@ -65,6 +68,13 @@ def simulate(
     on_unknown_app: opt.OnUnknownApp = "error",
     bound: opt.Bound = False,
     format: opt.FormatName = None,
+    columns: opt.Columns = None,
+    separator: opt.Separator = None,
+    lenient: opt.Lenient = False,
+    start: From = None,
+    end: Until = None,
+    warm_up_s: WarmUp = None,
+    cool_down_s: CoolDown = None,
     out: opt.Out = None,
     csv: opt.CsvFlag = False,
     plot: opt.Plot = None,
@@ -74,11 +84,14 @@ def simulate(
     """Schedule a job log under a policy, and show waits, utilization and energy."""
     del debug
     screen = Screen(as_json=as_json)
-    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w, known_draws)
+    window = WindowOptions(start, end, warm_up_s, cool_down_s)
+    reading = Reading(columns, separator, lenient, window)
+    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w, known_draws, reading)
     faults = Faults()
     inputs.check(faults)
     predictions = PredictorChoice(predictor)
     predictions.check(faults, has_table=table is not None or platform is not None)
+    window.check(faults, until_s=until_s, bound=bound)
     wanted = opt.run_options(
         faults, seed=seed, until_s=until_s, no_kill=no_kill_at_walltime, unknown=on_unknown_app, bound=bound
     )
@@ -91,9 +104,12 @@ def simulate(
     faults.check()
     check_folder(out)
 
-    machine, result = _run(inputs, chosen, wanted, predictions, screen)
+    workload, machine = inputs.read(screen)
+    predictions.check_inputs(workload, machine.platform)
+    measured = window.measured(workload)
+    result = _run(workload, machine, chosen, wanted, predictions)
     written = _write(result, chosen, out=out, csv=csv, plot=plot)
-    _show(screen, machine, result, written)
+    _show(screen, machine, result, written, measured)
 
 
 def _policy(faults: Faults, name: str | None, settings: list[str], file: str | None) -> Policy | None:
@@ -117,17 +133,15 @@ def _policy(faults: Faults, name: str | None, settings: list[str], file: str | N
 
 
 def _run(
-    inputs: Inputs, policy: Policy | None, wanted: dict[str, Any], predictions: PredictorChoice, screen: Screen
-) -> tuple[Machine, Result]:
+    workload: Workload, machine: Machine, policy: Policy | None, wanted: dict[str, Any], predictions: PredictorChoice
+) -> Result:
     from hetsched.simulation import simulate as run  # noqa: PLC0415
 
     assert policy is not None
     predictor = predictions.made(seed=wanted["seed"])
-    workload, machine = inputs.read(screen)
-    predictions.check_inputs(workload, machine.platform)
     with Bars() as bars, renamed({"predictor": f"--predictor {predictions.text}"}):
         tell = bars.bar(policy.name, unit="jobs")
-        return machine, run(workload, machine.platform, policy, progress=tell, predictor=predictor, **wanted)
+        return run(workload, machine.platform, policy, progress=tell, predictor=predictor, **wanted)
 
 
 def _write(result: Result, policy: Policy | None, *, out: str | None, csv: bool, plot: str | None) -> list[str]:
@@ -144,15 +158,17 @@ def _write(result: Result, policy: Policy | None, *, out: str | None, csv: bool,
     return written
 
 
-def _show(screen: Screen, machine: Machine, result: Result, written: list[str]) -> None:
+def _show(screen: Screen, machine: Machine, result: Result, written: list[str], window: Window | None) -> None:
     from hetsched.platform.coverage import many  # noqa: PLC0415
     from hetsched.report.tables import summary_table  # noqa: PLC0415
     from hetsched.result.known_draws import draws_note  # noqa: PLC0415
 
-    summary, timing = result.summary(), result.timing
+    summary, timing = result.summary() if window is None else window.summary(result), result.timing
     name = result.provenance["policy"]["name"]
     screen.head(f"{name} on {many(machine.platform.nodes, 'node')}, in {timing['wall_s']:.2f} s")
     screen.show(summary_table(summary))
+    if window is not None:
+        screen.say(window.note)
     if summary["rejected"]:
         screen.say(f"rejected: {_first_rejected(result)}")
     if low := result.provenance["counts"]["low_busy_rows"]:

@@ -8,13 +8,12 @@ from contextlib import suppress
 
 import polars as pl
 
+from hetsched import _core
 from hetsched.config import listed
+from hetsched.errors import TraceError
 from hetsched.platform.coverage import many
 
-__all__ = ["CsvTextError", "check_csv_text", "read_csv_rows"]
-
-_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
-"""How gzip and zstd begin, which polars unpacks."""
+__all__ = ["CsvTextError", "check_csv_text", "read_csv_rows", "unpacked_text"]
 
 _OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
@@ -61,12 +60,26 @@ def read_csv_rows(data: bytes) -> pl.DataFrame:
     Traceback (most recent call last):
     hetsched.platform.csv_rows.CsvTextError: 2 fields in `7,0`
     """
-    if not data.startswith(_PACKED):
-        check_csv_text(data)
-        # A blank line at the end is no row.
-        data = data.rstrip(b"\r\n")
+    data = unpacked_text(data)
+    check_csv_text(data)
+    # A blank line at the end is no row.
+    data = data.rstrip(b"\r\n")
     # Applications of a log in Standard Workload Format are numbers, and words all the same.
     return pl.read_csv(data, schema_overrides={"app": pl.String})
+
+
+def unpacked_text(data: bytes) -> bytes:
+    """What gzip or zstd packed, or the text itself.
+
+    Raises
+    ------
+    CsvTextError
+        If it is cut short or damaged, or would fill the memory.
+    """
+    try:
+        return _core.unpacked(data, file="")
+    except TraceError as error:
+        raise CsvTextError(error.found, error.expected) from None
 
 
 def check_csv_text(data: bytes) -> None:
@@ -91,9 +104,9 @@ def _check_widths(data: bytes) -> None:
     """Raise the first line that has not as many fields as the header."""
     # Where every line has as many commas as the header there is nothing to look for.
     lines = data.rstrip(b"\r\n").split(b"\n")
-    if len({line.count(b",") for line in lines if line.strip()}) == 1:
+    if b'"' not in data and len({line.count(b",") for line in lines if line.strip()}) == 1:
         return
-    reader = csv.reader(io.StringIO(data.decode("utf-8-sig", "replace"), newline=""))
+    reader = csv.reader(io.StringIO(data.decode("utf-8-sig", "replace"), newline=""), strict=True)
     # What the reader itself does not take is for polars to tell.
     with suppress(csv.Error):
         width = len(next(reader))

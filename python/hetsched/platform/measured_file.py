@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import os
-import zlib
 from pathlib import Path
 
 import polars as pl
@@ -14,14 +12,13 @@ import polars as pl
 from hetsched.config import did_you_mean, listed, one_line, shown
 from hetsched.errors import ConfigError
 from hetsched.parquet import read_parquet
-from hetsched.platform.csv_rows import CsvTextError, check_csv_text
+from hetsched.platform.csv_rows import CsvTextError, check_csv_text, unpacked_text
 from hetsched.platform.variation_frame import read_frame
 
 __all__ = ["RunsFile"]
 
 _SUFFIXES = (".csv", ".csv.gz", ".csv.zst", ".parquet")
 _NO_VALUE = ["", "NA", "N/A", "n/a", "nan", "NaN", "NAN", "null", "NULL", "None", "-"]
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _ROW = ", row "
 
 
@@ -71,12 +68,11 @@ class RunsFile:
         return f"{self._path}, {f'row {row}' if line is None else f'line {line}'}, {column}"
 
     def _csv(self, data: bytes) -> pl.DataFrame:
-        text = _unpacked(data)
-        if not text.startswith(_ZSTD):
-            check_csv_text(text)
-            _check_header(text)
-            _check_letters(text)
-            self._text = text = text.rstrip(b"\r\n")
+        text = unpacked_text(data)
+        check_csv_text(text)
+        _check_header(text)
+        _check_letters(text)
+        self._text = text = text.rstrip(b"\r\n")
         try:
             return pl.read_csv(text, schema_overrides=self._words, null_values=_NO_VALUE, infer_schema_length=None)
         except pl.exceptions.PolarsError:
@@ -94,16 +90,6 @@ def _checked_name(path: object) -> str:
     if "\0" in name:
         raise ConfigError([("path", shown(name), "a name without a zero byte")])
     return name
-
-
-def _unpacked(data: bytes) -> bytes:
-    """The text; what zstd packed stays as it is, for polars."""
-    if not data.startswith(_GZIP):
-        return data
-    try:
-        return gzip.decompress(data)
-    except (EOFError, OSError, zlib.error):
-        raise CsvTextError("damaged data", "a file packed by gzip, all of it") from None
 
 
 def _check_header(text: bytes) -> None:

@@ -11,8 +11,20 @@ from typing import Any
 
 from hetsched import _core
 from hetsched.config import Faults, did_you_mean, listed, plain
+from hetsched.errors import ConfigError
+from hetsched.policy.units import unit_hint
 
-__all__ = ["EMPTY_ROLES", "OPTIONAL_ROLES", "PART_ROLES", "ROLES", "parameters_of", "parts", "resolved", "value_text"]
+__all__ = [
+    "EMPTY_ROLES",
+    "OPTIONAL_ROLES",
+    "PART_ROLES",
+    "ROLES",
+    "parameters_of",
+    "parts",
+    "resolved",
+    "takers_of",
+    "value_text",
+]
 
 PART_ROLES = ("order", "backfill", "placement", "power")
 """Roles that this version has parts for."""
@@ -87,8 +99,28 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
         if given.get(role) is not None:
             faults.add(role, _shown_part(given[role]), f"nothing: this version has no parts for the role `{role}`")
     faults.check()
-    checked: dict[str, dict[str, Any] | None] = _core.check_policy(composition)
+    try:
+        checked: dict[str, dict[str, Any] | None] = _core.check_policy(composition)
+    except ConfigError as error:
+        raise ConfigError(
+            [(where, found, expected + unit_hint(where, found.strip("`"))) for where, found, expected in error.faults]
+        ) from None
     return checked
+
+
+def takers_of(parameter: str, role: str = "") -> list[str]:
+    """Parts that take a parameter, each as a setting that chooses it.
+
+    Examples
+    --------
+    >>> takers_of("budget_w"), takers_of("budget_w", "order")
+    (['power=system-budget'], [])
+    """
+    return [
+        f"{own_role}={name}"
+        for own_role, name in parts()
+        if parameter in parameters_of(own_role, name) and role in ("", own_role)
+    ]
 
 
 def _part(role: str, given: Any, faults: Faults) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from typing import Any
 
 from hetsched.config import Faults, did_you_mean, listed, plain, read_toml, shown
 from hetsched.errors import ConfigError
-from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, parts, resolved, value_text
+from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, parts, resolved, takers_of, value_text
 from hetsched.policy.presets import PRESETS
+from hetsched.policy.units import plain_number
 
 __all__ = ["Policy"]
 
@@ -243,10 +244,19 @@ def _parameter_changes(parts: Mapping[str, Any], given: Mapping[str, Any]) -> di
             faults.add(key, value, f"one of {listed(f'{r}.{parameter}' for r in roles)}")
         else:
             names = [*PART_ROLES, *(f"{r}.{n}" for r, own in known.items() for n in own)]
-            hint = did_you_mean(key, [*names, *all_names])
+            hint = _taker_hint(role, parameter, value) or did_you_mean(key, [*names, *all_names])
             faults.add(key, value, f"one of {listed(names)}{hint}")
     faults.check()
     return changes
+
+
+def _taker_hint(role: str, parameter: str, value: Any) -> str:
+    """Which part takes a parameter that the policy's own do not, and how that is written."""
+    takers = takers_of(parameter, role)
+    if not takers:
+        return ""
+    example = plain_number(parameter, value) or value_text(value)
+    return f"; {' or '.join(takers)} takes `{parameter}`, as in {takers[0]}:{parameter}={example}"
 
 
 def _check_borders(changes: Mapping[tuple[str, str], Any]) -> None:

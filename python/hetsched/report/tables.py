@@ -54,13 +54,13 @@ def summary_table(summary: Mapping[str, float | None]) -> Table:
     Parameters
     ----------
     summary
-        As `Result.summary` gives it.
+        As `Result.summary` or `hetsched.analysis.measured` gives it.
     """
     table = Table(show_header=False, **_LOOK)
     table.add_column()
     table.add_column(justify="right")
     for section in (("jobs", *_STATES, "profiled_jobs"), *_SECTIONS):
-        keys = [key for key in section if summary.get(key) or key not in _WHERE_ANY]
+        keys = [key for key in section if summary.get(key) or (key in summary and key not in _WHERE_ANY)]
         for key in keys:
             indent = "  " if key in _PARTS_OF_A_WHOLE else "    " if key in _PARTS_OF_A_PART else ""
             title = METRICS[key].short_title if indent else METRICS[key].title

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-__all__ = ["STATES", "summarised"]
+__all__ = ["STATES", "job_metrics", "summarised"]
 
 STATES = ("completed", "timeout", "failed", "rejected", "cancelled", "running", "pending")
 """The states a job can be in when a run is over."""
@@ -52,6 +52,23 @@ def summarised(
         "offered_load_ratio": offered_load,
         **{name: totals[name] for name in _BUDGET},
         "profiled_jobs": totals["profiled_jobs"],
+    }
+
+
+def job_metrics(jobs: pl.DataFrame) -> dict[str, int | float]:
+    """What is counted and averaged over jobs, by the same names.
+
+    Parameters
+    ----------
+    jobs
+        `Result.jobs`, or some of its rows.
+    """
+    return {
+        "jobs": len(jobs),
+        **_state_counts(jobs),
+        **_waits(jobs),
+        "mean_turnaround_s": _mean(jobs["turnaround_s"]),
+        "mean_bounded_slowdown": _mean(jobs["bounded_slowdown"]),
     }
 
 

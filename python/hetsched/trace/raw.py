@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,13 +12,14 @@ from typing import Any
 
 import polars as pl
 
+from hetsched.config import Faults, did_you_mean
 from hetsched.errors import TraceError
 from hetsched.forks import check_threads
 
-__all__ = ["Format", "RawTrace", "Source", "contents"]
+__all__ = ["Format", "Piped", "RawTrace", "Source", "check_on_bad_line", "contents", "piped"]
 
 Source = str | os.PathLike[str] | bytes
-"""A file's path, or its content."""
+"""A file's path, ``"-"`` for standard input, or the content."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,10 @@ class RawTrace:
         The reader's options that were given and change what is read.
     line_of
         From a row (from 0) of a text file to its line (from 1); None where rows have no lines.
+    skips_bad_rows
+        Whether rows that do not fit the schema are to be skipped and counted.
+    bad_lines
+        What is wrong with lines that were skipped already.
     """
 
     frame: pl.DataFrame
@@ -49,6 +55,8 @@ class RawTrace:
     is_checked: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
     line_of: Callable[[int], int] | None = None
+    skips_bad_rows: bool = False
+    bad_lines: tuple[TraceError, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,13 +84,29 @@ class Format:
     options: tuple[str, ...] = ()
 
 
+class Piped(bytes):
+    """What came through standard input, which is what messages call it."""
+
+
+def piped() -> Piped:
+    """All of standard input, as it is packed."""
+    return Piped(sys.stdin.buffer.read())
+
+
+def check_on_bad_line(faults: Faults, value: object) -> None:
+    """Note a fault unless `value` is one of the two things to do with a bad line."""
+    known = ("error", "skip")
+    if value not in known:
+        faults.add("on_bad_line", value, f"`error` or `skip`{did_you_mean(str(value), known)}")
+
+
 def contents(source: Source, expected: str) -> tuple[bytes, str, str]:
     """A file's bytes, its name for messages, and the sha256 of its bytes.
 
     Parameters
     ----------
     source
-        A path, or the bytes themselves.
+        A path, ``"-"`` for standard input, or the bytes themselves.
     expected
         What the file should be, for messages: ``"an SWF log"``.
 
@@ -92,8 +116,11 @@ def contents(source: Source, expected: str) -> tuple[bytes, str, str]:
         If there is no such file, or it cannot be read.
     """
     check_threads()
+    if isinstance(source, str) and source == "-":
+        source = piped()
     if isinstance(source, bytes):
-        return source, "bytes", hashlib.sha256(source).hexdigest()
+        name = "standard input" if isinstance(source, Piped) else "bytes"
+        return source, name, hashlib.sha256(source).hexdigest()
     name = os.fspath(source)
     try:
         data = Path(name).read_bytes()

@@ -8,7 +8,7 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.config import Faults
-from hetsched.trace.raw import Format, RawTrace, Source, contents
+from hetsched.trace.raw import Format, RawTrace, Source, check_on_bad_line, contents
 
 __all__ = ["FORMAT", "read"]
 
@@ -17,6 +17,7 @@ def read(
     source: Source,
     *,
     procs_per_node: int | None = None,
+    on_bad_line: str = "error",
     progress: Callable[[int, int], object] | None = None,
 ) -> RawTrace:
     """Read a log in SWF: plain, gzip or zstd.
@@ -27,26 +28,37 @@ def read(
         Path or content.
     procs_per_node
         Processors that make one node; sizes are rounded up to whole nodes. None: a processor is a node.
+    on_bad_line
+        ``"skip"``: job lines that are not as the format defines them are left out and counted.
     progress
         Called now and then with (bytes read, bytes in all).
 
     Raises
     ------
     TraceError
-        At the first malformed line, with its number; or if the file cannot be read.
+        At the first malformed line, with its number, unless such lines are skipped and at most half of all; or if the
+        file cannot be read.
     ConfigError
-        If `procs_per_node` is below 1.
+        If `procs_per_node` is below 1, or `on_bad_line` is none of its words.
     """
+    faults = Faults()
     if procs_per_node is not None:
-        faults = Faults()
         faults.whole("procs_per_node", procs_per_node, low=1, high=2**31 - 1)
-        faults.check()
+    check_on_bad_line(faults, on_bad_line)
+    faults.check()
+    skips = on_bad_line == "skip"
     data, name, sha256 = contents(source, "a log in SWF (.swf, .swf.gz, .swf.zst)")
-    columns, counts = _core.read_swf(data, file=name, procs_per_node=procs_per_node, progress=progress)
+    columns, counts = _core.read_swf(
+        data, file=name, procs_per_node=procs_per_node, skip_bad_lines=skips, progress=progress
+    )
     del data
-    settings = {} if procs_per_node is None else {"procs_per_node": procs_per_node}
+    faulty = tuple(counts.pop("first_bad_lines"))
+    settings: dict[str, object] = {} if procs_per_node is None else {"procs_per_node": procs_per_node}
+    settings |= {"on_bad_line": on_bad_line} if skips else {}
     frame = pl.DataFrame(columns)
-    return RawTrace(frame, source=name, sha256=sha256, counts=counts, is_checked=True, settings=settings)
+    return RawTrace(
+        frame, source=name, sha256=sha256, counts=counts, is_checked=True, settings=settings, bad_lines=faulty
+    )
 
 
 FORMAT = Format(
@@ -54,5 +66,5 @@ FORMAT = Format(
     suffixes=(".swf", ".swf.gz", ".swf.zst"),
     doc="Standard Workload Format of the Parallel Workloads Archive",
     read=read,
-    options=("procs_per_node", "progress"),
+    options=("procs_per_node", "on_bad_line", "progress"),
 )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
 from hetsched.config import did_you_mean, listed
 from hetsched.errors import ConfigError, TraceError
 from hetsched.forks import check_threads
-from hetsched.workload.conversion import Origin, converted
-from hetsched.workload.schema import COLUMNS, Column
+from hetsched.workload.conversion import BadRows, Origin, converted
+from hetsched.workload.schema import COLUMNS, SHORTEST_S, Column
 
 __all__ = ["conformed"]
 
@@ -17,8 +19,11 @@ _OTHER_UNITS = frozenset(
     "ns us ms sec secs second seconds min mins minute minutes h hr hrs hour hours d day days mw kw".split()  # noqa: SIM905
 )
 
+# Not `comm_s`, whose stem is what some logs call the command.
+_BARE = {name[:-2]: name for name in ("submit_s", "runtime_s", "walltime_s", "power_w", "observed_start_s")}
 
-def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[str, int]]:
+
+def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The frame as a job table, sorted by submit time, and what was counted on the way.
 
     Parameters
@@ -37,6 +42,8 @@ def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[s
     ------
     TraceError
         At the first column or value that does not fit.
+    BadRows
+        With all rows whose value in one column does not fit, if `origin` skips such rows.
     """
     check_threads()
     _refuse_other_frames(frame)
@@ -51,8 +58,8 @@ def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[s
     _refuse_repeated_ids(known[0], origin)
     others = [series for series in frame.get_columns() if series.name not in COLUMNS]
     _refuse_objects(others, origin)
-    table = pl.DataFrame(known + others)
-    return _settled(table)
+    table, counts = _settled(pl.DataFrame(known + others))
+    return table, counts | ({"read_from": dict(origin.read_from)} if origin.read_from else {})
 
 
 def _settled(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
@@ -70,8 +77,11 @@ def _settled(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
         table = table.sort("submit_s", maintain_order=True)
     if "walltime_s" in table.columns:
         walltime = table["walltime_s"]
-        if (walltime <= 0).any():
-            table = table.with_columns(walltime.set(walltime <= 0, None))
+        if (walltime < SHORTEST_S).any():
+            # A walltime between two ticks of the engine's clock is rounded up once: at none, its job would never run.
+            is_short = (walltime > 0) & (walltime < SHORTEST_S)
+            counts["walltime_raised"] = int(is_short.sum())
+            table = table.with_columns(walltime.set(walltime <= 0, None).set(is_short, SHORTEST_S))
         counts["no_walltime"] = table["walltime_s"].null_count()
     if "depends_on" in table.columns:
         counts["depends_on_ignored"] = len(table) - table["depends_on"].null_count()
@@ -101,8 +111,16 @@ def _refuse_missing(frame: pl.DataFrame, origin: Origin) -> None:
 
 
 def _refuse_other_units(frame: pl.DataFrame, origin: Origin) -> None:
-    """A column like `walltime_h` would be kept as a user's own, and its jobs silently have no walltime."""
+    """A column like `walltime_h` or `walltime` would be kept as a user's own, its jobs silently without a walltime."""
     for name in frame.columns:
+        own = _BARE.get(name.lower())
+        if own is not None and own not in frame.columns:
+            raise TraceError(
+                file=origin.source,
+                field=f"column `{name}`",
+                found="no unit in its name",
+                expected=f"`{own}`, in {COLUMNS[own].unit}; to read it so: columns=, or --columns {own}={name}",
+            )
         stem, _, unit = name.rpartition("_")
         meant = COLUMNS.get(f"{stem}_s") or COLUMNS.get(f"{stem}_w")
         if meant is not None and meant.name not in frame.columns and unit.lower() in _OTHER_UNITS:
@@ -141,7 +159,11 @@ def _refuse_repeated_ids(job_id: pl.Series, origin: Origin) -> None:
         more = f" (and {len(repeats) - 1:,} more repeats)" if len(repeats) > 1 else ""
         earlier = origin.fault("job_id", first, "", "").line
         where = f"{'row' if origin.line_of is None else 'line'} {earlier}"
-        raise origin.fault("job_id", row, f"`{ids[row]}`{more}", f"a number of its own; {where} has it already")
+        expected = f"a number of its own; {where} has it already"
+        if origin.skips_bad_rows:
+            own = "a number that no other job has"
+            raise BadRows(sorted(repeats.tolist()), lambda row: origin.fault("job_id", row, f"`{ids[row]}`", own))
+        raise origin.fault("job_id", row, f"`{ids[row]}`{more}", expected)
 
 
 def _refuse_objects(others: list[pl.Series], origin: Origin) -> None:

@@ -7,15 +7,36 @@ except in a file of text, where nothing else can hold them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
 from hetsched.config import shown
 from hetsched.errors import TraceError
 from hetsched.workload.schema import Column
+from hetsched.workload.times import date_seconds, has_offset, span_seconds
 
-__all__ = ["Origin", "converted"]
+__all__ = ["BadRows", "Origin", "converted"]
+
+DATES_UTC = "dates (UTC)"
+"""What is said of dates that do not say themselves how far from UTC they are."""
+
+
+class BadRows(Exception):  # noqa: N818 -- says what it carries; it never reaches a user
+    """Rows that cannot be, raised in place of the first one's error where such rows are skipped.
+
+    Parameters
+    ----------
+    rows
+        Which, ascending.
+    fault_of
+        From a row to what is wrong with it.
+    """
+
+    def __init__(self, rows: list[int], fault_of: Callable[[int], TraceError]) -> None:
+        super().__init__(rows)
+        self.rows = rows
+        self.fault_of = fault_of
 
 
 @dataclass(frozen=True)
@@ -28,10 +49,16 @@ class Origin:
         The file's name, or what else the frame came from.
     line_of
         From a row to its line, if the source is a text file.
+    skips_bad_rows
+        Whether rows that cannot be are to be left out.
+    read_from
+        What columns were converted from, column by column; filled in on the way.
     """
 
     source: str
     line_of: Callable[[int], int] | None = None
+    skips_bad_rows: bool = False
+    read_from: dict[str, str] = field(default_factory=dict)
 
     def fault(self, column: str, row: int, found: str, expected: str) -> TraceError:
         """The error for one cell."""
@@ -43,11 +70,16 @@ class Origin:
     def refuse(self, values: pl.Series, bad: pl.Series, expected: str) -> None:
         """Raise at the first row where `bad` is true, showing its value."""
         rows = bad.fill_null(value=False).arg_true()
-        if len(rows):
-            row = int(rows[0])
+        if not len(rows):
+            return
+
+        def fault_of(row: int, more: str = "") -> TraceError:
             found = "nothing" if values[row] is None else shown(values[row])
-            more = f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else ""
-            raise self.fault(values.name, row, found + more, expected)
+            return self.fault(values.name, row, found + more, expected)
+
+        if self.skips_bad_rows:
+            raise BadRows(rows.to_list(), fault_of)
+        raise fault_of(int(rows[0]), f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else "")
 
 
 def converted(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
@@ -106,6 +138,8 @@ def _to_float(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
     if isinstance(dtype, pl.Duration) and column.unit == "seconds" and not column.is_instant:
         return values.dt.total_microseconds().cast(pl.Float64) / 1e6
     if isinstance(dtype, pl.Duration | pl.Datetime) and column.is_instant:
+        if isinstance(dtype, pl.Datetime):
+            origin.read_from[column.name] = "dates" if dtype.time_zone else DATES_UTC
         micros = values.dt.total_microseconds() if isinstance(dtype, pl.Duration) else values.dt.epoch("us")
         return micros.cast(pl.Float64) / 1e6
     if dtype.is_numeric():
@@ -146,19 +180,26 @@ def _is_whole(values: pl.Series) -> pl.Series:
 
 
 def _parsed(text: pl.Series, column: Column, origin: Origin) -> pl.Series:
-    """Numbers (or, of instants, dates) out of the fields of a text file; an empty field is null."""
+    """Numbers (or dates, or spans) out of the fields of a text file; an empty field is null."""
     text = text.str.strip_chars()
     text = text.set(text == "", None)
-    numbers = text.cast(pl.Float64, strict=False)
-    if column.is_instant and numbers.null_count() == len(text):
-        numbers = _parsed_dates(text)
-    origin.refuse(text, numbers.is_null() & text.is_not_null(), column.expected)
-    return numbers
+    values, expected = text.cast(pl.Float64, strict=False), column.expected
+    if column.unit == "seconds" and values.null_count() > text.null_count():
+        written = date_seconds(text) if column.is_instant else span_seconds(text)
+        example = "date such as 2024-05-01T12:00:00" if column.is_instant else "span such as 1-02:03:04 or 01:00:00"
+        # Dates among seconds are of two clocks: what most rows hold is what all must hold.
+        if written.count() > values.count():
+            values, expected = written, f"a {example}, as in other rows"
+            origin.read_from[column.name] = _zone(text) if column.is_instant else "spans"
+        else:
+            expected = f"{expected}, or a {example}"
+    origin.refuse(text, values.is_null() & text.is_not_null(), expected)
+    return values
 
 
-def _parsed_dates(text: pl.Series) -> pl.Series:
-    """Seconds since 1970 out of dates; all null where polars finds no date in the first field."""
-    try:
-        return text.str.to_datetime(time_unit="us", strict=False).dt.epoch("us").cast(pl.Float64) / 1e6
-    except pl.exceptions.ComputeError:
-        return pl.Series(text.name, [None] * len(text), dtype=pl.Float64)
+def _zone(dates: pl.Series) -> str:
+    """What is to be said of dates: whether they were taken as UTC."""
+    known = has_offset(dates.drop_nulls())
+    if not known.any():
+        return DATES_UTC
+    return "dates" if known.all() else "dates (UTC where they have no offset)"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from pathlib import PurePath
 from typing import Any
 
-from hetsched.config import did_you_mean, listed, shown
+from hetsched.config import listed, shown
 from hetsched.errors import ConfigError
-from hetsched.trace import FORMATS, READERS, Format, RawTrace
-from hetsched.trace.raw import Source
+from hetsched.trace import FORMATS, RawTrace, format_of
+from hetsched.trace.raw import Source, piped
+from hetsched.workload.bad_rows import conformed_rows, told_bad_lines
 from hetsched.workload.checks import conformed
 from hetsched.workload.conversion import Origin
 from hetsched.workload.report import Report, coarse_clock
@@ -24,6 +24,7 @@ def read_swf(
     source: Source,
     *,
     procs_per_node: int | None = None,
+    on_bad_line: str = "error",
     progress: Callable[[int, int], object] | None = None,
 ) -> Workload:
     r"""Read a log in the Standard Workload Format.
@@ -34,9 +35,13 @@ def read_swf(
     Parameters
     ----------
     source
-        Path (``.swf``, ``.swf.gz``, ``.swf.zst``) or content; compression is told by the content.
+        Path (``.swf``, ``.swf.gz``, ``.swf.zst``), ``"-"`` for standard input, or content; compression is told by the
+        content.
     procs_per_node
         Processors that make one node; sizes are rounded up to whole nodes. None: a processor is a node.
+    on_bad_line
+        ``"error"``: a malformed line is an error. ``"skip"``: it is left out and counted, and the report names the
+        first few, unless more than half of all job lines are malformed.
     progress
         Called now and then with (bytes read, bytes in all).
 
@@ -50,7 +55,7 @@ def read_swf(
     TraceError
         At the first malformed line, with its number, field and value; or if the file cannot be read.
     ConfigError
-        If `procs_per_node` is below 1.
+        If `procs_per_node` is below 1, or `on_bad_line` is none of its words.
 
     Examples
     --------
@@ -58,8 +63,12 @@ def read_swf(
     >>> workload = read_swf(log, procs_per_node=4)
     >>> workload.to_polars().select("job_id", "runtime_s", "node_count", "walltime_s", "app").rows()
     [(1, 60.0, 1, 120.0, '7')]
+    >>> read_swf(log + b"2 0 -1 1h 4\n", on_bad_line="skip").report["first_bad_lines"]
+    ['line 3, field 4 (run time): found `1h`, expected seconds from 0 to 1e12, or -1 for unknown']
     """
-    return _workload(FORMATS["swf"].read(source, procs_per_node=procs_per_node, progress=progress))
+    return _workload(
+        FORMATS["swf"].read(source, procs_per_node=procs_per_node, on_bad_line=on_bad_line, progress=progress)
+    )
 
 
 def read_parquet(source: Source, *, columns: Mapping[str, str] | None = None) -> Workload:
@@ -68,7 +77,7 @@ def read_parquet(source: Source, *, columns: Mapping[str, str] | None = None) ->
     Parameters
     ----------
     source
-        Path or content.
+        Path, ``"-"`` for standard input, or content.
     columns
         From the file's column names to hetsched's, such as ``{"nodes": "node_count"}``; columns that are not named
         keep their name. ``submit_s`` may be a Datetime, spans Durations.
@@ -95,18 +104,29 @@ def read_parquet(source: Source, *, columns: Mapping[str, str] | None = None) ->
     return _workload(FORMATS["parquet"].read(source, columns=columns))
 
 
-def read_csv(source: Source, *, columns: Mapping[str, str] | None = None, separator: str = ",") -> Workload:
+def read_csv(
+    source: Source,
+    *,
+    columns: Mapping[str, str] | None = None,
+    separator: str = ",",
+    on_bad_line: str = "error",
+) -> Workload:
     r"""Read a site's own log from comma-separated values; the first line names the columns.
 
     Parameters
     ----------
     source
-        Path (plain, gzip, zstd) or content.
+        Path (plain, gzip, zstd), ``"-"`` for standard input, or content.
     columns
         From the file's column names to hetsched's, such as ``{"nodes": "node_count"}``; columns that are not named
-        keep their name. Submit times may be dates as in ``2024-08-30 12:00:00``.
+        keep their name. Instants may be dates in ISO 8601 (``2024-08-30T12:00:00``, ``2024-08-30 12:00:00+02:00``),
+        which become seconds since 1970, UTC unless an offset says otherwise; spans may be written ``01:00:00`` or
+        ``1-02:03:04``. One column holds one of these or plain seconds, and the report says which.
     separator
         One character between fields.
+    on_bad_line
+        ``"error"``: a line that does not fit is an error. ``"skip"``: it is left out and counted, and the report names
+        the first few, unless more than half of all lines do not fit.
 
     Returns
     -------
@@ -117,26 +137,30 @@ def read_csv(source: Source, *, columns: Mapping[str, str] | None = None, separa
     ------
     TraceError
         If the file cannot be read, or its columns are not those of a workload; names the line.
+    ConfigError
+        If `separator` is no single character, or `on_bad_line` is none of its words.
 
     Examples
     --------
-    >>> log = b"id,submit_s,runtime_s,node_count\n1,0,60,2\n2,5,x,1\n"
+    >>> log = b"id,submit_s,runtime_s,node_count\n1,0,60,2\n2,5,nan,1\n"
     >>> read_csv(log, columns={"id": "job_id"})
     Traceback (most recent call last):
-    hetsched.errors.TraceError: bytes, line 3, column `runtime_s`: found `x`, expected seconds from 0 to 1e+12
+    hetsched.errors.TraceError: bytes, line 3, column `runtime_s`: found `NaN`, expected seconds from 0 to 1e+12
     """
-    return _workload(FORMATS["csv"].read(source, columns=columns, separator=separator, text_columns=TEXT_COLUMNS))
+    options = {"columns": columns, "separator": separator, "on_bad_line": on_bad_line}
+    return _workload(FORMATS["csv"].read(source, **options, text_columns=TEXT_COLUMNS))
 
 
-def read_trace(source: str | os.PathLike[str], *, format: str | None = None, **options: Any) -> Workload:
-    """Read a log in any format, told by its file's name.
+def read_trace(source: Source, *, format: str | None = None, **options: Any) -> Workload:
+    """Read a log in any format, told by its file's name or, from standard input, by its content.
 
     Parameters
     ----------
     source
-        Path.
+        Path, or ``"-"`` for standard input.
     format
-        ``"swf"``, ``"parquet"`` or ``"csv"``; None: told by the name's ending.
+        ``"swf"``, ``"parquet"`` or ``"csv"``; None: told by the name's ending. Of standard input: Parquet by its first
+        bytes, CSV if there are options that only CSV has, SWF otherwise.
     **options
         Of that format's reader, such as ``procs_per_node``; those that are None count as not given.
 
@@ -158,8 +182,10 @@ def read_trace(source: str | os.PathLike[str], *, format: str | None = None, **o
     Traceback (most recent call last):
     hetsched.errors.ConfigError: format: found `cvs`, expected one of swf, parquet, csv; did you mean `csv`?
     """
-    chosen = _format_of(os.fspath(source), format)
     given = {name: value for name, value in options.items() if value is not None}
+    if isinstance(source, str) and source == "-":
+        source = piped()
+    chosen = format_of(source, format, options=given)
     allowed = f"options of {chosen.name} logs: {listed(chosen.options)}"
     faults = [(name, shown(value), allowed) for name, value in given.items() if name not in chosen.options]
     if faults:
@@ -169,23 +195,15 @@ def read_trace(source: str | os.PathLike[str], *, format: str | None = None, **o
     return _workload(chosen.read(source, **given))
 
 
-def _format_of(path: str, name: str | None) -> Format:
-    if name is not None:
-        if name not in FORMATS:
-            expected = f"one of {listed(FORMATS)}{did_you_mean(name, FORMATS)}"
-            raise ConfigError([("format", shown(name), expected)])
-        return FORMATS[name]
-    for suffix, reader in READERS.items():
-        if PurePath(path).name.lower().endswith(suffix):
-            return reader
-    expected = f"a name ending in {listed(READERS)}, or format= one of {listed(FORMATS)}"
-    raise ConfigError([("format", f"`{path}`", expected)])
-
-
 def _workload(raw: RawTrace) -> Workload:
     frame, counts = raw.frame, raw.counts
-    if not raw.is_checked:
-        frame, counts = conformed(frame, Origin(raw.source, raw.line_of))
+    origin = Origin(raw.source, raw.line_of, skips_bad_rows=raw.skips_bad_rows)
+    if raw.skips_bad_rows:
+        frame, counts = conformed_rows(frame, origin, raw.bad_lines)
+    elif not raw.is_checked:
+        frame, counts = conformed(frame, origin)
+    elif raw.bad_lines:
+        counts = counts | {"first_bad_lines": told_bad_lines(raw.bad_lines)}
     name = os.path.basename(raw.source)
     settings = ", ".join(f"{option}={value}" for option, value in raw.settings.items())
     return Workload(

@@ -25,6 +25,9 @@ _PHRASES = (
     ("depends_on_ignored", "{} with a dependency, ignored"),
     ("extra_columns", "{} with more than 18 fields"),
     ("coarse_clock", "{} submitted beyond 8.5e9 s, where times are exact to 2 us or worse (Workload.shift_to_zero)"),
+    ("unknown_status", "{} of unknown status kept"),
+    ("walltime_raised", "{} with a walltime below 1 µs, raised to that"),
+    ("bad_lines", "{} bad lines skipped"),
 )
 
 
@@ -68,7 +71,11 @@ class Report(Mapping[str, Any]):
         jobs = self._counts["jobs"]
         head = f"{jobs:,} job{'' if jobs == 1 else 's'} read from {self.source}"
         counted = [phrase.format(f"{self._counts[k]:,}") for k, phrase in _PHRASES if self._counts.get(k)]
-        return "; ".join([head, *counted])
+        read_from: dict[str, list[str]] = {}
+        for column, source in self._counts.get("read_from", {}).items():
+            read_from.setdefault(source, []).append(column)
+        converted = [f"{', '.join(columns)} read from {source}" for source, columns in read_from.items()]
+        return "; ".join([head, *counted, *converted])
 
     def to_dict(self) -> dict[str, Any]:
         """The counts, as ``summary.json`` holds them."""

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-__all__ = ["COLUMNS", "MAX_SECONDS", "TEXT_COLUMNS", "Column", "schema"]
+__all__ = ["COLUMNS", "MAX_SECONDS", "SHORTEST_S", "TEXT_COLUMNS", "Column", "schema"]
 
 MAX_SECONDS = 1e12
 """The largest time that is taken, 30,000 years: the engine counts microseconds in 64 bits."""
+
+SHORTEST_S = 1e-6
+"""The shortest time that the engine's clock can tell from none."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ use proptest::sample::Index;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 fn read(data: &[u8]) -> Result<(SwfColumns, SwfReport)> {
-    let options = SwfOptions { file: "log", procs_per_node: None };
+    let options = SwfOptions { file: "log", procs_per_node: None, skip_bad_lines: false };
     read_swf(data, &options, &mut |_, _| ControlFlow::Continue(()))
 }
 

@@ -32,7 +32,8 @@ pub(crate) fn to_py(py: Python<'_>, error: Error) -> PyErr {
     raised.unwrap_or_else(|failure| failure)
 }
 
-fn trace(py: Python<'_>, fault: &TraceError) -> PyResult<PyErr> {
+/// A fault of a trace.
+pub(crate) fn trace(py: Python<'_>, fault: &TraceError) -> PyResult<PyErr> {
     let fields = PyDict::new(py);
     fields.set_item("file", &fault.file)?;
     fields.set_item("line", fault.line)?;

@@ -32,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use crate::parts::{check_policy, parts};
     #[pymodule_export]
-    use crate::run::{Records, read_swf, simulate};
+    use crate::run::{Records, read_swf, simulate, unpacked};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

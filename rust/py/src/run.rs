@@ -1,5 +1,6 @@
 //! Logs and runs: the only doorway out of the interpreter.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use hetsched_core::power::known::KnownDraws;
 use hetsched_core::power::pvt::{OnUnknownApp, tables};
 use hetsched_core::sim::record::{self, Totals};
 use hetsched_core::sim::{Options, Progress, Simulation};
+use hetsched_core::trace::decompress;
 use hetsched_core::trace::swf::{self, SwfOptions, SwfReport};
 use hetsched_core::units::SimTime;
 use numpy::PyReadonlyArray1;
@@ -17,7 +19,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::columns::{JobColumns, Machine};
-use crate::errors::to_py;
+use crate::errors::{self, to_py};
 use crate::frame::{self, Frame};
 use crate::parts::policy_spec;
 
@@ -76,19 +78,20 @@ const BUG: &str = "hetsched itself failed (the lines above say where): please re
 
 /// Reads a log in Standard Workload Format: its jobs, and what was found, kept, changed and dropped.
 #[pyfunction]
-#[pyo3(signature = (data, *, file, procs_per_node = None, progress = None))]
+#[pyo3(signature = (data, *, file, procs_per_node = None, skip_bad_lines = false, progress = None))]
 pub(crate) fn read_swf<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyBytes>,
     file: &str,
     procs_per_node: Option<u32>,
+    skip_bad_lines: bool,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Frame, Bound<'py, PyDict>)> {
     let bytes = data.as_bytes();
     let tell =
         |py: Python<'_>, progress: &Py<PyAny>, numbers: &[f64]| progress.call1(py, (numbers[0], numbers[1])).map(drop);
     let (jobs, report) = run_detached(py, progress, tell, |look| {
-        let options = SwfOptions { file, procs_per_node };
+        let options = SwfOptions { file, procs_per_node, skip_bad_lines };
         swf::read_swf(bytes, &options, &mut |done, all| look(&[done as f64, all as f64]))
     })?;
     let frame = Frame::new(vec![
@@ -119,7 +122,26 @@ fn report_dict<'py>(py: Python<'py>, report: &SwfReport) -> PyResult<Bound<'py, 
     for (name, count) in report.counts() {
         dict.set_item(name, count)?;
     }
+    let told = report.first_bad_lines.iter().map(|fault| errors::trace(py, fault)).collect::<PyResult<Vec<_>>>()?;
+    dict.set_item("first_bad_lines", told)?;
     Ok(dict)
+}
+
+/// What gzip or zstd packed into `data`; `data` itself where it is neither's.
+#[pyfunction]
+#[pyo3(signature = (data, *, file))]
+pub(crate) fn unpacked<'py>(py: Python<'py>, data: &Bound<'py, PyBytes>, file: &str) -> PyResult<Bound<'py, PyBytes>> {
+    let bytes = data.as_bytes();
+    let text = run_detached(
+        py,
+        None,
+        |_, _, _| Ok(()),
+        |look| decompress::unpacked(bytes, file, &mut |done, all| look(&[done as f64, all as f64])),
+    )?;
+    Ok(match text {
+        Cow::Borrowed(_) => data.clone(),
+        Cow::Owned(text) => PyBytes::new(py, &text),
+    })
 }
 
 /// What a run leaves behind.

@@ -64,7 +64,7 @@ impl SwfColumns {
         self.submit_s.push(job.submit_s);
         self.runtime_s.push(job.runtime_s);
         self.node_count.push(node_count);
-        self.walltime_s.push(if job.requested_s > 0.0 { job.requested_s } else { f64::NAN });
+        self.walltime_s.push(job.walltime_s().unwrap_or(f64::NAN));
         self.user.push(job.user);
         self.queue.push(job.queue);
         self.app.push(job.app);

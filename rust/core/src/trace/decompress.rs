@@ -1,7 +1,8 @@
 //! The text inside a file that may be packed, told by its first bytes.
 //!
 //! Packed files may have several parts, one after the other. A part that is cut short or damaged and anything after the
-//! last part are faults: half a log is no log.
+//! last part are faults: half a log is no log. So is what unpacks to more than any log holds: a few megabytes must not
+//! fill the memory.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -20,6 +21,14 @@ const STEP: usize = 4 << 20;
 /// Room that is made for one packed byte at the start, whatever the file promises.
 const LIKELY_RATIO: usize = 32;
 
+/// The most text that is taken out of a packed file.
+const MOST: usize = 64 << 30;
+
+/// Text up to here is taken whatever was packed into it, beyond it up to [`MOST_RATIO`] bytes for each packed one. Lines
+/// that differ in nothing but the number of their job are packed to a hundredth.
+const PLENTY: usize = 1 << 30;
+const MOST_RATIO: usize = 400;
+
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 
@@ -32,24 +41,54 @@ const FOREIGN: [(&[u8], &str); 4] =
     [(b"BZh", "bzip2"), (b"\xfd7zXZ", "xz"), (b"PK\x03\x04", "zip"), (b"PAR1", "Parquet")];
 
 /// Called with bytes done and bytes in all; says whether to go on.
-pub(super) type Watch<'a> = dyn FnMut(usize, usize) -> ControlFlow<()> + 'a;
+pub type Watch<'a> = dyn FnMut(usize, usize) -> ControlFlow<()> + 'a;
 
 /// Asks `watch` whether to go on.
 pub(super) fn look(watch: &mut Watch<'_>, done: usize, all: usize) -> Result<()> {
     if watch(done, all).is_break() { Err(Error::Interrupted) } else { Ok(()) }
 }
 
-/// The text in `data`: itself, or what gzip or zstd packed.
+/// The text of a log in `data`: itself, or what gzip or zstd packed.
 pub(super) fn text<'a>(data: &'a [u8], file: &str, watch: &mut Watch<'_>) -> Result<Cow<'a, [u8]>> {
+    if let Some((_, format)) = FOREIGN.iter().find(|(magic, _)| data.starts_with(magic)) {
+        return Err(file_fault(file, format!("{format} data"), TEXT));
+    }
+    unpacked(data, file, watch)
+}
+
+/// What gzip or zstd packed into `data`, or `data` itself where it is neither's.
+///
+/// `watch` is called again and again with no bytes done and the bytes unpacked; it stops by a break.
+///
+/// # Errors
+///
+/// [`Error::Trace`] says that `data` is cut short, damaged, followed by something else, or more than 64 GiB when
+/// unpacked, or more than 1 GiB and more than 400 times its size; [`Error::Interrupted`] that `watch` broke off.
+///
+/// # Examples
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use hetsched_core::trace::decompress::unpacked;
+///
+/// let go_on = &mut |_, _| ControlFlow::Continue(());
+/// assert_eq!(&*unpacked(b"a,b", "log.csv", go_on)?, b"a,b");
+/// assert!(unpacked(b"\x1f\x8b\x08", "log.csv.gz", go_on).is_err());
+/// # Ok::<(), hetsched_core::error::Error>(())
+/// ```
+pub fn unpacked<'a>(data: &'a [u8], file: &str, watch: &mut Watch<'_>) -> Result<Cow<'a, [u8]>> {
     if data.starts_with(GZIP) {
         Unpacking::new(data, file, watch, "gzip").gzip().map(Cow::Owned)
     } else if data.starts_with(ZSTD) || is_skippable(data) {
         Unpacking::new(data, file, watch, "zstd").zstd().map(Cow::Owned)
-    } else if let Some((_, format)) = FOREIGN.iter().find(|(magic, _)| data.starts_with(magic)) {
-        Err(file_fault(file, format!("{format} data"), TEXT))
     } else {
         Ok(Cow::Borrowed(data))
     }
+}
+
+/// The most text that `packed` bytes may hold, no less than `plenty`.
+fn most_text(packed: usize, plenty: usize) -> usize {
+    packed.saturating_mul(MOST_RATIO).max(plenty).min(MOST)
 }
 
 fn is_skippable(data: &[u8]) -> bool {
@@ -62,12 +101,15 @@ struct Unpacking<'a, 'w> {
     file: &'a str,
     watch: &'a mut Watch<'w>,
     format: &'static str,
+    packed: usize,
+    most: usize,
     text: Vec<u8>,
 }
 
 impl<'a, 'w> Unpacking<'a, 'w> {
     fn new(rest: &'a [u8], file: &'a str, watch: &'a mut Watch<'w>, format: &'static str) -> Self {
-        Self { rest, file, watch, format, text: Vec::new() }
+        let (packed, most) = (rest.len(), most_text(rest.len(), PLENTY));
+        Self { rest, file, watch, format, packed, most, text: Vec::new() }
     }
 
     fn gzip(mut self) -> Result<Vec<u8>> {
@@ -83,6 +125,7 @@ impl<'a, 'w> Unpacking<'a, 'w> {
 
     /// Unpacks the next few MiB of a gzip member; 0 at its end.
     fn step(&mut self, member: &mut GzDecoder<&[u8]>) -> Result<usize> {
+        self.check_size()?;
         look(self.watch, 0, self.text.len())?;
         member.take(STEP as u64).read_to_end(&mut self.text).map_err(|error| self.damaged(&error))
     }
@@ -114,6 +157,7 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         decoder.reset(&mut self.rest).map_err(|error| self.damaged(&io::Error::other(error)))?;
         self.make_room(usize::try_from(decoder.content_size()).unwrap_or(usize::MAX));
         while !decoder.is_finished() {
+            self.check_size()?;
             look(self.watch, 0, self.text.len())?;
             let blocks = decoder.decode_blocks(&mut self.rest, BlockDecodingStrategy::UptoBytes(STEP));
             blocks.map_err(|error| self.damaged(&io::Error::other(error)))?;
@@ -136,6 +180,16 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         let (left, format) = (self.rest.len(), self.format);
         let found = || format!("{left} bytes after the end of the {format} data");
         if another_part { Ok(()) } else { Err(file_fault(self.file, found(), "nothing after it")) }
+    }
+
+    /// Refuses what has grown beyond anything that a log holds.
+    fn check_size(&self) -> Result<()> {
+        if self.text.len() <= self.most {
+            return Ok(());
+        }
+        let (packed, format, most) = (self.packed, self.format, self.most);
+        let found = format!("{packed} bytes of {format} data that hold more than {most} bytes");
+        Err(file_fault(self.file, found, "a log, which is packed to no less than a 400th, and has at most 64 GiB"))
     }
 
     fn damaged(&self, error: &io::Error) -> Error {
@@ -255,6 +309,22 @@ mod tests {
         for packed in [gzip(LINE), zstd(LINE)] {
             let fault = fault(&[&*packed, b"more"].concat());
             assert!(fault.contains("found 4 bytes after the end of the"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn what_holds_more_than_any_log_is_refused() {
+        assert_eq!(most_text(1, PLENTY), 1 << 30);
+        assert_eq!(most_text(10 << 20, PLENTY), 4000 << 20);
+        assert_eq!(most_text(usize::MAX, PLENTY), 64 << 30);
+        let bomb = vec![b' '; 9 << 20];
+        for packed in [gzip(&bomb), zstd(&bomb)] {
+            let mut go_on = |_, _| ControlFlow::Continue(());
+            let mut unpacking = Unpacking::new(&packed, "log", &mut go_on, "some");
+            unpacking.most = most_text(packed.len(), 0).min(8 << 20);
+            let outcome = if packed.starts_with(GZIP) { unpacking.gzip() } else { unpacking.zstd() };
+            let fault = outcome.expect_err("a fault").to_string();
+            assert!(fault.contains("bytes of some data that hold more than"), "{fault}");
         }
     }
 

@@ -13,9 +13,9 @@ pub(super) fn file_fault(file: &str, found: impl Into<String>, expected: impl In
     TraceError { file: file.to_owned(), line: None, field: None, found: found.into(), expected: expected.into() }.into()
 }
 
-/// An [`Error`] about one line, and one field of it where that is known.
-pub(super) fn line_fault(file: &str, line: u64, field: Option<String>, found: String, expected: &str) -> Error {
-    TraceError { file: file.to_owned(), line: Some(line), field, found, expected: expected.to_owned() }.into()
+/// What is wrong with one line, and with one field of it where that is known.
+pub(super) fn line_fault(file: &str, line: u64, field: Option<String>, found: String, expected: &str) -> TraceError {
+    TraceError { file: file.to_owned(), line: Some(line), field, found, expected: expected.to_owned() }
 }
 
 /// `bytes` between backquotes, on one line and not too long: what cannot be printed is escaped, the rest of it cut.

@@ -9,6 +9,13 @@ use super::line::{Fields, field};
 
 /// What a log writes where it does not know.
 const UNKNOWN: i64 = -1;
+const UNKNOWN_STATUS: i32 = -1;
+
+/// The largest code of the format: 0 failed, 1 completed, 2 to 4 parts of a job, 5 cancelled.
+const LAST_STATUS: i32 = 5;
+
+/// The shortest time that the engine's clock can tell from none.
+const SHORTEST_S: f64 = 1e-6;
 
 /// A field that cannot be what it is.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,7 +34,6 @@ impl Refusal {
             field::SUBMIT | field::WAIT | field::REQUESTED_TIME => "seconds, at most 1e12",
             field::RUNTIME => "seconds from 0 to 1e12, or -1 for unknown",
             field::ALLOCATED_PROCS | field::REQUESTED_PROCS => "a whole number of processors",
-            field::STATUS => "a status code such as 1 (completed), or -1 for unknown",
             field::USER | field::APPLICATION | field::QUEUE | field::PRECEDING_JOB => {
                 "a whole number of at least 0, or -1 for unknown"
             }
@@ -54,6 +60,8 @@ pub(super) struct Job {
     pub(super) requested_s: f64,
     /// The log's code; -1 where unknown.
     pub(super) status: i32,
+    /// Whether the log's code is none of the format's.
+    pub(super) is_odd_status: bool,
     /// -1 where unknown, as the next three.
     pub(super) user: i64,
     pub(super) app: i64,
@@ -64,6 +72,7 @@ pub(super) struct Job {
 impl Job {
     /// The job of one line, or the first of its fields that cannot be.
     pub(super) fn check(fields: &Fields) -> Result<Self, Refusal> {
+        let status = status(fields);
         Ok(Self {
             id: at_least(0, fields, field::JOB)?,
             submit_s: seconds(fields, field::SUBMIT)?,
@@ -72,12 +81,23 @@ impl Job {
             allocated_procs: whole(fields, field::ALLOCATED_PROCS)?,
             requested_procs: whole(fields, field::REQUESTED_PROCS)?,
             requested_s: seconds(fields, field::REQUESTED_TIME)?,
-            status: status(fields)?,
+            status: status.unwrap_or(UNKNOWN_STATUS),
+            is_odd_status: status.is_none(),
             user: at_least(UNKNOWN, fields, field::USER)?,
             app: at_least(UNKNOWN, fields, field::APPLICATION)?,
             queue: at_least(UNKNOWN, fields, field::QUEUE)?,
             depends_on: at_least(UNKNOWN, fields, field::PRECEDING_JOB)?,
         })
+    }
+
+    /// The requested time in seconds, at least a microsecond; `None` if there is none.
+    pub(super) fn walltime_s(&self) -> Option<f64> {
+        (self.requested_s > 0.0).then(|| self.requested_s.max(SHORTEST_S))
+    }
+
+    /// Whether [`Self::walltime_s`] is longer than what was requested.
+    pub(super) fn is_walltime_raised(&self) -> bool {
+        self.walltime_s().is_some_and(|walltime_s| walltime_s > self.requested_s)
     }
 
     /// How many processors, and the field that says so: requested ones before allocated ones.
@@ -97,9 +117,10 @@ fn at_least(least: i64, fields: &Fields, field: usize) -> Result<i64, Refusal> {
     if number < least { Err(Refusal::of(field)) } else { Ok(number) }
 }
 
-fn status(fields: &Fields) -> Result<i32, Refusal> {
-    let code = at_least(UNKNOWN, fields, field::STATUS)?;
-    i32::try_from(code).map_err(|_| Refusal::of(field::STATUS))
+/// The status code, if it is one of the format's.
+fn status(fields: &Fields) -> Option<i32> {
+    let code = i32::try_from(fields[field::STATUS].whole()?).ok()?;
+    (UNKNOWN_STATUS..=LAST_STATUS).contains(&code).then_some(code)
 }
 
 fn seconds(fields: &Fields, field: usize) -> Result<f64, Refusal> {
@@ -139,7 +160,7 @@ mod tests {
 
     #[test]
     fn counts_and_names_are_whole() {
-        let whole = [field::JOB, field::ALLOCATED_PROCS, field::REQUESTED_PROCS, field::STATUS, field::USER];
+        let whole = [field::JOB, field::ALLOCATED_PROCS, field::REQUESTED_PROCS, field::USER];
         for index in whole.into_iter().chain([field::APPLICATION, field::QUEUE, field::PRECEDING_JOB]) {
             assert!(with(index, "3.00").is_ok(), "{index}");
             assert_eq!(with(index, "3.5").unwrap_err().field, index);
@@ -178,12 +199,35 @@ mod tests {
 
     #[test]
     fn names_below_unknown_are_refused() {
-        for index in [field::STATUS, field::USER, field::APPLICATION, field::QUEUE, field::PRECEDING_JOB] {
+        for index in [field::USER, field::APPLICATION, field::QUEUE, field::PRECEDING_JOB] {
             assert!(with(index, "-1").is_ok(), "{index}");
             assert_eq!(with(index, "-2").unwrap_err().field, index);
         }
         assert_eq!(with(field::JOB, "-1").unwrap_err().field, field::JOB);
-        assert_eq!(with(field::STATUS, "2147483648").unwrap_err().field, field::STATUS);
+    }
+
+    #[test]
+    fn a_status_that_the_format_does_not_know_is_unknown() {
+        for code in -1..=5 {
+            let job = with(field::STATUS, &code.to_string()).unwrap();
+            assert_eq!((job.status, job.is_odd_status), (code, false));
+        }
+        for token in ["-2", "6", "11", "1.5", "2147483649", "1e300"] {
+            let job = with(field::STATUS, token).unwrap();
+            assert_eq!((job.status, job.is_odd_status), (-1, true), "{token}");
+        }
+    }
+
+    #[test]
+    fn a_requested_time_is_a_microsecond_at_least() {
+        let walltime = |token| {
+            let job = with(field::REQUESTED_TIME, token).unwrap();
+            (job.walltime_s(), job.is_walltime_raised())
+        };
+        assert_eq!(walltime("4e-7"), (Some(1e-6), true));
+        assert_eq!(walltime("0.000001"), (Some(1e-6), false));
+        assert_eq!(walltime("0"), (None, false));
+        assert_eq!(walltime("-1"), (None, false));
     }
 
     #[test]

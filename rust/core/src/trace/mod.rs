@@ -4,7 +4,7 @@
 //! here opens a file, and what the columns mean to a run is `workload`'s business.
 
 mod columns;
-mod decompress;
+pub mod decompress;
 mod fault;
 mod header;
 mod job;

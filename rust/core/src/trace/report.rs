@@ -1,12 +1,17 @@
 //! What reading a log kept, changed, dropped and counted.
 
+use crate::error::TraceError;
+
 use super::header::SwfHeader;
 use super::job::Job;
 use super::line::field;
 
+/// How many bad lines are told one by one.
+const FAULTS_KEPT: usize = 3;
+
 /// Counts of one read.
 ///
-/// Every job line is in `jobs` or in one of the `dropped_` counts, the first that fits in the order below.
+/// Every job line is in `jobs`, in `bad_lines` or in one of the `dropped_` counts, the first that fits in the order below.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwfReport {
     /// Jobs kept.
@@ -39,12 +44,20 @@ pub struct SwfReport {
     pub size_from_allocated: u64,
     /// Kept jobs that name a preceding job, which is not waited for.
     pub depends_on_ignored: u64,
+    /// Kept jobs whose status is none of the format's codes, and unknown here.
+    pub unknown_status: u64,
+    /// Kept jobs whose requested time is shorter than a microsecond, and a microsecond here.
+    pub walltime_raised: u64,
+    /// Job lines that are not as the format defines them, and were skipped.
+    pub bad_lines: u64,
+    /// What is wrong with the first of them.
+    pub first_bad_lines: Vec<TraceError>,
 }
 
 impl SwfReport {
     /// The counts by name.
     #[must_use]
-    pub fn counts(&self) -> [(&'static str, u64); 13] {
+    pub fn counts(&self) -> [(&'static str, u64); 16] {
         [
             ("jobs", self.jobs),
             ("lines", self.lines),
@@ -59,6 +72,9 @@ impl SwfReport {
             ("rounded_up_nodes", self.rounded_up_nodes),
             ("size_from_allocated", self.size_from_allocated),
             ("depends_on_ignored", self.depends_on_ignored),
+            ("unknown_status", self.unknown_status),
+            ("walltime_raised", self.walltime_raised),
+            ("bad_lines", self.bad_lines),
         ]
     }
 
@@ -71,6 +87,26 @@ impl SwfReport {
         self.rounded_up_nodes += u64::from(!fills_nodes);
         self.size_from_allocated += u64::from(size == field::ALLOCATED_PROCS);
         self.depends_on_ignored += u64::from(job.depends_on >= 0);
+        self.unknown_status += u64::from(job.is_odd_status);
+        self.walltime_raised += u64::from(job.is_walltime_raised());
+    }
+
+    /// Counts a line that is skipped; `fault` tells why.
+    pub(super) fn count_bad(&mut self, fault: TraceError) {
+        self.bad_lines += 1;
+        if self.first_bad_lines.len() < FAULTS_KEPT {
+            self.first_bad_lines.push(fault);
+        }
+    }
+
+    /// The fault of the first bad line, if most job lines are bad: a file of that sort is no log.
+    pub(super) fn mostly_bad(&self) -> Option<TraceError> {
+        let (bad, all) = (self.bad_lines, self.job_lines() + self.bad_lines);
+        let mut first = self.first_bad_lines.first().filter(|_| bad * 2 > all)?.clone();
+        if bad > 1 {
+            first.found = format!("{} (the first of {bad} bad lines among {all})", first.found);
+        }
+        Some(first)
     }
 
     /// All job lines, kept or dropped.

@@ -3,7 +3,9 @@
 //! A line is a comment (`;`), blank, or a job of 18 numbers, perhaps with columns of a log's own behind them. This file
 //! decides which jobs are kept, and counts; what a field may hold is `job`'s business, where it stands `line`'s.
 
-use crate::error::{Error, Result, config};
+use std::collections::BTreeSet;
+
+use crate::error::{Result, TraceError, config};
 
 use super::decompress::{self, Watch, look};
 use super::fault::{TEXT, file_fault, is_binary, line_fault, quoted};
@@ -25,6 +27,9 @@ const SHORTEST_LINE: usize = 2 * FIELDS;
 /// How many bytes of a file show whether it is text.
 const HEAD: usize = 1024;
 
+/// What a job's number must be.
+const OWN_NUMBER: &str = "a number that no other job has";
+
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// How to read a log.
@@ -34,6 +39,8 @@ pub struct SwfOptions<'a> {
     pub file: &'a str,
     /// Processors of one node, >= 1; sizes are rounded up to whole nodes. `None`: one processor is one node.
     pub procs_per_node: Option<u32>,
+    /// Whether to skip and count job lines that are not as the format defines them, as long as most lines are.
+    pub skip_bad_lines: bool,
 }
 
 /// Reads a log from `data`, which may be packed by gzip or zstd.
@@ -43,8 +50,9 @@ pub struct SwfOptions<'a> {
 ///
 /// # Errors
 ///
-/// [`Error::Trace`] names the first line that is not as the format defines it, or the file if it is packed badly or
-/// holds no job; [`Error::Config`] refuses nodes of no processors; [`Error::Interrupted`] says that `watch` broke off.
+/// [`TraceError`] names the first line that is not as the format defines it (unless such lines are skipped and are not
+/// most of all), or the file if it is packed badly or holds no job; [`ConfigError`](crate::error::ConfigError) refuses
+/// nodes of no processors; [`Error::Interrupted`](crate::error::Error::Interrupted) says that `watch` broke off.
 ///
 /// # Examples
 ///
@@ -53,7 +61,7 @@ pub struct SwfOptions<'a> {
 /// use hetsched_core::trace::swf::{SwfOptions, read_swf};
 ///
 /// let log = b"; MaxNodes: 4\n 1 0 5 60 7 -1 -1 8 100 -1 1 3 -1 7 2 -1 -1 -1\n";
-/// let options = SwfOptions { file: "tiny.swf", procs_per_node: Some(4) };
+/// let options = SwfOptions { file: "tiny.swf", procs_per_node: Some(4), skip_bad_lines: false };
 /// let (jobs, report) = read_swf(log, &options, &mut |_, _| ControlFlow::Continue(()))?;
 /// assert_eq!((jobs.node_count[0], jobs.observed_start_s[0]), (2, 5.0));
 /// assert_eq!(report.header.max_nodes, Some(4));
@@ -79,6 +87,8 @@ struct Reader<'a> {
     fields: Fields,
     columns: SwfColumns,
     row_lines: RowLines,
+    /// The numbers of the jobs kept so far, where a repeated one is skipped.
+    ids: Option<BTreeSet<i64>>,
     last_submit_s: f64,
     report: SwfReport,
 }
@@ -92,6 +102,7 @@ impl<'a> Reader<'a> {
             fields: [Number::Whole(0); FIELDS],
             columns: SwfColumns::with_capacity(likely_rows(text)),
             row_lines: RowLines::default(),
+            ids: options.skip_bad_lines.then(BTreeSet::new),
             last_submit_s: f64::NEG_INFINITY,
             report: SwfReport { procs_per_node: options.procs_per_node, ..SwfReport::default() },
         }
@@ -123,78 +134,109 @@ impl<'a> Reader<'a> {
         let end = line::line_end(self.text, start);
         let comment = &self.text[start..end];
         if is_binary(comment) {
-            return Err(self.binary());
+            return Err(self.binary().into());
         }
         self.report.header.read(comment);
         Ok(end)
     }
 
     fn read_job(&mut self, start: usize) -> Result<usize> {
-        let scanned = line::scan(self.text, start, &mut self.fields);
-        let after = scanned.map_err(|field| self.refuse(start, &Refusal::of(field)))?;
-        let job = Job::check(&self.fields).map_err(|refusal| self.refuse(start, &refusal))?;
-        self.take(&job).map_err(|refusal| self.refuse(start, &refusal))?;
-        let end = line::line_end(self.text, after);
-        self.report.extra_columns += u64::from(end > after);
-        Ok(end)
+        match self.job(start) {
+            Ok(after) => {
+                let end = line::line_end(self.text, after);
+                self.report.extra_columns += u64::from(end > after);
+                Ok(end)
+            }
+            Err(refusal) => self.skip(start, &refusal),
+        }
+    }
+
+    /// Takes in the job on the line at `start`; gives the position of what follows its 18 numbers.
+    fn job(&mut self, start: usize) -> Result<usize, Refusal> {
+        let after = line::scan(self.text, start, &mut self.fields).map_err(Refusal::of)?;
+        let job = Job::check(&self.fields)?;
+        self.take(&job)?;
+        Ok(after)
+    }
+
+    /// Passes over a line that is refused and gives its end, if bad lines are skipped.
+    fn skip(&mut self, start: usize, refusal: &Refusal) -> Result<usize> {
+        let fault = self.refuse(start, refusal)?;
+        if self.ids.is_none() {
+            return Err(fault.into());
+        }
+        self.report.count_bad(fault);
+        Ok(line::line_end(self.text, start))
     }
 
     /// Keeps the job, or drops and counts it.
     fn take(&mut self, job: &Job) -> Result<(), Refusal> {
+        let kept = if job.submit_s >= 0.0 && job.runtime_s >= 0.0 { self.size(job)? } else { None };
         self.report.out_of_order += u64::from(job.submit_s < self.last_submit_s);
         self.last_submit_s = job.submit_s;
-        let Some((procs, size)) = job.procs() else {
-            self.report.dropped_no_size += 1;
-            return Ok(());
-        };
-        if job.submit_s < 0.0 {
-            self.report.dropped_no_submit += 1;
-        } else if job.runtime_s < 0.0 {
-            self.report.dropped_no_runtime += 1;
-        } else {
-            let nodes = i32::try_from(procs.div_ceil(self.procs_per_node));
-            let nodes = nodes.map_err(|_| Refusal { field: size, expected: "at most 2,147,483,647 nodes" })?;
-            self.report.count_kept(job, size, procs.is_multiple_of(self.procs_per_node));
+        if let Some((nodes, field, fills_nodes)) = kept {
+            self.report.count_kept(job, field, fills_nodes);
             self.row_lines.push(self.columns.len(), self.report.lines);
             self.columns.push(job, nodes);
+        } else if job.procs().is_none() {
+            self.report.dropped_no_size += 1;
+        } else if job.submit_s < 0.0 {
+            self.report.dropped_no_submit += 1;
+        } else {
+            self.report.dropped_no_runtime += 1;
         }
         Ok(())
     }
 
+    /// How many nodes a job to keep needs, the field that says so, and whether it fills them; notes its number.
+    fn size(&mut self, job: &Job) -> Result<Option<(i32, usize, bool)>, Refusal> {
+        let Some((procs, field)) = job.procs() else { return Ok(None) };
+        let nodes = i32::try_from(procs.div_ceil(self.procs_per_node));
+        let nodes = nodes.map_err(|_| Refusal { field, expected: "at most 2,147,483,647 nodes" })?;
+        if self.ids.as_mut().is_some_and(|ids| !ids.insert(job.id)) {
+            return Err(Refusal { field: field::JOB, expected: OWN_NUMBER });
+        }
+        Ok(Some((nodes, field, procs.is_multiple_of(self.procs_per_node))))
+    }
+
     fn finish(mut self) -> Result<(SwfColumns, SwfReport)> {
+        if let Some(fault) = self.report.mostly_bad() {
+            return Err(fault.into());
+        }
         if self.report.job_lines() == 0 {
             let found = format!("no job on {} lines", self.report.lines);
             return Err(file_fault(self.file, found, "at least one job line of 18 fields"));
         }
         if let Some((earlier, later)) = first_repeated(&self.columns.job_id) {
-            return Err(self.repeated(earlier, later));
+            return Err(self.repeated(earlier, later).into());
         }
         self.columns.sort_by_submit();
         Ok((self.columns, self.report))
     }
 
-    /// What is wrong with the line at `start`, now that a field of it cannot be.
-    fn refuse(&self, start: usize, refusal: &Refusal) -> Error {
+    /// What is wrong with the line at `start`, now that a field of it cannot be; binary data is no line at all.
+    fn refuse(&self, start: usize, refusal: &Refusal) -> Result<TraceError> {
         let line = &self.text[start..line::line_end(self.text, start)];
         if is_binary(line) || is_binary(&self.text[..self.text.len().min(HEAD)]) {
-            return self.binary();
+            return Err(self.binary().into());
         }
         let Some(token) = line::tokens(line).nth(refusal.field) else {
             let found = format!("{} fields in {}", refusal.field, quoted(line));
-            return line_fault(self.file, self.report.lines, None, found, "18 fields");
+            return Ok(line_fault(self.file, self.report.lines, None, found, "18 fields"));
         };
-        line_fault(self.file, self.report.lines, Some(line::name(refusal.field)), quoted(token), refusal.expected)
+        let field = Some(line::name(refusal.field));
+        Ok(line_fault(self.file, self.report.lines, field, quoted(token), refusal.expected))
     }
 
-    fn binary(&self) -> Error {
+    fn binary(&self) -> TraceError {
         line_fault(self.file, self.report.lines, None, "binary data".to_owned(), TEXT)
     }
 
-    fn repeated(&self, earlier: usize, later: usize) -> Error {
+    fn repeated(&self, earlier: usize, later: usize) -> TraceError {
         let first = self.row_lines.line(earlier);
         let found = format!("`{}`, the number of the job on line {first}", self.columns.job_id[later]);
         let field = Some(line::name(field::JOB));
-        line_fault(self.file, self.row_lines.line(later), field, found, "a number that no other job has")
+        line_fault(self.file, self.row_lines.line(later), field, found, OWN_NUMBER)
     }
 }
 
@@ -210,9 +252,9 @@ mod tests {
     use std::ops::ControlFlow;
 
     use super::*;
-    use crate::error::TraceError;
+    use crate::error::Error;
 
-    const OPTIONS: SwfOptions<'_> = SwfOptions { file: "log.swf", procs_per_node: None };
+    const OPTIONS: SwfOptions<'_> = SwfOptions { file: "log.swf", procs_per_node: None, skip_bad_lines: false };
 
     fn read(text: &str) -> Result<(SwfColumns, SwfReport)> {
         read_swf(text.as_bytes(), &OPTIONS, &mut |_, _| ControlFlow::Continue(()))
@@ -223,11 +265,20 @@ mod tests {
         read_swf(text.as_bytes(), &options, &mut |_, _| ControlFlow::Continue(()))
     }
 
-    fn fault(text: &str) -> TraceError {
-        match read(text) {
+    fn read_leniently(text: &str) -> Result<(SwfColumns, SwfReport)> {
+        let options = SwfOptions { skip_bad_lines: true, ..OPTIONS };
+        read_swf(text.as_bytes(), &options, &mut |_, _| ControlFlow::Continue(()))
+    }
+
+    fn fault_of(outcome: Result<(SwfColumns, SwfReport)>) -> TraceError {
+        match outcome {
             Err(Error::Trace(fault)) => fault,
-            other => panic!("{text:?} gives {other:?}"),
+            other => panic!("{other:?}"),
         }
+    }
+
+    fn fault(text: &str) -> TraceError {
+        fault_of(read(text))
     }
 
     /// A job line with some fields (counted from 1, as in the format) replaced.
@@ -453,6 +504,57 @@ mod tests {
     #[test]
     fn a_dropped_job_takes_no_number() {
         assert_eq!(read(&(job(1, &[(2, "-1")]) + &job(1, &[]))).unwrap().0.len(), 1);
+    }
+
+    #[test]
+    fn a_status_of_no_known_meaning_is_unknown_and_counted() {
+        let (jobs, report) = read(&(job(1, &[(11, "17")]) + &job(2, &[(11, "-9")]) + &job(3, &[]))).unwrap();
+        assert_eq!(jobs.trace_status, [-1, -1, 1]);
+        assert_eq!(report.unknown_status, 2);
+    }
+
+    #[test]
+    fn a_walltime_too_short_for_the_clock_is_raised_and_counted() {
+        let (jobs, report) = read(&(job(1, &[(9, "4e-7")]) + &job(2, &[]))).unwrap();
+        assert_eq!(jobs.walltime_s, [1e-6, 100.0]);
+        assert_eq!(report.walltime_raised, 1);
+    }
+
+    #[test]
+    fn bad_lines_can_be_skipped_and_are_told() {
+        let good: String = (1..=6).map(|id| job(id, &[])).collect();
+        let bad = job(7, &[(4, "12:30")]) + "8 0 5\n" + &job(3, &[(2, "9")]) + &job(9, &[(8, "1e300")]);
+        let (jobs, report) = read_leniently(&(good.clone() + &bad + "; the end")).unwrap();
+        assert_eq!((jobs, report.jobs, report.out_of_order), (read(&good).unwrap().0, 6, 0));
+        assert_eq!((report.bad_lines, report.lines), (4, 11));
+        let told: Vec<_> = report.first_bad_lines.iter().map(ToString::to_string).collect();
+        let expected = [
+            "log.swf, line 7, field 4 (run time): found `12:30`, expected seconds from 0 to 1e12, or -1 for unknown",
+            "log.swf, line 8: found 3 fields in `8 0 5`, expected 18 fields",
+            "log.swf, line 9, field 1 (job number): found `3`, expected a number that no other job has",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn a_whole_log_reads_the_same_with_and_without_skipping() {
+        let text = job(4, &[(2, "5")]) + &job(1, &[(2, "-1")]) + &job(1, &[(8, "-1")]) + &job(2, &[(4, "-1")]);
+        assert_eq!(read_leniently(&text).unwrap(), read(&text).unwrap());
+    }
+
+    #[test]
+    fn half_of_the_lines_may_be_bad_and_no_more() {
+        let half = job(1, &[]) + "x\n";
+        assert_eq!(read_leniently(&half).unwrap().1.bad_lines, 1);
+        let fault = fault_of(read_leniently(&(half + "1 y\n")));
+        assert_eq!((fault.line, fault.found.as_str()), (Some(2), "`x` (the first of 2 bad lines among 3)"));
+        assert_eq!(fault_of(read_leniently("x\n")).line, Some(1));
+    }
+
+    #[test]
+    fn binary_data_is_never_skipped() {
+        let text: String = (1..9).map(|id| job(id, &[])).collect();
+        assert_eq!(fault_of(read_leniently(&(text + "9 0 \0\n"))).found, "binary data");
     }
 
     #[test]

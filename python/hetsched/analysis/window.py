@@ -1,0 +1,118 @@
+"""A run measured over a part of its time: what warms the machine up and what lets it run empty is left out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+
+from hetsched.config import Faults
+from hetsched.errors import ConfigError
+from hetsched.result import Result
+from hetsched.result.summary import job_metrics
+
+__all__ = ["MEASURED", "measured"]
+
+
+def measured(result: Result, *, from_s: float, until_s: float) -> dict[str, int | float | None]:
+    """The metrics of a run over a window of it.
+
+    Jobs outside of the window ran as ever, and jobs in it wait for them; they only do not count.
+
+    Parameters
+    ----------
+    result
+        Of a run.
+    from_s, until_s
+        The window's ends, in seconds on the log's clock: from the run's first submit on. After its last end the
+        machine is idle.
+
+    Returns
+    -------
+    dict
+        As in `Result.summary`, over the jobs submitted in the window, both ends included: ``jobs``, the counts of
+        states, the waits, ``mean_turnaround_s`` and ``mean_bounded_slowdown``. Over the window's time: ``energy_j``
+        and ``mean_power_w`` (the integral of the timeline's power), ``peak_power_w`` (of its rows),
+        ``utilization_ratio``, and ``throughput_jobs_per_hour`` (jobs completed within it). Then ``budget_w``,
+        ``window_start_s``, ``window_end_s``, and ``warm_up_jobs`` and ``cool_down_jobs``, the jobs submitted before
+        and after it. What can only be told of a whole run, such as the makespan, is not there.
+
+    Raises
+    ------
+    ConfigError
+        If the window has no length, or begins before the run or ends after it was stopped.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> jobs = {"job_id": [1, 2, 3], "submit_s": [0, 50, 900], "runtime_s": [100, 100, 60], "node_count": [2, 1, 1]}
+    >>> platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
+    >>> result = hs.simulate(hs.Workload.from_polars(pl.DataFrame(jobs)), platform)
+    >>> found = measured(result, from_s=50, until_s=150)
+    >>> found["jobs"], found["mean_wait_s"], found["energy_j"], found["utilization_ratio"], found["warm_up_jobs"]
+    (1, 50.0, 50000.0, 0.75, 1)
+    """
+    timeline = result.timeline
+    times = timeline["time_s"].to_numpy()
+    power_w, busy = (timeline[name].to_numpy() for name in ("power_w", "busy_nodes"))
+    # What the last row says goes on: a job that is refused may come when all others have ended.
+    _check(from_s, until_s, times, is_over=not busy[-1:].any())
+    held_s = np.clip(np.minimum(np.append(times[1:], until_s), until_s) - np.maximum(times, from_s), 0.0, None)
+    jobs, length_s = result.jobs, until_s - from_s
+    submit_s, end_s = pl.col("submit_s"), pl.col("end_s")
+    completed = jobs.filter((pl.col("state") == "completed") & end_s.is_between(from_s, until_s))
+    energy_j = float(power_w @ held_s)
+    return {
+        **job_metrics(jobs.filter(submit_s.is_between(from_s, until_s))),
+        "throughput_jobs_per_hour": len(completed) * 3600.0 / length_s,
+        "utilization_ratio": float(busy @ held_s) / (len(result.nodes) * length_s),
+        "energy_j": energy_j,
+        "mean_power_w": energy_j / length_s,
+        "peak_power_w": float(power_w[held_s > 0].max()),
+        "budget_w": result.summary()["budget_w"],
+        "window_start_s": float(from_s),
+        "window_end_s": float(until_s),
+        "warm_up_jobs": len(jobs.filter(submit_s < from_s)),
+        "cool_down_jobs": len(jobs.filter(submit_s > until_s)),
+    }
+
+
+MEASURED = (
+    "jobs",
+    "completed",
+    "timeout",
+    "failed",
+    "rejected",
+    "cancelled",
+    "running",
+    "pending",
+    "mean_wait_s",
+    "median_wait_s",
+    "p95_wait_s",
+    "max_wait_s",
+    "mean_turnaround_s",
+    "mean_bounded_slowdown",
+    "throughput_jobs_per_hour",
+    "utilization_ratio",
+    "energy_j",
+    "mean_power_w",
+    "peak_power_w",
+    "budget_w",
+)
+"""The metrics that a window has."""
+
+
+def _check(from_s: object, until_s: object, times: np.ndarray, *, is_over: bool) -> None:
+    faults = Faults()
+    if not len(times):
+        faults.add("result", "a run of no jobs", "one with something to measure")
+    faults.check()
+    first_s, last_s = float(times[0]), math.inf if is_over else float(times[-1])
+    faults.number("from_s", from_s, low=first_s, high=last_s)
+    faults.number("until_s", until_s, low=first_s, high=last_s)
+    faults.check()
+    assert isinstance(from_s, int | float)
+    assert isinstance(until_s, int | float)
+    if not from_s < until_s:
+        raise ConfigError([("until_s", f"`{until_s:g}`", f"a time after from_s, {from_s:g}")])
