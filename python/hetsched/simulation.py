@@ -19,6 +19,7 @@ from hetsched.bound import check_bound, energy_bound
 from hetsched.config import Faults, did_you_mean, plain
 from hetsched.errors import ConfigError, LoadWarning
 from hetsched.memory import check_memory
+from hetsched.observed import check_observed, replay_counts, warn_of_changes
 from hetsched.platform import Platform, VariationTable
 from hetsched.platform.predictor import Predictor, predicted_by, predictor_name
 from hetsched.policy import Policy, parse_policy
@@ -86,7 +87,7 @@ def simulate(
     ------
     ConfigError
         If an option, the policy, or the platform's tables for these jobs cannot be; if there is a predictor and the
-        platform has no actual table.
+        platform has no actual table; if the policy repeats the log and the workload has no observed starts.
     SimulationError
         If the run cannot go on; before it begins, if it needs more memory than there is.
 
@@ -101,6 +102,8 @@ def simulate(
     ResultWarning
         If more than half of the jobs that ran were killed at their walltime, or less than 5 % of the nodes were busy
         for over a tenth of a run of a week or more.
+    ReplayWarning
+        If the policy repeats the log, and jobs start later than they did or have no observed start.
 
     Examples
     --------
@@ -112,7 +115,7 @@ def simulate(
     (3, [[0], [1, 2], [3]])
     """
     faults = Faults()
-    _check_inputs(workload, platform, faults)
+    check_inputs(workload, platform, faults)
     given = {"kill_at_walltime": kill_at_walltime, "on_unknown_app": on_unknown_app, "bound": bound, "until_s": until_s}
     options = checked_options({"seed": seed, **given}, faults)
     if options["bound"] is True and isinstance(platform, Platform):
@@ -120,13 +123,13 @@ def simulate(
     faults.check()
     seed, until_s = options.pop("seed"), options["until_s"]
     policy = _as_policy(policy)
+    check_observed(policy, workload, platform)
     check_memory(workload, platform, policy, until_s=until_s)
     platform = predicted_by(platform, predictor)
     options["predictor"] = predictor_name(predictor)
-    offered_load = workload.offered_load(platform)
-    _warn_of_overload(offered_load, platform)
+    _warn_of_overload(workload.offered_load(platform), platform)
     before = concerns_of_inputs(workload.to_polars(), platform)
-    _warn(before)
+    warn_of(before)
 
     def run(policy: Policy) -> _core.Records:
         return _core.simulate(
@@ -145,10 +148,38 @@ def simulate(
     records = run(policy)
     wall_s = time.perf_counter() - begun
 
-    totals = records.totals
+    warn_of_changes(policy, records.totals)
+    result = result_of(
+        records,
+        workload,
+        platform,
+        policy,
+        seed=seed,
+        options=options,
+        wall_s=wall_s,
+        before=before,
+        more=replay_counts(policy, records.totals),
+    )
+    warn_of(result.concerns[len(before) :])
+    return result
+
+
+def result_of(
+    records: _core.Records,
+    workload: Workload,
+    platform: Platform,
+    policy: Policy,
+    *,
+    seed: int,
+    options: Mapping[str, Any],
+    wall_s: float,
+    before: Sequence[Concern],
+    more: Mapping[str, Any],
+) -> Result:
+    """What the engine leaves behind, as a result with the concerns there were and are; `more` joins its provenance."""
+    totals, offered_load = records.totals, workload.offered_load(platform)
     recorded, timeline = _recorded(records, policy), pl.DataFrame(records.take_timeline())
     after = concerns_of_run(workload.to_polars(), recorded, timeline, platform)
-    _warn(after)
 
     def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
         numbers = summarised(jobs, totals, nodes=platform.nodes, offered_load=offered_load)
@@ -158,13 +189,16 @@ def simulate(
         least_j = energy_bound(jobs, platform, window_s=window_s, kill_at_walltime=options["kill_at_walltime"])
         return {**numbers, "energy_bound_j": least_j}
 
+    def provenance() -> dict[str, Any]:
+        return {**_provenance(workload, platform, policy, seed=seed, options=options, totals=totals), **more}
+
     return Result(
         Parts(
             jobs=lambda: jobs_frame(workload.to_polars(), recorded),
             timeline=lambda: timeline,
             nodes=lambda: pl.DataFrame(records.take_nodes()),
             summary=summary,
-            provenance=lambda: _provenance(workload, platform, policy, seed=seed, options=options, totals=totals),
+            provenance=provenance,
             timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},
             concerns=(*before, *after),
         )
@@ -209,7 +243,7 @@ def checked_options(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     return options
 
 
-def _check_inputs(workload: object, platform: object, faults: Faults) -> None:
+def check_inputs(workload: object, platform: object, faults: Faults) -> None:
     """Note what is no workload and no platform."""
     if not isinstance(workload, Workload):
         faults.add("workload", type(workload).__name__, "a Workload, as read_swf or Workload.from_polars makes it")
@@ -262,7 +296,8 @@ def _warn_of_overload(offered_load: float | None, platform: Platform) -> None:
         )
 
 
-def _warn(concerns: Sequence[Concern]) -> None:
+def warn_of(concerns: Sequence[Concern]) -> None:
+    """Warn the caller's caller."""
     for concern in concerns:
         warnings.warn(str(concern), concern.category, stacklevel=3)
 

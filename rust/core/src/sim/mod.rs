@@ -312,6 +312,7 @@ impl Simulation {
         }
         self.totals.read(&state.meter, state.timeline.peak());
         self.totals.profiled = state.jobs.profiled.len();
+        self.totals.left_out = state.jobs.state.iter().filter(|&&job| job == JobState::LeftOut).count();
         self.totals.late = state.workload.jobs().filter(|&job| state.is_late(job)).count();
         self.totals.budget = self.policy.budget().map(|budget| (budget, state.timeline.beyond(budget)));
         let State { workload, jobs, timeline, meter, boots, shutdowns, .. } = self.state;

@@ -109,6 +109,8 @@ pub struct Totals {
     pub clairvoyant: usize,
     /// Runs that were profiled.
     pub profiled: usize,
+    /// Jobs that the policy left out.
+    pub left_out: usize,
     /// Jobs that started later than the log says they did in reality.
     pub late: usize,
     /// Ceiling of the policy's predicted draw, if it has one, and how the actual draw went beyond it.
