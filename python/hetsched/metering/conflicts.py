@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from hetsched.metering.starts import Fault, instant
@@ -34,12 +36,12 @@ def conflicts(told: pl.DataFrame, late: list[int], platform: Platform) -> list[F
     return [fault for fault in found if fault is not None]
 
 
-def _conflict(job: dict[str, object], served: pl.DataFrame, per_node: int) -> Fault | None:
+def _conflict(job: dict[str, Any], served: pl.DataFrame, per_node: int) -> Fault | None:
     """The first node on which a job finds others when it is to start, and too little beside them."""
     at, need = job["start"], job["need"]
     here = served.filter(
         (pl.col("start") <= at) & (pl.col("end") > at) & (pl.col("row") != job["row"]),
-        pl.col("nodes").is_in(list(job["nodes"])),  # type: ignore[call-overload]
+        pl.col("nodes").is_in(list(job["nodes"])),
     )
     used = here.group_by("nodes").agg(pl.col("need").sum()).filter(pl.col("need") > per_node - pl.lit(need)).sort("nodes")
     if not len(used):
@@ -53,7 +55,7 @@ def _conflict(job: dict[str, object], served: pl.DataFrame, per_node: int) -> Fa
     more = f" and {len(rivals) - _MOST_RIVALS} more" if len(rivals) > _MOST_RIVALS else ""
     wanted = "a free node" if per_node == 1 else f"{need} free slots there, of which {taken} of {per_node} are taken"
     return (
-        f"starts, job {job['job_id']}, nodes",
-        f"node {node} from {instant(int(at))} on",  # type: ignore[call-overload]
+        f"starts, job {job['job_id']} at {instant(at)}, nodes",
+        f"node {node}",
         f"{wanted}: it serves {names}{more}",
     )

@@ -83,7 +83,7 @@ def meter(
     ([60.0, 90.0], 42000.0)
     >>> meter(hs.Workload.from_polars(jobs), platform, mine.with_columns(start_s=pl.Series([0.0, 45.0])))
     Traceback (most recent call last):
-    hetsched.errors.ConfigError: starts, job 2, nodes: found node 1 from 45 s on, expected a free node: it serves job 1 from 0 s to 60 s
+    hetsched.errors.ConfigError: starts, job 2 at 45 s, nodes: found node 1, expected a free node: it serves job 1 from 0 s to 60 s
     """
     faults = Faults()
     check_inputs(workload, platform, faults)

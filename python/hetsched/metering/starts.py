@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.config import did_you_mean, listed
+from hetsched.config import did_you_mean, listed, shown
 from hetsched.errors import ConfigError, TraceError
 from hetsched.platform import Platform
 from hetsched.platform.coverage import many
@@ -127,10 +127,10 @@ def _value_faults(given: pl.DataFrame) -> list[Fault]:
     for name in ("start_s", "end_s"):
         seconds = given[name].fill_null(0.0)
         rows = (~(seconds.is_finite() & (seconds.abs() <= MAX_SECONDS))).arg_true().to_list()
-        faults += [(row, (f"starts, row {row}, {name}", f"`{given[name][row]}`", _expected(name))) for row in rows]
+        faults += [(row, (f"starts, row {row}, {name}", shown(given[name][row]), _expected(name))) for row in rows]
     rows = (given["nodes"].list.drop_nulls().list.len() < given["nodes"].list.len()).fill_null(value=False).arg_true()
-    shown = text_of(given["nodes"])
-    faults += [(row, (f"starts, row {row}, nodes", f"`{shown[row]}`", _expected("nodes"))) for row in rows.to_list()]
+    lists = text_of(given["nodes"])
+    faults += [(row, (f"starts, row {row}, nodes", shown(lists[row]), _expected("nodes"))) for row in rows.to_list()]
     return [fault for _, fault in sorted(faults)]
 
 
@@ -183,10 +183,8 @@ def _job_faults(known: pl.DataFrame, platform: Platform) -> list[Fault]:
     faults: list[tuple[int, Fault]] = []
     for name, broken, told in rules:
         for k in np.flatnonzero(broken).tolist():
-            place = f"starts, job {known['job_id'][k]}, {name}"
-            found, expected = told(k)
-            at = "" if name == "start_s" else f" from {instant(start[k])} on"
-            faults.append((k, (place, found + at, expected)))
+            at = "" if name == "start_s" else f" at {instant(start[k])}"
+            faults.append((k, (f"starts, job {known['job_id'][k]}{at}, {name}", *told(k))))
     return [fault for _, fault in sorted(faults, key=lambda pair: pair[0])]
 
 
