@@ -117,7 +117,7 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
             "small.swf --policy easy:placement=lowestpower",
             [
                 (
-                    "policy.placement: found `lowestpower`, expected one of lowest-id, random, lowest-power, "
+                    "policy.placement: found `lowestpower`, expected one of lowest-id, observed, random, lowest-power, "
                     "lowest-power-cpu, best-rank, opportunity-cost, assignment, sliding-window, pools; "
                     "did you mean `lowest-power`?"
                 )

@@ -15,9 +15,7 @@ from hetsched.policy import PRESETS, parts
 from hetsched.policy.parts import value_text
 from hetsched.testing import check_schedule, platforms, workloads
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::hetsched.errors.LoadWarning", "ignore::hetsched.errors.ReplayWarning"
-)
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning", "ignore::hetsched.errors.ReplayWarning")
 FEW = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 PARTS = sorted(parts())
 ROLES = ("order", "backfill", "placement", "power")

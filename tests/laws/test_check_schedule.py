@@ -247,7 +247,10 @@ def a_crowded_run() -> tuple[hs.Result, hs.Workload, hs.Platform]:
     [
         (at(2, started_by="immediate"), "job 2 starts at 10.0 s, after waiting, and is said to be immediate"),
         (at(3, started_by="reservation"), "job 3 starts at 2.0 s, when it is submitted, and is said to have waited"),
-        (at(2, started_by="backfill"), "job 2 starts at 10.0 s, with nobody left waiting, and is said to have overtaken"),
+        (
+            at(2, started_by="backfill"),
+            "job 2 starts at 10.0 s, with nobody left waiting, and is said to have overtaken",
+        ),
         (at(1, started_by="backfill"), "job 1 starts at 0.0 s, with nobody left waiting"),
         (at(4, started_by="backfill"), "job 4 starts at 50.0 s, with nobody left waiting"),
     ],
@@ -273,7 +276,9 @@ def test_what_is_said_of_how_a_job_came_to_start_is_checked(tmp_path: Path, chan
 )
 def test_a_replay_is_held_to_its_log(tmp_path: Path, change: Break, message: str) -> None:
     _, jobs, platform = a_crowded_run()
-    workload = hs.Workload.from_polars(jobs.to_polars().with_columns(observed_start_s=pl.Series([0.0, 12.0, None, 50.0])))
+    workload = hs.Workload.from_polars(
+        jobs.to_polars().with_columns(observed_start_s=pl.Series([0.0, 12.0, None, 50.0]))
+    )
     with pytest.warns(hs.ReplayWarning):
         result = hs.simulate(workload, platform, "replay")
     check_schedule(result, workload, platform)

@@ -14,7 +14,12 @@ from hetsched.policy import PRESETS
 from hetsched.testing import check_schedule, platforms, policies, workloads
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
-LAW = settings(max_examples=int(__import__("os").environ.get("N","100")), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+LAW = settings(
+    max_examples=int(__import__("os").environ.get("N", "100")),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 OF_THE_RUN = ("start_s", "end_s", "nodes", "energy_j", "mean_power_w", "state", "runtime_s", "wait_s")
 TOTALS = ("energy_j", "job_energy_j", "idle_energy_j", "makespan_s", "peak_power_w", "utilization_ratio")
 
@@ -77,7 +82,9 @@ def test_policies_that_repeat_a_log_keep_the_laws(
 
 
 @LAW
-@given(workloads(observed=True, max_slots=3), platforms(max_slots=3), st.sampled_from(["lowest-id", "observed", "random"]))
+@given(
+    workloads(observed=True, max_slots=3), platforms(max_slots=3), st.sampled_from(["lowest-id", "observed", "random"])
+)
 @pytest.mark.filterwarnings("ignore::hetsched.errors.ReplayWarning")
 def test_a_replay_starts_whoever_can_when_it_did(workload: hs.Workload, platform: hs.Platform, placement: str) -> None:
     """Alone on the machine, nobody is late."""
@@ -86,4 +93,6 @@ def test_a_replay_starts_whoever_can_when_it_did(workload: hs.Workload, platform
     check_schedule(result, workload, platform)
     for row in result.jobs.filter(pl.col("start_s").is_not_null()).iter_rows(named=True):
         alone = hs.Workload.from_polars(workload.to_polars().filter(pl.col("job_id") == row["job_id"]))
-        assert hs.simulate(alone, platform, policy).jobs["start_s"].item() == pytest.approx(row["observed_start_s"], abs=1e-6)
+        assert hs.simulate(alone, platform, policy).jobs["start_s"].item() == pytest.approx(
+            row["observed_start_s"], abs=1e-6
+        )

@@ -15,9 +15,7 @@ import hetsched as hs
 from hetsched.policy import PRESETS, parts
 from hetsched.testing import platforms, policies, workloads
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::hetsched.errors.LoadWarning", "ignore::hetsched.errors.ReplayWarning"
-)
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning", "ignore::hetsched.errors.ReplayWarning")
 LAW = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 POLICIES = {
     **{name: hs.Policy.preset(name) for name in PRESETS},

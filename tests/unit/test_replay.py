@@ -56,7 +56,9 @@ def test_without_nodes_the_lowest_free_ids_serve() -> None:
 def test_who_cannot_start_waits_is_counted_and_warned_about() -> None:
     """On two nodes job 2 has to wait for job 1 to end at 10, and 3, which came later, too."""
     workload = log(observed_start_s=[0.0, 3.0, 3.0])
-    with pytest.warns(hs.ReplayWarning, match=r"^replay: 2 jobs start later than in reality: what they need was not free"):
+    with pytest.warns(
+        hs.ReplayWarning, match=r"^replay: 2 jobs start later than in reality: what they need was not free"
+    ):
         result = hs.simulate(workload, platform(2), "replay")
     assert result.jobs["start_s"].to_list() == [0.0, 10.0, 10.0]
     assert result.provenance["replay"] == {"late_starts": 2, "left_out_jobs": 0}
@@ -112,8 +114,14 @@ def test_a_replay_under_a_budget_waits_for_watts() -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({}, "workload.observed_start_s: found no such column, expected when each job started, in seconds: policy replay"),
-        ({"observed_start_s": [None] * 3}, "workload.observed_start_s: found nulls only, expected when each job started"),
+        (
+            {},
+            "workload.observed_start_s: found no such column, expected when each job started, in seconds: policy replay",
+        ),
+        (
+            {"observed_start_s": [None] * 3},
+            "workload.observed_start_s: found nulls only, expected when each job started",
+        ),
         (
             {"observed_start_s": [0.0] * 3, "observed_nodes": [[0, 1], [3], None]},
             "workload.observed_nodes: found node 3 of job 2, expected nodes below 3, the platform's; "

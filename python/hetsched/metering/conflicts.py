@@ -43,7 +43,9 @@ def _conflict(job: dict[str, Any], served: pl.DataFrame, per_node: int) -> Fault
         (pl.col("start") <= at) & (pl.col("end") > at) & (pl.col("row") != job["row"]),
         pl.col("nodes").is_in(list(job["nodes"])),
     )
-    used = here.group_by("nodes").agg(pl.col("need").sum()).filter(pl.col("need") > per_node - pl.lit(need)).sort("nodes")
+    used = (
+        here.group_by("nodes").agg(pl.col("need").sum()).filter(pl.col("need") > per_node - pl.lit(need)).sort("nodes")
+    )
     if not len(used):
         return None
     node, taken = used.row(0)

@@ -105,7 +105,9 @@ def raise_faults(faults: list[Fault]) -> None:
 def _refuse_missing(starts: pl.DataFrame) -> None:
     missing = [name for name in _NEEDED if name not in starts.columns]
     expected = "columns job_id, start_s and nodes, and end_s where it is known"
-    raise_faults([("starts", f"columns {listed(starts.columns)}", expected + _hints(missing, starts))] if missing else [])
+    raise_faults(
+        [("starts", f"columns {listed(starts.columns)}", expected + _hints(missing, starts))] if missing else []
+    )
 
 
 def _hints(missing: list[str], starts: pl.DataFrame) -> str:
@@ -165,9 +167,21 @@ def _job_faults(known: pl.DataFrame, platform: Platform) -> list[Fault]:
     asked = known["slots"].fill_null(1) if "slots" in known.columns else pl.repeat(1, len(known), eager=True)
     most = int(platform.slots.min())
     rules: list[tuple[str, npt.NDArray[np.bool_], Callable[[int], tuple[str, str]]]] = [
-        ("start_s", start < submit, lambda k: (instant(start[k]), f"{instant(submit[k])} or later: it is submitted then")),
-        ("end_s", has_end & (end < start), lambda k: (instant(end[k]), f"{instant(start[k])} or later: it starts then")),
-        ("nodes", (nodes.list.len() != count).to_numpy(), lambda k: (many(len(nodes[k]), "node"), f"{count[k]}, its node_count")),
+        (
+            "start_s",
+            start < submit,
+            lambda k: (instant(start[k]), f"{instant(submit[k])} or later: it is submitted then"),
+        ),
+        (
+            "end_s",
+            has_end & (end < start),
+            lambda k: (instant(end[k]), f"{instant(start[k])} or later: it starts then"),
+        ),
+        (
+            "nodes",
+            (nodes.list.len() != count).to_numpy(),
+            lambda k: (many(len(nodes[k]), "node"), f"{count[k]}, its node_count"),
+        ),
         (
             "nodes",
             (nodes.list.n_unique() != nodes.list.len()).to_numpy(),
@@ -178,7 +192,11 @@ def _job_faults(known: pl.DataFrame, platform: Platform) -> list[Fault]:
             (nodes.list.max() >= platform.nodes).fill_null(value=False).to_numpy(),
             lambda k: (f"node {nodes[k].max()}", f"nodes from 0 to {platform.nodes - 1}, the platform's"),
         ),
-        ("nodes", (asked > most).to_numpy(), lambda k: (f"{asked[k]} slots asked for", f"at most {most}, a node's slots")),
+        (
+            "nodes",
+            (asked > most).to_numpy(),
+            lambda k: (f"{asked[k]} slots asked for", f"at most {most}, a node's slots"),
+        ),
     ]
     faults: list[tuple[int, Fault]] = []
     for name, broken, told in rules:
