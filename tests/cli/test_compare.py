@@ -219,8 +219,8 @@ def test_windows_within_a_hundredth_of_each_other_count_as_the_same(hetsched):
 
 def test_what_happened_stands_beside_what_could_have(hetsched, folder):
     # Jobs 1 and 2 ran one after the other, the second 900 s later than it had to.
-    log = "; MaxProcs: 4\n1 0 0 600 2 -1 -1 2 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n2 0 900 600 2 -1 -1 2 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n"
-    (folder / "log.swf").write_text(log)
+    lines = [f"{job} 0 {wait} 600 2 -1 -1 2 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n" for job, wait in ((1, 0), (2, 900))]
+    (folder / "log.swf").write_text("; MaxProcs: 4\n" + "".join(lines))
     said = hetsched("compare", "log.swf", "--policies", "replay,easy", "--idle-w", 90, "--tdp-w", 300)
     assert (said.code, said.err) == (0, "")
     table = said.out.partition("policy")[2]

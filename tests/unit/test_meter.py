@@ -119,8 +119,12 @@ def test_nothing_started_is_a_window_of_no_length() -> None:
     check_schedule(result, workload(), platform())
 
 
+COLUMNS = "columns job_id, start_s and nodes, and end_s where it is known"
 FAULTS = {
-    "job_id": (starts(job_id=[1, 2, 9]), ["starts, row 2, job_id: found `9`, expected the number of a job of the workload"]),
+    "job_id": (
+        starts(job_id=[1, 2, 9]),
+        ["starts, row 2, job_id: found `9`, expected the number of a job of the workload"],
+    ),
     "twice": (
         starts(job_id=[1, 2, 1], nodes=[[0, 1], [2], [0, 1]]),
         ["starts, row 2, job_id: found `1`, expected each job once; row 0 has it already"],
@@ -173,18 +177,15 @@ FAULTS = {
     "all at once": (
         starts(job_id=[1, 7, 3], start_s=[-1.0, 0.0, 1.0], nodes=[[0], [2], [0, 1, 2]]),
         [
-            "starts, row 1, job_id: found `7`, expected the number of a job of the workload",
             "starts, job 1, start_s: found -1 s, expected 0 s or later: it is submitted then",
             "starts, job 1 at -1 s, nodes: found 1 node, expected 2, its node_count",
+            "starts, row 1, job_id: found `7`, expected the number of a job of the workload",
             "starts, job 3, start_s: found 1 s, expected 5 s or later: it is submitted then",
         ],
     ),
     "columns": (
         starts().drop("nodes").rename({"start_s": "start"}),
-        [
-            "starts: found columns job_id, start, expected columns job_id, start_s and nodes, and end_s where it is known;"
-            " did you mean `start`?"
-        ],
+        [f"starts: found columns job_id, start, expected {COLUMNS}; did you mean `start`?"],
     ),
 }  # fmt: skip
 
@@ -219,7 +220,7 @@ def test_a_list_of_unsigned_nodes_with_a_hole_is_a_fault() -> None:
 
 @pytest.mark.parametrize("told", [None, [(1, 0.0, [0])], starts().lazy()])
 def test_what_is_no_frame_is_refused(told: object) -> None:
-    with pytest.raises(hs.ConfigError, match="starts: found .*, expected a polars DataFrame"):
+    with pytest.raises(hs.ConfigError, match=r"starts: found .*, expected a polars DataFrame"):
         hs.meter(workload(), platform(), told)
 
 

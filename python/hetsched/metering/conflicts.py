@@ -6,7 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from hetsched.metering.starts import Fault, instant
+from hetsched.metering.rules import Fault
+from hetsched.metering.starts import instant
 from hetsched.platform import Platform
 
 __all__ = ["conflicts"]

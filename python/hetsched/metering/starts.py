@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.config import did_you_mean, listed, shown
-from hetsched.errors import ConfigError, TraceError
+from hetsched.metering.rules import Rule, raise_faults, refuse
 from hetsched.platform import Platform
 from hetsched.platform.coverage import many
 from hetsched.workload import COLUMNS, Workload
@@ -22,18 +22,18 @@ from hetsched.workload.conversion import Origin, converted
 from hetsched.workload.node_lists import text_of
 from hetsched.workload.schema import MAX_SECONDS
 
-__all__ = ["Fault", "checked_starts", "instant", "limited"]
+__all__ = ["checked_starts", "instant", "micros"]
 
-Fault = tuple[str, str, str]
-
-_MOST_FAULTS = 20
-_KINDS = {
+_COLUMNS = {
     "job_id": COLUMNS["job_id"],
-    "start_s": replace(COLUMNS["observed_start_s"], name="start_s", low=-MAX_SECONDS, high=MAX_SECONDS),
+    "start_s": replace(COLUMNS["observed_start_s"], name="start_s"),
     "nodes": replace(COLUMNS["observed_nodes"], name="nodes"),
-    "end_s": replace(COLUMNS["observed_start_s"], name="end_s", low=-MAX_SECONDS, high=MAX_SECONDS),
+    "end_s": replace(COLUMNS["observed_start_s"], name="end_s"),
 }
 _NEEDED = ("job_id", "start_s", "nodes")
+_SECONDS = f"seconds up to {MAX_SECONDS:g}"
+_EXPECTED = {"job_id": "a job of the workload", "start_s": _SECONDS, "nodes": "a list of node numbers"}
+_NO_ROW = "; a job that never started has no row"
 
 
 def checked_starts(starts: object, workload: Workload, platform: Platform) -> pl.DataFrame:
@@ -62,13 +62,13 @@ def checked_starts(starts: object, workload: Workload, platform: Platform) -> pl
     refuse_other_frames(starts, "starts")
     assert isinstance(starts, pl.DataFrame)
     _refuse_missing(starts)
-    given = pl.DataFrame([_taken(starts, name) for name in _KINDS if name in starts.columns])
+    given = pl.DataFrame([_taken(starts, name) for name in _COLUMNS if name in starts.columns])
     if "end_s" not in given.columns:
         given = given.with_columns(end_s=pl.lit(None, pl.Float64))
-    raise_faults(_value_faults(given))
+    refuse(_rules_of_values(given))
     asked = workload.to_polars().select("job_id", "submit_s", "node_count", pl.col("^slots$")).with_row_index("row")
-    known = given.with_row_index("at").join(asked, on="job_id", how="left", maintain_order="left")
-    raise_faults([*_id_faults(known), *_job_faults(known.filter(pl.col("row").is_not_null()), platform)])
+    known = given.join(asked, on="job_id", how="left", maintain_order="left")
+    refuse([*_rules_of_ids(known), *_rules_of_times(known), *_rules_of_nodes(known, platform)])
     return known.sort("row").select("job_id", "start_s", "nodes", "end_s", "row")
 
 
@@ -77,133 +77,112 @@ def instant(micros: int) -> str:
 
     Examples
     --------
-    >>> instant(90_000_000), instant(1_250_000)
-    ('90 s', '1.25 s')
+    >>> instant(90_000_000), instant(1_250_000), instant(-500_000)
+    ('90 s', '1.25 s', '-0.5 s')
     """
-    text = f"{micros // 1_000_000}.{micros % 1_000_000:06d}".rstrip("0").rstrip(".")
-    return f"{text} s"
+    whole, rest = divmod(abs(micros), 1_000_000)
+    return f"{'-' if micros < 0 else ''}{f'{whole}.{rest:06d}'.rstrip('0').rstrip('.')} s"
 
 
-def limited(faults: list[Fault]) -> list[Fault]:
-    """The first of many faults, and how many more there are.
+def micros(seconds: pl.Series) -> npt.NDArray[np.int64]:
+    """Seconds as the engine's clock has them; a null becomes the least number there is.
 
     Examples
     --------
-    >>> limited([("a", "b", "c")] * 22)[-1]
-    ('starts', '2 more faults', 'none')
+    >>> micros(pl.Series([0.25, 3.0])).tolist()
+    [250000, 3000000]
     """
-    more = len(faults) - _MOST_FAULTS
-    return faults if more <= 0 else [*faults[:_MOST_FAULTS], ("starts", f"{more:,} more faults", "none")]
-
-
-def raise_faults(faults: list[Fault]) -> None:
-    """Raise what was found, if anything was."""
-    if faults:
-        raise ConfigError(limited(faults))
+    ticks = (seconds * 1e6).round(mode="half_away_from_zero").cast(pl.Int64)
+    return ticks.fill_null(-(2**63)).to_numpy()
 
 
 def _refuse_missing(starts: pl.DataFrame) -> None:
     missing = [name for name in _NEEDED if name not in starts.columns]
-    expected = "columns job_id, start_s and nodes, and end_s where it is known"
-    raise_faults(
-        [("starts", f"columns {listed(starts.columns)}", expected + _hints(missing, starts))] if missing else []
-    )
-
-
-def _hints(missing: list[str], starts: pl.DataFrame) -> str:
-    return next((hint for name in missing if (hint := did_you_mean(name, starts.columns))), "")
+    if missing:
+        hint = next((hint for name in missing if (hint := did_you_mean(name, starts.columns))), "")
+        expected = "columns job_id, start_s and nodes, and end_s where it is known"
+        raise_faults([("starts", f"columns {listed(starts.columns)}", expected + hint)])
 
 
 def _taken(starts: pl.DataFrame, name: str) -> pl.Series:
-    return converted(starts[name], _KINDS[name], Origin("starts"))
+    return converted(starts[name], _COLUMNS[name], Origin("starts"))
 
 
-def _value_faults(given: pl.DataFrame) -> list[Fault]:
-    """What is missing or no number, row by row."""
-    faults: list[tuple[int, Fault]] = []
-    for name in ("job_id", "start_s", "nodes"):
-        hint = "; a job that never started has no row" if name != "job_id" else ""
-        expected = f"{_expected(name)}{hint}"
-        rows = given[name].is_null().arg_true().to_list()
-        faults += [(row, (f"starts, row {row}, {name}", "nothing", expected)) for row in rows]
-    for name in ("start_s", "end_s"):
-        seconds = given[name].fill_null(0.0)
-        rows = (~(seconds.is_finite() & (seconds.abs() <= MAX_SECONDS))).arg_true().to_list()
-        faults += [(row, (f"starts, row {row}, {name}", shown(given[name][row]), _expected(name))) for row in rows]
-    rows = (given["nodes"].list.drop_nulls().list.len() < given["nodes"].list.len()).fill_null(value=False).arg_true()
-    lists = text_of(given["nodes"])
-    faults += [(row, (f"starts, row {row}, nodes", shown(lists[row]), _expected("nodes"))) for row in rows.to_list()]
-    return [fault for _, fault in sorted(faults)]
+def _rules_of_values(given: pl.DataFrame) -> list[Rule]:
+    """What is missing or no number."""
+
+    def no_value(name: str) -> Rule:
+        expected = _EXPECTED[name] + ("" if name == "job_id" else _NO_ROW)
+        return Rule(given[name].is_null(), lambda row: (f"starts, row {row}, {name}", "nothing", expected))
+
+    def no_instant(name: str) -> Rule:
+        seconds = given[name]
+        bad = ~(seconds.is_finite() & (seconds.abs() <= MAX_SECONDS))
+        return Rule(bad, lambda row: (f"starts, row {row}, {name}", shown(seconds[row]), _SECONDS))
+
+    text = text_of(given["nodes"])
+    holes = given["nodes"].list.drop_nulls().list.len() < given["nodes"].list.len()
+    hole = Rule(holes, lambda row: (f"starts, row {row}, nodes", shown(text[row]), _EXPECTED["nodes"]))
+    return [*(no_value(name) for name in _NEEDED), no_instant("start_s"), no_instant("end_s"), hole]
 
 
-def _expected(name: str) -> str:
-    return {"job_id": "a job of the workload", "nodes": "a list of node numbers"}.get(name, "seconds up to 1e+12")
-
-
-def _id_faults(known: pl.DataFrame) -> list[Fault]:
+def _rules_of_ids(known: pl.DataFrame) -> list[Rule]:
     """Jobs that there are not, and jobs that are there twice."""
-    unknown = known.filter(pl.col("row").is_null())
-    faults: list[Fault] = [
-        (f"starts, row {at}, job_id", f"`{job}`", "the number of a job of the workload")
-        for at, job in unknown.select("at", "job_id").iter_rows()
+    job = known["job_id"]
+    first = known.select(pl.int_range(pl.len()).min().over("job_id")).to_series()
+
+    def at(row: int) -> tuple[str, str]:
+        return f"starts, row {row}, job_id", shown(job[row])
+
+    return [
+        Rule(known["row"].is_null(), lambda row: (*at(row), "the number of a job of the workload")),
+        Rule(~job.is_first_distinct(), lambda row: (*at(row), f"each job once; row {first[row]} has it already")),
     ]
-    first = known.with_columns(pl.col("at").min().over("job_id").alias("first")).filter(pl.col("at") > pl.col("first"))
-    return faults + [
-        (f"starts, row {at}, job_id", f"`{job}`", f"each job once; row {before} has it already")
-        for at, job, before in first.select("at", "job_id", "first").iter_rows()
-    ]
 
 
-def micros(seconds: pl.Series) -> npt.NDArray[np.int64]:
-    """Seconds as the engine's clock has them; a null becomes the least number there is."""
-    return (seconds * 1e6).round(mode="half_away_from_zero").cast(pl.Int64).fill_null(-(2**63)).to_numpy()
-
-
-def _job_faults(known: pl.DataFrame, platform: Platform) -> list[Fault]:
-    """What cannot be of each job: when it starts and ends, and on which nodes."""
-    start, submit, end = (micros(known[name]) for name in ("start_s", "submit_s", "end_s"))
+def _rules_of_times(known: pl.DataFrame) -> list[Rule]:
+    """When a job may start, and end."""
+    job, times = known["job_id"], {name: micros(known[name]) for name in ("start_s", "submit_s", "end_s")}
+    start, submit, end = times.values()
     has_end = known["end_s"].is_not_null().to_numpy()
-    nodes, count = known["nodes"], known["node_count"]
-    asked = known["slots"].fill_null(1) if "slots" in known.columns else pl.repeat(1, len(known), eager=True)
+
+    def early(row: int) -> tuple[str, str, str]:
+        expected = f"{instant(int(submit[row]))} or later: it is submitted then"
+        return f"starts, job {job[row]}, start_s", instant(int(start[row])), expected
+
+    def backwards(row: int) -> tuple[str, str, str]:
+        begun = instant(int(start[row]))
+        return f"starts, job {job[row]} at {begun}, end_s", instant(int(end[row])), f"{begun} or later: it starts then"
+
+    return [Rule(pl.Series(start < submit), early), Rule(pl.Series(has_end & (end < start)), backwards)]
+
+
+def _rules_of_nodes(known: pl.DataFrame, platform: Platform) -> list[Rule]:
+    """Which nodes a job may have."""
+    nodes, count, start = known["nodes"], known["node_count"], micros(known["start_s"])
     most = int(platform.slots.min())
-    rules: list[tuple[str, npt.NDArray[np.bool_], Callable[[int], tuple[str, str]]]] = [
-        (
-            "start_s",
-            start < submit,
-            lambda k: (instant(start[k]), f"{instant(submit[k])} or later: it is submitted then"),
+    asked = (
+        known["slots"] if "slots" in known.columns else pl.Series([None], dtype=pl.Int32).new_from_index(0, len(known))
+    )
+
+    def rule(broken: pl.Series, told: Callable[[int], tuple[str, str]]) -> Rule:
+        def fault(row: int) -> tuple[str, str, str]:
+            return f"starts, job {known['job_id'][row]} at {instant(int(start[row]))}, nodes", *told(row)
+
+        return Rule(broken, fault)
+
+    return [
+        rule(nodes.list.len() != count, lambda row: (many(len(nodes[row]), "node"), f"{count[row]}, its node_count")),
+        rule(
+            nodes.list.n_unique() != nodes.list.len(),
+            lambda row: (f"node {_repeated(nodes[row])} twice", "each node once"),
         ),
-        (
-            "end_s",
-            has_end & (end < start),
-            lambda k: (instant(end[k]), f"{instant(start[k])} or later: it starts then"),
+        rule(
+            nodes.list.max() >= platform.nodes,
+            lambda row: (f"node {nodes[row].max()}", f"nodes from 0 to {platform.nodes - 1}, the platform's"),
         ),
-        (
-            "nodes",
-            (nodes.list.len() != count).to_numpy(),
-            lambda k: (many(len(nodes[k]), "node"), f"{count[k]}, its node_count"),
-        ),
-        (
-            "nodes",
-            (nodes.list.n_unique() != nodes.list.len()).to_numpy(),
-            lambda k: (f"node {_repeated(nodes[k])} twice", "each node once"),
-        ),
-        (
-            "nodes",
-            (nodes.list.max() >= platform.nodes).fill_null(value=False).to_numpy(),
-            lambda k: (f"node {nodes[k].max()}", f"nodes from 0 to {platform.nodes - 1}, the platform's"),
-        ),
-        (
-            "nodes",
-            (asked > most).to_numpy(),
-            lambda k: (f"{asked[k]} slots asked for", f"at most {most}, a node's slots"),
-        ),
+        rule(asked > most, lambda row: (f"{asked[row]} slots asked for", f"at most {most}, a node's slots")),
     ]
-    faults: list[tuple[int, Fault]] = []
-    for name, broken, told in rules:
-        for k in np.flatnonzero(broken).tolist():
-            at = "" if name == "start_s" else f" at {instant(start[k])}"
-            faults.append((k, (f"starts, job {known['job_id'][k]}{at}, {name}", *told(k))))
-    return [fault for _, fault in sorted(faults, key=lambda pair: pair[0])]
 
 
 def _repeated(nodes: pl.Series) -> int:

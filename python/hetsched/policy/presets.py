@@ -207,7 +207,7 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             "replay",
-            doc="What the log says happened: each job at its observed start, on its observed nodes where it names them.",
+            doc="What the log says happened: each job at its observed start, on the nodes that the log names.",
             source="the log itself: columns observed_start_s and observed_nodes",
             composition={"order": "observed", "backfill": "observed", "placement": "observed"},
         ),

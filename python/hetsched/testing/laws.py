@@ -29,10 +29,10 @@ def check_schedule(result: Result, workload: Workload, platform: Platform) -> No
     jobs at once, nobody starts before it was submitted, each job has as many nodes as it asked for and ends when it
     must (its runtime at the pace of its slowest node, rounded up to a microsecond, or its walltime), that times,
     states, energies, nodes, timeline and summary follow, and that the energy balances three ways. Under a policy that
-    profiles, that first runs and no others take longer for it. Under one that repeats a log, that nobody starts before it
-    did. Of a metered schedule whose ends were given, that these are what they say. Under a power budget, that what the summary says of it
-    is what the timeline says; and where every draw is predicted as it is and jobs get whole nodes, that the system
-    never draws more.
+    profiles, that first runs and no others take longer for it. Under one that repeats a log, that nobody starts before
+    it did. Of a metered schedule whose ends were given, that states go with them. Under a power budget, that what the
+    summary says of it is what the timeline says; and where every draw is predicted as it is and jobs get whole nodes,
+    that the system never draws more.
 
     Parameters
     ----------

@@ -247,8 +247,8 @@ class Workload:
     def scale_arrivals(self, k: float) -> Workload:
         """Jobs arrive `k` times as densely: distances from the first submit are divided by `k`.
 
-        Runtimes stay, so the offered load is multiplied by `k`. Observed starts and nodes belong to the old arrivals and
-        become null.
+        Runtimes stay, so the offered load is multiplied by `k`. Observed starts and nodes belong to the old arrivals
+        and become null.
 
         Parameters
         ----------

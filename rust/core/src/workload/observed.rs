@@ -77,3 +77,69 @@ fn length(start: SimTime, end: SimTime) -> i64 {
         (start, end) => (end - start).micros(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::workload::{JobColumns, JobId, ObservedColumns};
+
+    fn jobs(observed: ObservedColumns) -> JobColumns {
+        JobColumns {
+            job_id: vec![1, 2],
+            submit_s: vec![0.0; 2],
+            runtime_s: vec![0.0, 5.0],
+            node_count: vec![2, 1],
+            observed,
+            source: "log".into(),
+            ..JobColumns::default()
+        }
+    }
+
+    fn known() -> ObservedColumns {
+        ObservedColumns {
+            start_s: vec![3.0, f64::NAN],
+            end_s: vec![4.5, 9.0],
+            node_offsets: vec![0, 2, 2],
+            nodes: vec![4, 1],
+        }
+    }
+
+    #[test]
+    fn what_a_log_knows_is_told_and_the_rest_is_not() {
+        let workload = jobs(known()).into_workload().unwrap();
+        assert_eq!(workload.observed_start(JobId(0)).map(|start| start.seconds()), Some(3.0));
+        assert_eq!(workload.observed_length(JobId(0)).map(|length| length.seconds()), Some(1.5));
+        assert_eq!(workload.observed_nodes(JobId(0)), Some(&[4, 1][..]));
+        // Without a start, an end says nothing of the length.
+        assert_eq!(workload.observed_start(JobId(1)), None);
+        assert_eq!(workload.observed_length(JobId(1)), None);
+        assert_eq!(workload.observed_nodes(JobId(1)), None);
+        let unknown = jobs(ObservedColumns::default()).into_workload().unwrap();
+        assert_eq!((unknown.observed_start(JobId(0)), unknown.observed_nodes(JobId(1))), (None, None));
+    }
+
+    #[test]
+    fn a_job_takes_no_time_if_it_did_not_or_else_if_its_run_is_of_no_length() {
+        let told = jobs(known()).into_workload().unwrap();
+        let own = jobs(ObservedColumns::default()).into_workload().unwrap();
+        assert_eq!([0, 1].map(|row| told.takes_no_time(JobId(row))), [false, false]);
+        assert_eq!([0, 1].map(|row| own.takes_no_time(JobId(row))), [true, false]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_its_row() {
+        for (bad, message) in [
+            (ObservedColumns { start_s: vec![1e300; 2], ..known() }, "log, line 0, observed_start_s: found `1"),
+            (ObservedColumns { end_s: vec![2.5, 9.0], ..known() }, "log, line 0, observed_end_s: found `-500000`"),
+            (
+                ObservedColumns { node_offsets: vec![0, 3, 2], ..known() },
+                "log, line 1, observed_node_offsets: found `3`",
+            ),
+            (ObservedColumns { node_offsets: vec![0, 2], ..known() }, "log, observed_node_offsets: found 1"),
+            (ObservedColumns { nodes: vec![4, -1], ..known() }, "log, line 1, observed_nodes: found `-1`"),
+            (ObservedColumns { start_s: vec![1.0], ..known() }, "log, observed_start_s: found 1"),
+        ] {
+            let said = jobs(bad).into_workload().unwrap_err().to_string();
+            assert!(said.starts_with(message), "{said}");
+        }
+    }
+}

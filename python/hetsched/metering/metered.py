@@ -13,7 +13,8 @@ from hetsched.digest import frame_sha256
 from hetsched.errors import SimulationError
 from hetsched.memory import check_memory
 from hetsched.metering.conflicts import conflicts
-from hetsched.metering.starts import checked_starts, micros, raise_faults
+from hetsched.metering.rules import raise_faults
+from hetsched.metering.starts import checked_starts, micros
 from hetsched.observed import PART
 from hetsched.platform import Platform
 from hetsched.policy import Policy
@@ -83,7 +84,8 @@ def meter(
     ([60.0, 90.0], 42000.0)
     >>> meter(hs.Workload.from_polars(jobs), platform, mine.with_columns(start_s=pl.Series([0.0, 45.0])))
     Traceback (most recent call last):
-    hetsched.errors.ConfigError: starts, job 2 at 45 s, nodes: found node 1, expected a free node: it serves job 1 from 0 s to 60 s
+    hetsched.errors.ConfigError: starts, job 2 at 45 s, nodes: found node 1, expected a free node: it serves job 1 from
+    0 s to 60 s
     """
     faults = Faults()
     check_inputs(workload, platform, faults)
