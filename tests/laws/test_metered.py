@@ -15,7 +15,7 @@ from hetsched.testing import check_schedule, platforms, policies, workloads
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 LAW = settings(
-    max_examples=int(__import__("os").environ.get("N", "100")),
+    max_examples=100,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

@@ -80,6 +80,7 @@ fn length(start: SimTime, end: SimTime) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use crate::units::{SimDuration, SimTime};
     use crate::workload::{JobColumns, JobId, ObservedColumns};
 
     fn jobs(observed: ObservedColumns) -> JobColumns {
@@ -106,8 +107,8 @@ mod tests {
     #[test]
     fn what_a_log_knows_is_told_and_the_rest_is_not() {
         let workload = jobs(known()).into_workload().unwrap();
-        assert_eq!(workload.observed_start(JobId(0)).map(|start| start.seconds()), Some(3.0));
-        assert_eq!(workload.observed_length(JobId(0)).map(|length| length.seconds()), Some(1.5));
+        assert_eq!(workload.observed_start(JobId(0)), SimTime::from_seconds(3.0));
+        assert_eq!(workload.observed_length(JobId(0)), SimDuration::from_seconds(1.5));
         assert_eq!(workload.observed_nodes(JobId(0)), Some(&[4, 1][..]));
         // Without a start, an end says nothing of the length.
         assert_eq!(workload.observed_start(JobId(1)), None);
