@@ -260,8 +260,7 @@ def test_what_is_said_of_how_a_job_came_to_start_is_checked(tmp_path: Path, chan
     assert result.jobs["started_by"].to_list() == ["immediate", "reservation", "backfill", "immediate"]
     check_schedule(result, workload, platform)
     result.write(tmp_path)
-    path = tmp_path / "jobs.parquet"
-    change(pl.read_parquet(path.read_bytes())).write_parquet(path)
+    rewrite(tmp_path, "jobs", change)
     with pytest.raises(AssertionError, match=message):
         check_schedule(hs.read_result(tmp_path), workload, platform)
 
@@ -283,8 +282,7 @@ def test_a_replay_is_held_to_its_log(tmp_path: Path, change: Break, message: str
         result = hs.simulate(workload, platform, "replay")
     check_schedule(result, workload, platform)
     result.write(tmp_path)
-    path = tmp_path / "jobs.parquet"
-    change(pl.read_parquet(path.read_bytes())).write_parquet(path)
+    rewrite(tmp_path, "jobs", change)
     with pytest.raises(AssertionError, match=message):
         check_schedule(hs.read_result(tmp_path), workload, platform)
 
@@ -297,7 +295,6 @@ def test_ends_that_were_told_are_held_to_what_they_say(tmp_path: Path) -> None:
     assert result.jobs["state"].to_list() == ["timeout", "pending", "completed", "pending"]
     check_schedule(result, jobs, platform)
     result.write(tmp_path)
-    path = tmp_path / "jobs.parquet"
-    at(1, state="completed", reason=None)(pl.read_parquet(path.read_bytes())).write_parquet(path)
+    rewrite(tmp_path, "jobs", at(1, state="completed", reason=None))
     with pytest.raises(AssertionError, match=r"job 1 on nodes \[0\] from 0.0 s: completed after 5000000 us"):
         check_schedule(hs.read_result(tmp_path), jobs, platform)
