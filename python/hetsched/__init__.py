@@ -21,11 +21,13 @@ if TYPE_CHECKING:
         LoadWarning,
         OutputError,
         PowerWarning,
+        ReplayWarning,
         ResultWarning,
         RunWarning,
         SimulationError,
         TraceError,
     )
+    from hetsched.metering import meter
     from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, VariationTable
     from hetsched.policy import Policy
     from hetsched.policy.presets import presets
@@ -47,6 +49,7 @@ __all__ = [
     "Platform",
     "Policy",
     "PowerWarning",
+    "ReplayWarning",
     "Result",
     "ResultWarning",
     "RunWarning",
@@ -57,6 +60,7 @@ __all__ = [
     "__version__",
     "assign",
     "assign_types",
+    "meter",
     "presets",
     "read_csv",
     "read_parquet",
@@ -71,8 +75,9 @@ _HOMES = {
     "assignment": ("assign", "assign_types"),
     "errors": (
         *("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
-        *("DeviceWarning", "LoadWarning", "PowerWarning", "ResultWarning", "RunWarning"),
+        *("DeviceWarning", "LoadWarning", "PowerWarning", "ReplayWarning", "ResultWarning", "RunWarning"),
     ),
+    "metering": ("meter",),
     "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "VariationTable"),
     "policy": ("Policy", "presets"),
     "result": ("Result", "read_result"),

@@ -33,6 +33,10 @@ class JobColumns:
         app_names: list[str] | None = None,
         on_gpu: npt.NDArray[np.int64] | None = None,
         first_run: npt.NDArray[np.int64] | None = None,
+        observed_start_s: npt.NDArray[np.float64] | None = None,
+        observed_end_s: npt.NDArray[np.float64] | None = None,
+        observed_node_offsets: npt.NDArray[np.int64] | None = None,
+        observed_nodes: npt.NDArray[np.int64] | None = None,
         source: str = "workload",
     ) -> JobColumns: ...
     def __len__(self) -> int: ...

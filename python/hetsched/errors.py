@@ -11,6 +11,7 @@ __all__ = [
     "LoadWarning",
     "OutputError",
     "PowerWarning",
+    "ReplayWarning",
     "ResultWarning",
     "RunWarning",
     "SimulationError",
@@ -150,3 +151,7 @@ class PowerWarning(RunWarning):
 
 class ResultWarning(RunWarning):
     """What came of a run says little: most of its jobs were killed, or the machine was empty for long."""
+
+
+class ReplayWarning(RunWarning):
+    """A replay could not do all as the log says: jobs start later than they did, or have no observed start."""

@@ -20,6 +20,7 @@ from hetsched.config import Faults, did_you_mean, plain
 from hetsched.errors import ConfigError, LoadWarning
 from hetsched.forks import check_threads
 from hetsched.memory import check_memory
+from hetsched.observed import check_observed, replay_counts, warn_of_changes
 from hetsched.platform import Platform, VariationTable
 from hetsched.platform.predictor import AnyPredictor, predictor_name
 from hetsched.policy import Policy, parse_policy
@@ -90,7 +91,8 @@ def simulate(
     ------
     ConfigError
         If an option, the policy, or the platform's tables for these jobs cannot be; if there is a predictor and
-        nothing for it to predict: no actual table, no job that brings ``power_w``.
+        nothing for it to predict: no actual table, no job that brings ``power_w``; if the policy repeats the log and
+        the workload has no observed starts.
     SimulationError
         If the run cannot go on; before it begins, if it needs more memory than there is, or if the process was forked
         from one in which polars had been at work.
@@ -106,6 +108,8 @@ def simulate(
     ResultWarning
         If more than half of the jobs that ran were killed at their walltime, or less than 5 % of the nodes were busy
         for over a tenth of a run of a week or more.
+    ReplayWarning
+        If the policy repeats the log, and jobs start later than they did or have no observed start.
 
     Examples
     --------
@@ -118,7 +122,7 @@ def simulate(
     """
     check_threads()
     faults = Faults()
-    _check_inputs(workload, platform, faults)
+    check_inputs(workload, platform, faults)
     given = {"kill_at_walltime": kill_at_walltime, "on_unknown_app": on_unknown_app, "bound": bound, "until_s": until_s}
     options = checked_options({"seed": seed, **given}, faults)
     if options["bound"] is True and isinstance(platform, Platform):
@@ -126,13 +130,13 @@ def simulate(
     faults.check()
     seed, until_s = options.pop("seed"), options["until_s"]
     policy = _as_policy(policy)
+    check_observed(policy, workload, platform)
     check_memory(workload, platform, policy, until_s=until_s)
     platform, forecast = believed(workload, platform, predictor)
     options["predictor"] = predictor_name(predictor)
-    offered_load = workload.offered_load(platform)
-    _warn_of_overload(offered_load, platform)
+    _warn_of_overload(workload.offered_load(platform), platform)
     before = concerns_of_inputs(workload.to_polars(), platform)
-    _warn(before)
+    warn_of(before)
 
     def run(policy: Policy) -> _core.Records:
         return _core.simulate(
@@ -152,10 +156,40 @@ def simulate(
     records = run(policy)
     wall_s = time.perf_counter() - begun
 
-    totals = records.totals
+    warn_of_changes(policy, records.totals)
+    result = result_of(
+        records,
+        workload,
+        platform,
+        policy,
+        seed=seed,
+        options=options,
+        wall_s=wall_s,
+        before=before,
+        forecast=forecast,
+        more=replay_counts(policy, records.totals),
+    )
+    warn_of(result.concerns[len(before) :])
+    return result
+
+
+def result_of(
+    records: _core.Records,
+    workload: Workload,
+    platform: Platform,
+    policy: Policy,
+    *,
+    seed: int,
+    options: Mapping[str, Any],
+    wall_s: float,
+    before: Sequence[Concern],
+    forecast: Forecast | None = None,
+    more: Mapping[str, Any],
+) -> Result:
+    """What the engine leaves behind, as a result with the concerns there were and are; `more` joins its provenance."""
+    totals, offered_load = records.totals, workload.offered_load(platform)
     recorded, timeline = _recorded(records, policy), pl.DataFrame(records.take_timeline())
     after = concerns_of_run(workload.to_polars(), recorded, timeline, platform)
-    _warn(after)
 
     def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
         numbers = summarised(jobs, totals, nodes=platform.nodes, offered_load=offered_load)
@@ -165,15 +199,17 @@ def simulate(
         least_j = energy_bound(jobs, platform, window_s=window_s, kill_at_walltime=options["kill_at_walltime"])
         return {**numbers, "energy_bound_j": least_j}
 
+    def provenance() -> dict[str, Any]:
+        own = _provenance(workload, platform, policy, seed=seed, options=options, totals=totals, forecast=forecast)
+        return {**own, **more}
+
     return Result(
         Parts(
             jobs=lambda: jobs_frame(workload.to_polars(), recorded),
             timeline=lambda: timeline,
             nodes=lambda: pl.DataFrame(records.take_nodes()),
             summary=summary,
-            provenance=lambda: _provenance(
-                workload, platform, policy, seed=seed, options=options, totals=totals, forecast=forecast
-            ),
+            provenance=provenance,
             timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},
             concerns=(*before, *after),
         )
@@ -218,7 +254,7 @@ def checked_options(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     return options
 
 
-def _check_inputs(workload: object, platform: object, faults: Faults) -> None:
+def check_inputs(workload: object, platform: object, faults: Faults) -> None:
     """Note what is no workload and no platform."""
     if not isinstance(workload, Workload):
         faults.add("workload", type(workload).__name__, "a Workload, as read_swf or Workload.from_polars makes it")
@@ -271,7 +307,8 @@ def _warn_of_overload(offered_load: float | None, platform: Platform) -> None:
         )
 
 
-def _warn(concerns: Sequence[Concern]) -> None:
+def warn_of(concerns: Sequence[Concern]) -> None:
+    """Warn the caller's caller."""
     for concern in concerns:
         warnings.warn(str(concern), concern.category, stacklevel=3)
 

@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import polars as pl
+
 from hetsched.config import can_name_a_file, reason_of, shown
 from hetsched.errors import OutputError
 from hetsched.unreadable import UNREADABLE
 
-__all__ = ["temporary_beside", "turn_in", "write_whole"]
+__all__ = ["for_csv", "temporary_beside", "turn_in", "write_whole"]
 
 
 def write_whole(path: Path, content: bytes | Callable[[Path], object]) -> None:
@@ -105,3 +107,20 @@ def turn_in(folder: Path, *, reads: bool = False) -> Iterator[None]:
             with suppress(OSError):
                 fcntl.flock(handle, fcntl.LOCK_UN)
             os.close(handle)
+
+
+def for_csv(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with lists and structs as text, as CSV has neither.
+
+    Examples
+    --------
+    >>> for_csv(pl.DataFrame({"nodes": [[3, 5, 8], None]}))["nodes"].to_list()
+    ['3 5 8', None]
+    """
+    columns = []
+    for name, dtype in frame.schema.items():
+        if isinstance(dtype, pl.List | pl.Array) and not dtype.inner.is_nested():
+            columns.append(pl.col(name).cast(pl.List(pl.String)).list.join(" "))
+        elif dtype.is_nested():
+            columns.append(pl.struct(name).struct.json_encode().alias(name))
+    return frame.with_columns(columns)

@@ -232,3 +232,33 @@ def test_who_knows_measured_draws_is_said_and_a_predictor_serves_every_policy(he
     forecasts = [own["provenance"]["known_draws"]["forecast"]["predicted"] for own in found["runs"]]
     assert forecasts == [1, 1, 1]
     assert "error: --predictor: found `histry`" in hetsched(*run, *policies, "--predictor", "histry").err
+
+
+def test_what_happened_stands_beside_what_could_have(hetsched, folder):
+    # Jobs 1 and 2 ran one after the other, the second 900 s later than it had to.
+    lines = [f"{job} 0 {wait} 600 2 -1 -1 2 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n" for job, wait in ((1, 0), (2, 900))]
+    (folder / "log.swf").write_text("; MaxProcs: 4\n" + "".join(lines))
+    said = hetsched("compare", "log.swf", "--policies", "replay,easy", "--idle-w", 90, "--tdp-w", 300)
+    assert (said.code, said.err) == (0, "")
+    table = said.out.partition("policy")[2]
+    assert [line.split()[:2] for line in table.splitlines()[2:4]] == [["replay", "(observed)"], ["easy", "200.0"]]
+    assert "ratio to replay (observed)" in table
+    found = json.loads(hetsched("compare", "log.swf", "--policies", "replay,easy", "--nodes", 4, "--json").out)
+    assert [found["summary"][name]["mean_wait_s"] for name in ("replay", "easy")] == [450.0, 0.0]
+
+
+def test_a_log_without_observed_starts_cannot_be_replayed(hetsched):
+    said = hetsched("compare", "small.swf", "--policies", "replay,easy", "--idle-w", 90, "--tdp-w", 300)
+    assert (said.code, said.out) == (2, said.out)
+    assert said.err == (
+        "error: workload.observed_start_s: found nulls only, expected when each job started, in seconds: "
+        "policy replay repeats it"
+    )
+
+
+def test_a_replay_on_a_machine_that_is_too_small_warns(hetsched, folder):
+    log = "".join(f"{job} 0 0 600 2 -1 -1 2 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n" for job in (1, 2, 3))
+    (folder / "log.swf").write_text(log)
+    said = hetsched("simulate", "log.swf", "--policy", "replay", "--nodes", 4, "--idle-w", 90, "--tdp-w", 300)
+    assert said.code == 0
+    assert said.err == "warning: replay: 1 job starts later than in reality: what they need was not free then"

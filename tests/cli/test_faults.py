@@ -13,7 +13,7 @@ from hetsched.errors import SimulationError
 GOOD = "1 0 -1 60 4 -1 -1 4 120 -1 1 3 1 7 1 -1 -1 -1\n"
 PRESETS = (
     "fcfs, easy, conservative, sjf, ljf, random, sequence, naive, paa, coa, swa, pool, "
-    "vu-fcfs, vu-fcfs-b, cva-fcfs, cva-fcfs-b, cgva-fcfs, cgva-fcfs-b, vahrm, hetsched"
+    "vu-fcfs, vu-fcfs-b, cva-fcfs, cva-fcfs-b, cgva-fcfs, cgva-fcfs-b, vahrm, hetsched, replay"
 )
 PACKED = "text in Standard Workload Format, plain or packed by gzip or zstd"
 SECONDS = "seconds from 0 to 1e12, or -1 for unknown"
@@ -117,7 +117,7 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
             "small.swf --policy easy:placement=lowestpower",
             [
                 (
-                    "policy.placement: found `lowestpower`, expected one of lowest-id, random, lowest-power, "
+                    "policy.placement: found `lowestpower`, expected one of lowest-id, observed, random, lowest-power, "
                     "lowest-power-cpu, best-rank, opportunity-cost, assignment, sliding-window, pools; "
                     "did you mean `lowest-power`?"
                 )

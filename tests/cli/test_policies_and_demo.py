@@ -44,6 +44,7 @@ def test_what_is_taken_for_chance_is_chance_and_nothing_else_is():
     """Two seeds make two schedules under a policy with random parts, and one under every other."""
     jobs = {"job_id": [1, 2, 3], "submit_s": [0, 5, 900], "runtime_s": [60, 60, 60], "node_count": [1, 2, 1]}
     jobs["device"] = ["gpu", "gpu", "gpu"]
+    jobs["observed_start_s"] = [0, 5, 900]
     workload = hs.Workload.from_polars(pl.DataFrame(jobs))
     platform = hs.Platform.homogeneous(nodes=40, idle_w=100, tdp_w=300)
     for role, name in parts():

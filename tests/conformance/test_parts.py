@@ -15,7 +15,7 @@ from hetsched.policy import PRESETS, parts
 from hetsched.policy.parts import value_text
 from hetsched.testing import check_schedule, platforms, workloads
 
-pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning", "ignore::hetsched.errors.ReplayWarning")
 FEW = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 PARTS = sorted(parts())
 ROLES = ("order", "backfill", "placement", "power")
@@ -36,13 +36,18 @@ def under_a_budget(policy: hs.Policy, **budget: float) -> hs.Policy:
 
 
 def crowd(jobs: int = 300, nodes: int = 16) -> tuple[hs.Workload, hs.Platform]:
-    """More work than the machine can do at first, then silence: whoever is forgotten is seen."""
+    """More work than the machine can do at first, then silence: whoever is forgotten is seen.
+
+    A log says when each job started, which is sooner than this machine can start most of them.
+    """
     rng = np.random.default_rng(3)
     runtime = rng.integers(0, 500, jobs).astype(np.float64)
+    submit = np.sort(rng.integers(0, 2_000, jobs)).astype(np.float64)
     frame = pl.DataFrame(
         {
             "job_id": np.arange(jobs),
-            "submit_s": np.sort(rng.integers(0, 2_000, jobs)).astype(np.float64),
+            "submit_s": submit,
+            "observed_start_s": submit + np.random.default_rng(4).integers(0, 100, jobs),
             "runtime_s": runtime,
             "node_count": rng.integers(1, nodes + 1, jobs),
             "walltime_s": np.where(rng.random(jobs) < 0.7, runtime * 1.5 + 1, 0.0),
@@ -100,7 +105,7 @@ def test_a_part_schedules_everyone_and_does_so_again(role: str, name: str) -> No
 @given(data=st.data())
 def test_a_part_keeps_the_laws_on_any_machine(role: str, name: str, data: st.DataObject) -> None:
     slots = data.draw(st.sampled_from([1, 3]))
-    workload = data.draw(workloads(max_slots=slots, max_nodes=4))
+    workload = data.draw(workloads(max_slots=slots, max_nodes=4, observed=True))
     platform = data.draw(platforms(max_slots=slots, max_nodes=4))
     other = data.draw(st.sampled_from(["none", "first-fit", "reservations"]))
     check_schedule(hs.simulate(workload, platform, composed(role, name, other)), workload, platform)
@@ -157,7 +162,7 @@ def test_a_part_schedules_everyone_under_a_budget_that_binds(role: str, name: st
 @given(data=st.data())
 def test_a_part_keeps_the_laws_under_a_budget_on_any_machine(role: str, name: str, data: st.DataObject) -> None:
     slots = data.draw(st.sampled_from([1, 3]))
-    workload = data.draw(workloads(max_slots=slots, max_nodes=4))
+    workload = data.draw(workloads(max_slots=slots, max_nodes=4, observed=True))
     platform = data.draw(platforms(max_slots=slots, max_nodes=4))
     other = data.draw(st.sampled_from(["none", "first-fit", "reservations"]))
     policy = under_a_budget(composed(role, name, other), pcr=data.draw(st.sampled_from([0.45, 0.6, 0.75])))
@@ -176,5 +181,5 @@ def test_a_preset_keeps_a_budget_that_binds(name: str, pcr: float) -> None:
 
 def test_the_presets_of_the_contract_are_there() -> None:
     named = {"fcfs", "easy", "conservative", "sjf", "ljf", "random", "sequence", "naive", "paa", "coa", "swa", "pool"}
-    named |= {"vu-fcfs", "vu-fcfs-b", "cva-fcfs", "cva-fcfs-b", "cgva-fcfs", "cgva-fcfs-b", "vahrm"}
+    named |= {"vu-fcfs", "vu-fcfs-b", "cva-fcfs", "cva-fcfs-b", "cgva-fcfs", "cgva-fcfs-b", "vahrm", "replay"}
     assert named <= set(hs.presets()["name"])

@@ -215,9 +215,86 @@ def test_watts_of_another_platform_are_noticed() -> None:
         check_schedule(result, workload, hotter)
 
 
-def test_without_hypothesis_one_line_says_what_to_install() -> None:
-    program = "import sys; sys.modules['hypothesis'] = None; import hetsched.testing"
+def test_check_schedule_needs_no_hypothesis_and_strategies_say_what_to_install() -> None:
+    program = """
+import sys
+sys.modules["hypothesis"] = None
+from hetsched.testing import check_schedule
+print(check_schedule.__name__)
+from hetsched.testing import workloads
+"""
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert run.returncode == 1
+    assert (run.returncode, run.stdout) == (1, "check_schedule\n")
     last = run.stderr.strip().splitlines()[-1]
-    assert last == "ImportError: hetsched.testing needs hypothesis: pip install 'hetsched[testing]'"
+    assert last == "ImportError: the strategies of hetsched.testing need hypothesis: pip install 'hetsched[testing]'"
+
+
+def a_crowded_run() -> tuple[hs.Result, hs.Workload, hs.Platform]:
+    """Two nodes. 1 has one until 10; 2 wants both and waits until then; 3 overtakes it; 4 takes no time, alone."""
+    jobs = {
+        "job_id": [1, 2, 3, 4],
+        "submit_s": [0.0, 1.0, 2.0, 50.0],
+        "runtime_s": [10.0, 5.0, 3.0, 0.0],
+        "node_count": [1, 2, 1, 1],
+    }
+    workload = hs.Workload.from_polars(pl.DataFrame(jobs))
+    platform = hs.Platform.homogeneous(nodes=2, idle_w=100.0, tdp_w=300.0)
+    return hs.simulate(workload, platform, "easy"), workload, platform
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (at(2, started_by="immediate"), "job 2 starts at 10.0 s, after waiting, and is said to be immediate"),
+        (at(3, started_by="reservation"), "job 3 starts at 2.0 s, when it is submitted, and is said to have waited"),
+        (
+            at(2, started_by="backfill"),
+            "job 2 starts at 10.0 s, with nobody left waiting, and is said to have overtaken",
+        ),
+        (at(1, started_by="backfill"), "job 1 starts at 0.0 s, with nobody left waiting"),
+        (at(4, started_by="backfill"), "job 4 starts at 50.0 s, with nobody left waiting"),
+    ],
+)
+def test_what_is_said_of_how_a_job_came_to_start_is_checked(tmp_path: Path, change: Break, message: str) -> None:
+    result, workload, platform = a_crowded_run()
+    assert result.jobs["started_by"].to_list() == ["immediate", "reservation", "backfill", "immediate"]
+    check_schedule(result, workload, platform)
+    result.write(tmp_path)
+    rewrite(tmp_path, "jobs", change)
+    with pytest.raises(AssertionError, match=message):
+        check_schedule(hs.read_result(tmp_path), workload, platform)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (at(2, start_s=11.0, end_s=16.0), "job 2 starts before it did, at 12.0 s"),
+        (at(3, reason=None), "job 3: pending, though the run went to its end"),
+        (at(2, start_s=13.0, end_s=18.0), "provenance says .*'late_starts': 0.*, the jobs make it .*'late_starts': 1"),
+    ],
+)
+def test_a_replay_is_held_to_its_log(tmp_path: Path, change: Break, message: str) -> None:
+    _, jobs, platform = a_crowded_run()
+    workload = hs.Workload.from_polars(
+        jobs.to_polars().with_columns(observed_start_s=pl.Series([0.0, 12.0, None, 50.0]))
+    )
+    with pytest.warns(hs.ReplayWarning):
+        result = hs.simulate(workload, platform, "replay")
+    check_schedule(result, workload, platform)
+    result.write(tmp_path)
+    rewrite(tmp_path, "jobs", change)
+    with pytest.raises(AssertionError, match=message):
+        check_schedule(hs.read_result(tmp_path), workload, platform)
+
+
+def test_ends_that_were_told_are_held_to_what_they_say(tmp_path: Path) -> None:
+    jobs = hs.Workload.from_polars(a_crowded_run()[1].to_polars().with_columns(walltime_s=pl.lit(4.0)))
+    platform = hs.Platform.homogeneous(nodes=2, idle_w=100.0, tdp_w=300.0)
+    told = pl.DataFrame({"job_id": [1, 3], "start_s": [0.0, 2.0], "nodes": [[0], [1]], "end_s": [5.0, 9.0]})
+    result = hs.meter(jobs, platform, told)
+    assert result.jobs["state"].to_list() == ["timeout", "pending", "completed", "pending"]
+    check_schedule(result, jobs, platform)
+    result.write(tmp_path)
+    rewrite(tmp_path, "jobs", at(1, state="completed", reason=None))
+    with pytest.raises(AssertionError, match=r"job 1 on nodes \[0\] from 0.0 s: completed after 5000000 us"):
+        check_schedule(hs.read_result(tmp_path), jobs, platform)

@@ -15,7 +15,7 @@ import hetsched as hs
 from hetsched.policy import PRESETS, parts
 from hetsched.testing import platforms, policies, workloads
 
-pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning", "ignore::hetsched.errors.ReplayWarning")
 LAW = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 POLICIES = {
     **{name: hs.Policy.preset(name) for name in PRESETS},
@@ -30,10 +30,12 @@ def busy_week(seed: int = 5, jobs: int = 3_000, nodes: int = 48) -> tuple[hs.Wor
     rng = np.random.default_rng(seed)
     runtime = np.ceil(rng.lognormal(6.0, 1.5, jobs))
     size = 2 ** rng.integers(0, 5, jobs)
+    submit = np.sort(np.floor(rng.uniform(0, (runtime * size).sum() / nodes, jobs)))
     frame = pl.DataFrame(
         {
             "job_id": np.arange(jobs),
-            "submit_s": np.sort(np.floor(rng.uniform(0, (runtime * size).sum() / nodes, jobs))),
+            "submit_s": submit,
+            "observed_start_s": submit + np.random.default_rng(6).integers(0, 1_000, jobs),
             "runtime_s": runtime,
             "node_count": size,
             "walltime_s": np.where(rng.random(jobs) < 0.8, np.ceil(runtime * rng.uniform(0.9, 6.0, jobs)), 0.0),

@@ -41,6 +41,7 @@ COMPOSITIONS = {
     "cgva-fcfs-b": ("fcfs", "reservations", "lowest-power"),
     "vahrm": ("vahrm", "first-fit", "lowest-power", "system-budget"),
     "hetsched": ("vahrm", "patience", "opportunity-cost"),
+    "replay": ("observed", "observed", "observed"),
 }
 # Parameters of each with their defaults, as the contract has them.
 PARAMETERS = {

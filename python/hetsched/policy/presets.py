@@ -205,6 +205,12 @@ PRESETS: dict[str, Preset] = {
             },
             optional=_BUDGET,
         ),
+        Preset(
+            "replay",
+            doc="What the log says happened: each job at its observed start, on the nodes that the log names.",
+            source="the log itself: columns observed_start_s and observed_nodes",
+            composition={"order": "observed", "backfill": "observed", "placement": "observed"},
+        ),
     )
 }
 """Every preset by its name."""

@@ -105,7 +105,8 @@ class _Names:
         self.policies = policies
         self.runs = runs
         self.baseline = baseline
-        self.longest = max(map(len, [*policies, f"ratio to {baseline}" if len(policies) > 1 else ""]))
+        titles = [_title(policy) for policy in policies]
+        self.longest = max(map(len, [*titles, f"ratio to {_title(baseline)}" if len(policies) > 1 else ""]))
         self.least_width = min(self.longest, _NAME_LEAST)
 
 
@@ -149,15 +150,26 @@ def _block(names: _Names, columns: Sequence[_Column], width: int) -> Table:
     for header in headers:
         table.add_column("\n".join(header), justify="right", no_wrap=True, vertical="bottom")
     for place, policy in enumerate(names.policies):
-        _add_rows(table, _name(policy, room), names.runs[place], [column.lines[place] for column in columns])
+        _add_rows(table, _name(_title(policy), room), names.runs[place], [column.lines[place] for column in columns])
     if len(names.policies) == 1:
         return table
     table.add_section()
-    table.add_row(Text(_name(f"ratio to {names.baseline}", room), style="italic"))
+    table.add_row(Text(_name(f"ratio to {_title(names.baseline)}", room), style="italic"))
     for place, policy in enumerate(names.policies):
         if policy != names.baseline:
-            _add_rows(table, _name(policy, room), None, [column.ratios[place] for column in columns])
+            _add_rows(table, _name(_title(policy), room), None, [column.ratios[place] for column in columns])
     return table
+
+
+def _title(policy: str) -> str:
+    """A policy's name, and of the one that repeats the log that it is what happened.
+
+    Examples
+    --------
+    >>> _title("replay"), _title("replay:placement=lowest-power")
+    ('replay (observed)', 'replay:placement=lowest-power')
+    """
+    return f"{policy} (observed)" if policy == "replay" else policy
 
 
 def _name(policy: str, width: int) -> str:

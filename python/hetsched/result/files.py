@@ -18,7 +18,7 @@ from hetsched.errors import OutputError, TraceError
 from hetsched.parquet import read_parquet
 from hetsched.result.checks import FRAMES, check_frame, check_numbers
 from hetsched.unreadable import UNREADABLE
-from hetsched.writing import temporary_beside, turn_in
+from hetsched.writing import for_csv, temporary_beside, turn_in
 
 __all__ = ["read_files", "write_files"]
 
@@ -55,7 +55,7 @@ def write_files(folder: Path, frames: dict[str, pl.DataFrame], numbers: dict[str
     """
     writers: dict[str, Writer] = {f"{name}.parquet": frames[name].write_parquet for name in FRAMES}
     if csv:
-        writers["jobs.csv"] = _for_csv(frames["jobs"]).write_csv
+        writers["jobs.csv"] = for_csv(frames["jobs"]).write_csv
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
@@ -125,17 +125,6 @@ def _write_all(folder: Path, writers: dict[str, Writer], numbers: dict[str, Any]
 def _remove(paths: Iterable[Path]) -> None:
     for path in paths:
         path.unlink(missing_ok=True)
-
-
-def _for_csv(jobs: pl.DataFrame) -> pl.DataFrame:
-    """The jobs with lists and structs as text, as CSV has neither."""
-    columns = []
-    for name, dtype in jobs.schema.items():
-        if isinstance(dtype, pl.List | pl.Array) and not dtype.inner.is_nested():
-            columns.append(pl.col(name).cast(pl.List(pl.String)).list.join(" "))
-        elif dtype.is_nested():
-            columns.append(pl.struct(name).struct.json_encode().alias(name))
-    return jobs.with_columns(columns)
 
 
 def read_files(folder: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:

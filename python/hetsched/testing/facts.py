@@ -149,6 +149,8 @@ class Facts:
         self.all_powered = not powered_off
         self.is_stopped = result.provenance["options"]["until_s"] is not None
         self.policy = result.provenance["policy"]
+        self.metered = result.provenance.get("metered")
+        self.left_out = ((self.jobs["state"] == "pending") & self.jobs["reason"].is_not_null()).to_numpy()
         profiled = self.jobs["profiled"] if self.profiling_ratio is not None else [False] * len(self.jobs)
         self.profiled = np.array(profiled, dtype=np.bool_)
 
@@ -169,6 +171,17 @@ class Facts:
     def asked_for(self, name: str) -> pl.Series:
         """A column of the workload; null if it has none."""
         return self.asked[name] if name in self.asked.columns else pl.Series(name, [None] * len(self.asked))
+
+    @property
+    def observed_start(self) -> Ints | None:
+        """When each job started in reality, where that is what the run repeats."""
+        repeats = self.policy["backfill"]["name"] == "observed" and self.metered is None
+        return micros(self.asked["observed_start_s"]) if repeats else None
+
+    @property
+    def has_given_ends(self) -> bool:
+        """Whether some jobs end when they were told to, however long their nodes take."""
+        return self.metered is not None and self.metered["ends"] > 0
 
     @property
     def profiling_ratio(self) -> float | None:

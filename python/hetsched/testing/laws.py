@@ -29,9 +29,10 @@ def check_schedule(result: Result, workload: Workload, platform: Platform) -> No
     jobs at once, nobody starts before it was submitted, each job has as many nodes as it asked for and ends when it
     must (its runtime at the pace of its slowest node, rounded up to a microsecond, or its walltime), that times,
     states, energies, nodes, timeline and summary follow, and that the energy balances three ways. Under a policy that
-    profiles, that first runs and no others take longer for it. Under a power budget, that what the summary says of it
-    is what the timeline says; and where every draw is predicted as it is and jobs get whole nodes, that the system
-    never draws more.
+    profiles, that first runs and no others take longer for it. Under one that repeats a log, that nobody starts before
+    it did. Of a metered schedule whose ends were given, that states go with them. Under a power budget, that what the
+    summary says of it is what the timeline says; and where every draw is predicted as it is and jobs get whole nodes,
+    that the system never draws more.
 
     Parameters
     ----------
@@ -60,6 +61,8 @@ def check_schedule(result: Result, workload: Workload, platform: Platform) -> No
     run = Facts(result, workload, platform)
     _check_rows(run)
     _check_states(run)
+    _check_started_by(run)
+    _check_observed(run)
     _check_nodes_of_jobs(run)
     _check_profiled(run)
     _check_ends(run)
@@ -105,7 +108,7 @@ def _check_states(run: Facts) -> None:
         assert state in states, f"{name}: state {state!r}"
         assert run.started[row] == (state in needs_start), f"{name}: {state}, start_s {run.jobs['start_s'][row]}"
         is_open = state in ("running", "pending")
-        assert run.is_stopped or not is_open, f"{name}: {state}, though the run went to its end"
+        assert run.is_stopped or run.left_out[row] or not is_open, f"{name}: {state}, though the run went to its end"
         can_never_run = too_large[row] or too_hungry[row] or without_profile[row]
         agrees = can_never_run == (state == "rejected") or (on_the_edge[row] and not too_large[row])
         assert is_open or agrees, f"{name}: {state}, asks for what there is or is not"
@@ -119,8 +122,44 @@ def _check_states(run: Facts) -> None:
         assert cause in ("immediate", "backfill", "reservation"), f"{name}: started by {cause!r}"
         at = f"at {run.jobs['start_s'][row]} s"
         assert run.start[row] >= run.submit[row], f"{name} starts {at}, before it is submitted"
-        waited = run.start[row] > run.submit[row]
-        assert not (waited and cause == "immediate"), f"{name} starts {at}, after waiting, and is said to be immediate"
+
+
+def _check_started_by(run: Facts) -> None:
+    """Who is said to have overtaken somebody left somebody in the queue; who had to wait was not started at once."""
+    cause, start, submit = run.jobs["started_by"].to_numpy(), run.start, run.submit
+    # At an instant at which a job of length zero ends there is another round: who joined in the first may start in it.
+    rounds = np.isin(start, start[run.started & (run.end == start)])
+    waits = (run.state != "rejected") & ~run.left_out
+    still = waits & ~run.started
+    for row in np.flatnonzero(run.started).tolist():
+        told, at = f"{run.name(row)} starts at {run.jobs['start_s'][row]} s", start[row]
+        if cause[row] == "immediate":
+            assert at == submit[row], f"{told}, after waiting, and is said to be immediate"
+        elif cause[row] == "reservation":
+            assert at > submit[row] or rounds[row], f"{told}, when it is submitted, and is said to have waited"
+        else:
+            later = waits & run.started & ((start > at) | (rounds[row] & (start == at)))
+            later[row] = False
+            overtaken = (still | later) & (submit <= at)
+            assert overtaken.any(), f"{told}, with nobody left waiting, and is said to have overtaken somebody"
+
+
+def _check_observed(run: Facts) -> None:
+    """A replay starts nobody before it did, leaves out whoever has no start, and counts who is late."""
+    observed = run.observed_start
+    assert run.metered is not None or observed is not None or not run.left_out.any(), "pending with a reason, no replay"
+    if observed is None:
+        return
+    known = run.asked["observed_start_s"].is_not_null().to_numpy()
+    row = run.first(run.started & known & (run.start < observed))
+    assert row is None, f"{run.name(row or 0)} starts before it did, at {observed[row or 0] / TICKS_S} s"
+    here = (run.state == "pending") & ~known
+    rows = np.flatnonzero(here != run.left_out)
+    assert not len(rows), f"{run.name(int(rows[0]))}: its reason does not go with its observed start"
+    late = int((run.started & known & (run.start > observed)).sum())
+    told = run.result.provenance["replay"]
+    expected = {"late_starts": late, "left_out_jobs": int(run.left_out.sum())}
+    assert told == expected, f"provenance says {told} of the replay, the jobs make it {expected}"
 
 
 def _beyond_the_budget(run: Facts) -> tuple[Mask, Mask]:
@@ -193,6 +232,9 @@ def _check_ends(run: Facts) -> None:
     ran = run.end - run.start
     kills = run.result.provenance["options"]["kill_at_walltime"]
     must_stop = (walltime > 0) & (run.full_length > walltime)
+    if run.has_given_ends:
+        _check_given_ends(run, ran, must_stop & kills & (ran >= walltime))
+        return
     for state, expected, law in (
         ("timeout", walltime, "its walltime"),
         ("completed", run.full_length, "its runtime at the pace of its slowest node"),
@@ -204,6 +246,15 @@ def _check_ends(run: Facts) -> None:
     assert row is None, f"{run.name(row or 0)}: timeout, though its walltime is enough or nobody is killed"
     row = run.first((run.state == "completed") & must_stop & kills)
     assert row is None, f"{run.name(row or 0)} outlasts its walltime, though jobs are killed at theirs"
+
+
+def _check_given_ends(run: Facts, ran: Ints, is_killed: Mask) -> None:
+    """Where ends are told, a job that had run for its walltime and had more to do was killed; any other completed."""
+    row = run.first(run.started & (ran < 0))
+    assert row is None, f"{run.placed(row or 0)}: it ends before it starts"
+    for state, which in (("timeout", is_killed), ("completed", ~is_killed)):
+        row = run.first(run.started & (run.state == state) & ~which)
+        assert row is None, f"{run.placed(row or 0)}: {state} after {ran[row or 0]} us, which it is not"
 
 
 def _check_derived_columns(run: Facts) -> None:
@@ -297,7 +348,7 @@ def _check_timeline(run: Facts) -> None:
     times = micros(timeline["time_s"])
     assert len(times) or not len(run.asked), "the timeline is empty"
     assert bool((np.diff(times) > 0).all()), "the timeline's instants do not ascend"
-    accepted = run.submit[run.state != "rejected"] if run.started.any() else run.submit[:0]
+    accepted = run.submit[(run.state != "rejected") & ~run.left_out] if run.started.any() else run.submit[:0]
     started, ended = np.sort(run.start[run.started]), np.sort(run.end[run.end >= 0])
     instants = np.unique(np.concatenate([times, accepted, started, ended]))
     instants = instants[(instants >= run.window[0]) & (instants <= run.window[1])]

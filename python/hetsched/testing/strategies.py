@@ -18,7 +18,7 @@ from hetsched.workload import Workload
 try:
     import hypothesis.strategies as st
 except ImportError as error:
-    raise ImportError("hetsched.testing needs hypothesis: pip install 'hetsched[testing]'") from error
+    raise ImportError("the strategies of hetsched.testing need hypothesis: pip install 'hetsched[testing]'") from error
 
 __all__ = ["APPS", "platforms", "policies", "workloads"]
 
@@ -45,6 +45,7 @@ def workloads(
     max_runtime_s: float = 12.0,
     walltimes: bool | None = None,
     apps: Sequence[str] = APPS,
+    observed: bool = False,
 ) -> Workload:
     """Small workloads in which everything happens at once.
 
@@ -64,6 +65,8 @@ def workloads(
         True: every job brings a walltime (below, at or above its runtime); False: none does; None: some do.
     apps
         Applications that jobs may name, beside none. Empty: the workload has no such column.
+    observed
+        Whether jobs bring the start that a log says they had, at or soon after their submit; some have none.
 
     Returns
     -------
@@ -113,6 +116,11 @@ def workloads(
     if draw(st.booleans()):
         columns["user"] = (pl.String, column(st.sampled_from([None, "ada", "grace"])))
         columns["queue"] = (pl.String, column(st.sampled_from([None, "long"])))
+    if observed:
+        waits = column(st.sampled_from([0.0, 0.0, 1.0, 3.0, 1e-6, None]))
+        submit = columns["submit_s"][1]
+        starts = [None if wait is None else since + wait for since, wait in zip(submit, waits, strict=True)]
+        columns["observed_start_s"] = (pl.Float64, starts if any(start is not None for start in starts) else submit)
     return Workload.from_polars(pl.DataFrame([pl.Series(name, c, dtype=t) for name, (t, c) in columns.items()]))
 
 
@@ -202,7 +210,10 @@ def platforms(
     return platform.with_tables(actual=actual, predicted=predicted)
 
 
-def _parts(role: str) -> st.SearchStrategy[str | dict[str, Any]]:
+_REPEATING = {("order", "observed"), ("backfill", "observed")}
+
+
+def _parts(role: str, *, observed: bool) -> st.SearchStrategy[str | dict[str, Any]]:
     """Parts of a role, straight from the registry: with their defaults, or another value of a parameter we know."""
     others: dict[str, list[Any]] = {
         "depth": [2, 3, "unbounded"],
@@ -221,7 +232,8 @@ def _parts(role: str) -> st.SearchStrategy[str | dict[str, Any]]:
         }
         return st.just(row["name"]) | st.fixed_dictionaries({"name": st.just(row["name"])}, optional=choices)
 
-    return st.one_of([part(row) for (own_role, _), row in parts().items() if own_role == role])
+    left_out = set() if observed else _REPEATING
+    return st.one_of([part(row) for key, row in parts().items() if key[0] == role and key not in left_out])
 
 
 def policies(
@@ -230,6 +242,7 @@ def policies(
     backfill: str | None = None,
     placement: str | None = None,
     power: bool | None = None,
+    observed: bool = False,
 ) -> st.SearchStrategy[Policy]:
     """Every preset, and compositions of every part there is.
 
@@ -241,6 +254,8 @@ def policies(
         Whether there is a power budget: a share of the platform's TDP, no less than a half. None: under some policies.
         A platform that draws more than that when idle refuses to run under it; those of `platforms` don't. Where this
         is given, presets are left out.
+    observed
+        Whether to draw those, too, that repeat a log. They run on workloads with observed starts only.
 
     Returns
     -------
@@ -256,13 +271,23 @@ def policies(
     ...     assert policy.to_dict()["backfill"] == {"name": "none"}
     >>> test_nobody_overtakes()
     """
+
+    def drawn(role: str) -> st.SearchStrategy[str | dict[str, Any]]:
+        return _parts(role, observed=observed)
+
     compositions = st.builds(
         Policy,
-        order=_parts("order") if order is None else st.just(order),
-        backfill=_parts("backfill") if backfill is None else st.just(backfill),
-        placement=_parts("placement") if placement is None else st.just(placement),
-        power=st.none() if power is False else _parts("power") if power else st.none() | _parts("power"),
+        order=drawn("order") if order is None else st.just(order),
+        backfill=drawn("backfill") if backfill is None else st.just(backfill),
+        placement=drawn("placement") if placement is None else st.just(placement),
+        power=st.none() if power is False else drawn("power") if power else st.none() | drawn("power"),
     )
     if (order, backfill, placement, power) != (None, None, None, None):
         return compositions
-    return st.sampled_from(presets()["name"].to_list()).map(Policy.preset) | compositions
+    named = map(Policy.preset, presets()["name"])
+    return st.sampled_from([policy for policy in named if observed or not _repeats(policy)]) | compositions
+
+
+def _repeats(policy: Policy) -> bool:
+    """Whether it runs on workloads with observed starts only."""
+    return any(part is not None and (role, part["name"]) in _REPEATING for role, part in policy.parts.items())

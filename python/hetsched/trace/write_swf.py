@@ -15,7 +15,7 @@ from hetsched.errors import TraceError
 
 __all__ = ["LOST_COLUMNS", "swf_parts", "swf_text"]
 
-LOST_COLUMNS = ("slots", "device", "power_w", "comm_s")
+LOST_COLUMNS = ("slots", "device", "power_w", "comm_s", "observed_nodes")
 """Columns of the job table that the format has no field for."""
 
 _NAMED = {"user": "user", "queue": "queue", "app": "executable"}

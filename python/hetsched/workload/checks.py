@@ -10,10 +10,11 @@ import polars as pl
 from hetsched.config import did_you_mean, listed
 from hetsched.errors import ConfigError, TraceError
 from hetsched.forks import check_threads
+from hetsched.workload import node_lists
 from hetsched.workload.conversion import BadRows, Origin, converted
 from hetsched.workload.schema import COLUMNS, SHORTEST_S, Column
 
-__all__ = ["conformed"]
+__all__ = ["conformed", "refuse_other_frames"]
 
 _OTHER_UNITS = frozenset(
     "ns us ms sec secs second seconds min mins minute minutes h hr hrs hour hours d day days mw kw".split()  # noqa: SIM905
@@ -46,7 +47,7 @@ def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[s
         With all rows whose value in one column does not fit, if `origin` skips such rows.
     """
     check_threads()
-    _refuse_other_frames(frame)
+    refuse_other_frames(frame)
     _refuse_other_units(frame, origin)
     _refuse_missing(frame, origin)
     known = []
@@ -56,6 +57,7 @@ def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[s
             _refuse_values(values, column, origin)
             known.append(values)
     _refuse_repeated_ids(known[0], origin)
+    _refuse_other_nodes({values.name: values for values in known}, origin)
     others = [series for series in frame.get_columns() if series.name not in COLUMNS]
     _refuse_objects(others, origin)
     table, counts = _settled(pl.DataFrame(known + others))
@@ -89,10 +91,11 @@ def _settled(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
     return table, counts
 
 
-def _refuse_other_frames(frame: object) -> None:
+def refuse_other_frames(frame: object, parameter: str = "frame") -> None:
+    """Raise unless it is a polars DataFrame, saying how to make it one."""
     if not isinstance(frame, pl.DataFrame):
         expected = "a polars DataFrame (LazyFrame: .collect(), pandas: pl.from_pandas(frame))"
-        raise ConfigError([("frame", type(frame).__name__, expected)])
+        raise ConfigError([(parameter, type(frame).__name__, expected)])
 
 
 def _refuse_missing(frame: pl.DataFrame, origin: Origin) -> None:
@@ -140,11 +143,18 @@ def _refuse_values(values: pl.Series, column: Column, origin: Origin) -> None:
     if column.dtype is pl.Float64:
         origin.refuse(values, ~values.is_finite(), column.expected)
     # One pass for a whole column of good values; masks are built only where there is something to find.
-    lowest, highest = (values.min(), values.max()) if column.dtype not in (pl.String, pl.Boolean) else (None, None)
+    is_bounded = column.low is not None or column.high is not None
+    lowest, highest = (values.min(), values.max()) if is_bounded else (None, None)
     if column.low is not None and lowest is not None and lowest < column.low:  # type: ignore[operator]
         origin.refuse(values, values < column.low, column.expected)
     if column.high is not None and highest is not None and highest > column.high:  # type: ignore[operator]
         origin.refuse(values, values > column.high, column.expected)
+
+
+def _refuse_other_nodes(known: dict[str, pl.Series], origin: Origin) -> None:
+    if (nodes := known.get("observed_nodes")) is not None and nodes.null_count() < len(nodes):
+        bad = node_lists.refused(nodes, known["node_count"])
+        origin.refuse(node_lists.text_of(nodes), bad, "as many nodes as `node_count` says, each once")
 
 
 def _refuse_repeated_ids(job_id: pl.Series, origin: Origin) -> None:

@@ -13,6 +13,7 @@ import polars as pl
 
 from hetsched.config import shown
 from hetsched.errors import TraceError
+from hetsched.workload import node_lists
 from hetsched.workload.schema import Column
 from hetsched.workload.times import date_seconds, has_offset, span_seconds
 
@@ -103,6 +104,8 @@ def converted(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
         return values
     if values.dtype == pl.Null:
         return values.cast(column.dtype)
+    if isinstance(column.dtype, pl.List):
+        return _to_nodes(values, column, origin)
     if column.dtype is pl.String:
         return _to_text(values, column, origin)
     if column.dtype is pl.Boolean:
@@ -131,6 +134,15 @@ def _to_text(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
     if isinstance(values.dtype, pl.Categorical | pl.Enum):
         return values.cast(pl.String)
     raise _wrong_type(values, f"text or whole numbers ({column.meaning})", origin)
+
+
+def _to_nodes(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
+    is_text = values.dtype == pl.String
+    lists = None if is_text and origin.line_of is None else node_lists.as_lists(values)
+    if lists is None:
+        raise _wrong_type(values, column.expected, origin)
+    origin.refuse(values if is_text else node_lists.text_of(values), lists[1], column.expected)
+    return lists[0]
 
 
 def _to_float(values: pl.Series, column: Column, origin: Origin) -> pl.Series:

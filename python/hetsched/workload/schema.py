@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from hetsched.workload import node_lists
+
 __all__ = ["COLUMNS", "MAX_SECONDS", "SHORTEST_S", "TEXT_COLUMNS", "Column", "schema"]
 
 MAX_SECONDS = 1e12
@@ -43,7 +45,7 @@ class Column:
     """
 
     name: str
-    dtype: type[pl.DataType]
+    dtype: type[pl.DataType] | pl.DataType
     is_required: bool
     unit: str
     meaning: str
@@ -57,6 +59,8 @@ class Column:
         """What a value must be, as an error message says it."""
         if self.dtype is pl.Boolean:
             return "true or false"
+        if isinstance(self.dtype, pl.List):
+            return node_lists.EXPECTED
         kind = self.unit if self.dtype is pl.Float64 else "a whole number"
         low = "" if self.low is None else f" from {self.low:g}"
         return kind + low + ("" if self.high is None else f" to {self.high:.10g}")
@@ -143,11 +147,22 @@ COLUMNS: dict[str, Column] = {
             null="unknown",
             is_instant=True,
         ),
+        Column(
+            "observed_nodes",
+            pl.List(pl.UInt32),
+            False,
+            "",
+            "the nodes it ran on in reality: as many as it needs, each once, numbered from 0",
+            null="unknown",
+        ),
     )
 }
 """Every column hetsched knows, by name; required ones first."""
 
-TEXT_COLUMNS = tuple(column.name for column in COLUMNS.values() if column.dtype is pl.String)
+TEXT_COLUMNS = tuple(
+    column.name for column in COLUMNS.values() if column.dtype is pl.String or isinstance(column.dtype, pl.List)
+)
+"""Columns that a file of text holds as text, even where all of it are digits."""
 
 
 def schema() -> pl.DataFrame:
@@ -166,7 +181,7 @@ def schema() -> pl.DataFrame:
     return pl.DataFrame(
         {
             "name": [c.name for c in COLUMNS.values()],
-            "dtype": [c.dtype.__name__ for c in COLUMNS.values()],
+            "dtype": [str(c.dtype) for c in COLUMNS.values()],
             "required": [c.is_required for c in COLUMNS.values()],
             "unit": [c.unit for c in COLUMNS.values()],
             "meaning": [c.meaning for c in COLUMNS.values()],

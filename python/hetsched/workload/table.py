@@ -15,6 +15,7 @@ from hetsched.config import Faults
 from hetsched.digest import frame_sha256
 from hetsched.workload.checks import conformed
 from hetsched.workload.conversion import Origin
+from hetsched.workload.node_lists import as_places
 from hetsched.workload.report import Report, coarse_clock
 from hetsched.workload.statistics import described, offered_load
 
@@ -154,6 +155,10 @@ class Workload:
     @cached_property
     def columns(self) -> _core.JobColumns:
         """The jobs as the engine holds them; converted once."""
+        return self.columns_ending(None)
+
+    def columns_ending(self, end_s: npt.NDArray[np.float64] | None) -> _core.JobColumns:
+        """The same, of jobs whose ends are known: seconds, NaN where they are not."""
         app, app_names = self._app_codes()
         return _core.JobColumns(
             job_id=self._frame["job_id"].to_numpy(),
@@ -168,6 +173,9 @@ class Workload:
             app_names=app_names,
             on_gpu=self._on_gpu(),
             first_run=self._whole("first_run", null=-1),
+            observed_start_s=self._floats("observed_start_s"),
+            observed_end_s=end_s,
+            **self._observed_nodes(),
             source=self.source,
         )
 
@@ -178,6 +186,12 @@ class Workload:
         if name not in self._frame.columns:
             return None
         return self._frame[name].cast(pl.Int64).fill_null(null).to_numpy()
+
+    def _observed_nodes(self) -> dict[str, npt.NDArray[np.int64]]:
+        if "observed_nodes" not in self._frame.columns:
+            return {}
+        offsets, nodes = as_places(self._frame["observed_nodes"])
+        return {"observed_node_offsets": offsets, "observed_nodes": nodes}
 
     def _on_gpu(self) -> npt.NDArray[np.int64] | None:
         if "device" not in self._frame.columns:
@@ -237,8 +251,8 @@ class Workload:
     def scale_arrivals(self, k: float) -> Workload:
         """Jobs arrive `k` times as densely: distances from the first submit are divided by `k`.
 
-        Runtimes stay, so the offered load is multiplied by `k`. Observed starts belong to the old arrivals and become
-        null.
+        Runtimes stay, so the offered load is multiplied by `k`. Observed starts and nodes belong to the old arrivals
+        and become null.
 
         Parameters
         ----------
@@ -254,8 +268,8 @@ class Workload:
         _check_factor(k)
         first = pl.col("submit_s").first()
         frame = self._frame.with_columns(first + (pl.col("submit_s") - first) / k)
-        if "observed_start_s" in frame.columns:
-            frame = frame.with_columns(observed_start_s=pl.lit(None, pl.Float64))
+        observed = [name for name in ("observed_start_s", "observed_nodes") if name in frame.columns]
+        frame = frame.with_columns(pl.lit(None, frame.schema[name]).alias(name) for name in observed)
         return self._changed(frame, f"scale_arrivals({k:g})", recheck=True)
 
     def scale_walltimes(self, k: float) -> Workload:

@@ -14,7 +14,7 @@ from hetsched.errors import ConfigError
 from hetsched.trace.write_swf import swf_parts
 from hetsched.workload.generators.parameters import shown_text
 from hetsched.workload.table import Workload
-from hetsched.writing import write_whole
+from hetsched.writing import for_csv, write_whole
 
 __all__ = ["WRITERS", "write_trace"]
 
@@ -29,10 +29,10 @@ def write_trace(workload: Workload, path: str | os.PathLike[str]) -> None:
 
     Parquet keeps everything but the header. CSV keeps the same, as text. SWF keeps job number, submission, run length,
     nodes, requested time, status, observed wait and dependency; names of users, queues and applications become numbers,
-    with comments that say which is which; `power_w`, `slots`, `device`, `comm_s` and columns of the user's own are
-    lost. Its header says how many nodes there are, if the workload's report does (a node is a processor in this file,
-    also where the log it was read from counted several to a node), and how a generated workload was made. The same
-    workload gives the same bytes.
+    with comments that say which is which; `power_w`, `slots`, `device`, `comm_s`, `observed_nodes` and columns of the
+    user's own are lost. Its header says how many nodes there are, if the workload's report does (a node is a processor
+    in this file, also where the log it was read from counted several to a node), and how a generated workload was made.
+    The same workload gives the same bytes.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def _parquet(workload: Workload) -> Iterator[bytes]:
 
 
 def _csv(workload: Workload) -> Iterator[bytes]:
-    frame = workload.to_polars()
+    frame = for_csv(workload.to_polars())
     yield frame.clear().write_csv().encode()
     yield from (part.write_csv(include_header=False).encode() for part in frame.iter_slices(_ROWS_A_PART))
 

@@ -3,10 +3,15 @@
 //! Reading them from a file is `trace`'s and the caller's business; here they are only checked and turned into whole
 //! microseconds. Rows keep the caller's order, which is the order of the trace.
 
+mod observed;
+
 use std::fmt;
 
 use crate::error::{Error, Result, TraceError};
 use crate::units::{MAX_NODE_WATTS, MAX_SECONDS, SimDuration, SimTime};
+use crate::workload::observed::Observed;
+
+pub use crate::workload::observed::ObservedColumns;
 
 /// A job: its row in the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +52,8 @@ pub struct JobColumns {
     pub on_gpu: Vec<i64>,
     /// 1 = the job counts as its application's first run, 0 = it does not, -1 = the policy finds out. May be empty.
     pub first_run: Vec<i64>,
+    /// What the log says of where and when jobs ran.
+    pub observed: ObservedColumns,
     /// What errors call the table, such as a file's name.
     pub source: String,
 }
@@ -67,6 +74,7 @@ pub struct Workload {
     app_names: Vec<String>,
     on_gpu: Vec<bool>,
     first_run: Vec<Option<bool>>,
+    observed: Observed,
 }
 
 impl JobColumns {
@@ -92,7 +100,9 @@ impl JobColumns {
             other => flag(other).map(Some),
         })?;
         let power_w = self.column("power_w", &self.power_w, "watts up to 1e6, or null", measured_watts)?;
+        let observed = Observed::new(&self)?;
         Ok(Workload {
+            observed,
             job_id: self.job_id,
             submit,
             runtime,
@@ -122,6 +132,9 @@ impl JobColumns {
             ("app", self.app.len()),
             ("on_gpu", self.on_gpu.len()),
             ("first_run", self.first_run.len()),
+            ("observed_start_s", self.observed.start_s.len()),
+            ("observed_end_s", self.observed.end_s.len()),
+            ("observed_node_offsets", self.observed.node_offsets.len().saturating_sub(1)),
         ];
         let wrong = required.iter().find(|(_, len)| *len != rows);
         match wrong.or_else(|| optional.iter().find(|(_, len)| *len != rows && *len != 0)) {
@@ -145,7 +158,7 @@ impl JobColumns {
         field: &str,
         values: &[T],
         expected: &str,
-        take: impl Fn(T) -> Option<U>,
+        mut take: impl FnMut(T) -> Option<U>,
     ) -> Result<Vec<U>> {
         let mut taken = Vec::with_capacity(values.len());
         for (row, &value) in values.iter().enumerate() {
@@ -284,6 +297,31 @@ impl Workload {
     #[must_use]
     pub fn first_run(&self, job: JobId) -> Option<bool> {
         self.first_run.get(job.0 as usize).copied().flatten()
+    }
+
+    /// When the job started in reality, if the log says so.
+    #[must_use]
+    pub fn observed_start(&self, job: JobId) -> Option<SimTime> {
+        self.observed.start(job.0 as usize)
+    }
+
+    /// How long the job ran in reality, where that is what it is to run here, whatever its nodes are like.
+    #[must_use]
+    pub fn observed_length(&self, job: JobId) -> Option<SimDuration> {
+        self.observed.length(job.0 as usize)
+    }
+
+    /// The nodes the job ran on in reality, if the log says so.
+    #[must_use]
+    pub fn observed_nodes(&self, job: JobId) -> Option<&[u32]> {
+        self.observed.nodes(job.0 as usize)
+    }
+
+    /// Whether the job ends at the instant at which it starts.
+    #[must_use]
+    pub fn takes_no_time(&self, job: JobId) -> bool {
+        let length = self.observed_length(job).unwrap_or_else(|| self.runtime(job).saturating_add(self.comm(job)));
+        length == SimDuration::ZERO
     }
 
     /// Names of all applications.

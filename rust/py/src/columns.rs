@@ -26,7 +26,8 @@ pub(crate) struct JobColumns(pub(crate) Arc<Workload>);
 impl JobColumns {
     #[new]
     #[pyo3(signature = (*, job_id, submit_s, runtime_s, node_count, walltime_s = None, comm_s = None, slots = None,
-        power_w = None, app = None, app_names = None, on_gpu = None, first_run = None, source = "workload"))]
+        power_w = None, app = None, app_names = None, on_gpu = None, first_run = None, observed_start_s = None,
+        observed_end_s = None, observed_node_offsets = None, observed_nodes = None, source = "workload"))]
     #[expect(clippy::too_many_arguments, reason = "one a column")]
     fn new(
         py: Python<'_>,
@@ -42,6 +43,10 @@ impl JobColumns {
         app_names: Option<Vec<String>>,
         on_gpu: Option<Ints<'_>>,
         first_run: Option<Ints<'_>>,
+        observed_start_s: Option<Floats<'_>>,
+        observed_end_s: Option<Floats<'_>>,
+        observed_node_offsets: Option<Ints<'_>>,
+        observed_nodes: Option<Ints<'_>>,
         source: &str,
     ) -> PyResult<Self> {
         let columns = workload::JobColumns {
@@ -57,6 +62,12 @@ impl JobColumns {
             app_names: app_names.unwrap_or_default(),
             on_gpu: copied(on_gpu),
             first_run: copied(first_run),
+            observed: workload::ObservedColumns {
+                start_s: copied(observed_start_s),
+                end_s: copied(observed_end_s),
+                node_offsets: copied(observed_node_offsets),
+                nodes: copied(observed_nodes),
+            },
             source: source.to_owned(),
         };
         columns.into_workload().map(|jobs| Self(Arc::new(jobs))).map_err(|error| to_py(py, error))

@@ -268,6 +268,8 @@ fn totals_dict<'py>(py: Python<'py>, totals: &Totals) -> PyResult<Bound<'py, PyD
     dict.set_item("clairvoyant_jobs", totals.clairvoyant)?;
     dict.set_item("measured_jobs", totals.measured)?;
     dict.set_item("profiled_jobs", totals.profiled)?;
+    dict.set_item("left_out_jobs", totals.left_out)?;
+    dict.set_item("late_starts", totals.late)?;
     let over = totals.budget.map(|(_, over)| over).unwrap_or_default();
     dict.set_item("budget_w", totals.budget.map(|(budget, _)| budget.watts()))?;
     dict.set_item("over_budget_count", over.count)?;

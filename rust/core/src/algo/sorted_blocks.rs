@@ -139,6 +139,13 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         Some(Place { block, item })
     }
 
+    /// The first element with this key or a later one.
+    #[must_use]
+    pub fn first_from(&self, key: T::Key) -> Option<&T> {
+        let items = &self.blocks.get(self.block_of(key))?.items;
+        items.get(items.partition_point(|other| other.key() < key))
+    }
+
     /// Removes the element with this key.
     pub fn remove(&mut self, key: T::Key) -> Option<T> {
         self.place_of(key).map(|place| self.remove_at(place).0)
@@ -248,6 +255,9 @@ mod tests {
             }
             prop_assert_eq!(list.iter().map(|item| item.0).collect::<Vec<_>>(), twin.iter().copied().collect::<Vec<_>>());
             prop_assert_eq!(list.len(), twin.len());
+            for key in [0, 63, 300, 600] {
+                prop_assert_eq!(list.first_from(key).map(|item| item.0), twin.range(key..).next().copied());
+            }
             for bound in [0, 1, 5, 50] {
                 let found = list.find(Place::FRONT, |least| least.0 <= bound, |item| item.0 % 97 <= bound);
                 let expected = twin.iter().find(|key| **key % 97 <= bound);

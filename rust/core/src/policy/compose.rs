@@ -276,6 +276,10 @@ impl Policy for Composed {
         self.ledger.as_ref().map(Ledger::ceiling)
     }
 
+    fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {
+        self.parts.backfill.leaves_out(jobs, job)
+    }
+
     fn exceeds_budget(&mut self, view: &View<'_>, job: JobId) -> bool {
         let Some(ledger) = &mut self.ledger else { return false };
         let at_tdp = match (&self.first_runs, view.jobs.first_run(job)) {

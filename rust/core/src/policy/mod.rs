@@ -138,6 +138,12 @@ pub trait Policy: Send {
         None
     }
 
+    /// Whether nothing tells this policy when to start the job, so that it never will: such a job joins no queue.
+    fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {
+        let _ = (jobs, job);
+        false
+    }
+
     /// Whether the job would exceed the budget on whatever nodes of an otherwise idle machine: it can never start.
     fn exceeds_budget(&mut self, view: &View<'_>, job: JobId) -> bool {
         let _ = (view, job);
@@ -217,6 +223,24 @@ impl<'a> Jobs<'a> {
     #[must_use]
     pub fn first_run(self, job: JobId) -> Option<bool> {
         self.0.first_run(job)
+    }
+
+    /// When the job started in reality, if the log says so. Only policies that repeat the log read this and the next two.
+    #[must_use]
+    pub fn observed_start(self, job: JobId) -> Option<SimTime> {
+        self.0.observed_start(job)
+    }
+
+    /// The nodes the job ran on in reality, if the log says so.
+    #[must_use]
+    pub fn observed_nodes(self, job: JobId) -> Option<&'a [u32]> {
+        self.0.observed_nodes(job)
+    }
+
+    /// Whether the job ends at the instant at which it starts.
+    #[must_use]
+    pub fn takes_no_time(self, job: JobId) -> bool {
+        self.0.takes_no_time(job)
     }
 
     /// Nodes, or slots where nodes are shared, that the job takes in all.

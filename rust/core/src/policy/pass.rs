@@ -20,7 +20,7 @@ use crate::policy::joint::{Host, Joining, Joint};
 use crate::policy::placement::Placement;
 use crate::policy::profile::{Profile, profile};
 use crate::policy::{Decisions, View};
-use crate::units::Watts;
+use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
 /// Memory that a policy keeps from pass to pass, so that a pass allocates nothing.
@@ -432,6 +432,11 @@ impl<'a> Pass<'a> {
                 Ok(())
             }
         }
+    }
+
+    /// Asks for a pass at `at`, which is after now.
+    pub fn timer(&mut self, at: SimTime) {
+        self.out.timer(at);
     }
 
     /// Counts a job that was looked at, so that a long pass can be interrupted.

@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use crate::error::{ConfigError, Error, Result, config};
 use crate::params::{Parameter, Params, Value};
 use crate::policy::backfill::{
-    Backfill, first_fit::FirstFit, none::NoBackfill, patience::Patience, reservations::Reservations,
+    Backfill, first_fit::FirstFit, none::NoBackfill, observed, patience::Patience, reservations::Reservations,
 };
 use crate::policy::budget::{Budget, system_budget::SystemBudget};
 use crate::policy::compose::Parts;
-use crate::policy::order::{Order, arrival::Fcfs, length, size, vahrm, wfp3::Wfp3};
+use crate::policy::order::{self, Order, arrival::Fcfs, length, size, vahrm, wfp3::Wfp3};
 use crate::policy::placement::{
     Placement,
     assignment::Assignment,
     lowest_id::LowestId,
+    observed::ObservedNodes,
     opportunity_cost::OpportunityCost,
     pools,
     random::Random,
@@ -90,6 +91,7 @@ pub const ORDERS: &[Row<dyn Order>] = &[
     plain("largest", "most nodes first", |_, _| Ok(Box::new(size::Largest))),
     plain("smallest-area", "smallest nodes × planned length first", |_, _| Ok(Box::new(size::SmallestArea))),
     plain("wfp3", "highest (wait / planned length)³ × nodes first", |_, _| Ok(Box::new(Wfp3))),
+    plain("observed", "earliest start in reality first", |_, _| Ok(Box::new(order::observed::ObservedStarts))),
     Row {
         name: "vahrm",
         doc: "highest beta × predicted energy + (1 - beta) × wait first",
@@ -118,6 +120,9 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
         reads_draws: ReadsDraws::Never,
         make: |params, _| Ok(Box::new(Reservations::new(take_depth(params)?))),
     },
+    plain("observed", "whoever fits starts when it did in reality, or later; nobody earlier", |_, _| {
+        Ok(Box::new(observed::OnObservedStart::default()))
+    }),
     Row {
         name: "patience",
         doc: "whoever fits starts, who suits the free nodes first; long waits hold reservations",
@@ -155,6 +160,9 @@ const PATIENCE: &[Parameter] = &[
 /// The placements.
 pub const PLACEMENTS: &[Row<dyn Placement>] = &[
     plain("lowest-id", "the free nodes with the lowest ids", |_, _| Ok(Box::new(LowestId))),
+    plain("observed", "the nodes it had in reality; those with the lowest ids where they are unknown", |_, _| {
+        Ok(Box::new(ObservedNodes))
+    }),
     Row {
         uses_chance: true,
         ..plain("random", "any free nodes, each set equally likely", |_, seed| Ok(Box::new(Random::new(seed))))
@@ -492,11 +500,12 @@ impl PolicySpec {
         match (order, backfill, placement, power) {
             (
                 Ok((order, order_params)),
-                Ok((backfill, backfill_params)),
+                Ok((mut backfill, backfill_params)),
                 Ok((placement, placement_params)),
                 Ok(power),
             ) => {
                 let (power, power_params) = power.unzip();
+                backfill.queue_in(order.as_ref());
                 let full = Self {
                     name: self.name.clone(),
                     order: PartSpec { params: order_params, ..self.order.clone() },
@@ -582,7 +591,7 @@ mod tests {
         let message = spec.build(0).err().unwrap().to_string();
         assert_eq!(
             message,
-            "policy.order: found `fifo`, expected one of fcfs, shortest, longest, smallest, largest, smallest-area, wfp3, vahrm\n\
+            "policy.order: found `fifo`, expected one of fcfs, shortest, longest, smallest, largest, smallest-area, wfp3, observed, vahrm\n\
              policy.backfill.depth: found 0, expected a whole number from 1, or \"unbounded\""
         );
     }

@@ -77,7 +77,8 @@ fn start_job(
     }
     let nominal = state.runtime(job, first);
     let limit = state.workload.walltime(job).filter(|&limit| context.kill_at_walltime && limit < nominal);
-    let end = state.now.saturating_add(limit.unwrap_or(nominal));
+    let length = state.workload.observed_length(job).unwrap_or_else(|| limit.unwrap_or(nominal));
+    let end = state.now.saturating_add(length);
     if end > SimTime::LATEST {
         return Err(SimulationError(format!("it would end later than {} s", SimTime::LATEST.seconds())));
     }

@@ -97,7 +97,7 @@ impl JobState {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Pending => "pending",
+            Self::Pending | Self::LeftOut => "pending",
             Self::Running => "running",
             Self::Completed => "completed",
             Self::Timeout => "timeout",
@@ -110,6 +110,7 @@ impl JobState {
     #[must_use]
     pub fn reason(self) -> Option<&'static str> {
         match self {
+            Self::LeftOut => Some("no start is known for it"),
             Self::RejectedNodes => Some("asks for more nodes than the platform has"),
             Self::RejectedSlots => Some("asks for more slots a node than the platform's nodes have"),
             Self::RejectedPower => Some("would exceed the power budget on any nodes"),

@@ -96,7 +96,7 @@ impl Simulation {
             ..Totals::default()
         };
         let mut state = State::new(start.unwrap_or_default(), workload, platform, actual, predicted);
-        let expected = order.iter().filter(|&&job| !reject(&mut state, policy.as_mut(), job)).count();
+        let expected = order.iter().filter(|&&job| !settle(&mut state, policy.as_mut(), job)).count();
         Self {
             state,
             events: EventHeap::default(),
@@ -215,7 +215,7 @@ impl Simulation {
         self.policy.notice(Jobs::new(&self.state.workload), notice);
     }
 
-    /// A job joins the queue, unless it was rejected.
+    /// A job joins the queue, unless it was rejected or left out.
     fn submit(&mut self, job: JobId) {
         if self.state.jobs.state[job.0 as usize] != JobState::Pending {
             return;
@@ -235,7 +235,11 @@ impl Simulation {
         let limit = self.state.workload.walltime(job).filter(|_| self.options.kill_at_walltime);
         let first = self.state.jobs.places_of(row, self.state.workload.node_count(job)).start;
         let whole = self.state.runtime(job, first);
-        let how = if limit == Some(ran) && ran < whole { JobState::Timeout } else { JobState::Completed };
+        let how = if limit.is_some_and(|limit| ran >= limit) && ran < whole {
+            JobState::Timeout
+        } else {
+            JobState::Completed
+        };
         self.state.end_job(job, how)?;
         self.tell(Notice::Ended(job));
         Ok(())
@@ -309,6 +313,8 @@ impl Simulation {
         }
         self.totals.read(&state.meter, state.timeline.peak());
         self.totals.profiled = state.jobs.profiled.len();
+        self.totals.left_out = state.jobs.state.iter().filter(|&&job| job == JobState::LeftOut).count();
+        self.totals.late = state.workload.jobs().filter(|&job| state.is_late(job)).count();
         self.totals.budget = self.policy.budget().map(|budget| (budget, state.timeline.beyond(budget)));
         let State { workload, jobs, timeline, meter, boots, shutdowns, .. } = self.state;
         Ok(Records { workload, jobs, timeline, nodes: meter, boots, shutdowns, totals: self.totals })
@@ -320,12 +326,14 @@ fn look(watch: &RefCell<&mut Watch<'_>>, progress: Progress) -> bool {
     (watch.borrow_mut())(progress).is_break()
 }
 
-/// Rejects a job that the machine can never run; false if it can.
-fn reject(state: &mut State, policy: &mut dyn Policy, job: JobId) -> bool {
+/// Settles a job that will never start: rejects what the machine can never run; false if it may start.
+fn settle(state: &mut State, policy: &mut dyn Policy, job: JobId) -> bool {
     let why = if state.workload.node_count(job) > state.platform.len() {
         JobState::RejectedNodes
     } else if state.workload.slots(job) > state.platform.slots() {
         JobState::RejectedSlots
+    } else if policy.leaves_out(Jobs::new(&state.workload), job) {
+        JobState::LeftOut
     } else if policy.exceeds_budget(&state.view(&|| false), job) {
         JobState::RejectedPower
     } else {

@@ -14,6 +14,8 @@ use crate::workload::{JobId, Workload};
 pub enum JobState {
     /// Waits, or was never submitted before the run stopped.
     Pending,
+    /// Is left out by the policy: nothing says when it would start.
+    LeftOut,
     /// Runs when the run stopped.
     Running,
     /// Ran to its end.
@@ -109,6 +111,10 @@ pub struct Totals {
     pub measured: usize,
     /// Runs that were profiled.
     pub profiled: usize,
+    /// Jobs that the policy left out.
+    pub left_out: usize,
+    /// Jobs that started later than the log says they did in reality.
+    pub late: usize,
     /// Ceiling of the policy's predicted draw, if it has one, and how the actual draw went beyond it.
     pub budget: Option<(Watts, Overdraw)>,
 }

@@ -130,6 +130,12 @@ impl State {
         self.jobs.state[row] == JobState::Pending && self.workload.submit(job) <= self.now
     }
 
+    /// Whether the job started later than the log says it did in reality.
+    pub(super) fn is_late(&self, job: JobId) -> bool {
+        let observed = self.workload.observed_start(job);
+        self.jobs.start(job.0 as usize).zip(observed).is_some_and(|(start, observed)| start > observed)
+    }
+
     /// Puts a job on the nodes that stand from `first` on in the records.
     ///
     /// # Errors

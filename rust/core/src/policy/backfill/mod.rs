@@ -2,6 +2,7 @@
 
 pub mod first_fit;
 pub mod none;
+pub mod observed;
 pub mod patience;
 mod plan;
 mod profile;
@@ -10,7 +11,10 @@ mod shadow;
 
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
+use crate::policy::Jobs;
+use crate::policy::order::Order;
 use crate::policy::pass::Pass;
+use crate::workload::JobId;
 
 /// Says which waiting jobs start now.
 pub trait Backfill: Send {
@@ -19,6 +23,17 @@ pub trait Backfill: Send {
     /// # Errors
     /// If a placement fails or the host interrupts.
     fn select(&mut self, pass: &mut Pass<'_>) -> Result<()>;
+
+    /// Told once, before the run, in which order the queue will stand.
+    fn queue_in(&mut self, order: &dyn Order) {
+        let _ = order;
+    }
+
+    /// Whether it never starts the job, whatever happens.
+    fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {
+        let _ = (jobs, job);
+        false
+    }
 }
 
 /// Starts jobs from the front while they fit; true if one is left that does not.

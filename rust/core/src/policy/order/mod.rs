@@ -4,6 +4,7 @@
 
 pub mod arrival;
 pub mod length;
+pub mod observed;
 pub mod size;
 pub mod vahrm;
 pub mod wfp3;
@@ -20,6 +21,11 @@ pub trait Order: Send {
 
     /// Whether ranks change as time passes, so that the queue must be sorted anew in every pass.
     fn changes(&self) -> bool {
+        false
+    }
+
+    /// Whether jobs stand in the order in which they started in reality.
+    fn is_as_observed(&self) -> bool {
         false
     }
 

@@ -2,6 +2,7 @@
 
 pub mod assignment;
 pub mod lowest_id;
+pub mod observed;
 pub mod opportunity_cost;
 pub mod pools;
 pub mod random;

@@ -1,0 +1,35 @@
+//! The order in which jobs started in reality.
+
+use crate::policy::first_runs::Estimate;
+use crate::policy::order::Order;
+use crate::policy::{Jobs, View};
+use crate::units::SimTime;
+use crate::workload::JobId;
+
+/// Earlier observed start first, at one instant jobs that take no time first; those of unknown start last.
+#[derive(Clone, Copy, Debug)]
+pub struct ObservedStarts;
+
+/// The lowest rank there is of jobs that start at `start`.
+#[must_use]
+pub fn first_rank_at(start: SimTime) -> i64 {
+    start.micros().saturating_mul(2)
+}
+
+/// The job's rank.
+fn rank(jobs: Jobs<'_>, job: JobId) -> i64 {
+    match jobs.observed_start(job) {
+        Some(start) => first_rank_at(start) + i64::from(!jobs.takes_no_time(job)),
+        None => i64::MAX,
+    }
+}
+
+impl Order for ObservedStarts {
+    fn rank(&mut self, view: &View<'_>, job: JobId, _estimate: Estimate) -> i64 {
+        rank(view.jobs, job)
+    }
+
+    fn is_as_observed(&self) -> bool {
+        true
+    }
+}
