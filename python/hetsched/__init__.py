@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         RunWarning,
         SimulationError,
         TraceError,
+        WorkWarning,
     )
     from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, VariationTable
     from hetsched.policy import Policy
@@ -53,6 +54,7 @@ __all__ = [
     "SimulationError",
     "TraceError",
     "VariationTable",
+    "WorkWarning",
     "Workload",
     "__version__",
     "assign",
@@ -71,7 +73,7 @@ _HOMES = {
     "assignment": ("assign", "assign_types"),
     "errors": (
         *("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
-        *("DeviceWarning", "LoadWarning", "PowerWarning", "ResultWarning", "RunWarning"),
+        *("DeviceWarning", "LoadWarning", "PowerWarning", "ResultWarning", "RunWarning", "WorkWarning"),
     ),
     "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "VariationTable"),
     "policy": ("Policy", "presets"),

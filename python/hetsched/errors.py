@@ -15,6 +15,7 @@ __all__ = [
     "RunWarning",
     "SimulationError",
     "TraceError",
+    "WorkWarning",
 ]
 
 
@@ -150,3 +151,10 @@ class PowerWarning(RunWarning):
 
 class ResultWarning(RunWarning):
     """What came of a run says little: most of its jobs were killed, or the machine was empty for long."""
+
+
+class WorkWarning(RunWarning):
+    """Jobs were killed before their work was done, or runs that are compared did not do the same work.
+
+    The energy that was not drawn for it is none that was saved.
+    """

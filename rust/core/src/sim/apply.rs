@@ -12,7 +12,6 @@ use crate::workload::JobId;
 /// What carrying out needs beside the state.
 pub(super) struct Context<'a> {
     pub(super) policy: &'a str,
-    pub(super) kill_at_walltime: bool,
     /// Whether the job joined the queue in this round.
     pub(super) joined: &'a dyn Fn(JobId) -> bool,
     pub(super) events: &'a mut EventHeap<Event>,
@@ -75,9 +74,8 @@ fn start_job(
     if let Some(ratio) = start.profiling_ratio {
         state.jobs.profiled.insert(job.0, ratio);
     }
-    let nominal = state.runtime(job, first);
-    let limit = state.workload.walltime(job).filter(|&limit| context.kill_at_walltime && limit < nominal);
-    let end = state.now.saturating_add(limit.unwrap_or(nominal));
+    let whole = state.runtime(job, first);
+    let end = state.now.saturating_add(state.limit(job, first).map_or(whole, |limit| limit.min(whole)));
     if end > SimTime::LATEST {
         return Err(SimulationError(format!("it would end later than {} s", SimTime::LATEST.seconds())));
     }
