@@ -167,7 +167,6 @@ def test_a_table_that_no_job_can_use_is_said(hetsched, folder):
     assert "no job names its application, so the table of the nodes' draw changes nothing" in said.out
 
 
-<<<<<<< HEAD
 MEASURED = "job_id,submit_s,runtime_s,node_count,user,power_w\n1,0,100,1,ann,210\n2,0,100,1,bo,\n3,200,100,1,ann,240\n"
 BUDGETED = ("measured.csv", "--nodes", 2, "--idle-w", 100, "--tdp-w", 300)
 
@@ -220,7 +219,8 @@ def test_history_says_what_it_knew_and_how_well(hetsched, folder):
 
 def test_the_rules_that_options_offer_are_those_that_a_platform_takes():
     assert options.KNOWN_DRAWS == KNOWN_DRAWS
-=======
+
+
 def write_slow_nodes():
     """A table for small.swf: every node takes 1.5 times as long and draws 240 W."""
     pl.DataFrame({"app": ["*"] * 16, "node": range(16), "power_w": [240.0] * 16, "time_ratio": [1.5] * 16}).write_csv(
@@ -279,4 +279,3 @@ def test_what_is_no_kill_is_refused(hetsched, options, fault):
     for verb in (("simulate", "small.swf"), ("compare", "small.swf", "--policies", "fcfs")):
         said = hetsched(*verb, *options)
         assert (said.code, said.err) == (2, f"error: {fault}")
->>>>>>> 01717b3 (Work that was cut is counted: what killed jobs left undone, and the energy of the work that was done; walltimes that stretch with slow nodes, a grace before the kill)

@@ -205,13 +205,8 @@ impl Records {
 
 /// Runs the jobs on the machine under the policy.
 #[pyfunction]
-<<<<<<< HEAD
-#[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, on_unknown_app = "error",
-    until_s = None, known_w = None, progress = None))]
-=======
 #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
-    walltimes = "fixed", on_unknown_app = "error", until_s = None, progress = None))]
->>>>>>> 01717b3 (Work that was cut is counted: what killed jobs left undone, and the energy of the work that was done; walltimes that stretch with slow nodes, a grace before the kill)
+    walltimes = "fixed", on_unknown_app = "error", until_s = None, known_w = None, progress = None))]
 #[expect(clippy::too_many_arguments, reason = "one an option")]
 pub(crate) fn simulate(
     py: Python<'_>,
@@ -230,12 +225,9 @@ pub(crate) fn simulate(
     let spec = policy_spec(policy)?;
     let unknown = OnUnknownApp::from_name(on_unknown_app).map_err(|error| to_py(py, error))?;
     let until = until_s.map_or(Ok(SimTime::NEVER), until).map_err(|error| to_py(py, error))?;
-<<<<<<< HEAD
     let forecast = known_w.map(|watts| watts.as_array().to_vec());
-=======
     let walltimes = Walltimes::from_name(walltimes).map_err(|error| to_py(py, error))?;
     let kill_grace = kill_grace(kill_grace_s).map_err(|error| to_py(py, error))?;
->>>>>>> 01717b3 (Work that was cut is counted: what killed jobs left undone, and the energy of the work that was done; walltimes that stretch with slow nodes, a grace before the kill)
     let tell = |py: Python<'_>, progress: &Py<PyAny>, n: &[f64]| progress.call1(py, (n[0], n[1], n[2])).map(drop);
     let records = run_detached(py, progress, tell, |look| {
         let (parts, _) = spec.build(seed)?;
@@ -246,13 +238,8 @@ pub(crate) fn simulate(
             None => KnownDraws::by(machine.known_draws),
         };
         let policy = Box::new(Composed::new(spec.name, parts, &machine.platform)?);
-<<<<<<< HEAD
-        let options = Options { kill_at_walltime, until };
-        Simulation::new(jobs.0.clone(), machine.platform.clone(), actual, predicted.knowing(known), policy, options)
-=======
         let options = Options { kill_at_walltime, kill_grace, walltimes, until };
-        Simulation::new(jobs.0.clone(), machine.platform.clone(), actual, predicted, policy, options)
->>>>>>> 01717b3 (Work that was cut is counted: what killed jobs left undone, and the energy of the work that was done; walltimes that stretch with slow nodes, a grace before the kill)
+        Simulation::new(jobs.0.clone(), machine.platform.clone(), actual, predicted.knowing(known), policy, options)
             .run(&mut |Progress { done, jobs, now }| look(&[done as f64, jobs as f64, now.seconds()]))
     })?;
     Ok(Records { totals: totals_dict(py, &records.totals)?.unbind(), records })
