@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         RunWarning,
         SimulationError,
         TraceError,
+        WorkWarning,
     )
     from hetsched.metering import meter
     from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, VariationTable
@@ -56,6 +57,7 @@ __all__ = [
     "SimulationError",
     "TraceError",
     "VariationTable",
+    "WorkWarning",
     "Workload",
     "__version__",
     "assign",
@@ -75,7 +77,15 @@ _HOMES = {
     "assignment": ("assign", "assign_types"),
     "errors": (
         *("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
-        *("DeviceWarning", "LoadWarning", "PowerWarning", "ReplayWarning", "ResultWarning", "RunWarning"),
+        *(
+            "DeviceWarning",
+            "LoadWarning",
+            "PowerWarning",
+            "ReplayWarning",
+            "ResultWarning",
+            "RunWarning",
+            "WorkWarning",
+        ),
     ),
     "metering": ("meter",),
     "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "VariationTable"),

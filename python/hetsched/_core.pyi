@@ -106,6 +106,8 @@ def simulate(
     *,
     seed: int = 0,
     kill_at_walltime: bool = True,
+    kill_grace_s: float = 0.0,
+    walltimes: str = "fixed",
     on_unknown_app: str = "error",
     until_s: float | None = None,
     known_w: npt.NDArray[np.float64] | None = None,

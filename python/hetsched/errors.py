@@ -16,6 +16,7 @@ __all__ = [
     "RunWarning",
     "SimulationError",
     "TraceError",
+    "WorkWarning",
 ]
 
 
@@ -155,3 +156,10 @@ class ResultWarning(RunWarning):
 
 class ReplayWarning(RunWarning):
     """A replay could not do all as the log says: jobs start later than they did, or have no observed start."""
+
+
+class WorkWarning(RunWarning):
+    """Jobs were killed before their work was done, or runs that are compared did not do the same work.
+
+    The energy that was not drawn for it is none that was saved.
+    """

@@ -28,8 +28,9 @@ from hetsched.power.forecast import Forecast, believed
 from hetsched.result.concerns import Concern, concerns_of_inputs, concerns_of_run
 from hetsched.result.frames import jobs_frame
 from hetsched.result.known_draws import draws_record
+from hetsched.result.lost_work import lost_work
 from hetsched.result.result import Parts, Result
-from hetsched.result.summary import summarised
+from hetsched.result.summary import completed_work_ratio, summarised
 from hetsched.result.utilization import utilization_band
 from hetsched.workload import Workload
 
@@ -45,6 +46,8 @@ def simulate(
     *,
     seed: int = 0,
     kill_at_walltime: bool = True,
+    kill_grace_s: float = 0.0,
+    walltimes: str = "fixed",
     on_unknown_app: str = "error",
     bound: bool = False,
     progress: Progress | None = None,
@@ -66,6 +69,14 @@ def simulate(
         From 0 to 2⁶⁴ - 1; all chance comes from it.
     kill_at_walltime
         Whether a job that brings a walltime is killed at it.
+    kill_grace_s
+        How long after its walltime it is killed, seconds, from 0 to 1e12 (Slurm's ``OverTimeLimit``). Planning goes by
+        the walltime alone.
+    walltimes
+        What walltimes, and the planned lengths of jobs without one, were meant for. ``"fixed"``: for whatever nodes
+        the job gets. ``"stretch"``: for nominal speed. Then a job is killed at its walltime times the largest time
+        factor of its nodes, and is planned with the largest predicted one: of all nodes while it waits, of its own once
+        it runs; each rounded up to a microsecond.
     on_unknown_app
         ``"error"``: an application that the platform's table does not hold is an error. ``"nominal"``: its jobs draw
         what they would without a table.
@@ -110,6 +121,9 @@ def simulate(
         for over a tenth of a run of a week or more.
     ReplayWarning
         If the policy repeats the log, and jobs start later than they did or have no observed start.
+    WorkWarning
+        If more than 1 % of the started node-seconds were lost with jobs that were killed at fixed walltimes, where a
+        table makes nodes slower than nominal.
 
     Examples
     --------
@@ -123,7 +137,8 @@ def simulate(
     check_threads()
     faults = Faults()
     check_inputs(workload, platform, faults)
-    given = {"kill_at_walltime": kill_at_walltime, "on_unknown_app": on_unknown_app, "bound": bound, "until_s": until_s}
+    given: dict[str, Any] = {"kill_at_walltime": kill_at_walltime, "kill_grace_s": kill_grace_s, "walltimes": walltimes}
+    given |= {"on_unknown_app": on_unknown_app, "bound": bound, "until_s": until_s}
     options = checked_options({"seed": seed, **given}, faults)
     if options["bound"] is True and isinstance(platform, Platform):
         check_bound(platform, faults)
@@ -144,11 +159,11 @@ def simulate(
             platform.machine,
             policy.to_dict(),
             seed=seed,
-            kill_at_walltime=options["kill_at_walltime"],
             on_unknown_app=options["on_unknown_app"],
             until_s=until_s,
             known_w=None if forecast is None else forecast.known_w,
             progress=progress,
+            **{name: options[name] for name in _LIMITS},
         )
 
     begun = time.perf_counter()
@@ -173,6 +188,10 @@ def simulate(
     return result
 
 
+_LIMITS = ("kill_at_walltime", "kill_grace_s", "walltimes")
+"""Options that say how long a job may run."""
+
+
 def result_of(
     records: _core.Records,
     workload: Workload,
@@ -190,14 +209,15 @@ def result_of(
     totals, offered_load = records.totals, workload.offered_load(platform)
     recorded, timeline = _recorded(records, policy), pl.DataFrame(records.take_timeline())
     after = concerns_of_run(workload.to_polars(), recorded, timeline, platform)
+    after += _lost_work(platform, options, totals)
+    limits = {name: options[name] for name in _LIMITS}
 
     def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
         numbers = summarised(jobs, totals, nodes=platform.nodes, offered_load=offered_load)
         if not options["bound"]:
             return numbers
         window_s = float(numbers["makespan_s"] or 0.0)
-        least_j = energy_bound(jobs, platform, window_s=window_s, kill_at_walltime=options["kill_at_walltime"])
-        return {**numbers, "energy_bound_j": least_j}
+        return {**numbers, "energy_bound_j": energy_bound(jobs, platform, window_s=window_s, **limits)}
 
     def provenance() -> dict[str, Any]:
         own = _provenance(workload, platform, policy, seed=seed, options=options, totals=totals, forecast=forecast)
@@ -228,30 +248,41 @@ def checked_options(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     Parameters
     ----------
     given
-        ``kill_at_walltime``, ``on_unknown_app``, ``bound``, ``until_s``, and ``seed`` if it is known.
+        ``kill_at_walltime``, ``kill_grace_s``, ``walltimes``, ``on_unknown_app``, ``bound``, ``until_s``, and ``seed``
+        if it is known.
     faults
         Notes every value that cannot be.
 
     Examples
     --------
     >>> import numpy as np
-    >>> given = {"kill_at_walltime": True, "on_unknown_app": "error", "bound": np.False_, "until_s": np.int64(60)}
-    >>> checked_options(given, Faults())
-    {'kill_at_walltime': True, 'on_unknown_app': 'error', 'bound': False, 'until_s': 60.0}
+    >>> given = {"kill_at_walltime": True, "kill_grace_s": 0, "walltimes": "fixed", "on_unknown_app": "error",
+    ...          "bound": np.False_, "until_s": np.int64(60)}
+    >>> list(checked_options(given, Faults()).values())
+    [True, 0.0, 'fixed', 'error', False, 60.0]
     """
     options: dict[str, Any] = plain(given)
     if "seed" in options:
         faults.whole("seed", options["seed"], low=0, high=2**64 - 1)
     faults.flag("kill_at_walltime", options["kill_at_walltime"])
-    unknown = options["on_unknown_app"]
-    if unknown not in ("error", "nominal"):
-        faults.add("on_unknown_app", unknown, f"`error` or `nominal`{did_you_mean(str(unknown), ('error', 'nominal'))}")
+    _take_seconds(faults, options, "kill_grace_s", low=0.0)
+    _check_choice(faults, "walltimes", options["walltimes"], ("fixed", "stretch"))
+    _check_choice(faults, "on_unknown_app", options["on_unknown_app"], ("error", "nominal"))
     faults.flag("bound", options["bound"])
     if options["until_s"] is not None:
-        faults.number("until_s", options["until_s"], low=-1e12, high=1e12)
-        # 60 and 60.0 are one run, and have one record.
-        options["until_s"] = options["until_s"] if faults.found else float(options["until_s"])
+        _take_seconds(faults, options, "until_s", low=-1e12)
     return options
+
+
+def _take_seconds(faults: Faults, options: dict[str, Any], name: str, *, low: float) -> None:
+    faults.number(name, options[name], low=low, high=1e12)
+    # 60 and 60.0 are one run, and have one record.
+    options[name] = options[name] if faults.found else float(options[name])
+
+
+def _check_choice(faults: Faults, option: str, value: object, known: tuple[str, str]) -> None:
+    if value not in known:
+        faults.add(option, value, f"`{known[0]}` or `{known[1]}`{did_you_mean(str(value), known)}")
 
 
 def check_inputs(workload: object, platform: object, faults: Faults) -> None:
@@ -311,6 +342,16 @@ def warn_of(concerns: Sequence[Concern]) -> None:
     """Warn the caller's caller."""
     for concern in concerns:
         warnings.warn(str(concern), concern.category, stacklevel=3)
+
+
+def _lost_work(platform: Platform, options: Mapping[str, Any], totals: Mapping[str, Any]) -> list[Concern]:
+    """That jobs lost work to walltimes that would have been longer on their slow nodes, had they stretched."""
+    table = platform.actual
+    is_slow = table is not None and table.time_ratio is not None and bool((table.time_ratio > 1.0).any())
+    if not is_slow or not options["kill_at_walltime"] or options["walltimes"] == "stretch":
+        return []
+    concern = lost_work(totals["work_cut_jobs"], completed_work_ratio(totals))
+    return [] if concern is None else [concern]
 
 
 def _provenance(

@@ -262,3 +262,61 @@ def test_a_replay_on_a_machine_that_is_too_small_warns(hetsched, folder):
     said = hetsched("simulate", "log.swf", "--policy", "replay", "--nodes", 4, "--idle-w", 90, "--tdp-w", 300)
     assert said.code == 0
     assert said.err == "warning: replay: 1 job starts later than in reality: what they need was not free then"
+
+
+def write_unlike_nodes():
+    """Two jobs of 100 s, one node each, and a machine of two fast, hungry nodes and two slow ones that draw less."""
+    jobs = {"job_id": [1, 2], "submit_s": [0, 0], "runtime_s": [100, 100], "walltime_s": [100, 100]}
+    pl.DataFrame({**jobs, "node_count": [1, 1], "app": ["a", "a"]}).write_parquet("own.parquet")
+    watts = {"app": ["a"] * 4, "node": range(4), "power_w": [400.0, 400.0, 300.0, 300.0]}
+    pl.DataFrame({**watts, "time_ratio": [1.0, 1.0, 2.0, 2.0]}).write_csv("watts.csv")
+
+
+UNLIKE = ("own.parquet", "--nodes", 4, "--table", "watts.csv", "--idle-w", 0, "--tdp-w", 400)
+
+
+def test_runs_that_did_different_work_are_told_and_compared_by_energy_per_work(hetsched):
+    # On nodes 0 and 1 both jobs need 100 s at 400 W: 80 kJ for 200 node-seconds. On nodes 2 and 3 they would need 200 s
+    # and are killed after 100 s at 300 W, half done: 60 kJ for 100 node-seconds.
+    write_unlike_nodes()
+    said = hetsched("compare", *UNLIKE, "--policies", "fcfs,fcfs:placement=lowest-power", "--metrics", "energy_j")
+    assert said.code == 0
+    assert said.err.splitlines()[-2:] == [
+        (
+            "warning: jobs killed before their work was done: fcfs:placement=lowest-power 2, and 50 % of the started "
+            "node-seconds lost; energy is lower by as much work as was not done, and --walltimes stretch gives jobs "
+            "the time they need on slower nodes"
+        ),
+        (
+            "warning: the runs did different work: fcfs:placement=lowest-power did 50 % less than fcfs (jobs killed "
+            "before their work was done: 2). Energy is lower by as much work as was not done: compare energy per work; "
+            "where nodes are slower than nominal, --walltimes stretch gives jobs the time they need."
+        ),
+    ]
+    assert said.out.split("\n\n", 1)[1] == (
+        """\
+                                        energy per
+                               energy         work
+ policy                            Wh     J/node-s
+ ─────────────────────────────────────────────────
+ fcfs                           22.22        400.0
+ fcfs:placement=lowest-power    16.67        600.0
+
+ ratio to fcfs
+ fcfs:placement=lowest-power    0.750        1.500
+
+killed at their walltime: fcfs 0, fcfs:placement=lowest-power 2"""
+    )
+
+
+def test_where_walltimes_stretch_the_work_is_the_same_and_nothing_is_said(hetsched):
+    # Nodes 2 and 3 take 200 s at 300 W each: 120 kJ against 80.
+    write_unlike_nodes()
+    policies = ("--policies", "fcfs,fcfs:placement=lowest-power", "--walltimes", "stretch")
+    said = hetsched("compare", *UNLIKE, *policies, "--json")
+    found = json.loads(said.out)
+    assert "energy_per_work_j_per_node_s" not in [row["metric"] for row in found["comparison"]]
+    assert found["summary"]["fcfs"]["energy_j"] == 80e3
+    assert found["summary"]["fcfs:placement=lowest-power"]["energy_j"] == 120e3
+    assert "warning" not in said.err
+    assert found["runs"][0]["provenance"]["options"]["walltimes"] == "stretch"

@@ -219,3 +219,63 @@ def test_history_says_what_it_knew_and_how_well(hetsched, folder):
 
 def test_the_rules_that_options_offer_are_those_that_a_platform_takes():
     assert options.KNOWN_DRAWS == KNOWN_DRAWS
+
+
+def write_slow_nodes():
+    """A table for small.swf: every node takes 1.5 times as long and draws 240 W."""
+    pl.DataFrame({"app": ["*"] * 16, "node": range(16), "power_w": [240.0] * 16, "time_ratio": [1.5] * 16}).write_csv(
+        "slow.csv"
+    )
+
+
+def test_work_lost_on_slow_nodes_is_told_with_the_option_that_helps(hetsched):
+    write_slow_nodes()
+    # Walltimes of 120, 900, 400 and 200 s against 90, 900, 450 and 600 s: jobs 3 and 5 are killed, 1 and 2 are not.
+    # Lost: 8 x 300 x 50/450 and 10 x 400 x 400/600 of 11,440 node-seconds, 25.6 %.
+    said = hetsched("simulate", "small.swf", "--table", "slow.csv")
+    assert said.code == 0
+    assert said.err == (
+        "warning: jobs killed before their work was done: 2, and 26 % of the started node-seconds lost; energy is "
+        "lower by as much work as was not done, and --walltimes stretch gives jobs the time they need on slower nodes"
+    )
+    lines = said.out.splitlines()
+    assert any(line.startswith(" work lost ") and line.endswith(" 2,933 node-s") for line in lines)
+    assert any(line.startswith(" completed work ") and line.endswith(" 74.36 %") for line in lines)
+    assert any(line.startswith(" energy per work ") and line.endswith(" J/node-s") for line in lines)
+    # Job 5 ran to its limit in the log and does again; there is nothing that stretching could do for it.
+    for options in (("--walltimes", "stretch"), ("--kill-grace-s", 400), ("--no-kill-at-walltime",)):
+        said = hetsched("simulate", "small.swf", "--table", "slow.csv", *options)
+        assert said.err == ""
+        assert "work" not in said.out.replace("of nodes at work", "")
+
+
+def test_walltimes_and_grace_stand_in_what_is_written(hetsched, folder):
+    write_slow_nodes()
+    options = ("--table", "slow.csv", "--idle-w", 100, "--tdp-w", 400)
+    said = hetsched("simulate", "small.swf", *options, "--walltimes", "stretch", "--kill-grace-s", 30, "--out", "out")
+    assert said.code == 0
+    found = json.loads((folder / "out" / "summary.json").read_text())
+    assert (found["options"]["walltimes"], found["options"]["kill_grace_s"]) == ("stretch", 30.0)
+    platform = hs.Platform.homogeneous(nodes=16, idle_w=100, tdp_w=400)
+    platform = platform.with_tables(actual=hs.VariationTable(["*"], power_w=[[240.0] * 16], time_ratio=[[1.5] * 16]))
+    again = hs.simulate(hs.read_swf("small.swf"), platform, "easy", walltimes="stretch", kill_grace_s=30)
+    assert hs.read_result("out") == again
+    # Killed at 200 x 1.5 + 30 s of 600.
+    assert again.summary()["work_lost_node_s"] == 4000 * 270 / 600
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        (
+            ("--walltimes", "strech"),
+            "--walltimes: found `strech`, expected one of fixed, stretch; did you mean `stretch`?",
+        ),
+        (("--kill-grace-s", "-4"), "--kill-grace-s: found `-4`, expected a number between 0 and 1e+12"),
+        (("--kill-grace-s", "30s"), "--kill-grace-s: found `30s`, expected seconds as a plain number, such as 30"),
+    ],
+)
+def test_what_is_no_kill_is_refused(hetsched, options, fault):
+    for verb in (("simulate", "small.swf"), ("compare", "small.swf", "--policies", "fcfs")):
+        said = hetsched(*verb, *options)
+        assert (said.code, said.err) == (2, f"error: {fault}")

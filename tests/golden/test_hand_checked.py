@@ -126,6 +126,142 @@ def test_a_walltime_kills() -> None:
     assert column(spared, "state") == ["completed"] * 3
 
 
+def unlike(*time_ratio: float) -> hs.Platform:
+    """Nodes of these time factors that all draw 300 W under every application."""
+    count = len(time_ratio)
+    table = hs.VariationTable(["*"], power_w=np.full((1, count), BUSY_W), time_ratio=np.array([time_ratio]))
+    return hs.Platform.homogeneous(nodes=count, idle_w=IDLE_W, tdp_w=BUSY_W).with_tables(actual=table)
+
+
+def test_a_walltime_that_stretches_kills_who_would_have_been_killed_at_nominal_speed() -> None:
+    # Node 0 takes 1.5 times as long as nominal, node 1 half as long; all jobs at 0, none has to wait but for a node.
+    # Job 1 (node 0) needs exactly its walltime of 10 s: 15 s there, and 15 s is what it may have. Job 2 (node 1, from
+    # 0) needs 20 s and asks for 10: 10 s there, but it may have 5. Job 3 (node 1, from 5) is like job 1: 5 s of 5.
+    # Job 4 (node 1, from 10) is like job 2: killed at 15. Job 5 (node 0, from 15) again: 30 s, killed after 15, at 30.
+    jobs = [{"submit_s": 0, "runtime_s": runtime, "walltime_s": 10, "app": "a"} for runtime in (10, 20, 10, 20, 20)]
+    result = run(jobs, unlike(1.5, 0.5), walltimes="stretch")
+    assert column(result, "nodes") == [[0], [1], [1], [1], [0]]
+    assert column(result, "end_s") == [15.0, 5.0, 10.0, 15.0, 30.0]
+    assert column(result, "state") == ["completed", "timeout", "completed", "timeout", "timeout"]
+    # Each of the killed has done half of its 20 nominal seconds, whatever its node.
+    assert result.summary()["work_lost_node_s"] == 3 * 10
+    # Fixed walltimes kill job 1 at 10 and let job 2, on its fast node, have all it needs, to its walltime.
+    fixed = run(jobs, unlike(1.5, 0.5))
+    assert (column(fixed, "end_s")[:2], column(fixed, "state")[:2]) == ([10.0, 10.0], ["timeout", "completed"])
+
+
+def test_where_walltimes_stretch_who_waits_is_planned_for_the_slowest_node_and_who_runs_for_its_own() -> None:
+    # Node 0 is nominal, node 1 takes twice as long. Job 1 holds node 0 and is planned to end at 10, as it asks for 10 s
+    # and its node is nominal. Job 2 (both nodes) comes at 1 and is blocked: its shadow time is 10.
+    # Job 3 asks for 5 s at 2: up to 10 s somewhere on the machine, until 12, so it must not start. Job 4 asks for 4 s,
+    # 8 at most: it starts at 2 on node 1 and ends at 10. Then job 2 needs 2 x 5 s, and job 3 follows at 20, on node 0.
+    jobs = [
+        {"submit_s": 0, "runtime_s": 10, "walltime_s": 10, "app": "a"},
+        {"submit_s": 1, "runtime_s": 5, "walltime_s": 5, "node_count": 2, "app": "a"},
+        {"submit_s": 2, "runtime_s": 5, "walltime_s": 5, "app": "a"},
+        {"submit_s": 2, "runtime_s": 4, "walltime_s": 4, "app": "a"},
+    ]
+    result = run(jobs, unlike(1.0, 2.0), "easy", walltimes="stretch")
+    assert column(result, "start_s") == [0.0, 10.0, 20.0, 2.0]
+    assert column(result, "end_s") == [10.0, 20.0, 25.0, 10.0]
+    # Fixed: job 3 is planned to end at 7, starts at 2 on node 1, and is killed at 7 with half of its work done; job 4
+    # would end at 11 and waits. Job 2 is killed after 5 of 10 s, at 15.
+    fixed = run(jobs, unlike(1.0, 2.0), "easy")
+    assert column(fixed, "start_s") == [0.0, 10.0, 2.0, 15.0]
+    assert column(fixed, "state") == ["completed", "timeout", "timeout", "completed"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "walltimes", "starts"),
+    [
+        # One node, free at 10. Job 2 asks for 30 s, job 3 for 20, and its application takes twice as long: up to 40 s.
+        # Fixed, job 3 is the shortest and is killed at 30. Stretched, job 2 is, and ends at 40.
+        ("sjf", "fixed", [0.0, 30.0, 10.0]),
+        ("sjf", "stretch", [0.0, 10.0, 40.0]),
+        # Most energy first; all draw 300 W. Fixed, that is job 2, for 30 s. Stretched it is job 3, for 40.
+        ("vahrm:length=walltime:beta=1", "fixed", [0.0, 10.0, 40.0]),
+        ("vahrm:length=walltime:beta=1", "stretch", [0.0, 50.0, 10.0]),
+    ],
+)
+def test_orders_by_length_go_by_the_stretched_one(policy: str, walltimes: str, starts: list[float]) -> None:
+    table = hs.VariationTable(["a", "b"], power_w=np.full((2, 1), BUSY_W), time_ratio=np.array([[1.0], [2.0]]))
+    platform = hs.Platform.homogeneous(nodes=1, idle_w=IDLE_W, tdp_w=BUSY_W).with_tables(actual=table)
+    jobs = [
+        {"submit_s": 0, "runtime_s": 10, "walltime_s": 10, "app": "a"},
+        {"submit_s": 1, "runtime_s": 30, "walltime_s": 30, "app": "a"},
+        {"submit_s": 1, "runtime_s": 20, "walltime_s": 20, "app": "b"},
+    ]
+    assert column(run(jobs, platform, policy, walltimes=walltimes), "start_s") == starts
+
+
+def test_decisions_stretch_by_the_predicted_table_and_kills_by_the_actual_one() -> None:
+    # The same two nodes and first three jobs as above, but node 1 is predicted to be nominal: job 3 is planned for 5 s,
+    # starts at 2, and is not killed before 2 + 2 x 5 s. It is overdue from 7 on; job 2 starts when it has ended, at 12.
+    jobs = [
+        {"submit_s": 0, "runtime_s": 10, "walltime_s": 10, "app": "a"},
+        {"submit_s": 1, "runtime_s": 5, "walltime_s": 5, "node_count": 2, "app": "a"},
+        {"submit_s": 2, "runtime_s": 5, "walltime_s": 5, "app": "a"},
+    ]
+    actual, predicted = unlike(1.0, 2.0), unlike(1.0, 1.0)
+    platform = actual.with_tables(actual=actual.actual, predicted=predicted.actual)
+    result = run(jobs, platform, "easy", walltimes="stretch")
+    assert column(result, "start_s") == [0.0, 12.0, 2.0]
+    assert column(result, "state") == ["completed"] * 3
+
+
+def test_a_grace_lets_jobs_run_past_their_walltime_and_plans_go_by_the_walltime() -> None:
+    # One node. Job 1 needs 100 s, asked for 60 and has a grace of 20: killed at 80. Job 2 needs its walltime and all of
+    # its grace: it completes, at 110. Job 3 brings no walltime.
+    jobs = [
+        {"submit_s": 0, "runtime_s": 100, "walltime_s": 60},
+        {"submit_s": 0, "runtime_s": 30, "walltime_s": 10},
+        {"submit_s": 0, "runtime_s": 200},
+    ]
+    result = run(jobs, 1, kill_grace_s=20)
+    assert column(result, "end_s") == [80.0, 110.0, 310.0]
+    assert column(result, "state") == ["timeout", "completed", "completed"]
+    # As where nobody is killed, below: job 1 is overdue from 10 on, so at 20 the shadow time of job 2 is now.
+    overdue = [
+        {"submit_s": 0, "runtime_s": 50, "walltime_s": 10},
+        {"submit_s": 20, "runtime_s": 10, "walltime_s": 10, "node_count": 2},
+        {"submit_s": 20, "runtime_s": 5, "walltime_s": 5},
+    ]
+    result = run(overdue, 2, "easy", kill_grace_s=30)
+    assert column(result, "start_s") == [0.0, 40.0, 50.0]
+    assert column(result, "state") == ["timeout", "completed", "completed"]
+    # A grace is the same on slow nodes: 1.5 x 10 s and 4.
+    slow = run(
+        [{"submit_s": 0, "runtime_s": 50, "walltime_s": 10, "app": "a"}],
+        unlike(1.5),
+        kill_grace_s=4,
+        walltimes="stretch",
+    )
+    assert column(slow, "end_s") == [19.0]
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "sjf"])
+@pytest.mark.parametrize("time_ratio", [1.2, 0.75])
+def test_a_machine_that_is_told_as_slow_nodes_or_as_long_runtimes_is_one_machine(
+    policy: str, time_ratio: float
+) -> None:
+    # Jobs without walltimes, in two ways: nominal runtimes on nodes that all take so many times as long, and runtimes
+    # so many times as long on nominal nodes. Wherever a plan knows only the nominal runtime, they differ.
+    rng = np.random.default_rng(1)
+    count, nodes = 400, 16
+    size, runtime = 2 ** rng.integers(0, 4, count), np.round(np.exp(rng.normal(7, 1.2, count))) + 1
+    submit = np.cumsum(rng.exponential((size * runtime).mean() / nodes, count)).round()
+
+    def starts(runtime_s: Any, time_ratio: float, **options: Any) -> list[Any]:
+        jobs = {"submit_s": submit, "runtime_s": runtime_s, "node_count": size}
+        rows = pl.DataFrame(jobs).with_columns(app=pl.lit("a")).to_dicts()
+        return column(run(rows, unlike(*[time_ratio] * nodes), policy, **options), "start_s")
+
+    slow = starts(runtime, time_ratio, walltimes="stretch")
+    assert slow == starts(runtime * time_ratio, 1.0)
+    if policy in ("easy", "conservative"):
+        assert slow != starts(runtime, time_ratio)
+
+
 def test_an_overdue_job_counts_as_ending_now() -> None:
     # Two nodes, nobody is killed. Job 1 promised to end at 10 and runs until 40 on one node; the other is free.
     # At 20 jobs 2 (two nodes) and 3 (one node, 5 s) come. Job 1 is overdue, so the shadow time of job 2 is now, 20,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
@@ -17,30 +18,37 @@ from hetsched.bound import energy_bound
 from hetsched.testing import platforms, policies, workloads
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
+LIMITS = st.fixed_dictionaries(
+    {
+        "kill_at_walltime": st.booleans(),
+        "kill_grace_s": st.sampled_from([0.0, 0.0, 2.5]),
+        "walltimes": st.sampled_from(["fixed", "stretch"]),
+    }
+)
 LAW = settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
 @LAW
-@given(workloads(), platforms(), policies(), st.booleans(), st.none() | st.integers(0, 30).map(float))
+@given(workloads(), platforms(), policies(), LIMITS, st.none() | st.integers(0, 30).map(float))
 def test_no_run_draws_less(
-    workload: hs.Workload, platform: hs.Platform, policy: hs.Policy, kill: bool, until_s: float | None
+    workload: hs.Workload, platform: hs.Platform, policy: hs.Policy, limits: dict[str, Any], until_s: float | None
 ) -> None:
-    summary = hs.simulate(workload, platform, policy, kill_at_walltime=kill, until_s=until_s, bound=True).summary()
+    summary = hs.simulate(workload, platform, policy, until_s=until_s, bound=True, **limits).summary()
     assert 0 <= summary["energy_bound_j"] <= summary["job_energy_j"]
 
 
 @LAW
-@given(workloads(max_jobs=4, max_nodes=3), platforms(max_nodes=3), policies(), st.booleans())
+@given(workloads(max_jobs=4, max_nodes=3), platforms(max_nodes=3), policies(), LIMITS)
 def test_no_schedule_there_is_draws_less(
-    workload: hs.Workload, platform: hs.Platform, policy: hs.Policy, kill: bool
+    workload: hs.Workload, platform: hs.Platform, policy: hs.Policy, limits: dict[str, Any]
 ) -> None:
-    result = hs.simulate(workload, platform, policy, kill_at_walltime=kill, bound=True)
+    result = hs.simulate(workload, platform, policy, bound=True, **limits)
     summary, jobs = result.summary(), result.jobs.filter(pl.col("state").is_in(["completed", "timeout"]))
     if jobs.is_empty():
         assert summary["energy_bound_j"] == 0
         return
     end_s = result.jobs["submit_s"].min() + summary["makespan_s"]
-    best_j = least_energy(jobs, platform, end_s=end_s, kill=kill)
+    best_j = least_energy(jobs, platform, end_s=end_s, limits=limits)
     # The run is one of them; float sums may differ from the engine's integers in their last digits.
     assert summary["energy_bound_j"] <= best_j * (1 + 1e-12)
     assert best_j <= summary["job_energy_j"] * (1 + 1e-9) + 1e-9
@@ -84,18 +92,18 @@ def many_kinds(seed: int, *, is_ratio: bool) -> tuple[hs.Workload, hs.Platform]:
     return hs.Workload.from_polars(frame), platform.with_tables(actual=table)
 
 
-def least_energy(jobs: pl.DataFrame, platform: hs.Platform, *, end_s: float, kill: bool) -> float:
+def least_energy(jobs: pl.DataFrame, platform: hs.Platform, *, end_s: float, limits: dict[str, Any]) -> float:
     """The least energy of all placements of the jobs for which some order of starts ends in time."""
     rows = list(jobs.iter_rows(named=True))
     choices = [list(itertools.combinations(range(platform.nodes), job["node_count"])) for job in rows]
     placements = [
-        (sum(cost(job, nodes, platform, kill=kill)[1] for job, nodes in zip(rows, placed, strict=True)), placed)
+        (sum(cost(job, nodes, platform, limits)[1] for job, nodes in zip(rows, placed, strict=True)), placed)
         for placed in itertools.product(*choices)
     ]
-    return next(energy for energy, placed in sorted(placements) if ends_in_time(rows, placed, platform, end_s, kill))
+    return next(energy for energy, placed in sorted(placements) if ends_in_time(rows, placed, platform, end_s, limits))
 
 
-def cost(job: dict, nodes: tuple[int, ...], platform: hs.Platform, *, kill: bool) -> tuple[float, float]:
+def cost(job: dict, nodes: tuple[int, ...], platform: hs.Platform, limits: dict[str, Any]) -> tuple[float, float]:
     """Seconds and joules of a job on these nodes, by the rules of docs/background/energy.md."""
     table, app = platform.actual, job["app"]
     row = None
@@ -103,8 +111,10 @@ def cost(job: dict, nodes: tuple[int, ...], platform: hs.Platform, *, kill: bool
         row = next((table.apps.index(name) for name in (app, "*") if name in table.apps), None)
     pace = max(1.0 if row is None or table.time_ratio is None else table.time_ratio[row, node] for node in nodes)
     length_s = math.ceil(round(job["nominal_runtime_s"] * 1e6) * pace) / 1e6
-    if kill and job["walltime_s"] is not None:
-        length_s = min(length_s, round(job["walltime_s"] * 1e6) / 1e6)
+    if limits["kill_at_walltime"] and job["walltime_s"] is not None:
+        walltime_pace = pace if limits["walltimes"] == "stretch" else 1.0
+        walltime_s = math.ceil(round(job["walltime_s"] * 1e6) * walltime_pace) / 1e6
+        length_s = min(length_s, walltime_s + limits["kill_grace_s"])
     busy_w = [node_class.per_node("busy_w")[0] for node_class in platform.classes for _ in range(node_class.count)]
     measured_w = job.get("power_w") or 0.0
     watts = 0.0
@@ -120,15 +130,15 @@ def cost(job: dict, nodes: tuple[int, ...], platform: hs.Platform, *, kill: bool
 
 
 def ends_in_time(
-    jobs: list[dict], placed: tuple[tuple[int, ...], ...], platform: hs.Platform, end_s: float, kill: bool
+    jobs: list[dict], placed: tuple[tuple[int, ...], ...], platform: hs.Platform, end_s: float, limits: dict[str, Any]
 ) -> bool:
     """Whether the jobs end in time in some order, each started as soon as it is submitted and its nodes are free."""
     # Times are whole microseconds: half of one is rounding, a whole one is too late.
-    return any(last_end <= end_s + 5e-7 for last_end in last_ends(jobs, placed, platform, kill))
+    return any(last_end <= end_s + 5e-7 for last_end in last_ends(jobs, placed, platform, limits))
 
 
 def last_ends(
-    jobs: list[dict], placed: tuple[tuple[int, ...], ...], platform: hs.Platform, kill: bool
+    jobs: list[dict], placed: tuple[tuple[int, ...], ...], platform: hs.Platform, limits: dict[str, Any]
 ) -> Iterator[float]:
     for order in itertools.permutations(range(len(jobs))):
         free_s = [-math.inf] * platform.nodes
@@ -136,5 +146,5 @@ def last_ends(
             nodes = placed[place]
             start_s = max(jobs[place]["submit_s"], *(free_s[node] for node in nodes))
             for node in nodes:
-                free_s[node] = start_s + cost(jobs[place], nodes, platform, kill=kill)[0]
+                free_s[node] = start_s + cost(jobs[place], nodes, platform, limits)[0]
         yield max(free_s)

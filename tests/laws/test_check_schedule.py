@@ -116,7 +116,11 @@ def test_a_broken_law_is_named(tmp_path: Path, frame: str, change: Break, messag
 
 
 @pytest.mark.parametrize(
-    "key", ["energy_j", "mean_wait_s", "p95_wait_s", "utilization_ratio", "completed", "makespan_s"]
+    "key",
+    [
+        *("energy_j", "mean_wait_s", "p95_wait_s", "utilization_ratio", "completed", "makespan_s"),
+        *("work_lost_node_s", "completed_work_ratio", "energy_per_work_j_per_node_s"),
+    ],
 )
 def test_a_wrong_summary_is_named(tmp_path: Path, key: str) -> None:
     result, workload, platform = a_run()
@@ -126,6 +130,45 @@ def test_a_wrong_summary_is_named(tmp_path: Path, key: str) -> None:
     assert right in path.read_text()
     path.write_text(path.read_text().replace(right, f'"{key}": 77', 1))
     with pytest.raises(AssertionError, match=key):
+        check_schedule(hs.read_result(tmp_path), workload, platform)
+
+
+@pytest.mark.parametrize(
+    ("was", "said", "message"),
+    [
+        (
+            '"walltimes": "stretch"',
+            '"walltimes": "fixed"',
+            r"job 1 .*: timeout after 64000000 us, its walltime is 44000",
+        ),
+        (
+            '"kill_grace_s": 4.0',
+            '"kill_grace_s": 3.0',
+            r"job 1 .*: timeout after 64000000 us, its walltime is 63000000",
+        ),
+        ('"kill_grace_s": 4.0', '"kill_grace_s": 50.0', r"job 1 .*: timeout after 64000000 us, its walltime is 110000"),
+    ],
+)
+def test_a_kill_at_another_limit_is_named(tmp_path: Path, was: str, said: str, message: str) -> None:
+    # Half as fast again as nominal is what the node's factor of 1.5 says: 40 s become 60, and 4 s of grace come on top.
+    jobs = {
+        "job_id": [1],
+        "submit_s": [0.0],
+        "runtime_s": [50.0],
+        "walltime_s": [40.0],
+        "node_count": [1],
+        "app": ["a"],
+    }
+    table = hs.VariationTable(["a"], power_w=[[250.0]], time_ratio=[[1.5]])
+    platform = hs.Platform.homogeneous(nodes=1, idle_w=100.0, tdp_w=300.0).with_tables(actual=table)
+    workload = hs.Workload.from_polars(pl.DataFrame(jobs))
+    result = hs.simulate(workload, platform, "easy", walltimes="stretch", kill_grace_s=4)
+    assert result.jobs["end_s"].to_list() == [64.0]
+    result.write(tmp_path)
+    path = tmp_path / "summary.json"
+    assert was in path.read_text()
+    path.write_text(path.read_text().replace(was, said))
+    with pytest.raises(AssertionError, match=message):
         check_schedule(hs.read_result(tmp_path), workload, platform)
 
 

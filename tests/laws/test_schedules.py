@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,23 +12,30 @@ import hetsched as hs
 from hetsched.testing import check_schedule, platforms, policies, workloads
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
+LIMITS = st.fixed_dictionaries(
+    {
+        "kill_at_walltime": st.booleans(),
+        "kill_grace_s": st.sampled_from([0.0, 0.0, 1e-6, 2.5]),
+        "walltimes": st.sampled_from(["fixed", "stretch"]),
+    }
+)
 LAW = settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
 @LAW
-@given(workloads(), platforms(), policies(), st.booleans())
+@given(workloads(), platforms(), policies(), LIMITS)
 def test_every_schedule_keeps_the_laws(
-    workload: hs.Workload, platform: hs.Platform, policy: hs.Policy, kill: bool
+    workload: hs.Workload, platform: hs.Platform, policy: hs.Policy, limits: dict[str, Any]
 ) -> None:
-    check_schedule(hs.simulate(workload, platform, policy, kill_at_walltime=kill), workload, platform)
+    check_schedule(hs.simulate(workload, platform, policy, **limits), workload, platform)
 
 
 @LAW
-@given(workloads(max_slots=4, max_nodes=3), platforms(max_slots=4, max_nodes=3), policies(), st.booleans())
+@given(workloads(max_slots=4, max_nodes=3), platforms(max_slots=4, max_nodes=3), policies(), LIMITS)
 def test_every_schedule_on_shared_nodes_keeps_the_laws(
-    workload: hs.Workload, platform: hs.Platform, policy: hs.Policy, kill: bool
+    workload: hs.Workload, platform: hs.Platform, policy: hs.Policy, limits: dict[str, Any]
 ) -> None:
-    check_schedule(hs.simulate(workload, platform, policy, kill_at_walltime=kill), workload, platform)
+    check_schedule(hs.simulate(workload, platform, policy, **limits), workload, platform)
 
 
 @LAW

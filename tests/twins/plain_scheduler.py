@@ -156,6 +156,11 @@ ORDERS: dict[str, Callable[[Job], int]] = {
 """What comes first in the queue, the least key first; ties by submit, then by place in the trace."""
 
 
+def stretched(length: int, time_ratio: float) -> int:
+    """A span on nodes that take so many times as long, rounded up once."""
+    return length if time_ratio == 1.0 else ceil(length * time_ratio)
+
+
 def schedule(
     jobs: Sequence[Job],
     machine: Machine,
@@ -163,13 +168,19 @@ def schedule(
     depth: float | None = None,
     order: str = "fcfs",
     kill_at_walltime: bool = True,
+    kill_grace: int = 0,
+    stretch: bool = False,
     time_ratio: Sequence[float] | None = None,
+    predicted_ratio: Sequence[float] | None = None,
 ) -> Schedule:
     """Runs the jobs to the end.
 
     `depth`: how many blocked jobs hold a reservation. None: nobody overtakes, the first that does not fit blocks the
     rest; 0: whoever fits starts; 1: EASY; inf: conservative. `time_ratio`: how much longer than nominal a job takes on
-    each node, the slowest of its nodes deciding (named nodes only).
+    each node, the slowest of its nodes deciding (named nodes only). `kill_grace`: how long after its walltime a job is
+    killed. `stretch`: walltimes, and planned lengths, were meant for nominal nodes: a job is killed after as many times
+    its walltime as its slowest node takes, and planned, by `predicted_ratio` (else `time_ratio`), for the slowest of
+    all nodes until the pass in which it starts is over, then for the slowest of its own.
     """
     n = len(jobs)
     done = Schedule([None] * n, [None] * n, [None] * n, ["pending"] * n, [None] * n)
@@ -179,14 +190,20 @@ def schedule(
     queue: list[tuple[int, int, int]] = []  # (key, submit, job), in policy order
     running: list[tuple[int, int, int]] = []  # (planned end, job, width), by planned end
     ends: list[tuple[int, int]] = []  # (end, job), a heap
+    predicted = predicted_ratio or time_ratio
+    planned = [stretched(job.planned(), max(predicted) if stretch and predicted else 1.0) for job in jobs]
+
+    def slowest(ratio: Sequence[float] | None, nodes: list[int]) -> float:
+        return 1.0 if ratio is None else max(ratio[node] for node in nodes)
 
     def start(j: int, now: int, nodes: list[int], started_by: str) -> None:
-        job = jobs[j]
-        length = job.runtime if time_ratio is None else ceil(job.runtime * max(time_ratio[node] for node in nodes))
-        killed = kill_at_walltime and job.walltime is not None and length > job.walltime
-        end = now + (job.planned() if killed else length)
+        job, factor = jobs[j], slowest(time_ratio, nodes)
+        length = stretched(job.runtime, factor)
+        limit = inf if job.walltime is None else stretched(job.walltime, factor if stretch else 1.0) + kill_grace
+        killed = kill_at_walltime and length > limit
+        end = now + int(min(length, limit) if killed else length)
         machine.take(job, nodes)
-        insort(running, (now + job.planned(), j, machine.width(job)))
+        insort(running, (now + planned[j], j, machine.width(job)))
         heappush(ends, (end, j))
         done.start[j], done.end[j], done.started_by[j], done.nodes[j] = now, end, started_by, nodes
         done.state[j] = "timeout" if killed else "completed"
@@ -194,7 +211,14 @@ def schedule(
     def finish(j: int) -> None:
         job = jobs[j]
         machine.give_back(job, done.nodes[j] or [])
-        del running[bisect_left(running, ((done.start[j] or 0) + job.planned(), j, 0))]
+        del running[bisect_left(running, ((done.start[j] or 0) + planned[j], j, 0))]
+
+    def plan_on_its_nodes(j: int) -> None:
+        """What has started is planned for the nodes that it got."""
+        started, width = done.start[j] or 0, machine.width(jobs[j])
+        running.remove((started + planned[j], j, width))
+        planned[j] = stretched(jobs[j].planned(), slowest(predicted, done.nodes[j] or []))
+        insort(running, (started + planned[j], j, width))
 
     def one_pass(now: int, submitted: set[int]) -> None:
         plan: Plan | None = None
@@ -202,7 +226,7 @@ def schedule(
         while place < len(queue) and machine.free > 0:
             j = queue[place][-1]
             job = jobs[j]
-            width, length = machine.width(job), job.planned()
+            width, length = machine.width(job), planned[j]
             nodes = machine.find(job)
             # Who takes no time delays nobody: a job of length zero needs its nodes and nothing of the plan.
             if nodes is not None and (plan is None or length == 0 or plan.fits_now(width, length)):
@@ -228,9 +252,12 @@ def schedule(
             j = arrivals[arrived]
             arrived += 1
             if machine.could_hold(jobs[j]):
-                insort(queue, (key(jobs[j]), jobs[j].submit, j))
+                insort(queue, (key(jobs[j]._replace(walltime=planned[j])), jobs[j].submit, j))
                 submitted.add(j)
             else:
                 done.state[j] = "rejected"
+        before = set(running) if stretch else set()
         one_pass(int(now), submitted)  # a job of length zero that it starts ends at `now`: the next round's first event
+        for _, j, _ in [job for job in running if job not in before] if stretch and predicted else []:
+            plan_on_its_nodes(j)
     return done

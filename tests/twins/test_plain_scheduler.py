@@ -52,13 +52,18 @@ def workload_of(jobs: list[Job]) -> hs.Workload:
     return hs.Workload.from_polars(pl.DataFrame(rows, schema=schema, orient="row"))
 
 
-def platform_of(nodes: int, *, slots: int = 1, time_ratio: list[float] | None = None) -> hs.Platform:
+def platform_of(
+    nodes: int, *, slots: int = 1, time_ratio: list[float] | None = None, predicted_ratio: list[float] | None = None
+) -> hs.Platform:
     """Nodes of equal slots, shared if there is more than one; the table, if any, holds for every application."""
     platform = hs.Platform.homogeneous(nodes=nodes, idle_w=100.0, tdp_w=300.0, slots=slots, exclusive=slots == 1)
     if time_ratio is None:
         return platform
-    table = hs.VariationTable(apps=["*"], power_w=np.full((1, nodes), 250.0), time_ratio=np.array([time_ratio]))
-    return platform.with_tables(actual=table)
+    actual, predicted = (
+        hs.VariationTable(apps=["*"], power_w=np.full((1, nodes), 250.0), time_ratio=np.array([ratio or time_ratio]))
+        for ratio in (time_ratio, predicted_ratio)
+    )
+    return platform.with_tables(actual=actual, predicted=predicted)
 
 
 def microseconds(column: pl.Series) -> list[int | None]:
@@ -107,17 +112,29 @@ def assert_all_backfills_agree(
     order: str = "fcfs",
     slots: int = 1,
     time_ratio: list[float] | None = None,
+    predicted_ratio: list[float] | None = None,
+    stretch: bool = False,
+    kill_grace: int = 0,
 ) -> None:
     """Runs one trace twelve times: under every backfill, with and without the kill."""
     jobs, nodes = trace
-    workload, platform = workload_of(jobs), platform_of(nodes, slots=slots, time_ratio=time_ratio)
+    ratios = {"time_ratio": time_ratio, "predicted_ratio": predicted_ratio}
+    workload, platform = workload_of(jobs), platform_of(nodes, slots=slots, **ratios)
+    options = {"walltimes": "stretch" if stretch else "fixed", "kill_grace_s": seconds(kill_grace)}
     for depth, kill in product(BACKFILLS, (True, False)):
         policy = hs.Policy(order=order, backfill=BACKFILLS[depth], placement="lowest-id")
-        result = hs.simulate(workload, platform, policy=policy, kill_at_walltime=kill)
+        result = hs.simulate(workload, platform, policy=policy, kill_at_walltime=kill, **options)
         twin = schedule(
-            jobs, NamedNodes(nodes, slots), depth=depth, order=order, kill_at_walltime=kill, time_ratio=time_ratio
+            jobs,
+            NamedNodes(nodes, slots),
+            depth=depth,
+            order=order,
+            kill_at_walltime=kill,
+            kill_grace=kill_grace,
+            stretch=stretch,
+            **ratios,
         )
-        note(f"{policy}, kill_at_walltime={kill}, {nodes} nodes")
+        note(f"{policy}, kill_at_walltime={kill}, {options}, {nodes} nodes")
         assert_agree(result, twin, nodes=True)
 
 
@@ -143,6 +160,37 @@ def test_shared_nodes_agree(trace: tuple[list[Job], int], order: str) -> None:
 @given(traces(), st.lists(st.sampled_from([0.5, 1.0, 1.1, 1.3333333]), min_size=6, max_size=6))
 def test_stretched_runtimes_agree(trace: tuple[list[Job], int], time_ratio: list[float]) -> None:
     assert_all_backfills_agree(trace, time_ratio=time_ratio[: trace[1]])
+
+
+RATIOS = st.lists(st.sampled_from([0.5, 0.75, 1.0, 1.0, 1.1, 1.3333333, 2.0]), min_size=6, max_size=6)
+
+
+@MANY
+@given(traces(), st.sampled_from(sorted(ORDERS)), RATIOS, st.none() | RATIOS, st.sampled_from([0, 1, 2 * SECOND]))
+def test_walltimes_that_stretch_agree(
+    trace: tuple[list[Job], int],
+    order: str,
+    time_ratio: list[float],
+    predicted_ratio: list[float] | None,
+    kill_grace: int,
+) -> None:
+    ratios = {"time_ratio": time_ratio[: trace[1]], "predicted_ratio": predicted_ratio and predicted_ratio[: trace[1]]}
+    assert_all_backfills_agree(trace, order=order, stretch=True, kill_grace=kill_grace, **ratios)
+
+
+@MANY
+@given(traces(max_nodes=4, slots=4), RATIOS, st.none() | RATIOS, st.sampled_from([0, 3 * SECOND]))
+def test_walltimes_that_stretch_on_shared_nodes_agree(
+    trace: tuple[list[Job], int], time_ratio: list[float], predicted_ratio: list[float] | None, kill_grace: int
+) -> None:
+    ratios = {"time_ratio": time_ratio[: trace[1]], "predicted_ratio": predicted_ratio and predicted_ratio[: trace[1]]}
+    assert_all_backfills_agree(trace, slots=4, stretch=True, kill_grace=kill_grace, **ratios)
+
+
+@MANY
+@given(traces(), st.sampled_from([1, SECOND, 3 * SECOND]), st.none() | RATIOS)
+def test_a_grace_agrees(trace: tuple[list[Job], int], kill_grace: int, time_ratio: list[float] | None) -> None:
+    assert_all_backfills_agree(trace, kill_grace=kill_grace, time_ratio=time_ratio and time_ratio[: trace[1]])
 
 
 def textbook_answers(jobs: list[Job], nodes: int, kill: bool) -> list[Any]:

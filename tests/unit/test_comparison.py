@@ -96,3 +96,58 @@ def test_results_become_a_frame_with_a_row_a_run():
     assert compare(results, baseline="random", metrics=["energy_j"])["mean"].item() == pytest.approx(
         36_000 + 6_000 + 12_000
     )
+
+
+# Different work: two jobs of 100 s ask for 100 s, on fast nodes that draw 400 W or on slow ones that draw 300 W. Killed
+# on the slow ones half done they take 60 kJ for 100 node-seconds, against 80 kJ for 200.
+UNLIKE = hs.Platform.homogeneous(nodes=4, idle_w=0.0, tdp_w=400.0).with_tables(
+    actual=hs.VariationTable(["*"], power_w=[[400.0] * 2 + [300.0] * 2], time_ratio=[[1.0] * 2 + [2.0] * 2])
+)
+
+
+def unlike_runs(**options):
+    jobs = {"job_id": [1, 2], "submit_s": [0, 0], "runtime_s": [100, 100], "walltime_s": [100, 100]}
+    workload = hs.Workload.from_polars(pl.DataFrame({**jobs, "node_count": [1, 1], "app": ["a", "a"]}))
+    policies = ("fcfs", "fcfs:placement=lowest-power")
+    return runs_frame(hs.simulate(workload, UNLIKE, policy, **options) for policy in policies)
+
+
+def test_different_work_is_warned_of_and_energy_per_work_stands_beside_energy():
+    with pytest.warns(hs.WorkWarning) as said:
+        table = compare(unlike_runs(), baseline="fcfs", metrics=["mean_wait_s", "energy_j"])
+    (warning,) = [one for one in said if "different work" in str(one.message)]
+    assert str(warning.message) == (
+        "the runs did different work: fcfs:placement=lowest-power did 50 % less than fcfs (jobs killed before their "
+        "work was done: 2). Energy is lower by as much work as was not done: compare energy per work; where nodes are "
+        'slower than nominal, walltimes="stretch" gives jobs the time they need.'
+    )
+    assert warning.filename == __file__
+    assert table.select("metric", "ratio").rows() == [
+        *(("mean_wait_s", None), ("energy_j", 1.0), ("energy_per_work_j_per_node_s", 1.0)),
+        *(("mean_wait_s", None), ("energy_j", 0.75), ("energy_per_work_j_per_node_s", 1.5)),
+    ]
+
+
+def test_other_metrics_are_compared_as_they_are():
+    with pytest.warns(hs.WorkWarning, match="different work"):
+        table = compare(unlike_runs(), baseline="fcfs", metrics=["mean_wait_s"])
+    assert table["metric"].to_list() == ["mean_wait_s"] * 2
+    with pytest.warns(hs.WorkWarning, match="different work"):
+        table = compare(unlike_runs(), baseline="fcfs", metrics=["energy_per_work_j_per_node_s", "energy_j"])
+    assert table["metric"].to_list()[:2] == ["energy_per_work_j_per_node_s", "energy_j"]
+
+
+def test_of_equal_work_nothing_is_said():
+    for options in ({"walltimes": "stretch"}, {"kill_at_walltime": False}, {"kill_grace_s": 100}):
+        table = compare(unlike_runs(**options), baseline="fcfs", metrics=["energy_j"])
+        assert table.select("metric", "ratio").rows() == [("energy_j", 1.0), ("energy_j", 1.5)]
+
+
+def test_runs_that_were_stopped_at_different_work_are_told_without_a_kill():
+    runs = unlike_runs(until_s=150.0, kill_at_walltime=False)
+    with pytest.warns(hs.WorkWarning) as said:
+        compare(runs, baseline="fcfs")
+    assert str(said[0].message) == (
+        "the runs did different work: fcfs:placement=lowest-power did 100 % less than fcfs. "
+        "Energy is lower by as much work as was not done: compare energy per work."
+    )

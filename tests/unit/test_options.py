@@ -30,6 +30,8 @@ ODD_OPTIONS = [
     ({"until_s": Fraction(25, 2)}, {"until_s": 12.5}),
     ({"until_s": Decimal("12.5")}, {"until_s": 12.5}),
     ({"kill_at_walltime": np.False_, "bound": np.True_}, {"kill_at_walltime": False, "bound": True}),
+    ({"kill_grace_s": np.int64(5), "walltimes": np.str_("stretch")}, {"kill_grace_s": 5.0, "walltimes": "stretch"}),
+    ({"kill_grace_s": Decimal("2.5")}, {"kill_grace_s": 2.5}),
     ({"on_unknown_app": np.str_("nominal")}, {"on_unknown_app": "nominal"}),
 ]
 

@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import threading
+import warnings
 
 import polars as pl
 import pytest
@@ -107,6 +108,10 @@ def test_the_summary_by_hand(result):
         "transition_energy_j": 0.0,
         "off_energy_j": 0.0,
         "down_energy_j": 0.0,
+        # Of 2 * 60 + 100 node-seconds that were started, job 2 did 50 of its 100.
+        "work_lost_node_s": 50.0,
+        "completed_work_ratio": 170 / 220,
+        "energy_per_work_j_per_node_s": (48500.0 + idle) / 170,
         "mean_wait_s": 50 / 3,
         "median_wait_s": 0.0,
         # Waits 0, 0, 50: 95 % of the way is at rank 1.9.
@@ -160,6 +165,8 @@ def test_where_nothing_started_there_are_zeros(rows):
     assert (summary.pop("jobs"), summary.pop("rejected")) == (rows, rows)
     assert summary.pop("offered_load_ratio") == (None if rows else 0.0)
     assert summary.pop("budget_w") is None
+    # Nothing was started, so nothing was lost; and nothing was done that energy could be held against.
+    assert (summary.pop("completed_work_ratio"), summary.pop("energy_per_work_j_per_node_s")) == (1.0, None)
     # The idle machine draws its idle watts, for no time at all.
     assert summary.pop("peak_power_w") in (0.0, 200.0)
     assert set(summary.values()) == {0}
@@ -259,6 +266,12 @@ OPTIONS = [
     ({"seed": -1}, "seed: found `-1`, expected a whole number between 0 and 18446744073709551615"),
     ({"seed": 0.5}, "seed: found `0.5`"),
     ({"kill_at_walltime": 1}, "kill_at_walltime: found `1`, expected true or false"),
+    ({"kill_grace_s": -1}, "kill_grace_s: found `-1`, expected a number between 0 and 1e+12"),
+    ({"kill_grace_s": "5"}, "kill_grace_s: found `'5'`, expected a number between 0 and 1e+12"),
+    ({"kill_grace_s": math.nan}, "kill_grace_s: found `NaN`"),
+    ({"kill_grace_s": math.inf}, "kill_grace_s: found `inf`"),
+    ({"walltimes": "strech"}, "walltimes: found `strech`, expected `fixed` or `stretch`; did you mean `stretch`?"),
+    ({"walltimes": None}, "walltimes: found `None`, expected `fixed` or `stretch`"),
     (
         {"on_unknown_app": "nomnal"},
         "on_unknown_app: found `nomnal`, expected `error` or `nominal`; did you mean `nominal`?",
@@ -293,6 +306,62 @@ def test_too_much_work_is_warned_of():
     jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0.0, 10.0], "runtime_s": [60.0, 60.0], "node_count": [2, 2]})
     with pytest.warns(LoadWarning, match="offered load 12.00: more work is submitted than 2 nodes can do"):
         hs.simulate(hs.Workload.from_polars(jobs), PLATFORM)
+
+
+def of_work(**columns):
+    """What the summary says of the work of jobs of 100 s on a node each, if nothing else is said; nodes take 1.25 times
+    as long."""
+    count = len(next(iter(columns.values()))) if columns else 0
+    own = {"submit_s": [0.0] * count, "runtime_s": [100.0] * count, "node_count": [1] * count, "app": ["a"] * count}
+    types = {"job_id": pl.Int64, "submit_s": pl.Float64, "runtime_s": pl.Float64, "node_count": pl.Int64}
+    frame = pl.DataFrame({"job_id": range(count), **own, **columns}, schema_overrides=types)
+    table = hs.VariationTable(["*"], power_w=[[300.0] * 2], time_ratio=[[1.25] * 2])
+    summary = hs.simulate(hs.Workload.from_polars(frame), PLATFORM.with_tables(actual=table), "fcfs").summary()
+    return summary["work_lost_node_s"], summary["completed_work_ratio"], summary["energy_per_work_j_per_node_s"]
+
+
+@pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+def test_work_is_counted_at_nominal_speed_and_lost_by_the_share_of_the_run_that_was_cut():
+    # 125 s each, both nodes at 300 W: all of 2 x 100 node-seconds for 2 x 125 x 300 J.
+    assert of_work(walltime_s=[None, 125.0]) == (0.0, 1.0, 375.0)
+    # Cut at 50 of 125 s, after 40 of its 100 nominal seconds: 60 are lost. Nodes draw 300 W for 175 s, idle for 75.
+    assert of_work(walltime_s=[None, 50.0]) == (60.0, 140 / 200, (175 * 300 + 75 * 100) / 140)
+    # Two nodes, 100 s and 25 s of communication, cut at 75 of 125 + 25 s: half of 250 node-seconds are lost.
+    assert of_work(node_count=[2], comm_s=[25.0], walltime_s=[75.0]) == (125.0, 0.5, 75 * 600 / 125)
+
+
+def test_where_no_work_was_done_there_is_no_energy_per_work():
+    assert of_work() == (0.0, 1.0, None)
+    assert of_work(runtime_s=[0.0]) == (0.0, 1.0, None)
+    # More nodes than there are: rejected, never started.
+    assert of_work(node_count=[3]) == (0.0, 1.0, None)
+
+
+def test_work_of_jobs_that_still_run_counts_neither_as_done_nor_as_lost():
+    # Job 1 has done its 120 node-seconds at 60, job 2 runs from 60 on.
+    summary = run(until_s=70.0).summary()
+    assert (summary["work_lost_node_s"], summary["completed_work_ratio"]) == (0.0, 1.0)
+    assert summary["energy_per_work_j_per_node_s"] == summary["energy_j"] / 120
+
+
+def work_warnings(call, **options):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        call(**options)
+    return [one for one in said if one.category is hs.WorkWarning]
+
+
+def test_work_that_slow_nodes_lost_is_warned_of_and_the_remedy_named():
+    # Job 1 needs 125 s and is killed at 124; job 2 at 100, with 80 of its 100 nominal seconds done.
+    (warning,) = work_warnings(of_work, walltime_s=[124.0, 100.0])
+    assert str(warning.message) == (
+        "jobs killed before their work was done: 2, and 10 % of the started node-seconds lost; energy is lower by as "
+        'much work as was not done, and walltimes="stretch" gives jobs the time they need on slower nodes'
+    )
+    assert warning.filename == __file__
+    # Eight tenths of a hundredth are next to nothing; and on nominal nodes a job is killed as the log says it was.
+    assert work_warnings(of_work, walltime_s=[124.0]) == []
+    assert work_warnings(run) == []
 
 
 def test_a_run_that_is_cut_short_says_what_is_left():

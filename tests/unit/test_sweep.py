@@ -109,6 +109,38 @@ def test_options_reach_the_runs():
     assert frame["completed"].to_list() == [2]
 
 
+SLOW = hs.VariationTable(["*"], power_w=np.full((1, 4), 250.0), time_ratio=np.full((1, 4), 1.25))
+
+
+def limited(walltime_s):
+    """The six jobs of 10 s, with a walltime."""
+    return hs.Workload.from_polars(log(app="heat").to_polars().with_columns(walltime_s=pl.lit(walltime_s)))
+
+
+def test_walltimes_and_grace_reach_the_runs_and_their_rows():
+    # 12.5 s on every node: killed at 10 s with four fifths of the work done; or not.
+    machines = {"slow": machine(actual=SLOW)}
+    for options, timeout in (({}, 6), ({"walltimes": "stretch"}, 0), ({"kill_grace_s": 2.5}, 0)):
+        (row,) = sweep(limited(10.0), machines, "easy", workers=1, **options).to_dicts()
+        assert row["timeout"] == timeout
+        assert (row["work_lost_node_s"], row["completed_work_ratio"]) == ((12.0, 0.8) if timeout else (0.0, 1.0))
+        assert row["energy_per_work_j_per_node_s"] == row["energy_j"] / (48 if timeout else 60)
+
+
+def test_rows_of_runs_with_other_walltimes_are_not_taken_for_each_other(tmp_path):
+    machines = {"slow": machine(actual=SLOW)}
+    for options in ({}, {"walltimes": "stretch"}, {"kill_grace_s": 2.5}, {"kill_grace_s": 0}):
+        sweep(limited(10.0), machines, "easy", workers=1, out=tmp_path, **options)
+    # A grace of 0 is no grace: the first run serves it.
+    assert len(lines(tmp_path)) == 3
+
+
+def test_what_is_no_walltimes_and_no_grace_is_refused_before_any_run():
+    with pytest.raises(hs.ConfigError) as caught:
+        sweep(log(), machine(), "easy", walltimes="strech", kill_grace_s=-1, workers=1)
+    assert [name for name, _, _ in caught.value.faults] == ["kill_grace_s", "walltimes"]
+
+
 def test_progress_is_told_in_rows():
     told = []
     sweep(log(), machine(), ["easy", "random"], seeds=2, workers=1, progress=lambda *now: told.append(now))

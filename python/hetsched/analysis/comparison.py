@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import polars as pl
 
+from hetsched.analysis.equal_work import different_work, with_energy_per_work
 from hetsched.analysis.metrics import DEFAULT_METRICS, metrics_named
 from hetsched.analysis.statistics import mean_and_half_width
 from hetsched.config import did_you_mean, listed, shown
-from hetsched.errors import ConfigError
+from hetsched.errors import ConfigError, WorkWarning
 from hetsched.result import Result
 
 __all__ = ["attained_ratio", "compare", "runs_frame"]
 
+_REMEDY = 'where nodes are slower than nominal, walltimes="stretch" gives jobs the time they need'
 _SCHEMA: dict[str, type[pl.DataType]] = {
     "policy": pl.String,
     "metric": pl.String,
@@ -65,7 +68,8 @@ def compare(
     baseline
         The policy whose ratios are 1.
     metrics
-        Keys of `Result.summary`.
+        Keys of `Result.summary`. Where ``energy_j`` is among them and the runs did different work, so is
+        ``energy_per_work_j_per_node_s``, whether asked for or not.
 
     Returns
     -------
@@ -79,6 +83,11 @@ def compare(
     ConfigError
         If there are no runs, none of them is the baseline's, or a metric is unknown.
 
+    Warns
+    -----
+    WorkWarning
+        If the runs did different work, for example because slower nodes made more jobs run into their walltimes.
+
     Examples
     --------
     >>> runs = pl.DataFrame({"policy": ["fcfs", "easy"], "mean_wait_s": [200.0, 50.0]})
@@ -88,6 +97,9 @@ def compare(
     runs = results if isinstance(results, pl.DataFrame) else runs_frame(results)
     keys = [metric.key for metric in metrics_named(metrics)]
     _check(runs, baseline, keys)
+    if text := different_work(runs, remedy=_REMEDY):
+        warnings.warn(text, WorkWarning, stacklevel=2)
+        keys = with_energy_per_work(keys)
     policies = runs["policy"].unique(maintain_order=True).to_list()
     means = {policy: _means(runs.filter(pl.col("policy") == policy), keys) for policy in policies}
     rows = [

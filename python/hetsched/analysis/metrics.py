@@ -39,6 +39,8 @@ _ENERGY = (
     Unit("J", 1.0),
     *(Unit(f"{prefix}Wh", 3.6e3 * 1e3**power) for power, prefix in enumerate(("", *"kMGT"))),
 )
+_NODE_TIME = (Unit("node-s", 1.0), Unit("node-h", 3600.0))
+_ENERGY_PER_WORK = (Unit("J/node-s", 1.0), Unit("kJ/node-s", 1e3))
 _POWER = (Unit("W", 1.0), Unit("kW", 1e3), Unit("MW", 1e6), Unit("GW", 1e9))
 # Not in watt-hours: those times an hour read as a unit written twice.
 _ENERGY_DELAY = tuple(Unit(f"{prefix}J s", 1e3**power) for power, prefix in enumerate(("", *"kMGTPEZ")))
@@ -161,6 +163,9 @@ METRICS: dict[str, Metric] = {
         ),
         Metric("off_energy_j", "energy of nodes switched off", _ENERGY, "lower", part_title="of nodes switched off"),
         Metric("down_energy_j", "energy of failed nodes", _ENERGY, "lower", part_title="of failed nodes"),
+        Metric("work_lost_node_s", "work lost", _NODE_TIME, "lower"),
+        Metric("completed_work_ratio", "completed work", _SHARE, "higher"),
+        Metric("energy_per_work_j_per_node_s", "energy per work", _ENERGY_PER_WORK, "lower"),
         Metric("mean_wait_s", "mean wait", _TIME, "lower"),
         Metric("median_wait_s", "median wait", _TIME, "lower"),
         Metric("p95_wait_s", "95th percentile of waits", _TIME, "lower"),

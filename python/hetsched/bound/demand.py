@@ -97,7 +97,15 @@ class Demand:
         return len(self.group)
 
     @classmethod
-    def of(cls, jobs: pl.DataFrame, platform: Platform, *, kill_at_walltime: bool) -> Demand:
+    def of(
+        cls,
+        jobs: pl.DataFrame,
+        platform: Platform,
+        *,
+        kill_at_walltime: bool,
+        kill_grace_s: float = 0.0,
+        walltimes: str = "fixed",
+    ) -> Demand:
         """The jobs of a result that ran to their end and took any time.
 
         Parameters
@@ -108,6 +116,8 @@ class Demand:
             The machine, with its actual table.
         kill_at_walltime
             Whether walltimes cut.
+        kill_grace_s, walltimes
+            How long after, and whether they stretch with the runs that they cut.
 
         Examples
         --------
@@ -123,6 +133,11 @@ class Demand:
         ended = jobs.filter(pl.col("state").is_in(["completed", "timeout"]))
         runtime_s = _on_the_clock(ended["nominal_runtime_s"])
         limit_s = _on_the_clock(ended["walltime_s"]) if kill_at_walltime else np.full(len(ended), np.nan)
+        if walltimes == "stretch":
+            # A limit that stretches cuts the nominal runtime, and its grace counts least on the slowest nodes.
+            runtime_s = np.fmin(runtime_s, limit_s + kill_grace_s / _slowest(platform.actual))
+            limit_s = np.full(len(ended), np.nan)
+        limit_s = limit_s + kill_grace_s
         kept = (runtime_s > 0) & ~(limit_s <= 0)
         ended, runtime_s, limit_s = ended.filter(pl.Series(kept)), runtime_s[kept], limit_s[kept]
         own_w = _measured(ended)
@@ -183,6 +198,11 @@ def _on_the_clock(seconds: pl.Series) -> Floats:
     """Seconds as the engine counts them, in whole microseconds; NaN for null."""
     values = seconds.cast(pl.Float64).fill_null(math.nan).to_numpy()
     return np.asarray(np.floor(values * 1e6 + 0.5) / 1e6)
+
+
+def _slowest(table: VariationTable | None) -> float:
+    """A time factor that none is above."""
+    return 1.0 if table is None or table.time_ratio is None else max(1.0, float(table.time_ratio.max()))
 
 
 def _measured(jobs: pl.DataFrame) -> Floats:

@@ -46,7 +46,15 @@ def check_bound(platform: Platform, faults: Faults) -> None:
         faults.extend(error)
 
 
-def energy_bound(jobs: pl.DataFrame, platform: Platform, *, window_s: float, kill_at_walltime: bool) -> float:
+def energy_bound(
+    jobs: pl.DataFrame,
+    platform: Platform,
+    *,
+    window_s: float,
+    kill_at_walltime: bool,
+    kill_grace_s: float = 0.0,
+    walltimes: str = "fixed",
+) -> float:
     """The least job energy of the jobs that ran to their end, over all placements that finish in the window.
 
     Never above the job energy of any schedule of these jobs on this platform that fits into `window_s` seconds,
@@ -62,6 +70,8 @@ def energy_bound(jobs: pl.DataFrame, platform: Platform, *, window_s: float, kil
         Seconds from the first submit to the last end: what each node has to offer.
     kill_at_walltime
         Whether jobs end at their walltime.
+    kill_grace_s, walltimes
+        How long after it, and what it was meant for: as in `hetsched.simulate`.
 
     Returns
     -------
@@ -87,7 +97,9 @@ def energy_bound(jobs: pl.DataFrame, platform: Platform, *, window_s: float, kil
     >>> round(energy_bound(jobs, platform, window_s=10.0, kill_at_walltime=True), 6)
     2500.0
     """
-    demand = Demand.of(jobs, platform, kill_at_walltime=kill_at_walltime)
+    demand = Demand.of(
+        jobs, platform, kill_at_walltime=kill_at_walltime, kill_grace_s=kill_grace_s, walltimes=walltimes
+    )
     if not len(demand) or window_s <= 0:
         return 0.0
     coarse = demand.grid(_CELLS_TO_SOLVE)

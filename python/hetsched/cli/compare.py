@@ -79,6 +79,8 @@ def compare(
     seed: opt.Seed = "0",
     until_s: opt.UntilSeconds = None,
     no_kill_at_walltime: opt.NoKill = False,
+    kill_grace_s: opt.KillGrace = "0",
+    walltimes: opt.Walltimes = "fixed",
     on_unknown_app: opt.OnUnknownApp = "error",
     bound: opt.Bound = False,
     format: opt.FormatName = None,
@@ -109,7 +111,14 @@ def compare(
     predictions.check(faults, has_table=table is not None or platform is not None)
     window.check(faults, until_s=until_s, bound=bound)
     wanted = opt.run_options(
-        faults, seed=seed, until_s=until_s, no_kill=no_kill_at_walltime, unknown=on_unknown_app, bound=bound
+        faults,
+        seed=seed,
+        until_s=until_s,
+        no_kill=no_kill_at_walltime,
+        unknown=on_unknown_app,
+        kill_grace_s=kill_grace_s,
+        walltimes=walltimes,
+        bound=bound,
     )
     repeats = opt.whole(faults, "--seeds", seeds, low=1, high=10_000)
     keys = _metrics(faults, metrics, bound=bound)

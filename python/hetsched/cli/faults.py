@@ -19,6 +19,9 @@ from hetsched.errors import ConfigError, HetschedError, OutputError, RunWarning,
 
 __all__ = ["DONE", "FAILED", "INTERRUPTED", "MISUSED", "ended", "inside", "noted", "renamed", "silence"]
 
+_STRETCH = ('walltimes="stretch"', "--walltimes stretch")
+"""What the library's warnings call an option, and what it is called here."""
+
 DONE = 0
 FAILED = 1
 MISUSED = 2
@@ -245,7 +248,7 @@ def _warnings_in_a_line() -> Iterator[None]:
                 others(message, category, *rest, **more)
             elif str(message) not in seen:
                 seen.add(str(message))
-                for line in _wrapped(f"warning: {message}"):
+                for line in _wrapped(f"warning: {message}".replace(*_STRETCH)):
                     _write(line)
 
         warnings.showwarning = show

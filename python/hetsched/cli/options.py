@@ -89,6 +89,10 @@ def _complete_known_draws() -> list[str]:
     return list(KNOWN_DRAWS)
 
 
+def _complete_walltimes() -> list[str]:
+    return ["fixed", "stretch"]
+
+
 Trace = Annotated[
     str,
     typer.Argument(metavar="TRACE", help="Job log: .swf, .parquet or .csv; .gz and .zst too; - for standard input."),
@@ -188,6 +192,25 @@ UntilSeconds = Annotated[
 NoKill = Annotated[
     bool,
     typer.Option("--no-kill-at-walltime", metavar="", help="Let jobs run past their walltime.", rich_help_panel=_RUN),
+]
+KillGrace = Annotated[
+    str,
+    typer.Option(
+        "--kill-grace-s",
+        metavar="T",
+        help="Kill jobs this long after their walltime; plans go by the walltime.",
+        rich_help_panel=_RUN,
+    ),
+]
+Walltimes = Annotated[
+    str,
+    typer.Option(
+        "--walltimes",
+        metavar="fixed|stretch",
+        help="stretch: walltimes were meant for nominal speed, and are longer on slower nodes.",
+        autocompletion=_complete_walltimes,
+        rich_help_panel=_RUN,
+    ),
 ]
 OnUnknownApp = Annotated[
     str,
@@ -315,7 +338,15 @@ def chosen(faults: Faults, option: str, text: str, known: tuple[str, ...]) -> No
 
 
 def run_options(
-    faults: Faults, *, seed: str, until_s: str | None, no_kill: bool, unknown: str, bound: bool = False
+    faults: Faults,
+    *,
+    seed: str,
+    until_s: str | None,
+    no_kill: bool,
+    unknown: str,
+    kill_grace_s: str = "0",
+    walltimes: str = "fixed",
+    bound: bool = False,
 ) -> dict[str, int | float | bool | str | None]:
     """The keyword options of `hetsched.simulate` that are the same in every verb.
 
@@ -323,8 +354,9 @@ def run_options(
     ----------
     faults
         Notes what is wrong with them.
-    seed, until_s, no_kill, unknown, bound
-        As given with ``--seed``, ``--until-s``, ``--no-kill-at-walltime``, ``--on-unknown-app`` and ``--bound``.
+    seed, until_s, no_kill, unknown, kill_grace_s, walltimes, bound
+        As given with ``--seed``, ``--until-s``, ``--no-kill-at-walltime``, ``--on-unknown-app``, ``--kill-grace-s``,
+        ``--walltimes`` and ``--bound``.
 
     Examples
     --------
@@ -332,6 +364,10 @@ def run_options(
     7
     """
     chosen(faults, "--on-unknown-app", unknown, ("error", "nominal"))
+    chosen(faults, "--walltimes", walltimes, ("fixed", "stretch"))
+    grace = number(faults, "--kill-grace-s", kill_grace_s, unit="seconds")
+    if grace is not None:
+        faults.number("--kill-grace-s", grace, low=0, high=1e12)
     stop = number(faults, "--until-s", until_s, unit="seconds")
     if stop is not None:
         faults.number("--until-s", stop, low=-1e12, high=1e12)
@@ -339,6 +375,8 @@ def run_options(
         "seed": whole(faults, "--seed", seed, low=0, high=2**64 - 1),
         "until_s": stop,
         "kill_at_walltime": not no_kill,
+        "kill_grace_s": grace,
+        "walltimes": walltimes,
         "on_unknown_app": unknown,
         "bound": bound,
     }

@@ -16,6 +16,7 @@ from hetsched.cli.progress import Bars
 from hetsched.cli.screen import Screen
 from hetsched.cli.window import CoolDown, From, Until, WarmUp, Window, WindowOptions
 from hetsched.config import Faults
+from hetsched.errors import WorkWarning
 
 if TYPE_CHECKING:
     from hetsched.policy import Policy
@@ -65,6 +66,8 @@ def simulate(
     seed: opt.Seed = "0",
     until_s: opt.UntilSeconds = None,
     no_kill_at_walltime: opt.NoKill = False,
+    kill_grace_s: opt.KillGrace = "0",
+    walltimes: opt.Walltimes = "fixed",
     on_unknown_app: opt.OnUnknownApp = "error",
     bound: opt.Bound = False,
     format: opt.FormatName = None,
@@ -93,7 +96,14 @@ def simulate(
     predictions.check(faults, has_table=table is not None or platform is not None)
     window.check(faults, until_s=until_s, bound=bound)
     wanted = opt.run_options(
-        faults, seed=seed, until_s=until_s, no_kill=no_kill_at_walltime, unknown=on_unknown_app, bound=bound
+        faults,
+        seed=seed,
+        until_s=until_s,
+        no_kill=no_kill_at_walltime,
+        unknown=on_unknown_app,
+        kill_grace_s=kill_grace_s,
+        walltimes=walltimes,
+        bound=bound,
     )
     if csv and out is None:
         faults.found.append(("--csv", "no --out", "a folder for it: --out DIR"))
@@ -166,7 +176,8 @@ def _show(screen: Screen, machine: Machine, result: Result, written: list[str], 
     summary, timing = result.summary() if window is None else window.summary(result), result.timing
     name = result.provenance["policy"]["name"]
     screen.head(f"{name} on {many(machine.platform.nodes, 'node')}, in {timing['wall_s']:.2f} s")
-    screen.show(summary_table(summary))
+    is_lost = any(issubclass(concern.category, WorkWarning) for concern in result.concerns)
+    screen.show(summary_table(summary, with_work=is_lost))
     if window is not None:
         screen.say(window.note)
     if summary["rejected"]:

@@ -89,7 +89,8 @@ def meter(
     """
     faults = Faults()
     check_inputs(workload, platform, faults)
-    given = {"kill_at_walltime": kill_at_walltime, "on_unknown_app": on_unknown_app, "bound": False, "until_s": None}
+    given = {"kill_at_walltime": kill_at_walltime, "kill_grace_s": 0.0, "walltimes": "fixed"}
+    given |= {"on_unknown_app": on_unknown_app, "bound": False, "until_s": None}
     options = {**checked_options(given, faults), "predictor": None}
     faults.check()
     schedule = checked_starts(starts, workload, platform)

@@ -24,6 +24,7 @@ __all__ = ["comparison_table", "parts_table", "presets_table", "summary_table"]
 
 _STATES = ("completed", "timeout", "failed", "rejected", "cancelled", "running", "pending")
 _BUDGET = ("budget_w", "over_budget_count", "over_budget_s", "over_budget_peak_w")
+_WORK = ("work_lost_node_s", "completed_work_ratio", "energy_per_work_j_per_node_s")
 _SECTIONS = (
     ("makespan_s", "throughput_jobs_per_hour", "utilization_ratio", "offered_load_ratio"),
     ("mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s", "mean_turnaround_s", "mean_bounded_slowdown"),
@@ -36,6 +37,7 @@ _SECTIONS = (
         "off_energy_j",
         "down_energy_j",
     ),
+    _WORK,
     ("mean_power_w", "peak_power_w", "energy_delay_product_js"),
     _BUDGET,
 )
@@ -48,18 +50,22 @@ _PARTS_OF_A_WHOLE = frozenset(
 _PARTS_OF_A_PART = frozenset(("energy_bound_j",))
 
 
-def summary_table(summary: Mapping[str, float | None]) -> Table:
+def summary_table(summary: Mapping[str, float | None], *, with_work: bool = False) -> Table:
     """A run's metrics below each other, parts of a sum indented; what did not occur or is not set left out.
 
     Parameters
     ----------
     summary
         As `Result.summary` or `hetsched.analysis.measured` gives it.
+    with_work
+        Whether to show how much of the work was done.
     """
     table = Table(show_header=False, **_LOOK)
     table.add_column()
     table.add_column(justify="right")
     for section in (("jobs", *_STATES, "profiled_jobs"), *_SECTIONS):
+        if section is _WORK and not with_work:
+            continue
         keys = [key for key in section if summary.get(key) or (key in summary and key not in _WHERE_ANY)]
         for key in keys:
             indent = "  " if key in _PARTS_OF_A_WHOLE else "    " if key in _PARTS_OF_A_PART else ""

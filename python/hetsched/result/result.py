@@ -102,14 +102,17 @@ class Result:
         dict
             ``jobs`` (the sum of the next seven) ``, completed, timeout, failed, rejected, cancelled, running, pending,
             makespan_s, energy_j`` (the sum of the next five) ``, job_energy_j, idle_energy_j, transition_energy_j,
-            off_energy_j, down_energy_j, mean_wait_s, median_wait_s, p95_wait_s, max_wait_s, mean_turnaround_s,
+            off_energy_j, down_energy_j, work_lost_node_s`` (nominal node-seconds that killed and failed jobs left
+            undone) ``, completed_work_ratio`` (completed / started nominal node-seconds of the jobs that ended; 1 if
+            there are none) ``, energy_per_work_j_per_node_s`` (``energy_j`` / completed nominal node-seconds; None if
+            nothing was done) ``, mean_wait_s, median_wait_s, p95_wait_s, max_wait_s, mean_turnaround_s,
             mean_bounded_slowdown`` (over jobs that started) ``, throughput_jobs_per_hour, utilization_ratio,
             mean_power_w, peak_power_w, energy_delay_product_js, offered_load_ratio`` (None if all jobs are submitted at
             one instant) ``, budget_w`` (None without a budget) ``, over_budget_count`` (how often the draw rose beyond
             it, by more than a billionth of it) ``, over_budget_s`` (for how long in all) ``, over_budget_peak_w`` (by
-            how much at most) ``, profiled_jobs`` (runs that were first runs). Where nothing started, means and shares
-            are 0. With ``bound=True`` also ``energy_bound_j``: the least job energy that any placement of the jobs
-            that ended could have reached within the makespan.
+            how much at most) ``, profiled_jobs`` (runs that were first runs). Where nothing started, means and other
+            shares are 0. With ``bound=True`` also ``energy_bound_j``: the least job energy that any placement of the
+            jobs that ended could have reached within the makespan.
         """
         return dict(self._summary)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-__all__ = ["STATES", "job_metrics", "summarised"]
+__all__ = ["STATES", "completed_work_ratio", "job_metrics", "summarised"]
 
 STATES = ("completed", "timeout", "failed", "rejected", "cancelled", "running", "pending")
 """The states a job can be in when a run is over."""
@@ -41,6 +41,7 @@ def summarised(
         "makespan_s": makespan_s,
         "energy_j": totals["energy_j"],
         **{name: totals[name] for name in _ENERGIES},
+        **_work(totals),
         **_waits(jobs),
         "mean_turnaround_s": _mean(jobs["turnaround_s"]),
         "mean_bounded_slowdown": _mean(jobs["bounded_slowdown"]),
@@ -70,6 +71,28 @@ def job_metrics(jobs: pl.DataFrame) -> dict[str, int | float]:
         "mean_turnaround_s": _mean(jobs["turnaround_s"]),
         "mean_bounded_slowdown": _mean(jobs["bounded_slowdown"]),
     }
+
+
+def _work(totals: Mapping[str, Any]) -> dict[str, float | None]:
+    """What was done of the work of the jobs that ended, and what a nominal node-second of it took."""
+    done_node_s = totals["work_completed_node_s"]
+    return {
+        "work_lost_node_s": totals["work_lost_node_s"],
+        "completed_work_ratio": completed_work_ratio(totals),
+        "energy_per_work_j_per_node_s": totals["energy_j"] / done_node_s if done_node_s > 0 else None,
+    }
+
+
+def completed_work_ratio(totals: Mapping[str, Any]) -> float:
+    """Nominal node-seconds that were done, of those of the jobs that started and ended; 1 if there are none.
+
+    Parameters
+    ----------
+    totals
+        The engine's sums over the run.
+    """
+    started_node_s = totals["work_started_node_s"]
+    return totals["work_completed_node_s"] / started_node_s if started_node_s > 0 else 1.0
 
 
 def _state_counts(jobs: pl.DataFrame) -> dict[str, int]:

@@ -20,7 +20,14 @@ from hetsched.workload import Workload
 
 __all__ = ["OPTIONS", "check_pairs", "options_of", "summary_names", "within"]
 
-OPTIONS: dict[str, Any] = {"kill_at_walltime": True, "on_unknown_app": "error", "bound": False, "until_s": None}
+OPTIONS: dict[str, Any] = {
+    "kill_at_walltime": True,
+    "kill_grace_s": 0.0,
+    "walltimes": "fixed",
+    "on_unknown_app": "error",
+    "bound": False,
+    "until_s": None,
+}
 """The options of `hetsched.simulate` that a sweep hands on, and their defaults."""
 
 _BEFORE_EVERYTHING_S = -1e12

@@ -47,6 +47,8 @@ def sweep(
     out: str | os.PathLike[str] | None = None,
     progress: Tell | str | None = "bar",
     kill_at_walltime: bool = True,
+    kill_grace_s: float = 0.0,
+    walltimes: str = "fixed",
     on_unknown_app: str = "error",
     bound: bool = False,
     until_s: float | None = None,
@@ -76,7 +78,7 @@ def sweep(
     progress
         ``"bar"``: a bar on standard error, if that is a terminal. A function: called with (rows done, rows in all).
         None: nothing.
-    kill_at_walltime, on_unknown_app, bound, until_s
+    kill_at_walltime, kill_grace_s, walltimes, on_unknown_app, bound, until_s
         As in `hetsched.simulate`.
 
     Returns
@@ -117,7 +119,14 @@ def sweep(
     """
     faults = Faults()
     axes = axes_of(workloads, platforms, policies, seeds, faults)
-    given = {"kill_at_walltime": kill_at_walltime, "on_unknown_app": on_unknown_app, "bound": bound, "until_s": until_s}
+    given = {
+        "kill_at_walltime": kill_at_walltime,
+        "kill_grace_s": kill_grace_s,
+        "walltimes": walltimes,
+        "on_unknown_app": on_unknown_app,
+        "bound": bound,
+        "until_s": until_s,
+    }
     options = options_of(given, faults)
     if workers is not None:
         faults.whole("workers", workers, low=1, high=_MOST_WORKERS)

@@ -37,6 +37,11 @@ def micros(seconds: pl.Series) -> Ints:
     return ticks.fill_null(-1).cast(pl.Int64).to_numpy()
 
 
+def _stretched(length: Ints, factor: Floats) -> Ints:
+    """Spans times a factor each, rounded up once."""
+    return np.where(factor == 1.0, length, np.ceil(length.astype(np.float64) * factor).astype(np.int64))
+
+
 @dataclass(frozen=True)
 class Books:
     """What every node did between two changes on it, worked out from the jobs alone.
@@ -254,21 +259,48 @@ class Facts:
         return self.draw_w(self.platform.actual, self.served["job"].to_numpy(), self.served["node"].to_numpy())
 
     @cached_property
-    def full_length(self) -> Ints:
-        """How long each started job would run if nobody stopped it, in microseconds."""
-        nominal = micros(self.asked["runtime_s"])
-        comm = micros(self.asked["comm_s"].fill_null(0.0)) if "comm_s" in self.asked.columns else 0 * nominal
+    def comm(self) -> Ints:
+        """What communication adds to each job's run, in microseconds."""
+        return micros(self.asked_for("comm_s").cast(pl.Float64).fill_null(0.0))
+
+    @cached_property
+    def slowest(self) -> Floats:
+        """The largest actual time factor of each started job's nodes."""
         table = self.platform.actual
-        slowest = np.ones(len(nominal))
+        slowest = np.ones(len(self.asked))
         if table is not None and table.time_ratio is not None:
             job, node = self.served["job"].to_numpy(), self.served["node"].to_numpy()
             row = self.table_row[job]
-            slowest = np.zeros(len(nominal))
+            slowest = np.zeros(len(self.asked))
             np.maximum.at(slowest, job, np.where(row >= 0, table.time_ratio[row, node], 1.0))
+        return slowest
+
+    @cached_property
+    def full_length(self) -> Ints:
+        """How long each started job would run if nobody stopped it, in microseconds."""
+        slowest = self.slowest
         if self.profiling_ratio is not None:
             slowest = np.where(self.profiled, slowest * self.profiling_ratio, slowest)
-        stretched = np.ceil(nominal.astype(np.float64) * slowest).astype(np.int64)
-        return np.where(slowest == 1.0, nominal, stretched) + comm
+        return _stretched(micros(self.asked["runtime_s"]), slowest) + self.comm
+
+    @cached_property
+    def limit(self) -> Ints:
+        """How long each started job may run, in microseconds; -1 where nobody stops it."""
+        options = self.result.provenance["options"]
+        walltime = micros(self.asked_for("walltime_s").cast(pl.Float64))
+        stretches = options.get("walltimes") == "stretch"
+        limit = _stretched(walltime, self.slowest) if stretches else walltime
+        grace = round(options.get("kill_grace_s", 0.0) * TICKS_S)
+        return np.where((walltime > 0) & options["kill_at_walltime"], limit + grace, -1)
+
+    @cached_property
+    def work_node_s(self) -> tuple[float, float]:
+        """Nominal node-seconds of the jobs that started and ended: all of them, and those that were done."""
+        ended = np.isin(self.state, ["completed", "timeout", "failed"])
+        nominal_s = (micros(self.asked["runtime_s"]) + self.comm) / TICKS_S * self.asked["node_count"].to_numpy()
+        is_whole = (self.state == "completed") | (self.full_length == 0)
+        share = np.where(is_whole, 1.0, (self.end - self.start) / np.maximum(self.full_length, 1))
+        return float(nominal_s[ended].sum()), float((nominal_s * share)[ended].sum())
 
     @cached_property
     def books(self) -> Books:

@@ -227,24 +227,22 @@ def _check_nodes_of_jobs(run: Facts) -> None:
 
 
 def _check_ends(run: Facts) -> None:
-    """A job ends when its work is done, or at its walltime if jobs are killed at theirs."""
-    walltime = micros(run.asked_for("walltime_s").cast(pl.Float64))
+    """A job ends when its work is done, or at its walltime (stretched, with its grace) if jobs are killed at theirs."""
     ran = run.end - run.start
-    kills = run.result.provenance["options"]["kill_at_walltime"]
-    must_stop = (walltime > 0) & (run.full_length > walltime)
+    must_stop = (run.limit >= 0) & (run.full_length > run.limit)
     if run.has_given_ends:
-        _check_given_ends(run, ran, must_stop & kills & (ran >= walltime))
+        _check_given_ends(run, ran, must_stop & (ran >= run.limit))
         return
     for state, expected, law in (
-        ("timeout", walltime, "its walltime"),
+        ("timeout", run.limit, "its walltime"),
         ("completed", run.full_length, "its runtime at the pace of its slowest node"),
     ):
         row = run.first((run.state == state) & (ran != expected))
         if row is not None:
             raise AssertionError(f"{run.placed(row)}: {state} after {ran[row]} us, {law} is {expected[row]} us")
-    row = run.first((run.state == "timeout") & ~(must_stop & kills))
+    row = run.first((run.state == "timeout") & ~must_stop)
     assert row is None, f"{run.name(row or 0)}: timeout, though its walltime is enough or nobody is killed"
-    row = run.first((run.state == "completed") & must_stop & kills)
+    row = run.first((run.state == "completed") & must_stop)
     assert row is None, f"{run.name(row or 0)} outlasts its walltime, though jobs are killed at theirs"
 
 
@@ -410,6 +408,29 @@ def _check_summary(run: Facts) -> None:
         here = summary[name]
         assert _close(here, there, makespan_s * 1e-3), f"summary: {name} is {here}, the frames make it {there}"
     assert summary["profiled_jobs"] == int(run.profiled.sum()), f"summary: profiled_jobs is {summary['profiled_jobs']}"
+    _check_work(run)
+
+
+def _check_work(run: Facts) -> None:
+    """What was done and what was lost of the work of the jobs that ended."""
+    summary = run.result.summary()
+    started_node_s, done_node_s = run.work_node_s
+    expected = {
+        "work_lost_node_s": started_node_s - done_node_s,
+        "completed_work_ratio": done_node_s / started_node_s if started_node_s > 0 else 1.0,
+    }
+    # The engine counts whole node-microseconds, a job's share rounded down.
+    scale = started_node_s + 1e3 * len(run.jobs)
+    for name, there in expected.items():
+        here, unit = summary[name], 1.0 if name == "work_lost_node_s" else max(started_node_s, 1e-300)
+        assert _close(here, there, scale / unit), f"summary: {name} is {here}, the jobs make it {there}"
+    here = summary["energy_per_work_j_per_node_s"]
+    assert (here is None) == (done_node_s == 0), f"summary: energy_per_work_j_per_node_s is {here} of {done_node_s}"
+    if here is not None and done_node_s > 1e-3 * len(run.jobs):
+        there = summary["energy_j"] / done_node_s
+        assert _close(here, there, there * scale / done_node_s), (
+            f"summary: energy_per_work_j_per_node_s is {here}, the jobs make it {there}"
+        )
 
 
 def _check_budget(run: Facts) -> None:

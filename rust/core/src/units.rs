@@ -44,7 +44,7 @@ fn whole_micros(seconds: f64) -> Option<i64> {
 }
 
 /// A whole number of parts as a number of units: whole units come out whole, however many parts there are.
-fn in_units(parts: i128, per_unit: i128) -> f64 {
+pub(crate) fn in_units(parts: i128, per_unit: i128) -> f64 {
     (parts / per_unit) as f64 + (parts % per_unit) as f64 / per_unit as f64
 }
 

@@ -260,7 +260,14 @@ impl Workload {
     /// How long planning takes the job to run: its walltime or, if it brings none, its nominal runtime and communication.
     #[must_use]
     pub fn planned(&self, job: JobId) -> SimDuration {
-        self.walltime(job).unwrap_or_else(|| self.runtime(job).saturating_add(self.comm(job)))
+        self.planned_at(job, 1.0)
+    }
+
+    /// The same on nodes that take `factor` times as long as nominal ones, where walltimes were meant for nominal speed.
+    #[must_use]
+    pub fn planned_at(&self, job: JobId, factor: f64) -> SimDuration {
+        let run = || self.runtime(job).stretched(factor).saturating_add(self.comm(job));
+        self.walltime(job).map_or_else(run, |walltime| walltime.stretched(factor))
     }
 
     /// Nodes the job asks for, at least 1.
@@ -367,6 +374,16 @@ mod tests {
         assert_eq!(workload.planned(JobId(0)).seconds(), 12.5);
         let unknown = JobColumns { comm_s: vec![f64::NAN], ..one_job() }.into_workload().unwrap();
         assert_eq!(unknown.planned(JobId(0)).seconds(), 10.0);
+    }
+
+    #[test]
+    fn a_planned_length_is_stretched_but_for_communication_and_rounded_up_once() {
+        let unlimited = JobColumns { comm_s: vec![2.5], ..one_job() }.into_workload().unwrap();
+        assert_eq!(unlimited.planned_at(JobId(0), 1.5).seconds(), 17.5);
+        assert_eq!(unlimited.planned_at(JobId(0), 1.000_000_03).seconds(), 12.500_001);
+        let limited = JobColumns { walltime_s: vec![12.0], comm_s: vec![2.5], ..one_job() }.into_workload().unwrap();
+        assert_eq!(limited.planned_at(JobId(0), 1.5).seconds(), 18.0);
+        assert_eq!(limited.planned_at(JobId(0), 0.5).seconds(), 6.0);
     }
 
     #[test]

@@ -112,6 +112,10 @@ fn a_failing_node_kills_its_job_and_comes_back() {
     assert_eq!(seconds_in(&records, 0, Class::Idle), 20.0);
     assert_eq!(records.totals.down_energy.joules(), 20.0 * 5.0);
     assert_eq!(records.totals.energy, records.totals.integral);
+    // Of 100 s on two nodes the first had done 40; the second did all of its 10 s on two.
+    let work = records.totals.work;
+    assert_eq!([work.started_node_s(), work.completed_node_s(), work.lost_node_s()], [220.0, 100.0, 120.0]);
+    assert_eq!(work.cut_jobs(), 1);
 }
 
 #[test]

@@ -7,8 +7,9 @@ use proptest::prelude::*;
 use hetsched_core::policy::backfill::reservations::Reservations;
 use hetsched_core::policy::registry::{BACKFILLS, ORDERS, PLACEMENTS};
 use hetsched_core::sim::Options;
+use hetsched_core::sim::limits::Walltimes;
 use hetsched_core::sim::record::{JobState, Records, StartedBy};
-use hetsched_core::units::SimTime;
+use hetsched_core::units::{SimDuration, SimTime};
 use hetsched_core::workload::JobId;
 
 use support::{
@@ -129,6 +130,39 @@ proptest! {
             schedule(&run_with_table(&jobs, machine, policy, options))
         };
         prop_assert_eq!(go(Reservations::new(1)), go(Reservations::by_profile(1)));
+    }
+
+    #[test]
+    fn nothing_is_lost_where_nobody_is_killed_and_only_what_a_kill_leaves_undone(
+        jobs in jobs(),
+        (order, backfill, placement) in policy_names(),
+        exclusive in any::<bool>(),
+        kill_at_walltime in any::<bool>(),
+        stretch in any::<bool>(),
+        grace in 0..20_i64,
+    ) {
+        let policy = composed(ORDERS[order].name, BACKFILLS[backfill].name, PLACEMENTS[placement].name, 7);
+        let options = Options {
+            kill_at_walltime,
+            kill_grace: SimDuration::from_micros(grace * 1_000_000),
+            walltimes: if stretch { Walltimes::Stretch } else { Walltimes::Fixed },
+            ..Options::default()
+        };
+        let records = run_with_table(&jobs, platform(5, 3, exclusive), policy, options);
+        let work = records.totals.work;
+        let nominal = |row: usize| f64::from(jobs[row].1) * f64::from(jobs[row].2);
+        let rows = || (0..jobs.len()).filter(|&row| records.end(row).is_some());
+        prop_assert_eq!(work.started_node_s(), rows().map(nominal).sum::<f64>());
+        let mut cut = rows().filter(|&row| records.jobs.state(row) == JobState::Timeout);
+        prop_assert_eq!(cut.clone().any(|row| nominal(row) > 0.0), work.lost_node_s() > 0.0);
+        // With walltimes for nominal speed only who asks for less than its nominal runtime is killed.
+        let is_due = cut.all(|row| kill_at_walltime && (!stretch || jobs[row].1 > jobs[row].3));
+        prop_assert!(is_due);
+        let killed_ran_over = rows().any(|row| {
+            stretch && kill_at_walltime && grace == 0 && jobs[row].3 > 0 && jobs[row].1 > jobs[row].3
+                && records.jobs.state(row) != JobState::Timeout
+        });
+        prop_assert!(!killed_ran_over);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use hetsched_core::error::{Error, Result, SimulationError, config};
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::power::known::KnownDraws;
 use hetsched_core::power::pvt::{OnUnknownApp, tables};
+use hetsched_core::sim::limits::{Walltimes, kill_grace};
 use hetsched_core::sim::record::{self, Totals};
 use hetsched_core::sim::{Options, Progress, Simulation};
 use hetsched_core::trace::decompress;
@@ -204,8 +205,8 @@ impl Records {
 
 /// Runs the jobs on the machine under the policy.
 #[pyfunction]
-#[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, on_unknown_app = "error",
-    until_s = None, known_w = None, progress = None))]
+#[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
+    walltimes = "fixed", on_unknown_app = "error", until_s = None, known_w = None, progress = None))]
 #[expect(clippy::too_many_arguments, reason = "one an option")]
 pub(crate) fn simulate(
     py: Python<'_>,
@@ -214,6 +215,8 @@ pub(crate) fn simulate(
     policy: &Bound<'_, PyDict>,
     seed: u64,
     kill_at_walltime: bool,
+    kill_grace_s: f64,
+    walltimes: &str,
     on_unknown_app: &str,
     until_s: Option<f64>,
     known_w: Option<PyReadonlyArray1<'_, f64>>,
@@ -223,6 +226,8 @@ pub(crate) fn simulate(
     let unknown = OnUnknownApp::from_name(on_unknown_app).map_err(|error| to_py(py, error))?;
     let until = until_s.map_or(Ok(SimTime::NEVER), until).map_err(|error| to_py(py, error))?;
     let forecast = known_w.map(|watts| watts.as_array().to_vec());
+    let walltimes = Walltimes::from_name(walltimes).map_err(|error| to_py(py, error))?;
+    let kill_grace = kill_grace(kill_grace_s).map_err(|error| to_py(py, error))?;
     let tell = |py: Python<'_>, progress: &Py<PyAny>, n: &[f64]| progress.call1(py, (n[0], n[1], n[2])).map(drop);
     let records = run_detached(py, progress, tell, |look| {
         let (parts, _) = spec.build(seed)?;
@@ -233,7 +238,7 @@ pub(crate) fn simulate(
             None => KnownDraws::by(machine.known_draws),
         };
         let policy = Box::new(Composed::new(spec.name, parts, &machine.platform)?);
-        let options = Options { kill_at_walltime, until };
+        let options = Options { kill_at_walltime, kill_grace, walltimes, until };
         Simulation::new(jobs.0.clone(), machine.platform.clone(), actual, predicted.knowing(known), policy, options)
             .run(&mut |Progress { done, jobs, now }| look(&[done as f64, jobs as f64, now.seconds()]))
     })?;
@@ -261,6 +266,10 @@ fn totals_dict<'py>(py: Python<'py>, totals: &Totals) -> PyResult<Bound<'py, PyD
     }
     dict.set_item("balance_relative_error", totals.energy.relative_error(totals.integral))?;
     dict.set_item("busy_node_s", totals.busy_node_s)?;
+    dict.set_item("work_started_node_s", totals.work.started_node_s())?;
+    dict.set_item("work_completed_node_s", totals.work.completed_node_s())?;
+    dict.set_item("work_lost_node_s", totals.work.lost_node_s())?;
+    dict.set_item("work_cut_jobs", totals.work.cut_jobs())?;
     dict.set_item("peak_power_w", totals.peak.watts())?;
     dict.set_item("passes", totals.passes)?;
     dict.set_item("events", totals.events)?;

@@ -23,12 +23,15 @@ use crate::platform::Platform;
 use crate::platform::slots::Slots;
 use crate::power::known::KnownDraw;
 use crate::power::pvt::Predicted;
+use crate::power::slowest::Slowest;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::{AppId, JobId, Workload};
 
 /// What a policy may know of the jobs: all they said when they were submitted.
+///
+/// Where walltimes were meant for nominal speed, also how slow the slowest node is predicted to be for each application.
 #[derive(Clone, Copy, Debug)]
-pub struct Jobs<'a>(&'a Workload);
+pub struct Jobs<'a>(&'a Workload, Option<&'a Slowest>);
 
 /// What a policy reads when it decides.
 #[derive(Clone, Copy)]
@@ -163,7 +166,13 @@ impl<'a> Jobs<'a> {
     /// What a policy may know of these jobs.
     #[must_use]
     pub fn new(workload: &'a Workload) -> Self {
-        Self(workload)
+        Self(workload, None)
+    }
+
+    /// The same where planned lengths are stretched by what the slowest node is predicted to take.
+    #[must_use]
+    pub fn stretched(self, slowest: Option<&'a Slowest>) -> Self {
+        Self(self.0, slowest)
     }
 
     /// When the job was submitted.
@@ -172,10 +181,11 @@ impl<'a> Jobs<'a> {
         self.0.submit(job)
     }
 
-    /// How long planning takes the job to run: its walltime, or its nominal runtime if it brings none.
+    /// How long planning takes the job to run while it waits: its walltime, or its nominal runtime if it brings none;
+    /// where these were meant for nominal speed, on the slowest of all nodes.
     #[must_use]
     pub fn planned(self, job: JobId) -> SimDuration {
-        self.0.planned(job)
+        self.0.planned_at(job, self.1.map_or(1.0, |slowest| slowest.of(self.app(job))))
     }
 
     /// How long the job runs at nominal speed. Policies that a paper describes as knowing it in advance read this; all

@@ -3,3 +3,4 @@
 pub mod known;
 pub mod meter;
 pub mod pvt;
+pub mod slowest;

@@ -203,6 +203,11 @@ impl Draws {
             _ => 1.0,
         }
     }
+
+    /// The largest time factor of these nodes, at least one.
+    fn slowest(&self, app: Option<AppId>, nodes: impl Iterator<Item = u32>) -> f64 {
+        if self.time_ratio.is_empty() { 1.0 } else { nodes.map(|node| self.time_ratio(app, node)).fold(0.0, f64::max) }
+    }
 }
 
 /// What one job draws on each node.
@@ -336,13 +341,14 @@ impl Actual {
     /// communication (COA paper, eq. 4). `stretch` is how many times longer it takes for the policy's sake: profiling.
     #[must_use]
     pub fn runtime(&self, workload: &Workload, job: JobId, nodes: &[u32], stretch: f64) -> SimDuration {
-        let (runtime, comm) = (workload.runtime(job), workload.comm(job));
-        if self.0.time_ratio.is_empty() {
-            return runtime.stretched(stretch).saturating_add(comm);
-        }
-        let app = workload.app(job);
-        let slowest = nodes.iter().map(|&node| self.0.time_ratio(app, node)).fold(0.0, f64::max);
-        runtime.stretched(slowest * stretch).saturating_add(comm)
+        let slowest = self.slowest(workload.app(job), nodes);
+        workload.runtime(job).stretched(slowest * stretch).saturating_add(workload.comm(job))
+    }
+
+    /// How much longer than nominal a job of this application runs on these nodes: at the pace of the slowest.
+    #[must_use]
+    pub fn slowest(&self, app: Option<AppId>, nodes: &[u32]) -> f64 {
+        self.0.slowest(app, nodes.iter().copied())
     }
 
     /// How many cells of the table lie below their node's idle draw: kept, but worth a word.
@@ -389,6 +395,12 @@ impl Predicted {
     #[must_use]
     pub fn time_ratio(&self, app: Option<AppId>, node: u32) -> f64 {
         self.0.time_ratio(app, node)
+    }
+
+    /// The largest of these over some nodes, at least one.
+    #[must_use]
+    pub fn slowest(&self, app: Option<AppId>, nodes: impl Iterator<Item = u32>) -> f64 {
+        self.0.slowest(app, nodes)
     }
 
     /// The table's row that serves this application, if one does. Applications of one row are alike in everything here.

@@ -12,7 +12,6 @@ use crate::workload::JobId;
 /// What carrying out needs beside the state.
 pub(super) struct Context<'a> {
     pub(super) policy: &'a str,
-    pub(super) kill_at_walltime: bool,
     /// Whether the job joined the queue in this round.
     pub(super) joined: &'a dyn Fn(JobId) -> bool,
     pub(super) events: &'a mut EventHeap<Event>,
@@ -75,10 +74,9 @@ fn start_job(
     if let Some(ratio) = start.profiling_ratio {
         state.jobs.profiled.insert(job.0, ratio);
     }
-    let nominal = state.runtime(job, first);
-    let limit = state.workload.walltime(job).filter(|&limit| context.kill_at_walltime && limit < nominal);
-    let length = state.workload.observed_length(job).unwrap_or_else(|| limit.unwrap_or(nominal));
-    let end = state.now.saturating_add(length);
+    let whole = state.runtime(job, first);
+    let modelled = state.limit(job, first).map_or(whole, |limit| limit.min(whole));
+    let end = state.now.saturating_add(state.workload.observed_length(job).unwrap_or(modelled));
     if end > SimTime::LATEST {
         return Err(SimulationError(format!("it would end later than {} s", SimTime::LATEST.seconds())));
     }

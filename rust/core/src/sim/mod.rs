@@ -5,9 +5,11 @@
 mod apply;
 pub mod columns;
 pub mod event;
+pub mod limits;
 pub mod record;
 mod sharing;
 pub mod state;
+pub mod work;
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -16,9 +18,10 @@ use std::sync::Arc;
 use crate::algo::event_heap::EventHeap;
 use crate::error::{Error, Result};
 use crate::platform::Platform;
-use crate::policy::{Decisions, Jobs, Notice, Policy};
+use crate::policy::{Decisions, Notice, Policy};
 use crate::power::pvt::{Actual, Predicted};
 use crate::sim::event::Event;
+use crate::sim::limits::Walltimes;
 use crate::sim::record::{JobState, Records, Totals};
 use crate::sim::state::State;
 use crate::units::{SimDuration, SimTime};
@@ -29,6 +32,10 @@ use crate::workload::{JobId, Workload};
 pub struct Options {
     /// Whether a job that brings a walltime is killed at it.
     pub kill_at_walltime: bool,
+    /// How long after its walltime.
+    pub kill_grace: SimDuration,
+    /// What walltimes were meant for.
+    pub walltimes: Walltimes,
     /// The run stops after this instant; jobs that still run or wait stay as they are.
     pub until: SimTime,
 }
@@ -70,7 +77,12 @@ pub struct Simulation {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { kill_at_walltime: true, until: SimTime::NEVER }
+        Self {
+            kill_at_walltime: true,
+            kill_grace: SimDuration::ZERO,
+            walltimes: Walltimes::Fixed,
+            until: SimTime::NEVER,
+        }
     }
 }
 
@@ -95,7 +107,7 @@ impl Simulation {
             measured: predicted.following(&workload),
             ..Totals::default()
         };
-        let mut state = State::new(start.unwrap_or_default(), workload, platform, actual, predicted);
+        let mut state = State::new(start.unwrap_or_default(), workload, platform, actual, predicted, &options);
         let expected = order.iter().filter(|&&job| !settle(&mut state, policy.as_mut(), job)).count();
         Self {
             state,
@@ -212,7 +224,7 @@ impl Simulation {
     }
 
     fn tell(&mut self, notice: Notice) {
-        self.policy.notice(Jobs::new(&self.state.workload), notice);
+        self.policy.notice(self.state.known_jobs(), notice);
     }
 
     /// A job joins the queue, unless it was rejected or left out.
@@ -232,14 +244,7 @@ impl Simulation {
             return Ok(());
         }
         let ran = self.state.now - self.state.jobs.start[row];
-        let limit = self.state.workload.walltime(job).filter(|_| self.options.kill_at_walltime);
-        let first = self.state.jobs.places_of(row, self.state.workload.node_count(job)).start;
-        let whole = self.state.runtime(job, first);
-        let how = if limit.is_some_and(|limit| ran >= limit) && ran < whole {
-            JobState::Timeout
-        } else {
-            JobState::Completed
-        };
+        let how = if self.state.is_cut(job, ran) { JobState::Timeout } else { JobState::Completed };
         self.state.end_job(job, how)?;
         self.tell(Notice::Ended(job));
         Ok(())
@@ -268,12 +273,7 @@ impl Simulation {
         }
         let joined_now = &self.submits[self.round..self.next_submit];
         let joined = |job: JobId| joined_now.binary_search(&job).is_ok();
-        let mut context = apply::Context {
-            policy: self.policy.name(),
-            kill_at_walltime: self.options.kill_at_walltime,
-            joined: &joined,
-            events: &mut self.events,
-        };
+        let mut context = apply::Context { policy: self.policy.name(), joined: &joined, events: &mut self.events };
         apply::apply(&mut self.state, &self.decisions, &mut context)
     }
 
@@ -315,6 +315,7 @@ impl Simulation {
         self.totals.profiled = state.jobs.profiled.len();
         self.totals.left_out = state.jobs.state.iter().filter(|&&job| job == JobState::LeftOut).count();
         self.totals.late = state.workload.jobs().filter(|&job| state.is_late(job)).count();
+        self.totals.work = state.work;
         self.totals.budget = self.policy.budget().map(|budget| (budget, state.timeline.beyond(budget)));
         let State { workload, jobs, timeline, meter, boots, shutdowns, .. } = self.state;
         Ok(Records { workload, jobs, timeline, nodes: meter, boots, shutdowns, totals: self.totals })
@@ -332,7 +333,7 @@ fn settle(state: &mut State, policy: &mut dyn Policy, job: JobId) -> bool {
         JobState::RejectedNodes
     } else if state.workload.slots(job) > state.platform.slots() {
         JobState::RejectedSlots
-    } else if policy.leaves_out(Jobs::new(&state.workload), job) {
+    } else if policy.leaves_out(state.known_jobs(), job) {
         JobState::LeftOut
     } else if policy.exceeds_budget(&state.view(&|| false), job) {
         JobState::RejectedPower

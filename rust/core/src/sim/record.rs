@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::platform::node_state::Class;
 use crate::power::meter::Meter;
+use crate::sim::work::Work;
 use crate::units::{Joules, SimTime, Watts};
 use crate::workload::{JobId, Workload};
 
@@ -95,6 +96,8 @@ pub struct Totals {
     pub down_energy: Joules,
     /// Integral of the system's draw, kept in a book of its own.
     pub integral: Joules,
+    /// Nominal work of the jobs that started and ended.
+    pub work: Work,
     /// Time nodes served jobs, all nodes together, s.
     pub busy_node_s: f64,
     /// Highest draw of the timeline.

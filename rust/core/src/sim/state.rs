@@ -10,8 +10,11 @@ use crate::platform::slots::Slots;
 use crate::policy::{Jobs, Rejection, View};
 use crate::power::meter::Meter;
 use crate::power::pvt::{Actual, Predicted};
+use crate::sim::Options;
+use crate::sim::limits::Limits;
 use crate::sim::record::{Counts, JobRecords, JobState, Timeline};
 use crate::sim::sharing::Sharing;
+use crate::sim::work::Work;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
 use crate::workload::{JobId, Workload};
 
@@ -35,6 +38,8 @@ pub struct State {
     pub(super) running: i32,
     /// Jobs that will change no more.
     pub(super) done: usize,
+    pub(super) work: Work,
+    limits: Limits,
     nodes: Vec<NodeState>,
     /// Outages under way of each node.
     outages: Vec<u32>,
@@ -54,6 +59,7 @@ impl State {
         platform: Platform,
         actual: Actual,
         predicted: Predicted,
+        options: &Options,
     ) -> Self {
         let nodes = platform.len();
         let idle: Vec<_> = platform.nodes().iter().map(|node| node.idle).collect();
@@ -73,6 +79,8 @@ impl State {
             queued: 0,
             running: 0,
             done: 0,
+            work: Work::default(),
+            limits: Limits::new(options, &workload, nodes, &predicted),
             nodes: vec![NodeState::Idle; nodes as usize],
             outages: vec![0; nodes as usize],
             classes,
@@ -90,7 +98,7 @@ impl State {
     pub fn view<'a>(&'a self, interrupted: &'a dyn Fn() -> bool) -> View<'a> {
         View {
             now: self.now,
-            jobs: Jobs::new(&self.workload),
+            jobs: self.known_jobs(),
             platform: &self.platform,
             slots: &self.slots,
             releases: &self.releases,
@@ -98,6 +106,11 @@ impl State {
             budget: self.budget,
             interrupted,
         }
+    }
+
+    /// What a policy may know of the jobs.
+    pub(super) fn known_jobs(&self) -> Jobs<'_> {
+        Jobs::new(&self.workload).stretched(self.limits.slowest())
     }
 
     /// Moves the clock.
@@ -172,6 +185,8 @@ impl State {
         if let Some(sharing) = &self.sharing {
             energy = sharing.energy(job);
         }
+        let cut = (how != JobState::Completed).then(|| (self.now - self.jobs.start[row], self.whole_run(job)));
+        self.work.end(&self.workload, job, cut);
         self.releases.remove((self.planned_end(job), job.0));
         self.jobs.energy_j[row] = energy.joules();
         (self.jobs.end[row], self.jobs.state[row]) = (self.now, how);
@@ -194,14 +209,41 @@ impl State {
 
     /// How long a job runs on its nodes, which stand from `first` on in the records.
     pub(super) fn runtime(&self, job: JobId, first: usize) -> SimDuration {
-        let nodes = &self.jobs.nodes[first..first + self.workload.node_count(job) as usize];
         let stretch = self.jobs.profiled.get(&job.0).copied().unwrap_or(1.0);
-        self.actual.runtime(&self.workload, job, nodes, stretch)
+        self.actual.runtime(&self.workload, job, self.nodes_from(job, first), stretch)
+    }
+
+    /// The same of a job that has started.
+    pub(super) fn whole_run(&self, job: JobId) -> SimDuration {
+        let row = job.0 as usize;
+        self.runtime(job, self.jobs.places_of(row, self.workload.node_count(job)).start)
+    }
+
+    /// After how long a job is killed on its nodes, which stand from `first` on in the records; none if it never is.
+    pub(super) fn limit(&self, job: JobId, first: usize) -> Option<SimDuration> {
+        let slowest = || self.actual.slowest(self.workload.app(job), self.nodes_from(job, first));
+        self.limits.of(self.workload.walltime(job), slowest)
+    }
+
+    /// Whether a job that ends after `ran` was killed: it had more to do and, where its end was observed, had used up its
+    /// time.
+    pub(super) fn is_cut(&self, job: JobId, ran: SimDuration) -> bool {
+        let first = self.jobs.places_of(job.0 as usize, self.workload.node_count(job)).start;
+        let is_observed = self.workload.observed_length(job).is_some();
+        ran < self.whole_run(job) && (!is_observed || self.limit(job, first).is_some_and(|limit| ran >= limit))
+    }
+
+    fn nodes_from(&self, job: JobId, first: usize) -> &[u32] {
+        &self.jobs.nodes[first..first + self.workload.node_count(job) as usize]
     }
 
     /// When a running job is planned to end.
     pub(super) fn planned_end(&self, job: JobId) -> SimTime {
-        self.jobs.start[job.0 as usize].saturating_add(self.workload.planned(job))
+        let row = job.0 as usize;
+        let nodes = self.jobs.nodes_of(row, self.workload.node_count(job)).iter().copied();
+        let slowest = || self.predicted.slowest(self.workload.app(job), nodes);
+        let factor = if self.limits.stretch() { slowest() } else { 1.0 };
+        self.jobs.start[row].saturating_add(self.workload.planned_at(job, factor))
     }
 
     /// Notes a started job's planned end.
