@@ -163,7 +163,7 @@ def simulate(
             until_s=until_s,
             known_w=None if forecast is None else forecast.known_w,
             progress=progress,
-            **{name: options[name] for name in _LIMITS},
+            **limits_of(options),
         )
 
     begun = time.perf_counter()
@@ -188,10 +188,6 @@ def simulate(
     return result
 
 
-_LIMITS = ("kill_at_walltime", "kill_grace_s", "walltimes")
-"""Options that say how long a job may run."""
-
-
 def result_of(
     records: _core.Records,
     workload: Workload,
@@ -210,14 +206,13 @@ def result_of(
     recorded, timeline = _recorded(records, policy), pl.DataFrame(records.take_timeline())
     after = concerns_of_run(workload.to_polars(), recorded, timeline, platform)
     after += _lost_work(platform, options, totals)
-    limits = {name: options[name] for name in _LIMITS}
 
     def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
         numbers = summarised(jobs, totals, nodes=platform.nodes, offered_load=offered_load)
         if not options["bound"]:
             return numbers
         window_s = float(numbers["makespan_s"] or 0.0)
-        return {**numbers, "energy_bound_j": energy_bound(jobs, platform, window_s=window_s, **limits)}
+        return {**numbers, "energy_bound_j": energy_bound(jobs, platform, window_s=window_s, **limits_of(options))}
 
     def provenance() -> dict[str, Any]:
         own = _provenance(workload, platform, policy, seed=seed, options=options, totals=totals, forecast=forecast)
@@ -272,6 +267,17 @@ def checked_options(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     if options["until_s"] is not None:
         _take_seconds(faults, options, "until_s", low=-1e12)
     return options
+
+
+def limits_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that say how long jobs may run.
+
+    Parameters
+    ----------
+    options
+        As `checked_options` gives them.
+    """
+    return {name: options[name] for name in ("kill_at_walltime", "kill_grace_s", "walltimes")}
 
 
 def _take_seconds(faults: Faults, options: dict[str, Any], name: str, *, low: float) -> None:

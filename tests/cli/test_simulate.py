@@ -243,8 +243,8 @@ def test_work_lost_on_slow_nodes_is_told_with_the_option_that_helps(hetsched):
     assert any(line.startswith(" completed work ") and line.endswith(" 74.36 %") for line in lines)
     assert any(line.startswith(" energy per work ") and line.endswith(" J/node-s") for line in lines)
     # Job 5 ran to its limit in the log and does again; there is nothing that stretching could do for it.
-    for options in (("--walltimes", "stretch"), ("--kill-grace-s", 400), ("--no-kill-at-walltime",)):
-        said = hetsched("simulate", "small.swf", "--table", "slow.csv", *options)
+    for own in (("--walltimes", "stretch"), ("--kill-grace-s", 400), ("--no-kill-at-walltime",)):
+        said = hetsched("simulate", "small.swf", "--table", "slow.csv", *own)
         assert said.err == ""
         assert "work" not in said.out.replace("of nodes at work", "")
 

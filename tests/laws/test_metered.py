@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import hypothesis.strategies as st
 import polars as pl
@@ -20,8 +21,18 @@ LAW = settings(
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+LIMITS = st.fixed_dictionaries(
+    {
+        "kill_at_walltime": st.booleans(),
+        "kill_grace_s": st.sampled_from([0.0, 0.0, 2.5]),
+        "walltimes": st.sampled_from(["fixed", "stretch"]),
+    }
+)
 OF_THE_RUN = ("start_s", "end_s", "nodes", "energy_j", "mean_power_w", "state", "runtime_s", "wait_s")
-TOTALS = ("energy_j", "job_energy_j", "idle_energy_j", "makespan_s", "peak_power_w", "utilization_ratio")
+TOTALS = (
+    *("energy_j", "job_energy_j", "idle_energy_j", "makespan_s", "peak_power_w", "utilization_ratio"),
+    *("work_lost_node_s", "completed_work_ratio", "energy_per_work_j_per_node_s"),
+)
 
 
 def schedule_of(result: hs.Result, *, ends: bool) -> pl.DataFrame:
@@ -41,13 +52,15 @@ def same_books(one: hs.Result, other: hs.Result) -> None:
 
 
 @LAW
-@given(st.data(), st.sampled_from([1, 3]), st.booleans(), st.booleans())
-def test_a_metered_schedule_has_the_books_of_its_run(data: st.DataObject, slots: int, kill: bool, ends: bool) -> None:
+@given(st.data(), st.sampled_from([1, 3]), LIMITS, st.booleans())
+def test_a_metered_schedule_has_the_books_of_its_run(
+    data: st.DataObject, slots: int, limits: dict[str, Any], ends: bool
+) -> None:
     workload = data.draw(workloads(max_slots=slots, max_nodes=4))
     platform = data.draw(platforms(max_slots=slots, max_nodes=4))
     policy = data.draw(st.sampled_from([name for name in PRESETS if name != "replay"]))
-    run = hs.simulate(workload, platform, policy, kill_at_walltime=kill)
-    metered = hs.meter(workload, platform, schedule_of(run, ends=ends), kill_at_walltime=kill)
+    run = hs.simulate(workload, platform, policy, **limits)
+    metered = hs.meter(workload, platform, schedule_of(run, ends=ends), **limits)
     same_books(run, metered)
     check_schedule(metered, workload, platform)
 

@@ -20,7 +20,7 @@ from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.result import Result
 from hetsched.result.concerns import concerns_of_inputs
-from hetsched.simulation import check_inputs, checked_options, result_of, warn_of
+from hetsched.simulation import check_inputs, checked_options, limits_of, result_of, warn_of
 from hetsched.workload import Workload
 
 __all__ = ["meter"]
@@ -32,6 +32,8 @@ def meter(
     starts: pl.DataFrame,
     *,
     kill_at_walltime: bool = True,
+    kill_grace_s: float = 0.0,
+    walltimes: str = "fixed",
     on_unknown_app: str = "error",
 ) -> Result:
     """Check a schedule that was made elsewhere, and meter every node under it.
@@ -51,6 +53,8 @@ def meter(
         rows of `Result.jobs` will do. A job without a row stays ``pending``, with a reason, and joins no queue.
     kill_at_walltime
         Whether a job that brings a walltime is killed at it.
+    kill_grace_s, walltimes
+        How long after it, and what it was meant for: as in `simulate`.
     on_unknown_app
         ``"error"``: an application that the platform's table does not hold is an error. ``"nominal"``: its jobs draw
         what they would without a table.
@@ -89,7 +93,7 @@ def meter(
     """
     faults = Faults()
     check_inputs(workload, platform, faults)
-    given = {"kill_at_walltime": kill_at_walltime, "kill_grace_s": 0.0, "walltimes": "fixed"}
+    given: dict[str, Any] = {"kill_at_walltime": kill_at_walltime, "kill_grace_s": kill_grace_s, "walltimes": walltimes}
     given |= {"on_unknown_app": on_unknown_app, "bound": False, "until_s": None}
     options = {**checked_options(given, faults), "predictor": None}
     faults.check()
@@ -101,8 +105,8 @@ def meter(
         _as_told(workload, schedule),
         platform.machine,
         policy.to_dict(),
-        kill_at_walltime=options["kill_at_walltime"],
         on_unknown_app=options["on_unknown_app"],
+        **limits_of(options),
     )
     wall_s = time.perf_counter() - begun
     more = {"metered": _provenance(schedule)}
