@@ -257,7 +257,7 @@ def test_what_is_no_folder_is_refused(tmp_path):
         ("pipe", "not a folder"),
         ("file", "not a folder"),
         ("none", "no such file"),
-        ("a\0b", "embedded"),
+        ("a\0b", "a name that no file can have"),
     ):
         with pytest.raises(hs.TraceError, match=rf"summary\.json: found {reason}"):
             hs.read_result(tmp_path / name)

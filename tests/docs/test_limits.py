@@ -1,0 +1,95 @@
+"""README's list of what hetsched does not do yet: a limit that is lifted must leave the list."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import hetsched as hs
+from hetsched.policy.parts import parts
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+LIMITS = README.partition("## What it does not do yet\n")[2].partition("\n## ")[0]
+PLATFORM = hs.Platform.homogeneous(4, 100, 300)
+
+
+def jobs(**columns: list[object]) -> hs.Workload:
+    frame = {"job_id": [1, 2], "submit_s": [0.0, 0.0], "runtime_s": [60.0, 30.0], "node_count": [1, 1]}
+    return hs.Workload.from_polars(pl.DataFrame({**frame, **columns}))
+
+
+def nodes_are_never_switched_off() -> bool:
+    result = hs.simulate(jobs(submit_s=[0.0, 1e6]), PLATFORM)
+    return "sleep" not in {role for role, _ in parts()} and result.nodes["off_s"].sum() == 0
+
+
+def a_budget_is_one_number() -> bool:
+    (budget,) = [part for (role, _), part in parts().items() if role == "power"]
+    taken = {parameter["name"] for parameter in budget["parameters"]}
+    return taken == {"pcr", "budget_w"} and "events" not in inspect.signature(hs.simulate).parameters
+
+
+def dependencies_are_ignored() -> bool:
+    return hs.simulate(jobs(depends_on=[None, 1]), PLATFORM).jobs["start_s"].to_list() == [0.0, 0.0]
+
+
+def queues_have_no_limits() -> bool:
+    return not hasattr(hs, "Queue")
+
+
+def python_objects_are_no_parts() -> bool:
+    class Shortest:
+        def rank(self, jobs: object, view: object) -> list[float]:
+            return []
+
+    with pytest.raises(hs.ConfigError):
+        hs.Policy(order=Shortest())
+    return True
+
+
+def a_job_draws_a_constant_power() -> bool:
+    return not hasattr(hs.Result, "segments")
+
+
+def gpu_jobs_run_on_any_nodes() -> bool:
+    workload, machine = jobs(device=["gpu", "cpu"]), hs.Platform.homogeneous(4, 100, 300, gpus=0)
+    with pytest.warns(hs.DeviceWarning):
+        return hs.simulate(workload, machine).summary()["completed"] == 2
+
+
+def it_is_for_linux() -> bool:
+    return re.findall(r'"Operating System :: (.*)"', (ROOT / "pyproject.toml").read_text()) == ["POSIX :: Linux"]
+
+
+HELD = {
+    "Nodes are never switched off: the role `sleep` of a policy is empty.": nodes_are_never_switched_off,
+    "its budget is one number for the whole of it.": a_budget_is_one_number,
+    "Job dependencies are read and ignored.": dependencies_are_ignored,
+    "Queues and users have no limits, shares or priorities.": queues_have_no_limits,
+    "Parts of a policy are written in Rust; Python objects as parts are not taken.": python_objects_are_no_parts,
+    "A job draws a constant power while it runs,": a_job_draws_a_constant_power,
+    "Jobs for GPUs are warned about, not kept off nodes without GPUs.": gpu_jobs_run_on_any_nodes,
+    "Linux only.": it_is_for_linux,
+}
+
+
+@pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
+@pytest.mark.parametrize("sentence", HELD)
+def test_a_limit_that_readme_names_is_one(sentence: str) -> None:
+    assert sentence in re.sub(r"\s+", " ", LIMITS)
+    assert HELD[sentence]()
+
+
+def test_every_limit_that_readme_names_is_held() -> None:
+    items = [re.sub(r"\s+", " ", item) for item in LIMITS.split("\n* ")[1:]]
+    assert [item for item in items if not any(sentence in item for sentence in HELD)] == []
+
+
+def test_every_preset_stands_in_readme() -> None:
+    table = README.partition("## Presets of this version\n")[2].partition("\n## ")[0]
+    assert [name for name in hs.presets()["name"] if f"`{name}`" not in table] == []
