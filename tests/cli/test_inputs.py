@@ -159,7 +159,7 @@ def test_bad_lines_are_skipped_if_that_is_asked_for(hetsched, folder):
     )
     lines = hetsched("simulate", "a.swf", "--lenient").out.splitlines()
     assert lines[:5] == [
-        "5 jobs read from a.swf; 4 bad lines skipped",
+        "5 jobs read from a.swf; lines skipped as bad: 4",
         "skipped: line 7: found 2 fields in `6 0`, expected 18 fields",
         "skipped: line 8, field 2 (submit time): found `x`, expected seconds, at most 1e12",
         "skipped: line 9, field 4 (run time): found `1h`, expected seconds from 0 to 1e12, or -1 for unknown",

@@ -128,6 +128,19 @@ def test_different_work_is_warned_of_and_energy_per_work_stands_beside_energy():
     ]
 
 
+def test_work_that_a_budget_rejects_is_no_fault_of_walltimes():
+    # Two nodes that add 100 W each; 300 W let one of them work. The job of two nodes is rejected.
+    jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 0], "runtime_s": [100, 50], "node_count": [2, 1]})
+    workload, platform = hs.Workload.from_polars(jobs), hs.Platform.homogeneous(2, 100, 200)
+    budget = hs.Policy(power={"name": "system-budget", "budget_w": 300.0}, name="budget")
+    with pytest.warns(hs.WorkWarning) as said:
+        compare([hs.simulate(workload, platform, policy) for policy in ("fcfs", budget)], baseline="fcfs")
+    assert str(said[0].message) == (
+        "the runs did different work: budget did 80 % less than fcfs (jobs rejected: 1). Energy is lower by as much "
+        "work as was not done: compare energy per work."
+    )
+
+
 def test_other_metrics_are_compared_as_they_are():
     with pytest.warns(hs.WorkWarning, match="different work"):
         table = compare(unlike_runs(), baseline="fcfs", metrics=["mean_wait_s"])

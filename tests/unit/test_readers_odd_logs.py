@@ -61,7 +61,7 @@ def test_bad_lines_of_swf_are_skipped_counted_and_told():
         "line 7: found 2 fields in `7 0`, expected 18 fields",
         "line 8, field 1 (job number): found `2`, expected a number that no other job has",
     ]
-    assert workload.report.line().endswith("; 4 bad lines skipped")
+    assert workload.report.line().endswith("; lines skipped as bad: 4")
     assert workload.history == ("read bytes with on_bad_line=skip",)
 
 

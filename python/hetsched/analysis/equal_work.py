@@ -12,6 +12,9 @@ __all__ = ["PER_WORK", "different_work", "with_energy_per_work"]
 
 PER_WORK = "energy_per_work_j_per_node_s"
 
+_CAUSES = {"killed": "jobs killed before their work was done", "rejected": "jobs rejected"}
+"""Why work is not done."""
+
 _ROUNDING = 1e-7
 _NEEDED = ("policy", "energy_j", PER_WORK, "timeout", "failed")
 
@@ -42,22 +45,24 @@ lower by as much work as was not done: compare energy per work.
     least, most = done.row(0, named=True), done.row(-1, named=True)
     if most["done"] - least["done"] <= _ROUNDING * most["done"]:
         return None
-    killed = f" (jobs killed before their work was done: {least['killed']:,g})" if least["killed"] else ""
-    help_ = f"; {remedy}" if remedy is not None and runs["timeout"].sum() else ""
+    why = [f"{said}: {least[cause]:,g}" for cause, said in _CAUSES.items() if least[cause] > most[cause]]
+    causes = f" ({'; '.join(why)})" if why else ""
+    help_ = f"; {remedy}" if remedy is not None and least["killed"] > most["killed"] else ""
     return (
         f"the runs did different work: {least['policy']} did {percent(1 - least['done'] / most['done'])} less than "
-        f"{most['policy']}{killed}. Energy is lower by as much work as was not done: compare energy per work{help_}."
+        f"{most['policy']}{causes}. Energy is lower by as much work as was not done: compare energy per work{help_}."
     )
 
 
 def _done_node_s(runs: pl.DataFrame) -> pl.DataFrame | None:
-    """Each policy's completed nominal node-seconds and killed jobs, the least work first; None if it is not known."""
+    """Each policy's completed nominal node-seconds and its jobs by cause, the least work first; None if not known."""
     energy_j, per_work = pl.col("energy_j"), pl.col(PER_WORK)
     done = pl.when(per_work.is_null()).then(0.0).when(per_work > 0).then(energy_j / per_work)
-    own = runs.with_columns(done=done, killed=pl.col("timeout") + pl.col("failed"))
+    rejected = pl.col("rejected") if "rejected" in runs.columns else pl.lit(0)
+    own = runs.with_columns(done=done, killed=pl.col("timeout") + pl.col("failed"), rejected=rejected)
     if own["done"].null_count():
         return None
-    means = own.group_by("policy", maintain_order=True).agg(pl.col("done").mean(), pl.col("killed").mean())
+    means = own.group_by("policy", maintain_order=True).agg(pl.col("done", *_CAUSES).mean())
     return means.sort("done", maintain_order=True)
 
 

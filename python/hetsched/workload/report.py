@@ -27,7 +27,7 @@ _PHRASES = (
     ("coarse_clock", "{} submitted beyond 8.5e9 s, where times are exact to 2 us or worse (Workload.shift_to_zero)"),
     ("unknown_status", "{} of unknown status kept"),
     ("walltime_raised", "{} with a walltime below 1 µs, raised to that"),
-    ("bad_lines", "{} bad lines skipped"),
+    ("bad_lines", "lines skipped as bad: {}"),
 )
 
 
