@@ -179,3 +179,25 @@ def test_where_the_system_says_nothing_of_its_memory_nothing_is_refused(monkeypa
     monkeypatch.setattr(memory, "system_bytes", lambda: None)
     monkeypatch.setattr(memory, "_of_process", lambda: None)
     memory.check_memory(workload_of(), hs.Platform.homogeneous(2**31 - 1, 1, 2), hs.Policy(), until_s=None)
+
+
+MATCH = """
+n = 20_000
+frame = pl.DataFrame({"job_id": np.arange(n), "submit_s": np.zeros(n), "runtime_s": np.arange(n) + 1.5})
+workload = hs.Workload.from_polars(frame.with_columns(node_count=pl.lit(1, pl.Int32), app=pl.lit("a")))
+table = hs.VariationTable(["a"], power_w=[np.linspace(100, 200, n)])
+platform = hs.Platform.homogeneous(n, 1, 300, actual=table)
+limit(2 * 2**30)
+try:
+    hs.simulate(workload, platform, "coa")
+except hs.SimulationError as error:
+    print(error)
+"""
+
+
+def test_a_matching_that_does_not_fit_into_memory_ends_the_run_and_not_the_interpreter():
+    done = subprocess.run([sys.executable, "-c", PREPARE + MATCH], capture_output=True, text=True, check=False)
+    assert done.stdout == (
+        "placement assignment: not enough memory to match 20000 kinds of jobs that start together to 20000 free nodes, "
+        "3.2 GB\n"
+    ), done.stderr

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::algo::assignment::{Costs, assign_types_unless, certify_types};
 use crate::algo::node_set::NodeSet;
-use crate::error::Result;
+use crate::error::{Result, SimulationError};
 use crate::policy::placement::Placement;
 use crate::policy::profile::{Profile, profile};
 use crate::policy::{Decisions, View};
@@ -133,10 +133,19 @@ impl Assignment {
     }
 
     /// One row of weights a type, one column a free node.
-    fn weigh(&mut self, free: &NodeSet) {
+    fn weigh(&mut self, free: &NodeSet) -> Result<()> {
         self.nodes.clear();
         self.nodes.extend(free.iter());
         self.weights.clear();
+        let (types, nodes) = (self.types.kinds.len(), self.nodes.len());
+        if self.weights.try_reserve_exact(types.saturating_mul(nodes)).is_err() {
+            let gigabytes = types as f64 * nodes as f64 * size_of::<f64>() as f64 / 1e9;
+            let what = format!(
+                "placement assignment: not enough memory to match {types} kinds of jobs that start together to {nodes} \
+                 free nodes, {gigabytes:.1} GB"
+            );
+            return Err(SimulationError(what).into());
+        }
         for kind in &self.types.kinds {
             let Rate { running, communicating } = &self.rates.rates[kind.rates];
             let weight = |&node: &u32| {
@@ -145,13 +154,14 @@ impl Assignment {
             };
             self.weights.extend(self.nodes.iter().map(weight));
         }
+        Ok(())
     }
 }
 
 impl Placement for Assignment {
     fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
         self.types.gather(view, starts, &mut self.rates);
-        self.weigh(free);
+        self.weigh(free)?;
         let costs = Costs::new(self.types.kinds.len(), self.nodes.len(), &self.weights)?;
         let matching = assign_types_unless(&costs, &self.types.counts, &mut || (view.interrupted)())?;
         debug_assert_eq!(certify_types(&costs, &self.types.counts, &matching), Ok(()));
