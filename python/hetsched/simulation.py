@@ -122,8 +122,7 @@ def simulate(
     ReplayWarning
         If the policy repeats the log, and jobs start later than they did or have no observed start.
     WorkWarning
-        If more than 1 % of the started node-seconds were lost with jobs that were killed at fixed walltimes, where a
-        table makes nodes slower than nominal.
+        If more than 1 % of the started node-seconds were lost with jobs that were killed at their walltimes.
 
     Examples
     --------
@@ -351,12 +350,13 @@ def warn_of(concerns: Sequence[Concern]) -> None:
 
 
 def _lost_work(platform: Platform, options: Mapping[str, Any], totals: Mapping[str, Any]) -> list[Concern]:
-    """That jobs lost work to walltimes that would have been longer on their slow nodes, had they stretched."""
+    """That work was lost with jobs that were killed at their walltimes."""
+    if not options["kill_at_walltime"]:
+        return []
     table = platform.actual
     is_slow = table is not None and table.time_ratio is not None and bool((table.time_ratio > 1.0).any())
-    if not is_slow or not options["kill_at_walltime"] or options["walltimes"] == "stretch":
-        return []
-    concern = lost_work(totals["work_cut_jobs"], completed_work_ratio(totals))
+    on_slow_nodes = is_slow and options["walltimes"] == "fixed"
+    concern = lost_work(totals["work_cut_jobs"], completed_work_ratio(totals), on_slow_nodes=on_slow_nodes)
     return [] if concern is None else [concern]
 
 

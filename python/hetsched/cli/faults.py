@@ -19,8 +19,8 @@ from hetsched.errors import ConfigError, HetschedError, OutputError, RunWarning,
 
 __all__ = ["DONE", "FAILED", "INTERRUPTED", "MISUSED", "ended", "inside", "noted", "renamed", "silence"]
 
-_STRETCH = ('walltimes="stretch"', "--walltimes stretch")
-"""What the library's warnings call an option, and what it is called here."""
+_OPTIONS = {'walltimes="stretch"': "--walltimes stretch", "kill_at_walltime=False": "--no-kill-at-walltime"}
+"""What the library's warnings call options, and what they are called here."""
 
 DONE = 0
 FAILED = 1
@@ -248,7 +248,10 @@ def _warnings_in_a_line() -> Iterator[None]:
                 others(message, category, *rest, **more)
             elif str(message) not in seen:
                 seen.add(str(message))
-                for line in _wrapped(f"warning: {message}".replace(*_STRETCH)):
+                text = f"warning: {message}"
+                for name, option in _OPTIONS.items():
+                    text = text.replace(name, option)
+                for line in _wrapped(text):
                     _write(line)
 
         warnings.showwarning = show

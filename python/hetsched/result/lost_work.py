@@ -1,4 +1,4 @@
-"""What to say where jobs on slow nodes were killed before their work was done, lest their energy be taken as saved."""
+"""What to say where jobs were killed before their work was done, lest the energy they left be taken as saved."""
 
 from __future__ import annotations
 
@@ -11,8 +11,15 @@ _MUCH_LOST_RATIO = 0.01
 """Of the started node-seconds, what may be lost without a word."""
 
 
-def lost_work(killed: int, completed_work_ratio: float) -> Concern | None:
-    """That work was lost which walltimes for nominal speed would have left to do; None if it is next to nothing.
+_REMEDIES = {
+    True: 'walltimes="stretch" gives jobs the time they need on slower nodes',
+    False: "kill_at_walltime=False lets jobs run on, as those did that overran their walltime in the log",
+}
+"""By whether it is slow nodes that made jobs run into their walltimes."""
+
+
+def lost_work(killed: int, completed_work_ratio: float, *, on_slow_nodes: bool) -> Concern | None:
+    """That work was lost with jobs that were killed; None if it is next to nothing.
 
     Parameters
     ----------
@@ -20,13 +27,15 @@ def lost_work(killed: int, completed_work_ratio: float) -> Concern | None:
         How many jobs were killed.
     completed_work_ratio
         As in `Result.summary`.
+    on_slow_nodes
+        Whether nodes are slower than the walltimes were meant for.
 
     Examples
     --------
-    >>> print(lost_work(3, 0.53))
+    >>> print(lost_work(3, 0.53, on_slow_nodes=True))
     jobs killed before their work was done: 3, and 47 % of the started node-seconds lost; energy is lower by as much \
 work as was not done, and walltimes="stretch" gives jobs the time they need on slower nodes
-    >>> lost_work(1, 0.995) is None
+    >>> lost_work(1, 0.995, on_slow_nodes=True) is None
     True
     """
     lost_ratio = 1.0 - completed_work_ratio
@@ -36,8 +45,7 @@ work as was not done, and walltimes="stretch" gives jobs the time they need on s
         WorkWarning,
         "jobs killed before their work was done",
         f"{killed:,}, and {percent(lost_ratio)} of the started node-seconds lost",
-        "energy is lower by as much work as was not done, "
-        'and walltimes="stretch" gives jobs the time they need on slower nodes',
+        f"energy is lower by as much work as was not done, and {_REMEDIES[on_slow_nodes]}",
     )
 
 

@@ -13,7 +13,7 @@ use hetsched_core::policy::{Policy, backfill::Backfill};
 use hetsched_core::power::pvt::{OnUnknownApp, VariationTable, tables};
 use hetsched_core::sim::record::Records;
 use hetsched_core::sim::{Options, Simulation};
-use hetsched_core::workload::{JobColumns, Workload};
+use hetsched_core::workload::{JobColumns, ObservedColumns, Workload};
 
 /// A job: submit, runtime, nodes, walltime (0 = none), slots (0 = whole nodes).
 pub(crate) type Job = (u8, u8, u8, u8, u8);
@@ -28,6 +28,10 @@ pub(crate) fn workload(jobs: &[Job]) -> Workload {
         node_count: counts(|job| job.2),
         walltime_s: column(|job| job.3),
         slots: counts(|job| job.4),
+        observed: ObservedColumns {
+            start_s: (0..).zip(jobs).map(|(row, job)| f64::from(job.0) + f64::from(row % 4)).collect(),
+            ..ObservedColumns::default()
+        },
         app: (0..).take(jobs.len()).map(|row: i64| row % 3 - 1).collect(),
         app_names: vec!["a".into(), "b".into()],
         source: "test".into(),
