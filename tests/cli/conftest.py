@@ -14,7 +14,7 @@ from hetsched.cli import main
 
 # Sixteen nodes. Job 1: 4 nodes at 0 for 60 s. Job 2: 8 nodes at 1000 for 600 s. Job 3: 8 nodes at 1020 for 300 s,
 # beside job 2. Job 4: 20 nodes, more than there are. Job 5: 10 nodes at 1030, waits for job 2 until 1600, killed after
-# 200 s.
+# 200 s, 4 s before its end: too little of the log's work for a word.
 LOG = """\
 ; Computer: by hand
 ; MaxProcs: 16
@@ -22,7 +22,7 @@ LOG = """\
 2 1000 -1 600 8 -1 -1 8 900 -1 1 3 1 7 1 -1 -1 -1
 3 1020 -1 300 8 -1 -1 8 400 -1 1 4 1 8 1 -1 -1 -1
 4 1025 -1 10 20 -1 -1 20 120 -1 1 4 1 8 1 -1 -1 -1
-5 1030 -1 400 10 -1 -1 10 200 -1 0 4 1 8 1 -1 -1 -1
+5 1030 -1 204 10 -1 -1 10 200 -1 0 4 1 8 1 -1 -1 -1
 """
 
 

@@ -37,6 +37,13 @@ WATTS = (
 )
 
 
+LOST = (
+    "warning: jobs killed before their work was done: 2, and 75 % of the started node-seconds lost; energy is lower by "
+    "as much work as was not done, and --no-kill-at-walltime lets jobs run on, as those did that overran their "
+    "walltime in the log"
+)
+
+
 def test_a_run_tells_each_matter_in_a_line(hetsched, odd):
     said = hetsched("simulate", *odd)
     assert said.code == 0
@@ -48,6 +55,7 @@ def test_a_run_tells_each_matter_in_a_line(hetsched, odd):
             "warning: GPU jobs on nodes without GPUs: 2 of 2, 180,000 node-seconds; "
             "placement does not look at a job's device yet"
         ),
+        LOST,
     ]
 
 
@@ -61,6 +69,7 @@ def test_a_comparison_tells_once_what_all_policies_share(hetsched, odd):
             "warning: GPU jobs on nodes without GPUs: 2 of 2, 180,000 node-seconds; "
             "placement does not look at a job's device yet"
         ),
+        LOST,
     ]
 
 

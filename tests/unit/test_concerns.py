@@ -117,9 +117,10 @@ def test_that_most_jobs_are_killed_is_said_and_that_half_are_is_not():
         "killed at their walltime: 67 % of the jobs that ran; "
         "check the unit of their walltimes, or let jobs run past them"
     )
-    assert said_of(most, ALIKE) == [(ResultWarning, message)]
+    assert (ResultWarning, message) in said_of(most, ALIKE)
     assert said_of(most, ALIKE, kill_at_walltime=False) == []
-    assert said_of(jobs_of(submit_s=[0.0] * 2, walltime_s=[50.0, 100.0]), ALIKE) == []
+    half = said_of(jobs_of(submit_s=[0.0] * 2, walltime_s=[50.0, 100.0]), ALIKE)
+    assert ResultWarning not in [category for category, _ in half]
 
 
 def test_a_machine_that_is_empty_for_over_a_tenth_of_a_run_is_told_with_the_share():

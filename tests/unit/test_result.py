@@ -359,9 +359,13 @@ def test_work_that_slow_nodes_lost_is_warned_of_and_the_remedy_named():
         'much work as was not done, and walltimes="stretch" gives jobs the time they need on slower nodes'
     )
     assert warning.filename == __file__
-    # Eight tenths of a hundredth are next to nothing; and on nominal nodes a job is killed as the log says it was.
+    # Eight tenths of a hundredth are next to nothing; and on nominal nodes another remedy helps.
     assert work_warnings(of_work, walltime_s=[124.0]) == []
-    assert work_warnings(run) == []
+    (warning,) = work_warnings(run)
+    assert str(warning.message).endswith(
+        "and kill_at_walltime=False lets jobs run on, as those did that overran their walltime in the log"
+    )
+    assert work_warnings(run, kill_at_walltime=False) == []
 
 
 def test_a_run_that_is_cut_short_says_what_is_left():
