@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from math import inf
 from typing import Any
 
@@ -227,3 +228,29 @@ def test_a_deep_queue_under_a_tight_budget_agrees(depth: float | None, by_vahrm:
     rules = Rules(depth, by_vahrm=by_vahrm, starvation_limit=86_400 * SECOND, budget_w=0.6 * 300 * 24)
     twin = assert_agree(jobs, machine, rules)
     assert max(start - job.submit for start, job in zip(twin.start, jobs, strict=True) if start is not None) > 0
+
+
+@pytest.mark.parametrize("by_vahrm", [False, True])
+@pytest.mark.parametrize("depth", list(BACKFILLS))
+def test_deep_queues_under_a_budget_agree(depth: float | None, by_vahrm: bool) -> None:
+    """Deeper than a block of the queue, with jobs of length zero in it and a budget for two thirds of the nodes."""
+    rng = np.random.default_rng(5)
+    count, nodes = 150, 12
+    runtimes = rng.choice([0, 5, 20, 60, 200], count)
+    walltimes = np.maximum(1, runtimes * rng.choice([1, 1, 2, 5], count))
+    jobs = [
+        Job(int(submit) * SECOND, int(runtime) * SECOND, int(size), int(walltime) * SECOND, str(app))
+        for submit, runtime, size, walltime, app in zip(
+            np.sort(rng.integers(0, 300, count)),
+            runtimes,
+            rng.integers(1, nodes, count),
+            walltimes,
+            rng.choice(APPS, count),
+            strict=True,
+        )
+    ]
+    machine = Machine([90] * nodes, [300] * nodes, {app: rng.integers(120, 300, nodes).tolist() for app in APPS})
+    twin = assert_agree(jobs, machine, Rules(depth, by_vahrm=by_vahrm, budget_w=90.0 * nodes + 8 * 130.0))
+    starts = sorted(start for start in twin.start if start is not None)
+    waiting = sum(job.submit <= 300 * SECOND for job in jobs) - bisect_right(starts, 300 * SECOND)
+    assert waiting > 80

@@ -1,0 +1,101 @@
+//! What a job adds to the idle machine, beside the plain way to find it: look at every node and sort.
+
+mod support;
+
+use hetsched_core::error::Result;
+use hetsched_core::platform::PlatformColumns;
+use hetsched_core::policy::budget::ledger::Ledger;
+use hetsched_core::policy::budget::prices::Price;
+use hetsched_core::policy::first_runs::Estimate;
+use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
+use hetsched_core::power::pvt::{Kind, OnUnknownApp, VariationTable, tables};
+use hetsched_core::sim::{Options, Simulation};
+use hetsched_core::units::Watts;
+use hetsched_core::workload::{JobColumns, JobId};
+use proptest::prelude::*;
+
+use support::run;
+
+/// Compares the prices of all jobs at their submission, and starts none.
+struct Asks(Ledger);
+
+impl Policy for Asks {
+    fn name(&self) -> &'static str {
+        "asks"
+    }
+
+    fn notice(&mut self, _jobs: Jobs<'_>, _notice: Notice) {}
+
+    fn decide(&mut self, view: &View<'_>, _out: &mut Decisions) -> Result<()> {
+        for job in [JobId(0), JobId(1), JobId(2)] {
+            for estimate in [Estimate::Predicted, Estimate::Tdp] {
+                let found = self.0.price(view, job, estimate);
+                assert_eq!(found, by_sorting(view, job, estimate), "{job:?} {estimate:?}");
+                assert_eq!(self.0.price(view, job, estimate), found, "the second time it is remembered");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn by_sorting(view: &View<'_>, job: JobId, estimate: Estimate) -> Price {
+    let on = |node| Ledger::beyond_idle(view, job, estimate, &[node]);
+    let mut watts: Vec<Watts> = (0..view.platform.len()).map(on).collect();
+    watts.sort_unstable();
+    let (count, all) = (view.jobs.node_count(job), watts.iter().copied().sum::<Watts>());
+    let few = (count as usize).min(watts.len());
+    Price {
+        least: watts[..few].iter().copied().sum(),
+        mean: all.share(count, view.platform.len()),
+        most: watts[watts.len() - few..].iter().copied().sum(),
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_price_is_what_sorting_all_nodes_says(
+        nodes in prop::collection::vec((prop::sample::select(vec![80.0, 100.0, 250.0]), 0.5..1.5_f64), 1..12),
+        jobs in prop::collection::vec((prop::sample::select(vec![0.0, 60.0, 100.0, 180.5, 300.0]), 1..14_i64), 3),
+        has_table in any::<bool>(),
+    ) {
+        let (power_w, node_count): (Vec<f64>, Vec<i64>) = jobs.into_iter().unzip();
+        let columns = JobColumns {
+            job_id: vec![1, 2, 3],
+            submit_s: vec![0.0; 3],
+            runtime_s: vec![10.0; 3],
+            node_count: node_count.iter().map(|&count| count.min(i64::try_from(nodes.len()).unwrap())).collect(),
+            power_w,
+            app: vec![0, 0, -1],
+            app_names: vec!["a".into()],
+            source: "test".into(),
+            ..JobColumns::default()
+        };
+        let of = |watts: f64| vec![watts; nodes.len()];
+        let machine = PlatformColumns {
+            idle_w: nodes.iter().map(|node| node.0).collect(),
+            busy_w: of(220.0),
+            tdp_w: of(300.0),
+            off_w: of(0.0),
+            down_w: of(0.0),
+            boot_w: of(0.0),
+            boot_s: of(0.0),
+            shutdown_w: of(0.0),
+            shutdown_s: of(0.0),
+            slots: vec![1; nodes.len()],
+            exclusive: true,
+        };
+        let (workload, machine) = (columns.into_workload().unwrap(), machine.into_platform().unwrap());
+        let table = VariationTable {
+            apps: vec!["a".into()],
+            kind: Kind::Ratio,
+            power: nodes.iter().map(|node| node.1).collect(),
+            time_ratio: Vec::new(),
+            name: "table".into(),
+        };
+        let table = has_table.then_some(&table);
+        let (actual, predicted) = tables(&machine, &workload, table, None, OnUnknownApp::Nominal).unwrap();
+        let asks = Box::new(Asks(Ledger::new(Watts::of_system(1e6), &machine, true)));
+        let records = run(Simulation::new(workload, machine, actual, predicted, asks, Options::default())).unwrap();
+        prop_assert!(records.totals.passes > 0, "it was asked");
+    }
+}
