@@ -29,7 +29,7 @@ _INPUT = (
     "       (NREL/raddit, BSD 3-Clause; Energy-Aware HPC Job Scheduling, SC25)",
     f"nodes  {_NODES:,}, idle {_IDLE_W:g} W, TDP {_TDP_W:g} W, {_BUSY_W:g} W under jobs not measured: assumed",
     "       from the log. Each draws more or less than a job's measured watts by the",
-    "       ratio of a node of CINECA's Marconi100, drawn by lot (seed {seed})",
+    "       ratio of a node of CINECA's Marconi100, drawn at random (seed {seed})",
     "       (M100 ExaData, CC BY 4.0; Borghesi et al., Scientific Data 10:288, 2023)",
 )
 

@@ -83,14 +83,14 @@ def evaluate(
     apps
         Names of the applications. None: their numbers, from 0.
     folds
-        Leave out so many folds in turn, drawn by lot, in place of one application (or device) at a time: K fits. None:
-        one at a time up to 100, 10 folds of more; the column ``folds`` says which.
+        Leave out so many random folds in turn, in place of one application (or device) at a time: K fits. None: one at
+        a time up to 100, 10 folds of more; the column ``folds`` says which.
     groups
         A label of each application (an array, or a column of a frame): those of one group are left out together, such
         as the sizes of one program. Only with ``leave_one_app_out``.
     test_runs
-        With ``new_device``, under how many applications the device has run, drawn by lot. 0: none, and it is predicted
-        as the mean of the others. A model's reference device is never new.
+        With ``new_device``, under how many random applications the device has run. 0: none, and it is predicted as the
+        mean of the others. A model's reference device is never new.
     seed
         Of what falls into which fold, and of the test runs.
     feature_names

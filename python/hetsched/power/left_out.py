@@ -189,7 +189,7 @@ def _new_devices(task: _Task, tell: Tell) -> LeftOut:
 
 
 def _test_runs(is_measured: npt.NDArray[np.bool_], split: Split) -> npt.NDArray[np.bool_]:
-    """Which applications a new device would have run, drawn by lot among those that it was measured under."""
+    """Which applications a new device would have run, drawn at random among those that it was measured under."""
     lots = stream(split.seed, "power.new_device").random(is_measured.shape)
     place = np.where(is_measured, lots, np.inf).argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
     return np.asarray(is_measured & (place < split.test_runs))

@@ -120,7 +120,7 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
         reads_draws: ReadsDraws::Never,
         make: |params, _| Ok(Box::new(Reservations::new(take_depth(params)?))),
     },
-    plain("observed", "whoever fits starts when it did in reality, or later; nobody earlier", |_, _| {
+    plain("observed", "each job starts when it did in reality, or as soon after as it fits", |_, _| {
         Ok(Box::new(observed::OnObservedStart::default()))
     }),
     Row {

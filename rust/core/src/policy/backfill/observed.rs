@@ -1,4 +1,4 @@
-//! Whoever has its observed start behind it, and fits, starts; nobody starts before it.
+//! A job starts once its observed start has come and it fits, and never before.
 //!
 //! A job of length zero frees its nodes at the instant at which it takes them, so that others may start there at the same
 //! instant, in another round. Those come first, and until none of them can start any more the others of the instant wait
