@@ -128,12 +128,6 @@ impl FitList {
         }
         oldest
     }
-
-    /// Whether anyone in the list needs no more than `units`.
-    #[must_use]
-    pub fn any_within(&self, units: i64) -> bool {
-        self.blocks().any(|(_, block)| block.units <= units)
-    }
 }
 
 #[cfg(test)]
