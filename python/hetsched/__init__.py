@@ -28,13 +28,13 @@ if TYPE_CHECKING:
         TraceError,
         WorkWarning,
     )
-    from hetsched.metering import meter
     from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, VariationTable
     from hetsched.policy import Policy
     from hetsched.policy.presets import presets
-    from hetsched.result import Result, read_result
-    from hetsched.simulation import simulate
-    from hetsched.sweeps import sweep
+    from hetsched.run.metered import meter
+    from hetsched.run.result import Result, read_result
+    from hetsched.run.side_by_side import sweep
+    from hetsched.run.simulation import simulate
     from hetsched.workload import Workload, read_csv, read_parquet, read_swf
 
 __all__ = [
@@ -87,12 +87,9 @@ _HOMES = {
             "WorkWarning",
         ),
     ),
-    "metering": ("meter",),
     "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "VariationTable"),
     "policy": ("Policy", "presets"),
-    "result": ("Result", "read_result"),
-    "simulation": ("simulate",),
-    "sweeps": ("sweep",),
+    "run": ("Result", "meter", "read_result", "simulate", "sweep"),
     "workload": ("Workload", "read_csv", "read_parquet", "read_swf"),
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.config import Faults
+from hetsched.checks import Faults
 
 __all__ = ["numbers_of"]
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hetsched import _core
 from hetsched.arrays import numbers_of
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.errors import ConfigError
 
 __all__ = ["Assignment", "TypesAssignment", "assign", "assign_types"]

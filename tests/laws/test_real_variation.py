@@ -12,8 +12,8 @@ import pytest
 
 import hetsched as hs
 from hetsched.platform import Measurements, resample_table
-from hetsched.platform.power_cap import slowdown, speed_under_cap
 from hetsched.testing import check_schedule
+from hetsched.variation.under_cap import slowdown, speed_under_cap
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 LONGHORN = SHARED / "gpu-variability-longhorn"

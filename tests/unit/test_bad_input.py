@@ -8,9 +8,9 @@ import pytest
 
 import hetsched as hs
 from hetsched.arrays import numbers_of
-from hetsched.config import Faults, shown
+from hetsched.checks import Faults, shown
 from hetsched.errors import ConfigError, HetschedError, OutputError, TraceError
-from hetsched.writing import write_whole
+from hetsched.files import write_whole
 
 JOBS = pl.DataFrame({"job_id": [1], "submit_s": [0], "runtime_s": [1], "node_count": [1]})
 

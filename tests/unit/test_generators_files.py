@@ -9,8 +9,8 @@ from hypothesis import given
 import hetsched as hs
 from hetsched.errors import OutputError
 from hetsched.testing import workloads
-from hetsched.trace.write_swf import LOST_COLUMNS, swf_text
 from hetsched.workload import GENERATORS, generate, poisson, read_trace
+from hetsched.workload.formats.write_swf import LOST_COLUMNS, swf_text
 from hetsched.workload.writers import WRITERS, write_trace
 
 

@@ -10,16 +10,16 @@ import pytest
 
 import hetsched as hs
 from hetsched import memory
-from hetsched.config import Faults
-from hetsched.memory import need_of
-from hetsched.sweeps import side_by_side
-from hetsched.sweeps.axes import axes_of
+from hetsched.checks import Faults
+from hetsched.run import side_by_side
+from hetsched.run.axes import axes_of
+from hetsched.run.memory import need_of
 
 PREPARE = """
 import resource, sys, warnings
 import numpy as np, polars as pl
 import hetsched as hs
-from hetsched.memory import need_of
+from hetsched.run.memory import need_of
 
 warnings.simplefilter("ignore")
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hetsched as hs
-from hetsched.trace import FORMATS, READERS
 from hetsched.workload import read_trace
+from hetsched.workload.formats import FORMATS, READERS
 
 HEADER = "job_id,submit_s,runtime_s,node_count"
 

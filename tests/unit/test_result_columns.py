@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
-from hetsched.result.frames import JOB_COLUMNS, names_in_result
+from hetsched.run.frames import JOB_COLUMNS, names_in_result
 from hetsched.testing import check_schedule
 
 PLATFORM = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.result import files
+from hetsched.run import result_files as files
 
 JOBS = pl.DataFrame({"job_id": range(50), "submit_s": [0.0] * 50, "runtime_s": [10.0] * 50, "node_count": [1] * 50})
 FILES = ["jobs.parquet", "timeline.parquet", "nodes.parquet", "summary.json"]
@@ -70,7 +70,7 @@ def test_a_write_that_is_killed_before_its_first_file_leaves_the_old_result(old,
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hetsched.result.files._write", interrupted)
+    monkeypatch.setattr("hetsched.run.result_files._write", interrupted)
     with pytest.raises(KeyboardInterrupt):
         new.write(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
@@ -81,7 +81,7 @@ def without_locks(monkeypatch):
     def refused(*_):
         raise OSError(37, "No locks available")
 
-    monkeypatch.setattr("hetsched.writing.fcntl.flock", refused)
+    monkeypatch.setattr("hetsched.files.fcntl.flock", refused)
 
 
 @pytest.mark.parametrize("has_locks", [True, False])

@@ -17,11 +17,12 @@ import pytest
 
 import hetsched as hs
 from hetsched import _core
-from hetsched.sweeps import pool, run_one, spec, specs, sweep
-from hetsched.sweeps.inputs import clear
-from hetsched.sweeps.journal import FILE, Journal
-from hetsched.sweeps.pool import WorkerTraceback
-from hetsched.sweeps.spec import Plan
+from hetsched.run import pool, run_one, spec, specs
+from hetsched.run.inputs import clear
+from hetsched.run.journal import FILE, Journal
+from hetsched.run.pool import WorkerTraceback
+from hetsched.run.side_by_side import sweep
+from hetsched.run.spec import Plan
 
 
 def log(*, app=None, jobs=6, source="may.swf"):
@@ -404,9 +405,9 @@ FILLS_UP = """
 import resource, sys
 from pathlib import Path
 from hetsched.errors import OutputError
-from hetsched.sweeps.inputs import clear
-from hetsched.sweeps.journal import FILE, Journal
-from hetsched.sweeps.spec import Plan
+from hetsched.run.inputs import clear
+from hetsched.run.journal import FILE, Journal
+from hetsched.run.spec import Plan
 
 with Journal(Path(sys.argv[1])) as journal:
     journal.add(Plan("may", "old", "easy", 0, key="a"), {"jobs": 1})

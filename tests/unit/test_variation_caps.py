@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
-from hetsched.platform.power_cap import slowdown, speed_under_cap
+from hetsched.variation.under_cap import slowdown, speed_under_cap
 
 HPCG = hs.VariationTable(["hpcg", "stream"], power_w=[[240.0, 220.0, 190.0], [180.0, 170.0, 175.0]])
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.platform import Normal, resample_table, sample_components, sample_table
-from hetsched.platform.correlation import lower_factor
+from hetsched.variation.correlation import lower_factor
 
 APPS = {"hpcg": (220.0, 8.0), "stream": (190.0, 3.0)}
 MEASURED = hs.VariationTable(

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from hetsched.errors import OutputError
-from hetsched.writing import write_whole
+from hetsched.files import write_whole
 
 
 def breaks_down(path):

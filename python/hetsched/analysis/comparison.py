@@ -12,9 +12,9 @@ import polars as pl
 from hetsched.analysis.equal_work import different_work, with_energy_per_work
 from hetsched.analysis.metrics import DEFAULT_METRICS, metrics_named
 from hetsched.analysis.statistics import mean_and_half_width
-from hetsched.config import did_you_mean, listed, shown
+from hetsched.checks import did_you_mean, listed, shown
 from hetsched.errors import ConfigError, WorkWarning
-from hetsched.result import Result
+from hetsched.run.result import Result
 
 __all__ = ["attained_ratio", "compare", "runs_frame"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from hetsched.result.lost_work import percent
+from hetsched.run.lost_work import percent
 
 __all__ = ["PER_WORK", "different_work", "with_energy_per_work"]
 

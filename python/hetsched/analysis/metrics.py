@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hetsched.config import did_you_mean, listed, shown
+from hetsched.checks import did_you_mean, listed, shown
 from hetsched.errors import ConfigError
 
 __all__ = ["DEFAULT_METRICS", "METRICS", "Metric", "Unit", "metrics_named"]

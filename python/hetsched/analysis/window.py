@@ -7,10 +7,10 @@ import math
 import numpy as np
 import polars as pl
 
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.errors import ConfigError
-from hetsched.result import Result
-from hetsched.result.summary import job_metrics
+from hetsched.run.result import Result
+from hetsched.run.summary import job_metrics
 
 __all__ = ["MEASURED", "measured"]
 

@@ -7,7 +7,7 @@ import polars as pl
 from hetsched.bound.certificate import lower_bound
 from hetsched.bound.demand import Demand
 from hetsched.bound.prices import node_prices, require_solver
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.errors import ConfigError
 from hetsched.platform import Platform
 

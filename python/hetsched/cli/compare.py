@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.cli import options as opt
 from hetsched.cli.faults import noted, renamed
 from hetsched.cli.job_log import Reading
@@ -15,7 +16,6 @@ from hetsched.cli.policy_lists import of_policy, policies_in
 from hetsched.cli.predictors import PredictorChoice, PredictorOption
 from hetsched.cli.screen import Screen
 from hetsched.cli.window import CoolDown, From, Until, WarmUp, WindowOptions
-from hetsched.config import Faults, did_you_mean, listed
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _metrics(faults: Faults, text: str | None, *, bound: bool) -> tuple[str, ...
 
 def _check_budgets(policies: list[Policy], workload: Workload, platform: Platform) -> None:
     """Refuse budgets below the idle machine's draw before the first run: each policy on none of the jobs."""
-    from hetsched.simulation import simulate  # noqa: PLC0415
+    from hetsched.run.simulation import simulate  # noqa: PLC0415
 
     faults = Faults()
     for policy in policies:

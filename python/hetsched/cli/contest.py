@@ -17,13 +17,13 @@ from hetsched.cli.progress import Bars
 from hetsched.cli.runs import Outcome, run_all, runs_of
 from hetsched.cli.window import Window
 from hetsched.errors import LoadWarning, RunWarning
+from hetsched.files import write_whole
 from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.result.concerns import Concern, joined
-from hetsched.result.known_draws import draws_note
-from hetsched.result.summary import STATES
+from hetsched.run.concerns import Concern, joined
+from hetsched.run.known_draws import draws_note
+from hetsched.run.summary import STATES
 from hetsched.workload import Workload
-from hetsched.writing import write_whole
 
 __all__ = ["Comparison", "compared"]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hetsched.checks import Faults
 from hetsched.cli import options as opt
 from hetsched.cli.pictures import check_folder, draw_comparison
 from hetsched.cli.screen import Screen
-from hetsched.config import Faults
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import typer
 
-from hetsched.config import Faults, did_you_mean
+from hetsched.checks import Faults, did_you_mean
 from hetsched.errors import ConfigError, HetschedError, OutputError, RunWarning, SimulationError
 
 __all__ = ["DONE", "FAILED", "INTERRUPTED", "MISUSED", "ended", "inside", "noted", "renamed", "silence"]

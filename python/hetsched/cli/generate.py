@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.cli import options as opt
 from hetsched.cli.faults import noted
 from hetsched.cli.pictures import check_folder, check_picture
 from hetsched.cli.screen import Screen
-from hetsched.config import Faults, did_you_mean, listed
 
 if TYPE_CHECKING:
     from hetsched.workload import Workload

@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hetsched.checks import Faults, did_you_mean, listed, shown
 from hetsched.cli.faults import renamed
 from hetsched.cli.options import whole
 from hetsched.cli.progress import Bars
 from hetsched.cli.window import WindowOptions
-from hetsched.config import Faults, did_you_mean, listed, shown
 from hetsched.errors import ConfigError, TraceError
 
 if TYPE_CHECKING:
     from hetsched.cli.screen import Screen
-    from hetsched.trace import Format
-    from hetsched.trace.raw import Source
     from hetsched.workload import Workload
+    from hetsched.workload.formats import Format
+    from hetsched.workload.formats.raw import Source
 
 __all__ = ["JobLog", "Reading"]
 
@@ -80,8 +80,8 @@ class JobLog:
 
     def read(self, screen: Screen) -> Workload:
         """The jobs, read with a bar that shows how far; says what was kept, and which lines were skipped."""
-        from hetsched.trace.raw import piped  # noqa: PLC0415 -- polars is slow to import
         from hetsched.workload import read_trace  # noqa: PLC0415
+        from hetsched.workload.formats.raw import piped  # noqa: PLC0415 -- polars is slow to import
 
         self._refuse_no_file()
         source: Source = piped() if self.trace == "-" else self.trace
@@ -101,7 +101,7 @@ class JobLog:
         return part
 
     def _refuse_no_file(self) -> None:
-        from hetsched.trace import READERS  # noqa: PLC0415
+        from hetsched.workload.formats import READERS  # noqa: PLC0415
 
         path = Path(self.trace)
         if self.trace != "-" and (path.is_dir() or not path.exists()):
@@ -121,7 +121,7 @@ class JobLog:
 
     def _format(self, source: Source, options: dict[str, Any]) -> Format:
         """The log's format, if what was given fits it."""
-        from hetsched.trace import FORMATS, READERS, format_of  # noqa: PLC0415
+        from hetsched.workload.formats import FORMATS, READERS, format_of  # noqa: PLC0415
 
         try:
             chosen = format_of(source, self.format, options=options)

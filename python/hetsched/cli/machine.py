@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from hetsched.checks import Faults
 from hetsched.cli.faults import inside, noted, renamed
 from hetsched.cli.job_log import JobLog, Reading
 from hetsched.cli.machine_size import header_nodes, processors_hint
 from hetsched.cli.options import KNOWN_DRAWS, chosen, number, whole
-from hetsched.config import Faults
 
 if TYPE_CHECKING:
     from hetsched.cli.screen import Screen

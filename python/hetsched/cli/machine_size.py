@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hetsched.config import shown
+from hetsched.checks import shown
 from hetsched.errors import ConfigError
 
 __all__ = ["header_nodes", "processors_hint"]
@@ -38,7 +38,7 @@ def header_nodes(header: Mapping[str, Any], *, procs_per_node: int | None, log: 
     >>> header_nodes({"max_procs": 800, "max_nodes": 100}, procs_per_node=None, log="a.swf")
     (800, '800 processors, each taken as a node (MaxProcs)')
     """
-    from hetsched.platform.coverage import many  # noqa: PLC0415 -- polars is slow to import
+    from hetsched.text import many  # noqa: PLC0415 -- polars is slow to import
 
     nodes, procs = header.get("max_nodes") or 0, header.get("max_procs") or 0
     if procs_per_node is None:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from hetsched.config import Faults, did_you_mean
+from hetsched.checks import Faults, did_you_mean
 
 __all__ = [
     "KNOWN_DRAWS",

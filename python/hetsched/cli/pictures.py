@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hetsched.checks import Faults, listed
 from hetsched.cli.faults import noted
-from hetsched.config import Faults, listed
 from hetsched.errors import OutputError
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from hetsched.checks import Faults, shown
 from hetsched.cli.faults import noted
-from hetsched.config import Faults, shown
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:

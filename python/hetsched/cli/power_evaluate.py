@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hetsched.checks import Faults
 from hetsched.cli import options as opt
 from hetsched.cli import power_models as own
 from hetsched.cli.faults import renamed
 from hetsched.cli.pictures import check_folder, check_picture
 from hetsched.cli.progress import Bars
 from hetsched.cli.screen import Screen
-from hetsched.config import Faults
 
 if TYPE_CHECKING:
     import polars as pl
@@ -218,10 +218,10 @@ def _show(
     split: Split,
     written: list[str],
 ) -> None:
-    from hetsched.platform.coverage import many  # noqa: PLC0415
     from hetsched.power.evaluate import farthest_columns  # noqa: PLC0415
     from hetsched.power.held_out import errors_by_app  # noqa: PLC0415
     from hetsched.report.power_table import errors_table, outside_table  # noqa: PLC0415
+    from hetsched.text import many  # noqa: PLC0415
 
     known, watts = files
     left_out = _whole(found)

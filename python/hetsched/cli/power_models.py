@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.cli.faults import noted, renamed
 from hetsched.cli.options import chosen
-from hetsched.config import Faults, did_you_mean, listed
 
 if TYPE_CHECKING:
     from hetsched.cli.screen import Screen
@@ -211,8 +211,8 @@ def read_files(features: str, watts: str, screen: Screen, *, labels: str | None 
     labels
         A column of the features that holds labels.
     """
-    from hetsched.platform.coverage import few, many  # noqa: PLC0415 -- polars is slow to import
     from hetsched.power.feature_files import left_out, read_features, read_watts  # noqa: PLC0415
+    from hetsched.text import few, many  # noqa: PLC0415 -- polars is slow to import
 
     known = measured = None
     faults = Faults()

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.cli import options as opt
 from hetsched.cli import power_models as own
 from hetsched.cli.faults import renamed
 from hetsched.cli.pictures import check_folder
 from hetsched.cli.screen import Screen
-from hetsched.config import Faults, did_you_mean, listed
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _long(named: NamedModel, known: Features, watts: Any) -> pl.DataFrame:
 
 
 def _written(frame: pl.DataFrame, out: str) -> str:
-    from hetsched.writing import write_whole  # noqa: PLC0415
+    from hetsched.files import write_whole  # noqa: PLC0415
 
     write = frame.write_parquet if out.lower().endswith(".parquet") else frame.write_csv
     write_whole(Path(out), write)
@@ -139,7 +139,7 @@ def _written(frame: pl.DataFrame, out: str) -> str:
 
 def _tell(screen: Screen, named: NamedModel, known: Features, table: VariationTable, *, per_node: int) -> None:
     """Which device is which node, and what the predictions are not to be trusted for."""
-    from hetsched.platform.coverage import few, many  # noqa: PLC0415
+    from hetsched.text import few, many  # noqa: PLC0415
 
     names = [f"{node} = {_of_node(named.devices, node, per_node)}" for node in range(table.nodes)]
     shown = names if len(names) <= 4 else [*names[:2], "...", names[-1]]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hetsched.checks import Faults, did_you_mean, shown
 from hetsched.cli.faults import inside
 from hetsched.cli.options import number
-from hetsched.config import Faults, did_you_mean, shown
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hetsched.checks import Faults, reason_of
 from hetsched.cli import options as opt
 from hetsched.cli.faults import noted
 from hetsched.cli.pictures import check_folder
 from hetsched.cli.policy_lists import policies_in
 from hetsched.cli.progress import Bars
 from hetsched.cli.screen import Screen
-from hetsched.config import Faults, reason_of
 from hetsched.errors import ConfigError, OutputError
 from hetsched.experiments.registry import EXPERIMENTS
 

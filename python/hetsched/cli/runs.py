@@ -15,13 +15,13 @@ from hetsched.analysis import run_bins, waiting_curve
 from hetsched.cli.progress import Bars
 from hetsched.cli.window import Window
 from hetsched.platform import Platform
-from hetsched.platform.coverage import many
 from hetsched.policy import Policy
 from hetsched.report.axes import unix_zero
 from hetsched.report.gantt import MOST_JOBS
-from hetsched.result import Result
-from hetsched.result.concerns import Concern
-from hetsched.simulation import simulate
+from hetsched.run.concerns import Concern
+from hetsched.run.result import Result
+from hetsched.run.simulation import simulate
+from hetsched.text import many
 from hetsched.workload import Workload
 
 __all__ = ["Outcome", "Run", "file_name", "run_all", "runs_of"]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hetsched.checks import Faults
 from hetsched.cli import options as opt
 from hetsched.cli.faults import inside, noted, renamed
 from hetsched.cli.job_log import Reading
@@ -15,12 +16,11 @@ from hetsched.cli.predictors import PredictorChoice, PredictorOption
 from hetsched.cli.progress import Bars
 from hetsched.cli.screen import Screen
 from hetsched.cli.window import CoolDown, From, Until, WarmUp, Window, WindowOptions
-from hetsched.config import Faults
 from hetsched.errors import WorkWarning
 
 if TYPE_CHECKING:
     from hetsched.policy import Policy
-    from hetsched.result import Result
+    from hetsched.run.result import Result
     from hetsched.workload import Workload
 
 __all__ = ["simulate"]
@@ -145,7 +145,7 @@ def _policy(faults: Faults, name: str | None, settings: list[str], file: str | N
 def _run(
     workload: Workload, machine: Machine, policy: Policy | None, wanted: dict[str, Any], predictions: PredictorChoice
 ) -> Result:
-    from hetsched.simulation import simulate as run  # noqa: PLC0415
+    from hetsched.run.simulation import simulate as run  # noqa: PLC0415
 
     assert policy is not None
     predictor = predictions.made(seed=wanted["seed"])
@@ -169,9 +169,9 @@ def _write(result: Result, policy: Policy | None, *, out: str | None, csv: bool,
 
 
 def _show(screen: Screen, machine: Machine, result: Result, written: list[str], window: Window | None) -> None:
-    from hetsched.platform.coverage import many  # noqa: PLC0415
     from hetsched.report.tables import summary_table  # noqa: PLC0415
-    from hetsched.result.known_draws import draws_note  # noqa: PLC0415
+    from hetsched.run.known_draws import draws_note  # noqa: PLC0415
+    from hetsched.text import many  # noqa: PLC0415
 
     summary, timing = result.summary() if window is None else window.summary(result), result.timing
     name = result.provenance["policy"]["name"]
@@ -201,7 +201,7 @@ def _show(screen: Screen, machine: Machine, result: Result, written: list[str], 
 
 def _first_rejected(result: Result) -> str:
     """The first job that can never run, why, and how many more there are."""
-    from hetsched.platform.coverage import many  # noqa: PLC0415
+    from hetsched.text import many  # noqa: PLC0415
 
     rejected = result.jobs.filter(result.jobs["state"] == "rejected")
     job = rejected.row(0, named=True)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hetsched.checks import Faults
 from hetsched.cli.options import number
-from hetsched.config import Faults
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
-    from hetsched.result import Result
+    from hetsched.run.result import Result
     from hetsched.workload import Workload
 
 __all__ = ["CoolDown", "From", "Until", "WarmUp", "Window", "WindowOptions"]
@@ -70,7 +70,7 @@ class Window:
     @classmethod
     def of(cls, workload: Workload, from_s: float, until_s: float) -> Window:
         """The window of a run of these jobs."""
-        from hetsched.platform.coverage import many  # noqa: PLC0415 -- polars is slow to import
+        from hetsched.text import many  # noqa: PLC0415 -- polars is slow to import
 
         submit_s, epoch_s = workload.to_polars()["submit_s"], _epoch_s(workload)
         before, after = int((submit_s < from_s).sum()), int((submit_s > until_s).sum())

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from hetsched.experiments.experiment import Report
-from hetsched.writing import write_whole
+from hetsched.files import write_whole
 
 __all__ = ["can_draw", "write_report"]
 

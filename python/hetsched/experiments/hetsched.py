@@ -31,7 +31,7 @@ from hetsched.experiments.tsubame import (
 )
 from hetsched.policy import Policy
 from hetsched.power import Noisy
-from hetsched.result import Result
+from hetsched.run.result import Result
 
 __all__ = ["EXPERIMENT"]
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hetsched.chance import stream
 from hetsched.experiments.experiment import Parameter
 from hetsched.platform import Platform, VariationTable
-from hetsched.platform.sampling import Normal, sample_components
+from hetsched.variation.sampling import Normal, sample_components
 
 __all__ = [
     "CAPPED",

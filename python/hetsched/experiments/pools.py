@@ -18,7 +18,7 @@ from hetsched.experiments.experiment import Experiment, Parameter, Repetition, R
 from hetsched.experiments.ito import FFT2D, NODE_WATTS, TIMES, Machine, fft2d_nodes
 from hetsched.experiments.runs import Runs, run_rows
 from hetsched.experiments.yours import labels_in
-from hetsched.result import Result
+from hetsched.run.result import Result
 from hetsched.workload.generators import fft2d
 
 __all__ = ["EXPERIMENT"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from hetsched.config import did_you_mean, listed, shown
+from hetsched.checks import did_you_mean, listed, shown
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:

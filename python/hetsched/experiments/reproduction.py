@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.errors import ConfigError, RunWarning
 from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE
 from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Report

@@ -15,8 +15,8 @@ from hetsched.analysis import attained_ratio
 from hetsched.experiments.experiment import Row
 from hetsched.experiments.yours import labels_in, your_row
 from hetsched.platform import Platform
-from hetsched.result import Result
-from hetsched.simulation import simulate
+from hetsched.run.result import Result
+from hetsched.run.simulation import simulate
 from hetsched.workload import Workload
 
 __all__ = ["Runs", "can_bound", "run_rows"]

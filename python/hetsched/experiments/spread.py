@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from hetsched.platform import VariationTable
-from hetsched.result import Result
+from hetsched.run.result import Result
 
 __all__ = ["by_length", "by_size", "speed_ranks", "spread_inside_jobs"]
 

@@ -21,8 +21,8 @@ from hetsched.platform import Platform
 from hetsched.platform.device_sampling import DeviceSample, sample_devices
 from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
 from hetsched.policy import Policy
-from hetsched.result import Result
-from hetsched.simulation import simulate
+from hetsched.run.result import Result
+from hetsched.run.simulation import simulate
 from hetsched.workload import Workload
 from hetsched.workload.generators import overloaded, steady
 from hetsched.workload.generators.cpu_gpu_mix import MIXES

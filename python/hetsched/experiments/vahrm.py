@@ -36,7 +36,7 @@ from hetsched.experiments.vahrm_claims import rows
 from hetsched.experiments.vahrm_drawn import drawn
 from hetsched.platform.machines import TSUBAME3_JOBS_W
 from hetsched.report.panel_figure import panel_figure
-from hetsched.result import Result
+from hetsched.run.result import Result
 
 __all__ = ["EXPERIMENT", "SPREADS"]
 

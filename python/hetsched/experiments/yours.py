@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.errors import ConfigError
 from hetsched.experiments.claims import number
 from hetsched.experiments.experiment import Row
 from hetsched.policy import Policy
-from hetsched.sweeps.axes import Policies, named_policies
+from hetsched.run.axes import Policies, named_policies
 
 __all__ = ["Policies", "asked", "check_started", "labels_in", "under_budget", "your_row"]
 

@@ -3,11 +3,11 @@
 from hetsched.platform.device_sampling import DeviceSample, sample_devices
 from hetsched.platform.devices import DeviceClass, DeviceNodes
 from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
-from hetsched.platform.measurements import Measurements
 from hetsched.platform.node_class import NodeClass
 from hetsched.platform.platform import Platform
-from hetsched.platform.sampling import Normal, Sample, resample_table, sample_components, sample_table
-from hetsched.platform.variation import VariationTable
+from hetsched.variation.measurements import Measurements
+from hetsched.variation.sampling import Normal, Sample, resample_table, sample_components, sample_table
+from hetsched.variation.table import VariationTable
 
 __all__ = [
     "TSUBAME3_JOBS_W",

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.config import Faults, did_you_mean, listed
+from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.platform.node_class import MAX_NODE_W
 
 __all__ = ["DevicePower", "Devices", "checked_draws", "draws_on_nodes", "low_counts", "named_devices"]

@@ -14,11 +14,11 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.chance import stream
-from hetsched.config import Faults, listed
+from hetsched.checks import Faults, listed
 from hetsched.platform.device_draws import Devices, named_devices
 from hetsched.platform.devices import DeviceNodes
 from hetsched.platform.node_class import MAX_NODE_W
-from hetsched.platform.variation import VariationTable
+from hetsched.variation.table import VariationTable
 
 __all__ = ["DeviceSample", "sample_devices"]
 

@@ -13,11 +13,11 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.platform.device_draws import DevicePower, checked_draws, draws_on_nodes, low_counts, named_devices
 from hetsched.platform.node_class import MAX_NODE_W
 from hetsched.platform.platform import Platform
-from hetsched.platform.variation import VariationTable
+from hetsched.variation.table import VariationTable
 
 __all__ = ["DeviceClass", "DeviceNodes"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hetsched.config import Faults, did_you_mean
+from hetsched.checks import Faults, did_you_mean
 
 __all__ = ["KNOWN_DRAWS", "checked_known_draws"]
 

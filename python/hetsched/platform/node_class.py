@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.arrays import numbers_of
-from hetsched.config import Faults
+from hetsched.checks import Faults
 
 __all__ = ["MAX_NODE_W", "NodeClass"]
 

@@ -12,15 +12,15 @@ import numpy.typing as npt
 
 from hetsched import _core
 from hetsched.arrays import numbers_of
-from hetsched.config import Faults, read_toml
+from hetsched.checks import Faults, read_toml
 from hetsched.digest import json_sha256
 from hetsched.errors import ConfigError
-from hetsched.platform.coverage import many, too_few_nodes
 from hetsched.platform.known_draws import checked_known_draws
-from hetsched.platform.named_tables import TABLES, named_table, wanted_cap
 from hetsched.platform.node_class import NodeClass
-from hetsched.platform.variation import VariationTable
-from hetsched.platform.variation_checks import check_caps
+from hetsched.text import many, too_few_nodes
+from hetsched.variation.checks import check_caps
+from hetsched.variation.named_tables import TABLES, named_table, wanted_cap
+from hetsched.variation.table import VariationTable
 
 __all__ = ["Platform"]
 

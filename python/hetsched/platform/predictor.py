@@ -11,10 +11,10 @@ from typing import Protocol, runtime_checkable
 
 import polars as pl
 
-from hetsched.config import did_you_mean, shown
+from hetsched.checks import did_you_mean, shown
 from hetsched.errors import ConfigError
 from hetsched.platform.platform import Platform
-from hetsched.platform.variation import VariationTable
+from hetsched.variation.table import VariationTable
 
 __all__ = [
     "IDEAL",

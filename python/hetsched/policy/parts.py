@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from hetsched import _core
-from hetsched.config import Faults, did_you_mean, listed, plain
+from hetsched.checks import Faults, did_you_mean, listed, plain
 from hetsched.errors import ConfigError
 from hetsched.policy.units import unit_hint
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hetsched.config import Faults, did_you_mean, listed, plain, read_toml, shown
+from hetsched.checks import Faults, did_you_mean, listed, plain, read_toml, shown
 from hetsched.errors import ConfigError
 from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, parts, resolved, takers_of, value_text
 from hetsched.policy.presets import PRESETS

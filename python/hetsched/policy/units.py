@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from hetsched.config import shown
+from hetsched.checks import shown
 
 __all__ = ["plain_number", "unit_hint"]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.config import Faults, shown
+from hetsched.checks import Faults, shown
 from hetsched.errors import ConfigError
 from hetsched.power.checks import Floats, checked_features, checked_power, matrix_of, same_features
 

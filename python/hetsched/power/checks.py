@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.arrays import numbers_of
-from hetsched.config import Faults
+from hetsched.checks import Faults
 
 __all__ = ["Floats", "checked_features", "checked_power", "matrix_of", "same_features"]
 

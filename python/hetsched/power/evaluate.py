@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.config import Faults, shown
+from hetsched.checks import Faults, shown
 from hetsched.errors import ConfigError
 from hetsched.power.base import PowerModel
 from hetsched.power.checks import Floats, checked_features, checked_power

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.config import Faults, did_you_mean, listed, one_line, shown
+from hetsched.checks import Faults, did_you_mean, listed, one_line, shown
 from hetsched.errors import ConfigError
 from hetsched.platform import Measurements
-from hetsched.platform.coverage import few, many
-from hetsched.platform.measured_file import RunsFile
-from hetsched.platform.variation_frame import misfit
 from hetsched.power.checks import Floats
+from hetsched.text import few, many
+from hetsched.variation.frame import misfit
+from hetsched.variation.measured_file import RunsFile
 
 __all__ = ["Features", "Watts", "read_features", "read_watts"]
 

@@ -16,15 +16,15 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.config import Faults, did_you_mean, listed, reason_of, shown
+from hetsched.checks import Faults, did_you_mean, listed, reason_of, shown
 from hetsched.errors import ConfigError
+from hetsched.files import write_whole
 from hetsched.power.base import PowerModel
 from hetsched.power.ratio import PowerRatio
 from hetsched.power.saved import DAMAGED, Saved, zipped
 from hetsched.power.shared_response import SharedResponse
 from hetsched.power.single_stage import SingleStage
 from hetsched.power.two_stage import TwoStage
-from hetsched.writing import write_whole
 
 __all__ = ["MODELS", "load", "load_with_names", "write_model"]
 

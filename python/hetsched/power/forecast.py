@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.config import shown
+from hetsched.checks import shown
 from hetsched.errors import ConfigError
 from hetsched.platform import Platform, VariationTable
-from hetsched.platform.coverage import many
 from hetsched.platform.predictor import (
     AnyPredictor,
     DrawPredictor,
@@ -23,6 +22,7 @@ from hetsched.platform.predictor import (
 )
 from hetsched.power.evaluate import mape
 from hetsched.power.ideal import Ideal
+from hetsched.text import many
 from hetsched.workload import Workload
 
 __all__ = ["Forecast", "believed"]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from hetsched.config import Faults, did_you_mean, listed, one_line, shown
+from hetsched.checks import Faults, did_you_mean, listed, one_line, shown
 from hetsched.errors import ConfigError
-from hetsched.platform.coverage import few
-from hetsched.platform.measured_file import RunsFile
+from hetsched.text import few
+from hetsched.variation.measured_file import RunsFile
 
 __all__ = ["read_groups"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from hetsched.config import Faults, plain
+from hetsched.checks import Faults, plain
 
 __all__ = ["LEVELS", "History"]
 

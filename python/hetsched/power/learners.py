@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.config import Faults, did_you_mean, listed, shown
+from hetsched.checks import Faults, did_you_mean, listed, shown
 from hetsched.errors import ConfigError
 from hetsched.power.boosting import BoostedFit, fit_boosted
 from hetsched.power.checks import Floats

@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 
 from hetsched.errors import ConfigError
-from hetsched.platform.coverage import many
 from hetsched.power.base import PowerModel
 from hetsched.power.feature_files import Features, Watts
 from hetsched.power.files import load_with_names, write_model
 from hetsched.power.saved import DAMAGED, finite
+from hetsched.text import many
 
 __all__ = ["NamedModel", "fit_named", "load_named"]
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.chance import stream
-from hetsched.config import Faults, plain
+from hetsched.checks import Faults, plain
 
 if TYPE_CHECKING:
     from hetsched.platform import VariationTable

@@ -19,8 +19,8 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from hetsched.files import MALFORMED
 from hetsched.power.checks import Floats
-from hetsched.unreadable import MALFORMED
 
 __all__ = ["DAMAGED", "Content", "Saved", "finite", "zipped"]
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.power.app_response import AppResponse, fit_app_response
 from hetsched.power.base import PowerModel
 from hetsched.power.checks import Floats

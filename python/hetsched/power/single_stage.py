@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.power.base import PowerModel
 from hetsched.power.checks import Floats
 from hetsched.power.learners import Fit, Learner, check_learner, learned, packed, unpacked

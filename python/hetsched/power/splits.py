@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.chance import stream
-from hetsched.config import Faults, listed, shown
+from hetsched.checks import Faults, listed, shown
 from hetsched.errors import ConfigError
 
 __all__ = ["FOLDS", "MOST_ALONE", "SPLITS", "Places", "Split", "folds_of", "units_of"]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hetsched.chance import stream
-from hetsched.config import Faults, did_you_mean, listed
+from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.power.checks import Floats
 
 __all__ = ["DEVICE_TYPES", "DeviceType", "Profiles", "Spread", "synthetic_profiles"]

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hetsched.config import listed
+from hetsched.checks import listed
 from hetsched.errors import ConfigError
-from hetsched.writing import write_whole
+from hetsched.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

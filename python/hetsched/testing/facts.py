@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.platform import Platform, VariationTable
-from hetsched.result import Result
+from hetsched.run.result import Result
 from hetsched.workload import Workload
 
 __all__ = ["TICKS_S", "Books", "Budget", "Facts", "Floats", "Ints", "micros"]

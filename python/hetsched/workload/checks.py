@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hetsched.config import did_you_mean, listed
+from hetsched.checks import did_you_mean, listed
 from hetsched.errors import ConfigError, TraceError
 from hetsched.forks import check_threads
 from hetsched.workload import node_lists

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from hetsched.config import shown
+from hetsched.checks import shown
 from hetsched.errors import TraceError
 from hetsched.workload import node_lists
 from hetsched.workload.schema import Column

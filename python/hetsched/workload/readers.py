@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hetsched.config import listed, shown
+from hetsched.checks import listed, shown
 from hetsched.errors import ConfigError
-from hetsched.trace import FORMATS, RawTrace, format_of
-from hetsched.trace.raw import Source, piped
 from hetsched.workload.bad_rows import conformed_rows, told_bad_lines
 from hetsched.workload.checks import conformed
 from hetsched.workload.conversion import Origin
+from hetsched.workload.formats import FORMATS, RawTrace, format_of
+from hetsched.workload.formats.raw import Source, piped
 from hetsched.workload.report import Report, coarse_clock
 from hetsched.workload.schema import TEXT_COLUMNS
 from hetsched.workload.table import Workload

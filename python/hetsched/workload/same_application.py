@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.chance import stream
-from hetsched.config import Faults, did_you_mean, listed
+from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.workload.checks import conformed
 from hetsched.workload.conversion import Origin
 from hetsched.workload.table import Workload

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched import _core
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.digest import frame_sha256
 from hetsched.workload.checks import conformed
 from hetsched.workload.conversion import Origin

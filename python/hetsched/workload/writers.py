@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from hetsched.config import Faults, listed, shown
+from hetsched.checks import Faults, listed, shown
 from hetsched.errors import ConfigError
-from hetsched.trace.write_swf import swf_parts
+from hetsched.files import for_csv, write_whole
+from hetsched.workload.formats.write_swf import swf_parts
 from hetsched.workload.generators.parameters import shown_text
 from hetsched.workload.table import Workload
-from hetsched.writing import for_csv, write_whole
 
 __all__ = ["WRITERS", "write_trace"]
 

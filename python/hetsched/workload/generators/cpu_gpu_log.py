@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.chance import stream
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.workload.generators.distributions import LONGEST_S, LogNormal
 from hetsched.workload.generators.limited import limited_lognormal
 from hetsched.workload.generators.made import generated, note_too_long

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from hetsched.config import Faults, did_you_mean, listed
+from hetsched.checks import Faults, did_you_mean, listed
 
 __all__ = ["MIXES", "CpuGpuMix", "cpu_gpu_mix"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.config import listed, shown
+from hetsched.checks import listed, shown
 from hetsched.errors import ConfigError
 
 __all__ = ["DailyCycle", "gamma_cdf", "truncated"]

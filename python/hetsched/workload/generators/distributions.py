@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.config import Faults, did_you_mean, listed, typed
+from hetsched.checks import Faults, did_you_mean, listed, typed
 from hetsched.errors import ConfigError
 
 __all__ = [

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.chance import stream
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.workload.generators.daily_cycle import DailyCycle, truncated
 from hetsched.workload.generators.generator import Generator
 from hetsched.workload.generators.made import drawn_apps, generated, note_too_long

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.workload.checks import conformed
 from hetsched.workload.conversion import Origin
 from hetsched.workload.generators.parameters import as_text, shown_text

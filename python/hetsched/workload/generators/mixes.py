@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.config import Faults, typed
+from hetsched.checks import Faults, typed
 from hetsched.errors import ConfigError
 from hetsched.workload.generators.distributions import Distribution, settled
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.workload.generators.cpu_gpu_log import AFTER_SIZES, BEFORE_SIZES, logged, note_contradictions
 from hetsched.workload.generators.generator import Generator
 from hetsched.workload.generators.limited import geometric_sizes

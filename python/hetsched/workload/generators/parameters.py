@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.workload.generators.cpu_gpu_mix import MIX_RANGE, cpu_gpu_mix
 from hetsched.workload.generators.distributions import settled
 from hetsched.workload.generators.mixes import mix_of, mix_text, shares_of, shares_text, sizes_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hetsched.chance import stream
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.workload.generators.distributions import Distribution
 from hetsched.workload.generators.generator import Generator
 from hetsched.workload.generators.made import drawn_apps, generated, note_too_long

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hetsched.config import Faults, did_you_mean, listed
+from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.errors import ConfigError
 from hetsched.workload.generators.coa_single import GENERATOR as COA_SINGLE
 from hetsched.workload.generators.fft2d import GENERATOR as FFT2D

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.workload.generators.distributions import LONGEST_S, Fixed
 from hetsched.workload.generators.generator import Generator
 from hetsched.workload.generators.mixes import JobClass

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.chance import stream
-from hetsched.config import Faults
+from hetsched.checks import Faults
 from hetsched.workload.generators.feedback import Control, submits
 from hetsched.workload.generators.generator import Generator
 from hetsched.workload.generators.made import app_column, generated, note_too_long

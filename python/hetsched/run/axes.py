@@ -1,0 +1,190 @@
+"""What a sweep varies: workloads, platforms, policies and seeds, each thing under a name of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hetsched.checks import Faults
+from hetsched.errors import ConfigError
+from hetsched.platform import Platform
+from hetsched.policy import Policy, parse_policy
+from hetsched.policy.parts import ROLES
+from hetsched.workload import Workload
+
+__all__ = ["Axes", "Platforms", "Policies", "Seeds", "Workloads", "axes_of", "named_policies"]
+
+PolicyLike = str | Policy | Mapping[str, Any]
+Workloads = Workload | Sequence[Workload] | Mapping[str, Workload]
+Platforms = Platform | Sequence[Platform] | Mapping[str, Platform]
+Policies = PolicyLike | Sequence[PolicyLike]
+Seeds = int | Iterable[int]
+
+_Thing = TypeVar("_Thing")
+_MOST_SEEDS = 10_000_000
+_A_POLICY = "a preset's name, a Policy, or a dictionary of parts"
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The four axes of a sweep, checked.
+
+    Parameters
+    ----------
+    workloads, platforms, policies
+        By name.
+    seeds
+        Each once.
+    """
+
+    workloads: Mapping[str, Workload]
+    platforms: Mapping[str, Platform]
+    policies: Mapping[str, Policy]
+    seeds: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.workloads) * len(self.platforms) * len(self.policies) * len(self.seeds)
+
+
+def axes_of(workloads: object, platforms: object, policies: object, seeds: object, faults: Faults) -> Axes:
+    """The axes as users give them; see `hetsched.sweep`.
+
+    Parameters
+    ----------
+    workloads, platforms, policies
+        One, several, or several by name.
+    seeds
+        How many, or which.
+    faults
+        Notes whatever cannot be.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> jobs = pl.DataFrame({"job_id": [1], "submit_s": [0], "runtime_s": [9], "node_count": [1]})
+    >>> log, machine = Workload.from_polars(jobs, source="logs/may.swf"), Platform.homogeneous(8, 100, 250)
+    >>> axes = axes_of(log, {"old": machine}, ["easy", "sjf", "easy"], 3, Faults())
+    >>> list(axes.workloads), list(axes.platforms), list(axes.policies), list(axes.seeds)
+    (['may.swf'], ['old'], ['easy', 'sjf', 'easy #2'], [0, 1, 2])
+    """
+    return Axes(
+        _named(workloads, "workloads", _workload, lambda made: os.path.basename(made.source), faults),
+        _named(platforms, "platforms", _platform, lambda made: f"{made.nodes} nodes", faults),
+        named_policies(policies, faults),
+        _seeds(seeds, faults),
+    )
+
+
+def named_policies(policies: object, faults: Faults) -> dict[str, Policy]:
+    """The policies by name; see `hetsched.sweep`.
+
+    Parameters
+    ----------
+    policies
+        One, several, or several by name.
+    faults
+        Notes those that cannot be.
+
+    Examples
+    --------
+    >>> list(named_policies(["easy", {"order": "shortest"}], Faults()))
+    ['easy', 'shortest/none/lowest-id']
+    """
+    return _named(_without_riddle(policies, faults), "policies", _policy, lambda made: made.name, faults)
+
+
+def _named(
+    given: object,
+    axis: str,
+    made_of: Callable[[object], _Thing],
+    name_of: Callable[[_Thing], str],
+    faults: Faults,
+) -> dict[str, _Thing]:
+    """The things on an axis by their names: a dictionary's own, or the things', made unlike by a number."""
+    found: dict[str, _Thing] = {}
+    several = given if isinstance(given, Mapping | list | tuple) else [given]
+    if not several:
+        faults.add(axis, "none", "at least one")
+    for key, thing in several.items() if isinstance(several, Mapping) else enumerate(several):
+        try:
+            made = made_of(thing)
+        except ConfigError as error:
+            place = axis if several is not given else f"{axis}[{key!r}]"
+            faults.found += [(place + parameter, value, expected) for parameter, value, expected in error.faults]
+            continue
+        if isinstance(several, Mapping) and (not isinstance(key, str) or not key):
+            faults.add(axis, key, "names as the dictionary's keys")
+        found[str(key) if isinstance(several, Mapping) else _unlike(name_of(made), found)] = made
+    return found
+
+
+def _unlike(name: str, taken: Mapping[str, object]) -> str:
+    """The name, or ``name #2``, ``name #3`` and so on if things of that name stand before."""
+    number, own = 1, name
+    while own in taken:
+        number += 1
+        own = f"{name} #{number}"
+    return own
+
+
+def _workload(given: object) -> Workload:
+    if not isinstance(given, Workload):
+        expected = "a Workload, as read_swf or Workload.from_polars makes it"
+        raise ConfigError([("", type(given).__name__, expected)])
+    return given
+
+
+def _platform(given: object) -> Platform:
+    if not isinstance(given, Platform):
+        raise ConfigError([("", type(given).__name__, "a Platform, as Platform.homogeneous makes it")])
+    return given
+
+
+def _policy(given: object) -> Policy:
+    try:
+        if isinstance(given, str):
+            return parse_policy(given)
+        if isinstance(given, Mapping):
+            return Policy.from_dict(given)
+    except ConfigError as error:
+        # `policy.order` becomes `policies[0].order`.
+        raise ConfigError([(name.removeprefix("policy"), *rest) for name, *rest in error.faults]) from None  # type: ignore[misc]
+    if isinstance(given, Policy):
+        return given
+    raise ConfigError([("", type(given).__name__, _A_POLICY)])
+
+
+def _without_riddle(policies: object, faults: Faults) -> object:
+    """Refuses a dictionary that may be one policy or several by name."""
+    if isinstance(policies, Mapping) and (riddles := {"preset", *ROLES} & set(policies)):
+        expected = "names of policies as keys; a policy's own dictionary stands in a list"
+        faults.add("policies", f"key {min(riddles)}", expected)
+        return "fcfs"
+    return policies
+
+
+def _seeds(given: object, faults: Faults) -> Sequence[int]:
+    expected = "how many (a whole number from 1), or whole numbers between 0 and 18446744073709551615"
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+        faults.whole("seeds", given, low=1, high=_MOST_SEEDS)
+        return range(int(given))
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        faults.add("seeds", given, expected)
+        return []
+    seeds = list(given)
+    if not seeds:
+        faults.add("seeds", "none", expected)
+    first: set[object] = set()
+    for position, seed in enumerate(seeds):
+        before = len(faults.found)
+        faults.whole(f"seeds[{position}]", seed, low=0, high=2**64 - 1)
+        if len(faults.found) > before:
+            continue
+        if seed in first:
+            faults.add(f"seeds[{position}]", seed, "each seed once")
+        first.add(seed)
+    return [int(seed) for seed in seeds] if not faults.found else seeds

@@ -1,0 +1,238 @@
+"""`Result`: what a run did, as frames and numbers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hetsched.forks import check_threads
+from hetsched.run.concerns import Concern
+from hetsched.run.result_files import read_files, write_files
+
+__all__ = ["Parts", "Result", "read_result"]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a result consists of, each made when it is first asked for.
+
+    Parameters
+    ----------
+    jobs, timeline, nodes
+        The frames.
+    summary
+        From the jobs' frame to the metrics.
+    provenance
+        What was run, with what.
+    timing
+        What it took.
+    concerns
+        What looks wrong with it.
+    """
+
+    jobs: Callable[[], pl.DataFrame]
+    timeline: Callable[[], pl.DataFrame]
+    nodes: Callable[[], pl.DataFrame]
+    summary: Callable[[pl.DataFrame], dict[str, Any]]
+    provenance: Callable[[], dict[str, Any]]
+    timing: dict[str, float]
+    concerns: tuple[Concern, ...] = ()
+
+
+class Result:
+    """What a run did. Made by `hetsched.simulate` and `hetsched.read_result`.
+
+    Parameters
+    ----------
+    parts
+        What it consists of.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 100], "runtime_s": [60, 60], "node_count": [2, 1]})
+    >>> result = hs.simulate(hs.Workload.from_polars(jobs), hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300))
+    >>> result.jobs.select("job_id", "start_s", "energy_j").rows()
+    [(1, 0.0, 36000.0), (2, 100.0, 18000.0)]
+    >>> result.summary()["idle_energy_j"]
+    14000.0
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    @cached_property
+    def jobs(self) -> pl.DataFrame:
+        """One row a job, in the workload's order.
+
+        Columns: ``job_id, user, queue, app, submit_s, start_s, end_s, runtime_s`` (end - start) ``, walltime_s, wait_s,
+        turnaround_s, bounded_slowdown, node_count, slots, nodes`` (their numbers, ascending) ``, energy_j,
+        mean_power_w`` (of all its nodes together) ``, started_by`` (immediate, backfill, reservation) ``, state,
+        reason, nominal_runtime_s``; under a policy that profiles first runs ``profiled``, whether the run was such a
+        one; then the workload's other columns. Times of a job that never started are null.
+        """
+        check_threads()
+        return self._parts.jobs()
+
+    @cached_property
+    def timeline(self) -> pl.DataFrame:
+        """One row an instant at which power or occupancy changed; values hold until the next row.
+
+        Columns: ``time_s, power_w, busy_nodes, idle_nodes, sleeping_nodes, transition_nodes, down_nodes, queued_jobs,
+        running_jobs``. The first and last rows are the run's two ends.
+        """
+        return self._parts.timeline()
+
+    @cached_property
+    def nodes(self) -> pl.DataFrame:
+        """One row a node: ``node, busy_s, idle_s, off_s, transition_s, down_s, energy_j, boots, shutdowns``."""
+        return self._parts.nodes()
+
+    def summary(self) -> dict[str, Any]:
+        """The metrics of the run.
+
+        Returns
+        -------
+        dict
+            ``jobs`` (the sum of the next seven) ``, completed, timeout, failed, rejected, cancelled, running, pending,
+            makespan_s, energy_j`` (the sum of the next five) ``, job_energy_j, idle_energy_j, transition_energy_j,
+            off_energy_j, down_energy_j, work_lost_node_s`` (nominal node-seconds that killed and failed jobs left
+            undone) ``, completed_work_ratio`` (completed / started nominal node-seconds of the jobs that ended; 1 if
+            there are none) ``, energy_per_work_j_per_node_s`` (``energy_j`` / completed nominal node-seconds; None if
+            nothing was done) ``, mean_wait_s, median_wait_s, p95_wait_s, max_wait_s, mean_turnaround_s,
+            mean_bounded_slowdown`` (over jobs that started) ``, throughput_jobs_per_hour, utilization_ratio,
+            mean_power_w, peak_power_w, energy_delay_product_js, offered_load_ratio`` (None if all jobs are submitted at
+            one instant) ``, budget_w`` (None without a budget) ``, over_budget_count`` (how often the draw rose beyond
+            it, by more than a billionth of it) ``, over_budget_s`` (for how long in all) ``, over_budget_peak_w`` (by
+            how much at most) ``, profiled_jobs`` (runs that were first runs). Where nothing started, means and other
+            shares are 0. With ``bound=True`` also ``energy_bound_j``: the least job energy that any placement of the
+            jobs that ended could have reached within the makespan.
+        """
+        return dict(self._summary)
+
+    @cached_property
+    def _summary(self) -> dict[str, Any]:
+        return self._parts.summary(self.jobs)
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """Enough to repeat the run: version, seed, policy, options, sha256 of trace, platform and tables.
+
+        Also ``energy_balance``: the integral of system power (``integral_j``), the sum of its parts (``parts_j``) and
+        how far the two are apart (``relative_error``); ``counts`` of the run; and the trace's ``report``.
+        """
+        return self._parts.provenance()
+
+    @property
+    def timing(self) -> dict[str, float]:
+        """What the run took: ``wall_s`` and ``jobs_per_s``. The only thing that differs between equal runs."""
+        return dict(self._parts.timing)
+
+    @property
+    def concerns(self) -> tuple[Concern, ...]:
+        """What looks wrong with the run, as `hetsched.simulate` warned of it; nothing where it was read from files."""
+        return self._parts.concerns
+
+    def write(self, folder: str | os.PathLike[str], *, csv: bool = False) -> None:
+        """Write the result to a folder, for `hetsched.read_result` and others.
+
+        ``jobs.parquet``, ``timeline.parquet``, ``nodes.parquet`` and ``summary.json`` (the summary, all of the
+        provenance, the timing, the sha256 of every other file). Each is written under a temporary name and renamed when
+        all are whole: a failure leaves nothing half-written. Others may write to the folder, and read it, meanwhile.
+
+        Parameters
+        ----------
+        folder
+            Made if it is not there; files of the same names in it are replaced.
+        csv
+            Whether to write ``jobs.csv`` as well, nodes as ``3 5 8``.
+
+        Raises
+        ------
+        OutputError
+            If a file cannot be written.
+        """
+        numbers = {"summary": self.summary(), **self.provenance, "timing": self.timing}
+        frames = {"jobs": self.jobs, "timeline": self.timeline, "nodes": self.nodes}
+        write_files(Path(folder), frames, numbers, csv=csv)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Result):
+            return NotImplemented
+        return (
+            self._summary == other._summary
+            and self.provenance == other.provenance
+            and self.jobs.equals(other.jobs)
+            and self.timeline.equals(other.timeline)
+            and self.nodes.equals(other.nodes)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        frames = {"jobs": self.jobs, "timeline": self.timeline, "nodes": self.nodes}
+        return _finished, (frames, self._summary, self.provenance, self.timing, self._parts.concerns)
+
+    def __repr__(self) -> str:
+        summary = self._summary
+        return (
+            f"<Result: {self.provenance['policy']['name']}, {summary['jobs']:,} jobs, "
+            f"{summary['makespan_s'] / 3600:,.1f} h, {summary['energy_j'] / 3.6e6:,.1f} kWh>"
+        )
+
+
+def read_result(folder: str | os.PathLike[str]) -> Result:
+    """Read back what `Result.write` wrote.
+
+    Parameters
+    ----------
+    folder
+        Where it was written to.
+
+    Returns
+    -------
+    Result
+        Equal to the one that was written.
+
+    Raises
+    ------
+    TraceError
+        If a file is missing or is not what `Result.write` writes; if the files are not of one write, because a run was
+        killed while it replaced an older result or a file was changed since.
+
+    Examples
+    --------
+    >>> read_result("nowhere")
+    Traceback (most recent call last):
+    hetsched.errors.TraceError: nowhere/summary.json: found no such file, expected a file written by Result.write
+    """
+    check_threads()
+    frames, numbers = read_files(Path(folder))
+    summary, timing = numbers.pop("summary"), numbers.pop("timing")
+    return _finished(frames, summary, numbers, timing)
+
+
+def _finished(
+    frames: dict[str, pl.DataFrame],
+    summary: dict[str, Any],
+    provenance: dict[str, Any],
+    timing: dict[str, float],
+    concerns: tuple[Concern, ...] = (),
+) -> Result:
+    return Result(
+        Parts(
+            jobs=lambda: frames["jobs"],
+            timeline=lambda: frames["timeline"],
+            nodes=lambda: frames["nodes"],
+            summary=lambda _: summary,
+            provenance=lambda: provenance,
+            timing=timing,
+            concerns=concerns,
+        )
+    )

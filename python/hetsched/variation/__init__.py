@@ -1,0 +1,15 @@
+"""How nodes of one kind differ: tables of power and time by application and node, measured, sampled, under caps."""
+
+from hetsched.variation.measurements import Measurements
+from hetsched.variation.sampling import Normal, Sample, resample_table, sample_components, sample_table
+from hetsched.variation.table import VariationTable
+
+__all__ = [
+    "Measurements",
+    "Normal",
+    "Sample",
+    "VariationTable",
+    "resample_table",
+    "sample_components",
+    "sample_table",
+]

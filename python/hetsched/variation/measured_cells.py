@@ -1,0 +1,246 @@
+"""Medians of measured runs by application and node, as matrices with gaps, and the rules that fill them."""
+
+from __future__ import annotations
+
+import numbers
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hetsched.checks import Faults
+from hetsched.errors import ConfigError
+from hetsched.variation.checks import Matrix
+
+__all__ = ["IMPUTE", "Cells", "medians", "node_order", "usable_runs"]
+
+IMPUTE = ("node-ratio", "app-median")
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """One value an application and node; NaN where none is known.
+
+    Parameters
+    ----------
+    apps
+        Applications, a row each.
+    nodes
+        Names of nodes, a column each.
+    runs
+        How many usable runs each pair had, shape (n_apps, n_nodes).
+    is_missing
+        Which pairs had too few.
+    values
+        Medians by quantity (``power_w``, ``time_s``), the same shape.
+    app_medians
+        By quantity, the median over nodes of what was measured, shape (n_apps,).
+    min_runs
+        With fewer runs a pair counts as missing.
+    """
+
+    apps: list[str]
+    nodes: Sequence[str | int]
+    runs: npt.NDArray[np.int64]
+    is_missing: npt.NDArray[np.bool_]
+    values: dict[str, Matrix]
+    app_medians: dict[str, Matrix]
+    min_runs: int
+
+    @cached_property
+    def ratios(self) -> dict[str, Matrix]:
+        """By quantity, each value over its application's median."""
+        return {name: values / self.app_medians[name][:, None] for name, values in self.values.items()}
+
+    @cached_property
+    def is_empty(self) -> npt.NDArray[np.bool_]:
+        """Which pairs have no value, measured or filled in."""
+        empty: npt.NDArray[np.bool_] = np.isnan(next(iter(self.values.values())))
+        return empty
+
+    def too_few(self, app: int, nodes: npt.NDArray[np.int64]) -> str:
+        """What there is of an application's runs on nodes that count as missing, in words."""
+        most = int(self.runs[app, nodes].max(initial=0))
+        # Without a run there is none to count as too few.
+        return f"fewer than min_runs={self.min_runs:,} runs (at most {most:,})" if most else "no run"
+
+    def imputed(self, rule: str) -> Cells:
+        """The same with gaps filled: ``"node-ratio"`` or ``"app-median"``, as `Measurements` tells."""
+        values = {}
+        for name, measured in self.values.items():
+            ratio = _row_means(self.ratios[name].T)[None, :] if rule == "node-ratio" else 1.0
+            guess = np.broadcast_to(self.app_medians[name][:, None] * ratio, measured.shape)
+            values[name] = np.where(self.is_missing, guess, measured)
+        return replace(self, values=values)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row an application and node, as `Measurements.cells` tells."""
+        n_apps, n_nodes = self.runs.shape
+        columns: dict[str, pl.Series | npt.NDArray[np.generic]] = {
+            "app": pl.Series(self.apps, dtype=pl.String).gather(np.repeat(np.arange(n_apps), n_nodes)),
+            "node": np.tile(np.arange(n_nodes, dtype=np.int32), n_apps),
+            "name": pl.Series([str(name) for name in self.nodes]).gather(np.tile(np.arange(n_nodes), n_apps)),
+            "runs": self.runs.ravel(),
+        }
+        for name, values in self.values.items():
+            columns[name] = values.ravel()
+            columns[f"{name.partition('_')[0]}_ratio"] = self.ratios[name].ravel()
+        columns["imputed"] = (self.is_missing & ~self.is_empty).ravel()
+        return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
+
+
+def node_order(names: pl.Series, nodes: Sequence[str] | Sequence[int] | None) -> list[str] | list[int]:
+    """The nodes in the order of their numbers.
+
+    Parameters
+    ----------
+    names
+        The runs' nodes: whole numbers or words.
+    nodes
+        The order, if it is given.
+
+    Raises
+    ------
+    ConfigError
+        If `nodes` holds a name twice or names of another kind, or node numbers are negative or far apart.
+
+    Examples
+    --------
+    >>> node_order(pl.Series(["n10", "n2", "login", "n2"]), None), node_order(pl.Series([3, 0]), None)
+    (['login', 'n2', 'n10'], [0, 1, 2, 3])
+    """
+    is_number = names.dtype.is_integer()
+    if nodes is not None:
+        return _given_order(nodes, is_number)
+    known = names.drop_nulls().unique()
+    if not is_number:
+        return sorted(known.cast(pl.String).to_list(), key=_natural)
+    low, high = (int(known.min()), int(known.max())) if len(known) else (0, -1)  # type: ignore[arg-type]
+    if low < 0 or high > 100 * len(known) + 1000:
+        stray = low if low < 0 else high
+        expected = "node numbers 0..N-1; where numbers are names, give `nodes` or cast the column to text"
+        raise ConfigError([("runs.node", f"`{stray}`", expected)])
+    return list(range(high + 1))
+
+
+def usable_runs(runs: pl.DataFrame, nodes: Sequence[str] | Sequence[int]) -> tuple[pl.DataFrame, dict[str, int]]:
+    """The runs that say something, ``node`` as a place in `nodes`, and how many others there were by reason.
+
+    Parameters
+    ----------
+    runs
+        ``app``, ``node``, and ``power_w``, ``time_s`` or both.
+    nodes
+        The nodes' names.
+    """
+    words = runs["node"].cast(pl.String)
+    places = pl.DataFrame(
+        {"node": [str(n) for n in nodes], "place": np.arange(len(nodes))}, schema_overrides={"node": pl.String}
+    )
+    joined = runs.with_columns(node=words, app=runs["app"].cast(pl.String)).join(
+        places, on="node", how="left", maintain_order="left"
+    )
+    quantities = [name for name in ("power_w", "time_s") if name in runs.columns]
+    reasons = {
+        "without application": pl.col("app").is_null() | (pl.col("app") == ""),
+        "without node": pl.col("node").is_null(),
+        "on nodes that are not in `nodes`": pl.col("place").is_null(),
+    }
+    for name in quantities:
+        number = pl.col(name).cast(pl.Float64)
+        reasons[f"{name} missing"] = number.is_null() | number.is_nan()
+        reasons[f"{name} not finite"] = number.is_infinite()
+        reasons[f"{name} not above 0"] = number <= 0
+    why = pl.coalesce([pl.when(is_wrong).then(pl.lit(reason)) for reason, is_wrong in reasons.items()])
+    judged = joined.with_columns(why=why)
+    counted = dict(judged["why"].drop_nulls().value_counts().iter_rows())
+    usable = judged.filter(pl.col("why").is_null())
+    kept = usable.select("app", pl.col("place").alias("node"), *(pl.col(name).cast(pl.Float64) for name in quantities))
+    return kept, {reason: counted[reason] for reason in reasons if reason in counted}
+
+
+def medians(runs: pl.DataFrame, apps: list[str], nodes: Sequence[str] | Sequence[int], min_runs: int) -> Cells:
+    """The median of each application and node.
+
+    Parameters
+    ----------
+    runs
+        As `usable_runs` gives them.
+    apps
+        Applications, those without usable runs included.
+    nodes
+        The nodes' names.
+    min_runs
+        With fewer runs a pair is missing.
+    """
+    quantities = [name for name in ("power_w", "time_s") if name in runs.columns]
+    cells = runs.group_by("app", "node").agg(pl.len().alias("runs"), pl.col(quantities).median())
+    row = cells["app"].cast(pl.Enum(apps)).to_physical().to_numpy()
+    place = (row.astype(np.int64), cells["node"].to_numpy())
+    counts = np.zeros((len(apps), len(nodes)), dtype=np.int64)
+    counts[place] = cells["runs"].to_numpy()
+    is_missing = counts < min_runs
+    values: dict[str, Matrix] = {}
+    app_medians: dict[str, Matrix] = {}
+    for name in quantities:
+        matrix = np.full(counts.shape, np.nan)
+        matrix[place] = cells[name].to_numpy()
+        matrix[is_missing] = np.nan
+        values[name] = matrix
+        app_medians[name] = _row_medians(matrix)
+    return Cells(apps, nodes, counts, is_missing, values, app_medians, min_runs)
+
+
+def note_nodes(nodes: object, faults: Faults) -> None:
+    """Note what is no list of nodes, whatever is in it.
+
+    Examples
+    --------
+    >>> faults = Faults()
+    >>> note_nodes(48, faults)
+    >>> faults.found
+    [('nodes', '`48`', 'a list of names, node 0 first, or None')]
+    """
+    is_list = isinstance(nodes, Sequence | np.ndarray | pl.Series) and not isinstance(nodes, str | bytes)
+    if nodes is not None and not (is_list and len(nodes)):  # type: ignore[arg-type]
+        faults.add("nodes", nodes, "a list of names, node 0 first, or None")
+
+
+def _given_order(nodes: Sequence[str] | Sequence[int], is_number: bool) -> list[str] | list[int]:
+    faults = Faults()
+    kind: type = numbers.Integral if is_number else str
+    expected = "whole numbers, as in the runs" if is_number else "names, as in the runs"
+    wrong = [name for name in nodes if not isinstance(name, kind) or isinstance(name, bool)]
+    if wrong:
+        faults.add("nodes", wrong[0], expected)
+    elif len(set(nodes)) < len(nodes):
+        seen = list(nodes)
+        faults.add("nodes", next(name for name in seen if seen.count(name) > 1), "each name once")
+    faults.check()
+    return list(nodes)  # type: ignore[return-value]
+
+
+def _natural(name: str) -> tuple[list[str | int], str]:
+    """Sorts numbers inside of names as numbers: words at even places, numbers at odd ones."""
+    parts = re.split(r"([0-9]+)", name)
+    return [int(part) if place % 2 else part for place, part in enumerate(parts)], name
+
+
+def _row_medians(matrix: Matrix) -> Matrix:
+    """The median of each row's numbers; NaN for a row of none."""
+    has_any = ~np.isnan(matrix).all(axis=1)
+    found = np.full(len(matrix), np.nan)
+    found[has_any] = np.nanmedian(matrix[has_any], axis=1)
+    return found
+
+
+def _row_means(matrix: Matrix) -> Matrix:
+    """The mean of each row's numbers; NaN for a row of none."""
+    is_known = ~np.isnan(matrix)
+    count = is_known.sum(axis=1)
+    total = np.where(is_known, matrix, 0.0).sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
