@@ -46,7 +46,7 @@ def test_the_table_says_what_the_function_takes(kind):
     assert {parameter.name for parameter in row.parameters} == set(signature)
     for parameter in row.parameters:
         # Every default is a value that the parameter's own check takes.
-        faults = hs.config.Faults()
+        faults = hs.checks.Faults()
         parameter.settle(row.default(parameter.name), faults)
         assert faults.found == []
         assert parameter.doc

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched import memory
+from hetsched.run import memory
 from hetsched.checks import Faults
 from hetsched.run import side_by_side
 from hetsched.run.axes import axes_of

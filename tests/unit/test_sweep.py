@@ -272,7 +272,7 @@ def test_the_users_own_columns_stay_behind(tmp_path):
 
 
 def keys(*work, **more):
-    axes = spec.axes_of(*work, more.pop("seeds", 1), hs.config.Faults())
+    axes = spec.axes_of(*work, more.pop("seeds", 1), hs.checks.Faults())
     return [plan.key for plan in spec.plan_of(axes, more)]
 
 
