@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, VariationTable
     from hetsched.policy import Policy
     from hetsched.policy.presets import presets
-    from hetsched.run.metered import meter
+    from hetsched.run.metering import meter
     from hetsched.run.result import Result, read_result
-    from hetsched.run.side_by_side import sweep
     from hetsched.run.simulation import simulate
+    from hetsched.run.sweeping import sweep
     from hetsched.workload import Workload, read_csv, read_parquet, read_swf
 
 __all__ = [

@@ -13,7 +13,6 @@ import polars as pl
 
 from hetsched.analysis import DEFAULT_METRICS, METRICS, attained_ratio, compare
 from hetsched.cli.options import OTHER_DRAWS
-from hetsched.cli.progress import Bars
 from hetsched.cli.runs import Outcome, run_all, runs_of
 from hetsched.cli.window import Window
 from hetsched.errors import LoadWarning, RunWarning
@@ -22,6 +21,7 @@ from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.concerns import Concern, joined
 from hetsched.run.known_draws import draws_note
+from hetsched.run.progress import Bars
 from hetsched.run.summary import STATES
 from hetsched.workload import Workload
 

@@ -13,8 +13,8 @@ from hetsched.cli import options as opt
 from hetsched.cli import power_models as own
 from hetsched.cli.faults import renamed
 from hetsched.cli.pictures import check_folder, check_picture
-from hetsched.cli.progress import Bars
 from hetsched.cli.screen import Screen
+from hetsched.run.progress import Bars
 
 if TYPE_CHECKING:
     import polars as pl

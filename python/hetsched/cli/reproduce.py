@@ -15,10 +15,10 @@ from hetsched.cli import options as opt
 from hetsched.cli.faults import noted
 from hetsched.cli.pictures import check_folder
 from hetsched.cli.policy_lists import policies_in
-from hetsched.cli.progress import Bars
 from hetsched.cli.screen import Screen
 from hetsched.errors import ConfigError, OutputError
 from hetsched.experiments.registry import EXPERIMENTS
+from hetsched.run.progress import Bars
 
 if TYPE_CHECKING:
     from hetsched.experiments import Report

@@ -12,13 +12,13 @@ from typing import Any
 import polars as pl
 
 from hetsched.analysis import run_bins, waiting_curve
-from hetsched.cli.progress import Bars
 from hetsched.cli.window import Window
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.report.axes import unix_zero
 from hetsched.report.gantt import MOST_JOBS
 from hetsched.run.concerns import Concern
+from hetsched.run.progress import Bars
 from hetsched.run.result import Result
 from hetsched.run.simulation import simulate
 from hetsched.text import many

@@ -13,10 +13,10 @@ from hetsched.cli.job_log import Reading
 from hetsched.cli.machine import Inputs, Machine
 from hetsched.cli.pictures import check_folder, check_plot, draw_run
 from hetsched.cli.predictors import PredictorChoice, PredictorOption
-from hetsched.cli.progress import Bars
 from hetsched.cli.screen import Screen
 from hetsched.cli.window import CoolDown, From, Until, WarmUp, Window, WindowOptions
 from hetsched.errors import WorkWarning
+from hetsched.run.progress import Bars
 
 if TYPE_CHECKING:
     from hetsched.policy import Policy

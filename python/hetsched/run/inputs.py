@@ -20,31 +20,9 @@ from hetsched.workload import Workload
 from hetsched.workload.report import Report
 from hetsched.workload.schema import COLUMNS
 
-__all__ = [
-    "clear",
-    "platform_sha256",
-    "read_platform",
-    "read_workload",
-    "write_platform",
-    "write_workload",
-]
-
 
 def write_workload(workload: Workload, folder: Path) -> str:
-    """Write what a run needs of a workload, unless it is there already; gives the file's path.
-
-    Parameters
-    ----------
-    workload
-        Its known columns are written: the user's own decide nothing.
-    folder
-        Made if it is not there.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
+    """Write what a run needs of a workload, unless it is there already; gives the file's path."""
     path = folder / f"{workload.sha256}.arrow"
     frame = workload.to_polars()
     known = frame.select(name for name in frame.columns if name in COLUMNS)
@@ -54,20 +32,7 @@ def write_workload(workload: Workload, folder: Path) -> str:
 
 
 def write_platform(platform: Platform, folder: Path) -> str:
-    """Write a platform with the content of its tables, unless it is there already; gives the file's path.
-
-    Parameters
-    ----------
-    platform
-        Any.
-    folder
-        Made if it is not there.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
+    """Write a platform with the content of its tables, unless it is there already; gives the file's path."""
     path = folder / f"{platform_sha256(platform)}.json"
     tables = {"actual": platform.actual, "predicted": platform.predicted}
     content = platform.to_dict() | {name: table.to_dict() for name, table in tables.items() if table is not None}
@@ -77,16 +42,7 @@ def write_platform(platform: Platform, folder: Path) -> str:
 
 
 def platform_sha256(platform: Platform) -> str:
-    """Sha256 over the nodes and the tables.
-
-    Examples
-    --------
-    >>> from hetsched.platform import VariationTable
-    >>> nodes = Platform.homogeneous(nodes=2, idle_w=100, tdp_w=250)
-    >>> measured = nodes.with_tables(actual=VariationTable(["hpcg"], power_w=[[200.0, 220.0]]))
-    >>> platform_sha256(nodes) == platform_sha256(measured)
-    False
-    """
+    """Sha256 over the nodes and the tables."""
     tables = [None if table is None else table.sha256 for table in (platform.actual, platform.predicted)]
     return json_sha256([platform.sha256, *tables])
 
@@ -94,20 +50,7 @@ def platform_sha256(platform: Platform) -> str:
 # Two of each: runs of one workload come one after the other, and at the seam every process needs the next one.
 @lru_cache(maxsize=2)
 def read_workload(path: str, name: str) -> Workload:
-    """What `write_workload` wrote; held for the next run on it.
-
-    Parameters
-    ----------
-    path
-        The file.
-    name
-        What to call it in messages.
-
-    Raises
-    ------
-    TraceError
-        If it is not there any more, or damaged.
-    """
+    """What `write_workload` wrote; held for the next run on it."""
     with _unless_gone(path, "the jobs"):
         frame = pl.read_ipc(path).rechunk()
     return Workload(frame, source=name, report=Report(name, {"jobs": len(frame)}), history=[f"read {name}"])
@@ -115,13 +58,7 @@ def read_workload(path: str, name: str) -> Workload:
 
 @lru_cache(maxsize=2)
 def read_platform(path: str) -> Platform:
-    """What `write_platform` wrote; held for the next run on it.
-
-    Raises
-    ------
-    TraceError
-        If it is not there any more, or damaged.
-    """
+    """What `write_platform` wrote; held for the next run on it."""
     with _unless_gone(path, "the platform"):
         content: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
     return Platform.from_dict(content)

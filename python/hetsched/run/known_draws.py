@@ -9,31 +9,13 @@ from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.text import many
 
-__all__ = ["draws_note", "draws_record"]
-
 _CHANGE = 'known_draws ("table" or "tdp") or a predictor changes that'
 
 
 def draws_record(
     policy: Policy, platform: Platform, *, jobs: int, forecast: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """What a result's record says of it.
-
-    Parameters
-    ----------
-    policy, platform
-        Of the run.
-    jobs
-        How many jobs bring a measured draw that no watts of a table stand before.
-    forecast
-        The report of a predictor's forecast; None: there was none.
-
-    Returns
-    -------
-    dict
-        ``rule``, the platform's; ``jobs``; ``read_by``, the policy's parts that decide by it; ``forecast``; ``note``, a
-        sentence if it matters to this run, else None.
-    """
+    """What a result's record says of it."""
     table = platform.actual if platform.predicted is None else platform.predicted
     readers = policy.reading_draws(factors=table is not None and table.power_ratio is not None)
     record = {"rule": platform.known_draws, "jobs": jobs, "read_by": readers, "forecast": forecast}
@@ -41,20 +23,7 @@ def draws_record(
 
 
 def draws_note(record: Mapping[str, Any], *, change: str = _CHANGE) -> str | None:
-    """A sentence on what decisions know of draws, if they depend on it and that is not what the platform asks for.
-
-    Parameters
-    ----------
-    record
-        As `draws_record` gives it.
-    change
-        How to have it otherwise.
-
-    Examples
-    --------
-    >>> draws_note({"rule": "measured", "jobs": 2, "read_by": ["power system-budget"], "forecast": None}, change="ask")
-    'decisions know the measured draw of 2 jobs before they have run; ask'
-    """
+    """A sentence on what decisions know of draws, if they depend on it and that is not what the platform asks for."""
     forecast = record["forecast"]
     if not record["read_by"] or not record["jobs"]:
         return None

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-__all__ = ["STATES", "completed_work_ratio", "job_metrics", "summarised"]
-
 STATES = ("completed", "timeout", "failed", "rejected", "cancelled", "running", "pending")
 """The states a job can be in when a run is over."""
 
@@ -20,19 +18,7 @@ _ENERGIES = ("job_energy_j", "idle_energy_j", "transition_energy_j", "off_energy
 def summarised(
     jobs: pl.DataFrame, totals: Mapping[str, Any], *, nodes: int, offered_load: float | None
 ) -> dict[str, int | float | None]:
-    """The metrics of a run, by the names that `Result.summary` documents.
-
-    Parameters
-    ----------
-    jobs
-        `Result.jobs`.
-    totals
-        The engine's sums over the run.
-    nodes
-        How many the platform has.
-    offered_load
-        Of the workload on this platform; None if it has none.
-    """
+    """The metrics of a run, by the names that `Result.summary` documents."""
     makespan_s = (totals["window_end_s"] or 0.0) - (totals["window_start_s"] or 0.0)
     counts = _state_counts(jobs)
     return {
@@ -57,13 +43,7 @@ def summarised(
 
 
 def job_metrics(jobs: pl.DataFrame) -> dict[str, int | float]:
-    """What is counted and averaged over jobs, by the same names.
-
-    Parameters
-    ----------
-    jobs
-        `Result.jobs`, or some of its rows.
-    """
+    """What is counted and averaged over jobs, by the same names."""
     return {
         "jobs": len(jobs),
         **_state_counts(jobs),
@@ -84,13 +64,7 @@ def _work(totals: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def completed_work_ratio(totals: Mapping[str, Any]) -> float:
-    """Nominal node-seconds that were done, of those of the jobs that started and ended; 1 if there are none.
-
-    Parameters
-    ----------
-    totals
-        The engine's sums over the run.
-    """
+    """Nominal node-seconds that were done, of those of the jobs that started and ended; 1 if there are none."""
     started_node_s = totals["work_started_node_s"]
     return totals["work_completed_node_s"] / started_node_s if started_node_s > 0 else 1.0
 
@@ -122,3 +96,24 @@ def _mean(values: pl.Series) -> float:
 def _ratio(part: float, whole: float) -> float:
     """A share of a window; 0 of a window of length zero."""
     return part / whole if whole > 0 else 0.0
+
+
+def utilization_band(timeline: pl.DataFrame, *, nodes: int, last_submit_s: float) -> tuple[float, float]:
+    """U_L and U_H of the Hierarchy Pool study (section 4.2): the extremes of the share of busy nodes, 0 if nothing ran.
+
+    Counted from the first instant at which the share reaches its median (weighted by time, up to the last submit) to
+    the last submit: the empty machine before and after a log says nothing of how busy the machine is.
+    """
+    rows = timeline.filter(pl.col("time_s") <= last_submit_s)
+    if rows.is_empty():
+        return 0.0, 0.0
+    busy = rows["busy_nodes"].to_numpy() / nodes
+    length_s = np.diff(rows["time_s"].to_numpy(), append=last_submit_s)
+    filled = busy[int(np.argmax(busy >= _weighted_median(busy, length_s))) :]
+    return float(filled.min()), float(filled.max())
+
+
+def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(reached, reached[-1] / 2)])

@@ -12,8 +12,6 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-__all__ = ["Bars", "Stopped"]
-
 _PATIENCE_S = 1.0
 
 
@@ -29,14 +27,7 @@ class _Rate(ProgressColumn):
 
 
 class Bars:
-    """Bars of what goes on while the block lasts, a bar a thing; nothing where standard error is no terminal.
-
-    Examples
-    --------
-    >>> with Bars() as bars:
-    ...     tell = bars.bar("easy", unit="jobs")
-    ...     tell(500, 1000)
-    """
+    """Bars of what goes on while the block lasts, a bar a thing; nothing where standard error is no terminal."""
 
     def __init__(self) -> None:
         self._is_seen = sys.stderr.isatty()
@@ -69,15 +60,7 @@ class Bars:
         self._stop.set()
 
     def bar(self, name: str, *, unit: str = "") -> Callable[..., None]:
-        """A bar, and the function to be called with (done, in all) now and then, from any thread.
-
-        Parameters
-        ----------
-        name
-            What goes on.
-        unit
-            What is counted, for a rate per second; none if empty.
-        """
+        """A bar, and the function to be called with (done, in all) now and then, from any thread."""
         task = self._progress.add_task(name, total=None, visible=False, start=False, unit=unit)
 
         def tell(done: float, total: float, *_: float) -> None:
