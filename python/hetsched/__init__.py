@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from hetsched._core import __version__
     from hetsched.assignment import assign, assign_types
+    from hetsched.comparison import Comparison, compare
     from hetsched.errors import (
         ConfigError,
         DeviceWarning,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from hetsched.workload import Workload, read_csv, read_parquet, read_swf
 
 __all__ = [
+    "Comparison",
     "ConfigError",
     "DeviceClass",
     "DeviceNodes",
@@ -62,6 +64,7 @@ __all__ = [
     "__version__",
     "assign",
     "assign_types",
+    "compare",
     "meter",
     "presets",
     "read_csv",
@@ -75,6 +78,7 @@ __all__ = [
 _HOMES = {
     "_core": ("__version__",),
     "assignment": ("assign", "assign_types"),
+    "comparison": ("Comparison", "compare"),
     "errors": (
         *("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
         *(

@@ -6,7 +6,7 @@ Values are taken as text and read here, so that every fault of a command line is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -347,7 +347,7 @@ def run_options(
     kill_grace_s: str = "0",
     walltimes: str = "fixed",
     bound: bool = False,
-) -> dict[str, int | float | bool | str | None]:
+) -> dict[str, Any]:
     """The keyword options of `hetsched.simulate` that are the same in every verb.
 
     Parameters

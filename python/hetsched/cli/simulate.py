@@ -156,14 +156,14 @@ def _run(
 
 def _write(result: Result, policy: Policy | None, *, out: str | None, csv: bool, plot: str | None) -> list[str]:
     """Write what was asked for; gives the names."""
-    from hetsched.cli.runs import Outcome, Run  # noqa: PLC0415
+    from hetsched.comparison import Keep, Outcome  # noqa: PLC0415
 
     written = []
     if out is not None:
         result.write(out, csv=csv)
         written.append(out)
     if plot is not None and policy is not None:
-        outcome = Outcome.of(Run(policy, result.provenance["seed"]), result, drawn=True)
+        outcome = Outcome.of(policy.name, result, Keep(drawn=True))
         written += draw_run(plot, outcome, title=outcome.title)
     return written
 

@@ -9,7 +9,7 @@ from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.text import many
 
-_CHANGE = 'known_draws ("table" or "tdp") or a predictor changes that'
+CHANGE = 'known_draws ("table" or "tdp") or a predictor changes that'
 
 
 def draws_record(
@@ -22,7 +22,7 @@ def draws_record(
     return {**record, "note": draws_note(record)}
 
 
-def draws_note(record: Mapping[str, Any], *, change: str = _CHANGE) -> str | None:
+def draws_note(record: Mapping[str, Any], *, change: str = CHANGE) -> str | None:
     """A sentence on what decisions know of draws, if they depend on it and that is not what the platform asks for."""
     forecast = record["forecast"]
     if not record["read_by"] or not record["jobs"]:

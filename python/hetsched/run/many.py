@@ -7,7 +7,8 @@ folder already holds of it, and keeps what comes.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 from hetsched.errors import ConfigError, HetschedError, TraceError
@@ -85,6 +86,20 @@ def _executed(tasks: Sequence[AnyTask], executor: Executor | None) -> Iterator[t
 
 def _execute(task: Task) -> Any:
     return task.execute()
+
+
+@contextmanager
+def threads(count: int, *, stop: Callable[[], object]) -> Iterator[Executor]:
+    """Threads that are not waited for after Ctrl-C; `stop` is called at the end, to stop those that still run."""
+    pool, is_patient = ThreadPoolExecutor(count), True
+    try:
+        yield pool
+    except KeyboardInterrupt:
+        is_patient = False
+        raise
+    finally:
+        stop()
+        pool.shutdown(wait=is_patient, cancel_futures=True)
 
 
 def within(place: str, error: HetschedError) -> HetschedError:
