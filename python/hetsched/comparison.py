@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from hetsched.analysis.metrics import DEFAULT_METRICS, METRICS, metrics_named
 from hetsched.analysis.ratios import attained_ratio, table_of
 from hetsched.analysis.timeline import run_bins
 from hetsched.analysis.waits import waiting_curve
@@ -31,11 +30,11 @@ from hetsched.run.concerns import Concern, joined
 from hetsched.run.known_draws import CHANGE, draws_note
 from hetsched.run.many import many, threads
 from hetsched.run.memory import most_at_once
+from hetsched.run.metrics import DEFAULT_METRICS, METRICS, STATES, metrics_named
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.progress import Bars
 from hetsched.run.result import Result
 from hetsched.run.simulation import Progress, Run, run_of
-from hetsched.run.summary import STATES
 from hetsched.text import many as many_of
 from hetsched.workload import Workload
 

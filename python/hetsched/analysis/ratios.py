@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.analysis.metrics import DEFAULT_METRICS, metrics_named
 from hetsched.analysis.statistics import mean_and_half_width, student_t_quantile
 from hetsched.checks import did_you_mean, listed, shown
 from hetsched.errors import ConfigError, WorkWarning
 from hetsched.run.concerns import percent
+from hetsched.run.metrics import DEFAULT_METRICS, metrics_named
 from hetsched.run.result import Result
 
 _REMEDY = 'where nodes are slower than nominal, walltimes="stretch" gives jobs the time they need'

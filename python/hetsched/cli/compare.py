@@ -164,7 +164,7 @@ def compare(
 
 def _metrics(faults: Faults, text: str | None, *, bound: bool) -> tuple[str, ...] | None:
     """The keys asked for; None: those of every comparison."""
-    from hetsched.analysis.metrics import metrics_named  # noqa: PLC0415
+    from hetsched.run.metrics import metrics_named  # noqa: PLC0415
 
     if text is None:
         return None

@@ -16,8 +16,8 @@ import polars as pl
 
 from hetsched.errors import DeviceWarning, LoadWarning, PowerWarning, ResultWarning, RunWarning, WorkWarning
 from hetsched.platform import Platform
+from hetsched.run.metrics import completed_work_ratio
 from hetsched.run.options import RunOptions
-from hetsched.run.summary import completed_work_ratio
 from hetsched.text import many
 from hetsched.workload import Workload
 

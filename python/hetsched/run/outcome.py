@@ -17,9 +17,9 @@ from hetsched.power.forecast import Forecast
 from hetsched.run.concerns import Concern, concerns_of_run, concerns_of_work
 from hetsched.run.frames import jobs_frame
 from hetsched.run.known_draws import draws_record
+from hetsched.run.metrics import Facts, summarised
 from hetsched.run.options import RunOptions
 from hetsched.run.result import Parts, Result
-from hetsched.run.summary import summarised
 from hetsched.variation import VariationTable
 from hetsched.workload import Workload
 
@@ -53,13 +53,12 @@ def result_of(
         *concerns,
     ]
 
+    def bound_j(jobs: pl.DataFrame, window_s: float) -> float:
+        return energy_bound(jobs, platform, window_s=window_s, **options.limits)
+
     def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
         offered_load = workload.offered_load(platform)
-        numbers = summarised(jobs, totals, nodes=platform.nodes, offered_load=offered_load)
-        if not options.bound:
-            return numbers
-        window_s = float(numbers["makespan_s"] or 0.0)
-        return {**numbers, "energy_bound_j": energy_bound(jobs, platform, window_s=window_s, **options.limits)}
+        return summarised(Facts(jobs, totals, platform.nodes, offered_load, bound_j if options.bound else None))
 
     return Result(
         Parts(

@@ -28,7 +28,7 @@ from hetsched.run.observed import check_observed, concerns_of_replay, replay_cou
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.outcome import Setting, result_of
 from hetsched.run.result import Result
-from hetsched.run.summary import utilization_band
+from hetsched.run.utilization import utilization_band
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:
