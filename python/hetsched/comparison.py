@@ -26,8 +26,7 @@ from hetsched.policy import Policy
 from hetsched.report.axes import unix_zero
 from hetsched.report.gantt import MOST_JOBS
 from hetsched.run.axes import Policies, named_policies
-from hetsched.run.concerns import Concern, joined
-from hetsched.run.known_draws import CHANGE, draws_note
+from hetsched.run.concerns import CHANGE, Concern, draws_note, joined
 from hetsched.run.many import many, threads
 from hetsched.run.memory import most_at_once
 from hetsched.run.metrics import DEFAULT_METRICS, METRICS, STATES, metrics_named

@@ -18,10 +18,9 @@ import pytest
 import hetsched as hs
 from hetsched import _core
 from hetsched.run import run_one, spec, specs
-from hetsched.run.inputs import clear
 from hetsched.run.options import RunOptions
 from hetsched.run.processes import WorkerTraceback
-from hetsched.run.spec import Plan
+from hetsched.run.spec import Plan, clear
 from hetsched.run.store import FILE, Store
 from hetsched.run.sweeping import sweep
 
@@ -406,7 +405,7 @@ FILLS_UP = """
 import resource, sys
 from pathlib import Path
 from hetsched.errors import OutputError
-from hetsched.run.inputs import clear
+from hetsched.run.spec import clear
 from hetsched.run.store import FILE, Store
 from hetsched.run.spec import Plan
 

@@ -170,7 +170,7 @@ def _write(result: Result, policy: Policy | None, *, out: str | None, csv: bool,
 
 def _show(screen: Screen, machine: Machine, result: Result, written: list[str], window: Window | None) -> None:
     from hetsched.report.tables import summary_table  # noqa: PLC0415
-    from hetsched.run.known_draws import draws_note  # noqa: PLC0415
+    from hetsched.run.concerns import draws_note  # noqa: PLC0415
     from hetsched.text import many  # noqa: PLC0415
 
     summary, timing = result.summary() if window is None else window.summary(result), result.timing

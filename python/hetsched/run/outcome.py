@@ -14,9 +14,8 @@ from hetsched.platform import Platform
 from hetsched.platform.predictor import predictor_name
 from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
-from hetsched.run.concerns import Concern, concerns_of_run, concerns_of_work
+from hetsched.run.concerns import Concern, concerns_of_run, concerns_of_work, draws_record
 from hetsched.run.frames import jobs_frame
-from hetsched.run.known_draws import draws_record
 from hetsched.run.metrics import Facts, summarised
 from hetsched.run.options import RunOptions
 from hetsched.run.result import Parts, Result

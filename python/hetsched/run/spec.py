@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from hetsched import __version__
-from hetsched.checks import Faults, shown
+from hetsched.checks import Faults, reason_of, shown
 from hetsched.digest import json_sha256
-from hetsched.errors import ConfigError
+from hetsched.errors import ConfigError, TraceError
+from hetsched.files import UNREADABLE, write_whole
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power.forecast import believed
 from hetsched.run.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of
-from hetsched.run.inputs import platform_sha256, read_platform, read_workload, write_platform, write_workload
 from hetsched.run.simulation import run_of, simulate
 from hetsched.workload import Workload
+from hetsched.workload.report import Report
+from hetsched.workload.schema import COLUMNS
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -240,3 +246,61 @@ def run_one(spec: Spec) -> dict[str, Any]:
 
 def _is_spec(given: object) -> bool:
     return isinstance(given, Spec)
+
+
+def write_workload(workload: Workload, folder: Path) -> str:
+    """Write what a run needs of a workload, unless it is there already; gives the file's path."""
+    path = folder / f"{workload.sha256}.arrow"
+    frame = workload.to_polars()
+    known = frame.select(name for name in frame.columns if name in COLUMNS)
+    if not path.exists():
+        write_whole(path, lambda temporary: known.write_ipc(temporary, compression="uncompressed"))
+    return str(path)
+
+
+def write_platform(platform: Platform, folder: Path) -> str:
+    """Write a platform with the content of its tables, unless it is there already; gives the file's path."""
+    path = folder / f"{platform_sha256(platform)}.json"
+    tables = {"actual": platform.actual, "predicted": platform.predicted}
+    content = platform.to_dict() | {name: table.to_dict() for name, table in tables.items() if table is not None}
+    if not path.exists():
+        write_whole(path, lambda temporary: temporary.write_text(json.dumps(content), encoding="utf-8"))
+    return str(path)
+
+
+def platform_sha256(platform: Platform) -> str:
+    """Sha256 over the nodes and the tables."""
+    tables = [None if table is None else table.sha256 for table in (platform.actual, platform.predicted)]
+    return json_sha256([platform.sha256, *tables])
+
+
+# Two of each: runs of one workload come one after the other, and at the seam every process needs the next one.
+@functools.lru_cache(maxsize=2)
+def read_workload(path: str, name: str) -> Workload:
+    """What `write_workload` wrote; held for the next run on it."""
+    with _unless_gone(path, "the jobs"):
+        frame = pl.read_ipc(path).rechunk()
+    return Workload(frame, source=name, report=Report(name, {"jobs": len(frame)}), history=[f"read {name}"])
+
+
+@functools.lru_cache(maxsize=2)
+def read_platform(path: str) -> Platform:
+    """What `write_platform` wrote; held for the next run on it."""
+    with _unless_gone(path, "the platform"):
+        content: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+    return Platform.from_dict(content)
+
+
+@contextmanager
+def _unless_gone(path: str, what: str) -> Iterator[None]:
+    try:
+        yield
+    except (*UNREADABLE, ValueError) as error:
+        expected = f"{what} that `specs` wrote there; keep its folder until all runs are done"
+        raise TraceError(file=path, found=reason_of(error), expected=expected) from None
+
+
+def clear() -> None:
+    """Let go of what is held for next runs."""
+    read_workload.cache_clear()
+    read_platform.cache_clear()

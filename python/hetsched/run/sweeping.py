@@ -20,13 +20,12 @@ from hetsched.checks import Faults, reason_of
 from hetsched.errors import OutputError
 from hetsched.files import write_whole
 from hetsched.run.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, summary_names
-from hetsched.run.inputs import clear
 from hetsched.run.many import many
 from hetsched.run.memory import MOST_WORKERS, most_at_once
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.processes import Processes
 from hetsched.run.progress import Bars
-from hetsched.run.spec import Plan, plan_of, written
+from hetsched.run.spec import Plan, clear, plan_of, written
 from hetsched.run.store import Store
 
 if TYPE_CHECKING:
