@@ -314,11 +314,12 @@ def compare(
     Examples
     --------
     >>> import hetsched as hs
-    >>> jobs = {"job_id": [1, 2, 3], "submit_s": [0, 10, 20], "runtime_s": [60, 60, 30], "node_count": [2, 3, 1]}
-    >>> log = hs.Workload.from_polars(pl.DataFrame({**jobs, "walltime_s": [60, 60, 30]}))
-    >>> found = hs.compare(log, hs.Platform.homogeneous(nodes=3, idle_w=100, tdp_w=300), ["fcfs", "easy"])
+    >>> jobs = {"job_id": [1, 2, 3, 4], "submit_s": [0, 10, 20, 900], "node_count": [2, 3, 1, 1]}
+    >>> times = {"runtime_s": [60, 60, 30, 9], "walltime_s": [60, 60, 30, 9]}
+    >>> log, machine = hs.Workload.from_polars(pl.DataFrame({**jobs, **times})), hs.Platform.homogeneous(3, 100, 300)
+    >>> found = hs.compare(log, machine, ["fcfs", "easy"])
     >>> found.table.filter(metric="mean_wait_s").select("policy", "mean", "ratio").rows()
-    [('fcfs', 50.0, 1.0), ('easy', 16.666..., 0.333...)]
+    [('fcfs', 37.5, 1.0), ('easy', 12.5, 0.333...)]
     """
     faults = Faults()
     checked = options_given(compare, options)
