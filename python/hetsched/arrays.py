@@ -32,8 +32,8 @@ def numbers_of(name: str, given: npt.ArrayLike, expected: str, faults: Faults) -
     >>> numbers_of("cost", [[1, 2.5]], "numbers", faults).tolist()
     [[1.0, 2.5]]
     >>> numbers_of("cost", ["1", "2"], "numbers", faults)
-    >>> faults.found
-    [('cost', "`['1', '2']`", 'numbers')]
+    >>> print(faults.found[0])
+    cost: found `['1', '2']`, expected numbers
     """
     try:
         found = np.asarray(given)

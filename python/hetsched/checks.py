@@ -11,12 +11,12 @@ import math
 import numbers
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from hetsched.errors import ConfigError
+from hetsched.errors import ConfigError, Fault
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -197,31 +197,37 @@ class Faults:
 
     def __init__(self, path: str = "") -> None:
         self.path = path
-        self.found: list[tuple[str, str, str]] = []
+        self.found: list[Fault] = []
 
-    def add(self, parameter: str, value: object, expected: str) -> None:
+    def add(self, parameter: str, value: object, expected: str, *, row: int | None = None) -> None:
         """Note that `parameter` is `value` where `expected` was asked for."""
-        self._note(parameter, shown(value), expected)
+        self.note(parameter, shown(value), expected, row=row)
 
-    def _note(self, parameter: str, found: str, expected: str) -> None:
-        self.found.append((f"{self.path}.{parameter}" if self.path else parameter, found, expected))
+    def note(self, parameter: str, found: str, expected: str, *, row: int | None = None) -> None:
+        """Note a fault whose value is told in words: not in back quotes."""
+        self.found.append(Fault(f"{self.path}.{parameter}" if self.path else parameter, found, expected, row))
 
-    def extend(self, error: ConfigError) -> None:
-        """Take over the faults of an error that was raised further in."""
-        self.found.extend(error.faults)
+    def extend(self, inner: ConfigError | Faults, change: Callable[[Fault], Fault] = lambda fault: fault) -> None:
+        """Take over the faults found further in, each changed as their place asks for."""
+        self.found += map(change, inner.details if isinstance(inner, ConfigError) else inner.found)
+
+    def has(self, *parameters: str) -> bool:
+        """Whether any of `parameters` is at fault."""
+        paths = [f"{self.path}.{name}" if self.path else name for name in parameters]
+        return any(fault.is_of(path) for fault in self.found for path in paths)
 
     def number(self, parameter: str, value: object, *, low: float, high: float = math.inf) -> None:
         """Note a fault unless `value` is a finite number between `low` and `high`, both included."""
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= _float(value) <= high:
             bounds = f">= {low:g}" if math.isinf(high) else f"between {low:g} and {high:g}"
-            self._note(parameter, typed(value) if isinstance(value, str) else shown(value), f"a number {bounds}")
+            self.note(parameter, typed(value) if isinstance(value, str) else shown(value), f"a number {bounds}")
         elif math.isinf(_float(value)):
             self.add(parameter, value, "a finite number")
 
     def whole(self, parameter: str, value: object, *, low: int, high: int) -> None:
         """Note a fault unless `value` is a whole number between `low` and `high`, both included."""
         if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not low <= int(value) <= high:
-            self._note(parameter, typed(value), f"a whole number between {low} and {high}")
+            self.note(parameter, typed(value), f"a whole number between {low} and {high}")
 
     def flag(self, parameter: str, value: object) -> None:
         """Note a fault unless `value` is true or false."""
@@ -235,8 +241,8 @@ class Faults:
         --------
         >>> faults = Faults()
         >>> faults.folder("out", "")
-        >>> faults.found
-        [('out', '``', "a folder's name")]
+        >>> print(faults.found[0])
+        out: found ``, expected a folder's name
         """
         name = os.fspath(value) if isinstance(value, os.PathLike) else value
         if not isinstance(name, str) or not name or not can_name_a_file(name):

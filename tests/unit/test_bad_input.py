@@ -104,7 +104,7 @@ def test_numbers_that_python_does_not_write_are_shown():
     faults = Faults()
     faults.whole("n", -(10**5000), low=0, high=1)
     faults.number("x", 10**400, low=0.0)
-    assert [found for _, found, _ in faults.found] == ["`a whole number of 5,000 digits`", f"`1{'0' * 59}...`"]
+    assert [fault.found for fault in faults.found] == ["`a whole number of 5,000 digits`", f"`1{'0' * 59}...`"]
 
 
 def unaligned(values):

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 import typer
 
 from hetsched.checks import Faults, did_you_mean
-from hetsched.errors import ConfigError, HetschedError, OutputError, RunWarning, SimulationError
+from hetsched.errors import ConfigError, Fault, HetschedError, OutputError, RunWarning, SimulationError
 
 __all__ = ["DONE", "FAILED", "INTERRUPTED", "MISUSED", "ended", "inside", "noted", "renamed", "silence"]
 
@@ -172,12 +172,11 @@ def renamed(names: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        raise _renamed(error, names) from error
+        raise error.mapped(lambda fault: _renamed(fault, names)) from error
 
 
-def _renamed(error: ConfigError, names: Mapping[str, str]) -> ConfigError:
-    faults = [(names.get(parameter, parameter), value, expected) for parameter, value, expected in error.faults]
-    return ConfigError(faults)
+def _renamed(fault: Fault, names: Mapping[str, str]) -> Fault:
+    return fault.at(names[fault.place]) if fault.place in names else fault
 
 
 @contextmanager
@@ -199,8 +198,8 @@ def inside(path: str) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        names = {where: f"{path}: {where}" for where, _, _ in error.faults if path not in where}
-        raise _renamed(error, names) from error
+        # A fault in another file that this one names tells its own.
+        raise error.mapped(lambda fault: fault if path in fault.path else fault.under(path, ": ")) from error
 
 
 class noted:  # noqa: N801 -- reads as the verb it is: with noted(faults)
@@ -218,8 +217,8 @@ class noted:  # noqa: N801 -- reads as the verb it is: with noted(faults)
     >>> faults = Faults()
     >>> with noted(faults, {"nodes": "--nodes"}):
     ...     raise ConfigError([("nodes", "`0`", "at least 1")])
-    >>> faults.found
-    [('--nodes', '`0`', 'at least 1')]
+    >>> print(faults.found[0])
+    --nodes: found `0`, expected at least 1
     """
 
     def __init__(self, faults: Faults, names: Mapping[str, str] | None = None) -> None:
@@ -232,7 +231,7 @@ class noted:  # noqa: N801 -- reads as the verb it is: with noted(faults)
     def __exit__(self, kind: object, error: object, trace: object) -> bool:
         if not isinstance(error, ConfigError):
             return False
-        self._faults.extend(_renamed(error, self._names))
+        self._faults.extend(error, lambda fault: _renamed(fault, self._names))
         return True
 
 

@@ -78,7 +78,7 @@ class Inputs:
             # On a machine of one node, so that no log of hours is read for a negative draw.
             with noted(watts):
                 self._homogeneous(1)
-        faults.found.extend(watts.found)
+        faults.extend(watts)
         self._check_cap(faults)
         if self.known_draws is not None:
             chosen(faults, "--known-draws", self.known_draws, KNOWN_DRAWS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hetsched.checks import Faults, shown
 from hetsched.cli.faults import noted
-from hetsched.errors import ConfigError
+from hetsched.errors import ConfigError, Fault
 
 if TYPE_CHECKING:
     from hetsched.policy import Policy
@@ -63,8 +63,9 @@ def of_policy(name: str) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        faults = []
-        for parameter, value, expected in error.faults:
-            inner = "" if value == shown(name) else f": {name}"
-            faults.append((f"--policies{inner}{'' if parameter == 'policy' else f': {parameter}'}", value, expected))
-        raise ConfigError(faults) from error
+        raise error.mapped(lambda fault: _in_list(fault, name)) from error
+
+
+def _in_list(fault: Fault, name: str) -> Fault:
+    place = "--policies" if fault.found == shown(name) else f"--policies: {name}"
+    return fault.at(place) if fault.path == "policy" else fault.under(place, ": ")

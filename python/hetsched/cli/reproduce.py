@@ -97,10 +97,7 @@ def _of_yours() -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        faults = [
-            (name.replace("policies", "--policies", 1), value, expected) for name, value, expected in error.faults
-        ]
-        raise ConfigError(faults) from error
+        raise error.mapped(lambda fault: fault.moved("policies", "--policies")) from error
 
 
 def _try_folder(out: str | None) -> None:

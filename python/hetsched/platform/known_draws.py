@@ -26,8 +26,8 @@ def checked_known_draws(given: object, faults: Faults, *, parameter: str = "know
     --------
     >>> faults = Faults()
     >>> checked_known_draws("tpd", faults)
-    >>> faults.found
-    [('known_draws', '`tpd`', 'one of measured, table, tdp; did you mean `tdp`?')]
+    >>> print(faults.found[0])
+    known_draws: found `tpd`, expected one of measured, table, tdp; did you mean `tdp`?
     """
     if given not in KNOWN_DRAWS:
         faults.add(parameter, given, f"one of {', '.join(KNOWN_DRAWS)}{did_you_mean(str(given), KNOWN_DRAWS)}")

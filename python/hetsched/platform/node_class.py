@@ -169,8 +169,7 @@ def _check(given: Mapping[str, Any], faults: Faults) -> None:
     for name in ("boot_s", "shutdown_s"):
         faults.number(name, given[name], low=0.0, high=_MAX_TRANSITION_S)
     _check_idle(given["idle_w"], given["count"], faults)
-    names = {name.rpartition(".")[2].partition("[")[0] for name, _, _ in faults.found}
-    if not names & {"idle_w", "tdp_w"} and np.max(given["idle_w"]) > given["tdp_w"]:
+    if not faults.has("idle_w", "tdp_w") and np.max(given["idle_w"]) > given["tdp_w"]:
         faults.add("tdp_w", given["tdp_w"], f"at least the idle draw, {np.max(given['idle_w']):g} W")
 
 

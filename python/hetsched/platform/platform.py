@@ -14,7 +14,7 @@ from hetsched import _core
 from hetsched.arrays import numbers_of
 from hetsched.checks import Faults, read_toml
 from hetsched.digest import json_sha256
-from hetsched.errors import ConfigError
+from hetsched.errors import ConfigError, Fault
 from hetsched.platform.known_draws import checked_known_draws
 from hetsched.platform.node_class import NodeClass
 from hetsched.text import many, too_few_nodes
@@ -159,7 +159,7 @@ class Platform:
                 gpus=gpus,
             )
         except ConfigError as error:
-            raise ConfigError([_as_homogeneous(fault) for fault in error.faults]) from None
+            raise error.mapped(_as_homogeneous) from None
         return cls([node_class], exclusive=exclusive, actual=actual, predicted=predicted, known_draws=known_draws)
 
     @classmethod
@@ -380,8 +380,8 @@ class Platform:
         return values
 
 
-def _as_homogeneous(fault: tuple[str, str, str]) -> tuple[str, str, str]:
-    return ("nodes" if fault[0] == "count" else fault[0], *fault[1:])
+def _as_homogeneous(fault: Fault) -> Fault:
+    return fault.moved("count", "nodes")
 
 
 def _node_classes(classes: Sequence[Any], idle_w: Any, faults: Faults) -> list[NodeClass]:
@@ -440,5 +440,5 @@ def _single_class(data: Mapping[str, Any], class_keys: list[str], faults: Faults
     try:
         return [NodeClass(name="node", count=data["nodes"], **parameters)]
     except ConfigError as error:
-        faults.found.extend(_as_homogeneous(fault) for fault in error.faults)
+        faults.extend(error, _as_homogeneous)
         return []

@@ -107,10 +107,7 @@ def predicted_by(platform: Platform, predictor: Predictor | VariationTable | str
     try:
         return platform.with_tables(actual=actual, predicted=table)
     except ConfigError as error:
-        faults = [
-            ("predictor" if where == "predicted" else where, found, wanted) for where, found, wanted in error.faults
-        ]
-        raise ConfigError(faults) from None
+        raise error.mapped(lambda fault: fault.moved("predicted", "predictor")) from None
 
 
 def predictor_name(predictor: object) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -69,11 +69,11 @@ class Features:
         for name in names:
             if name not in self.names:
                 expected = "a column of it, as the model was fitted with" + did_you_mean(name, self.names)
-                faults.found.append((self.path, f"no feature {shown(name)}", expected))
+                faults.note(self.path, f"no feature {shown(name)}", expected)
         for name in self.names:
             if name not in names:
                 expected = f"the features that the model was fitted with: {few(names)}"
-                faults.found.append((f"{self.path}, {one_line(name, limit=60)}", "another feature", expected))
+                faults.note(f"{self.path}, {one_line(name, limit=60)}", "another feature", expected)
         faults.check()
         places = [self.names.index(name) for name in names]
         return Features(self.path, self.apps, tuple(names), self.values[:, places])
@@ -155,25 +155,23 @@ def _opened(path: str | os.PathLike[str], what: str) -> RunsFile:
     try:
         return RunsFile(path, words="app")
     except ConfigError as error:
-        faults = [
-            (where, found, what if expected.startswith("a file of") else expected)
-            for where, found, expected in error.faults
-        ]
-        raise ConfigError(faults) from None
+        raise error.mapped(
+            lambda fault: replace(fault, expected=what) if fault.expected.startswith("a file of") else fault
+        ) from None
 
 
 def _features(path: str, frame: pl.DataFrame) -> Features:
     faults = Faults()
     if "app" not in frame.columns:
         expected = f"a column `app`{did_you_mean('app', frame.columns)}"
-        faults.found.append(("runs", f"columns {listed(frame.columns)}", expected))
+        faults.note("runs", f"columns {listed(frame.columns)}", expected)
     elif not _is_words(frame["app"]):
-        faults.found.append(("runs.app", f"values of type {frame['app'].dtype}", "text, the application's name"))
+        faults.note("runs.app", f"values of type {frame['app'].dtype}", "text, the application's name")
     names = [name for name in frame.columns if name != "app"]
     if not names:
-        faults.found.append(("runs", "no feature", "a column of numbers beside `app`"))
+        faults.note("runs", "no feature", "a column of numbers beside `app`")
     if not len(frame):
-        faults.found.append(("runs", "no row", "a row an application"))
+        faults.note("runs", "no row", "a row an application")
     faults.check()
     _note_apps(frame["app"].cast(pl.String), faults)
     for name in names:
@@ -197,8 +195,8 @@ def _note_apps(apps: pl.Series, faults: Faults) -> None:
 
 def _note_feature(values: pl.Series, faults: Faults) -> None:
     if not values.dtype.is_numeric() and values.dtype not in (pl.Boolean, pl.Null):
-        where, found = misfit(values)
-        faults.found.append((f"runs.{one_line(where, limit=100)}", shown(found), "numbers"))
+        row, found = misfit(values)
+        faults.add(f"runs.{one_line(values.name, limit=100)}", found, "numbers", row=row)
         return
     numbers = values.cast(pl.Float64)
     is_missing = numbers.is_null() | numbers.is_nan()
@@ -214,7 +212,7 @@ def _note_rows(column: str, is_wrong: pl.Series, found: Sequence[object], expect
     for place, row in enumerate(rows[:_MOST_SHOWN]):
         more = f" (and {len(rows) - _MOST_SHOWN:,} more rows)" if place == _MOST_SHOWN - 1 < len(rows) - 1 else ""
         said = found[row] if found[row] == "nothing" else shown(found[row])
-        faults.found.append((f"runs.{one_line(column, limit=60)}, row {row}", str(said), expected + more))
+        faults.note(f"runs.{one_line(column, limit=60)}", str(said), expected + more, row=row)
 
 
 def read_watts(path: str | os.PathLike[str], features: Features) -> Watts:
@@ -284,9 +282,9 @@ def _check_numbers(frame: pl.DataFrame) -> None:
     for name in frame.columns:
         dtype = frame[name].dtype
         if name != "device" and not dtype.is_numeric() and dtype != pl.Null:
-            where, found = misfit(frame[name])
+            row, found = misfit(frame[name])
             expected = "watts under an application, or a file with columns device, app, power_w"
-            faults.found.append((f"runs.{one_line(where, limit=100)}", shown(found), expected))
+            faults.add(f"runs.{one_line(name, limit=100)}", found, expected, row=row)
     faults.check()
 
 
@@ -295,7 +293,7 @@ def _check_columns(frame: pl.DataFrame) -> None:
     for name in _LONG:
         if name not in frame.columns:
             expected = f"a column `{name}`{did_you_mean(name, frame.columns)}"
-            faults.found.append(("runs", f"columns {listed(frame.columns)}", expected))
+            faults.note("runs", f"columns {listed(frame.columns)}", expected)
     faults.check()
 
 
@@ -309,19 +307,16 @@ def _check_apps(column: pl.Series, features: Features, *, is_wide: bool) -> None
     for place, app in enumerate(unknown[:_MOST_SHOWN]):
         more = f" (and {len(unknown) - _MOST_SHOWN:,} more)" if place == _MOST_SHOWN - 1 < len(unknown) - 1 else ""
         expected = f"an application of {features.path}{did_you_mean(app, features.apps)}{more}"
-        where = one_line(app, limit=60) if is_wide else f"app, row {column.cast(pl.String).index_of(app)}"
-        faults.found.append((f"runs.{where}", shown(app), expected))
+        where, row = (one_line(app, limit=60), None) if is_wide else ("app", column.cast(pl.String).index_of(app))
+        faults.add(f"runs.{where}", app, expected, row=row)
     faults.check()
 
 
 def _without_rows(error: ConfigError, path: str) -> ConfigError:
     """The same faults by the file's name and column, without rows, which are not the file's."""
-    faults = []
-    for where, found, expected in error.faults:
-        of_runs, _, column = where.partition(", row ")[0].partition(".")
-        is_here = of_runs == "runs"
-        faults.append((f"{path}, {column}" if is_here and column else path if is_here else where, found, expected))
-    return ConfigError(faults)
+    return error.mapped(
+        lambda fault: fault.at(fault.moved("runs", "").under(path, ", ").path) if fault.is_of("runs") else fault
+    )
 
 
 def _watts(path: str, measured: Measurements, features: Features) -> Watts:

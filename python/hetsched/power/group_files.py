@@ -51,7 +51,7 @@ def read_groups(where: str, apps: Sequence[str], *, features: str) -> list[str]:
     faults = Faults()
     bare = [app for app in apps if app not in labels]
     if bare:
-        faults.found.append((f"{path}, app", f"no label of {few(bare)}", f"one for every application of {features}"))
+        faults.note(f"{path}, app", f"no label of {few(bare)}", f"one for every application of {features}")
     faults.check()
     return [labels[app] for app in apps]
 
@@ -76,6 +76,6 @@ def _labels(frame: pl.DataFrame, path: str, column: str | None) -> dict[str, str
     for app, label in frame.select(pl.col("app", name).cast(pl.String)).drop_nulls().iter_rows():
         if found.setdefault(app, label) != label:
             place = f"{path}, {one_line(app, limit=60)}"
-            faults.found.append((place, f"{shown(found[app])} and {shown(label)}", "one label of each application"))
+            faults.note(place, f"{shown(found[app])} and {shown(label)}", "one label of each application")
     faults.check()
     return found

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from hetsched.checks import Faults
-from hetsched.errors import ConfigError
+from hetsched.errors import ConfigError, Fault
 from hetsched.platform import Platform
 from hetsched.policy import Policy, parse_policy
 from hetsched.policy.parts import ROLES
@@ -114,7 +115,7 @@ def _named(
             made = made_of(thing)
         except ConfigError as error:
             place = axis if several is not given else f"{axis}[{key!r}]"
-            faults.found += [(place + parameter, value, expected) for parameter, value, expected in error.faults]
+            faults.extend(error, partial(Fault.under, place=place))
             continue
         if isinstance(several, Mapping) and (not isinstance(key, str) or not key):
             faults.add(axis, key, "names as the dictionary's keys")
@@ -152,7 +153,7 @@ def _policy(given: object) -> Policy:
             return Policy.from_dict(given)
     except ConfigError as error:
         # `policy.order` becomes `policies[0].order`.
-        raise ConfigError([(name.removeprefix("policy"), *rest) for name, *rest in error.faults]) from None  # type: ignore[misc]
+        raise error.mapped(lambda fault: fault.moved("policy", "")) from None
     if isinstance(given, Policy):
         return given
     raise ConfigError([("", type(given).__name__, _A_POLICY)])

@@ -112,7 +112,7 @@ def within(place: str, error: HetschedError) -> HetschedError:
     policy easy: budget_w: found 1, expected at least 5
     """
     if isinstance(error, ConfigError):
-        return ConfigError([(f"{place}: {parameter}", value, expected) for parameter, value, expected in error.faults])
+        return error.mapped(lambda fault: fault.under(place, ": "))
     if isinstance(error, TraceError):
         return TraceError(**{**vars(error), "file": f"{place}: {error.file}"})
     try:
@@ -124,7 +124,7 @@ def within(place: str, error: HetschedError) -> HetschedError:
 def _check_bound(name: str, platform: Platform, faults: Faults) -> None:
     own = Faults()
     check_bound(platform, own)
-    faults.found += [(f"platform `{name}`: {parameter}", value, expected) for parameter, value, expected in own.found]
+    faults.extend(own, lambda fault: fault.under(f"platform `{name}`", ": "))
 
 
 def _set_up(place: str, run: tuple[Workload, Platform, Policy], setup: Mapping[str, Any], faults: Faults) -> None:

@@ -84,8 +84,8 @@ def check_caps(actual_w: float | None, predicted_w: float | None, faults: Faults
     --------
     >>> faults = Faults()
     >>> check_caps(280.0, 320.0, faults)
-    >>> faults.found
-    [('predicted', '`a cap of 320 W`', 'the cap of the actual table, 280 W')]
+    >>> print(faults.found[0])
+    predicted: found `a cap of 320 W`, expected the cap of the actual table, 280 W
     """
     if actual_w is not None and predicted_w is not None and actual_w != predicted_w:
         faults.add("predicted", f"a cap of {predicted_w:g} W", f"the cap of the actual table, {actual_w:g} W")

@@ -73,12 +73,13 @@ def by_cap(frame: pl.DataFrame, source: str) -> dict[float, pl.DataFrame]:
     if "cap_w" not in frame.columns:
         faults.add("cap_w", f"columns {listed(frame.columns)}", "a column `cap_w`")
     elif not frame["cap_w"].dtype.is_numeric():
-        faults.add(*misfit(frame["cap_w"]), "watts above 0, or infinite: without a cap")
+        row, found = misfit(frame["cap_w"])
+        faults.add("cap_w", found, "watts above 0, or infinite: without a cap", row=row)
     faults.check()
     caps = frame["cap_w"].cast(pl.Float64)
     wrong = (caps.is_null() | caps.is_nan() | ~(caps > 0).fill_null(value=False)).arg_true()
     if len(wrong):
-        faults.add(f"cap_w, row {wrong[0]}", caps[wrong[0]], "watts above 0, or infinite: without a cap")
+        faults.add("cap_w", caps[wrong[0]], "watts above 0, or infinite: without a cap", row=wrong[0])
     faults.check()
     return {cap: frame.filter(caps == cap).drop("cap_w") for cap in caps.unique().sort()}
 
@@ -174,7 +175,8 @@ def _check_columns(frame: pl.DataFrame, source: str) -> None:
         fits = {"app": dtype == pl.String, "node": dtype.is_integer()}.get(name, dtype.is_numeric())
         if name in allowed and not fits:
             kind = {"app": "text", "node": "whole numbers from 0"}.get(name, "numbers")
-            faults.add(*misfit(frame[name]), kind)
+            row, found = misfit(frame[name])
+            faults.add(name, found, kind, row=row)
         elif name in ("app", "node") and frame[name].null_count():
             faults.add(name, "nulls", "a value in every row")
     if not len(frame):
@@ -186,20 +188,20 @@ def _check_columns(frame: pl.DataFrame, source: str) -> None:
     faults.check()
 
 
-def misfit(values: pl.Series) -> tuple[str, str]:
-    """Where the first word in a column of numbers stands, and the word; the column and its type if there is none.
+def misfit(values: pl.Series) -> tuple[int | None, str]:
+    """The row of the first word in a column of numbers, and the word; no row and the column's type if there is none.
 
     Examples
     --------
     >>> misfit(pl.Series("power_w", ["300", "3OO"])), misfit(pl.Series("power_w", [True]))
-    (('power_w, row 1', '3OO'), ('power_w', 'values of type Boolean'))
+    ((1, '3OO'), (None, 'values of type Boolean'))
     """
     if values.dtype == pl.String:
         numbers = values.cast(pl.Float64, strict=False)
         rows = ((numbers.is_null() | numbers.is_nan()) & values.is_not_null()).arg_true()
         if len(rows):
-            return f"{values.name}, row {rows[0]}", values[rows[0]]
-    return values.name, f"values of type {values.dtype}"
+            return rows[0], values[rows[0]]
+    return None, f"values of type {values.dtype}"
 
 
 def _check_pairs(cells: npt.NDArray[np.int64], apps: pl.Series, nodes: int, source: str) -> None:
@@ -212,5 +214,6 @@ def _check_pairs(cells: npt.NDArray[np.int64], apps: pl.Series, nodes: int, sour
     expected = f"every application with each of nodes 0..{nodes - 1}"
     faults = Faults()
     for is_wrong, found in ((counts == 0, "no row"), (counts > 1, "more than one row")):
-        faults.found += [(source, line, expected) for line in missing_pairs(is_wrong, apps.to_list(), found)]
+        for line in missing_pairs(is_wrong, apps.to_list(), found):
+            faults.note(source, line, expected)
     faults.check()

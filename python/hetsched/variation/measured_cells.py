@@ -202,8 +202,8 @@ def note_nodes(nodes: object, faults: Faults) -> None:
     --------
     >>> faults = Faults()
     >>> note_nodes(48, faults)
-    >>> faults.found
-    [('nodes', '`48`', 'a list of names, node 0 first, or None')]
+    >>> print(faults.found[0])
+    nodes: found `48`, expected a list of names, node 0 first, or None
     """
     is_list = isinstance(nodes, Sequence | np.ndarray | pl.Series) and not isinstance(nodes, str | bytes)
     if nodes is not None and not (is_list and len(nodes)):  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from hetsched.checks import did_you_mean, listed, one_line, shown
-from hetsched.errors import ConfigError
+from hetsched.errors import ConfigError, Fault
 from hetsched.parquet import read_parquet
 from hetsched.variation.csv_rows import CsvTextError, check_csv_text, unpacked_text
 from hetsched.variation.frame import read_frame
@@ -19,7 +19,6 @@ __all__ = ["RunsFile"]
 
 _SUFFIXES = (".csv", ".csv.gz", ".csv.zst", ".parquet")
 _NO_VALUE = ["", "NA", "N/A", "n/a", "nan", "NaN", "NAN", "null", "NULL", "None", "-"]
-_ROW = ", row "
 
 
 class RunsFile:
@@ -54,18 +53,16 @@ class RunsFile:
         error
             As `Measurements` raises it for a frame: ``runs``, ``runs.COLUMN``, ``runs.COLUMN, row NUMBER``.
         """
-        return ConfigError([(self._place(where), found, expected) for where, found, expected in error.faults])
+        return error.mapped(self._located)
 
-    def _place(self, where: str) -> str:
-        if where == "runs":
-            return self._path
-        if not where.startswith("runs."):
-            return where
-        column, is_at, row = where.removeprefix("runs.").rpartition(_ROW)
-        if not is_at:
-            return f"{self._path}, {row}"
-        line = None if self._text is None else _line_of(self._text, int(row))
-        return f"{self._path}, {f'row {row}' if line is None else f'line {line}'}, {column}"
+    def _located(self, fault: Fault) -> Fault:
+        if not fault.is_of("runs"):
+            return fault
+        place = self._path
+        if fault.row is not None:
+            line = None if self._text is None else _line_of(self._text, fault.row)
+            place += f", row {fault.row}" if line is None else f", line {line}"
+        return fault.at(fault.moved("runs", "").under(place, ", ").path)
 
     def _csv(self, data: bytes) -> pl.DataFrame:
         text = unpacked_text(data)

@@ -247,7 +247,7 @@ class Measurements:
             is_all = len(lacking) == len(self._nodes)
             where = "any node" if is_all else few([str(self._nodes[node]) for node in lacking.tolist()])
             found = f"{filled.too_few(row, lacking)} of {filled.apps[row]} on {where}"
-            faults.found.append(("runs", found, expected))
+            faults.note("runs", found, expected)
         faults.check()
 
 
@@ -293,6 +293,6 @@ def _check_columns(runs: pl.DataFrame, named: dict[str, str], faults: Faults) ->
         fits = {"app": is_word, "node": is_word or dtype.is_integer()}.get(name, dtype.is_numeric())
         if not fits and dtype != pl.Null:
             kind = {"app": "text", "node": "names, or whole numbers from 0"}.get(name, "numbers")
-            where, found = misfit(runs[column])
+            row, found = misfit(runs[column])
             hint = ", with a decimal point and no comma" if kind == "numbers" and _WITH_COMMA.fullmatch(found) else ""
-            faults.found.append((f"runs.{one_line(where, limit=100)}", shown(found), kind + hint))
+            faults.add(f"runs.{one_line(column, limit=100)}", found, kind + hint, row=row)

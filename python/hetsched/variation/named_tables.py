@@ -60,9 +60,8 @@ def named_table(given: Any, name: str, folder: Path, cap_w: float | None, faults
         if isinstance(given, Mapping):
             return VariationTable.from_dict(given, path=name)
     except ConfigError as error:
-        own = f"{folder / str(given)}.cap_w"
-        hint = f"; as the key `cap_w` beside `{name}`"
-        faults.found.extend((p, v, expected + hint if p == own else expected) for p, v, expected in error.faults)
+        own, hint = f"{folder / str(given)}.cap_w", f"; as the key `cap_w` beside `{name}`"
+        faults.extend(error, lambda fault: fault.hinting(hint) if fault.place == own else fault)
         return None
     faults.add(name, given, "the path of a table's file, or a table's content")
     return None
