@@ -6,8 +6,6 @@ import zlib
 
 import numpy as np
 
-__all__ = ["stream"]
-
 
 def stream(seed: int, name: str) -> np.random.Generator:
     """The random numbers of one purpose; what another purpose draws does not change them.

@@ -11,10 +11,10 @@ import math
 import numbers
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hetsched.errors import ConfigError, Fault
 
@@ -23,19 +23,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = [
-    "Faults",
-    "can_name_a_file",
-    "did_you_mean",
-    "listed",
-    "one_line",
-    "plain",
-    "read_toml",
-    "reason_of",
-    "shown",
-    "typed",
-]
-
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _MOST_WRITTEN = 10**1000
 
@@ -233,6 +222,26 @@ class Faults:
         """Note a fault unless `value` is true or false."""
         if not isinstance(value, bool):
             self.add(parameter, value, "true or false")
+
+    def choice(self, parameter: str, value: object, known: Sequence[str]) -> None:
+        """Note a fault unless `value` is one of `known`."""
+        if value not in known:
+            self.add(parameter, value, f"one of {listed(known)}{did_you_mean(str(value), known)}")
+
+    def array(self, parameter: str, given: npt.ArrayLike, expected: str) -> npt.NDArray[Any] | None:
+        """What was given as an array of real numbers, or None and a fault noted."""
+        import numpy as np  # noqa: PLC0415 -- slow to import, and what only checks options has no arrays
+
+        try:
+            found = np.asarray(given)
+        except ValueError:  # rows of unequal length
+            self.add(parameter, given, expected)
+            return None
+        # Text and objects would convert where they can, complex numbers lose a part.
+        if found.dtype.kind not in "biuf":
+            self.add(parameter, given if isinstance(given, list | tuple) else f"an array of {found.dtype}", expected)
+            return None
+        return found
 
     def folder(self, parameter: str, value: object) -> None:
         """Note a fault unless `value` can be a folder's name; an empty one would be the current folder.

@@ -8,8 +8,6 @@ from typing import Any, Protocol
 
 import polars as pl
 
-__all__ = ["frame_sha256", "json_sha256"]
-
 
 class _Hash(Protocol):
     def update(self, data: Any, /) -> None: ...

@@ -14,8 +14,6 @@ import polars as pl
 from hetsched.checks import can_name_a_file, reason_of, shown
 from hetsched.errors import OutputError
 
-__all__ = ["MALFORMED", "UNREADABLE", "for_csv", "temporary_beside", "turn_in", "write_whole"]
-
 UNREADABLE = (
     OSError,
     ValueError,

@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.arrays import numbers_of
 from hetsched.checks import Faults, shown
 from hetsched.errors import ConfigError, HetschedError, OutputError, TraceError
 from hetsched.files import write_whole
@@ -145,7 +144,7 @@ def test_what_would_only_turn_into_numbers(values):
     node_class = hs.Platform.homogeneous(1, 10.0, 300.0).classes[0]
     assert message(hs.Platform, [node_class], idle_w=row).startswith("idle_w: found")
     assert message(hs.assign, values).startswith("cost: found")
-    assert numbers_of("x", [[True, 2]], "numbers", Faults()).tolist() == [[1, 2]]
+    assert Faults().array("x", [[True, 2]], "numbers").tolist() == [[1, 2]]
 
 
 @pytest.mark.parametrize(

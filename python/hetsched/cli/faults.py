@@ -17,8 +17,6 @@ import typer
 from hetsched.checks import Faults, did_you_mean
 from hetsched.errors import ConfigError, Fault, HetschedError, OutputError, RunWarning, SimulationError
 
-__all__ = ["DONE", "FAILED", "INTERRUPTED", "MISUSED", "ended", "inside", "noted", "renamed", "silence"]
-
 _OPTIONS = {'walltimes="stretch"': "--walltimes stretch", "kill_at_walltime=False": "--no-kill-at-walltime"}
 """What the library's warnings call options, and what they are called here."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from hetsched.platform import Platform, VariationTable
     from hetsched.workload import Workload
 
-__all__ = ["ASSUMED_W", "Inputs", "Machine"]
-
 ASSUMED_W = {"idle_w": 100.0, "tdp_w": 400.0}
 """Watts of a node that are assumed where none are given."""
 

@@ -8,8 +8,6 @@ from typing import Any
 from hetsched.checks import shown
 from hetsched.errors import ConfigError
 
-__all__ = ["header_nodes", "processors_hint"]
-
 _FAR = 2
 """Where nodes differ, their mean number of processors may be this factor from what most of them have."""
 

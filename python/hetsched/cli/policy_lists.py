@@ -13,8 +13,6 @@ from hetsched.errors import ConfigError, Fault
 if TYPE_CHECKING:
     from hetsched.policy import Policy
 
-__all__ = ["of_policy", "policies_in"]
-
 
 def policies_in(faults: Faults, text: str) -> list[Policy]:
     """The policies asked for with ``--policies``.

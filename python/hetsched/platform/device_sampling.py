@@ -15,12 +15,9 @@ import polars as pl
 
 from hetsched.chance import stream
 from hetsched.checks import Faults, listed
-from hetsched.platform.device_draws import Devices, named_devices
-from hetsched.platform.devices import DeviceNodes
+from hetsched.platform.devices import DeviceClass, DeviceNodes, named_devices
 from hetsched.platform.node_class import MAX_NODE_W
 from hetsched.variation.table import VariationTable
-
-__all__ = ["DeviceSample", "sample_devices"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -177,13 +174,13 @@ def _normals(app: str, nodes: int, per_node: int, node_share: float, seed: int) 
 
 def _checked_means(
     means_w: Mapping[str, tuple[str, float]], machine: DeviceNodes, faults: Faults
-) -> dict[str, tuple[Devices, float]]:
+) -> dict[str, tuple[DeviceClass, float]]:
     """The class and the mean watts of one device, by application."""
     form = 'the class of device and watts, as in ("gpu", 597.0)'
     if not isinstance(means_w, Mapping) or not means_w:
         faults.add("means_w", means_w, f"for each application {form}")
         return {}
-    means: dict[str, tuple[Devices, float]] = {}
+    means: dict[str, tuple[DeviceClass, float]] = {}
     for app, given in means_w.items():
         own = f"means_w[{app}]"
         if not isinstance(app, str) or not app or not isinstance(given, tuple | list) or len(given) != 2:

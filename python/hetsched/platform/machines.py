@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from hetsched.platform.devices import DeviceClass, DeviceNodes
 
-__all__ = ["TSUBAME3_JOBS_W", "tsubame3"]
-
 TSUBAME3_JOBS_W: dict[str, tuple[str, float]] = {
     "cpu-small": ("cpu", 169.0),
     "cpu-medium": ("cpu", 206.0),

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.arrays import numbers_of
 from hetsched.checks import Faults
-
-__all__ = ["MAX_NODE_W", "NodeClass"]
+from hetsched.errors import ConfigError, Fault
 
 MAX_NODE_W = 1e6
 """The largest draw of one node that is taken, in watts."""
@@ -146,6 +144,10 @@ class NodeClass:
         return np.broadcast_to(np.asarray(value, dtype=np.float64), (self.count,))
 
 
+CLASS_KEYS = tuple(field.name for field in fields(NodeClass) if field.name not in ("name", "count"))
+"""What a platform of one class says of it."""
+
+
 def _plain(name: str, value: Any) -> Any:
     """The value as a plain immutable Python one, so that equality, hashing and JSON are exact."""
     if value is None or name == "name":
@@ -178,7 +180,7 @@ def _check_idle(idle_w: Any, count: Any, faults: Faults) -> None:
     if is_single or isinstance(idle_w, str | bytes | Mapping):
         faults.number("idle_w", idle_w, low=0.0, high=MAX_NODE_W)
         return
-    values = numbers_of("idle_w", idle_w, "numbers, one a node", faults)
+    values = faults.array("idle_w", idle_w, "numbers, one a node")
     if values is None:
         return
     if values.shape != (count,):
@@ -188,3 +190,70 @@ def _check_idle(idle_w: Any, count: Any, faults: Faults) -> None:
     if len(bad):
         node = int(bad[0])
         faults.add(f"idle_w[{node}]", float(values[node]), f"a number between 0 and {MAX_NODE_W:g}")
+
+
+def as_homogeneous(fault: Fault) -> Fault:
+    """A fault of the only class of a platform, whose count is how many nodes there are."""
+    return fault.moved("count", "nodes")
+
+
+def node_classes(classes: Sequence[Any], idle_w: Any, faults: Faults) -> list[NodeClass]:
+    """The classes with idle draws by node handed out to them; none if there is a fault."""
+    made: list[NodeClass] = []
+    for position, given in enumerate(classes):
+        if not isinstance(given, NodeClass | Mapping):
+            faults.add(f"classes[{position}]", given, "a node class, or a dictionary of its parameters")
+            continue
+        try:
+            made.append(
+                given if isinstance(given, NodeClass) else NodeClass.from_dict(given, path=f"classes[{position}]")
+            )
+        except ConfigError as error:
+            faults.extend(error)
+    if not classes:
+        faults.add("classes", "none", "at least one node class")
+    if faults.found or idle_w is None:
+        return made
+    nodes = sum(node_class.count for node_class in made)
+    values = faults.array("idle_w", idle_w, f"numbers, one for each of the {nodes} nodes")
+    if values is None:
+        return made
+    if values.shape != (nodes,):
+        faults.add("idle_w", f"{values.size} values", f"one for each of the {nodes} nodes")
+        return made
+    return _with_idle(made, values, faults)
+
+
+def _with_idle(classes: list[NodeClass], idle_w: Any, faults: Faults) -> list[NodeClass]:
+    made, first = [], 0
+    for position, node_class in enumerate(classes):
+        own = {**node_class.to_dict(), "idle_w": idle_w[first : first + node_class.count]}
+        first += node_class.count
+        try:
+            made.append(NodeClass.from_dict(own, path=f"classes[{position}]"))
+        except ConfigError as error:
+            faults.extend(error)
+    return made
+
+
+def list_of_classes(given: Any, faults: Faults) -> list[NodeClass]:
+    """The classes of a list, as `node_classes`; notes what is none."""
+    if not isinstance(given, list | tuple):
+        faults.add("classes", given, "a list of node classes")
+        return []
+    return node_classes(given, None, faults)
+
+
+def single_class(data: Mapping[str, Any], faults: Faults) -> list[NodeClass]:
+    """The only class of a platform that says `nodes`, or none if there is a fault."""
+    parameters = {name: data[name] for name in CLASS_KEYS if name in data}
+    for name in ("nodes", "idle_w", "tdp_w"):
+        if name not in data:
+            faults.add(name, "nothing", "a value; a platform needs nodes, idle_w and tdp_w, or classes")
+    if faults.found:
+        return []
+    try:
+        return [NodeClass(name="node", count=data["nodes"], **parameters)]
+    except ConfigError as error:
+        faults.extend(error, as_homogeneous)
+        return []

@@ -11,20 +11,27 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched import _core
-from hetsched.arrays import numbers_of
 from hetsched.checks import Faults, read_toml
 from hetsched.digest import json_sha256
-from hetsched.errors import ConfigError, Fault
-from hetsched.platform.known_draws import checked_known_draws
-from hetsched.platform.node_class import NodeClass
-from hetsched.text import many, too_few_nodes
-from hetsched.variation.checks import check_caps
-from hetsched.variation.named_tables import TABLES, named_table, wanted_cap
+from hetsched.errors import ConfigError
+from hetsched.platform.node_class import (
+    CLASS_KEYS,
+    NodeClass,
+    as_homogeneous,
+    list_of_classes,
+    node_classes,
+    single_class,
+)
+from hetsched.text import many
+from hetsched.variation.frame import check_caps, checked_cap, too_few_nodes
 from hetsched.variation.table import VariationTable
 
-__all__ = ["Platform"]
+KNOWN_DRAWS = ("measured", "table", "tdp")
+"""Of a job's own measured draw, decisions know it; nothing; nothing, so that its nodes' TDP stands for it."""
 
-_KEYS = ("classes", "exclusive", *TABLES, "cap_w", "known_draws")
+_TABLES = ("actual", "predicted")
+_KEYS = ("classes", "exclusive", *_TABLES, "cap_w", "known_draws")
+_OPTIONS = ("exclusive", "actual", "predicted", "known_draws")
 
 
 class Platform:
@@ -76,8 +83,8 @@ class Platform:
     ) -> None:
         faults = Faults()
         faults.flag("exclusive", exclusive)
-        checked_known_draws(known_draws, faults)
-        made = _node_classes(classes, idle_w, faults)
+        faults.choice("known_draws", known_draws, KNOWN_DRAWS)
+        made = node_classes(classes, idle_w, faults)
         nodes = sum(node_class.count for node_class in made)
         for name, table in (("actual", actual), ("predicted", predicted)):
             if table is not None and table.nodes != nodes and not faults.found:
@@ -159,7 +166,7 @@ class Platform:
                 gpus=gpus,
             )
         except ConfigError as error:
-            raise error.mapped(_as_homogeneous) from None
+            raise error.mapped(as_homogeneous) from None
         return cls([node_class], exclusive=exclusive, actual=actual, predicted=predicted, known_draws=known_draws)
 
     @classmethod
@@ -189,15 +196,11 @@ class Platform:
         hetsched.errors.ConfigError: idle_kw: found `1`, expected one of ...; did you mean `idle_w`?
         """
         faults = Faults()
-        class_keys = [name for name in NodeClass.__dataclass_fields__ if name not in ("name", "count")]
-        known = _KEYS if "classes" in data else ("nodes", *class_keys, *_KEYS[1:])
+        known = _KEYS if "classes" in data else ("nodes", *CLASS_KEYS, *_KEYS[1:])
         faults.unknown_keys(data, known)
-        if "classes" in data:
-            classes = _list_of_classes(data["classes"], faults)
-        else:
-            classes = _single_class(data, class_keys, faults)
-        cap_w = wanted_cap(data, faults)
-        tables = {name: named_table(data[name], name, Path(folder), cap_w, faults) for name in TABLES if name in data}
+        classes = list_of_classes(data["classes"], faults) if "classes" in data else single_class(data, faults)
+        cap_w = _wanted_cap(data, faults)
+        tables = {name: _named_table(data[name], name, Path(folder), cap_w, faults) for name in _TABLES if name in data}
         faults.check()
         options = {name: data[name] for name in ("exclusive", "known_draws") if name in data}
         return cls(classes, actual=tables.get("actual"), predicted=tables.get("predicted"), **options)
@@ -280,7 +283,7 @@ class Platform:
         return self._with(known_draws=known_draws)
 
     def _with(self, **changes: Any) -> Platform:
-        own = {name: getattr(self, name) for name in ("exclusive", "actual", "predicted", "known_draws")}
+        own = {name: getattr(self, name) for name in _OPTIONS}
         return Platform(self._classes, **own | changes)
 
     @property
@@ -363,8 +366,8 @@ class Platform:
 
     def __reduce__(self) -> tuple[object, ...]:
         # What the engine holds, and whatever else was derived, stays with the process.
-        made = partial(Platform, exclusive=self._exclusive, actual=self._actual, predicted=self._predicted)
-        return made, (self._classes,)
+        own = {name: getattr(self, name) for name in _OPTIONS}
+        return partial(Platform, **own), (self._classes,)
 
     def __repr__(self) -> str:
         names = [f"{c.count:,} {c.name}" for c in self._classes] if len(self._classes) > 1 else []
@@ -380,65 +383,24 @@ class Platform:
         return values
 
 
-def _as_homogeneous(fault: Fault) -> Fault:
-    return fault.moved("count", "nodes")
+def _wanted_cap(data: Mapping[str, Any], faults: Faults) -> float | None:
+    """The cap whose rows to take, if one is asked for."""
+    if "cap_w" in data and not any(isinstance(data.get(name), str | Path) for name in _TABLES):
+        faults.add("cap_w", data["cap_w"], "nothing without the file of a table as `actual` or `predicted`")
+        return None
+    return checked_cap(data.get("cap_w"), faults)
 
 
-def _node_classes(classes: Sequence[Any], idle_w: Any, faults: Faults) -> list[NodeClass]:
-    """The classes with idle draws by node handed out to them; none if there is a fault."""
-    made: list[NodeClass] = []
-    for position, given in enumerate(classes):
-        if not isinstance(given, NodeClass | Mapping):
-            faults.add(f"classes[{position}]", given, "a node class, or a dictionary of its parameters")
-            continue
-        try:
-            made.append(
-                given if isinstance(given, NodeClass) else NodeClass.from_dict(given, path=f"classes[{position}]")
-            )
-        except ConfigError as error:
-            faults.extend(error)
-    if not classes:
-        faults.add("classes", "none", "at least one node class")
-    if faults.found or idle_w is None:
-        return made
-    nodes = sum(node_class.count for node_class in made)
-    values = numbers_of("idle_w", idle_w, f"numbers, one for each of the {nodes} nodes", faults)
-    if values is None:
-        return made
-    if values.shape != (nodes,):
-        faults.add("idle_w", f"{values.size} values", f"one for each of the {nodes} nodes")
-        return made
-    return _with_idle(made, values, faults)
-
-
-def _with_idle(classes: list[NodeClass], idle_w: Any, faults: Faults) -> list[NodeClass]:
-    made, first = [], 0
-    for position, node_class in enumerate(classes):
-        own = {**node_class.to_dict(), "idle_w": idle_w[first : first + node_class.count]}
-        first += node_class.count
-        try:
-            made.append(NodeClass.from_dict(own, path=f"classes[{position}]"))
-        except ConfigError as error:
-            faults.extend(error)
-    return made
-
-
-def _list_of_classes(given: Any, faults: Faults) -> list[NodeClass]:
-    if not isinstance(given, list | tuple):
-        faults.add("classes", given, "a list of node classes")
-        return []
-    return _node_classes(given, None, faults)
-
-
-def _single_class(data: Mapping[str, Any], class_keys: list[str], faults: Faults) -> list[NodeClass]:
-    parameters = {name: data[name] for name in class_keys if name in data}
-    for name in ("nodes", "idle_w", "tdp_w"):
-        if name not in data:
-            faults.add(name, "nothing", "a value; a platform needs nodes, idle_w and tdp_w, or classes")
-    if faults.found:
-        return []
+def _named_table(given: Any, name: str, folder: Path, cap_w: float | None, faults: Faults) -> VariationTable | None:
+    """The table that a key stands for."""
     try:
-        return [NodeClass(name="node", count=data["nodes"], **parameters)]
+        if isinstance(given, str | Path):
+            return VariationTable.read(folder / given, cap_w=cap_w)
+        if isinstance(given, Mapping):
+            return VariationTable.from_dict(given, path=name)
     except ConfigError as error:
-        faults.extend(error, _as_homogeneous)
-        return []
+        own, hint = f"{folder / str(given)}.cap_w", f"; as the key `cap_w` beside `{name}`"
+        faults.extend(error, lambda fault: fault.hinting(hint) if fault.place == own else fault)
+        return None
+    faults.add(name, given, "the path of a table's file, or a table's content")
+    return None

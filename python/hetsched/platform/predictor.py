@@ -16,16 +16,6 @@ from hetsched.errors import ConfigError
 from hetsched.platform.platform import Platform
 from hetsched.variation.table import VariationTable
 
-__all__ = [
-    "IDEAL",
-    "AnyPredictor",
-    "DrawPredictor",
-    "Predictor",
-    "check_predictor",
-    "predicted_by",
-    "predictor_name",
-]
-
 IDEAL = "ideal"
 """The predictor that is right, by its name."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.arrays import numbers_of
 from hetsched.checks import Faults
 
 __all__ = ["Floats", "checked_features", "checked_power", "matrix_of", "same_features"]
@@ -42,7 +41,7 @@ def matrix_of(name: str, given: npt.ArrayLike, layout: str, faults: Faults) -> F
     features: found `shape (2,)`, expected a matrix of numbers: one row an application
     """
     expected = f"a matrix of numbers: {layout}"
-    found = numbers_of(name, given, expected, faults)
+    found = faults.array(name, given, expected)
     if found is None:
         return None
     if found.ndim != 2 or 0 in found.shape:

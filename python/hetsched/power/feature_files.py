@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,8 @@ from hetsched.checks import Faults, did_you_mean, listed, one_line, shown
 from hetsched.errors import ConfigError
 from hetsched.platform import Measurements
 from hetsched.power.checks import Floats
+from hetsched.tables import misfit, read_table
 from hetsched.text import few, many
-from hetsched.variation.frame import misfit
-from hetsched.variation.measured_file import RunsFile
-
-__all__ = ["Features", "Watts", "read_features", "read_watts"]
 
 _MOST = 1e100
 """Of a feature, in size; as the models ask for."""
@@ -136,7 +133,7 @@ def read_features(path: str | os.PathLike[str], *, labels: str | None = None) ->
     >>> features.apps, features.names, features.values.tolist()
     (('hpl', 'stream'), ('ipc', 'dram_gb_per_s'), [[2.1, 90.0], [0.4, 310.0]])
     """
-    file = _opened(path, "a file of one row an application")
+    file = read_table(path, "a file of one row an application", words=["app"])
     frame = file.frame
     if labels is not None:
         if labels not in frame.columns or labels == "app":
@@ -148,16 +145,6 @@ def read_features(path: str | os.PathLike[str], *, labels: str | None = None) ->
         return _features(os.fspath(path), frame)
     except ConfigError as error:
         raise file.located(error) from None
-
-
-def _opened(path: str | os.PathLike[str], what: str) -> RunsFile:
-    """The file, or what keeps it from being `what`."""
-    try:
-        return RunsFile(path, words="app")
-    except ConfigError as error:
-        raise error.mapped(
-            lambda fault: replace(fault, expected=what) if fault.expected.startswith("a file of") else fault
-        ) from None
 
 
 def _features(path: str, frame: pl.DataFrame) -> Features:
@@ -248,7 +235,7 @@ def read_watts(path: str | os.PathLike[str], features: Features) -> Watts:
     (('g1', 'g2'), [[252.0, nan], [nan, 170.0]], 3)
     """
     name = os.fspath(path)
-    file = _opened(path, "a file of one row a run")
+    file = read_table(path, "a file of one row a run", words=["app"])
     frame, is_wide = file.frame, _has_column_an_app(file.frame)
     if "device" in frame.columns and frame["device"].dtype.is_integer():
         frame = frame.with_columns(pl.col("device").cast(pl.String))
@@ -266,7 +253,7 @@ def read_watts(path: str | os.PathLike[str], features: Features) -> Watts:
         found = _watts(name, Measurements(runs, app="app", node="device", power_w="power_w"), features)
     except ConfigError as error:
         # Rows of a file with a column an application are no lines any more.
-        raise (_without_rows(error, name) if is_wide else file.located(error)) from None
+        raise file.located(error, rows=not is_wide) from None
     if is_wide:
         # An empty field is no run.
         found.dropped.pop("power_w missing", None)
@@ -310,13 +297,6 @@ def _check_apps(column: pl.Series, features: Features, *, is_wide: bool) -> None
         where, row = (one_line(app, limit=60), None) if is_wide else ("app", column.cast(pl.String).index_of(app))
         faults.add(f"runs.{where}", app, expected, row=row)
     faults.check()
-
-
-def _without_rows(error: ConfigError, path: str) -> ConfigError:
-    """The same faults by the file's name and column, without rows, which are not the file's."""
-    return error.mapped(
-        lambda fault: fault.at(fault.moved("runs", "").under(path, ", ").path) if fault.is_of("runs") else fault
-    )
 
 
 def _watts(path: str, measured: Measurements, features: Features) -> Watts:

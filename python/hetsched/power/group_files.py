@@ -8,10 +8,8 @@ import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, listed, one_line, shown
 from hetsched.errors import ConfigError
+from hetsched.tables import read_table
 from hetsched.text import few
-from hetsched.variation.measured_file import RunsFile
-
-__all__ = ["read_groups"]
 
 
 def read_groups(where: str, apps: Sequence[str], *, features: str) -> list[str]:
@@ -43,7 +41,7 @@ def read_groups(where: str, apps: Sequence[str], *, features: str) -> list[str]:
     ['dense', 'spectral']
     """
     path, column = _parted(where)
-    file = RunsFile(path, words="app")
+    file = read_table(path, "a file of one row a run", words=["app"])
     if "app" not in file.frame.columns:
         expected = f"a column `app`{did_you_mean('app', file.frame.columns)}"
         raise ConfigError([(path, f"columns {listed(file.frame.columns)}", expected)])

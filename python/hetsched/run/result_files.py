@@ -16,8 +16,8 @@ import polars as pl
 from hetsched.checks import reason_of
 from hetsched.errors import OutputError, TraceError
 from hetsched.files import UNREADABLE, for_csv, temporary_beside, turn_in
-from hetsched.parquet import read_parquet
 from hetsched.run.result_checks import FRAMES, check_frame, check_numbers
+from hetsched.tables import read_parquet
 
 __all__ = ["read_files", "write_files"]
 

@@ -8,9 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.checks import Faults, did_you_mean, listed
-from hetsched.variation.checks import Matrix
-
-__all__ = ["app_correlation", "component_correlation", "lower_factor"]
+from hetsched.variation.frame import Matrix
 
 # Sums of a few hundred products of numbers up to 1 are off by no more.
 _ROUNDING = 1e-9

@@ -1,57 +1,101 @@
-"""A variation table as a long frame: one row an application and node, and back to matrices; one cap out of several."""
+"""What a variation table is made of: names, matrices and a cap, checked, and as a long frame with a row a pair."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults, did_you_mean, listed, one_line, reason_of
+from hetsched.checks import Faults, did_you_mean, listed, one_line
 from hetsched.errors import ConfigError
-from hetsched.files import UNREADABLE
-from hetsched.forks import check_threads
-from hetsched.text import missing_pairs
-from hetsched.variation.checks import QUANTITIES
-from hetsched.variation.csv_rows import CsvTextError
+from hetsched.tables import misfit
+from hetsched.text import few
 
-__all__ = ["at_cap", "by_cap", "frame_from_matrices", "matrices_from_frame", "misfit", "read_frame"]
+Matrix = npt.NDArray[np.float64]
+
+QUANTITIES = ("power_w", "power_ratio", "time_ratio")
+_RANGES = {
+    "power_w": (0.0, 1e6, "watts between 0 and 1e+06"),
+    "power_ratio": (0.0, 1e3, "a factor between 0 and 1000"),
+    "time_ratio": (1e-3, 1e3, "a factor between 0.001 and 1000, 1 = nominal"),
+}
 
 
-_ALL_NODES = "nodes 0..N-1, each with every application"
-_MOST_NODES = 2**31
-"""No table is as large; numbers of nodes times numbers of applications stay far below what 64 bits hold."""
+def checked_apps(apps: Sequence[str], faults: Faults) -> tuple[str, ...]:
+    """The names; notes what is no list of them, no name, or repeated."""
+    if isinstance(apps, str) or not isinstance(apps, Iterable):
+        faults.add("apps", apps, "a list of names")
+        return (str(apps),)
+    names = tuple(apps)
+    if not names:
+        faults.add("apps", "none", "at least one name")
+    for position, name in enumerate(names):
+        if not isinstance(name, str) or not name:
+            faults.add(f"apps[{position}]", name, "a name")
+        elif name in names[:position]:
+            faults.add(f"apps[{position}]", name, "each name once")
+    return names
 
 
-def read_frame(path: str, read: Callable[[bytes], pl.DataFrame], expected: str) -> pl.DataFrame:
-    """A file of rows as a frame.
+def checked_matrix(name: str, values: npt.ArrayLike, apps: tuple[str, ...], faults: Faults) -> Matrix:
+    """The values as a read-only matrix; notes another shape, or the first value that cannot be."""
+    found = faults.array(name, values, "numbers, one row an application and one column a node")
+    if found is None:
+        return np.empty((0, 0))
+    matrix = np.array(found, dtype=np.float64, order="C")
+    if matrix.ndim != 2 or matrix.shape[0] != len(apps) or matrix.shape[1] == 0:
+        faults.add(name, f"shape {matrix.shape}", f"shape ({len(apps)}, nodes): one row an application")
+        return matrix
+    low, high, expected = _RANGES[name]
+    bad = np.argwhere(~((matrix >= low) & (matrix <= high)))
+    if len(bad):
+        app, node = bad[0]
+        more = f" (and {len(bad) - 1:,} more)" if len(bad) > 1 else ""
+        faults.add(f"{name}[{apps[app]}, node {node}]", float(matrix[app, node]), expected + more)
+    matrix.flags.writeable = False
+    return matrix
+
+
+def checked_cap(cap_w: object, faults: Faults) -> float | None:
+    """The cap as a number; notes what is none. Infinite watts are a cap that binds nobody."""
+    if cap_w is None:
+        return None
+    if isinstance(cap_w, int | float | np.number) and not isinstance(cap_w, bool):
+        watts = float(cap_w)
+        if watts > 0 and not math.isnan(watts):
+            return watts
+    faults.add("cap_w", cap_w, "watts above 0, or infinite: without a cap")
+    return None
+
+
+def check_caps(actual_w: float | None, predicted_w: float | None, faults: Faults) -> None:
+    """Note a fault where what is predicted holds under another power cap than what is charged.
 
     Parameters
     ----------
-    path
-        The file.
-    read
-        From its bytes to a frame.
-    expected
-        What the file should be, for messages.
+    actual_w, predicted_w
+        The caps of the two tables; None: not said, which fits every cap.
+    faults
+        Where to note it.
 
-    Raises
-    ------
-    ConfigError
-        If there is no such file, or it holds something else.
+    Examples
+    --------
+    >>> faults = Faults()
+    >>> check_caps(280.0, 320.0, faults)
+    >>> print(faults.found[0])
+    predicted: found `a cap of 320 W`, expected the cap of the actual table, 280 W
     """
-    check_threads()
-    where = path
-    try:
-        with open(path, "rb") as file:
-            return read(file.read())
-    except CsvTextError as fault:
-        found, expected = one_line(fault.found, limit=100), fault.expected
-        where = path if fault.line is None else f"{path}, line {fault.line}"
-    except UNREADABLE as error:
-        found = reason_of(error).removeprefix("found ")
-    raise ConfigError([(one_line(where), found, expected)])
+    if actual_w is not None and predicted_w is not None and actual_w != predicted_w:
+        faults.add("predicted", f"a cap of {predicted_w:g} W", f"the cap of the actual table, {actual_w:g} W")
+
+
+_ALL_NODES = "nodes 0..N-1, each with every application"
+_MOST_APPS = 10
+_MOST_NODES = 2**31
+"""No table is as large; numbers of nodes times numbers of applications stay far below what 64 bits hold."""
 
 
 def by_cap(frame: pl.DataFrame, source: str) -> dict[float, pl.DataFrame]:
@@ -188,22 +232,6 @@ def _check_columns(frame: pl.DataFrame, source: str) -> None:
     faults.check()
 
 
-def misfit(values: pl.Series) -> tuple[int | None, str]:
-    """The row of the first word in a column of numbers, and the word; no row and the column's type if there is none.
-
-    Examples
-    --------
-    >>> misfit(pl.Series("power_w", ["300", "3OO"])), misfit(pl.Series("power_w", [True]))
-    ((1, '3OO'), (None, 'values of type Boolean'))
-    """
-    if values.dtype == pl.String:
-        numbers = values.cast(pl.Float64, strict=False)
-        rows = ((numbers.is_null() | numbers.is_nan()) & values.is_not_null()).arg_true()
-        if len(rows):
-            return rows[0], values[rows[0]]
-    return None, f"values of type {values.dtype}"
-
-
 def _check_pairs(cells: npt.NDArray[np.int64], apps: pl.Series, nodes: int, source: str) -> None:
     """Each application with each node, once; `cells` are application * nodes + node."""
     size = len(apps) * nodes
@@ -217,3 +245,66 @@ def _check_pairs(cells: npt.NDArray[np.int64], apps: pl.Series, nodes: int, sour
         for line in missing_pairs(is_wrong, apps.to_list(), found):
             faults.note(source, line, expected)
     faults.check()
+
+
+def node_ranges(nodes: npt.ArrayLike, *, most: int = 8) -> str:
+    """Node numbers as a message lists them: in order, neighbours as a range.
+
+    Examples
+    --------
+    >>> node_ranges([5, 0, 4, 3]), node_ranges(np.arange(0, 100, 2), most=3), node_ranges([7])
+    ('nodes 0, 3-5', 'nodes 0, 2, 4 and 47 more', 'node 7')
+    """
+    numbers = np.unique(np.asarray(nodes, dtype=np.int64))
+    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
+    shown = [f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs[:most]]
+    rest = sum(len(run) for run in runs[most:])
+    return f"node{'s' if len(numbers) > 1 else ''} {', '.join(shown)}{f' and {rest:,} more' if rest else ''}"
+
+
+def missing_pairs(is_wrong: npt.NDArray[np.bool_], apps: Sequence[str], found: str) -> list[str]:
+    """What a message says of each application with wrong pairs.
+
+    Parameters
+    ----------
+    is_wrong
+        Shape (n_apps, n_nodes).
+    apps
+        Names of applications, a row each.
+    found
+        What is wrong with the pairs, such as ``"no row"``.
+
+    Returns
+    -------
+    list of str
+        One line an application; of many, the first ten and how many more there are.
+
+    Examples
+    --------
+    >>> missing_pairs(np.array([[True, False, True], [False, False, False]]), ["a", "b"], "no row")
+    ['no row for application a on nodes 0, 2']
+    """
+    rows = np.flatnonzero(is_wrong.any(axis=1))
+    lines = [
+        f"{found} for application {apps[row]} on {node_ranges(np.flatnonzero(is_wrong[row]))}" for row in rows.tolist()
+    ]
+    if len(lines) > _MOST_APPS:
+        lines[_MOST_APPS:] = [f"{found} on some nodes for {len(lines) - _MOST_APPS:,} more applications"]
+    return lines
+
+
+def too_few_nodes(apps: Sequence[str], *, held: int, wanted: int) -> str:
+    """What a table of another number of nodes should have held, and what it lacks.
+
+    Examples
+    --------
+    >>> too_few_nodes(["hpcg", "*"], held=4, wanted=6)
+    'a table of 6 nodes, as the platform has; nodes 4-5 have no row for any application (hpcg, *)'
+    >>> too_few_nodes(["hpcg"], held=9, wanted=6)
+    'a table of 6 nodes, as the platform has'
+    """
+    expected = f"a table of {wanted} nodes, as the platform has"
+    if held >= wanted:
+        return expected
+    has = "have" if wanted - held > 1 else "has"
+    return f"{expected}; {node_ranges(np.arange(held, wanted))} {has} no row for any application ({few(apps)})"

@@ -18,14 +18,10 @@ import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, listed, one_line, shown
 from hetsched.errors import ConfigError
+from hetsched.tables import misfit, read_table
 from hetsched.text import few, many
-from hetsched.variation.frame import misfit
-from hetsched.variation.measured_cells import IMPUTE, Cells, medians, node_order, note_nodes, usable_runs
-from hetsched.variation.measured_file import RunsFile
-from hetsched.variation.measured_report import report_text
+from hetsched.variation.measured_cells import IMPUTE, Cells, medians, node_order, note_nodes, report_text, usable_runs
 from hetsched.variation.table import VariationTable
-
-__all__ = ["Measurements"]
 
 _WITH_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 _WAYS_OUT = {
@@ -141,7 +137,8 @@ class Measurements:
         ConfigError
             If it cannot be read, or as `Measurements`; names the file and its line, the header being line 1.
         """
-        file = RunsFile(path, words=columns.get("app", "app"))
+        app = columns.get("app", "app")
+        file = read_table(path, "a file of one row a run", words=[app] if isinstance(app, str) else [])
         try:
             return cls(file.frame, **columns)
         except ConfigError as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +17,56 @@ import polars as pl
 
 from hetsched.chance import stream
 from hetsched.checks import Faults, listed, shown
-from hetsched.variation.checks import Matrix
 from hetsched.variation.correlation import app_correlation, component_correlation, lower_factor
-from hetsched.variation.normal import Normal, Spread, checked_spreads
+from hetsched.variation.frame import Matrix
 from hetsched.variation.table import VariationTable
-
-__all__ = ["Normal", "Sample", "resample_table", "sample_components", "sample_table"]
 
 _TIME = "time_ratio"
 _MOST_NODES = 10_000_000
+
+
+@dataclass(frozen=True)
+class Normal:
+    """A normal distribution of watts, or of time factors.
+
+    Parameters
+    ----------
+    mean
+        Watts, or a factor.
+    sd
+        Standard deviation in the same unit, at least 0.
+
+    Examples
+    --------
+    >>> Normal(220.0, sd=11.0) == Normal.relative(220.0, sd_ratio=0.05)
+    True
+    >>> Normal.of_range(107.0, 124.0)
+    Normal(mean=115.5, sd=2.5)
+    """
+
+    mean: float
+    sd: float
+
+    @classmethod
+    def relative(cls, mean: float, sd_ratio: float) -> Normal:
+        """With a standard deviation that is a share of the mean."""
+        return cls(mean, mean * sd_ratio)
+
+    @classmethod
+    def of_range(cls, low: float, high: float, *, width_sd: float = 6.8) -> Normal:
+        """With the mean halfway between two ends that are `width_sd` standard deviations apart.
+
+        Parameters
+        ----------
+        low, high
+            The smallest and the largest value that was seen.
+        width_sd
+            How many standard deviations lie between them; 6.8 is what is expected of about 1,750 values.
+        """
+        return cls((low + high) / 2, (high - low) / width_sd)
+
+
+Spread: TypeAlias = Normal | tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +260,7 @@ def sample_components(
     times = {} if time_ratio is None else {(app, _TIME): spread for app, spread in time_ratio.items()}
     if time_ratio is not None:
         _check_same_apps(time_ratio, apps, faults)
-    spreads = checked_spreads({**components, **times}, faults)
+    spreads = _checked_spreads({**components, **times}, faults)
     floors = _checked_floor(floor_w, nodes, faults)
     factor = lower_factor(component_correlation(list(spreads), between_apps, within_app, correlation, faults), faults)
     faults.check()
@@ -313,6 +354,24 @@ def _check_keys(components: Mapping[Any, Spread], faults: Faults) -> None:
             faults.add("components", key, "names of application and component, as in (`hpcg`, `pkg`)")
         elif key[1] == _TIME:
             faults.add(f"components[{', '.join(key)}]", components[key], "watts; time factors go into `time_ratio`")
+
+
+def _checked_spreads(given: Mapping[tuple[str, str], Spread], faults: Faults) -> dict[tuple[str, str], Normal]:
+    """The spreads by application and component; notes what is none."""
+    if not given:
+        faults.add("components", "none", "mean and standard deviation of at least one application")
+    made = {}
+    for (app, component), spread in given.items():
+        name = f"{component}[{app}]"
+        try:
+            made[app, component] = normal = spread if isinstance(spread, Normal) else Normal(*spread)
+        except TypeError:
+            faults.add(name, spread, "mean and standard deviation")
+            made[app, component] = Normal(0.0, 0.0)
+            continue
+        faults.number(f"{name}.mean", normal.mean, low=0.0, high=1e6)
+        faults.number(f"{name}.sd", normal.sd, low=0.0, high=1e6)
+    return made
 
 
 def _check_same_apps(time_ratio: Mapping[str, Spread], apps: Sequence[str], faults: Faults) -> None:

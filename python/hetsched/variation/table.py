@@ -16,14 +16,20 @@ from hetsched import _core
 from hetsched.checks import Faults, listed, shown
 from hetsched.digest import frame_sha256
 from hetsched.errors import ConfigError
-from hetsched.parquet import read_parquet
+from hetsched.tables import Table, read_csv_table, read_parquet_table
 from hetsched.text import many
-from hetsched.variation.checks import QUANTITIES, Matrix, checked_apps, checked_cap, checked_matrix
-from hetsched.variation.csv_rows import read_csv_rows
-from hetsched.variation.frame import at_cap, by_cap, frame_from_matrices, matrices_from_frame, read_frame
+from hetsched.variation.frame import (
+    QUANTITIES,
+    Matrix,
+    at_cap,
+    by_cap,
+    checked_apps,
+    checked_cap,
+    checked_matrix,
+    frame_from_matrices,
+    matrices_from_frame,
+)
 from hetsched.variation.under_cap import PowerCap
-
-__all__ = ["VariationTable"]
 
 _COLUMNS = "app, node, power_w or power_ratio, and time_ratio if it varies"
 
@@ -216,16 +222,20 @@ class VariationTable:
     @classmethod
     def read_parquet(cls, path: str | os.PathLike[str], *, cap_w: float | None = None) -> VariationTable:
         """A table from a Parquet file with the columns of `from_polars`; raises as `read`."""
-        name = os.fspath(path)
-        frame = read_frame(name, read_parquet, f"a Parquet file of {_COLUMNS}")
-        return cls.from_polars(frame, cap_w=cap_w, source=name, path=_path_of_all(name, frame))
+        return cls._of(read_parquet_table(os.fspath(path), f"a Parquet file of {_COLUMNS}"), cap_w)
 
     @classmethod
     def read_csv(cls, path: str | os.PathLike[str], *, cap_w: float | None = None) -> VariationTable:
         """A table from a CSV file with the columns of `from_polars`; raises as `read`."""
-        name = os.fspath(path)
-        frame = read_frame(name, read_csv_rows, f"a CSV file of {_COLUMNS}")
-        return cls.from_polars(frame, cap_w=cap_w, source=name, path=_path_of_all(name, frame))
+        # Applications of a log in Standard Workload Format are numbers, and words all the same.
+        return cls._of(read_csv_table(os.fspath(path), f"a CSV file of {_COLUMNS}", words=["app"]), cap_w)
+
+    @classmethod
+    def _of(cls, file: Table, cap_w: float | None) -> VariationTable:
+        frame, path = file.frame, file.path
+        # A platform that names a file of several caps' tables would not say which one it means.
+        has_more = "cap_w" in frame.columns and frame["cap_w"].n_unique() > 1
+        return cls.from_polars(frame, cap_w=cap_w, source=path, path=None if has_more else path)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write `to_polars` to a file, for `read_parquet`."""
@@ -376,9 +386,3 @@ class VariationTable:
         sizes = f"{many(len(self._apps), 'application')}, {many(self.nodes, 'node')}"
         cap = "" if self._cap_w is None else f", cap {self._cap_w:g} W" if self._cap_w < math.inf else ", no cap"
         return f"<VariationTable: {sizes}, {', '.join(self._matrices)}{cap}>"
-
-
-def _path_of_all(path: str, frame: pl.DataFrame) -> str | None:
-    """The file, if it holds nothing but the table: a platform that names it would not say which cap it means."""
-    has_more = "cap_w" in frame.columns and frame["cap_w"].n_unique() > 1
-    return None if has_more else path

@@ -14,9 +14,7 @@ import numpy.typing as npt
 
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.errors import ConfigError
-from hetsched.variation.checks import Matrix, checked_cap
-
-__all__ = ["PowerCap", "slowdown", "speed_under_cap"]
+from hetsched.variation.frame import Matrix, checked_cap
 
 
 def speed_under_cap(
