@@ -89,7 +89,7 @@ def test_nor_in_a_result(tmp_path):
 
 _READ_ALL = """
 import sys
-from hetsched.parquet import read_parquet
+from hetsched.tables import read_parquet
 from hetsched.files import UNREADABLE
 data = sys.stdin.buffer.read()
 size = int(sys.argv[1])
