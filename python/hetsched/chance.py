@@ -8,20 +8,6 @@ import numpy as np
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """The random numbers of one purpose; what another purpose draws does not change them.
-
-    Parameters
-    ----------
-    seed
-        From 0.
-    name
-        Of the purpose, such as ``"poisson.gaps"``.
-
-    Examples
-    --------
-    >>> first, again, other = (stream(7, name).random() for name in ("a", "a", "b"))
-    >>> first == again, first == other
-    (True, False)
-    """
+    """The random numbers of one purpose; what another purpose draws does not change them."""
     # A checksum, as Python's own hash of a text differs from process to process.
     return np.random.default_rng(np.random.SeedSequence([seed, zlib.crc32(name.encode())]))

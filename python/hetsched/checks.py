@@ -30,25 +30,13 @@ _MOST_WRITTEN = 10**1000
 
 
 def one_line(text: str, *, limit: int = 300) -> str:
-    r"""Text fit for a line of a message: no control characters, and not endless.
-
-    Examples
-    --------
-    >>> one_line("a\tb\n")
-    'a\\tb\\n'
-    """
+    r"""Text fit for a line of a message: no control characters, and not endless."""
     printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:limit])
     return printable if len(text) <= limit else printable + "..."
 
 
 def shown(value: object) -> str:
-    """A value as an error message shows it: short, and in back quotes.
-
-    Examples
-    --------
-    >>> shown("esay"), shown(-1), shown(float("nan"))
-    ('`esay`', '`-1`', '`NaN`')
-    """
+    """A value as an error message shows it: short, and in back quotes."""
     if isinstance(value, float):
         # As people write it: -60 and 1e+13 in place of -60.0 and 10000000000000.0.
         text = "NaN" if math.isnan(value) else f"{value:.12g}"
@@ -62,13 +50,7 @@ def shown(value: object) -> str:
 
 
 def typed(value: object) -> str:
-    """A value as `shown`, but as Python writes it where that is what is wrong: ``"3"`` in quotes, 3.0 with its point.
-
-    Examples
-    --------
-    >>> typed(3), typed(3.0), typed("3"), typed("x"), typed(1e15)
-    ('`3`', '`3.0`', "`'3'`", '`x`', '`1e+15`')
-    """
+    """A value as `shown`, but as Python writes it where its type is wrong: ``"3"`` in quotes, 3.0 with its point."""
     plain = shown(value)
     if isinstance(value, str):
         return f"`{value!r}`" if plain.strip("`").lstrip("-").replace(".", "", 1).isdecimal() else plain
@@ -77,30 +59,12 @@ def typed(value: object) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names as a message lists them.
-
-    Examples
-    --------
-    >>> listed(["fcfs", "easy"])
-    'fcfs, easy'
-    """
+    """Names as a message lists them."""
     return one_line(", ".join(names), limit=500)
 
 
 def plain(value: Any) -> Any:
-    """A number or flag as Python's own kind, which JSON can hold; also those in a dictionary. All else as it is.
-
-    Parameters
-    ----------
-    value
-        Such as a scalar of numpy, a fraction or a decimal.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> plain({"depth": Fraction(1, 4), "name": "x"}), plain(True), plain(Decimal("0.5"))
-    ({'depth': 0.25, 'name': 'x'}, True, 0.5)
-    """
+    """A number or flag as Python's own kind, which JSON can hold; also those in a dictionary. All else as it is."""
     if isinstance(value, Mapping):
         return {key: plain(one) for key, one in value.items()}
     # Numpy's scalars are known by what they have, so that what only checks options need not wait for it to load.
@@ -122,13 +86,7 @@ def _float(value: Any) -> float:
 
 
 def can_name_a_file(text: str) -> bool:
-    r"""Whether the system can take it for a file's name, which half a character and a zero byte cannot be.
-
-    Examples
-    --------
-    >>> can_name_a_file("a.csv"), can_name_a_file("a\0.csv"), can_name_a_file("\ud800.csv")
-    (True, False, False)
-    """
+    r"""Whether the system can take it for a file's name, which half a character and a zero byte cannot be."""
     try:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
@@ -139,22 +97,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint to the known name nearest to `name`, ready to be put behind a message; empty if none is near.
 
     A name that differs in its unit only (``idle_kw``) is taken for the one with the right unit (``idle_w``).
-
-    Parameters
-    ----------
-    name
-        What was written.
-    known
-        What could have been meant.
-
-    Examples
-    --------
-    >>> did_you_mean("esay", ["easy", "fcfs"])
-    '; did you mean `easy`?'
-    >>> did_you_mean("boot_ms", ["boot_s", "boot_w"])
-    '; did you mean `boot_s`?'
-    >>> did_you_mean("xyz", ["easy", "fcfs"])
-    ''
     """
     candidates = list(known)
     folded = [candidate.lower().replace("_", "-") for candidate in candidates]
@@ -166,23 +108,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 class Faults:
-    """Collects the faults of one configuration, to report them all at once.
-
-    Parameters
-    ----------
-    path
-        What the faults' parameters are inside of, such as ``"policy"``; empty for the top.
-
-    Examples
-    --------
-    >>> faults = Faults("platform")
-    >>> faults.add("nodes", 0, "at least 1")
-    >>> faults.number("idle_w", -5.0, low=0.0)
-    >>> faults.check()
-    Traceback (most recent call last):
-    hetsched.errors.ConfigError: platform.nodes: found `0`, expected at least 1
-    platform.idle_w: found `-5`, expected a number >= 0
-    """
+    """Collects the faults of one configuration, to report them all at once."""
 
     def __init__(self, path: str = "") -> None:
         self.path = path
@@ -244,15 +170,7 @@ class Faults:
         return found
 
     def folder(self, parameter: str, value: object) -> None:
-        """Note a fault unless `value` can be a folder's name; an empty one would be the current folder.
-
-        Examples
-        --------
-        >>> faults = Faults()
-        >>> faults.folder("out", "")
-        >>> print(faults.found[0])
-        out: found ``, expected a folder's name
-        """
+        """Note a fault unless `value` can be a folder's name; an empty one would be the current folder."""
         name = os.fspath(value) if isinstance(value, os.PathLike) else value
         if not isinstance(name, str) or not name or not can_name_a_file(name):
             self.add(parameter, value, "a folder's name")
@@ -265,30 +183,13 @@ class Faults:
                 self.add(str(key), given[key], f"one of {listed(names)}{did_you_mean(str(key), names)}")
 
     def check(self) -> None:
-        """Raise everything that was noted.
-
-        Raises
-        ------
-        ConfigError
-            If anything was.
-        """
+        """Raise everything that was noted."""
         if self.found:
             raise ConfigError(self.found)
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
-    """The content of a TOML file.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Raises
-    ------
-    ConfigError
-        If it cannot be read or is no TOML; names the line.
-    """
+    """The content of a TOML file."""
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, TypeError, UnicodeEncodeError) as error:
@@ -303,13 +204,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a file could not be read or written, in a few words.
-
-    Examples
-    --------
-    >>> reason_of(FileNotFoundError(2, "No such file or directory")), reason_of(ValueError("no number"))
-    ('no such file', 'no number')
-    """
+    """Why a file could not be read or written, in a few words."""
     # Known by its name: what only checks options need not wait for polars to load.
     if type(error).__name__ == "PanicException":
         return "damaged inside"

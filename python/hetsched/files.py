@@ -30,29 +30,7 @@ MALFORMED = (*UNREADABLE, TypeError, LookupError, AttributeError, EOFError, Memo
 
 
 def write_whole(path: Path, content: bytes | Callable[[Path], object]) -> None:
-    """Write a file under a temporary name, then rename it, so that no half of it is ever found.
-
-    Parameters
-    ----------
-    path
-        The file; its folder is made if it is not there.
-    content
-        All of it, or what writes it to the path that it is given.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(Path(folder) / "new" / "a.txt", b"all")
-    ...     write_whole(Path(folder) / "new" / "b.txt", lambda path: path.write_text("all"))
-    ...     sorted(path.name for path in Path(folder).rglob("*.*"))
-    ['a.txt', 'b.txt']
-    """
+    """Write a file under a temporary name, then rename it, so that no half of it is ever found."""
     if not can_name_a_file(str(path)):
         what = "a zero byte" if "\0" in str(path) else "half a character"
         raise OutputError(shown(str(path)), f"no file has {what} in its name")
@@ -75,19 +53,7 @@ def write_whole(path: Path, content: bytes | Callable[[Path], object]) -> None:
 
 
 def temporary_beside(path: Path) -> Path:
-    """A hidden name beside a file's, for writing it: none that another writer of the same file has.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Examples
-    --------
-    >>> name = temporary_beside(Path("out/jobs.parquet")).name
-    >>> name.startswith(".jobs.parquet."), name.endswith(".partial")
-    (True, True)
-    """
+    """A hidden name beside a file's, for writing it: none that another writer of the same file has."""
     # Cut, so that a name as long as names may be has a temporary one too.
     return path.with_name(f".{path.name[:50]}.{uuid.uuid4().hex[:12]}.partial")
 
@@ -97,13 +63,6 @@ def turn_in(folder: Path, *, reads: bool = False) -> Iterator[None]:
     """Wait until nobody else renames files in a folder, and keep others from it meanwhile.
 
     The system lets go of it when a process ends, however that happens. On file systems that know no locks nobody waits.
-
-    Parameters
-    ----------
-    folder
-        Where the files are.
-    reads
-        Whether they are only read: others may then read them too.
     """
     handle = None
     # No folder, or no name of one: who opens its files will say so.
@@ -121,13 +80,7 @@ def turn_in(folder: Path, *, reads: bool = False) -> Iterator[None]:
 
 
 def for_csv(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with lists and structs as text, as CSV has neither.
-
-    Examples
-    --------
-    >>> for_csv(pl.DataFrame({"nodes": [[3, 5, 8], None]}))["nodes"].to_list()
-    ['3 5 8', None]
-    """
+    """The frame with lists and structs as text, as CSV has neither."""
     columns = []
     for name, dtype in frame.schema.items():
         if isinstance(dtype, pl.List | pl.Array) and not dtype.inner.is_nested():

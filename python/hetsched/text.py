@@ -8,19 +8,11 @@ from hetsched.checks import listed
 
 
 def few(names: Sequence[str], *, most: int = 6) -> str:
-    """Names as a message lists them, of many only the first and how many more there are.
-
-    >>> few(["n1", "n2", "n3", "n4"], most=2)
-    'n1, n2 and 2 more'
-    """
+    """Names as a message lists them, of many only the first and how many more there are."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return listed(names[:most]) + more
 
 
 def many(count: int, word: str) -> str:
-    """A number of things.
-
-    >>> many(1, "node"), many(2000, "node")
-    ('1 node', '2,000 nodes')
-    """
+    """A number of things."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"

@@ -27,25 +27,7 @@ INTERRUPTED = 130
 
 
 def ended(command: Callable[[], Any], *, debug: bool) -> int:
-    """Run a command to its end, whatever that is.
-
-    Parameters
-    ----------
-    command
-        Gives an exit code or None, or raises.
-    debug
-        Whether to show where an error was raised.
-
-    Returns
-    -------
-    int
-        The exit code. What went wrong stands on standard error, a line a fault.
-
-    Examples
-    --------
-    >>> ended(lambda: None, debug=False)
-    0
-    """
+    """Run a command to its end, whatever that is."""
     with _warnings_in_a_line():
         try:
             code = _exit_code(command)
@@ -153,20 +135,7 @@ def silence(stream: TextIO) -> None:
 
 @contextmanager
 def renamed(names: Mapping[str, str]) -> Iterator[None]:
-    """Call a library's parameters by the options they were given with, in errors raised in the block.
-
-    Parameters
-    ----------
-    names
-        From a parameter to what to call it.
-
-    Examples
-    --------
-    >>> with renamed({"nodes": "--nodes"}):
-    ...     raise ConfigError([("nodes", "`0`", "at least 1")])
-    Traceback (most recent call last):
-    hetsched.errors.ConfigError: --nodes: found `0`, expected at least 1
-    """
+    """Call a library's parameters by the options they were given with, in errors raised in the block."""
     try:
         yield
     except ConfigError as error:
@@ -179,20 +148,7 @@ def _renamed(fault: Fault, names: Mapping[str, str]) -> Fault:
 
 @contextmanager
 def inside(path: str) -> Iterator[None]:
-    """Say of the faults of a `ConfigError` raised in the block that they are in a file.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Examples
-    --------
-    >>> with inside("node.toml"):
-    ...     raise ConfigError([("idle_kw", "`1`", "one of idle_w, tdp_w")])
-    Traceback (most recent call last):
-    hetsched.errors.ConfigError: node.toml: idle_kw: found `1`, expected one of idle_w, tdp_w
-    """
+    """Say of the faults of a `ConfigError` raised in the block that they are in a file."""
     try:
         yield
     except ConfigError as error:
@@ -201,23 +157,7 @@ def inside(path: str) -> Iterator[None]:
 
 
 class noted:  # noqa: N801 -- reads as the verb it is: with noted(faults)
-    """Note the faults of a `ConfigError` raised in the block, to tell them together with others.
-
-    Parameters
-    ----------
-    faults
-        Where to note them.
-    names
-        As in `renamed`.
-
-    Examples
-    --------
-    >>> faults = Faults()
-    >>> with noted(faults, {"nodes": "--nodes"}):
-    ...     raise ConfigError([("nodes", "`0`", "at least 1")])
-    >>> print(faults.found[0])
-    --nodes: found `0`, expected at least 1
-    """
+    """Note the faults of a `ConfigError` raised in the block, to tell them together with others."""
 
     def __init__(self, faults: Faults, names: Mapping[str, str] | None = None) -> None:
         self._faults = faults

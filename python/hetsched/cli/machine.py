@@ -24,17 +24,7 @@ _OPTIONS = {"nodes": "--nodes", "idle_w": "--idle-w", "tdp_w": "--tdp-w", "procs
 
 @dataclass(frozen=True)
 class Machine:
-    """A platform, and what was assumed to make it.
-
-    Parameters
-    ----------
-    platform
-        The platform.
-    notes
-        A sentence for each thing that nobody said.
-    assumed_w
-        The watts among them.
-    """
+    """A platform, and what was assumed to make it."""
 
     platform: Platform
     notes: tuple[str, ...]
@@ -43,15 +33,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The options that say what is to be run on what, as they were given.
-
-    Parameters
-    ----------
-    trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w, known_draws
-        As in ``hetsched simulate``.
-    reading
-        How the log is to be read.
-    """
+    """The options that say what is to be run on what, as they were given."""
 
     trace: str
     format: str | None = None

@@ -13,29 +13,7 @@ _FAR = 2
 
 
 def header_nodes(header: Mapping[str, Any], *, procs_per_node: int | None, log: str) -> tuple[int, str]:
-    """How many nodes, and what to say of where the number comes from.
-
-    Parameters
-    ----------
-    header
-        ``max_nodes`` and ``max_procs``, as far as the log has them.
-    procs_per_node
-        Processors that make a node; None: each processor is taken as one.
-    log
-        The log's name.
-
-    Raises
-    ------
-    ConfigError
-        If the header does not say it, or if it contradicts `procs_per_node`.
-
-    Examples
-    --------
-    >>> header_nodes({"max_procs": 800, "max_nodes": 100}, procs_per_node=8, log="a.swf")
-    (100, "100 nodes, as the log's header says (MaxNodes)")
-    >>> header_nodes({"max_procs": 800, "max_nodes": 100}, procs_per_node=None, log="a.swf")
-    (800, '800 processors, each taken as a node (MaxProcs)')
-    """
+    """How many nodes, and what to say of where the number comes from."""
     from hetsched.text import many  # noqa: PLC0415 -- polars is slow to import
 
     nodes, procs = header.get("max_nodes") or 0, header.get("max_procs") or 0
@@ -60,15 +38,7 @@ def header_nodes(header: Mapping[str, Any], *, procs_per_node: int | None, log: 
 
 
 def processors_hint(header: Mapping[str, Any]) -> str:
-    """What to say where processors are taken as nodes though the header has fewer nodes; empty where it has not.
-
-    Examples
-    --------
-    >>> processors_hint({"max_procs": 800, "max_nodes": 100})
-    'the header says 100 nodes of 8 processors: --procs-per-node 8 schedules whole nodes; idle and TDP watts are ...'
-    >>> processors_hint({"max_procs": 100, "max_nodes": 100})
-    ''
-    """
+    """What to say where processors are taken as nodes though the header has fewer nodes; empty where it has not."""
     nodes, procs = header.get("max_nodes") or 0, header.get("max_procs") or 0
     if not 0 < nodes < procs:
         return ""

@@ -15,20 +15,7 @@ if TYPE_CHECKING:
 
 
 def policies_in(faults: Faults, text: str) -> list[Policy]:
-    """The policies asked for with ``--policies``.
-
-    Parameters
-    ----------
-    faults
-        Notes those that cannot be, and those asked for twice.
-    text
-        As given, with commas between.
-
-    Examples
-    --------
-    >>> [policy.name for policy in policies_in(Faults(), "easy,coa")]
-    ['easy', 'coa']
-    """
+    """The policies asked for with ``--policies``."""
     from hetsched.policy import parse_policy  # noqa: PLC0415 -- polars is slow to import
 
     found: list[Policy] = []
@@ -44,20 +31,7 @@ def policies_in(faults: Faults, text: str) -> list[Policy]:
 
 @contextmanager
 def of_policy(name: str) -> Iterator[None]:
-    """Say of faults raised in the block which of the policies they belong to, where they don't show it.
-
-    Parameters
-    ----------
-    name
-        As given.
-
-    Examples
-    --------
-    >>> with of_policy("easy:depth=0"):
-    ...     raise ConfigError([("policy.backfill.depth", "`0`", "at least 1")])
-    Traceback (most recent call last):
-    hetsched.errors.ConfigError: --policies: easy:depth=0: policy.backfill.depth: found `0`, expected at least 1
-    """
+    """Say of faults raised in the block which of the policies they belong to, where they don't show it."""
     try:
         yield
     except ConfigError as error:

@@ -299,19 +299,7 @@ def _check_classes(devices: object, faults: Faults) -> None:
 
 
 def named_devices(devices: Sequence[DeviceClass], name: object, parameter: str, faults: Faults) -> DeviceClass | None:
-    """The class of that name; notes it where there is none.
-
-    Parameters
-    ----------
-    devices
-        What a node holds.
-    name
-        As an application names it.
-    parameter
-        What names it, for the message.
-    faults
-        Where to note it.
-    """
+    """The class of that name; notes it where there is none."""
     for one in devices:
         if one.name == name:
             return one
@@ -324,21 +312,7 @@ def named_devices(devices: Sequence[DeviceClass], name: object, parameter: str, 
 def checked_draws(
     power_w: Mapping[str, DevicePower], devices: Sequence[DeviceClass], nodes: int, faults: Faults, *, below_idle: str
 ) -> dict[str, dict[str, Matrix]]:
-    """The watts of the used devices, shape (n_nodes, per_node), by application and class.
-
-    Parameters
-    ----------
-    power_w
-        As in `DeviceNodes.table`.
-    devices
-        What a node holds.
-    nodes
-        How many nodes there are.
-    faults
-        Notes everything that cannot be.
-    below_idle
-        ``"keep"``, or ``"clip"``: watts below the device's idle draw are set to it.
-    """
+    """The watts of the used devices, shape (n_nodes, per_node), by application and class."""
     faults.choice("below_idle", below_idle, _RULES)
     # What is clipped may be negative: a linear model says so of a device that it knows little of.
     found = _by_class(power_w, devices, nodes, faults, least_w=0.0 if below_idle == "keep" else -np.inf)
@@ -349,17 +323,7 @@ def checked_draws(
 
 
 def draws_on_nodes(used: Mapping[str, Matrix], devices: Sequence[DeviceClass], nodes: int) -> Matrix:
-    """Watts of each node: its used devices' draws and the idle draw of the others, shape (n_nodes,).
-
-    Parameters
-    ----------
-    used
-        Watts by class, shape (n_nodes, per_node) each.
-    devices
-        What a node holds.
-    nodes
-        How many there are.
-    """
+    """Watts of each node: its used devices' draws and the idle draw of the others, shape (n_nodes,)."""
     watts = np.zeros(nodes)
     for one in devices:
         # Device by device, in one order: a sum along an axis may be rounded in another from machine to machine.

@@ -60,32 +60,7 @@ AnyPredictor = Predictor | DrawPredictor | VariationTable | str
 
 
 def predicted_by(platform: Platform, predictor: Predictor | VariationTable | str | None) -> Platform:
-    """The platform with the predictions of a predictor in place of its own.
-
-    Parameters
-    ----------
-    platform
-        With an actual table, unless `predictor` is None.
-    predictor
-        ``"ideal"``: predictions are the actual table. A table: this one. An object: what its ``table`` makes of the
-        actual table. None: the platform as it is.
-
-    Raises
-    ------
-    ConfigError
-        If there is no actual table, `predictor` is none, or its table has other applications, nodes or another power
-        cap than the actual one.
-
-    Examples
-    --------
-    >>> actual = VariationTable(["hpcg"], power_w=[[200.0, 220.0]])
-    >>> platform = Platform.homogeneous(nodes=2, idle_w=90, tdp_w=300).with_tables(actual=actual)
-    >>> predicted_by(platform, VariationTable(["hpcg"], power_w=[[210.0, 205.0]])).predicted.power_w.tolist()
-    [[210.0, 205.0]]
-    >>> predicted_by(platform, "idael")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    hetsched.errors.ConfigError: predictor: found `idael`, expected None, `ideal`, ...; did you mean `ideal`?
-    """
+    """The platform with the predictions of a predictor in place of its own."""
     if predictor is None:
         return platform
     check_predictor(predictor)
@@ -101,18 +76,7 @@ def predicted_by(platform: Platform, predictor: Predictor | VariationTable | str
 
 
 def predictor_name(predictor: object) -> str | None:
-    """What a run's record calls a predictor: by what it says of itself, never by where it is in memory.
-
-    Parameters
-    ----------
-    predictor
-        As for `predicted_by`.
-
-    Examples
-    --------
-    >>> predictor_name("ideal"), predictor_name(VariationTable(["hpcg"], power_w=[[200.0, 220.0]]))
-    ('ideal', '<VariationTable: 1 application, 2 nodes, power_w>')
-    """
+    """What a run's record calls a predictor: by what it says of itself, never by where it is in memory."""
     if predictor is None or isinstance(predictor, str):
         return predictor
     kind = type(predictor)
@@ -120,24 +84,7 @@ def predictor_name(predictor: object) -> str | None:
 
 
 def check_predictor(predictor: object) -> None:
-    """Refuse what is no predictor.
-
-    Parameters
-    ----------
-    predictor
-        As `hetsched.simulate` was given it; not None.
-
-    Raises
-    ------
-    ConfigError
-        If it is none.
-
-    Examples
-    --------
-    >>> check_predictor(3)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    hetsched.errors.ConfigError: predictor: found `3`, expected None, `ideal`, ...
-    """
+    """Refuse what is no predictor."""
     if isinstance(predictor, str):
         if predictor != IDEAL:
             raise ConfigError([("predictor", shown(predictor), _EXPECTED + did_you_mean(predictor, (IDEAL,)))])

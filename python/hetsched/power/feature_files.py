@@ -30,19 +30,7 @@ _LONG = ("device", "app", "power_w")
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """What is known of applications.
-
-    Parameters
-    ----------
-    path
-        The file.
-    apps
-        Names of the applications, in the order of the file.
-    names
-        Names of the features.
-    values
-        Shape (n_apps, n_features).
-    """
+    """What is known of applications."""
 
     path: str
     apps: tuple[str, ...]
@@ -50,18 +38,7 @@ class Features:
     values: Floats
 
     def in_order_of(self, names: Sequence[str]) -> Features:
-        """The same with the features that a model was fitted with, in its order.
-
-        Parameters
-        ----------
-        names
-            Of the features it was fitted with.
-
-        Raises
-        ------
-        ConfigError
-            If one is missing, or there is another one.
-        """
+        """The same with the features that a model was fitted with, in its order."""
         faults = Faults()
         for name in names:
             if name not in self.names:
@@ -78,21 +55,7 @@ class Features:
 
 @dataclass(frozen=True, eq=False)
 class Watts:
-    """What was measured, as models take it.
-
-    Parameters
-    ----------
-    path
-        The file.
-    devices
-        Their names in natural order (``gpu2`` before ``gpu10``); numbers are names, too.
-    power_w
-        Median over runs, shape (n_devices, n_apps), NaN = not measured; applications as in the features.
-    runs
-        How many runs the medians are of.
-    dropped
-        How many were left out, by reason.
-    """
+    """What was measured, as models take it."""
 
     path: str
     devices: tuple[str, ...]
@@ -107,32 +70,7 @@ class Watts:
 
 
 def read_features(path: str | os.PathLike[str], *, labels: str | None = None) -> Features:
-    r"""Features of applications from a file.
-
-    Parameters
-    ----------
-    path
-        ``.csv`` (also ``.csv.gz``, ``.csv.zst``) or ``.parquet``: a column ``app``, every application once, and a
-        column of finite numbers for every feature.
-    labels
-        A column that is no feature: what else is known of the applications.
-
-    Raises
-    ------
-    ConfigError
-        With every fault: no such file or column, an application twice or without a name, a feature that is missing or
-        no number. Names the line and the column.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "counters.csv").write_text("app,ipc,dram_gb_per_s\nhpl,2.1,90\nstream,0.4,310\n")
-    ...     features = read_features(Path(folder, "counters.csv"))
-    >>> features.apps, features.names, features.values.tolist()
-    (('hpl', 'stream'), ('ipc', 'dram_gb_per_s'), [[2.1, 90.0], [0.4, 310.0]])
-    """
+    r"""Features of applications from a file."""
     file = read_table(path, "a file of one row an application", words=["app"])
     frame = file.frame
     if labels is not None:
@@ -207,32 +145,6 @@ def read_watts(path: str | os.PathLike[str], features: Features) -> Watts:
 
     Several runs of a device under an application count as their median. Runs without a device or an application, and
     runs whose watts are missing or not above 0, are left out and counted.
-
-    Parameters
-    ----------
-    path
-        ``.csv`` (also ``.csv.gz``, ``.csv.zst``) or ``.parquet``. One row a run, with columns ``device``, ``app`` and
-        ``power_w``; or one row a device, with ``device`` and a column of watts for every application, empty where it
-        was not measured.
-    features
-        What is known of the applications. Those that were not measured get a column of NaN.
-
-    Raises
-    ------
-    ConfigError
-        With every fault: no such file or column, no numbers, an application that the features do not hold, a device
-        without a run that says anything. Names the line and the column where there is one.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> features = Features("counters.csv", ("hpl", "stream"), ("ipc",), np.array([[2.1], [0.4]]))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "watts.csv").write_text("device,app,power_w\ng1,hpl,250\ng1,hpl,254\ng2,stream,170\n")
-    ...     watts = read_watts(Path(folder, "watts.csv"), features)
-    >>> watts.devices, watts.power_w.tolist(), watts.runs
-    (('g1', 'g2'), [[252.0, nan], [nan, 170.0]], 3)
     """
     name = os.fspath(path)
     file = read_table(path, "a file of one row a run", words=["app"])
@@ -314,13 +226,7 @@ def _watts(path: str, measured: Measurements, features: Features) -> Watts:
 
 
 def left_out(watts: Watts) -> str:
-    """The runs that were left out, in a sentence; nothing if there are none.
-
-    Examples
-    --------
-    >>> left_out(Watts("watts.csv", ("0",), np.array([[200.0]]), 1, {"power_w not above 0": 2}))
-    'watts.csv: 2 runs left out (2 power_w not above 0)'
-    """
+    """The runs that were left out, in a sentence; nothing if there are none."""
     if not watts.dropped:
         return ""
     reasons = listed(f"{count:,} {reason}" for reason, count in watts.dropped.items())

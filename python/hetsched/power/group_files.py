@@ -13,33 +13,7 @@ from hetsched.text import few
 
 
 def read_groups(where: str, apps: Sequence[str], *, features: str) -> list[str]:
-    r"""A label for each application.
-
-    Parameters
-    ----------
-    where
-        ``FILE`` with a column ``app`` and one of labels, or ``FILE/COLUMN`` where it has several; as `read_features`
-        takes files.
-    apps
-        Names of the applications.
-    features
-        What to call the file that they are from.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such file or column, or an application has no label, or two.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "kinds.csv")
-    ...     _ = path.write_text("app,kind,suite\nfft,spectral,a\nhpl,dense,a\n")
-    ...     read_groups(f"{path}/kind", ["hpl", "fft"], features="counters.csv")
-    ['dense', 'spectral']
-    """
+    r"""A label for each application."""
     path, column = _parted(where)
     file = read_table(path, "a file of one row a run", words=["app"])
     if "app" not in file.frame.columns:

@@ -72,22 +72,7 @@ def checked_cap(cap_w: object, faults: Faults) -> float | None:
 
 
 def check_caps(actual_w: float | None, predicted_w: float | None, faults: Faults) -> None:
-    """Note a fault where what is predicted holds under another power cap than what is charged.
-
-    Parameters
-    ----------
-    actual_w, predicted_w
-        The caps of the two tables; None: not said, which fits every cap.
-    faults
-        Where to note it.
-
-    Examples
-    --------
-    >>> faults = Faults()
-    >>> check_caps(280.0, 320.0, faults)
-    >>> print(faults.found[0])
-    predicted: found `a cap of 320 W`, expected the cap of the actual table, 280 W
-    """
+    """Note a fault where what is predicted holds under another power cap than what is charged."""
     if actual_w is not None and predicted_w is not None and actual_w != predicted_w:
         faults.add("predicted", f"a cap of {predicted_w:g} W", f"the cap of the actual table, {actual_w:g} W")
 
@@ -99,20 +84,7 @@ _MOST_NODES = 2**31
 
 
 def by_cap(frame: pl.DataFrame, source: str) -> dict[float, pl.DataFrame]:
-    """The rows of each cap, without the column; ascending caps.
-
-    Parameters
-    ----------
-    frame
-        With a column ``cap_w``.
-    source
-        Name to use in messages.
-
-    Raises
-    ------
-    ConfigError
-        If the column is missing, or a value in it is no cap.
-    """
+    """The rows of each cap, without the column; ascending caps."""
     faults = Faults(source)
     if "cap_w" not in frame.columns:
         faults.add("cap_w", f"columns {listed(frame.columns)}", "a column `cap_w`")
@@ -129,22 +101,7 @@ def by_cap(frame: pl.DataFrame, source: str) -> dict[float, pl.DataFrame]:
 
 
 def at_cap(frame: pl.DataFrame, cap_w: float | None, source: str) -> tuple[pl.DataFrame, float | None]:
-    """The rows of one cap, and which it is.
-
-    Parameters
-    ----------
-    frame
-        With or without a column ``cap_w``.
-    cap_w
-        The cap to take. None: the only one there is, if any.
-    source
-        Name to use in messages.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such cap, or there are several and none was asked for; lists them.
-    """
+    """The rows of one cap, and which it is."""
     if "cap_w" not in frame.columns and cap_w is None:
         return frame, None
     frames = by_cap(frame, source)
@@ -173,20 +130,7 @@ def frame_from_matrices(
 
 
 def matrices_from_frame(frame: pl.DataFrame, source: str) -> tuple[list[str], dict[str, npt.NDArray[np.float64]]]:
-    """Applications in the order of their first rows, and a matrix a quantity.
-
-    Parameters
-    ----------
-    frame
-        ``app``, ``node`` and quantities; rows in any order.
-    source
-        Name to use in messages.
-
-    Raises
-    ------
-    ConfigError
-        If a column is missing or unknown or of a wrong type, or a pair of application and node is missing or repeated.
-    """
+    """Applications in the order of their first rows, and a matrix a quantity."""
     _check_columns(frame, source)
     apps = frame["app"].unique(maintain_order=True)
     codes = frame["app"].cast(pl.Enum(apps)).to_physical().cast(pl.Int64).to_numpy()
@@ -248,13 +192,7 @@ def _check_pairs(cells: npt.NDArray[np.int64], apps: pl.Series, nodes: int, sour
 
 
 def node_ranges(nodes: npt.ArrayLike, *, most: int = 8) -> str:
-    """Node numbers as a message lists them: in order, neighbours as a range.
-
-    Examples
-    --------
-    >>> node_ranges([5, 0, 4, 3]), node_ranges(np.arange(0, 100, 2), most=3), node_ranges([7])
-    ('nodes 0, 3-5', 'nodes 0, 2, 4 and 47 more', 'node 7')
-    """
+    """Node numbers as a message lists them: in order, neighbours as a range."""
     numbers = np.unique(np.asarray(nodes, dtype=np.int64))
     runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
     shown = [f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs[:most]]
@@ -263,27 +201,7 @@ def node_ranges(nodes: npt.ArrayLike, *, most: int = 8) -> str:
 
 
 def missing_pairs(is_wrong: npt.NDArray[np.bool_], apps: Sequence[str], found: str) -> list[str]:
-    """What a message says of each application with wrong pairs.
-
-    Parameters
-    ----------
-    is_wrong
-        Shape (n_apps, n_nodes).
-    apps
-        Names of applications, a row each.
-    found
-        What is wrong with the pairs, such as ``"no row"``.
-
-    Returns
-    -------
-    list of str
-        One line an application; of many, the first ten and how many more there are.
-
-    Examples
-    --------
-    >>> missing_pairs(np.array([[True, False, True], [False, False, False]]), ["a", "b"], "no row")
-    ['no row for application a on nodes 0, 2']
-    """
+    """What a message says of each application with wrong pairs."""
     rows = np.flatnonzero(is_wrong.any(axis=1))
     lines = [
         f"{found} for application {apps[row]} on {node_ranges(np.flatnonzero(is_wrong[row]))}" for row in rows.tolist()
@@ -294,15 +212,7 @@ def missing_pairs(is_wrong: npt.NDArray[np.bool_], apps: Sequence[str], found: s
 
 
 def too_few_nodes(apps: Sequence[str], *, held: int, wanted: int) -> str:
-    """What a table of another number of nodes should have held, and what it lacks.
-
-    Examples
-    --------
-    >>> too_few_nodes(["hpcg", "*"], held=4, wanted=6)
-    'a table of 6 nodes, as the platform has; nodes 4-5 have no row for any application (hpcg, *)'
-    >>> too_few_nodes(["hpcg"], held=9, wanted=6)
-    'a table of 6 nodes, as the platform has'
-    """
+    """What a table of another number of nodes should have held, and what it lacks."""
     expected = f"a table of {wanted} nodes, as the platform has"
     if held >= wanted:
         return expected

@@ -22,25 +22,7 @@ IMPUTE = ("node-ratio", "app-median")
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """One value an application and node; NaN where none is known.
-
-    Parameters
-    ----------
-    apps
-        Applications, a row each.
-    nodes
-        Names of nodes, a column each.
-    runs
-        How many usable runs each pair had, shape (n_apps, n_nodes).
-    is_missing
-        Which pairs had too few.
-    values
-        Medians by quantity (``power_w``, ``time_s``), the same shape.
-    app_medians
-        By quantity, the median over nodes of what was measured, shape (n_apps,).
-    min_runs
-        With fewer runs a pair counts as missing.
-    """
+    """One value an application and node; NaN where none is known."""
 
     apps: list[str]
     nodes: Sequence[str | int]
@@ -93,25 +75,7 @@ class Cells:
 
 
 def node_order(names: pl.Series, nodes: Sequence[str] | Sequence[int] | None) -> list[str] | list[int]:
-    """The nodes in the order of their numbers.
-
-    Parameters
-    ----------
-    names
-        The runs' nodes: whole numbers or words.
-    nodes
-        The order, if it is given.
-
-    Raises
-    ------
-    ConfigError
-        If `nodes` holds a name twice or names of another kind, or node numbers are negative or far apart.
-
-    Examples
-    --------
-    >>> node_order(pl.Series(["n10", "n2", "login", "n2"]), None), node_order(pl.Series([3, 0]), None)
-    (['login', 'n2', 'n10'], [0, 1, 2, 3])
-    """
+    """The nodes in the order of their numbers."""
     is_number = names.dtype.is_integer()
     if nodes is not None:
         return _given_order(nodes, is_number)
@@ -127,15 +91,7 @@ def node_order(names: pl.Series, nodes: Sequence[str] | Sequence[int] | None) ->
 
 
 def usable_runs(runs: pl.DataFrame, nodes: Sequence[str] | Sequence[int]) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The runs that say something, ``node`` as a place in `nodes`, and how many others there were by reason.
-
-    Parameters
-    ----------
-    runs
-        ``app``, ``node``, and ``power_w``, ``time_s`` or both.
-    nodes
-        The nodes' names.
-    """
+    """The runs that say something, ``node`` as a place in `nodes`, and how many others there were by reason."""
     words = runs["node"].cast(pl.String)
     places = pl.DataFrame(
         {"node": [str(n) for n in nodes], "place": np.arange(len(nodes))}, schema_overrides={"node": pl.String}
@@ -163,19 +119,7 @@ def usable_runs(runs: pl.DataFrame, nodes: Sequence[str] | Sequence[int]) -> tup
 
 
 def medians(runs: pl.DataFrame, apps: list[str], nodes: Sequence[str] | Sequence[int], min_runs: int) -> Cells:
-    """The median of each application and node.
-
-    Parameters
-    ----------
-    runs
-        As `usable_runs` gives them.
-    apps
-        Applications, those without usable runs included.
-    nodes
-        The nodes' names.
-    min_runs
-        With fewer runs a pair is missing.
-    """
+    """The median of each application and node."""
     quantities = [name for name in ("power_w", "time_s") if name in runs.columns]
     cells = runs.group_by("app", "node").agg(pl.len().alias("runs"), pl.col(quantities).median())
     row = cells["app"].cast(pl.Enum(apps)).to_physical().to_numpy()
@@ -195,15 +139,7 @@ def medians(runs: pl.DataFrame, apps: list[str], nodes: Sequence[str] | Sequence
 
 
 def note_nodes(nodes: object, faults: Faults) -> None:
-    """Note what is no list of nodes, whatever is in it.
-
-    Examples
-    --------
-    >>> faults = Faults()
-    >>> note_nodes(48, faults)
-    >>> print(faults.found[0])
-    nodes: found `48`, expected a list of names, node 0 first, or None
-    """
+    """Note what is no list of nodes, whatever is in it."""
     is_list = isinstance(nodes, Sequence | np.ndarray | pl.Series) and not isinstance(nodes, str | bytes)
     if nodes is not None and not (is_list and len(nodes)):  # type: ignore[arg-type]
         faults.add("nodes", nodes, "a list of names, node 0 first, or None")
@@ -262,21 +198,7 @@ def report_text(
     straggler_ratio: float,
     impute: str | None,
 ) -> str:
-    """What was measured, dropped, missing, filled in, and far off; a few lines and a small table.
-
-    Parameters
-    ----------
-    cells
-        What was measured, before anything was filled in.
-    dropped
-        How many runs were dropped, by reason.
-    stragglers
-        As `Measurements.stragglers`.
-    straggler_ratio
-        From where on a node is one.
-    impute
-        The rule by which gaps are filled, if any.
-    """
+    """What was measured, dropped, missing, filled in, and far off; a few lines and a small table."""
     per_node = cells.runs.sum(axis=0)
     nodes = cells.nodes
     apps = many(len(cells.apps), "application")

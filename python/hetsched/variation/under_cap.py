@@ -24,24 +24,6 @@ def speed_under_cap(
 
     ``min(1, ((cap - static) / (power - static)) ** (1 / exponent))``; 0 where the cap does not even cover the static
     watts.
-
-    Parameters
-    ----------
-    power_w
-        Draw at nominal speed, watts.
-    cap_w
-        Watts not to exceed.
-    static_w
-        Watts that do not fall with the speed; what is above `power_w` counts as all of it.
-    exponent
-        With which power of the speed the other watts fall.
-
-    Examples
-    --------
-    >>> speed_under_cap([180.0, 280.0, 480.0], 180.0, static_w=80.0).tolist()
-    [1.0, 0.5, 0.25]
-    >>> speed_under_cap([480.0], 180.0, static_w=80.0, exponent=2.0).tolist()
-    [0.5]
     """
     power = np.asarray(power_w, dtype=np.float64)
     static = np.minimum(static_w, power)
@@ -53,20 +35,7 @@ def speed_under_cap(
 
 
 def slowdown(speed_ratio: npt.ArrayLike, *, bound_ratio: npt.ArrayLike = 1.0) -> npt.NDArray[np.float64]:
-    """How many times longer a job takes at a lower speed: ``bound / speed + (1 - bound)``.
-
-    Parameters
-    ----------
-    speed_ratio
-        The speed as a share of the nominal one, above 0.
-    bound_ratio
-        Share of the runtime at nominal speed that stretches with the clock.
-
-    Examples
-    --------
-    >>> slowdown([1.0, 0.5, 0.25], bound_ratio=0.5).tolist()
-    [1.0, 1.5, 2.5]
-    """
+    """How many times longer a job takes at a lower speed: ``bound / speed + (1 - bound)``."""
     bound = np.asarray(bound_ratio, dtype=np.float64)
     return 1.0 + bound * (1.0 / np.asarray(speed_ratio, dtype=np.float64) - 1.0)
 
@@ -87,11 +56,6 @@ class PowerCap:
     Fitted to measured GPUs under power limits, this form is within 2 % of the time of each of four applications on an
     A100 (150 to 300 W) and within 8 % for training on V100s (100 to 250 W), but up to 25 % off on A40s limited to a
     third of their watts: what happens below the lowest clock is another mechanism.
-
-    Parameters
-    ----------
-    cap_w, static_w, static_ratio, exponent, bound_ratio, least_speed_ratio
-        As in `VariationTable.under_cap`.
     """
 
     cap_w: float
@@ -102,22 +66,7 @@ class PowerCap:
     least_speed_ratio: float
 
     def applied_to(self, apps: Sequence[str], power_w: Matrix | None, own_cap_w: float | None) -> tuple[Matrix, Matrix]:
-        """Watts under the cap, and how many times longer jobs take; both of shape (n_apps, n_nodes).
-
-        Parameters
-        ----------
-        apps
-            Names of applications, a row each.
-        power_w
-            Draws at nominal speed, watts; None in a table of factors.
-        own_cap_w
-            The cap that `power_w` already belongs to, if any.
-
-        Raises
-        ------
-        ConfigError
-            As in `VariationTable.under_cap`.
-        """
+        """Watts under the cap, and how many times longer jobs take; both of shape (n_apps, n_nodes)."""
         faults = Faults()
         if power_w is None:
             faults.add("power_ratio", "factors on a job's draw", "a table of watts, `power_w`, to put a cap on")

@@ -27,28 +27,7 @@ def read(
     on_bad_line: str = "error",
     text_columns: Iterable[str] = (),
 ) -> RawTrace:
-    """Read a log in CSV: plain, gzip or zstd; the first line names the columns.
-
-    Parameters
-    ----------
-    source
-        Path or content.
-    columns
-        From the file's column names to hetsched's; columns that are not named keep their name.
-    separator
-        One character between fields.
-    on_bad_line
-        ``"skip"``: lines with too few or too many fields are left out, and so are rows that do not fit the schema.
-    text_columns
-        Columns, by hetsched's names, that stay text even where every value is a number.
-
-    Raises
-    ------
-    TraceError
-        If the file cannot be read, a line has too few or too many fields, or a column that `columns` names is missing.
-    ConfigError
-        If `separator` or `on_bad_line` cannot be.
-    """
+    """Read a log in CSV: plain, gzip or zstd; the first line names the columns."""
     _check(separator, on_bad_line)
     packed, name, sha256 = contents(source, _EXPECTED)
     text = CsvText(_core.unpacked(packed, file=name), separator)
