@@ -1,7 +1,7 @@
-"""How configuration is taken: strictly, from TOML or Python, with all faults reported at once.
+"""Strict reading of configuration, from TOML or Python, with all faults reported at once.
 
-What a platform or a policy consists of is their own business; this module collects faults with their paths, guesses
-what a misspelt name was meant to be, and reads TOML.
+This module collects faults with their paths, finds the name that a misspelt one was meant to be, and reads TOML; the
+parameters of a platform or a policy are their own business.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def plain(value: Any) -> Any:
     """A number or flag as Python's own kind, which JSON can hold; also those in a dictionary. All else as it is."""
     if isinstance(value, Mapping):
         return {key: plain(one) for key, one in value.items()}
-    # Numpy's scalars are known by what they have, so that what only checks options need not wait for it to load.
+    # Numpy's scalars are known by what they have, so that a check of options need not wait for it to load.
     if getattr(value, "shape", None) == () and callable(getattr(value, "item", None)):
         value = value.item()
     if isinstance(value, bool):
@@ -86,7 +86,7 @@ def _float(value: Any) -> float:
 
 
 def can_name_a_file(text: str) -> bool:
-    r"""Whether the system can take it for a file's name, which half a character and a zero byte cannot be."""
+    r"""Whether it can be a file's name: no half character and no zero byte."""
     try:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
@@ -155,8 +155,8 @@ class Faults:
             self.add(parameter, value, f"one of {listed(known)}{did_you_mean(str(value), known)}")
 
     def array(self, parameter: str, given: npt.ArrayLike, expected: str) -> npt.NDArray[Any] | None:
-        """What was given as an array of real numbers, or None and a fault noted."""
-        import numpy as np  # noqa: PLC0415 -- slow to import, and what only checks options has no arrays
+        """The value as an array of real numbers; notes a fault and gives None if it is none."""
+        import numpy as np  # noqa: PLC0415 -- slow to import, and checks of options need no arrays
 
         try:
             found = np.asarray(given)
@@ -205,13 +205,13 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 def reason_of(error: BaseException) -> str:
     """Why a file could not be read or written, in a few words."""
-    # Known by its name: what only checks options need not wait for polars to load.
+    # Known by its name: a check of options need not wait for polars to load.
     if type(error).__name__ == "PanicException":
         return "damaged inside"
     for kind, words in _REASONS.items():
         if isinstance(error, kind):
             return words
-    # What opening a file says of a name with half a character or a zero byte in it.
+    # Raised on opening a name with half a character or a zero byte in it.
     if isinstance(error, UnicodeEncodeError) or (isinstance(error, ValueError) and "null byte" in str(error)):
         return "a name that no file can have"
     system = getattr(error, "strerror", None)

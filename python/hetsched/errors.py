@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 _MOST_TOLD = 21
-"""Faults that a message lists: twenty of a kind, and the one that tells how many more there are."""
+"""Faults that a message lists: twenty of a kind, and the one with the number of others."""
 
 
 class HetschedError(Exception):
@@ -14,7 +14,7 @@ class HetschedError(Exception):
 
 
 class TraceError(HetschedError):
-    """A trace says something that cannot be.
+    """A trace is invalid.
 
     Parameters
     ----------
@@ -25,11 +25,11 @@ class TraceError(HetschedError):
     field
         The field, such as ``"field 4 (run time)"``, or the column's name, if known.
     found
-        What stood there.
+        The text that stood there.
     expected
-        What would have been right.
+        A description of what is right.
     counted
-        What `line` counts: ``"line"`` of a text file or ``"row"`` of a table.
+        Unit of `line`: ``"line"`` of a text file or ``"row"`` of a table.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def _rebuild_trace_error(parts: dict[str, object]) -> TraceError:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong: the path of the parameter, the value found there, and what was expected."""
+    """One thing that is wrong: the path of a parameter, the value found there, and what was expected."""
 
     path: str
     found: str
@@ -141,7 +141,7 @@ class ConfigError(HetschedError):
 
 
 class SimulationError(HetschedError):
-    """A run cannot go on, for example because a policy decided something that cannot be carried out."""
+    """A run cannot go on, for example because a policy made an impossible decision."""
 
 
 class OutputError(HetschedError):
@@ -150,9 +150,9 @@ class OutputError(HetschedError):
     Parameters
     ----------
     path
-        What was to be written.
+        The file or folder.
     reason
-        Why it could not be.
+        Why it could not be written.
 
     Examples
     --------
@@ -182,11 +182,11 @@ class DeviceWarning(RunWarning):
 
 
 class PowerWarning(RunWarning):
-    """Jobs bring a measured draw that is far above what a node is built for."""
+    """Jobs bring a measured draw that is far above their nodes' TDP."""
 
 
 class ResultWarning(RunWarning):
-    """What came of a run says little: most of its jobs were killed, or the machine was empty for long."""
+    """A run's result says little: most of its jobs were killed, or the machine was empty for long."""
 
 
 class ReplayWarning(RunWarning):
@@ -196,5 +196,5 @@ class ReplayWarning(RunWarning):
 class WorkWarning(RunWarning):
     """Jobs were killed before their work was done, or runs that are compared did not do the same work.
 
-    The energy that was not drawn for it is none that was saved.
+    Energy not drawn for lost work is not energy saved.
     """

@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, by one writer at a time where several belong together; what reading can raise."""
+"""Files: written whole or not at all, by one writer at a time where several belong together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNREADABLE = (
     pl.exceptions.PolarsError,
     pl.exceptions.PanicException,
 )
-"""What the system, parsers and polars raise: a name that no file can have is a ValueError, a number beyond all types an
+"""Errors of the system, parsers and polars: a name that no file can have is a ValueError, a number beyond all types an
 OverflowError, brackets in thousands of brackets a RecursionError, and a damaged file can make polars panic."""
 
 MALFORMED = (*UNREADABLE, TypeError, LookupError, AttributeError, EOFError, MemoryError, RuntimeError)
@@ -60,12 +60,12 @@ def temporary_beside(path: Path) -> Path:
 
 @contextmanager
 def turn_in(folder: Path, *, reads: bool = False) -> Iterator[None]:
-    """Wait until nobody else renames files in a folder, and keep others from it meanwhile.
+    """Wait until no other process renames files in a folder, and keep others from it meanwhile.
 
-    The system lets go of it when a process ends, however that happens. On file systems that know no locks nobody waits.
+    The system lets go of it when a process ends, however that happens. File systems without locks let all pass.
     """
     handle = None
-    # No folder, or no name of one: who opens its files will say so.
+    # No folder, or no name of one: opening its files will say so.
     with suppress(OSError, ValueError):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(handle, fcntl.LOCK_SH if reads else fcntl.LOCK_EX)

@@ -33,7 +33,7 @@ _NO_VALUE = ["", "NA", "N/A", "n/a", "nan", "NaN", "NAN", "null", "NULL", "None"
 
 
 class TableError(ValueError):
-    """What keeps a file from being a table; `line` is counted from 1, None: not on one line."""
+    """A file is no table; `line` is counted from 1, None: not on one line."""
 
     def __init__(self, found: str, expected: str, *, line: int | None = None) -> None:
         super().__init__(found)
@@ -203,7 +203,7 @@ def _csv_table(path: str, data: bytes, words: Iterable[str], no_value: Sequence[
 
 
 def _check_head(data: bytes) -> None:
-    """Raise what a look at the text tells; polars would tell it in terms of its own."""
+    """Raise the faults that the first lines show; polars would tell them in terms of its own."""
     if b"\0" in data[:4096]:
         raise TableError("binary data", "a text file with commas between the fields")
     head, _, rest = data.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
@@ -220,7 +220,7 @@ def _check_head(data: bytes) -> None:
 
 def _check_records(text: CsvText) -> None:
     """Raise the first record that has not as many fields as the header, or a column's name that stands twice."""
-    # What the reader of records does not take is for polars to tell.
+    # Text that the reader of records refuses is for polars to tell.
     ragged = None if text.is_plainly_even else next(text.ragged(strict=True), None)
     if ragged is not None:
         found = f"{many(len(ragged.fields), 'field')} in `{','.join(ragged.fields)}`"
@@ -275,12 +275,12 @@ Struct = dict[int, Any]
 
 
 class DamagedParquetError(ValueError):
-    """A file says of itself what cannot be."""
+    """A file's claims about itself are false."""
 
 
 def read_parquet(data: bytes) -> pl.DataFrame:
     """A frame of a Parquet file's rows; raises a `DamagedParquetError` if it claims to hold what it cannot."""
-    # What does not look like one at all is for polars to tell.
+    # A file that does not look like one at all is for polars to tell.
     if len(data) >= 12 and data[-4:] == _MARK:
         try:
             _check(data)

@@ -1,4 +1,4 @@
-"""How a command ends: its exit code, and one line for each thing that was wrong."""
+"""End of a command: its exit code, and one line for each thing that was wrong."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hetsched.checks import Faults, did_you_mean
 from hetsched.errors import ConfigError, Fault, HetschedError, OutputError, RunWarning, SimulationError
 
 _OPTIONS = {'walltimes="stretch"': "--walltimes stretch", "kill_at_walltime=False": "--no-kill-at-walltime"}
-"""What the library's warnings call options, and what they are called here."""
+"""Options by their names in the library's warnings."""
 
 DONE = 0
 FAILED = 1
@@ -46,7 +46,7 @@ def _exit_code(command: Callable[[], Any]) -> int:
 
 
 def _told(error: BaseException, *, debug: bool) -> int:
-    """Write what `error` says; gives the exit code it stands for."""
+    """Write an error's message; gives its exit code."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
     if isinstance(error, KeyboardInterrupt):
@@ -80,7 +80,7 @@ def _lines(error: BaseException) -> Iterator[str]:
 
 
 def _misuse(error: typer.TyperException) -> str:
-    """What is wrong with a command line, from what typer says about it."""
+    """The fault of a command line, from typer's error."""
     context: Any = getattr(error, "ctx", None)
     command: Any = None if context is None else context.command
     message = error.format_message()
@@ -125,7 +125,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def silence(stream: TextIO) -> None:
-    """Let go of what cannot be written any more because the other end is closed or full."""
+    """Drop the rest of a stream whose other end is closed or full."""
     try:
         stream.flush()
     except OSError:

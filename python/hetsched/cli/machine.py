@@ -33,7 +33,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The options that say what is to be run on what, as they were given."""
+    """The options of a run's workload and machine, as they were given."""
 
     trace: str
     format: str | None = None
@@ -93,7 +93,7 @@ class Inputs:
         return workload, machine
 
     def _files(self) -> tuple[Platform | None, VariationTable | None]:
-        """What the small files say; read before the log, which may take a while."""
+        """The platform's and the table's file, read before the log, which may take a while."""
         from hetsched.platform import Platform, VariationTable  # noqa: PLC0415 -- polars is slow to import
 
         platform = table = None
@@ -127,7 +127,7 @@ class Inputs:
             return Platform.homogeneous(nodes=nodes, idle_w=watts["idle_w"], tdp_w=watts["tdp_w"])
 
     def _nodes(self, workload: Workload) -> tuple[int, str]:
-        """How many nodes, and where that was found if not in an option."""
+        """The number of nodes, and its source if that is no option."""
         given = whole(Faults(), "", self.nodes, low=1)
         if given is not None:
             return given, ""
@@ -143,7 +143,7 @@ class Inputs:
 
 
 def _header(workload: Workload) -> dict[str, Any]:
-    """What an SWF log says of its machine; nothing of other logs."""
+    """The machine as an SWF log's header gives it; empty for other logs."""
     return workload.report.get("header") or {}
 
 

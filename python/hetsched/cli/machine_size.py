@@ -1,4 +1,4 @@
-"""How many nodes a log's header says its machine has: sizes in the log are processors, which nodes have several of."""
+"""Number of nodes from a log's header: sizes in the log are processors, and nodes have several of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FAR = 2
 
 
 def header_nodes(header: Mapping[str, Any], *, procs_per_node: int | None, log: str) -> tuple[int, str]:
-    """How many nodes, and what to say of where the number comes from."""
+    """The number of nodes, and a sentence on its source."""
     from hetsched.text import many  # noqa: PLC0415 -- polars is slow to import
 
     nodes, procs = header.get("max_nodes") or 0, header.get("max_procs") or 0
@@ -38,7 +38,7 @@ def header_nodes(header: Mapping[str, Any], *, procs_per_node: int | None, log: 
 
 
 def processors_hint(header: Mapping[str, Any]) -> str:
-    """What to say where processors are taken as nodes though the header has fewer nodes; empty where it has not."""
+    """A hint where processors are taken as nodes though the header has fewer nodes; else empty."""
     nodes, procs = header.get("max_nodes") or 0, header.get("max_procs") or 0
     if not 0 < nodes < procs:
         return ""
@@ -50,7 +50,7 @@ def processors_hint(header: Mapping[str, Any]) -> str:
 
 
 def _refuse_contradiction(nodes: int, procs: int, procs_per_node: int) -> None:
-    """Raise if nodes of so many processors cannot be what the header describes."""
+    """Raise if nodes of so many processors contradict the header."""
     each, rest = divmod(procs, nodes)
     is_near = nodes * procs_per_node < _FAR * procs and procs < _FAR * nodes * procs_per_node
     if not procs or (is_near if rest else each == procs_per_node):

@@ -1,4 +1,4 @@
-"""Several policies in one option, ``easy,coa,hetsched:beta=0``: read, and named in what is wrong with one of them."""
+"""Several policies in one option, ``easy,coa,hetsched:beta=0``: read, and named in the faults of one of them."""
 
 from __future__ import annotations
 

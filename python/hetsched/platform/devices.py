@@ -1,7 +1,7 @@
-"""Nodes made up of devices: what each device draws becomes what each node draws, application by application.
+"""Nodes made up of devices, whose watts add up to the nodes' draw under each application.
 
-Devices are what varies. How their watts come about is left to others: measured, drawn (`device_sampling`) or predicted
-by a power model, they all enter by `DeviceNodes.table`.
+Devices are what varies. Their watts may be measured, drawn (`device_sampling`) or predicted by a power model: they all
+enter through `DeviceNodes.table`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class DeviceClass:
     Raises
     ------
     ConfigError
-        With every value that cannot be.
+        If any value is invalid; lists all of them.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class DeviceClass:
 
 
 class DeviceNodes:
-    """Nodes that all hold the same devices, which differ one by one in what they draw.
+    """Nodes that all hold the same kinds of devices, each device with its own draw.
 
     Device i of a class sits in node ``i // per_node``: the devices of node 0 come first.
 
@@ -89,12 +89,12 @@ class DeviceNodes:
     nodes
         How many nodes there are, at least 1.
     devices
-        What is in each of them; every class has a name of its own.
+        The devices of each node; every class has a name of its own.
 
     Raises
     ------
     ConfigError
-        With every value that cannot be.
+        If any value is invalid; lists all of them.
 
     Examples
     --------
@@ -115,12 +115,12 @@ class DeviceNodes:
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         return self._nodes
 
     @property
     def devices(self) -> tuple[DeviceClass, ...]:
-        """What is in each node."""
+        """The devices of each node."""
         return self._devices
 
     @property
@@ -134,7 +134,7 @@ class DeviceNodes:
         return float(sum(one.per_node * one.tdp_w for one in self._devices))
 
     def count(self, device: str) -> int:
-        """How many devices of a class the machine has.
+        """Number of devices of a class in the whole machine.
 
         Parameters
         ----------
@@ -194,14 +194,14 @@ class DeviceNodes:
         )
 
     def _gpus(self) -> int | None:
-        """GPUs in a node, known where classes are called as jobs call what they need."""
+        """GPUs in a node; None unless the classes are called `gpu` and `cpu`, as jobs call them."""
         per_node = {one.name: one.per_node for one in self._devices}
         return per_node.get("gpu", 0 if set(per_node) == {"cpu"} else None)
 
     def table(
         self, power_w: Mapping[str, DevicePower], *, below_idle: Literal["keep", "clip"] = "keep"
     ) -> VariationTable:
-        """What each node draws under each application: its used devices' watts, and the idle draw of all others.
+        """Draw of each node under each application: its used devices' watts and the idle draw of all others.
 
         Measured, drawn and predicted watts enter alike. The predictions of a power model, shape (n_devices, n_apps),
         are columns: ``{app: ("gpu", predicted[:, j]) for j, app in enumerate(apps)}``.
@@ -224,7 +224,7 @@ class DeviceNodes:
         Raises
         ------
         ConfigError
-            With every fault: a class that the nodes do not have, watts of another number of devices, NaN.
+            If the nodes have no such class, watts are NaN or of another number of devices; lists all faults.
 
         Examples
         --------
@@ -243,7 +243,7 @@ class DeviceNodes:
         return VariationTable(list(draws), power_w=np.array(rows))
 
     def low_draws(self, power_w: Mapping[str, DevicePower]) -> pl.DataFrame:
-        """How many devices draw less under an application than when idle, by what they are said to draw.
+        """Number of devices that are said to draw less under an application than when idle.
 
         Parameters
         ----------
@@ -299,7 +299,7 @@ def _check_classes(devices: object, faults: Faults) -> None:
 
 
 def named_devices(devices: Sequence[DeviceClass], name: object, parameter: str, faults: Faults) -> DeviceClass | None:
-    """The class of that name; notes it where there is none."""
+    """The class of that name; notes an unknown one."""
     for one in devices:
         if one.name == name:
             return one
@@ -314,7 +314,7 @@ def checked_draws(
 ) -> dict[str, dict[str, Matrix]]:
     """The watts of the used devices, shape (n_nodes, per_node), by application and class."""
     faults.choice("below_idle", below_idle, _RULES)
-    # What is clipped may be negative: a linear model says so of a device that it knows little of.
+    # Watts that are clipped may be negative: a linear model predicts such of a device that it knows little of.
     found = _by_class(power_w, devices, nodes, faults, least_w=0.0 if below_idle == "keep" else -np.inf)
     if below_idle == "clip":
         idle_w = {one.name: one.idle_w for one in devices}

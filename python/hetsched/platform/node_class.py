@@ -1,4 +1,4 @@
-"""`NodeClass`: nodes of one make, what they draw in each state and how long they take to change it."""
+"""`NodeClass`: nodes of one make, their draw in each state and the time a change of state takes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class NodeClass:
     Raises
     ------
     ConfigError
-        With every value that cannot be.
+        If any value is invalid; lists all of them.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class NodeClass:
         Raises
         ------
         ConfigError
-            With every unknown or missing key and every value that cannot be.
+            If a key is unknown or missing, or a value is invalid; lists all of them.
         """
         names = [field.name for field in fields(cls)]
         faults = Faults(path)
@@ -145,7 +145,7 @@ class NodeClass:
 
 
 CLASS_KEYS = tuple(field.name for field in fields(NodeClass) if field.name not in ("name", "count"))
-"""What a platform of one class says of it."""
+"""Parameters of the class in the file of a platform that has only one."""
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -193,7 +193,7 @@ def _check_idle(idle_w: Any, count: Any, faults: Faults) -> None:
 
 
 def as_homogeneous(fault: Fault) -> Fault:
-    """A fault of the only class of a platform, whose count is how many nodes there are."""
+    """A fault of a platform's only class: its `count` is called `nodes`."""
     return fault.moved("count", "nodes")
 
 
@@ -237,7 +237,7 @@ def _with_idle(classes: list[NodeClass], idle_w: Any, faults: Faults) -> list[No
 
 
 def list_of_classes(given: Any, faults: Faults) -> list[NodeClass]:
-    """The classes of a list, as `node_classes`; notes what is none."""
+    """As `node_classes`, of a value that may be no list."""
     if not isinstance(given, list | tuple):
         faults.add("classes", given, "a list of node classes")
         return []
@@ -245,7 +245,7 @@ def list_of_classes(given: Any, faults: Faults) -> list[NodeClass]:
 
 
 def single_class(data: Mapping[str, Any], faults: Faults) -> list[NodeClass]:
-    """The only class of a platform that says `nodes`, or none if there is a fault."""
+    """The only class of a platform that gives `nodes`; none if there is a fault."""
     parameters = {name: data[name] for name in CLASS_KEYS if name in data}
     for name in ("nodes", "idle_w", "tdp_w"):
         if name not in data:

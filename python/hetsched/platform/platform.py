@@ -1,4 +1,4 @@
-"""`Platform`: the machine a run is on, node by node, with the tables of what its nodes draw."""
+"""`Platform`: the machine of a run, node by node, with the tables of its nodes' draw."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from hetsched.variation.frame import check_caps, checked_cap, too_few_nodes
 from hetsched.variation.table import VariationTable
 
 KNOWN_DRAWS = ("measured", "table", "tdp")
-"""Of a job's own measured draw, decisions know it; nothing; nothing, so that its nodes' TDP stands for it."""
+"""Knowledge of a job's own draw: the measurement, the table only, or nothing (the TDP of its nodes stands for it)."""
 
 _TABLES = ("actual", "predicted")
 _KEYS = ("classes", "exclusive", *_TABLES, "cap_w", "known_draws")
@@ -35,7 +35,7 @@ _OPTIONS = ("exclusive", "actual", "predicted", "known_draws")
 
 
 class Platform:
-    """Nodes 0..N-1, class after class, and what is known of their draw.
+    """Nodes 0..N-1, class after class, and the tables of their draw.
 
     A busy node draws, in this order: what the actual table says for the job's application on this node; the job's own
     measured ``power_w`` if it is above 0; the class's ``busy_w``.
@@ -50,19 +50,19 @@ class Platform:
         Whether a job gets whole nodes. If not, jobs share nodes slot by slot: a job's ``slots`` are what it takes of
         each of its nodes, and a job without ``slots`` still gets whole nodes.
     actual
-        What nodes really draw and how fast they are, by application; charged by the run.
+        True draw and speed of the nodes by application; charged by the run.
     predicted
-        What decisions believe of it. None: they know `actual`.
+        The same as decisions believe it to be. None: they know `actual`.
     known_draws
-        What decisions know of a job's own measured ``power_w`` before it has run, where no table gives watts for it.
-        ``"measured"``: the measurement. ``"table"``: nothing, they take the job for one that brings none, which draws
+        Knowledge of a job's own measured ``power_w`` before it has run, where no table gives watts for it.
+        ``"measured"``: the measurement. ``"table"``: nothing, decisions take the job for one without it, which draws
         ``busy_w`` times a table's factor. ``"tdp"``: nothing, and they take it for one that draws the TDP of its nodes,
         times a table's factor. The run charges the measurement in any case.
 
     Raises
     ------
     ConfigError
-        With every value that cannot be, or a table that does not fit the nodes.
+        If any value is invalid, or a table does not fit the nodes; lists all of them.
 
     Examples
     --------
@@ -127,13 +127,13 @@ class Platform:
         Parameters
         ----------
         nodes
-            How many there are, at least 1.
+            Number of nodes, at least 1.
         idle_w
             Watts while idle: one number, or one a node.
         tdp_w
             Watts a node is built for.
         busy_w
-            Watts under a job that nothing else is known of. None: `tdp_w`.
+            Watts under a job without table or measurement. None: `tdp_w`.
         slots, off_w, down_w, boot_s, boot_w, shutdown_s, shutdown_w, gpus
             As in `NodeClass`.
         exclusive, actual, predicted, known_draws
@@ -142,7 +142,7 @@ class Platform:
         Raises
         ------
         ConfigError
-            With every value that cannot be.
+            If any value is invalid; lists all of them.
 
         Examples
         --------
@@ -180,12 +180,12 @@ class Platform:
             them ``exclusive``, ``known_draws``, and ``actual`` and ``predicted``, each a table's file or its content;
             and ``cap_w``, the power cap whose rows to take, where their files hold several.
         folder
-            What the files' paths are relative to.
+            Folder that the files' paths are relative to.
 
         Raises
         ------
         ConfigError
-            With every unknown key and every value that cannot be.
+            If a key is unknown or a value is invalid; lists all of them.
 
         Examples
         --------
@@ -217,7 +217,7 @@ class Platform:
         Raises
         ------
         ConfigError
-            If the file cannot be read; with every unknown key and every value that cannot be.
+            If the file cannot be read, a key is unknown or a value is invalid; lists all of them.
         """
         return cls.from_dict(read_toml(path), folder=Path(path).parent)
 
@@ -244,9 +244,9 @@ class Platform:
         Parameters
         ----------
         actual
-            What the run charges. None: no table.
+            The table that the run charges. None: no table.
         predicted
-            What decisions believe; the same applications and nodes as `actual`. None: they know `actual`.
+            The table that decisions believe; the same applications and nodes as `actual`. None: they know `actual`.
 
         Raises
         ------
@@ -263,7 +263,7 @@ class Platform:
         return self._with(actual=actual, predicted=predicted)
 
     def with_known_draws(self, known_draws: str) -> Platform:
-        """The same nodes and tables, with something else known of jobs' own draws.
+        """The same nodes and tables with other knowledge of jobs' own draws.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class Platform:
         Raises
         ------
         ConfigError
-            If it is none of ``"measured"``, ``"table"``, ``"tdp"``.
+            If it is not one of ``"measured"``, ``"table"``, ``"tdp"``.
 
         Examples
         --------
@@ -293,7 +293,7 @@ class Platform:
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         return sum(node_class.count for node_class in self._classes)
 
     def __len__(self) -> int:
@@ -306,17 +306,17 @@ class Platform:
 
     @property
     def actual(self) -> VariationTable | None:
-        """What the run charges."""
+        """The table that the run charges."""
         return self._actual
 
     @property
     def predicted(self) -> VariationTable | None:
-        """What decisions believe; None if they know the actual table."""
+        """The table that decisions believe; None if they know the actual one."""
         return self._predicted
 
     @property
     def known_draws(self) -> str:
-        """What decisions know of a job's own measured draw: ``"measured"``, ``"table"`` or ``"tdp"``."""
+        """Knowledge that decisions have of a job's own measured draw: ``"measured"``, ``"table"`` or ``"tdp"``."""
         return self._known_draws
 
     @cached_property
@@ -350,7 +350,7 @@ class Platform:
 
     @cached_property
     def sha256(self) -> str:
-        """Sha256 over the nodes' parameters and what is known of jobs' draws; the tables have their own."""
+        """Sha256 over the nodes' parameters and `known_draws`; the tables have their own."""
         classes = [node_class.to_dict() for node_class in self._classes]
         # Named only where it is not the default: platforms of earlier versions keep their sum.
         known = {} if self._known_draws == "measured" else {"known_draws": self._known_draws}
@@ -365,7 +365,7 @@ class Platform:
         return hash(self._identity())
 
     def __reduce__(self) -> tuple[object, ...]:
-        # What the engine holds, and whatever else was derived, stays with the process.
+        # The engine's copy, and all else that is derived, stays with the process.
         own = {name: getattr(self, name) for name in _OPTIONS}
         return partial(Platform, **own), (self._classes,)
 

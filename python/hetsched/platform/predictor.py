@@ -1,8 +1,8 @@
-"""Where a run's predictions come from: nothing more than a platform's tables, an object that makes some, or a table.
+"""Source of a run's predictions: the platform's own tables, a table, or an object that makes one.
 
-How predictions are made is not known here. Whatever has a method ``table`` that turns the actual table into one of
-predictions is a predictor, such as `hetsched.power.Ideal` and `hetsched.power.Noisy`; so is whatever has a method
-``draws`` that says what is known of each job's own draw before it has run, such as `hetsched.power.History`.
+Any object with a method ``table`` that turns the actual table into one of predictions is a predictor, such as
+`hetsched.power.Ideal` and `hetsched.power.Noisy`; so is any object with a method ``draws`` that gives each job's draw
+as far as it is known before the job has run, such as `hetsched.power.History`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EXPECTED = (
 
 @runtime_checkable
 class Predictor(Protocol):
-    """What turns the table of actual draws into one of predictions."""
+    """Turns the table of actual draws into one of predictions."""
 
     def table(self, actual: VariationTable, /) -> VariationTable:
         """The predicted table, of the same applications and nodes.
@@ -35,13 +35,13 @@ class Predictor(Protocol):
         Parameters
         ----------
         actual
-            What the nodes draw.
+            The nodes' draw.
         """
 
 
 @runtime_checkable
 class DrawPredictor(Protocol):
-    """What says of jobs that bring a measured draw, what of it is known before they have run."""
+    """Gives the draw of jobs that bring a measured one, as far as it is known before they have run."""
 
     def draws(self, jobs: pl.DataFrame, /) -> pl.DataFrame:
         """A row a job in the same order, with ``known_w``: watts a node, null = nothing is known.
@@ -56,7 +56,7 @@ class DrawPredictor(Protocol):
 
 
 AnyPredictor = Predictor | DrawPredictor | VariationTable | str
-"""What `hetsched.simulate` takes."""
+"""Predictors as `hetsched.simulate` takes them."""
 
 
 def predicted_by(platform: Platform, predictor: Predictor | VariationTable | str | None) -> Platform:
@@ -76,7 +76,7 @@ def predicted_by(platform: Platform, predictor: Predictor | VariationTable | str
 
 
 def predictor_name(predictor: object) -> str | None:
-    """What a run's record calls a predictor: by what it says of itself, never by where it is in memory."""
+    """Name of a predictor in a run's record: its own words, never its place in memory."""
     if predictor is None or isinstance(predictor, str):
         return predictor
     kind = type(predictor)
@@ -84,7 +84,7 @@ def predictor_name(predictor: object) -> str | None:
 
 
 def check_predictor(predictor: object) -> None:
-    """Refuse what is no predictor."""
+    """Raise a `ConfigError` unless it is a predictor."""
     if isinstance(predictor, str):
         if predictor != IDEAL:
             raise ConfigError([("predictor", shown(predictor), _EXPECTED + did_you_mean(predictor, (IDEAL,)))])

@@ -30,7 +30,7 @@ _LONG = ("device", "app", "power_w")
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """What is known of applications."""
+    """Features of applications, values of shape (n_apps, n_features)."""
 
     path: str
     apps: tuple[str, ...]
@@ -55,7 +55,7 @@ class Features:
 
 @dataclass(frozen=True, eq=False)
 class Watts:
-    """What was measured, as models take it."""
+    """Median watts of devices, shape (n_devices, n_apps), NaN = not measured, and the runs they are of."""
 
     path: str
     devices: tuple[str, ...]

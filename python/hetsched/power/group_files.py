@@ -1,4 +1,4 @@
-"""Groups of applications from a file: which of them are of one kind, and left out together."""
+"""Groups of applications from a file: those of one kind are left out together."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_groups(where: str, apps: Sequence[str], *, features: str) -> list[str]:
 
 
 def _parted(where: str) -> tuple[str, str | None]:
-    """File and column: a slash behind a file's ending is none of its path."""
+    """File and column: a slash after a file's ending does not belong to its path."""
     path, slash, column = where.rpartition("/")
     return (path, column) if slash and path.endswith((".csv", ".csv.gz", ".csv.zst", ".parquet")) else (where, None)
 

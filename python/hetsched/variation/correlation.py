@@ -1,4 +1,4 @@
-"""Correlation between what a node draws under several applications: checked and factored."""
+"""Correlation between a node's draws under several applications: checked and factored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROUNDING = 1e-9
 
 
 def app_correlation(correlation: float | npt.ArrayLike, size: int, faults: Faults) -> Matrix:
-    """The correlation matrix of applications, from one number for all pairs or from itself; notes what is none."""
+    """The correlation matrix of applications, from one number for all pairs or a whole matrix; notes faults."""
     if np.ndim(correlation) if isinstance(correlation, np.ndarray) else isinstance(correlation, Sequence):
         return _given(correlation, size, faults)
     faults.number("correlation", correlation, low=-1.0, high=1.0)
@@ -31,7 +31,7 @@ def component_correlation(
     correlation: npt.ArrayLike | None,
     faults: Faults,
 ) -> Matrix:
-    """The correlation matrix of components by application; notes what is none."""
+    """The correlation matrix of components by application; notes faults."""
     if correlation is not None:
         return _given(correlation, len(keys), faults)
     apps, components = (np.array([key[part] for key in keys], dtype=object) for part in (0, 1))

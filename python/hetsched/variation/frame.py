@@ -1,4 +1,4 @@
-"""What a variation table is made of: names, matrices and a cap, checked, and as a long frame with a row a pair."""
+"""Parts of a variation table: names, matrices and a cap, checked, and as a long frame with a row a pair."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RANGES = {
 
 
 def checked_apps(apps: Sequence[str], faults: Faults) -> tuple[str, ...]:
-    """The names; notes what is no list of them, no name, or repeated."""
+    """The names; notes a value that is no list of names, and repeated ones."""
     if isinstance(apps, str) or not isinstance(apps, Iterable):
         faults.add("apps", apps, "a list of names")
         return (str(apps),)
@@ -41,7 +41,7 @@ def checked_apps(apps: Sequence[str], faults: Faults) -> tuple[str, ...]:
 
 
 def checked_matrix(name: str, values: npt.ArrayLike, apps: tuple[str, ...], faults: Faults) -> Matrix:
-    """The values as a read-only matrix; notes another shape, or the first value that cannot be."""
+    """The values as a read-only matrix; notes another shape, or the first invalid value."""
     found = faults.array(name, values, "numbers, one row an application and one column a node")
     if found is None:
         return np.empty((0, 0))
@@ -60,7 +60,7 @@ def checked_matrix(name: str, values: npt.ArrayLike, apps: tuple[str, ...], faul
 
 
 def checked_cap(cap_w: object, faults: Faults) -> float | None:
-    """The cap as a number; notes what is none. Infinite watts are a cap that binds nobody."""
+    """The cap as a number; notes an invalid one. Infinite watts are a cap that never binds."""
     if cap_w is None:
         return None
     if isinstance(cap_w, int | float | np.number) and not isinstance(cap_w, bool):
@@ -72,7 +72,7 @@ def checked_cap(cap_w: object, faults: Faults) -> float | None:
 
 
 def check_caps(actual_w: float | None, predicted_w: float | None, faults: Faults) -> None:
-    """Note a fault where what is predicted holds under another power cap than what is charged."""
+    """Note a fault where predicted and actual table belong to different power caps."""
     if actual_w is not None and predicted_w is not None and actual_w != predicted_w:
         faults.add("predicted", f"a cap of {predicted_w:g} W", f"the cap of the actual table, {actual_w:g} W")
 
@@ -201,7 +201,7 @@ def node_ranges(nodes: npt.ArrayLike, *, most: int = 8) -> str:
 
 
 def missing_pairs(is_wrong: npt.NDArray[np.bool_], apps: Sequence[str], found: str) -> list[str]:
-    """What a message says of each application with wrong pairs."""
+    """A line for each application with wrong pairs; of many, the first ten and how many more there are."""
     rows = np.flatnonzero(is_wrong.any(axis=1))
     lines = [
         f"{found} for application {apps[row]} on {node_ranges(np.flatnonzero(is_wrong[row]))}" for row in rows.tolist()
@@ -212,7 +212,7 @@ def missing_pairs(is_wrong: npt.NDArray[np.bool_], apps: Sequence[str], found: s
 
 
 def too_few_nodes(apps: Sequence[str], *, held: int, wanted: int) -> str:
-    """What a table of another number of nodes should have held, and what it lacks."""
+    """Words for a table with another number of nodes: what was expected, and which nodes are missing."""
     expected = f"a table of {wanted} nodes, as the platform has"
     if held >= wanted:
         return expected

@@ -27,9 +27,12 @@ class Cells:
     apps: list[str]
     nodes: Sequence[str | int]
     runs: npt.NDArray[np.int64]
+    """How many usable runs each pair had, shape (n_apps, n_nodes) as that of the next two."""
     is_missing: npt.NDArray[np.bool_]
     values: dict[str, Matrix]
+    """Medians by quantity, ``power_w`` and ``time_s``."""
     app_medians: dict[str, Matrix]
+    """By quantity, the median over nodes of what was measured, shape (n_apps,)."""
     min_runs: int
 
     @cached_property
@@ -44,9 +47,8 @@ class Cells:
         return empty
 
     def too_few(self, app: int, nodes: npt.NDArray[np.int64]) -> str:
-        """What there is of an application's runs on nodes that count as missing, in words."""
+        """Words for the runs of an application on nodes that count as missing."""
         most = int(self.runs[app, nodes].max(initial=0))
-        # Without a run there is none to count as too few.
         return f"fewer than min_runs={self.min_runs:,} runs (at most {most:,})" if most else "no run"
 
     def imputed(self, rule: str) -> Cells:
@@ -91,7 +93,7 @@ def node_order(names: pl.Series, nodes: Sequence[str] | Sequence[int] | None) ->
 
 
 def usable_runs(runs: pl.DataFrame, nodes: Sequence[str] | Sequence[int]) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The runs that say something, ``node`` as a place in `nodes`, and how many others there were by reason."""
+    """The usable runs, ``node`` as a place in `nodes`, and the number of others by reason."""
     words = runs["node"].cast(pl.String)
     places = pl.DataFrame(
         {"node": [str(n) for n in nodes], "place": np.arange(len(nodes))}, schema_overrides={"node": pl.String}
@@ -139,7 +141,7 @@ def medians(runs: pl.DataFrame, apps: list[str], nodes: Sequence[str] | Sequence
 
 
 def note_nodes(nodes: object, faults: Faults) -> None:
-    """Note what is no list of nodes, whatever is in it."""
+    """Note a fault unless it is a list, or None."""
     is_list = isinstance(nodes, Sequence | np.ndarray | pl.Series) and not isinstance(nodes, str | bytes)
     if nodes is not None and not (is_list and len(nodes)):  # type: ignore[arg-type]
         faults.add("nodes", nodes, "a list of names, node 0 first, or None")
@@ -198,7 +200,7 @@ def report_text(
     straggler_ratio: float,
     impute: str | None,
 ) -> str:
-    """What was measured, dropped, missing, filled in, and far off; a few lines and a small table."""
+    """The report on what was measured, dropped, missing, filled in, and far off."""
     per_node = cells.runs.sum(axis=0)
     nodes = cells.nodes
     apps = many(len(cells.apps), "application")
@@ -242,7 +244,7 @@ def _missing(cells: Cells) -> str:
 
 
 def _few_runs(cells: Cells) -> list[str]:
-    """How many of the missing pairs have runs, but too few."""
+    """A line on missing pairs that have runs, but too few."""
     counts = cells.runs[cells.is_missing & (cells.runs > 0)]
     if not len(counts):
         return []

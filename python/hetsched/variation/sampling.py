@@ -61,7 +61,7 @@ class Normal:
         low, high
             The smallest and the largest value that was seen.
         width_sd
-            How many standard deviations lie between them; 6.8 is what is expected of about 1,750 values.
+            Number of standard deviations between them; 6.8 is expected of about 1,750 values.
         """
         return cls((low + high) / 2, (high - low) / width_sd)
 
@@ -71,7 +71,7 @@ Spread: TypeAlias = Normal | tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A drawn table, and what happened while it was drawn.
+    """A drawn table, and a record of how it was drawn.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Sample:
 
     @cached_property
     def clipped_count(self) -> int:
-        """How many draws were set to a floor."""
+        """Number of draws that were set to a floor."""
         return int(self.clipped["clipped"].sum())
 
     def __repr__(self) -> str:
@@ -122,7 +122,7 @@ def sample_table(
     power_w
         Mean and standard deviation of each application's watts.
     nodes
-        How many nodes to draw.
+        Number of nodes to draw.
     seed
         Of the draws, from 0 to 2⁶⁴ - 1.
     correlation
@@ -141,12 +141,12 @@ def sample_table(
     Returns
     -------
     Sample
-        The table, and how many draws were set to a floor.
+        The table, and the number of draws that were set to a floor.
 
     Raises
     ------
     ConfigError
-        With every fault: a spread that is none, a correlation that no draws can have.
+        If a spread is invalid, or no draws can have the correlation; lists all faults.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def sample_components(
         Mean and standard deviation of the watts by application and component, as ``{("hpcg", "pkg"): (115.5, 2.5)}``.
         An application's watts are the sum over its components.
     nodes
-        How many nodes to draw.
+        Number of nodes to draw.
     seed
         Of the draws, from 0 to 2⁶⁴ - 1.
     between_apps
@@ -229,8 +229,8 @@ def sample_components(
     Raises
     ------
     ConfigError
-        With every fault: a spread that is none, a correlation that no draws can have (its matrix has a negative
-        eigenvalue).
+        If a spread is invalid, or no draws can have the correlation (its matrix has a negative eigenvalue); lists all
+        faults.
 
     Examples
     --------
@@ -280,14 +280,14 @@ def resample_table(
 ) -> Sample:
     """A table of more (or fewer) nodes than were measured: each node is a measured device, drawn with replacement.
 
-    Whole devices are drawn, so that what applications have in common on a device, and watts with time, survives.
+    Whole devices are drawn, which keeps the correlations between applications, and between watts and time.
 
     Parameters
     ----------
     measured
         The devices.
     nodes
-        How many nodes to draw.
+        Number of nodes to draw.
     seed
         Of the draws, from 0 to 2⁶⁴ - 1.
     jitter_ratio
@@ -304,7 +304,7 @@ def resample_table(
     Raises
     ------
     ConfigError
-        With every value that cannot be.
+        If any value is invalid; lists all of them.
 
     Examples
     --------
@@ -357,7 +357,7 @@ def _check_keys(components: Mapping[Any, Spread], faults: Faults) -> None:
 
 
 def _checked_spreads(given: Mapping[tuple[str, str], Spread], faults: Faults) -> dict[tuple[str, str], Normal]:
-    """The spreads by application and component; notes what is none."""
+    """The spreads by application and component; notes invalid ones."""
     if not given:
         faults.add("components", "none", "mean and standard deviation of at least one application")
     made = {}
@@ -413,7 +413,7 @@ def _by_component(
 
 
 def _floored(values: Matrix, floor: Matrix | np.float64, apps: Sequence[str], quantity: str) -> pl.DataFrame:
-    """Raises values in place to the floor; how many there were."""
+    """Raise values in place to the floor; gives their number."""
     counts = (values < floor).sum(axis=1)
     np.maximum(values, floor, out=values)
     return pl.DataFrame(

@@ -1,4 +1,4 @@
-"""`VariationTable`: how much each node draws, and how fast it is, under each application."""
+"""`VariationTable`: draw and speed of each node under each application."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ class VariationTable:
     Raises
     ------
     ConfigError
-        With every fault: another shape, NaN, a negative draw, a repeated application. Names application and node.
+        If a matrix has another shape, holds NaN or a negative draw, or an application is repeated; lists all
+        faults, with application and node.
 
     Examples
     --------
@@ -104,7 +105,7 @@ class VariationTable:
 
     @property
     def nodes(self) -> int:
-        """How many nodes the table holds."""
+        """Number of nodes."""
         return int(next(iter(self._matrices.values())).shape[1])
 
     @property
@@ -148,8 +149,8 @@ class VariationTable:
         Raises
         ------
         ConfigError
-            With every fault: a missing column, NaN, an application with a node that is missing or there twice (all of
-            them, by application), a cap that is not there.
+            If a column or the cap is missing, a value is NaN, or an application and node are missing or there twice;
+            lists all faults.
 
         Examples
         --------
@@ -342,7 +343,7 @@ class VariationTable:
         Raises
         ------
         ConfigError
-            If a value cannot be, the table holds no watts or is capped already; if a node draws more than the cap even
+            If a value is invalid, the table holds no watts or is capped already; if a node draws more than the cap even
             at the lowest speed, with the application, the node and the least cap that works for all.
 
         Examples
@@ -378,7 +379,7 @@ class VariationTable:
         return hash(self.sha256)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # What the engine holds stays with the process.
+        # The engine's copy stays with the process.
         matrices: dict[str, Any] = self._matrices
         return partial(VariationTable, cap_w=self._cap_w, path=self.path, **matrices), (self._apps,)
 

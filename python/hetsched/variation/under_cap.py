@@ -1,7 +1,4 @@
-"""`PowerCap`: how much slower a node runs when it may not draw what it would.
-
-Only what a cap does to a node that is under it all the time is told here; who gets which cap is a budget's business.
-"""
+"""`PowerCap`: the speed of a node whose draw is capped all the time. Budgets say which node gets which cap."""
 
 from __future__ import annotations
 
@@ -28,21 +25,21 @@ def speed_under_cap(
     power = np.asarray(power_w, dtype=np.float64)
     static = np.minimum(static_w, power)
     is_free = power <= cap_w
-    # Where the cap binds nobody the quotient is never looked at, and may be 0 / 0.
+    # Where the cap does not bind the quotient is never looked at, and may be 0 / 0.
     dynamic = np.where(is_free, 1.0, power - static)
     left = np.where(is_free, 1.0, np.maximum(cap_w - static, 0.0))
     return np.where(is_free, 1.0, (left / np.where(dynamic > 0, dynamic, math.inf)) ** (1.0 / exponent))
 
 
 def slowdown(speed_ratio: npt.ArrayLike, *, bound_ratio: npt.ArrayLike = 1.0) -> npt.NDArray[np.float64]:
-    """How many times longer a job takes at a lower speed: ``bound / speed + (1 - bound)``."""
+    """Factor on a job's runtime at a lower speed: ``bound / speed + (1 - bound)``."""
     bound = np.asarray(bound_ratio, dtype=np.float64)
     return 1.0 + bound * (1.0 / np.asarray(speed_ratio, dtype=np.float64) - 1.0)
 
 
 @dataclass(frozen=True)
 class PowerCap:
-    """A cap on what a node draws, and how the nodes' speed follows their watts.
+    """A cap on a node's draw, and the speed that follows from it.
 
     At the speed ``f`` (1 = nominal) a node that draws ``P`` at nominal speed draws ``S + (P - S) f**a``: static watts
     ``S`` that do not depend on the clock and dynamic ones that do. The linear form, ``a = 1``, is what Inadomi et al.
@@ -66,7 +63,7 @@ class PowerCap:
     least_speed_ratio: float
 
     def applied_to(self, apps: Sequence[str], power_w: Matrix | None, own_cap_w: float | None) -> tuple[Matrix, Matrix]:
-        """Watts under the cap, and how many times longer jobs take; both of shape (n_apps, n_nodes)."""
+        """Watts under the cap, and factors on jobs' runtimes; both of shape (n_apps, n_nodes)."""
         faults = Faults()
         if power_w is None:
             faults.add("power_ratio", "factors on a job's draw", "a table of watts, `power_w`, to put a cap on")

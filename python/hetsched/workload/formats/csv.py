@@ -85,7 +85,7 @@ def _frame(text: CsvText, name: str, words: list[str]) -> pl.DataFrame:
 
 
 def _unreadable(error: BaseException, text: CsvText, name: str) -> TraceError:
-    """What to raise for a file that polars refused."""
+    """The error of a file that polars refused."""
     if isinstance(error, pl.exceptions.NoDataError):
         return TraceError(file=name, found="an empty file", expected=_EXPECTED)
     if (ragged := next(text.ragged(), None)) is not None:
