@@ -9,7 +9,7 @@ import textwrap
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TextIO
 
 import typer
@@ -134,26 +134,26 @@ def silence(stream: TextIO) -> None:
 
 
 @contextmanager
-def renamed(names: Mapping[str, str]) -> Iterator[None]:
-    """Call a library's parameters by the options they were given with, in errors raised in the block."""
+def changed(change: Callable[[Fault], Fault]) -> Iterator[None]:
+    """Change the faults of a `ConfigError` raised in the block, so that a reader finds them."""
     try:
         yield
     except ConfigError as error:
-        raise error.mapped(lambda fault: _renamed(fault, names)) from error
+        raise error.mapped(change) from error
+
+
+def renamed(names: Mapping[str, str]) -> AbstractContextManager[None]:
+    """Call a library's parameters by the options they were given with, in errors raised in the block."""
+    return changed(lambda fault: _renamed(fault, names))
 
 
 def _renamed(fault: Fault, names: Mapping[str, str]) -> Fault:
     return fault.at(names[fault.place]) if fault.place in names else fault
 
 
-@contextmanager
-def inside(path: str) -> Iterator[None]:
-    """Say of the faults of a `ConfigError` raised in the block that they are in a file."""
-    try:
-        yield
-    except ConfigError as error:
-        # A fault in another file that this one names tells its own.
-        raise error.mapped(lambda fault: fault if path in fault.path else fault.under(path, ": ")) from error
+def inside(path: str) -> AbstractContextManager[None]:
+    """Name the file that an error raised in the block is about, unless the fault does so itself."""
+    return changed(lambda fault: fault if path in fault.path else fault.under(path, ": "))
 
 
 class noted:  # noqa: N801 -- reads as the verb it is: with noted(faults)

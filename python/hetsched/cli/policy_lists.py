@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from hetsched.checks import Faults, shown
-from hetsched.cli.faults import noted
-from hetsched.errors import ConfigError, Fault
+from hetsched.cli.faults import changed, noted
+from hetsched.errors import Fault
 
 if TYPE_CHECKING:
     from hetsched.policy import Policy
@@ -29,15 +28,11 @@ def policies_in(faults: Faults, text: str) -> list[Policy]:
     return found
 
 
-@contextmanager
-def of_policy(name: str) -> Iterator[None]:
-    """Say of faults raised in the block which of the policies they belong to, where they don't show it."""
-    try:
-        yield
-    except ConfigError as error:
-        raise error.mapped(lambda fault: _in_list(fault, name)) from error
+def of_policy(name: str) -> AbstractContextManager[None]:
+    """Name the policy that an error raised in the block is about, unless the fault shows it."""
 
+    def in_list(fault: Fault) -> Fault:
+        place = "--policies" if fault.found == shown(name) else f"--policies: {name}"
+        return fault.at(place) if fault.path == "policy" else fault.under(place, ": ")
 
-def _in_list(fault: Fault, name: str) -> Fault:
-    place = "--policies" if fault.found == shown(name) else f"--policies: {name}"
-    return fault.at(place) if fault.path == "policy" else fault.under(place, ": ")
+    return changed(in_list)

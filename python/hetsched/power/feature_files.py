@@ -1,6 +1,6 @@
-"""Files that power models are fitted on: features of applications, and measured watts of devices.
+"""Files that power models are fitted on: features and groups of applications, and measured watts of devices.
 
-Both are read strictly; what is wrong is told by the file's line and column. A file of features has a row an
+All are read strictly; faults are told by the file's line and column. A file of features has a row an
 application: its name in a column ``app``, and a number in every other column. A file of watts has a row a run,
 ``device, app, power_w``, or a row a device: ``device`` and a column an application.
 """
@@ -70,7 +70,7 @@ class Watts:
 
 
 def read_features(path: str | os.PathLike[str], *, labels: str | None = None) -> Features:
-    r"""Features of applications from a file."""
+    """Features of applications from a file."""
     file = read_table(path, "a file of one row an application", words=["app"])
     frame = file.frame
     if labels is not None:
@@ -141,7 +141,7 @@ def _note_rows(column: str, is_wrong: pl.Series, found: Sequence[object], expect
 
 
 def read_watts(path: str | os.PathLike[str], features: Features) -> Watts:
-    r"""Measured watts of devices under the applications of a file of features.
+    """Measured watts of devices under the applications of a file of features.
 
     Several runs of a device under an application count as their median. Runs without a device or an application, and
     runs whose watts are missing or not above 0, are left out and counted.
@@ -231,3 +231,44 @@ def left_out(watts: Watts) -> str:
         return ""
     reasons = listed(f"{count:,} {reason}" for reason, count in watts.dropped.items())
     return f"{watts.path}: {many(sum(watts.dropped.values()), 'run')} left out ({reasons})"
+
+
+def read_groups(where: str, apps: Sequence[str], *, features: str) -> list[str]:
+    """A label for each application from ``FILE`` or ``FILE/COLUMN``; `features` is the file that the names are from."""
+    path, column = _parted(where)
+    file = read_table(path, "a file of one row a run", words=["app"])
+    if "app" not in file.frame.columns:
+        expected = f"a column `app`{did_you_mean('app', file.frame.columns)}"
+        raise ConfigError([(path, f"columns {listed(file.frame.columns)}", expected)])
+    labels = _labels(file.frame, path, column)
+    faults = Faults()
+    bare = [app for app in apps if app not in labels]
+    if bare:
+        faults.note(f"{path}, app", f"no label of {few(bare)}", f"one for every application of {features}")
+    faults.check()
+    return [labels[app] for app in apps]
+
+
+def _parted(where: str) -> tuple[str, str | None]:
+    """File and column: a slash after a file's ending does not belong to its path."""
+    path, slash, column = where.rpartition("/")
+    return (path, column) if slash and path.endswith((".csv", ".csv.gz", ".csv.zst", ".parquet")) else (where, None)
+
+
+def _labels(frame: pl.DataFrame, path: str, column: str | None) -> dict[str, str]:
+    others = [name for name in frame.columns if name != "app"]
+    if column is None and len(others) != 1:
+        there = f"columns {listed(frame.columns)}"
+        raise ConfigError([(path, there, f"`app` and one of labels; of several say which: {path}/COLUMN")])
+    name = others[0] if column is None else column
+    if name not in others:
+        expected = f"one of {listed(others)}{did_you_mean(name, others)}"
+        raise ConfigError([(path, f"no column {shown(name)}", expected)])
+    found: dict[str, str] = {}
+    faults = Faults()
+    for app, label in frame.select(pl.col("app", name).cast(pl.String)).drop_nulls().iter_rows():
+        if found.setdefault(app, label) != label:
+            place = f"{path}, {one_line(app, limit=60)}"
+            faults.note(place, f"{shown(found[app])} and {shown(label)}", "one label of each application")
+    faults.check()
+    return found
