@@ -309,8 +309,9 @@ def number(faults: Faults, option: str, text: str | None, *, unit: str) -> float
     Examples
     --------
     >>> faults = Faults()
-    >>> number(faults, "--idle-w", "200W", unit="watts"), faults.found
-    (None, [('--idle-w', '`200W`', 'watts as a plain number, such as 200')])
+    >>> number(faults, "--idle-w", "200W", unit="watts")
+    >>> print(faults.found[0])
+    --idle-w: found `200W`, expected watts as a plain number, such as 200
     """
     if text is None:
         return None
@@ -330,8 +331,8 @@ def chosen(faults: Faults, option: str, text: str, known: tuple[str, ...]) -> No
     --------
     >>> faults = Faults()
     >>> chosen(faults, "--on-unknown-app", "nominl", ("error", "nominal"))
-    >>> faults.found
-    [('--on-unknown-app', '`nominl`', 'one of error, nominal; did you mean `nominal`?')]
+    >>> print(faults.found[0])
+    --on-unknown-app: found `nominl`, expected one of error, nominal; did you mean `nominal`?
     """
     if text not in known:
         faults.add(option, text, f"one of {', '.join(known)}{did_you_mean(text, known)}")

@@ -106,7 +106,7 @@ def simulate(
         bound=bound,
     )
     if csv and out is None:
-        faults.found.append(("--csv", "no --out", "a folder for it: --out DIR"))
+        faults.note("--csv", "no --out", "a folder for it: --out DIR")
     if out is not None:
         faults.folder("--out", out)
     check_plot(faults, plot)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,7 +14,7 @@ import polars as pl
 
 from hetsched.bound import check_bound
 from hetsched.checks import Faults
-from hetsched.errors import ConfigError, SimulationError
+from hetsched.errors import ConfigError, Fault, SimulationError
 from hetsched.platform import Platform
 from hetsched.policy import Policy, parse_policy
 from hetsched.policy.parts import ROLES
@@ -79,7 +79,7 @@ def noted_within(place: str, faults: Faults) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        faults.found += [(f"{place}: {parameter}", value, expected) for parameter, value, expected in error.faults]
+        faults.extend(error, lambda fault: fault.under(place, ": "))
     except SimulationError as error:
         # Not enough memory.
         raise within(place, error) from None
@@ -128,7 +128,7 @@ def _named(
             made = made_of(thing)
         except ConfigError as error:
             place = axis if several is not given else f"{axis}[{key!r}]"
-            faults.found += [(place + parameter, value, expected) for parameter, value, expected in error.faults]
+            faults.extend(error, partial(Fault.under, place=place))
             continue
         if isinstance(several, Mapping) and (not isinstance(key, str) or not key):
             faults.add(axis, key, "names as the dictionary's keys")
@@ -166,7 +166,7 @@ def _policy(given: object) -> Policy:
             return Policy.from_dict(given)
     except ConfigError as error:
         # `policy.order` becomes `policies[0].order`.
-        raise ConfigError([(name.removeprefix("policy"), *rest) for name, *rest in error.faults]) from None  # type: ignore[misc]
+        raise error.mapped(lambda fault: fault.moved("policy", "")) from None
     if isinstance(given, Policy):
         return given
     raise ConfigError([("", type(given).__name__, _A_POLICY)])

@@ -105,7 +105,7 @@ def threads(count: int, *, stop: Callable[[], object]) -> Iterator[Executor]:
 def within(place: str, error: HetschedError) -> HetschedError:
     """The same error with where it happened before its text; of other errors than a run's own, the same error."""
     if isinstance(error, ConfigError):
-        return ConfigError([(f"{place}: {parameter}", value, expected) for parameter, value, expected in error.faults])
+        return error.mapped(lambda fault: fault.under(place, ": "))
     if isinstance(error, TraceError):
         return TraceError(**{**vars(error), "file": f"{place}: {error.file}"})
     try:

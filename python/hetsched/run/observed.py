@@ -44,9 +44,9 @@ def _has(policy: Policy, role: str) -> bool:
 def _check_starts(frame: pl.DataFrame, policy: Policy, faults: Faults) -> None:
     expected = f"when each job started, in seconds: policy {policy.name} repeats it"
     if "observed_start_s" not in frame.columns:
-        faults.found.append(("workload.observed_start_s", "no such column", expected))
+        faults.note("observed_start_s", "no such column", expected)
     elif len(frame) and frame["observed_start_s"].null_count() == len(frame):
-        faults.found.append(("workload.observed_start_s", "nulls only", expected))
+        faults.note("observed_start_s", "nulls only", expected)
 
 
 _MOST_FAULTS = 10
@@ -57,9 +57,9 @@ def _check_nodes(frame: pl.DataFrame, platform: Platform, faults: Faults) -> Non
     beyond = highest.filter(pl.col("node") >= platform.nodes)
     expected = f"nodes below {platform.nodes}, the platform's; replay:placement=lowest-id takes others"
     for job, node in beyond.head(_MOST_FAULTS).iter_rows():
-        faults.found.append(("workload.observed_nodes", f"node {node} of job {job}", expected))
+        faults.note("observed_nodes", f"node {node} of job {job}", expected)
     if len(beyond) > _MOST_FAULTS:
-        faults.found.append(("workload.observed_nodes", f"{len(beyond) - _MOST_FAULTS:,} more such jobs", expected))
+        faults.note("observed_nodes", f"{len(beyond) - _MOST_FAULTS:,} more such jobs", expected)
 
 
 def replay_counts(policy: Policy, totals: Mapping[str, Any]) -> dict[str, dict[str, int]]:

@@ -16,8 +16,8 @@ import polars as pl
 from hetsched.checks import listed, reason_of, shown
 from hetsched.errors import OutputError, TraceError
 from hetsched.files import UNREADABLE, for_csv, temporary_beside, turn_in
-from hetsched.parquet import read_parquet
 from hetsched.run.frames import JOB_COLUMNS, NODE_COLUMNS, TIMELINE_COLUMNS
+from hetsched.tables import read_parquet
 
 FRAMES: Mapping[str, Mapping[str, pl.DataType | type[pl.DataType]]] = {
     "jobs": JOB_COLUMNS,
