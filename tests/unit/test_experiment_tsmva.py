@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hetsched.experiments import reproduce
 from hetsched.experiments.files import write_report
 from hetsched.experiments.tsmva import LEFT_OUT, NEW, OURS, PAPER_MEAN, SEEN, TYPES
 from hetsched.experiments.tsmva_models import MODELS, predicted_w
@@ -24,8 +23,8 @@ def test_a_model_fitted_for_some_devices_predicts_for_them_what_the_whole_does(l
 
 
 @pytest.fixture(scope="module")
-def report():
-    return reproduce("tsmva", quick=True)
+def report(quick_report):
+    return quick_report("tsmva")
 
 
 def errors_of(report, split):
@@ -35,6 +34,7 @@ def errors_of(report, split):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("tsmva")
 class TestReport:
     def test_a_second_stage_is_nearer_in_sample_on_every_draw(self, report):
         errors = errors_of(report, SEEN)
