@@ -34,7 +34,6 @@ def errors_of(report, split):
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("tsmva")
 class TestReport:
     def test_a_second_stage_is_nearer_in_sample_on_every_draw(self, report):
         errors = errors_of(report, SEEN)

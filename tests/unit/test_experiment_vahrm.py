@@ -357,7 +357,7 @@ class TestPanels:
         assert rows["value"].to_list() == [1.0, None]
 
 
-@pytest.fixture(scope="module", params=[pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in NAMES])
+@pytest.fixture(scope="module", params=NAMES)
 def report(request, quick_report):
     """Each experiment's quick run, with a policy of one's own beside the paper's."""
     return quick_report(request.param, beside=True)

@@ -382,9 +382,7 @@ def test_policies_are_checked_before_the_first_run():
     ]
 
 
-@pytest.fixture(
-    scope="module", params=[pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in EXPERIMENTS]
-)
+@pytest.fixture(scope="module", params=sorted(EXPERIMENTS))
 def report(request, quick_report):
     """Each experiment's quick run, with a policy of one's own beside the paper's."""
     return quick_report(request.param, beside=True)
