@@ -7,8 +7,15 @@ import pickle
 
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, settings
 
 from hetsched.experiments import reproduce
+
+# `make test` tries the same examples every time, `make fuzz` others each time: `--hypothesis-profile=long`.
+_PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("gate", max_examples=60, derandomize=True, database=None, **_PATIENT)
+settings.register_profile("long", max_examples=1_000, derandomize=False, print_blob=True, **_PATIENT)
+settings.load_profile("gate")
 
 # The policy that runs beside the paper's in every quick report, and the one experiment that runs no policies.
 BESIDE = "sjf:placement=lowest-power"
