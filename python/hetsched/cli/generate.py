@@ -234,7 +234,7 @@ def _forms() -> str:
 
 def _written(workload: Workload, *, out: str | None, plot: str | None) -> list[str]:
     """Write what was asked for; gives the names."""
-    from hetsched.workload.writers import write_trace  # noqa: PLC0415
+    from hetsched.workload import write_trace  # noqa: PLC0415
 
     written = []
     if out is not None:

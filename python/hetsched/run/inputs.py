@@ -17,7 +17,7 @@ from hetsched.errors import TraceError
 from hetsched.files import UNREADABLE, write_whole
 from hetsched.platform import Platform
 from hetsched.workload import Workload
-from hetsched.workload.report import Report
+from hetsched.workload.describe import Report
 from hetsched.workload.schema import COLUMNS
 
 __all__ = [

@@ -7,7 +7,7 @@ from hetsched.workload.generators.generator import Generator
 from hetsched.workload.generators.mixes import JobClass
 from hetsched.workload.generators.parameters import NODES, SEED, WALLTIME_FACTOR, Parameter, taken
 from hetsched.workload.generators.utilization_targeted import CONTROL, submitted_to_target
-from hetsched.workload.table import Workload
+from hetsched.workload.jobs import Workload
 
 __all__ = ["GENERATOR", "PARAMETERS", "coa_single"]
 

@@ -19,7 +19,7 @@ from hetsched.workload.generators.limited import limited_lognormal
 from hetsched.workload.generators.made import generated, note_too_long
 from hetsched.workload.generators.mixes import drawn_sizes
 from hetsched.workload.generators.parameters import JOBS, NODES, SEED, WALLTIME_FACTOR, Parameter
-from hetsched.workload.table import Workload
+from hetsched.workload.jobs import Workload
 
 __all__ = ["AFTER_SIZES", "BEFORE_SIZES", "logged", "note_contradictions"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hetsched.workload.generators.parameters import Parameter
-from hetsched.workload.table import Workload
+from hetsched.workload.jobs import Workload
 
 __all__ = ["Generator"]
 

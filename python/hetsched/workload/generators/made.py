@@ -10,12 +10,12 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.checks import Faults
-from hetsched.workload.checks import conformed
-from hetsched.workload.conversion import Origin
+from hetsched.workload.conform import conformed
+from hetsched.workload.convert import Origin
+from hetsched.workload.describe import Report
 from hetsched.workload.generators.parameters import as_text, shown_text
-from hetsched.workload.report import Report
+from hetsched.workload.jobs import Workload
 from hetsched.workload.schema import MAX_SECONDS
-from hetsched.workload.table import Workload
 
 __all__ = ["GeneratedReport", "app_column", "drawn_apps", "generated", "note_too_long"]
 

@@ -7,7 +7,7 @@ from hetsched.workload.generators.cpu_gpu_log import AFTER_SIZES, BEFORE_SIZES, 
 from hetsched.workload.generators.generator import Generator
 from hetsched.workload.generators.limited import geometric_sizes
 from hetsched.workload.generators.parameters import Parameter, taken
-from hetsched.workload.table import Workload
+from hetsched.workload.jobs import Workload
 
 __all__ = ["GENERATOR", "PARAMETERS", "overloaded"]
 

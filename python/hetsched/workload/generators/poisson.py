@@ -14,7 +14,7 @@ from hetsched.workload.generators.generator import Generator
 from hetsched.workload.generators.made import drawn_apps, generated, note_too_long
 from hetsched.workload.generators.mixes import drawn_sizes
 from hetsched.workload.generators.parameters import APPS, JOBS, NODES, SEED, WALLTIME_FACTOR, Parameter, taken
-from hetsched.workload.table import Workload
+from hetsched.workload.jobs import Workload
 
 __all__ = ["GENERATOR", "PARAMETERS", "poisson"]
 

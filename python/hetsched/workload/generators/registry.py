@@ -20,7 +20,7 @@ from hetsched.workload.generators.poisson import GENERATOR as POISSON
 from hetsched.workload.generators.steady import GENERATOR as STEADY
 from hetsched.workload.generators.swa_multi import GENERATOR as SWA_MULTI
 from hetsched.workload.generators.utilization_targeted import GENERATOR as UTILIZATION_TARGETED
-from hetsched.workload.table import Workload
+from hetsched.workload.jobs import Workload
 
 __all__ = ["GENERATORS", "generate"]
 

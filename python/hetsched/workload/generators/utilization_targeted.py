@@ -20,7 +20,7 @@ from hetsched.workload.generators.generator import Generator
 from hetsched.workload.generators.made import app_column, generated, note_too_long
 from hetsched.workload.generators.mixes import JobClass, Mix, apportioned, drawn_sizes
 from hetsched.workload.generators.parameters import JOBS, NODES, SEED, WALLTIME_FACTOR, Parameter, taken
-from hetsched.workload.table import Workload
+from hetsched.workload.jobs import Workload
 
 __all__ = ["CONTROL", "GENERATOR", "PARAMETERS", "submitted_to_target", "utilization_targeted"]
 

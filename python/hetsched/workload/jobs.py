@@ -13,13 +13,9 @@ import polars as pl
 from hetsched import _core
 from hetsched.checks import Faults
 from hetsched.digest import frame_sha256
-from hetsched.workload.checks import conformed
-from hetsched.workload.conversion import Origin
-from hetsched.workload.node_lists import as_places
-from hetsched.workload.report import Report, coarse_clock
-from hetsched.workload.statistics import described, offered_load
-
-__all__ = ["Capacity", "Workload"]
+from hetsched.workload.conform import conformed
+from hetsched.workload.convert import Origin, node_offsets
+from hetsched.workload.describe import Report, coarse_clock, described, offered_load
 
 
 class Capacity(Protocol):
@@ -190,7 +186,7 @@ class Workload:
     def _observed_nodes(self) -> dict[str, npt.NDArray[np.int64]]:
         if "observed_nodes" not in self._frame.columns:
             return {}
-        offsets, nodes = as_places(self._frame["observed_nodes"])
+        offsets, nodes = node_offsets(self._frame["observed_nodes"])
         return {"observed_node_offsets": offsets, "observed_nodes": nodes}
 
     def _on_gpu(self) -> npt.NDArray[np.int64] | None:

@@ -10,11 +10,10 @@ import polars as pl
 
 from hetsched.chance import stream
 from hetsched.checks import Faults, did_you_mean, listed
-from hetsched.workload.checks import conformed
-from hetsched.workload.conversion import Origin
-from hetsched.workload.table import Workload
-
-__all__ = ["FIRST_RUN", "first_run_ratio", "flag_first_runs", "same_application"]
+from hetsched.errors import ConfigError
+from hetsched.workload.conform import conformed
+from hetsched.workload.convert import Origin
+from hetsched.workload.jobs import Workload
 
 FIRST_RUN = "first_run"
 """The column of `flag_first_runs`."""
@@ -57,7 +56,7 @@ def same_application(
     Raises
     ------
     ConfigError
-        If the tolerance cannot be, or jobs are called ``same-...`` already and are to keep it.
+        If the tolerance is invalid, or jobs are called ``same-...`` already and are to keep it.
 
     Examples
     --------
@@ -113,10 +112,8 @@ def first_run_ratio(workload: Workload) -> float:
     frame = workload.to_polars()
     unknown = frame["app"].null_count() if "app" in frame.columns else len(frame)
     if unknown:
-        faults = Faults()
         jobs = f"{unknown:,} of {len(frame):,} jobs without one"
-        faults.found.append(("app", jobs, "an application for every job; same_application gives it"))
-        faults.check()
+        raise ConfigError([("app", jobs, "an application for every job; same_application gives it")])
     return frame["app"].n_unique() / len(frame) if len(frame) else 0.0
 
 
@@ -138,7 +135,7 @@ def flag_first_runs(workload: Workload, ratio: float, *, seed: int = 0) -> Workl
     Raises
     ------
     ConfigError
-        If one of the two cannot be.
+        If one of the two is invalid; lists both.
 
     Examples
     --------
@@ -189,10 +186,4 @@ def _references(groups: Rows, runtime_s: Floats, tolerance_ratio: float) -> Rows
 def _with_column(workload: Workload, frame: pl.DataFrame, step: str) -> Workload:
     """The same jobs with another column, where the schema has it."""
     table, _ = conformed(frame, Origin(workload.source))
-    return Workload(
-        table,
-        source=workload.source,
-        report=workload.report,
-        history=[*workload.history, step],
-        source_sha256=workload.source_sha256,
-    )
+    return workload._changed(table, step)
