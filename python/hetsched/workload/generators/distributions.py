@@ -1,4 +1,4 @@
-"""What run lengths are drawn from: a few distributions, each with its mean, written as objects or as short texts."""
+"""Distributions of run lengths: a few kinds, each with its mean, written as objects or as short texts."""
 
 from __future__ import annotations
 
@@ -13,18 +13,6 @@ import numpy.typing as npt
 
 from hetsched.checks import Faults, did_you_mean, listed, typed
 from hetsched.errors import ConfigError
-
-__all__ = [
-    "DISTRIBUTIONS",
-    "LONGEST_S",
-    "Distribution",
-    "Exponential",
-    "Fixed",
-    "LogNormal",
-    "LogUniform",
-    "Uniform",
-    "settled",
-]
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,7 +29,7 @@ class Distribution(ABC):
     Raises
     ------
     ConfigError
-        With every number that cannot be.
+        If any number is invalid; lists all of them.
 
     Examples
     --------
@@ -70,7 +58,7 @@ class Distribution(ABC):
             raise ConfigError([(name, typed(getattr(self, name)), f"a number {words}") for name, words in misfits])
 
     def _misfits(self) -> list[tuple[str, str]]:
-        """The fields whose values cannot be, with what they should have been."""
+        """The fields whose values are invalid, with what they should have been."""
         highest = {name: _HIGHEST.get(name, LONGEST_S) for name in (field.name for field in fields(self))}
         return [
             (name, f"above 0 and at most {high:g}")
@@ -214,26 +202,7 @@ _EXPECTED = f"seconds, or one of {listed(one.form for one in DISTRIBUTIONS.value
 
 
 def settled(value: object, parameter: str, faults: Faults) -> Distribution:
-    """A distribution from what a user gave: one, a number of seconds, or a text such as ``"uniform:130:151"``.
-
-    Parameters
-    ----------
-    value
-        As given.
-    parameter
-        Its name, for the message.
-    faults
-        Notes what is no distribution; a stand-in is returned then.
-
-    Examples
-    --------
-    >>> faults = Faults()
-    >>> settled("lognormal:3600:1.4", "runtime_s", faults), settled(60, "runtime_s", faults)
-    (LogNormal(mean_s=3600.0, sigma=1.4), Fixed(length_s=60.0))
-    >>> _ = settled("lognormel:3600:1.4", "runtime_s", faults)
-    >>> faults.found[0][2].endswith("; did you mean `lognormal`?")
-    True
-    """
+    """A distribution from what a user gave: one, a number of seconds, or a text such as ``"uniform:130:151"``."""
     chosen = _chosen(value)
     if not isinstance(chosen, str):
         return chosen
