@@ -102,23 +102,16 @@ def described(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame([_row(name, values) for name, values in quantities.items()], schema=_SCHEMA, orient="row")
 
 
-_SCHEMA: dict[str, type[pl.DataType]] = {
-    "quantity": pl.String,
-    "count": pl.Int64,
-    "mean": pl.Float64,
-    "p5": pl.Float64,
-    "median": pl.Float64,
-    "p95": pl.Float64,
-    "max": pl.Float64,
-}
+_NUMBERS = ("mean", "p5", "median", "p95", "max")
+_SCHEMA = {"quantity": pl.String(), "count": pl.Int64(), **dict.fromkeys(_NUMBERS, pl.Float64())}
 
 
 def _row(name: str, series: pl.Series) -> tuple[str | int | float | None, ...]:
     values = series.drop_nulls().cast(pl.Float64).to_numpy()
     if not len(values):
-        return name, 0, None, None, None, None, None
-    p5, median, p95 = np.quantile(values, [0.05, 0.5, 0.95])
-    return name, len(values), float(values.mean()), float(p5), float(median), float(p95), float(values.max())
+        return name, 0, *[None] * len(_NUMBERS)
+    numbers = (values.mean(), *np.quantile(values, [0.05, 0.5, 0.95]), values.max())
+    return name, len(values), *map(float, numbers)
 
 
 def offered_load(frame: pl.DataFrame, nodes: int, slots: npt.NDArray[np.int64] | None) -> float | None:

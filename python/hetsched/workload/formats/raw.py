@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from hetsched.checks import Faults, did_you_mean, listed
+from hetsched.checks import Faults, did_you_mean, listed, reason_of
 from hetsched.errors import TraceError
 from hetsched.forks import check_threads
 from hetsched.workload.conform import conformed, conformed_rows, told_bad_lines
@@ -116,13 +116,10 @@ def contents(source: Source, expected: str) -> tuple[bytes, str, str]:
     name = os.fspath(source)
     try:
         data = Path(name).read_bytes()
-    except FileNotFoundError:
-        raise TraceError(file=name, found="no such file", expected=expected) from None
-    except IsADirectoryError:
-        raise TraceError(file=name, found="a directory", expected=expected) from None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise TraceError(file=name, found=f"a file that cannot be read ({reason})", expected=expected) from None
+        is_known = isinstance(error, FileNotFoundError | IsADirectoryError)
+        found = reason_of(error) if is_known else f"a file that cannot be read ({reason_of(error)})"
+        raise TraceError(file=name, found=found, expected=expected) from None
     return data, name, hashlib.sha256(data).hexdigest()
 
 
@@ -135,20 +132,12 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str] | None, source: str)
             hint = did_you_mean(theirs, frame.columns)
             if ours in frame.columns:
                 hint = f"; columns= goes from the file's name to hetsched's: {{'{ours}': '{theirs}'}}"
-            raise TraceError(
-                file=source,
-                field=f"column `{theirs}`",
-                found=f"columns {listed(frame.columns)}",
-                expected=f"a column `{theirs}` to be read as `{ours}`{hint}",
-            )
-    names = [columns.get(name, name) for name in frame.columns]
-    for name in names:
-        if names.count(name) > 1:
-            both = [theirs for theirs, ours in zip(frame.columns, names, strict=True) if ours == name]
-            raise TraceError(
-                file=source,
-                field=f"column `{name}`",
-                found=f"columns {listed(both)} for it",
-                expected="one column of that name; rename or drop the other",
-            )
+            expected = f"a column `{theirs}` to be read as `{ours}`{hint}"
+            raise Origin(source).misfit(theirs, f"columns {listed(frame.columns)}", expected)
+    names = {theirs: columns.get(theirs, theirs) for theirs in frame.columns}
+    for name in names.values():
+        both = [theirs for theirs, ours in names.items() if ours == name]
+        if len(both) > 1:
+            expected = "one column of that name; rename or drop the other"
+            raise Origin(source).misfit(name, f"columns {listed(both)} for it", expected)
     return frame.rename(dict(columns))

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -35,41 +34,28 @@ MIXES: tuple[str, ...] = tuple(
 _MIX_RANGE = f"0 to {len(MIXES) - 1}, or one of {listed(MIXES)}"
 
 
-@dataclass(frozen=True)
-class CpuGpuMix:
-    """One mix: so many of ten jobs on CPUs, and the power of all; one application for each device."""
-
-    cpu_tenths: int
-    power: str
-
-    def drawn(self, rng: np.random.Generator, count: int) -> pl.DataFrame:
-        """Application and device of that many jobs: ``app`` (``cpu-small`` ...), ``device`` (``cpu`` or ``gpu``).
-
-        Shares are exact, rounded to whole jobs. The jobs that get a CPU are those of the lowest of `count` uniform
-        draws, so that with one seed every CPU job of 1:9 is one of 5:5, and every one of those is one of 9:1.
-        """
-        is_gpu = np.ones(count, dtype=np.int64)
-        is_gpu[np.argsort(rng.random(count), kind="stable")[: (self.cpu_tenths * count + 5) // 10]] = 0
-        device = pl.Series("device", ["cpu", "gpu"]).gather(is_gpu)
-        return pl.DataFrame({"app": device + f"-{self.power}", "device": device})
-
-    def __str__(self) -> str:
-        return f"{self.cpu_tenths}:{10 - self.cpu_tenths}-{self.power}"
-
-
-def cpu_gpu_mix(value: object, parameter: str, faults: Faults) -> CpuGpuMix | None:
-    """A mix from what a user gave: a workload's number, its name, or either as text."""
-    if isinstance(value, CpuGpuMix):
-        return value
+def cpu_gpu_mix(value: object, parameter: str, faults: Faults) -> str:
+    """The name of a mix from what a user gave: a workload's number, its name, or either as text."""
     is_number = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     text = str(value) if is_number or isinstance(value, str) else ""
-    if text in MIXES:
-        ratio, _, power = text.partition("-")
-        return CpuGpuMix(int(ratio.partition(":")[0]), power)
     if text.isdecimal() and int(text) < len(MIXES):
-        return cpu_gpu_mix(MIXES[int(text)], parameter, faults)
-    faults.add(parameter, value, f"{_MIX_RANGE}{did_you_mean(text, MIXES)}")
-    return None
+        return MIXES[int(text)]
+    if text not in MIXES:
+        faults.add(parameter, value, f"{_MIX_RANGE}{did_you_mean(text, MIXES)}")
+    return text
+
+
+def _apps_and_devices(mix: str, rng: np.random.Generator, count: int) -> dict[str, pl.Series]:
+    """Application (``cpu-small`` ...) and device (``cpu`` or ``gpu``) of that many jobs.
+
+    Shares are exact, rounded to whole jobs. The jobs that get a CPU are those of the lowest of `count` uniform
+    draws, so that with one seed every CPU job of 1:9 is one of 5:5, and every one of those is one of 9:1.
+    """
+    cpu_tenths, power = int(mix[0]), mix.partition("-")[2]
+    is_gpu = np.ones(count, dtype=np.int64)
+    is_gpu[np.argsort(rng.random(count), kind="stable")[: (cpu_tenths * count + 5) // 10]] = 0
+    device = pl.Series("device", ["cpu", "gpu"]).gather(is_gpu)
+    return {"app": device + f"-{power}", "device": device}
 
 
 Load = Annotated[float, Parameter("offered load before `sr`, reached by scaling submissions", low=1e-6, high=1e3)]
@@ -255,17 +241,9 @@ def _logged(kind: str, given: Any, shares: Mapping[int, float]) -> Workload:
     note_too_long(faults, "load", given.load, submit_s, "more: the last job would be submitted after")
     note_too_long(faults, "mean_runtime_s", given.mean_runtime_s, runtime_s, "less: a job would run for")
     faults.check()
-    mix = given.mix
-    drawn = None if mix is None else mix.drawn(stream(seed, "cpu-gpu log.devices"), jobs)
-    return generated(
-        kind,
-        given,
-        submit_s=submit_s,
-        runtime_s=runtime_s,
-        node_count=node_count,
-        app=None if drawn is None else drawn["app"],
-        device=None if drawn is None else drawn["device"],
-    )
+    rng = stream(seed, "cpu-gpu log.devices")
+    drawn = {"app": None} if given.mix is None else _apps_and_devices(given.mix, rng, jobs)
+    return generated(kind, given, submit_s=submit_s, runtime_s=runtime_s, node_count=node_count, **drawn)
 
 
 def _lengths(given: Any) -> LogNormal | None:

@@ -59,12 +59,9 @@ class Distribution(ABC):
 
     def _misfits(self) -> list[tuple[str, str]]:
         """The fields whose values are invalid, with what they should have been."""
-        highest = {name: _HIGHEST.get(name, LONGEST_S) for name in (field.name for field in fields(self))}
-        return [
-            (name, f"above 0 and at most {high:g}")
-            for name, high in highest.items()
-            if not _is_between(getattr(self, name), high)
-        ]
+        highest = {field.name: _HIGHEST.get(field.name, LONGEST_S) for field in fields(self)}
+        bad = [name for name, high in highest.items() if not _is_between(getattr(self, name), high)]
+        return [(name, f"above 0 and at most {highest[name]:g}") for name in bad]
 
     def __str__(self) -> str:
         return ":".join([self.kind, *(f"{value:g}" for value in astuple(self))])
@@ -216,16 +213,13 @@ def _chosen(value: object) -> Distribution | str:
         return value
     if isinstance(value, bool) or not isinstance(value, str | numbers.Real):
         return _EXPECTED
-    if isinstance(value, numbers.Real):
-        return _made(Fixed, [float(value)])
-    kind, *texts = ["fixed", value] if ":" not in value else value.split(":")
-    try:
-        figures = [float(text) for text in texts]
-    except ValueError:
-        return _EXPECTED + did_you_mean(kind, DISTRIBUTIONS) if kind not in DISTRIBUTIONS else _EXPECTED
+    kind, *texts = value.split(":") if isinstance(value, str) and ":" in value else ("fixed", value)
     if kind not in DISTRIBUTIONS:
         return _EXPECTED + did_you_mean(kind, DISTRIBUTIONS)
-    return _made(DISTRIBUTIONS[kind], figures)
+    try:
+        return _made(DISTRIBUTIONS[kind], [float(text) for text in texts])
+    except (ValueError, OverflowError):
+        return _EXPECTED
 
 
 def _made(kind: type[Distribution], figures: list[float]) -> Distribution | str:
