@@ -11,8 +11,6 @@ import polars as pl
 from hetsched.chance import stream
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.errors import ConfigError
-from hetsched.workload.conform import conformed
-from hetsched.workload.convert import Origin
 from hetsched.workload.jobs import Workload
 
 FIRST_RUN = "first_run"
@@ -82,7 +80,9 @@ def same_application(
     references = _references(_groups(rest), rest["runtime_s"].to_numpy(), tolerance_ratio)
     _, number = np.unique(references, return_inverse=True)
     app = app.scatter(unnamed.arg_true(), _PREFIX + pl.Series(number + 1).cast(pl.String))
-    return _with_column(workload, frame.with_columns(app.alias("app")), f"same_application({tolerance_ratio:g})")
+    return workload._changed(
+        frame.with_columns(app.alias("app")), f"same_application({tolerance_ratio:g})", recheck=True
+    )
 
 
 def first_run_ratio(workload: Workload) -> float:
@@ -150,7 +150,7 @@ def flag_first_runs(workload: Workload, ratio: float, *, seed: int = 0) -> Workl
     faults.check()
     drawn = stream(seed, "first runs").random(len(workload))
     frame = workload.to_polars().with_columns(pl.Series(FIRST_RUN, drawn < ratio))
-    return _with_column(workload, frame, f"flag_first_runs({ratio:g}, seed={seed})")
+    return workload._changed(frame, f"flag_first_runs({ratio:g}, seed={seed})", recheck=True)
 
 
 def _groups(frame: pl.DataFrame) -> Rows:
@@ -181,9 +181,3 @@ def _references(groups: Rows, runtime_s: Floats, tolerance_ratio: float) -> Rows
         found[rows[is_near]] = reference[is_near]
         rows = rows[~is_near]
     return found
-
-
-def _with_column(workload: Workload, frame: pl.DataFrame, step: str) -> Workload:
-    """The same jobs with another column, where the schema has it."""
-    table, _ = conformed(frame, Origin(workload.source))
-    return workload._changed(table, step)

@@ -18,12 +18,13 @@ from hetsched.workload.convert import Origin
 from hetsched.workload.formats.raw import Format, RawTrace, Source, check_on_bad_line, contents
 from hetsched.workload.generators.parameters import shown_text
 from hetsched.workload.jobs import Workload
+from hetsched.workload.schema import COLUMNS
 
 LOST_COLUMNS = ("slots", "device", "power_w", "comm_s", "observed_nodes")
 """Columns of the job table that the format has no field for."""
 
 _NAMED = {"user": "user", "queue": "queue", "app": "executable"}
-_UNKNOWN = pl.lit("-1")
+_OPTIONAL = ("walltime_s", "trace_status", "user", "app", "queue", "depends_on", "observed_start_s")
 _JOBS_A_PART = 50_000
 
 _GZIP_LEVEL = 6
@@ -105,40 +106,28 @@ def swf_parts(jobs: pl.DataFrame, *, header: Iterable[tuple[str, object]] = ()) 
     ``("MaxNodes", 128)``. A `TraceError` before the first part if a job's number is below 0.
     """
     _refuse_negative(jobs["job_id"])
+    jobs = jobs.with_columns(pl.lit(None, COLUMNS[name].dtype).alias(name) for name in _OPTIONAL if name not in jobs)
     notes: list[tuple[str, object]] = []
     # Once for all parts: a dictionary of names is as long as there are names.
-    numbers = {column: _numbered(jobs, column, notes) for column in _NAMED}
-    numbered = jobs.with_columns(**{column: own for column, own in numbers.items() if column in jobs.columns})
+    numbered = jobs.with_columns(**{column: _numbered(jobs[column], noun, notes) for column, noun in _NAMED.items()})
     lines = [("Version", "2.2"), ("MaxJobs", len(jobs)), ("MaxRecords", len(jobs)), *header, *notes]
     yield "".join(f"; {key}: {one_line(str(value), limit=10_000)}\n" for key, value in lines)
-    line = pl.concat_str(_fields(jobs), separator=" ").alias("line")
+    line = pl.concat_str(_fields(), separator=" ").alias("line")
     for part in numbered.iter_slices(_JOBS_A_PART):
         yield f"{part.select(line)['line'].str.join(chr(10)).item()}\n"
 
 
-def _fields(jobs: pl.DataFrame) -> list[pl.Expr]:
+def _fields() -> list[pl.Expr]:
     """The 18 fields of a line, in order, as text; names are numbers by now."""
-    waited = pl.col("observed_start_s") - pl.col("submit_s") if "observed_start_s" in jobs.columns else None
-    size = pl.col("node_count").cast(pl.String)
+    submit, runtime, walltime = (_seconds(pl.col(name)) for name in ("submit_s", "runtime_s", "walltime_s"))
+    waited = pl.col("observed_start_s") - pl.col("submit_s")
+    wait = _seconds(pl.when(waited >= 0).then(waited))
+    whole = ("job_id", "node_count", "trace_status", "user", "app", "queue", "depends_on")
+    job, size, status, user, app, queue, before = (pl.col(name).cast(pl.String).fill_null("-1") for name in whole)
+    none = pl.lit("-1")
     return [
-        pl.col("job_id").cast(pl.String),
-        _seconds(pl.col("submit_s")),
-        _UNKNOWN if waited is None else _seconds(pl.when(waited >= 0).then(waited)),
-        _seconds(pl.col("runtime_s")),
-        size,
-        _UNKNOWN,
-        _UNKNOWN,
-        size,
-        _seconds(pl.col("walltime_s")) if "walltime_s" in jobs.columns else _UNKNOWN,
-        _UNKNOWN,
-        _whole(jobs, "trace_status"),
-        _whole(jobs, "user"),
-        _UNKNOWN,
-        _whole(jobs, "app"),
-        _whole(jobs, "queue"),
-        _UNKNOWN,
-        _whole(jobs, "depends_on"),
-        _UNKNOWN,
+        *(job, submit, wait, runtime, size, none, none, size, walltime),
+        *(none, status, user, none, app, queue, none, before, none),
     ]
 
 
@@ -151,20 +140,14 @@ def _seconds(values: pl.Expr) -> pl.Expr:
     return text.fill_null("-1")
 
 
-def _whole(jobs: pl.DataFrame, column: str) -> pl.Expr:
-    return pl.col(column).cast(pl.String).fill_null("-1") if column in jobs.columns else _UNKNOWN
-
-
-def _numbered(jobs: pl.DataFrame, column: str, notes: list[tuple[str, object]]) -> pl.Expr:
+def _numbered(names: pl.Series, noun: str, notes: list[tuple[str, object]]) -> pl.Expr:
     """Names as numbers: if all are numbers they stay, else all are counted from 1 in alphabetical order and noted."""
-    if column not in jobs.columns:
-        return _UNKNOWN
-    names: Sequence[str] = jobs[column].drop_nulls().unique().sort().to_list()
-    if all(_is_number(name) for name in names):
-        return pl.col(column).fill_null("-1")
-    codes = {name: str(number) for number, name in enumerate(names, start=1)}
-    notes.extend(("Note", f"{_NAMED[column]} {number} is {name}") for name, number in codes.items())
-    return pl.col(column).replace_strict(codes, default="-1", return_dtype=pl.String)
+    known: Sequence[str] = names.drop_nulls().unique().sort().to_list()
+    if all(_is_number(name) for name in known):
+        return pl.col(names.name).fill_null("-1")
+    codes = {name: str(number) for number, name in enumerate(known, start=1)}
+    notes.extend(("Note", f"{noun} {number} is {name}") for name, number in codes.items())
+    return pl.col(names.name).replace_strict(codes, default="-1", return_dtype=pl.String)
 
 
 def _is_number(name: str) -> bool:

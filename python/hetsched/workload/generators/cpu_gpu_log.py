@@ -20,10 +20,10 @@ import polars as pl
 
 from hetsched.chance import stream
 from hetsched.checks import Faults, did_you_mean, listed
+from hetsched.workload.generators import parameters as par
 from hetsched.workload.generators.distributions import LONGEST_S, LogNormal
 from hetsched.workload.generators.made import Floats, generated, note_too_long
 from hetsched.workload.generators.mixes import drawn_sizes
-from hetsched.workload.generators.parameters import MOST_NODES, Jobs, Nodes, Parameter, Seed, WalltimeFactor, taken
 from hetsched.workload.jobs import Workload
 
 MIXES: tuple[str, ...] = tuple(
@@ -58,25 +58,27 @@ def _apps_and_devices(mix: str, rng: np.random.Generator, count: int) -> dict[st
     return {"app": device + f"-{power}", "device": device}
 
 
-Load = Annotated[float, Parameter("offered load before `sr`, reached by scaling submissions", low=1e-6, high=1e3)]
-ShrinkRatio = Annotated[float, Parameter("shrink ratio: divides all times between submissions", low=1e-6, high=1e6)]
+Load = Annotated[float, par.Parameter("offered load before `sr`, reached by scaling submissions", low=1e-6, high=1e3)]
+ShrinkRatio = Annotated[float, par.Parameter("shrink ratio: divides all times between submissions", low=1e-6, high=1e6)]
 Mix = Annotated[
     int | str | None,
-    Parameter(
+    par.Parameter(
         "CPU and GPU jobs and their power", absent="no application, no device", form=_MIX_RANGE, take=cpu_gpu_mix
     ),
 ]
-LargestNodes = Annotated[int, Parameter("nodes of the largest job", "nodes", 1, MOST_NODES)]
-MeanRuntime = Annotated[float, Parameter("mean run length, `longest_s` applied", "seconds", 1e-3, LONGEST_S)]
-Sigma = Annotated[float, Parameter("standard deviation of the log run lengths, before `longest_s`", low=1e-3, high=5.0)]
-Longest = Annotated[float | None, Parameter("longer runs are cut to it", "seconds", 1e-3, LONGEST_S, "no limit")]
-_SIZE_RATIO = Parameter("how frequent a size 2^k is over the one before", low=1e-3, high=10.0)
+LargestNodes = Annotated[int, par.Parameter("nodes of the largest job", "nodes", 1, par.MOST_NODES)]
+MeanRuntime = Annotated[float, par.Parameter("mean run length, `longest_s` applied", "seconds", 1e-3, LONGEST_S)]
+Sigma = Annotated[
+    float, par.Parameter("standard deviation of the log run lengths, before `longest_s`", low=1e-3, high=5.0)
+]
+Longest = Annotated[float | None, par.Parameter("longer runs are cut to it", "seconds", 1e-3, LONGEST_S, "no limit")]
+_SIZE_RATIO = par.Parameter("how frequent a size 2^k is over the one before", low=1e-3, high=10.0)
 
 
 def overloaded(
     *,
-    nodes: Nodes = 540,
-    jobs: Jobs = 10_000,
+    nodes: par.Nodes = 540,
+    jobs: par.Jobs = 10_000,
     load: Load = 1.2,
     sr: ShrinkRatio = 1.0,
     mix: Mix = "5:5-medium",
@@ -85,8 +87,8 @@ def overloaded(
     mean_runtime_s: MeanRuntime = 3600.0,
     sigma: Sigma = 1.8,
     longest_s: Longest = 86_400.0,
-    walltime_factor: WalltimeFactor = None,
-    seed: Seed = 0,
+    walltime_factor: par.WalltimeFactor = None,
+    seed: par.Seed = 0,
 ) -> Workload:
     """Some five days of CPU and GPU jobs on 540 nodes that are asked for more than they can do.
 
@@ -146,7 +148,7 @@ def overloaded(
     1.2
     """
     faults = Faults()
-    given = taken(overloaded, locals(), faults)
+    given = par.taken(overloaded, locals(), faults)
     _note_contradictions(given, faults)
     faults.check()
     return _logged("overloaded", given, geometric_sizes(given.size_ratio, given.largest_nodes))
@@ -154,18 +156,18 @@ def overloaded(
 
 def steady(
     *,
-    nodes: Nodes = 540,
-    jobs: Jobs = 10_000,
+    nodes: par.Nodes = 540,
+    jobs: par.Jobs = 10_000,
     load: Load = 0.85,
     sr: ShrinkRatio = 1.0,
     mix: Mix = "5:5-medium",
-    mean_nodes: Annotated[float, Parameter("mean size", "nodes", 1.001, 1e6)] = 10.0,
+    mean_nodes: Annotated[float, par.Parameter("mean size", "nodes", 1.001, 1e6)] = 10.0,
     largest_nodes: LargestNodes = 128,
     mean_runtime_s: MeanRuntime = 18_000.0,
     sigma: Sigma = 1.4,
     longest_s: Longest = 86_400.0,
-    walltime_factor: WalltimeFactor = None,
-    seed: Seed = 0,
+    walltime_factor: par.WalltimeFactor = None,
+    seed: par.Seed = 0,
 ) -> Workload:
     """Some six weeks of CPU and GPU jobs on 540 nodes that can just serve them.
 
@@ -202,7 +204,7 @@ def steady(
     (True, 1.0)
     """
     faults = Faults()
-    given = taken(steady, locals(), faults)
+    given = par.taken(steady, locals(), faults)
     _note_contradictions(given, faults)
     if not faults.found and mean_nodes > (1 + largest_nodes) / 2:
         faults.add("mean_nodes", mean_nodes, f"at most {(1 + largest_nodes) / 2:g}, the mean of 1 to {largest_nodes}")

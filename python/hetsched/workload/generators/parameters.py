@@ -159,3 +159,16 @@ Seed = Annotated[int, Parameter("all chance comes from it", high=2**64 - 1)]
 WalltimeFactor = Annotated[
     float | None, Parameter("requested time over run time", low=1.0, high=1e6, absent="no job asks for a time")
 ]
+
+# Of every workload that is submitted to a target.
+Utilization = Annotated[float, Parameter("share of busy nodes to keep", low=0.01, high=1.0)]
+Fluctuation = Annotated[
+    float, Parameter("how far the target wanders to both sides, at most to 0 or 1", low=0.0, high=0.5)
+]
+FluctuationS = Annotated[
+    float | None, Parameter("how long it keeps its side", "seconds", 1e-3, 1e9, absent="the mean run length")
+]
+RampS = Annotated[
+    float | None, Parameter("time over which the machine fills", "seconds", 0.0, 1e9, absent="the mean run length")
+]
+IntervalS = Annotated[float, Parameter("time between two submissions", "seconds", 1e-3, 1e9)]

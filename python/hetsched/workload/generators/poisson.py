@@ -9,41 +9,31 @@ import numpy as np
 
 from hetsched.chance import stream
 from hetsched.checks import Faults
+from hetsched.workload.generators import parameters as par
 from hetsched.workload.generators.distributions import Distribution
 from hetsched.workload.generators.made import drawn_apps, generated, note_too_long
 from hetsched.workload.generators.mixes import drawn_sizes, sizes_of
-from hetsched.workload.generators.parameters import (
-    Apps,
-    Jobs,
-    Nodes,
-    Parameter,
-    Runtime,
-    Seed,
-    WalltimeFactor,
-    runtime,
-    taken,
-)
 from hetsched.workload.jobs import Workload
 
-_LOAD = Parameter(
+_LOAD = par.Parameter(
     "expected work submitted, as a share of what the nodes can do", low=1e-6, high=1e3, absent="0.7 or rate"
 )
-_RATE = Parameter("jobs an hour, in place of load", "1/h", 1e-9, 1e9, absent="as load says")
-_SIZES = Parameter("nodes of a job", "nodes", form="NODES:SHARE,NODES:SHARE,...", take=sizes_of)
+_RATE = par.Parameter("jobs an hour, in place of load", "1/h", 1e-9, 1e9, absent="as load says")
+_SIZES = par.Parameter("nodes of a job", "nodes", form="NODES:SHARE,NODES:SHARE,...", take=sizes_of)
 _DEFAULT_LOAD = 0.7
 
 
 def poisson(
     *,
-    nodes: Nodes = 100,
-    jobs: Jobs = 10_000,
+    nodes: par.Nodes = 100,
+    jobs: par.Jobs = 10_000,
     load: Annotated[float | None, _LOAD] = None,
     rate_per_h: Annotated[float | None, _RATE] = None,
-    runtime_s: Annotated[Runtime, runtime("run lengths")] = "exponential:3600",
+    runtime_s: Annotated[par.Runtime, par.runtime("run lengths")] = "exponential:3600",
     sizes: Annotated[int | str | Mapping[int, float], _SIZES] = 1,
-    apps: Apps = None,
-    walltime_factor: WalltimeFactor = None,
-    seed: Seed = 0,
+    apps: par.Apps = None,
+    walltime_factor: par.WalltimeFactor = None,
+    seed: par.Seed = 0,
 ) -> Workload:
     """Jobs with exponential times between submissions; run lengths, sizes and applications independent of all else.
 
@@ -91,7 +81,7 @@ def poisson(
     True
     """
     faults = Faults()
-    given = taken(poisson, locals(), faults)
+    given = par.taken(poisson, locals(), faults)
     if given.load is not None and given.rate_per_h is not None:
         faults.add("rate_per_h", rate_per_h, f"none beside load={given.load:g}")
     shares: dict[int, float] = given.sizes or {1: 1.0}

@@ -10,26 +10,10 @@ from typing import Annotated
 
 from hetsched.checks import shown
 from hetsched.errors import ConfigError
+from hetsched.workload.generators import parameters as par
 from hetsched.workload.generators.distributions import LONGEST_S, Fixed, LogUniform
 from hetsched.workload.generators.mixes import JobClass
-from hetsched.workload.generators.parameters import (
-    MOST_NODES,
-    Nodes,
-    Parameter,
-    Runtime,
-    Seed,
-    WalltimeFactor,
-    runtime,
-    taken,
-)
-from hetsched.workload.generators.utilization_targeted import (
-    Fluctuation,
-    FluctuationS,
-    IntervalS,
-    RampS,
-    Utilization,
-    submitted_to_target,
-)
+from hetsched.workload.generators.utilization_targeted import submitted_to_target
 from hetsched.workload.jobs import Workload
 
 _SWA_COUNTS = ((774, 1043), (17, 51))
@@ -43,18 +27,18 @@ _MOST = 10_000_000
 
 def coa_single(
     *,
-    nodes: Nodes = 1990,
-    stream_jobs: Annotated[int, Parameter("jobs of STREAM", "jobs", high=_MOST)] = 5700,
-    hpcg_jobs: Annotated[int, Parameter("jobs of HPCG", "jobs", high=_MOST)] = 3400,
-    stream_runtime_s: Annotated[Runtime, runtime("run length of STREAM")] = 234.0,
-    hpcg_runtime_s: Annotated[Runtime, runtime("run length of HPCG")] = 392.0,
-    utilization: Utilization = 0.8,
-    fluctuation: Fluctuation = 0.04,
-    fluctuation_s: FluctuationS = None,
-    ramp_s: RampS = None,
-    interval_s: IntervalS = 10.0,
-    walltime_factor: WalltimeFactor = None,
-    seed: Seed = 0,
+    nodes: par.Nodes = 1990,
+    stream_jobs: Annotated[int, par.Parameter("jobs of STREAM", "jobs", high=_MOST)] = 5700,
+    hpcg_jobs: Annotated[int, par.Parameter("jobs of HPCG", "jobs", high=_MOST)] = 3400,
+    stream_runtime_s: Annotated[par.Runtime, par.runtime("run length of STREAM")] = 234.0,
+    hpcg_runtime_s: Annotated[par.Runtime, par.runtime("run length of HPCG")] = 392.0,
+    utilization: par.Utilization = 0.8,
+    fluctuation: par.Fluctuation = 0.04,
+    fluctuation_s: par.FluctuationS = None,
+    ramp_s: par.RampS = None,
+    interval_s: par.IntervalS = 10.0,
+    walltime_factor: par.WalltimeFactor = None,
+    seed: par.Seed = 0,
 ) -> Workload:
     """5,700 STREAM and 3,400 HPCG jobs of one node each on 1,990 nodes (COA/SWA paper, Table 3).
 
@@ -85,7 +69,7 @@ def coa_single(
     >>> coa_single(seed=1).to_polars()["app"].value_counts(sort=True).rows()
     [('stream', 5700), ('hpcg', 3400)]
     """
-    given = taken(coa_single, locals())
+    given = par.taken(coa_single, locals())
     mix = (
         JobClass(given.stream_jobs, "stream", 1, given.stream_runtime_s),
         JobClass(given.hpcg_jobs, "hpcg", 1, given.hpcg_runtime_s),
@@ -95,17 +79,17 @@ def coa_single(
 
 def swa_multi(
     *,
-    nodes: Nodes = 665,
-    runtime_s: Annotated[float, Parameter("run length of one iteration of HPCG", "seconds", 1e-3, 1e6)] = 140.5,
-    long_ratio: Annotated[float, Parameter("run length of B and D over that of A and C", low=1.0, high=1e4)] = 10.0,
-    copies: Annotated[int, Parameter("how often the mix is taken", low=1, high=10_000)] = 1,
-    utilization: Utilization = 0.8,
-    fluctuation: Fluctuation = 0.04,
-    fluctuation_s: FluctuationS = None,
-    ramp_s: RampS = None,
-    interval_s: IntervalS = 10.0,
-    walltime_factor: WalltimeFactor = None,
-    seed: Seed = 0,
+    nodes: par.Nodes = 665,
+    runtime_s: Annotated[float, par.Parameter("run length of one iteration of HPCG", "seconds", 1e-3, 1e6)] = 140.5,
+    long_ratio: Annotated[float, par.Parameter("run length of B and D over that of A and C", low=1.0, high=1e4)] = 10.0,
+    copies: Annotated[int, par.Parameter("how often the mix is taken", low=1, high=10_000)] = 1,
+    utilization: par.Utilization = 0.8,
+    fluctuation: par.Fluctuation = 0.04,
+    fluctuation_s: par.FluctuationS = None,
+    ramp_s: par.RampS = None,
+    interval_s: par.IntervalS = 10.0,
+    walltime_factor: par.WalltimeFactor = None,
+    seed: par.Seed = 0,
 ) -> Workload:
     """Jobs A, B, C, D on 665 nodes (COA/SWA paper, Table 5).
 
@@ -137,7 +121,7 @@ def swa_multi(
     >>> swa_multi(seed=1).to_polars()["node_count"].value_counts(sort=True).rows()
     [(1, 1817), (8, 68)]
     """
-    given = taken(swa_multi, locals())
+    given = par.taken(swa_multi, locals())
     if runtime_s * long_ratio > LONGEST_S:
         most = f"at most {LONGEST_S / runtime_s:g}: no run is longer than {LONGEST_S:g} s"
         raise ConfigError([("long_ratio", shown(long_ratio), most)])
@@ -152,18 +136,18 @@ def swa_multi(
 
 def laurel2_week(
     *,
-    nodes: Nodes = 665,
-    shortest_s: Annotated[float, Parameter("shortest run", "seconds", 1e-3, 360.0)] = 1.0,
-    longest_s: Annotated[float, Parameter("longest run", "seconds", 3600.0, 1e8)] = 86_400.0,
-    largest_nodes: Annotated[int, Parameter("nodes of the largest job", "nodes", 9, MOST_NODES)] = 32,
-    app: Annotated[str, Parameter("application of all jobs")] = "hpcg",
-    utilization: Utilization = 0.8,
-    fluctuation: Fluctuation = 0.04,
-    fluctuation_s: FluctuationS = None,
-    ramp_s: RampS = None,
-    interval_s: IntervalS = 10.0,
-    walltime_factor: WalltimeFactor = None,
-    seed: Seed = 0,
+    nodes: par.Nodes = 665,
+    shortest_s: Annotated[float, par.Parameter("shortest run", "seconds", 1e-3, 360.0)] = 1.0,
+    longest_s: Annotated[float, par.Parameter("longest run", "seconds", 3600.0, 1e8)] = 86_400.0,
+    largest_nodes: Annotated[int, par.Parameter("nodes of the largest job", "nodes", 9, par.MOST_NODES)] = 32,
+    app: Annotated[str, par.Parameter("application of all jobs")] = "hpcg",
+    utilization: par.Utilization = 0.8,
+    fluctuation: par.Fluctuation = 0.04,
+    fluctuation_s: par.FluctuationS = None,
+    ramp_s: par.RampS = None,
+    interval_s: par.IntervalS = 10.0,
+    walltime_factor: par.WalltimeFactor = None,
+    seed: par.Seed = 0,
 ) -> Workload:
     """29,603 jobs in the classes of the COA/SWA paper's Table 4 (Laurel 2, 18 to 25 September 2019).
 
@@ -197,7 +181,7 @@ def laurel2_week(
     >>> len(jobs), jobs.filter((pl.col("node_count") == 1) & (pl.col("runtime_s") > 3600)).height
     (29603, 10437)
     """
-    given = taken(laurel2_week, locals())
+    given = par.taken(laurel2_week, locals())
     if largest_nodes > nodes:
         raise ConfigError([("largest_nodes", shown(largest_nodes), f"at most the {nodes} nodes there are")])
     ends_s = ((given.shortest_s, 360.0), (360.0, 3600.0), (3600.0, given.longest_s))
@@ -219,18 +203,18 @@ def _log_uniform(low: int, high: int) -> dict[int, float]:
 
 def fft2d(
     *,
-    nodes: Nodes = 2000,
-    small_jobs: Annotated[int, Parameter("jobs of size 3600", "jobs", high=_MOST)] = 6102,
-    large_jobs: Annotated[int, Parameter("jobs of size 7200", "jobs", high=_MOST)] = 25_050,
-    small_runtime_s: Annotated[Runtime, runtime("run length at size 3600")] = 60.0,
-    large_runtime_s: Annotated[Runtime, runtime("run length at size 7200")] = 260.0,
-    utilization: Utilization = 0.65,
-    fluctuation: Fluctuation = 0.02,
-    fluctuation_s: FluctuationS = None,
-    ramp_s: RampS = None,
-    interval_s: IntervalS = 10.0,
-    walltime_factor: WalltimeFactor = None,
-    seed: Seed = 0,
+    nodes: par.Nodes = 2000,
+    small_jobs: Annotated[int, par.Parameter("jobs of size 3600", "jobs", high=_MOST)] = 6102,
+    large_jobs: Annotated[int, par.Parameter("jobs of size 7200", "jobs", high=_MOST)] = 25_050,
+    small_runtime_s: Annotated[par.Runtime, par.runtime("run length at size 3600")] = 60.0,
+    large_runtime_s: Annotated[par.Runtime, par.runtime("run length at size 7200")] = 260.0,
+    utilization: par.Utilization = 0.65,
+    fluctuation: par.Fluctuation = 0.02,
+    fluctuation_s: par.FluctuationS = None,
+    ramp_s: par.RampS = None,
+    interval_s: par.IntervalS = 10.0,
+    walltime_factor: par.WalltimeFactor = None,
+    seed: par.Seed = 0,
 ) -> Workload:
     """6,102 FFT2D jobs of size 3600 and 25,050 of size 7200, one node each (hierarchy pool paper, Table 5).
 
@@ -263,7 +247,7 @@ def fft2d(
     >>> fft2d(seed=1).to_polars()["app"].value_counts(sort=True).rows()
     [('fft2d-7200', 25050), ('fft2d-3600', 6102)]
     """
-    given = taken(fft2d, locals())
+    given = par.taken(fft2d, locals())
     mix = (
         JobClass(given.small_jobs, "fft2d-3600", 1, given.small_runtime_s),
         JobClass(given.large_jobs, "fft2d-7200", 1, given.large_runtime_s),

@@ -63,41 +63,25 @@ class Generator:
 
 _COA_SWA = "Zhou, Fukazawa & Nakashima, Energy Aware Scheduler of Single/Multi-node Jobs"
 
+# fmt: off
 _ROWS = (
-    Generator(
-        utilization_targeted,
-        "A mix of jobs, submitted so that utilization fluctuates around a target.",
-        f"{_COA_SWA}, section 2.2.1",
-    ),
+    Generator(utilization_targeted, "A mix of jobs, submitted so that utilization fluctuates around a target.",
+              f"{_COA_SWA}, section 2.2.1"),
     Generator(poisson, "Independent jobs: exponential times between submissions.", "queueing theory"),
-    Generator(
-        lublin_feitelson,
-        "Rigid jobs as modelled after four logs, with a daily cycle.",
-        "Lublin & Feitelson, JPDC 63(11), 2003",
-    ),
+    Generator(lublin_feitelson, "Rigid jobs as modelled after four logs, with a daily cycle.",
+              "Lublin & Feitelson, JPDC 63(11), 2003"),
     Generator(coa_single, "5,700 STREAM and 3,400 HPCG jobs of one node on 1,990 nodes.", f"{_COA_SWA}, Table 3"),
-    Generator(
-        swa_multi,
-        "1,885 HPCG jobs of 1 and 8 nodes, short and ten times longer, on 665 nodes.",
-        f"{_COA_SWA}, Table 5",
-    ),
+    Generator(swa_multi, "1,885 HPCG jobs of 1 and 8 nodes, short and ten times longer, on 665 nodes.",
+              f"{_COA_SWA}, Table 5"),
     Generator(laurel2_week, "29,603 jobs in the classes of a week of the machine Laurel 2.", f"{_COA_SWA}, Table 4"),
-    Generator(
-        fft2d,
-        "31,152 FFT2D jobs of two sizes on 2,000 nodes.",
-        "Li, Fukazawa, Nakashima & Nanri, IPSJ SIG Notes 2018-HPC-166(3), Table 5",
-    ),
-    Generator(
-        overloaded,
-        "10,000 CPU and GPU jobs in five days on 540 nodes, 1.2 times what they can do.",
-        "VAHRM paper, section VI-B; its log read as 10,000 jobs in a row",
-    ),
-    Generator(
-        steady,
-        "10,000 CPU and GPU jobs in six weeks on 540 nodes, 0.85 of what they can do.",
-        "VAHRM paper, section VI-B; its log read as 10,000 jobs out of two months",
-    ),
+    Generator(fft2d, "31,152 FFT2D jobs of two sizes on 2,000 nodes.",
+              "Li, Fukazawa, Nakashima & Nanri, IPSJ SIG Notes 2018-HPC-166(3), Table 5"),
+    Generator(overloaded, "10,000 CPU and GPU jobs in five days on 540 nodes, 1.2 times what they can do.",
+              "VAHRM paper, section VI-B; its log read as 10,000 jobs in a row"),
+    Generator(steady, "10,000 CPU and GPU jobs in six weeks on 540 nodes, 0.85 of what they can do.",
+              "VAHRM paper, section VI-B; its log read as 10,000 jobs out of two months"),
 )
+# fmt: on
 
 GENERATORS: dict[str, Generator] = {row.name: row for row in _ROWS}
 """Every generator by its name."""

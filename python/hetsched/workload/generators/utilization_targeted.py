@@ -15,53 +15,30 @@ import numpy as np
 
 from hetsched.chance import stream
 from hetsched.checks import Faults
+from hetsched.workload.generators import parameters as par
 from hetsched.workload.generators.feedback import Control, submits
 from hetsched.workload.generators.made import Floats, Whole, app_column, generated, note_too_long
 from hetsched.workload.generators.mixes import JobClass, Mix, apportioned, drawn_sizes, mix_of
-from hetsched.workload.generators.parameters import (
-    MOST_JOBS,
-    Nodes,
-    Parameter,
-    Seed,
-    WalltimeFactor,
-    kind_of,
-    parameters_of,
-    taken,
-)
 from hetsched.workload.jobs import Workload
 
 _MOST_STEPS = 5_000_000
 
-_SECONDS = "seconds"
-_MIX = Parameter("classes of jobs", form="COUNT APP NODES RUNTIME; COUNT APP NODES RUNTIME; ...", take=mix_of)
-_JOBS = Parameter("how many jobs", "jobs", 1, MOST_JOBS, absent="as many as the mix counts")
-
-# Parameters of the feedback, which every workload made with it has.
-Utilization = Annotated[float, Parameter("share of busy nodes to keep", low=0.01, high=1.0)]
-Fluctuation = Annotated[
-    float, Parameter("how far the target wanders to both sides, at most to 0 or 1", low=0.0, high=0.5)
-]
-FluctuationS = Annotated[
-    float | None, Parameter("how long it keeps its side", _SECONDS, 1e-3, 1e9, absent="the mean run length")
-]
-RampS = Annotated[
-    float | None, Parameter("time over which the machine fills", _SECONDS, 0.0, 1e9, absent="the mean run length")
-]
-IntervalS = Annotated[float, Parameter("time between two submissions", _SECONDS, 1e-3, 1e9)]
+_MIX = par.Parameter("classes of jobs", form="COUNT APP NODES RUNTIME; COUNT APP NODES RUNTIME; ...", take=mix_of)
+_JOBS = par.Parameter("how many jobs", "jobs", 1, par.MOST_JOBS, absent="as many as the mix counts")
 
 
 def utilization_targeted(
     mix: Annotated[str | tuple[JobClass, ...] | list[JobClass], _MIX] = "3400 hpcg 1 392; 5700 stream 1 234",
     *,
-    nodes: Nodes = 1990,
+    nodes: par.Nodes = 1990,
     jobs: Annotated[int | None, _JOBS] = None,
-    utilization: Utilization = 0.8,
-    fluctuation: Fluctuation = 0.04,
-    fluctuation_s: FluctuationS = None,
-    ramp_s: RampS = None,
-    interval_s: IntervalS = 10.0,
-    walltime_factor: WalltimeFactor = None,
-    seed: Seed = 0,
+    utilization: par.Utilization = 0.8,
+    fluctuation: par.Fluctuation = 0.04,
+    fluctuation_s: par.FluctuationS = None,
+    ramp_s: par.RampS = None,
+    interval_s: par.IntervalS = 10.0,
+    walltime_factor: par.WalltimeFactor = None,
+    seed: par.Seed = 0,
 ) -> Workload:
     """Jobs of a mix, in random order, submitted so that utilization fluctuates around a target until all are.
 
@@ -119,7 +96,7 @@ def utilization_targeted(
     >>> workload.to_polars()["node_count"].value_counts(sort=True).rows()
     [(1, 300), (8, 20)]
     """
-    return submitted_to_target(utilization_targeted, taken(utilization_targeted, locals()))
+    return submitted_to_target(utilization_targeted, par.taken(utilization_targeted, locals()))
 
 
 def submitted_to_target(function: Callable[..., Workload], given: Any, named: Mix | None = None) -> Workload:
@@ -131,7 +108,7 @@ def submitted_to_target(function: Callable[..., Workload], given: Any, named: Mi
     faults.check()
     given.fluctuation = _room(given.utilization, given.fluctuation)
     code, size, runtime_s = _drawn(classes, counts, given.seed)
-    drawn_from = ", ".join(one.name for one in parameters_of(function) if one.take is not None)
+    drawn_from = ", ".join(one.name for one in par.parameters_of(function) if one.take is not None)
     note_too_long(faults, drawn_from, "run lengths", runtime_s, "shorter ones: a job would run for")
     faults.check()
     runtime_us = np.maximum(np.round(runtime_s * 1e6), 1.0).astype(np.int64)
@@ -140,7 +117,7 @@ def submitted_to_target(function: Callable[..., Workload], given: Any, named: Mi
     names = list(dict.fromkeys(one.app for one in classes))
     app_of = np.array([names.index(one.app) for one in classes], dtype=np.int64)
     return generated(
-        kind_of(function),
+        par.kind_of(function),
         given,
         submit_s=submit_us / 1e6,
         runtime_s=runtime_us / 1e6,
@@ -168,8 +145,8 @@ def _too_short(size: Whole, runtime_us: Whole, submit_us: Whole, control: Contro
 
 def _counts(classes: Mix, jobs: int | None, faults: Faults) -> Whole:
     counts = [one.count for one in classes]
-    if not 1 <= sum(counts) <= MOST_JOBS:
-        faults.add("mix", f"{sum(counts)} jobs", f"from 1 to {MOST_JOBS} jobs in all")
+    if not 1 <= sum(counts) <= par.MOST_JOBS:
+        faults.add("mix", f"{sum(counts)} jobs", f"from 1 to {par.MOST_JOBS} jobs in all")
         return np.zeros(len(classes), dtype=np.int64)
     return np.array(counts, dtype=np.int64) if jobs is None else apportioned(counts, jobs)
 
