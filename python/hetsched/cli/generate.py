@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from hetsched.workload import Workload
     from hetsched.workload.generators import Generator
 
-__all__ = ["KINDS", "SUFFIXES", "generate"]
-
 # Named here again, as the table of generators is slow to import and help is wanted at once.
 KINDS = (
     "utilization-targeted",
@@ -34,7 +32,7 @@ KINDS = (
 """Names of the generators."""
 
 SUFFIXES = (".swf", ".swf.gz", ".parquet", ".csv")
-"""What workloads are written as."""
+"""Endings of the files that workloads are written to."""
 
 _JOBS, _OUTPUT = "Jobs", "Output"
 

@@ -1,4 +1,4 @@
-"""Which jobs of a log run the same application, where the log does not say it; and which of them are first runs."""
+"""Applications of jobs whose log does not name them, and first runs of applications."""
 
 from __future__ import annotations
 

@@ -254,7 +254,7 @@ def node_lists(values: pl.Series) -> tuple[pl.Series, pl.Series] | None:
 
 
 def other_nodes(nodes: pl.Series, node_count: pl.Series) -> pl.Series:
-    """Which jobs' nodes are invalid: a node twice, or not as many as the job asks for."""
+    """Mask of jobs whose nodes are invalid: a node twice, or not as many as the job asks for."""
     distinct = nodes.list.drop_nulls().list.n_unique()
     return ((distinct != node_count) | (nodes.list.len() != node_count)).fill_null(value=False)
 

@@ -1,4 +1,4 @@
-"""What a job table is like, in numbers, and what reading it kept, changed, dropped and counted, in words."""
+"""A job table in numbers, and in words what reading it kept, changed, dropped and counted."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Report(Mapping[str, Any]):
 
 
 def coarse_clock(submit_s: pl.Series) -> dict[str, int]:
-    """How many jobs have a clock that is too far on for seconds to tell microseconds apart; empty if none has."""
+    """Count of jobs whose clock is too far on for seconds to tell microseconds apart; empty if there are none."""
     if not len(submit_s) or submit_s[-1] < _COARSE_S:
         return {}
     return {"coarse_clock": int((submit_s >= _COARSE_S).sum())}
@@ -131,6 +131,6 @@ def offered_load(frame: pl.DataFrame, nodes: int, slots: npt.NDArray[np.int64] |
 
 
 def _nominal_s(frame: pl.DataFrame) -> npt.NDArray[np.float64]:
-    """How long each job runs on nominal nodes, communication and all."""
+    """Run length of each job on nominal nodes, communication included."""
     runtime_s = frame["runtime_s"].to_numpy()
     return runtime_s + frame["comm_s"].fill_null(0.0).to_numpy() if "comm_s" in frame.columns else runtime_s

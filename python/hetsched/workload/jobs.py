@@ -19,11 +19,11 @@ from hetsched.workload.describe import Report, coarse_clock, described, offered_
 
 
 class Capacity(Protocol):
-    """What a workload needs to know of a platform to tell its offered load."""
+    """The part of a platform that a workload's offered load depends on."""
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         ...
 
     @property
@@ -98,7 +98,7 @@ class Workload:
         Raises
         ------
         TraceError
-            At the first thing that cannot be: a missing column, a wrong type, a null or NaN, a negative runtime, no
+            At the first thing that is invalid: a missing column, a wrong type, a null or NaN, a negative runtime, no
             nodes, a repeated job_id. Names column, row and value.
 
         Examples
@@ -298,7 +298,7 @@ class Workload:
         return self._changed(frame, "shift_to_zero()")
 
     def describe(self) -> pl.DataFrame:
-        """What the jobs are like: one row a quantity, over the jobs where it is known.
+        """Distributions of the jobs' properties: one row a quantity, over the jobs where it is known.
 
         Returns
         -------

@@ -52,7 +52,7 @@ class Column:
 
     @property
     def expected(self) -> str:
-        """What a value must be, as an error message says it."""
+        """Allowed values, as an error message says it."""
         if self.dtype is pl.Boolean:
             return "true or false"
         if isinstance(self.dtype, pl.List):

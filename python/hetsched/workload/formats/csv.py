@@ -19,8 +19,6 @@ from hetsched.workload.formats.raw import Format, RawTrace, Source, check_on_bad
 from hetsched.workload.jobs import Workload
 from hetsched.workload.schema import TEXT_COLUMNS
 
-__all__ = ["FORMAT", "read"]
-
 _EXPECTED = "a CSV file with a line of column names"
 
 

@@ -56,7 +56,7 @@ class RawTrace:
     sha256: str
     """Of the file's bytes, before any decompression."""
     counts: dict[str, Any] = field(default_factory=dict)
-    """What the reader kept, changed, dropped and counted."""
+    """Jobs kept, changed and dropped, and other counts, by name."""
     is_checked: bool = False
     """Whether the reader has already held the columns to the workload's schema."""
     settings: dict[str, Any] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class RawTrace:
 
 
 class Piped(bytes):
-    """What came through standard input, which is what messages call it."""
+    """Content of standard input; messages call it that."""
 
 
 def piped() -> Piped:

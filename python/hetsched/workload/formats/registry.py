@@ -26,7 +26,7 @@ READERS: dict[str, Format] = {suffix: f for f in FORMATS.values() for suffix in 
 WRITERS: dict[str, Callable[[Workload], Iterator[bytes]]] = {
     suffix: parts for f in FORMATS.values() for suffix, parts in f.write.items()
 }
-"""What makes a file's content, part by part, by the endings of its name."""
+"""Makers of a file's content, part by part, by the endings of its name."""
 
 
 def read_trace(source: Source, *, format: str | None = None, **options: Any) -> Workload:

@@ -164,7 +164,7 @@ def _refuse_negative(job_id: pl.Series) -> None:
 
 
 def _header(workload: Workload) -> Iterator[tuple[str, Any]]:
-    """What an SWF file says of the machine and of how its jobs came to be."""
+    """Lines of an SWF file on the machine and on how its jobs came to be."""
     known, notes = _in_nodes(workload)
     for name in ("computer", "max_nodes", "max_procs", "unix_start_time"):
         if known.get(name) is not None:
@@ -179,7 +179,7 @@ def _header(workload: Workload) -> Iterator[tuple[str, Any]]:
 
 
 def _in_nodes(workload: Workload) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
-    """What the report says of the machine, its processors being the nodes of this file; and what was said before."""
+    """The report's machine, its processors being the nodes of this file, and a note on the processors it had."""
     known: dict[str, Any] = dict(workload.report.get("header") or {})
     per_node, procs = workload.report.get("procs_per_node"), known.get("max_procs")
     if per_node is None or per_node == 1:

@@ -305,7 +305,7 @@ def limited_lognormal(mean_s: float, sigma: float, longest_s: float) -> LogNorma
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Where a rising function passes 0, to the last digit that halving finds."""
+    """Zero of a rising function, to the last digit that halving finds."""
     for _ in range(200):
         middle = (low + high) / 2
         if not low < middle < high:

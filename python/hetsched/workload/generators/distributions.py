@@ -40,7 +40,7 @@ class Distribution(ABC):
 
     kind: ClassVar[str] = ""
     form: ClassVar[str] = ""
-    """How its text reads."""
+    """Its text, such as ``uniform:LOW:HIGH``."""
 
     if TYPE_CHECKING:
         # Where it is a field, an inherited property would be taken for its default.

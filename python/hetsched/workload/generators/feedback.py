@@ -46,7 +46,7 @@ def wandering(count: int, correlation: float, rng: np.random.Generator) -> Float
 
 
 def submits(node_count: Whole, runtime_us: Whole, control: Control, rng: np.random.Generator) -> Whole:
-    """When each job is submitted, in microseconds from 0; the jobs keep their order.
+    """Submission of each job, in microseconds from 0; the jobs keep their order.
 
     At step k the jobs go out that bring the busy nodes to ``target(k) × nodes + missed / horizon``, where ``missed``
     is the integral of target minus busy nodes so far: what is lost between steps, to large jobs and to rounding comes

@@ -141,7 +141,7 @@ def lublin_feitelson(
 
 
 def median_stage(nodes: int, u_med: float | None = None) -> float:
-    """Where the two stages of log2 sizes meet: as given, or 2.5 below the largest and at least half of it."""
+    """Point where the two stages of log2 sizes meet: as given, or 2.5 below the largest and at least half of it."""
     largest = math.log2(nodes)
     return max(largest - 2.5, largest / 2) if u_med is None else u_med
 

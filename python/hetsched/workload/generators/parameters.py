@@ -58,7 +58,7 @@ class Parameter:
 
     @property
     def range(self) -> str:
-        """What is taken, in words."""
+        """Allowed values, in words."""
         words = self.form or "text"
         if self.is_number:
             # An end that no value comes near says nothing.
