@@ -25,7 +25,7 @@ from hetsched.run.result import Result
 from hetsched.run.simulation import simulate
 from hetsched.workload import Workload
 from hetsched.workload.generators import overloaded, steady
-from hetsched.workload.generators.cpu_gpu_mix import MIXES
+from hetsched.workload.generators.cpu_gpu_log import MIXES
 
 __all__ = [
     "BASELINE",

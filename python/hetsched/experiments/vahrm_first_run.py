@@ -26,7 +26,7 @@ from hetsched.experiments.tsubame import (
 from hetsched.experiments.yours import labels_in
 from hetsched.policy import Policy
 from hetsched.report.panel_figure import panel_figure
-from hetsched.workload.same_application import flag_first_runs
+from hetsched.workload import flag_first_runs
 
 __all__ = ["EXPERIMENT", "RATIOS"]
 
