@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from hetsched.platform import Platform
     from hetsched.workload import Workload
 
-__all__ = ["demo"]
-
 _NODES = 1024
 _IDLE_W, _TDP_W, _BUSY_W = 250.0, 785.0, 654.0
 _PLACED = "easy:placement=lowest-power"
@@ -111,13 +109,7 @@ def _finding(result: Comparison) -> str:
 
 
 def _than(ratio: float) -> str:
-    """How a ratio reads.
-
-    Examples
-    --------
-    >>> _than(0.93), _than(1.25), _than(1.0001)
-    ('7.0 % lower', '25.0 % higher', 'neither higher nor lower (by 0.05 %)')
-    """
+    """How a ratio reads."""
     percent = 100 * (ratio - 1)
     if abs(percent) < 0.05:
         return "neither higher nor lower (by 0.05 %)"

@@ -23,8 +23,6 @@ from hetsched.run.progress import Bars
 if TYPE_CHECKING:
     from hetsched.experiments import Report
 
-__all__ = ["reproduce"]
-
 
 def _complete_name(incomplete: str) -> Iterator[tuple[str, str]]:
     return ((name, about) for name, about in EXPERIMENTS.items() if name.startswith(incomplete))

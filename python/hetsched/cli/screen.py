@@ -11,8 +11,6 @@ from rich.text import Text
 
 from hetsched.cli.faults import silence
 
-__all__ = ["Screen"]
-
 
 class _Console(Console):
     """A console that falls silent when its reader has gone: the run goes on, what it was asked to write is written."""
@@ -23,18 +21,7 @@ class _Console(Console):
 
 
 class Screen:
-    """Standard output and error of one command.
-
-    Parameters
-    ----------
-    as_json
-        Whether standard output is for a JSON object alone.
-
-    Examples
-    --------
-    >>> Screen(as_json=False).say("23,678 jobs read")
-    23,678 jobs read
-    """
+    """Standard output and error of one command."""
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
