@@ -17,21 +17,6 @@ if TYPE_CHECKING:
     from hetsched.power import PowerModel
     from hetsched.power.feature_files import Features, Watts
 
-__all__ = [
-    "LEARNERS",
-    "MODELS",
-    "DeviceLearner",
-    "FeaturesFile",
-    "MeanLearner",
-    "Models",
-    "WattsFile",
-    "about_cells",
-    "complete_model",
-    "described",
-    "fitting",
-    "read_files",
-]
-
 # Named here again, as the models are slow to import and help is wanted at once.
 MODELS = ("two-stage", "single-stage", "power-ratio", "shared-response")
 """Names of the models."""
@@ -146,13 +131,13 @@ class Models:
                 faults.add(option, learner, f"nothing: it is of {listed(users[option])}, not of {listed(kinds)}")
 
     def _one(self, text: str, faults: Faults) -> PowerModel | None:
-        from hetsched.power.files import MODELS as kinds  # noqa: N811, PLC0415 -- numpy is slow to import
+        from hetsched.power.model import KINDS  # noqa: PLC0415
 
         name, *settings = text.split(":")
         if name not in MODELS:
             faults.add("--model", text, f"one of {listed(MODELS)}{did_you_mean(name, MODELS)}")
             return None
-        made = kinds[name.replace("-", "_")]()
+        made = KINDS[name.replace("-", "_")]()
         known = made.get_params(deep=False)
         values = self._from_options(name, known)
         before = len(faults.found)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from hetsched.platform.predictor import AnyPredictor
     from hetsched.workload import Workload
 
-__all__ = ["PredictorChoice", "PredictorOption"]
-
 _NAMES = ("ideal", "history")
 _TABLES = (".csv", ".csv.gz", ".csv.zst", ".parquet")
 

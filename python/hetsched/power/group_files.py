@@ -11,8 +11,6 @@ from hetsched.errors import ConfigError
 from hetsched.text import few
 from hetsched.variation.measured_file import RunsFile
 
-__all__ = ["read_groups"]
-
 
 def read_groups(where: str, apps: Sequence[str], *, features: str) -> list[str]:
     r"""A label for each application.
