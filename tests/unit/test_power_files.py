@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tracemalloc
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from hetsched.power import SharedResponse, SingleStage, TwoStage, load
 from hetsched.power.archive import Saved, zipped
 
 NAN = np.nan
+DATA = Path(__file__).parents[1] / "data"
 
 
 def message(function, *arguments, **options):
@@ -100,6 +102,20 @@ def test_a_version_or_kind_of_the_future(saved):
 def test_a_version_of_the_past_is_to_be_fitted_again(saved):
     rewritten(saved, header={"version": 1})
     assert refused(saved) == "version `1`, expected version 3; an earlier hetsched wrote it: fit it again"
+
+
+@pytest.mark.parametrize(
+    ("name", "devices"), [("forest", ("0", "1", "2")), ("boosted", ("0", "1", "2")), ("named", ("g1", "g2", "g3"))]
+)
+def test_files_of_version_2_say_what_they_said(name, devices, tmp_path):
+    path = DATA / "power" / f"{name}-2.npz"
+    model = load(path)
+    wanted = json.loads((DATA / "power" / "predicted-2.json").read_text())[name]
+    assert model.predict([[0.3, 0.4], [0.8, 0.2]]).tolist() == wanted
+    assert model.device_names_ == devices
+    assert getattr(model, "feature_names_in_", None) == (("ipc", "loads") if name == "named" else None)
+    model.save(tmp_path / "a.npz")
+    assert load(tmp_path / "a.npz").predict([[0.3, 0.4], [0.8, 0.2]]).tolist() == wanted
 
 
 def test_cut_files_and_flipped_bytes_are_found(saved):
@@ -357,8 +373,10 @@ def test_features_of_a_frame_are_known_by_their_names(named):
     assert np.array_equal(named.predict(asked), named.predict([[0.3, 0.4]]))
     said = message(named.predict, asked.rename({"loads": "load"})).splitlines()
     assert said == [
-        "features: found no feature `loads`, expected a column of it, as the model was fitted with; "
-        "did you mean `load`?",
+        (
+            "features: found no feature `loads`, expected a column of it, as the model was fitted with; "
+            "did you mean `load`?"
+        ),
         "features, load: found another feature, expected the features that the model was fitted with: ipc, loads",
     ]
     assert not hasattr(SingleStage("linear").fit(*table()), "feature_names_in_")

@@ -34,6 +34,9 @@ _STRIDE = 3
 _TREES, _PORTION = 100, 25
 """Trees of a forest, as scikit-learn's `RandomForestRegressor` has, and how many of them are one part of the work."""
 
+_BITS = 30
+"""Of a target that trees are grown on."""
+
 _ROUNDS, _FEW, _TARGETS = 40, 8, 16
 _PARAMETERS = {
     "objective": "regression",
@@ -187,7 +190,9 @@ def _bagged(seed: int, work: tuple[Floats, Floats, str]) -> Trees:
     scaled = np.divide(features - low, reach, out=np.zeros_like(features), where=reach > 0).astype(np.float32)
     lots = np.random.RandomState(chance.integers(2**32, dtype=np.uint32))
     grower = library("sklearn.tree").DecisionTreeRegressor(random_state=lots)
-    wanted = np.ascontiguousarray(targets.T)
+    # Rounded, lest equally good splits be told apart by the last bits of what was subtracted before.
+    step = np.ldexp(1.0, np.frexp(np.abs(targets).max(axis=1))[1] - _BITS)
+    wanted = np.ascontiguousarray((np.rint(targets / step[:, None]) * step[:, None]).T)
     drawn = chance.integers(0, count, (_PORTION, count))
     with library("sklearn").config_context(assume_finite=True, skip_parameter_validation=True):
         trees = [
