@@ -31,8 +31,10 @@ _MOST_CELLS = 50_000
 _STRIDE = 3
 """Steps down a tree between two looks for those that have arrived."""
 
-_TREES, _PORTION = 100, 25
-"""Trees of a forest, as scikit-learn's `RandomForestRegressor` has, and how many of them are one part of the work."""
+_PORTIONS, _PORTION = 4, 25
+"""A forest has 100 trees, as scikit-learn's `RandomForestRegressor`; each portion has draws of its own."""
+
+_MANY = 128
 
 _BITS = 30
 """Of a target that trees are grown on."""
@@ -166,41 +168,38 @@ def fit_forest(features: Floats, targets: Floats, *, seed: int, purpose: str) ->
     patterns, pattern_of = np.unique(~np.isnan(targets), axis=0, return_inverse=True)
     groups = np.split(np.argsort(pattern_of.ravel(), kind="stable"), np.cumsum(np.bincount(pattern_of.ravel()))[:-1])
     groups = [rows[np.lexsort(targets[np.ix_(rows, known)].T)] for rows, known in zip(groups, patterns, strict=True)]
-    portions = range(_TREES // _PORTION)
+    # Of few groups, the trees of each are several parts of the work.
+    portions = [range(_PORTIONS)] if len(groups) > _PORTIONS else [range(n, n + 1) for n in range(_PORTIONS)]
     works = [
-        (features[known], targets[np.ix_(rows, known)], f"{purpose}.{known.sum()}.{portion}")
+        (features[known], targets[np.ix_(rows, known)], f"{purpose}.{known.sum()}", numbers)
         for rows, known in zip(groups, patterns, strict=True)
-        for portion in portions
+        for numbers in portions
     ]
     grown = side_by_side(partial(_bagged, seed), works)
     by_size = sorted(range(len(groups)), key=lambda group: len(groups[group]))
     parts = [
-        _joined([_joined(grown[n * len(portions) :][: len(portions)], axis=1) for n in same], axis=0)
+        _joined([_joined(grown[n * len(portions) : (n + 1) * len(portions)], axis=1) for n in same], axis=0)
         for _, same in groupby(by_size, key=lambda group: len(groups[group]))
     ]
     return TreesFit("random_forest", tuple(parts), np.argsort(np.concatenate([groups[group] for group in by_size])))
 
 
-def _bagged(seed: int, work: tuple[Floats, Floats, str]) -> Trees:
+def _bagged(seed: int, work: tuple[Floats, Floats, str, range]) -> Trees:
     """Some trees of a forest, each grown on as many applications as there are, drawn with replacement."""
-    features, targets, purpose = work
-    chance, count = stream(seed, purpose), len(features)
+    features, targets, purpose, portions = work
+    count = len(features)
     # Trees of scikit-learn see float32: in shares of the range, neither offset nor size costs a digit.
     low, reach = features.min(axis=0), np.ptp(features, axis=0)
     scaled = np.divide(features - low, reach, out=np.zeros_like(features), where=reach > 0).astype(np.float32)
-    lots = np.random.RandomState(chance.integers(2**32, dtype=np.uint32))
-    grower = library("sklearn.tree").DecisionTreeRegressor(random_state=lots)
     # Rounded, lest equally good splits be told apart by the last bits of what was subtracted before.
     step = np.ldexp(1.0, np.frexp(np.abs(targets).max(axis=1))[1] - _BITS)
     wanted = np.ascontiguousarray((np.rint(targets / step[:, None]) * step[:, None]).T)
-    drawn = chance.integers(0, count, (_PORTION, count))
+    grow, trees = library("sklearn.tree").DecisionTreeRegressor, []
     with library("sklearn").config_context(assume_finite=True, skip_parameter_validation=True):
-        trees = [
-            grower.fit(
-                scaled, wanted, sample_weight=np.bincount(own, minlength=count).astype(np.float64), check_input=False
-            ).tree_
-            for own in drawn
-        ]
+        for portion in portions:
+            chance = stream(seed, f"{purpose}.{portion}")
+            grower = grow(random_state=np.random.RandomState(chance.integers(2**32, dtype=np.uint32)))
+            trees += [_grown(grower, scaled, wanted, own) for own in chance.integers(0, count, (_PORTION, count))]
     sizes = np.array([tree.node_count for tree in trees])
     left, right, feature, threshold, value = (
         np.concatenate([getattr(tree, name) for tree in trees])
@@ -211,6 +210,15 @@ def _bagged(seed: int, work: tuple[Floats, Floats, str]) -> Trees:
         threshold[at] = _between(features[:, place], scaled[:, place], threshold[at], low[place], reach[place])
     # Inner nodes' values are never read.
     return _linked(sizes, left, right, (feature, threshold, np.where(left[:, None] < 0, value[:, :, 0], 0.0)), axis=1)
+
+
+def _grown(grower: Any, features: npt.NDArray[np.float32], targets: Floats, drawn: npt.NDArray[np.int64]) -> Any:
+    """One tree of the applications that were drawn."""
+    if len(features) < _MANY:
+        # For few of them a check of their weights would take longer than all else.
+        return grower.fit(features[drawn], targets[drawn], check_input=False).tree_
+    weight = np.bincount(drawn, minlength=len(features)).astype(np.float64)
+    return grower.fit(features, targets, sample_weight=weight, check_input=False).tree_
 
 
 def _between(values: Floats, scaled: npt.NDArray[np.float32], threshold: Floats, low: float, reach: float) -> Floats:
