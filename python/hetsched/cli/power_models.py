@@ -108,13 +108,13 @@ class Models:
                 faults.add(option, learner, f"nothing: it is of {listed(users[option])}, not of {listed(kinds)}")
 
     def _one(self, text: str, faults: Faults) -> PowerModel | None:
-        from hetsched.power.files import MODELS as kinds  # noqa: N811, PLC0415 -- numpy is slow to import
+        from hetsched.power.model import KINDS  # noqa: PLC0415
 
         name, *settings = text.split(":")
         if name not in MODELS:
             faults.add("--model", text, f"one of {listed(MODELS)}{did_you_mean(name, MODELS)}")
             return None
-        made = kinds[name.replace("-", "_")]()
+        made = KINDS[name.replace("-", "_")]()
         known = made.get_params(deep=False)
         values = self._from_options(name, known)
         before = len(faults.found)

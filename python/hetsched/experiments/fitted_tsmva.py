@@ -17,8 +17,8 @@ from hetsched.platform import Platform
 from hetsched.platform.device_sampling import DeviceSample, sample_devices
 from hetsched.platform.devices import DeviceClass
 from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
+from hetsched.power import TwoStage
 from hetsched.power.synthetic import DEVICE_TYPES, synthetic_profiles
-from hetsched.power.two_stage import TwoStage
 
 __all__ = ["FITTED", "KERNELS", "FittedTsmva", "Kernels", "fitted_tsmva", "job_kernels"]
 
