@@ -30,13 +30,7 @@ from hetsched.experiments.vahrm.machine import (
     cases_of,
     drawn_machine,
 )
-from hetsched.experiments.vahrm.relative import (
-    LARGE_NODES,
-    by_preset,
-    fate_of_large_jobs,
-    log_under_baseline,
-    relative,
-)
+from hetsched.experiments.vahrm.relative import LARGE_NODES, by_preset, fate_of_large_jobs, log_under_baseline, relative
 from hetsched.policy import Policy
 from hetsched.power import Noisy
 from hetsched.report.panel_figure import curve, panel_figure

@@ -182,10 +182,7 @@ def _rows_of_first_runs(runs: Runs, preset: str) -> list[Row]:
         statement(f"job energy part, {where}, points", rise["placement"], side=-1, claim=blind),
         statement(f"saving {early}", at("saving", GOOD_UNTIL), claim="VAHRM still saves at 0.3", why=why),
         statement(
-            f"turnaround vs VU-FCFS {early}",
-            at("turnaround", GOOD_UNTIL),
-            side=-1,
-            claim="VAHRM is still ahead at 0.3",
+            f"turnaround vs VU-FCFS {early}", at("turnaround", GOOD_UNTIL), side=-1, claim="VAHRM is still ahead at 0.3"
         ),
         statement(
             f"turnaround vs VU-FCFS, {where}, points", rise["turnaround"], claim="first runs lengthen turnaround"

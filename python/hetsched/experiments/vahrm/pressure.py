@@ -65,10 +65,7 @@ def _rows_of_congestion(runs: Runs, preset: str) -> list[Row]:
     blocked = f"{preset}: VU-FCFS's own turnaround grows from {longer[0] / 3600:.2g} to {longer[1] / 3600:.3g} h"
     where = f"SR {most:g} less {least:g}, {preset}"
     more, better = "VAHRM saves more under congestion", "because more jobs to choose from find better nodes"
-    shrinks, loses = (
-        "the makespan shrinks more under congestion",
-        "VAHRM loses ground in turnaround under congestion",
-    )
+    shrinks, loses = ("the makespan shrinks more under congestion", "VAHRM loses ground in turnaround under congestion")
     hours, takes = rise["mean_turnaround_s"] / 3600.0, "jobs take longer under congestion"
     return [
         statement(f"saving, {where}, points", rise["saving"], claim=more, why=late),

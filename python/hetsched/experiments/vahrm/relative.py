@@ -115,7 +115,7 @@ def swept(
     """
     return pl.concat(
         curve(
-            runs.across(metric, label, vary, ticks, preset=preset, **more),
+            runs.where(preset=preset).across(metric, label, vary, ticks, **more),
             row=row,
             column=preset,
             label=(called or {}).get(label, label),
@@ -148,7 +148,7 @@ def rows_of_yours(
         for preset in PRESETS:
             for where, at in settings.items():
                 for name in metrics:
-                    values = runs.mean(name, label, preset=preset, over=over or label, **at, **more)
+                    values = runs.where(preset=preset).mean(name, label, over=over or label, **at, **more)
                     told = ", ".join(filter(None, (QUANTITIES[name], where, preset, UNITS.get(name, "%"))))
                     rows.append(runs.row_of_yours(label, told, values))
     return rows
