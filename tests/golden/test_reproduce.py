@@ -8,17 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from hetsched.experiments import EXPERIMENTS, Report, reproduce
+from hetsched.experiments import EXPERIMENTS, Report
 
 # The folders of tests are no packages.
 _spec = importlib.util.spec_from_file_location("golden_reproduce", Path(__file__).with_name("reproduce.py"))
 golden = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(golden)
-
-
-@pytest.fixture
-def quick_report() -> Callable[[str], Report]:
-    return lambda name: reproduce(name, quick=True)
 
 
 @pytest.mark.slow

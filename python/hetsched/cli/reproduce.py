@@ -18,13 +18,10 @@ from hetsched.cli.policy_lists import policies_in
 from hetsched.cli.progress import Bars
 from hetsched.cli.screen import Screen
 from hetsched.errors import ConfigError, OutputError
-from hetsched.experiments.registry import EXPERIMENTS
+from hetsched.experiments import EXPERIMENTS
 
 if TYPE_CHECKING:
     from hetsched.experiments import Report
-
-__all__ = ["reproduce"]
-
 
 def _complete_name(incomplete: str) -> Iterator[tuple[str, str]]:
     return ((name, about) for name, about in EXPERIMENTS.items() if name.startswith(incomplete))
@@ -84,7 +81,7 @@ def _check_experiment(name: str, *, takes_policies: bool) -> None:
     """Refuse a name that is none, and policies beside an experiment that runs none."""
     if name in EXPERIMENTS and not takes_policies:
         return
-    from hetsched.experiments.registry import check_runs_policies, experiment_named  # noqa: PLC0415 -- slow to import
+    from hetsched.experiments import check_runs_policies, experiment_named  # noqa: PLC0415
 
     experiment = experiment_named(name, parameter="NAME")
     if takes_policies:
@@ -155,7 +152,7 @@ _ELSEWHERE = frozenset(
 def _write(screen: Screen, report: Report, out: str | None) -> None:
     if out is None:
         return
-    from hetsched.experiments.files import can_draw, write_report  # noqa: PLC0415
+    from hetsched.experiments.experiment import can_draw, write_report  # noqa: PLC0415
 
     for path in write_report(report, out):
         screen.say(f"wrote {path}")
