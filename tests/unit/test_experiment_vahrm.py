@@ -46,7 +46,7 @@ from hetsched.experiments.vahrm.relative import (
 from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
 from hetsched.power import Noisy
 from hetsched.report.panel_figure import curve, panel_figure
-from hetsched.workload.generators.cpu_gpu_mix import MIXES
+from hetsched.workload.generators.cpu_gpu_log import MIXES
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
 

@@ -117,7 +117,7 @@ class WindowOptions:
         if self.is_measured and until_s is not None:
             faults.add("--until-s", until_s, "nothing beside a measuring window, which needs the whole run")
         if self.is_measured and bound:
-            faults.found.append(("--bound", "it", "nothing beside a measuring window: it is of a whole run"))
+            faults.note("--bound", "it", "nothing beside a measuring window: it is of a whole run")
 
     def check_metrics(self, faults: Faults, keys: tuple[str, ...]) -> None:
         """Note metrics that a window does not have."""
@@ -203,7 +203,7 @@ def _seconds(text: str) -> float | None:
 def _date_s(text: str) -> float | None:
     import polars as pl  # noqa: PLC0415 -- slow to import
 
-    from hetsched.workload.times import date_seconds  # noqa: PLC0415
+    from hetsched.workload.convert import date_seconds  # noqa: PLC0415
 
     return date_seconds(pl.Series([text.strip()])).item()  # type: ignore[no-any-return]
 

@@ -36,7 +36,7 @@ from hetsched.power import Noisy
 from hetsched.report.panel_figure import curve, panel_figure
 from hetsched.report.pareto_figure import pareto_figure, point
 from hetsched.run.result import Result
-from hetsched.workload.generators.cpu_gpu_mix import MIXES
+from hetsched.workload.generators.cpu_gpu_log import MIXES
 
 FAMILY = ("vu-fcfs", "vu-fcfs-b", "cva-fcfs", "cva-fcfs-b", "cgva-fcfs", "cgva-fcfs-b", "vahrm", "hetsched")
 OTHERS = ("easy", "sjf", "ljf", "paa", "coa", "swa", "pool")

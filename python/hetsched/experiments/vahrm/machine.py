@@ -25,7 +25,7 @@ from hetsched.policy import Policy, parse_policy
 from hetsched.run.result import Result
 from hetsched.workload import Workload
 from hetsched.workload.generators import overloaded, steady
-from hetsched.workload.generators.cpu_gpu_mix import MIXES
+from hetsched.workload.generators.cpu_gpu_log import MIXES
 
 SOURCE = (
     "Yoshida et al., VAHRM: Variation-Aware Resource Management in Heterogeneous Supercomputing Systems, "

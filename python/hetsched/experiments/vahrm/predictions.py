@@ -19,8 +19,8 @@ from hetsched.experiments.vahrm.relative import by_preset, log_under_baseline, o
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power import Noisy
-from hetsched.workload.generators.cpu_gpu_mix import MIXES
-from hetsched.workload.same_application import flag_first_runs
+from hetsched.workload import flag_first_runs
+from hetsched.workload.generators.cpu_gpu_log import MIXES
 
 PCR = 0.5
 POLICY = f"vahrm:pcr={PCR}"

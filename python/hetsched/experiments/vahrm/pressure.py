@@ -19,7 +19,7 @@ from hetsched.experiments.runs import Runs
 from hetsched.experiments.vahrm.machine import HUNGRY, case_row, cases_of, drawn_machine, under_budget
 from hetsched.experiments.vahrm.relative import by_preset, log_under_baseline, of_paper, relative, rows_of_yours, swept
 from hetsched.policy import Policy
-from hetsched.workload.generators.cpu_gpu_mix import MIXES
+from hetsched.workload.generators.cpu_gpu_log import MIXES
 
 SHRINK_RATIOS = (0.5, 0.75, 1.0, 1.5, 2.0)
 UNDER_CONGESTION: dict[str, str | Policy] = {name: name for name in ("vu-fcfs", "vu-fcfs-b", "cgva-fcfs-b", "vahrm")}

@@ -42,7 +42,7 @@ from hetsched.experiments.vahrm.relative import (
 from hetsched.platform.machines import TSUBAME3_JOBS_W
 from hetsched.report.panel_figure import curve
 from hetsched.run.result import Result
-from hetsched.workload.generators.cpu_gpu_mix import MIXES
+from hetsched.workload.generators.cpu_gpu_log import MIXES
 
 SPREADS = (0.0, 0.02, SPREAD, 0.08, 0.12)
 BESIDE = ("vu-fcfs", "cgva-fcfs-b", "vahrm+ideal")

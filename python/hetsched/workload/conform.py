@@ -1,0 +1,202 @@
+"""Holds a frame to the job table's schema: what is missing, invalid or repeated is a `TraceError` at its row.
+
+Where a log's bad rows are to be skipped, the good ones become the table if most of them are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from hetsched.checks import did_you_mean, listed
+from hetsched.errors import ConfigError, TraceError
+from hetsched.forks import check_threads
+from hetsched.workload.convert import BadRows, Origin, converted, nodes_text, other_nodes
+from hetsched.workload.schema import COLUMNS, SHORTEST_S, Column
+
+_TOLD = 3
+"""Bad lines that a report shows."""
+
+_OTHER_UNITS = frozenset(
+    "ns us ms sec secs second seconds min mins minute minutes h hr hrs hour hours d day days mw kw".split()  # noqa: SIM905
+)
+
+# Not `comm_s`, whose stem is what some logs call the command.
+_BARE = {name[:-2]: name for name in ("submit_s", "runtime_s", "walltime_s", "power_w", "observed_start_s")}
+
+
+def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The frame as a job table (see `schema`), sorted by submit time, and the counts of a `Report`.
+
+    Raises `BadRows` with all invalid rows of a column in place of a `TraceError` if `origin` skips such rows.
+    """
+    check_threads()
+    refuse_other_frames(frame)
+    _refuse_other_units(frame, origin)
+    _refuse_missing(frame, origin)
+    known = []
+    for column in COLUMNS.values():
+        if column.name in frame.columns:
+            values = converted(frame[column.name], column, origin)
+            _refuse_values(values, column, origin)
+            known.append(values)
+    _refuse_repeated_ids(known[0], origin)
+    _refuse_other_nodes({values.name: values for values in known}, origin)
+    others = [series for series in frame.get_columns() if series.name not in COLUMNS]
+    _refuse_objects(others, origin)
+    table, counts = _settled(pl.DataFrame(known + others))
+    return table, counts | ({"read_from": dict(origin.read_from)} if origin.read_from else {})
+
+
+def _settled(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Rounds submits to whole microseconds, sorts by them, makes walltimes <= 0 null, and counts."""
+    counts = {"jobs": len(table), "out_of_order": 0, "no_walltime": len(table), "depends_on_ignored": 0}
+    # The engine's clock ticks in microseconds: a submit between two ticks would come back with a negative wait.
+    ticks = (table["submit_s"] * 1e6).round().to_numpy()
+    # Divided by numpy: polars multiplies by the reciprocal, and misses the nearest number of seconds.
+    submit = pl.Series("submit_s", ticks / 1e6)
+    if not submit.equals(table["submit_s"]):
+        table = table.with_columns(submit)
+    if not submit.is_sorted():
+        # Counted as for SWF: a job is out of order if the one before it was submitted later.
+        counts["out_of_order"] = int((submit.diff() < 0).sum())
+        table = table.sort("submit_s", maintain_order=True)
+    if "walltime_s" in table.columns:
+        walltime = table["walltime_s"]
+        if (walltime < SHORTEST_S).any():
+            # A walltime between two ticks of the engine's clock is rounded up once: at none, its job would never run.
+            is_short = (walltime > 0) & (walltime < SHORTEST_S)
+            counts["walltime_raised"] = int(is_short.sum())
+            table = table.with_columns(walltime.set(walltime <= 0, None).set(is_short, SHORTEST_S))
+        counts["no_walltime"] = table["walltime_s"].null_count()
+    if "depends_on" in table.columns:
+        counts["depends_on_ignored"] = len(table) - table["depends_on"].null_count()
+    counts["kept_zero_runtime"] = int((table["runtime_s"] == 0).sum())
+    return table, counts
+
+
+def refuse_other_frames(frame: object, parameter: str = "frame") -> None:
+    """Raise unless it is a polars DataFrame, saying how to make it one."""
+    if not isinstance(frame, pl.DataFrame):
+        expected = "a polars DataFrame (LazyFrame: .collect(), pandas: pl.from_pandas(frame))"
+        raise ConfigError([(parameter, type(frame).__name__, expected)])
+
+
+def _refuse_missing(frame: pl.DataFrame, origin: Origin) -> None:
+    for column in COLUMNS.values():
+        if column.is_required and column.name not in frame.columns:
+            hint = did_you_mean(column.name, [name for name in frame.columns if name not in COLUMNS])
+            if column.name == "job_id" and not hint:
+                hint = '; number the rows with frame.with_row_index("job_id") and use Workload.from_polars'
+            unit = f" in {column.unit}" if column.unit else ""
+            found = f"columns {listed(frame.columns)}" if frame.width else "no columns"
+            raise origin.misfit(column.name, found, f"a column `{column.name}`{unit}: {column.meaning}{hint}")
+
+
+def _refuse_other_units(frame: pl.DataFrame, origin: Origin) -> None:
+    """A column like `walltime_h` or `walltime` would be kept as a user's own, its jobs silently without a walltime."""
+    for name in frame.columns:
+        own = _BARE.get(name.lower())
+        if own is not None and own not in frame.columns:
+            expected = f"`{own}`, in {COLUMNS[own].unit}; to read it so: columns=, or --columns {own}={name}"
+            raise origin.misfit(name, "no unit in its name", expected)
+        stem, _, unit = name.rpartition("_")
+        meant = COLUMNS.get(f"{stem}_s") or COLUMNS.get(f"{stem}_w")
+        if meant is not None and meant.name not in frame.columns and unit.lower() in _OTHER_UNITS:
+            raise origin.misfit(name, f"the unit `{unit}`", f"`{meant.name}`, in {meant.unit}")
+
+
+def _refuse_values(values: pl.Series, column: Column, origin: Origin) -> None:
+    if column.is_required:
+        origin.refuse(values, values.is_null(), column.expected)
+    if column.name == "device":
+        origin.refuse(values, ~values.is_in(["cpu", "gpu"]), "`cpu`, `gpu` or nothing")
+    if column.dtype is pl.Float64:
+        origin.refuse(values, ~values.is_finite(), column.expected)
+    # One pass for a whole column of good values; masks are built only where there is something to find.
+    is_bounded = column.low is not None or column.high is not None
+    lowest, highest = (values.min(), values.max()) if is_bounded else (None, None)
+    if column.low is not None and lowest is not None and lowest < column.low:  # type: ignore[operator]
+        origin.refuse(values, values < column.low, column.expected)
+    if column.high is not None and highest is not None and highest > column.high:  # type: ignore[operator]
+        origin.refuse(values, values > column.high, column.expected)
+
+
+def _refuse_other_nodes(known: dict[str, pl.Series], origin: Origin) -> None:
+    if (nodes := known.get("observed_nodes")) is not None and nodes.null_count() < len(nodes):
+        bad = other_nodes(nodes, known["node_count"])
+        origin.refuse(nodes_text(nodes), bad, "as many nodes as `node_count` says, each once")
+
+
+def _refuse_repeated_ids(job_id: pl.Series, origin: Origin) -> None:
+    ids = job_id.to_numpy()
+    if len(ids) < 2 or bool((ids[1:] > ids[:-1]).all()):
+        return
+    rows = np.argsort(ids, kind="stable")
+    repeats = rows[1:][ids[rows][1:] == ids[rows][:-1]]
+    if len(repeats):
+        row = int(repeats.min())
+        first = int(np.flatnonzero(ids == ids[row])[0])
+        more = f" (and {len(repeats) - 1:,} more repeats)" if len(repeats) > 1 else ""
+        earlier = origin.fault("job_id", first, "", "").line
+        where = f"{'row' if origin.line_of is None else 'line'} {earlier}"
+        expected = f"a number of its own; {where} has it already"
+        if origin.skips_bad_rows:
+            own = "a number that no other job has"
+            raise BadRows(sorted(repeats.tolist()), lambda row: origin.fault("job_id", row, f"`{ids[row]}`", own))
+        raise origin.fault("job_id", row, f"`{ids[row]}`{more}", expected)
+
+
+def _refuse_objects(others: list[pl.Series], origin: Origin) -> None:
+    for series in others:
+        if series.dtype == pl.Object:
+            raise origin.misfit(series.name, "Python objects", "a type that polars stores, or no such column")
+
+
+def conformed_rows(
+    frame: pl.DataFrame, origin: Origin, before: Sequence[TraceError] = ()
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Job table of the rows that fit, with ``bad_lines`` and, if any, ``first_bad_lines`` among its counts.
+
+    `before` holds the faults of lines that did not even become rows. An error if more than half of all are bad.
+    """
+    rows, faults, bad_lines = np.arange(len(frame)), list(before), len(before)
+    while True:
+        try:
+            table, counts = conformed(frame[rows], _of_rows(origin, rows))
+            break
+        except BadRows as bad:
+            # Each costs a look through the file, and no more than a few are told.
+            faults += [bad.fault_of(row) for row in bad.rows[:_TOLD]]
+            bad_lines += len(bad.rows)
+            rows = np.delete(rows, bad.rows)
+    faults.sort(key=lambda fault: fault.line or 0)
+    _refuse_mostly_bad(faults, bad_lines, len(frame) + len(before))
+    told = {"first_bad_lines": told_bad_lines(faults)} if faults else {}
+    return table, counts | {"bad_lines": bad_lines, **told}
+
+
+def told_bad_lines(faults: Sequence[TraceError]) -> list[str]:
+    """The first few faults as a report holds them: without the file's name, which the report has."""
+    return [str(fault).removeprefix(f"{fault.file}, ") for fault in faults[:_TOLD]]
+
+
+def _of_rows(origin: Origin, rows: np.ndarray) -> Origin:
+    """The same origin for a frame that holds some of its rows."""
+    line_of = origin.line_of
+    assert line_of is not None
+    return replace(origin, line_of=lambda row: line_of(int(rows[row])), read_from={})
+
+
+def _refuse_mostly_bad(faults: Sequence[TraceError], bad_lines: int, lines: int) -> None:
+    if 2 * bad_lines <= lines:
+        return
+    first = faults[0]
+    more = f" (the first of {bad_lines:,} bad lines among {lines:,})" if bad_lines > 1 else ""
+    raise TraceError(
+        file=first.file, line=first.line, field=first.field, found=first.found + more, expected=first.expected
+    )

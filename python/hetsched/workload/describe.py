@@ -1,0 +1,136 @@
+"""A job table in numbers, and in words what reading it kept, changed, dropped and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+_COARSE_S = 2.0**33
+"""From here on, 272 years, neighbouring 64-bit floats are two microseconds apart."""
+
+_PHRASES = (
+    ("dropped_no_size", "{} without a size dropped"),
+    ("dropped_no_submit", "{} without a submit time dropped"),
+    ("dropped_no_runtime", "{} without a runtime dropped"),
+    ("kept_zero_runtime", "{} of runtime 0 kept"),
+    ("kept_cancelled_or_failed", "{} cancelled or failed kept"),
+    ("out_of_order", "{} submitted out of order, sorted"),
+    ("size_from_allocated", "{} sized by the processors they got"),
+    ("rounded_up_nodes", "{} rounded up to whole nodes"),
+    ("no_walltime", "{} without a walltime, planned with their runtime"),
+    ("depends_on_ignored", "{} with a dependency, ignored"),
+    ("extra_columns", "{} with more than 18 fields"),
+    ("coarse_clock", "{} submitted beyond 8.5e9 s, where times are exact to 2 us or worse (Workload.shift_to_zero)"),
+    ("unknown_status", "{} of unknown status kept"),
+    ("walltime_raised", "{} with a walltime below 1 µs, raised to that"),
+    ("bad_lines", "lines skipped as bad: {}"),
+)
+
+
+class Report(Mapping[str, Any]):
+    """Counts by name, and a sentence of them.
+
+    Parameters
+    ----------
+    source
+        What was read.
+    counts
+        At least ``jobs``; see `line` for the others. ``header`` holds what the log says of its machine, if it says so.
+
+    Examples
+    --------
+    >>> report = Report("log.swf", {"jobs": 1234, "kept_zero_runtime": 2, "out_of_order": 0})
+    >>> report["kept_zero_runtime"]
+    2
+    >>> print(report.line())
+    1,234 jobs read from log.swf; 2 of runtime 0 kept
+    """
+
+    def __init__(self, source: str, counts: Mapping[str, Any]) -> None:
+        self.source = source
+        self._counts = dict(counts)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._counts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._counts)
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def __repr__(self) -> str:
+        return f"Report({self.line()!r})"
+
+    def line(self) -> str:
+        """All counts above zero in one line, as the command line prints them."""
+        jobs = self._counts["jobs"]
+        head = f"{jobs:,} job{'' if jobs == 1 else 's'} read from {self.source}"
+        counted = [phrase.format(f"{self._counts[k]:,}") for k, phrase in _PHRASES if self._counts.get(k)]
+        read_from: dict[str, list[str]] = {}
+        for column, source in self._counts.get("read_from", {}).items():
+            read_from.setdefault(source, []).append(column)
+        converted = [f"{', '.join(columns)} read from {source}" for source, columns in read_from.items()]
+        return "; ".join([head, *counted, *converted])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts, as ``summary.json`` holds them."""
+        return dict(self._counts)
+
+
+def coarse_clock(submit_s: pl.Series) -> dict[str, int]:
+    """Count of jobs whose clock is too far on for seconds to tell microseconds apart; empty if there are none."""
+    if not len(submit_s) or submit_s[-1] < _COARSE_S:
+        return {}
+    return {"coarse_clock": int((submit_s >= _COARSE_S).sum())}
+
+
+def described(frame: pl.DataFrame) -> pl.DataFrame:
+    """One row a quantity of the job table; see `Workload.describe`."""
+    submit = frame["submit_s"]
+    names = [name for name in frame.columns if name in ("runtime_s", "walltime_s", "node_count")]
+    quantities = {name: frame[name] for name in names}
+    quantities["area_node_s"] = frame["node_count"] * pl.Series(_nominal_s(frame))
+    quantities["interarrival_s"] = submit.diff()
+    if "power_w" in frame.columns:
+        quantities["power_w"] = frame["power_w"].filter(frame["power_w"] > 0)
+    quantities["span_s"] = (submit.tail(1) - submit.first()) if len(submit) else submit
+    return pl.DataFrame([_row(name, values) for name, values in quantities.items()], schema=_SCHEMA, orient="row")
+
+
+_NUMBERS = ("mean", "p5", "median", "p95", "max")
+_SCHEMA = {"quantity": pl.String(), "count": pl.Int64(), **dict.fromkeys(_NUMBERS, pl.Float64())}
+
+
+def _row(name: str, series: pl.Series) -> tuple[str | int | float | None, ...]:
+    values = series.drop_nulls().cast(pl.Float64).to_numpy()
+    if not len(values):
+        return name, 0, *[None] * len(_NUMBERS)
+    numbers = (values.mean(), *np.quantile(values, [0.05, 0.5, 0.95]), values.max())
+    return name, len(values), *map(float, numbers)
+
+
+def offered_load(frame: pl.DataFrame, nodes: int, slots: npt.NDArray[np.int64] | None) -> float | None:
+    """Work submitted a second over what can be done (`slots`: of each node, where jobs share nodes)."""
+    if not len(frame):
+        return 0.0
+    submit = frame["submit_s"]
+    span_s = submit[-1] - submit[0]
+    if span_s <= 0:
+        return None
+    # Summed by numpy: its order of addition does not depend on the number of threads.
+    area = frame["node_count"].to_numpy() * _nominal_s(frame)
+    if slots is None:
+        return float(area.sum() / (nodes * span_s))
+    wanted = frame["slots"].fill_null(slots.mean()) if "slots" in frame.columns else pl.Series([float(slots.mean())])
+    return float((area * wanted.to_numpy()).sum() / (slots.sum() * span_s))
+
+
+def _nominal_s(frame: pl.DataFrame) -> npt.NDArray[np.float64]:
+    """Run length of each job on nominal nodes, communication included."""
+    runtime_s = frame["runtime_s"].to_numpy()
+    return runtime_s + frame["comm_s"].fill_null(0.0).to_numpy() if "comm_s" in frame.columns else runtime_s
