@@ -21,7 +21,7 @@ from hetsched.experiments.ito import FFT2D, IMPLIED, WIDTH_SD, capped_nodes, fft
 from hetsched.experiments.reproduction import repetition_seeds
 from hetsched.experiments.runs import Runs
 from hetsched.report.experiment_figure import experiment_figure
-from hetsched.report.experiment_table import reasons
+from hetsched.report.experiment_table import reasons, settings
 
 # 1, 2, 3: mean 2, standard deviation 1, and half the interval t(2 degrees) / sqrt(3) = 4.302653 / 1.732 = 2.484.
 HALF_WIDTH = 4.302653 / math.sqrt(3)
@@ -507,6 +507,11 @@ def test_reasons_in_common_are_told_once():
         }
     )
     assert list(reasons(rows)) == ["shape: no watts (1: half; 3: twice)", "uncertain: more: not certain (4)"]
+
+
+def test_parameters_of_all_kinds_fit_into_a_line():
+    found = settings({"nodes": 1990, "utilization": {"busy": 0.8}, "time_range_s": [130.0, 151.0], "sr": [1, 2, 3]})
+    assert found == "nodes 1990, utilization (busy 0.8), time_range_s 130 to 151, sr 1/2/3"
 
 
 @pytest.mark.parametrize(

@@ -90,10 +90,7 @@ def _check_experiment(name: str, *, takes_policies: bool) -> None:
 
 
 def _try_folder(out: str | None) -> None:
-    """Make the folder with a file in it, and take both away again.
-
-    Whether it could be made is asked of the system beforehand, but some say yes to who asks and no to who writes.
-    """
+    """Make the folder with a file in it, and take both away again: some systems allow it when asked and refuse then."""
     check_folder(out)
     if out is None:
         return
