@@ -42,7 +42,7 @@ def curve(
     paper: float | None = None,
     figure: str = "",
 ) -> pl.DataFrame:
-    """A curve as rows of what `panel_figure` takes, from values of shape (repetitions, places), NaN where there is none.
+    """A curve as rows of what `panel_figure` takes, from values of shape (repetitions, places), NaN where unknown.
 
     `row` and `column` are those of its panel: what stands at the y axis, and above. Places at `x` are joined by a line,
     without it they stand side by side. The baseline's own `level` and what the `paper` prints are lines across.
