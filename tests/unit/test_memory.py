@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.run import memory
 from hetsched.checks import Faults
-from hetsched.run import side_by_side
+from hetsched.run import memory, side_by_side
 from hetsched.run.axes import axes_of
 from hetsched.run.memory import need_of
 

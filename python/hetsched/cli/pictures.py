@@ -124,14 +124,14 @@ def draw_run(plot: str, outcome: Outcome, title: str) -> list[str]:
 
 
 def _of_run(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
-    from hetsched.report import figures, gantt  # noqa: PLC0415
+    from hetsched.report import figures  # noqa: PLC0415
 
     dates = {"unix_zero_s": outcome.unix_zero_s}
     yield "power.png", figures.power(outcome.bins, title=title, budget_w=outcome.summary["budget_w"], **dates)
     yield "occupancy.png", figures.occupancy(outcome.bins, nodes=outcome.nodes, title=title, **dates)
     yield "waits.png", figures.waits({outcome.run.policy.name: outcome.curve})
     if outcome.jobs is not None:
-        yield "gantt.png", gantt.gantt(outcome.jobs, nodes=outcome.nodes, title=title, **dates)
+        yield "gantt.png", figures.gantt(outcome.jobs, nodes=outcome.nodes, title=title, **dates)
 
 
 def _overview(outcome: Outcome, title: str) -> Picture:
@@ -188,18 +188,18 @@ def _of_comparison(
     table: pl.DataFrame, first: Mapping[str, Outcome], runs: pl.DataFrame | None, baseline: str
 ) -> Iterator[tuple[str, Picture]]:
     from hetsched.cli.runs import file_name  # noqa: PLC0415
-    from hetsched.report import energy_wait_figure, figures, gantt  # noqa: PLC0415
+    from hetsched.report import figures  # noqa: PLC0415
 
     if len(first) > 1:
         yield "ratios.png", figures.ratios(table, baseline=baseline)
     if runs is not None:
-        yield "energy-wait.png", energy_wait_figure.energy_against_wait(runs)
+        yield "energy-wait.png", figures.energy_against_wait(runs)
     yield "waits.png", figures.waits({name: outcome.curve for name, outcome in first.items()})
     for name, outcome in first.items():
         yield f"overview-{file_name(name)}.png", _overview(outcome, outcome.title)
         if outcome.jobs is not None:
             dates = {"unix_zero_s": outcome.unix_zero_s}
-            chart = gantt.gantt(outcome.jobs, nodes=outcome.nodes, title=outcome.title, **dates)
+            chart = figures.gantt(outcome.jobs, nodes=outcome.nodes, title=outcome.title, **dates)
             yield f"gantt-{file_name(name)}.png", chart
 
 

@@ -179,7 +179,7 @@ def _predicted(
 
 def _drawn(cells: dict[str, pl.DataFrame], title: str, plot: str) -> str:
     from hetsched.report.canvas import save  # noqa: PLC0415
-    from hetsched.report.power_figure import predicted_against_measured  # noqa: PLC0415
+    from hetsched.report.power import predicted_against_measured  # noqa: PLC0415
 
     save(predicted_against_measured(cells, title=title), plot)
     return plot
@@ -220,7 +220,7 @@ def _show(
 ) -> None:
     from hetsched.power.evaluate import farthest_columns  # noqa: PLC0415
     from hetsched.power.held_out import errors_by_app  # noqa: PLC0415
-    from hetsched.report.power_table import errors_table, outside_table  # noqa: PLC0415
+    from hetsched.report.power import errors_table, outside_table  # noqa: PLC0415
     from hetsched.text import many  # noqa: PLC0415
 
     known, watts = files

@@ -16,8 +16,8 @@ from hetsched.cli.progress import Bars
 from hetsched.cli.window import Window
 from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.report.axes import unix_zero
-from hetsched.report.gantt import MOST_JOBS
+from hetsched.report.canvas import unix_zero
+from hetsched.report.figures import MOST_JOBS
 from hetsched.run.concerns import Concern
 from hetsched.run.result import Result
 from hetsched.run.simulation import simulate

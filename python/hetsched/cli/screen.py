@@ -60,7 +60,7 @@ class Screen:
 
     def head(self, title: str) -> None:
         """A title above a table: lines of its own, not as narrow as the table; not with JSON."""
-        from hetsched.report.folding import folded  # noqa: PLC0415 -- beside it stands what polars is needed for
+        from hetsched.report.tables import folded  # noqa: PLC0415 -- imports polars
 
         if not self.as_json:
             for line in folded(title, self.width):

@@ -1,4 +1,4 @@
-"""Figures of what is gained against what it costs: a dot a policy, and a line along those that nobody beats in both."""
+"""Figures of gain against cost: a dot a policy, and a line along those that no other beats in both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["front", "pareto_figure", "point"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,26 +26,7 @@ _FRONT = "not beaten in both"
 
 
 def point(x: Floats, y: Floats, *, row: str, column: str, label: str, figure: str = "") -> pl.DataFrame:
-    """A dot as rows of what `pareto_figure` takes.
-
-    Parameters
-    ----------
-    x
-        What it costs, one value a repetition; less is better.
-    y
-        What is gained, one value a repetition; more is better.
-    row, column
-        Of its panel: what stands at the y axis, and below the x axis.
-    label
-        Of the dot.
-    figure
-        Which of an experiment's figures it stands in, where there are several.
-
-    Examples
-    --------
-    >>> point(np.array([1.0, 2.0]), np.array([5.0, 6.0]), row="%", column="h", label="coa").select("x", "y").rows()
-    [(1.0, 5.0), (2.0, 6.0)]
-    """
+    """A dot as rows of what `pareto_figure` takes."""
     return pl.DataFrame(
         {
             **({"figure": figure} if figure else {}),
@@ -60,38 +40,14 @@ def point(x: Floats, y: Floats, *, row: str, column: str, label: str, figure: st
 
 
 def front(x: Floats, y: Floats) -> npt.NDArray[np.intp]:
-    """Which points no other beats: none has less x and at least as much y, or more y and at most as much x.
-
-    Parameters
-    ----------
-    x, y
-        One value a point.
-
-    Returns
-    -------
-    numpy.ndarray
-        Their places, by ascending x.
-
-    Examples
-    --------
-    >>> front(np.array([3.0, 1.0, 2.0, 4.0]), np.array([5.0, 1.0, 0.5, 5.0])).tolist()
-    [1, 0]
-    """
+    """Places, by ascending x, of the points that no other beats: less x at no less y, or more y at no more x."""
     by_x = np.lexsort((-y, x))
     best_before = np.concatenate([[-np.inf], np.maximum.accumulate(y[by_x])[:-1]])
     return by_x[y[by_x] > best_before]
 
 
 def pareto_figure(points: pl.DataFrame, *, title: str = "") -> Figure:
-    """Panels of dots with 95 % intervals both ways, x logarithmic, and the front of each.
-
-    Parameters
-    ----------
-    points
-        Of one figure, as `point` gives them; rows, columns and labels stand in the order in which they first come.
-    title
-        What stands above it.
-    """
+    """Panels of dots with 95 % intervals both ways, x logarithmic, and the front of each."""
     rows, columns, labels = (points[name].unique(maintain_order=True).to_list() for name in ("row", "column", "label"))
     places = {label: place for place, label in enumerate(labels)}
     lines = -(-(len(labels) + 1) // _LEGEND_COLUMNS)
