@@ -1,4 +1,4 @@
-"""README's list of what hetsched does not do yet: a limit that is lifted must leave the list."""
+"""README's list of limits: a limit that is lifted must leave the list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hetsched.policy.parts import parts
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-LIMITS = README.partition("## What it does not do yet\n")[2].partition("\n## ")[0]
+LIMITS = README.partition("## Limits of this version\n")[2].partition("\n## ")[0]
 PLATFORM = hs.Platform.homogeneous(4, 100, 300)
 
 
