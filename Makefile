@@ -17,7 +17,7 @@ export PIP_REQUIRE_VIRTUALENV := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test bench wheel lock clean check-tools
+.PHONY: help demo test fuzz bench wheel lock clean check-tools
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -40,9 +40,15 @@ test: check-tools $(VENV)/dev ## all checks and tests
 	@printf '\n== extension\n'
 	@$(MAKE) --no-print-directory $(EXTENSION)
 	$(call step,$(BIN)/python -m mypy.stubtest hetsched._core --allowlist tests/stubtest-allowlist.txt)
-	$(call step,$(BIN)/python -m pytest)
+	$(call step,$(PYTEST))
 	$(call step,$(BIN)/python benches/python/run.py --quick)
 	@printf '\nAll checks passed.\n'
+
+# A worker a core; one that has nothing left to do takes over tests of another.
+PYTEST = $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=8 --dist=worksteal
+
+fuzz: $(EXTENSION) $(VENV)/dev ## every property on a thousand new examples
+	@$(PYTEST) --hypothesis-profile=long -m hypothesis
 
 bench: $(EXTENSION) $(VENV)/dev ## speed: whole runs against other simulators, then the engine's parts
 	@$(BIN)/python benches/python/run.py --peers twin,accasim

@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 import hetsched as hs
 from hetsched.policy import PRESETS, parts
@@ -16,7 +16,8 @@ from hetsched.policy.parts import value_text
 from hetsched.testing import check_schedule, platforms, workloads
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning", "ignore::hetsched.errors.ReplayWarning")
-FEW = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+FEW = settings(max_examples=settings().max_examples // 5)
+"""For each of so many parts."""
 PARTS = sorted(parts())
 ROLES = ("order", "backfill", "placement", "power")
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -158,7 +159,7 @@ def test_a_part_schedules_everyone_under_a_budget_that_binds(role: str, name: st
 
 
 @part_of_the_registry
-@settings(FEW, max_examples=12)
+@FEW
 @given(data=st.data())
 def test_a_part_keeps_the_laws_under_a_budget_on_any_machine(role: str, name: str, data: st.DataObject) -> None:
     slots = data.draw(st.sampled_from([1, 3]))

@@ -11,7 +11,7 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 import hetsched as hs
 from hetsched.bound import energy_bound
@@ -25,10 +25,8 @@ LIMITS = st.fixed_dictionaries(
         "walltimes": st.sampled_from(["fixed", "stretch"]),
     }
 )
-LAW = settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
-@LAW
 @given(workloads(), platforms(), policies(), LIMITS, st.none() | st.integers(0, 30).map(float))
 def test_no_run_draws_less(
     workload: hs.Workload, platform: hs.Platform, policy: hs.Policy, limits: dict[str, Any], until_s: float | None
@@ -37,7 +35,6 @@ def test_no_run_draws_less(
     assert 0 <= summary["energy_bound_j"] <= summary["job_energy_j"]
 
 
-@LAW
 @given(workloads(max_jobs=4, max_nodes=3), platforms(max_nodes=3), policies(), LIMITS)
 def test_no_schedule_there_is_draws_less(
     workload: hs.Workload, platform: hs.Platform, policy: hs.Policy, limits: dict[str, Any]
@@ -54,7 +51,6 @@ def test_no_schedule_there_is_draws_less(
     assert best_j <= summary["job_energy_j"] * (1 + 1e-9) + 1e-9
 
 
-@settings(LAW, max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans(), st.integers(2, 40))
 def test_a_coarse_grid_is_a_bound_too(seed: int, is_ratio: bool, is_tight: bool, cells: int) -> None:
     workload, platform = many_kinds(seed, is_ratio=is_ratio)

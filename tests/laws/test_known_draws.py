@@ -4,14 +4,13 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 import hetsched as hs
 from hetsched.power import History
 from hetsched.testing import platforms, policies, workloads
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
-LAW = settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 DECIDED = ["start_s", "nodes", "started_by", "state", "reason"]
 CHARGED = ["energy_j", "mean_power_w"]
 WATTS = st.sampled_from([None, 0.0, 40.0, 180.0, 240.0, 300.0])
@@ -34,7 +33,6 @@ def run(workload, platform, policy, **options):
     return hs.simulate(workload, platform, policy, on_unknown_app="nominal", **options).jobs
 
 
-@LAW
 @given(st.data(), workloads(), platforms(known_draws=["table"]), policies())
 def test_under_table_decisions_are_those_of_a_log_without_measurements(data, workload, platform, policy):
     there = run(measured(workload, draws_of(data, workload)), platform, policy)
@@ -42,7 +40,6 @@ def test_under_table_decisions_are_those_of_a_log_without_measurements(data, wor
     assert there.select(DECIDED).equals(without.select(DECIDED))
 
 
-@LAW
 @given(st.data(), workloads(), platforms(known_draws=["table", "tdp"]), policies(), st.integers(0, 99))
 def test_where_measurements_are_not_known_their_values_decide_nothing(data, workload, platform, policy, seed):
     watts = draws_of(data, workload)
@@ -54,7 +51,6 @@ def test_where_measurements_are_not_known_their_values_decide_nothing(data, work
     assert one.select(DECIDED).equals(other.select(DECIDED))
 
 
-@LAW
 @given(
     st.data(),
     workloads(),
@@ -69,7 +65,6 @@ def test_charges_are_the_same_whatever_was_known(data, workload, platform, polic
     assert forecast.equals(one)
 
 
-@LAW
 @given(
     st.data(),
     workloads(max_slots=2),
@@ -127,7 +122,6 @@ def tabled(workload, platform, watts, known_w):
     return named, platform.with_tables(actual=each[0], predicted=each[1])
 
 
-@LAW
 @given(st.data(), workloads(apps=()), platforms(tables=False, known_draws=["measured"]), NO_TIES, policies())
 def test_a_measured_draw_is_worth_a_table_row_of_its_own(data, workload, platform, placement, policy):
     watts = draws_of(data, workload)
@@ -137,7 +131,6 @@ def test_a_measured_draw_is_worth_a_table_row_of_its_own(data, workload, platfor
     assert one.select(DECIDED + CHARGED).equals(other.select(DECIDED + CHARGED))
 
 
-@LAW
 @given(st.data(), workloads(apps=()), platforms(tables=False, known_draws=["measured"]), NO_TIES, policies())
 def test_a_forecast_is_worth_a_predicted_row_and_charges_none(data, workload, platform, placement, policy):
     watts = draws_of(data, workload)
@@ -150,7 +143,6 @@ def test_a_forecast_is_worth_a_predicted_row_and_charges_none(data, workload, pl
     assert one.select(DECIDED + CHARGED).equals(other.select(DECIDED + CHARGED))
 
 
-@LAW
 @given(st.data(), workloads(apps=()), platforms(tables=False, known_draws=["tdp"]), NO_TIES, policies())
 def test_tdp_is_worth_a_predicted_row_of_tdp(data, workload, platform, placement, policy):
     watts = draws_of(data, workload)
@@ -161,7 +153,6 @@ def test_tdp_is_worth_a_predicted_row_of_tdp(data, workload, platform, placement
     assert one.select(DECIDED + CHARGED).equals(other.select(DECIDED + CHARGED))
 
 
-@LAW
 @given(st.data(), workloads(min_jobs=1, max_submit_s=30.0))
 def test_history_rests_on_nothing_that_had_not_ended(data, workload):
     watts = draws_of(data, workload)

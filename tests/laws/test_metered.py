@@ -8,19 +8,13 @@ from typing import Any
 import hypothesis.strategies as st
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 import hetsched as hs
 from hetsched.policy import PRESETS
 from hetsched.testing import check_schedule, platforms, policies, workloads
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
-LAW = settings(
-    max_examples=100,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
 LIMITS = st.fixed_dictionaries(
     {
         "kill_at_walltime": st.booleans(),
@@ -51,7 +45,6 @@ def same_books(one: hs.Result, other: hs.Result) -> None:
     assert [one.summary()[name] for name in TOTALS] == [other.summary()[name] for name in TOTALS]
 
 
-@LAW
 @given(st.data(), st.sampled_from([1, 3]), LIMITS, st.booleans())
 def test_a_metered_schedule_has_the_books_of_its_run(
     data: st.DataObject, slots: int, limits: dict[str, Any], ends: bool
@@ -65,7 +58,6 @@ def test_a_metered_schedule_has_the_books_of_its_run(
     check_schedule(metered, workload, platform)
 
 
-@LAW
 @given(st.data(), st.sampled_from([1, 3]))
 def test_a_replayed_schedule_has_the_starts_of_its_run(data: st.DataObject, slots: int) -> None:
     workload = data.draw(workloads(max_slots=slots, max_nodes=4))
@@ -85,7 +77,6 @@ def test_a_replayed_schedule_has_the_starts_of_its_run(data: st.DataObject, slot
         same_books(run, replayed)
 
 
-@LAW
 @given(workloads(observed=True), platforms(), policies(observed=True), st.none() | st.integers(0, 20).map(float))
 @pytest.mark.filterwarnings("ignore::hetsched.errors.ReplayWarning")
 def test_policies_that_repeat_a_log_keep_the_laws(
@@ -94,7 +85,6 @@ def test_policies_that_repeat_a_log_keep_the_laws(
     check_schedule(hs.simulate(workload, platform, policy, until_s=until_s), workload, platform)
 
 
-@LAW
 @given(
     workloads(observed=True, max_slots=3), platforms(max_slots=3), st.sampled_from(["lowest-id", "observed", "random"])
 )

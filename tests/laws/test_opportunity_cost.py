@@ -8,14 +8,13 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 import hetsched as hs
 from hetsched.policy import parts
 from hetsched.testing import APPS, check_schedule, platforms, workloads
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
-LAW = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 ORDERS = st.sampled_from(sorted(name for role, name in parts() if role == "order" and name != "observed"))
 PLACEMENTS = st.sampled_from(sorted(name for role, name in parts() if role == "placement"))
 UNSUITED = {"name": "patience", "patience_s": 4.0, "suited_first": False}
@@ -34,7 +33,6 @@ def simulated(workload: hs.Workload, platform: hs.Platform, *roles: object, seed
     ).jobs
 
 
-@LAW
 @given(workloads(apps=("heat",)), platforms(apps=("heat",), tables=True, time_ratios=False), ORDERS, BACKFILLS)
 def test_one_application_gets_the_nodes_that_draw_least(
     workload: hs.Workload, platform: hs.Platform, order: str, backfill: object
@@ -46,7 +44,6 @@ def test_one_application_gets_the_nodes_that_draw_least(
     assert one.equals(other, null_equal=True)
 
 
-@LAW
 @given(workloads(), platforms(time_ratios=False), ORDERS, BACKFILLS, PLACEMENTS, TOLERANCES)
 def test_where_nodes_are_alike_in_time_it_decides_where_and_never_when(
     workload: hs.Workload, platform: hs.Platform, order: str, backfill: object, placement: str, tolerance: float
@@ -58,7 +55,6 @@ def test_where_nodes_are_alike_in_time_it_decides_where_and_never_when(
     assert one.equals(other, null_equal=True)
 
 
-@LAW
 @given(workloads(max_submit_s=0.0, max_runtime_s=9.0), platforms(time_ratios=False), ORDERS, BACKFILLS)
 def test_on_an_empty_machine_nodes_are_worth_nothing(
     workload: hs.Workload, platform: hs.Platform, order: str, backfill: object
@@ -74,7 +70,6 @@ def test_on_an_empty_machine_nodes_are_worth_nothing(
     assert one.select("job_id", "nodes").equals(other.select("job_id", "nodes"))
 
 
-@LAW
 @given(workloads(max_jobs=14), platforms(), st.sampled_from(["hetsched", "hetsched:patience_s=2"]))
 def test_the_preset_keeps_the_laws_and_repeats_itself(
     workload: hs.Workload, platform: hs.Platform, policy: str
@@ -177,7 +172,6 @@ class Plain:
         return sum(cost[node] for node in self.ranked(app, free)[:count]) <= cost[ranking[last]] * count
 
 
-@settings(LAW, max_examples=60)
 @given(st.integers(0, 10_000), st.integers(3, 9), st.booleans(), st.booleans(), TOLERANCES)
 def test_starts_and_nodes_are_those_of_the_plain_twin(
     seed: int, nodes: int, suited_first: bool, times_differ: bool, tolerance: float

@@ -6,14 +6,13 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 
 import hetsched as hs
 from hetsched.policy import parts
 from hetsched.testing import platforms, policies, workloads
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
-LAW = settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 ORDERS = sorted(name for role, name in parts() if role == "order" and name != "observed")
 # That of `vahrm` hangs on predicted draws; it has a twin of its own.
 STATIC_ORDERS = sorted(set(ORDERS) - {"wfp3", "vahrm"})
@@ -28,14 +27,12 @@ def started(result: hs.Result) -> pl.DataFrame:
     return jobs.with_columns(ticks.name.replace("_s$", ""))
 
 
-@LAW
 @given(workloads(max_slots=2), platforms(max_slots=2), policies(order="fcfs", backfill="none"))
 def test_fcfs_never_overtakes(workload: hs.Workload, platform: hs.Platform, policy: hs.Policy) -> None:
     jobs = started(hs.simulate(workload, platform, policy))
     assert jobs["start"].is_sorted()
 
 
-@LAW
 @given(workloads(), platforms(), st.sampled_from(ORDERS), st.sampled_from(PLACEMENTS))
 def test_without_backfill_nobody_overtakes_in_policy_order(
     workload: hs.Workload, platform: hs.Platform, order: str, placement: str
@@ -44,7 +41,6 @@ def test_without_backfill_nobody_overtakes_in_policy_order(
     assert "backfill" not in result.jobs["started_by"].to_list()
 
 
-@LAW
 @given(workloads(), platforms(tables=False), st.sampled_from(STATIC_ORDERS))
 def test_of_two_jobs_that_wait_without_backfill_the_first_in_order_starts_first(
     workload: hs.Workload, platform: hs.Platform, order: str
@@ -68,7 +64,6 @@ def test_of_two_jobs_that_wait_without_backfill_the_first_in_order_starts_first(
                 assert first[3] <= second[3], f"{order}: {second} starts before {first}"
 
 
-@LAW
 @given(workloads(), platforms(), st.sampled_from(ORDERS), st.sampled_from(PLACEMENTS))
 def test_first_fit_leaves_no_job_waiting_that_fits(
     workload: hs.Workload, platform: hs.Platform, order: str, placement: str
@@ -82,7 +77,6 @@ def test_first_fit_leaves_no_job_waiting_that_fits(
         assert (waiting["node_count"] > free).all(), f"at {now} us {free} nodes are free"
 
 
-@LAW
 @given(
     workloads(walltimes=True, max_jobs=14),
     platforms(time_ratios=False),
@@ -115,7 +109,6 @@ def test_backfilling_never_delays_the_head_beyond_its_shadow_time(
         assert head["start"] <= shadow_time, f"job {head['job_id']}: promised {shadow_time} us at {now} us"
 
 
-@LAW
 @given(workloads(walltimes=True, apps=()), platforms(tables=False), st.data())
 def test_with_conservative_a_later_job_delays_nobody(
     workload: hs.Workload, platform: hs.Platform, data: st.DataObject
@@ -131,7 +124,6 @@ def test_with_conservative_a_later_job_delays_nobody(
     assert starts[0].equals(starts[1], null_equal=True)
 
 
-@LAW
 @given(workloads(min_jobs=1), platforms(), policies(), st.integers(1, 6), st.sampled_from([None, 3.0]))
 def test_a_job_changes_nothing_before_it_is_submitted(
     workload: hs.Workload, platform: hs.Platform, policy: hs.Policy, node_count: int, walltime_s: float | None
@@ -150,7 +142,6 @@ def test_a_job_changes_nothing_before_it_is_submitted(
         assert before["start_s"].equals(after["start_s"], null_equal=True)
 
 
-@LAW
 @given(workloads(), platforms(), policies(), st.sampled_from([0.5, 86_400.0, 1e9]))
 def test_the_clock_has_no_meaning(
     workload: hs.Workload, platform: hs.Platform, policy: hs.Policy, shift_s: float

@@ -6,14 +6,13 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 
 import hetsched as hs
 from hetsched.policy import parts
 from hetsched.testing import platforms, workloads
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
-LAW = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 ORDERS = st.sampled_from(sorted(name for role, name in parts() if role == "order" and name != "observed"))
 PLACEMENTS = st.sampled_from(sorted(name for role, name in parts() if role == "placement"))
 DEPTHS = st.sampled_from([1, 2, 3, "unbounded"])
@@ -31,7 +30,6 @@ def in_ticks(result: hs.Result) -> pl.DataFrame:
     return jobs.with_columns(ticks.cast(pl.Int64).name.replace("_s$", ""))
 
 
-@LAW
 @given(workloads(max_slots=2), platforms(max_slots=2), ORDERS, PLACEMENTS, DEPTHS, SEEDS)
 def test_who_is_never_patient_is_served_first_fit(
     workload: hs.Workload, platform: hs.Platform, order: str, placement: str, depth: int | str, seed: int
@@ -44,7 +42,6 @@ def test_who_is_never_patient_is_served_first_fit(
     assert endless.jobs.equals(plain.jobs, null_equal=True)
 
 
-@LAW
 @given(workloads(), platforms(), PLACEMENTS, DEPTHS, SEEDS)
 def test_without_patience_it_backfills_under_reservations(
     workload: hs.Workload, platform: hs.Platform, placement: str, depth: int | str, seed: int
@@ -63,7 +60,6 @@ def test_without_patience_it_backfills_under_reservations(
     assert eager.jobs.equals(plain.jobs, null_equal=True)
 
 
-@LAW
 @given(
     workloads(walltimes=True, max_jobs=14),
     platforms(),
@@ -103,7 +99,6 @@ def test_waits_have_an_end(
         assert job["start"] <= next_end + (ahead + 1) * longest, f"job {job['job_id']}, {ahead} ahead"
 
 
-@LAW
 @given(workloads(walltimes=True, max_jobs=14), platforms(time_ratios=False), ORDERS, PLACEMENTS, st.booleans())
 def test_the_longest_wait_is_not_delayed_beyond_its_shadow_time(
     workload: hs.Workload, platform: hs.Platform, order: str, placement: str, suited_first: bool

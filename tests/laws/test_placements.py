@@ -6,14 +6,13 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from scipy.optimize import linear_sum_assignment
 
 import hetsched as hs
 from hetsched.policy.parts import names_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
-LAW = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 # The parts called `observed` repeat a log's own starts, which drawn jobs have not.
 ORDERS, BACKFILLS = (
     st.sampled_from([name for name in names_of(role) if name != "observed"]) for role in ("order", "backfill")
@@ -56,7 +55,6 @@ def free_after(jobs: pl.DataFrame, now: float, *, starts_too: bool) -> list[int]
     return sorted(set(range(NODES)) - set(busy))
 
 
-@LAW
 @given(st.integers(0, 10_000), ORDERS, BACKFILLS, st.booleans(), st.booleans())
 def test_coa_starts_the_matching_of_least_weight(
     seed: int, order: str, backfill: str, time_ratio: bool, ratio: bool
@@ -84,7 +82,6 @@ def weights(platform: hs.Platform, job: dict[str, object]) -> np.ndarray:
     return draw * (job["nominal_runtime_s"] * times + job["comm_s"])
 
 
-@LAW
 @given(st.integers(0, 10_000), ORDERS, BACKFILLS)
 def test_one_application_of_equal_lengths_costs_coa_what_it_costs_paa(seed: int, order: str, backfill: str) -> None:
     workload = crowd(seed, apps=["hpcg"], runtimes=[60.0])
@@ -138,7 +135,6 @@ def test_an_interval_gathers_jobs_for_the_matching() -> None:
     assert gathered.select("start_s", "nodes").rows() == [(30.0, [0]), (30.0, [1])]
 
 
-@LAW
 @given(st.integers(0, 10_000), ORDERS, BACKFILLS, st.integers(NODES, 40), st.sampled_from(["narrowest", "wait"]))
 def test_a_window_as_wide_as_the_machine_takes_the_best_free_nodes(
     seed: int, order: str, backfill: str, window: int, on_miss: str
@@ -151,7 +147,6 @@ def test_a_window_as_wide_as_the_machine_takes_the_best_free_nodes(
     assert one.jobs.equals(other.jobs)
 
 
-@LAW
 @given(st.integers(0, 10_000), BACKFILLS, st.floats(0.0, 1.0), st.floats(0.0, 1.0))
 def test_no_pool_is_touched_while_a_better_one_has_free_nodes(
     seed: int, backfill: str, one: float, other: float
@@ -172,7 +167,6 @@ def test_no_pool_is_touched_while_a_better_one_has_free_nodes(
         assert not free or pool[free].min() >= worst_used
 
 
-@LAW
 @given(st.integers(0, 10_000), ORDERS, BACKFILLS, st.sampled_from([(0.0, 0.0), (0.0, 1.0), (1.0, 1.0)]))
 def test_one_pool_alone_is_random(seed: int, order: str, backfill: str, borders: tuple[float, float]) -> None:
     workload = crowd(seed, apps=APPS, runtimes=[10.0, 35.0, 90.0])

@@ -6,7 +6,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 import hetsched as hs
 from hetsched.testing import check_schedule, platforms, policies, workloads
@@ -19,10 +19,8 @@ LIMITS = st.fixed_dictionaries(
         "walltimes": st.sampled_from(["fixed", "stretch"]),
     }
 )
-LAW = settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
-@LAW
 @given(workloads(), platforms(), policies(), LIMITS)
 def test_every_schedule_keeps_the_laws(
     workload: hs.Workload, platform: hs.Platform, policy: hs.Policy, limits: dict[str, Any]
@@ -30,7 +28,6 @@ def test_every_schedule_keeps_the_laws(
     check_schedule(hs.simulate(workload, platform, policy, **limits), workload, platform)
 
 
-@LAW
 @given(workloads(max_slots=4, max_nodes=3), platforms(max_slots=4, max_nodes=3), policies(), LIMITS)
 def test_every_schedule_on_shared_nodes_keeps_the_laws(
     workload: hs.Workload, platform: hs.Platform, policy: hs.Policy, limits: dict[str, Any]
@@ -38,7 +35,6 @@ def test_every_schedule_on_shared_nodes_keeps_the_laws(
     check_schedule(hs.simulate(workload, platform, policy, **limits), workload, platform)
 
 
-@LAW
 @given(workloads(), platforms(), policies(), st.integers(0, 30))
 def test_a_run_that_is_stopped_keeps_the_laws(
     workload: hs.Workload, platform: hs.Platform, policy: hs.Policy, until_s: int

@@ -10,14 +10,13 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 
 import hetsched as hs
 from hetsched.policy import parts
 from hetsched.testing import APPS, check_schedule, platforms, workloads
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
-LAW = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 WHAT_HAPPENS = ("start_s", "end_s", "nodes", "started_by", "state")
 BACKFILLS = st.sampled_from(["none", "first-fit", "reservations", {"name": "reservations", "depth": "unbounded"}])
 ORDERS = st.sampled_from([name for role, name in parts() if role == "order" and name != "observed"])
@@ -63,7 +62,6 @@ def without_measured_draws(workload: hs.Workload) -> hs.Workload:
 # The order.
 
 
-@LAW
 @given(workloads(), platforms(), BACKFILLS)
 def test_with_no_weight_on_energy_the_order_is_that_of_submits(
     workload: hs.Workload, platform: hs.Platform, backfill: Any
@@ -75,7 +73,6 @@ def test_with_no_weight_on_energy_the_order_is_that_of_submits(
     assert same(by_priority, by_submit)
 
 
-@LAW
 @given(workloads(), platforms(), st.sampled_from(["lowest-id", "lowest-power"]))
 def test_the_preset_with_no_weight_on_energy_is_greedy_in_the_order_of_submits(
     workload: hs.Workload, platform: hs.Platform, placement: str
@@ -96,7 +93,6 @@ def energies_j(workload: hs.Workload, platform: hs.Platform) -> np.ndarray:
     return watts * frame["node_count"].to_numpy() * frame["runtime_s"].to_numpy()
 
 
-@LAW
 @given(workloads(min_jobs=2), within_tdp(exact=False), st.sampled_from(["none", "first-fit"]))
 def test_with_all_weight_on_energy_the_hungriest_of_those_who_wait_is_first(
     workload: hs.Workload, platform: hs.Platform, backfill: str
@@ -116,7 +112,6 @@ def test_with_all_weight_on_energy_the_hungriest_of_those_who_wait_is_first(
                 assert start[first] <= start[second], f"row {second} starts before row {first}"
 
 
-@LAW
 @given(workloads(max_jobs=14), within_tdp(), st.sampled_from([0.0, 2.0, 5.5]), st.sampled_from([0.0, 1.0]))
 def test_while_somebody_starves_nobody_else_starts(
     workload: hs.Workload, platform: hs.Platform, limit_s: float, beta: float
@@ -135,7 +130,6 @@ def test_while_somebody_starves_nobody_else_starts(
             assert not is_over or ahead, f"row {other} of the started starts at {other_start} us before row {starving}"
 
 
-@LAW
 @given(workloads(min_jobs=1, max_jobs=14, walltimes=False), st.integers(1, 6), st.sampled_from([1.0, 4.0]))
 def test_who_fits_the_idle_machine_waits_no_longer_than_the_limit_and_those_before_him(
     workload: hs.Workload, nodes: int, limit_s: float
@@ -158,7 +152,6 @@ def test_who_fits_the_idle_machine_waits_no_longer_than_the_limit_and_those_befo
 # Budgets.
 
 
-@LAW
 @given(workloads(), within_tdp(), ORDERS, BACKFILLS, PLACEMENTS)
 def test_a_budget_of_all_tdp_never_binds_where_predictions_are_exact(
     workload: hs.Workload, platform: hs.Platform, order: str, backfill: Any, placement: str
@@ -173,7 +166,6 @@ def test_a_budget_of_all_tdp_never_binds_where_predictions_are_exact(
     assert (free.summary()["budget_w"], held.summary()["over_budget_count"]) == (None, 0)
 
 
-@LAW
 @given(workloads(), platforms(time_ratios=False), st.sampled_from(["", "-b"]), st.none() | st.just(1.5))
 def test_where_nodes_are_equally_fast_and_no_budget_binds_the_rivals_start_alike(
     workload: hs.Workload, platform: hs.Platform, backfilling: str, pcr: float | None
@@ -188,7 +180,6 @@ def test_where_nodes_are_equally_fast_and_no_budget_binds_the_rivals_start_alike
         assert same(runs[0], other, ("start_s", "end_s", "started_by", "state"))
 
 
-@settings(LAW, max_examples=200)
 @given(
     workloads(),
     within_tdp(),
@@ -209,7 +200,6 @@ def test_where_predictions_are_exact_no_budget_is_ever_exceeded(
     assert (result.summary()["over_budget_count"], result.summary()["over_budget_s"]) == (0, 0.0)
 
 
-@settings(LAW, max_examples=200)
 @given(workloads(), within_tdp(exact=False), st.sampled_from([0.4, 0.5, 0.6, 0.8]), BACKFILLS, st.booleans())
 def test_what_goes_beyond_a_budget_is_what_the_timeline_says(
     workload: hs.Workload, platform: hs.Platform, pcr: float, backfill: Any, first_run: bool
@@ -317,7 +307,6 @@ def test_who_overtakes_under_a_budget_is_told_so() -> None:
         assert jobs["started_by"].to_list() == ["immediate", "reservation", "backfill"], backfill
 
 
-@LAW
 @given(workloads(), within_tdp(), st.sampled_from([0.35, 0.5, 0.7]), BACKFILLS, PLACEMENTS)
 def test_nobody_is_left_waiting_when_all_is_over(
     workload: hs.Workload, platform: hs.Platform, pcr: float, backfill: Any, placement: str
@@ -327,7 +316,6 @@ def test_nobody_is_left_waiting_when_all_is_over(
     assert "pending" not in jobs["state"].to_list()
 
 
-@LAW
 @given(
     workloads(min_jobs=1),
     within_tdp(),
@@ -364,7 +352,6 @@ def micros(seconds: pl.Series) -> list[int | None]:
     return [None if value is None else round(value * 1e6) for value in seconds]
 
 
-@LAW
 @given(workloads(walltimes=False), platforms(time_ratios=False), BACKFILLS, st.data())
 def test_exactly_the_flagged_runs_are_profiled_and_take_longer(
     workload: hs.Workload, platform: hs.Platform, backfill: Any, data: st.DataObject
@@ -383,7 +370,6 @@ def test_exactly_the_flagged_runs_are_profiled_and_take_longer(
         assert ran == (math.ceil(nominal * 1.05) if is_first else nominal)
 
 
-@LAW
 @given(workloads(walltimes=False), platforms(), BACKFILLS)
 def test_without_flags_the_jobs_of_an_applications_first_pass_are_profiled(
     workload: hs.Workload, platform: hs.Platform, backfill: Any
@@ -397,7 +383,6 @@ def test_without_flags_the_jobs_of_an_applications_first_pass_are_profiled(
     assert jobs["profiled"].to_list() == expected.to_list()
 
 
-@LAW
 @given(workloads(), platforms(), BACKFILLS, st.booleans())
 def test_where_nothing_is_profiled_flags_change_nothing(
     workload: hs.Workload, platform: hs.Platform, backfill: Any, all_first: bool

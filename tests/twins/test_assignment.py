@@ -6,7 +6,7 @@ import re
 import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
@@ -47,7 +47,6 @@ def check_certificate(cost, rows, columns, found):
 
 
 @given(MATRICES, SCALES)
-@settings(deadline=None, max_examples=300)
 def test_costs_what_scipy_finds(cost, scale):
     cost = cost * scale
     wanted = twin(cost)
@@ -61,7 +60,6 @@ def test_costs_what_scipy_finds(cost, scale):
 
 
 @given(st.data(), st.integers(1, 6), st.integers(8, 60), SCALES)
-@settings(deadline=None, max_examples=200)
 def test_types_cost_what_scipy_finds_for_all_rows(data, kinds, width, scale):
     cost = scale * data.draw(hnp.arrays(np.float64, (kinds, width), elements=ELEMENTS))
     counts = np.array(data.draw(st.lists(st.integers(0, width // kinds), min_size=kinds, max_size=kinds)))
@@ -79,7 +77,6 @@ def test_types_cost_what_scipy_finds_for_all_rows(data, kinds, width, scale):
 
 
 @given(st.data(), st.integers(1, 8), st.integers(0, 6))
-@settings(deadline=None, max_examples=100)
 def test_what_cannot_be_placed_has_too_few_columns(data, p, more):
     """Hall: the rows that the error names can use fewer columns between them than they are."""
     cost = data.draw(hnp.arrays(np.float64, (p, p + more), elements=ELEMENTS))

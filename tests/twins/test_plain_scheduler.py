@@ -10,7 +10,7 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import given, note
 from plain_scheduler import ORDERS, CountedNodes, Job, NamedNodes, Schedule, schedule
 from textbook_easy import textbook_easy
 
@@ -27,7 +27,6 @@ BACKFILLS: dict[float | None, Any] = {
     3: {"name": "reservations", "depth": 3},
     inf: hs.Policy.preset("conservative").to_dict()["backfill"],
 }
-MANY = settings(max_examples=180, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
 def seconds(ticks: int | None) -> float | None:
@@ -138,25 +137,21 @@ def assert_all_backfills_agree(
         assert_agree(result, twin, nodes=True)
 
 
-@MANY
 @given(traces())
 def test_fcfs_order_agrees(trace: tuple[list[Job], int]) -> None:
     assert_all_backfills_agree(trace)
 
 
-@MANY
 @given(traces(), st.sampled_from(sorted(set(ORDERS) - {"fcfs"})))
 def test_other_orders_agree(trace: tuple[list[Job], int], order: str) -> None:
     assert_all_backfills_agree(trace, order=order)
 
 
-@MANY
 @given(traces(max_nodes=4, slots=4), st.sampled_from(sorted(ORDERS)))
 def test_shared_nodes_agree(trace: tuple[list[Job], int], order: str) -> None:
     assert_all_backfills_agree(trace, order=order, slots=4)
 
 
-@MANY
 @given(traces(), st.lists(st.sampled_from([0.5, 1.0, 1.1, 1.3333333]), min_size=6, max_size=6))
 def test_stretched_runtimes_agree(trace: tuple[list[Job], int], time_ratio: list[float]) -> None:
     assert_all_backfills_agree(trace, time_ratio=time_ratio[: trace[1]])
@@ -165,7 +160,6 @@ def test_stretched_runtimes_agree(trace: tuple[list[Job], int], time_ratio: list
 RATIOS = st.lists(st.sampled_from([0.5, 0.75, 1.0, 1.0, 1.1, 1.3333333, 2.0]), min_size=6, max_size=6)
 
 
-@MANY
 @given(traces(), st.sampled_from(sorted(ORDERS)), RATIOS, st.none() | RATIOS, st.sampled_from([0, 1, 2 * SECOND]))
 def test_walltimes_that_stretch_agree(
     trace: tuple[list[Job], int],
@@ -178,7 +172,6 @@ def test_walltimes_that_stretch_agree(
     assert_all_backfills_agree(trace, order=order, stretch=True, kill_grace=kill_grace, **ratios)
 
 
-@MANY
 @given(traces(max_nodes=4, slots=4), RATIOS, st.none() | RATIOS, st.sampled_from([0, 3 * SECOND]))
 def test_walltimes_that_stretch_on_shared_nodes_agree(
     trace: tuple[list[Job], int], time_ratio: list[float], predicted_ratio: list[float] | None, kill_grace: int
@@ -187,7 +180,6 @@ def test_walltimes_that_stretch_on_shared_nodes_agree(
     assert_all_backfills_agree(trace, slots=4, stretch=True, kill_grace=kill_grace, **ratios)
 
 
-@MANY
 @given(traces(), st.sampled_from([1, SECOND, 3 * SECOND]), st.none() | RATIOS)
 def test_a_grace_agrees(trace: tuple[list[Job], int], kill_grace: int, time_ratio: list[float] | None) -> None:
     assert_all_backfills_agree(trace, kill_grace=kill_grace, time_ratio=time_ratio and time_ratio[: trace[1]])
@@ -197,7 +189,6 @@ def textbook_answers(jobs: list[Job], nodes: int, kill: bool) -> list[Any]:
     return textbook_easy([job[:4] for job in jobs], nodes, kill_at_walltime=kill)
 
 
-@MANY
 @given(traces(max_jobs=14))
 def test_easy_is_the_textbooks(trace: tuple[list[Job], int]) -> None:
     jobs, nodes = trace
@@ -209,7 +200,6 @@ def test_easy_is_the_textbooks(trace: tuple[list[Job], int]) -> None:
         assert answers == textbook_answers(jobs, nodes, kill)
 
 
-@MANY
 @given(traces(max_jobs=14))
 def test_the_two_twins_agree_on_easy(trace: tuple[list[Job], int]) -> None:
     jobs, nodes = trace

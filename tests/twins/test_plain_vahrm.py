@@ -10,7 +10,7 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from plain_vahrm import SECOND, Job, Machine, Rules, Schedule, schedule
 
 import hetsched as hs
@@ -25,7 +25,6 @@ BACKFILLS: dict[float | None, Any] = {
     2: {"name": "reservations", "depth": 2},
     inf: {"name": "reservations", "depth": "unbounded"},
 }
-MANY = settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
 def workload_of(jobs: list[Job]) -> hs.Workload:
@@ -140,7 +139,6 @@ def budgets(machine: Machine) -> st.SearchStrategy[float | None]:
 DEPTHS = st.sampled_from(list(BACKFILLS))
 
 
-@MANY
 @given(st.data())
 def test_fcfs_under_a_budget_agrees_with_every_backfill(data: st.DataObject) -> None:
     machine = data.draw(machines())
@@ -165,7 +163,6 @@ def vahrm_rules(budget_w: st.SearchStrategy[float | None], **others: Any) -> st.
     )
 
 
-@MANY
 @given(st.data())
 def test_vahrm_agrees(data: st.DataObject) -> None:
     machine = data.draw(machines())
@@ -173,7 +170,6 @@ def test_vahrm_agrees(data: st.DataObject) -> None:
     assert_agree(jobs, machine, data.draw(vahrm_rules(budgets(machine))))
 
 
-@MANY
 @given(st.data())
 def test_decisions_follow_the_predicted_table_and_only_it(data: st.DataObject) -> None:
     machine = data.draw(machines())
@@ -182,7 +178,6 @@ def test_decisions_follow_the_predicted_table_and_only_it(data: st.DataObject) -
     assert_agree(jobs, machine, data.draw(vahrm_rules(budgets(machine))), actual_w=actual_w)
 
 
-@MANY
 @given(st.data())
 def test_nodes_that_idle_at_unlike_watts_agree(data: st.DataObject) -> None:
     machine = data.draw(machines(unlike_idle=True))
@@ -190,7 +185,6 @@ def test_nodes_that_idle_at_unlike_watts_agree(data: st.DataObject) -> None:
     assert_agree(jobs, machine, data.draw(vahrm_rules(budgets(machine))))
 
 
-@MANY
 @given(st.data())
 def test_first_runs_agree(data: st.DataObject) -> None:
     """They go to random nodes: on nodes that are all alike every start is determined all the same."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, note
 from plain_scheduler import Job, NamedNodes, schedule
-from test_plain_scheduler import BACKFILLS, MANY, assert_agree, traces, workload_of
+from test_plain_scheduler import BACKFILLS, assert_agree, traces, workload_of
 
 import hetsched as hs
 
@@ -40,7 +40,6 @@ class WindowNodes(NamedNodes):
 
 
 @pytest.mark.parametrize("on_miss", ["narrowest", "wait"])
-@MANY
 @given(
     trace=traces(max_nodes=8),
     time_ratio=st.lists(st.sampled_from([0.9, 1.0, 1.1, 1.25]), min_size=8, max_size=8),

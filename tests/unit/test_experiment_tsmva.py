@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hetsched.experiments import reproduce
 from hetsched.experiments.files import write_report
 from hetsched.experiments.tsmva import LEFT_OUT, NEW, OURS, PAPER_MEAN, SEEN, TYPES
 from hetsched.experiments.tsmva_models import MODELS, predicted_w
@@ -24,8 +23,8 @@ def test_a_model_fitted_for_some_devices_predicts_for_them_what_the_whole_does(l
 
 
 @pytest.fixture(scope="module")
-def report():
-    return reproduce("tsmva", quick=True)
+def report(quick_report):
+    return quick_report("tsmva")
 
 
 def errors_of(report, split):

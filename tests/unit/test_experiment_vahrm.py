@@ -358,18 +358,9 @@ class TestPanels:
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def report(request):
-    """Each experiment on a small machine and traces of a thousand jobs, with two repetitions."""
-    module = importlib.import_module(f"hetsched.experiments.{request.param.replace('-', '_')}")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "cases", lambda seed, jobs: cases(seed, jobs=1000, nodes=SMALL))
-        patch.setattr(module, "drawn_machine", functools.partial(drawn_machine, nodes=SMALL))
-        patch.setattr(
-            reproduction_module,
-            "experiment_named",
-            lambda name: dataclasses.replace(experiment_named(name), quick_repetitions=2),
-        )
-        return reproduce(request.param, quick=True, seed=SEED, policies=["easy:placement=lowest-power"])
+def report(request, quick_report):
+    """Each experiment's quick run, with a policy of one's own beside the paper's."""
+    return quick_report(request.param, beside=True)
 
 
 class TestReports:
@@ -379,7 +370,7 @@ class TestReports:
         assert len(set(quantities)) == len(quantities) > 10
         for row in found["rows"]:
             assert row["interval"][0] <= row["here"] <= row["interval"][1]
-            is_yours = row["quantity"].startswith("yours: easy:placement=lowest-power: ")
+            is_yours = row["quantity"].startswith("yours: sjf:placement=lowest-power: ")
             assert row["reproduced"] in ([None] if is_yours else ["yes", "shape", "no", "uncertain"])
             assert row["reason"]
             assert any(preset in row["quantity"] for preset in PRESETS) or row["quantity"].startswith("draws of")
@@ -390,7 +381,7 @@ class TestReports:
         assert set(keys) <= set(report.runs.columns)
         assert report.runs["workload"].n_unique() == 9
         assert report.runs["preset"].unique().sort().to_list() == sorted(PRESETS)
-        assert (report.runs["completed"] == 1000).all()
+        assert (report.runs["completed"] == 2_000).all()
         assert report.runs.select("repetition", "scenario", "policy").is_unique().all()
         for quantity in ("energy_j", "tail_idle_j", "over_budget_s"):
             assert (report.runs[quantity] >= 0).all()
@@ -404,7 +395,7 @@ class TestReports:
         exact = report.runs
         if report.name == "vahrm-error":
             exact = exact.filter(pl.col("policy") != "vahrm+tsmva", error=0.0)
-            assert set(exact["policy"]) == {EXACT, "yours: easy:placement=lowest-power"}
+            assert set(exact["policy"]) == {EXACT, "yours: sjf:placement=lowest-power"}
         assert (exact["over_budget_s"] == 0).all()
 
     def test_says_what_the_log_was_like(self, report):

@@ -339,6 +339,7 @@ def test_what_stops_one_repetition_stops_all(monkeypatch):
 
 
 YOURS = "sjf:placement=lowest-power"
+"""What `quick_report` has beside."""
 
 
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS))
@@ -382,12 +383,9 @@ def test_policies_are_checked_before_the_first_run():
 
 
 @pytest.fixture(scope="module", params=sorted(EXPERIMENTS))
-def report(request):
-    """Each experiment with two repetitions."""
-    short = dataclasses.replace(experiment_named(request.param), quick_repetitions=2)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reproduction_module, "experiment_named", lambda name: short)
-        return reproduce(request.param, quick=True, policies=[] if short.yours is None else [YOURS])
+def report(request, quick_report):
+    """Each experiment's quick run, with a policy of one's own beside the paper's."""
+    return quick_report(request.param, beside=True)
 
 
 def of_yours(rows):
@@ -405,7 +403,8 @@ class TestEveryReport:
         assert {(row.reproduced, row.paper) for row in own} == {(None, None)}
         label = f"yours: {YOURS}"
         assert (report.savings["label"] == label).any()
-        assert report.runs.filter(policy=label)["repetition"].n_unique() == 2
+        repetitions = report.runs.filter(policy=label)["repetition"].n_unique()
+        assert repetitions == experiment_named(report.name).quick_repetitions
 
     def test_a_quick_run_says_what_is_smaller(self, report):
         found = {one.name: one.value for one in report.parameters}

@@ -6,7 +6,7 @@ import io
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
@@ -258,13 +258,11 @@ LOG = csv(*JOBS, header=HEADER + ",user")
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(deadline=None)
 @given(damaged(LOG) | damaged(gzip.compress(LOG)) | st.binary(max_size=200))
 def test_no_csv_does_more_than_a_trace_error_of_one_line(content):
     assert "\n" not in said(hs.read_csv, content)
 
 
-@settings(deadline=None)
 @given(damaged(parquet(job_id=range(20), submit_s=range(20), runtime_s=range(20), node_count=[1] * 20)))
 def test_no_parquet_does_more_than_a_trace_error_of_one_line(content):
     assert "\n" not in said(hs.read_parquet, content)

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -61,7 +61,6 @@ def test_a_comparison_shows_every_metric_and_name_at_every_width(width, keys):
     assert sum(len(line.split()) - 1 for line in last) == 2 * len(keys)
 
 
-@settings(deadline=None)
 @given(
     st.integers(60, 120),
     st.floats(3.6, 3.6e15),

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 import hetsched as hs
 from hetsched.analysis import measured
@@ -38,7 +38,6 @@ def test_a_window_by_hand():
 
 
 @pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
-@settings(max_examples=25, deadline=None)
 @given(workloads(), platforms())
 def test_the_whole_run_is_measured_as_its_summary_says(workload, platform):
     result = hs.simulate(workload, platform)
