@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from hetsched._core import __version__
     from hetsched.assignment import assign, assign_types
+    from hetsched.comparison import Comparison, compare
     from hetsched.errors import (
         ConfigError,
         DeviceWarning,
@@ -31,13 +32,14 @@ if TYPE_CHECKING:
     from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, VariationTable
     from hetsched.policy import Policy
     from hetsched.policy.presets import presets
-    from hetsched.run.metered import meter
+    from hetsched.run.metering import meter
     from hetsched.run.result import Result, read_result
-    from hetsched.run.side_by_side import sweep
     from hetsched.run.simulation import simulate
+    from hetsched.run.sweeping import sweep
     from hetsched.workload import Workload, read_csv, read_parquet, read_swf
 
 __all__ = [
+    "Comparison",
     "ConfigError",
     "DeviceClass",
     "DeviceNodes",
@@ -62,6 +64,7 @@ __all__ = [
     "__version__",
     "assign",
     "assign_types",
+    "compare",
     "meter",
     "presets",
     "read_csv",
@@ -75,6 +78,7 @@ __all__ = [
 _HOMES = {
     "_core": ("__version__",),
     "assignment": ("assign", "assign_types"),
+    "comparison": ("Comparison", "compare"),
     "errors": (
         *("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
         *(

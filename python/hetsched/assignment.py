@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched import _core
-from hetsched.arrays import numbers_of
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError
 
@@ -165,7 +164,7 @@ def _counts(counts: npt.ArrayLike, rows: int, columns: int) -> npt.NDArray[np.ui
 
 def _numbers(name: str, given: npt.ArrayLike, expected: str) -> Floats:
     faults = Faults()
-    found = numbers_of(name, given, expected, faults)
+    found = faults.array(name, given, expected)
     faults.check()
     assert found is not None
     # Aligned: a field of a record need not be.

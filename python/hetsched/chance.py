@@ -1,4 +1,4 @@
-"""Where chance comes from: one seed, and a stream of its own for everything that is drawn."""
+"""Random numbers: one seed, and a stream of its own for each purpose."""
 
 from __future__ import annotations
 
@@ -6,24 +6,8 @@ import zlib
 
 import numpy as np
 
-__all__ = ["stream"]
-
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """The random numbers of one purpose; what another purpose draws does not change them.
-
-    Parameters
-    ----------
-    seed
-        From 0.
-    name
-        Of the purpose, such as ``"poisson.gaps"``.
-
-    Examples
-    --------
-    >>> first, again, other = (stream(7, name).random() for name in ("a", "a", "b"))
-    >>> first == again, first == other
-    (True, False)
-    """
+    """The random numbers of one purpose, which other purposes do not change."""
     # A checksum, as Python's own hash of a text differs from process to process.
     return np.random.default_rng(np.random.SeedSequence([seed, zlib.crc32(name.encode())]))

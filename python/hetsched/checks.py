@@ -1,7 +1,7 @@
-"""How configuration is taken: strictly, from TOML or Python, with all faults reported at once.
+"""Strict reading of configuration, from TOML or Python, with all faults reported at once.
 
-What a platform or a policy consists of is their own business; this module collects faults with their paths, guesses
-what a misspelt name was meant to be, and reads TOML.
+This module collects faults with their paths, finds the name that a misspelt one was meant to be, and reads TOML; the
+parameters of a platform or a policy are their own business.
 """
 
 from __future__ import annotations
@@ -11,55 +11,32 @@ import math
 import numbers
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hetsched.errors import ConfigError
+from hetsched.errors import ConfigError, Fault
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-__all__ = [
-    "Faults",
-    "can_name_a_file",
-    "did_you_mean",
-    "listed",
-    "one_line",
-    "plain",
-    "read_toml",
-    "reason_of",
-    "shown",
-    "typed",
-]
-
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _MOST_WRITTEN = 10**1000
 
 
 def one_line(text: str, *, limit: int = 300) -> str:
-    r"""Text fit for a line of a message: no control characters, and not endless.
-
-    Examples
-    --------
-    >>> one_line("a\tb\n")
-    'a\\tb\\n'
-    """
+    r"""Text fit for a line of a message: no control characters, and not endless."""
     printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:limit])
     return printable if len(text) <= limit else printable + "..."
 
 
 def shown(value: object) -> str:
-    """A value as an error message shows it: short, and in back quotes.
-
-    Examples
-    --------
-    >>> shown("esay"), shown(-1), shown(float("nan"))
-    ('`esay`', '`-1`', '`NaN`')
-    """
+    """A value as an error message shows it: short, and in back quotes."""
     if isinstance(value, float):
         # As people write it: -60 and 1e+13 in place of -60.0 and 10000000000000.0.
         text = "NaN" if math.isnan(value) else f"{value:.12g}"
@@ -73,13 +50,7 @@ def shown(value: object) -> str:
 
 
 def typed(value: object) -> str:
-    """A value as `shown`, but as Python writes it where that is what is wrong: ``"3"`` in quotes, 3.0 with its point.
-
-    Examples
-    --------
-    >>> typed(3), typed(3.0), typed("3"), typed("x"), typed(1e15)
-    ('`3`', '`3.0`', "`'3'`", '`x`', '`1e+15`')
-    """
+    """A value as `shown`, but as Python writes it where its type is wrong: ``"3"`` in quotes, 3.0 with its point."""
     plain = shown(value)
     if isinstance(value, str):
         return f"`{value!r}`" if plain.strip("`").lstrip("-").replace(".", "", 1).isdecimal() else plain
@@ -88,33 +59,15 @@ def typed(value: object) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names as a message lists them.
-
-    Examples
-    --------
-    >>> listed(["fcfs", "easy"])
-    'fcfs, easy'
-    """
+    """Names as a message lists them."""
     return one_line(", ".join(names), limit=500)
 
 
 def plain(value: Any) -> Any:
-    """A number or flag as Python's own kind, which JSON can hold; also those in a dictionary. All else as it is.
-
-    Parameters
-    ----------
-    value
-        Such as a scalar of numpy, a fraction or a decimal.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> plain({"depth": Fraction(1, 4), "name": "x"}), plain(True), plain(Decimal("0.5"))
-    ({'depth': 0.25, 'name': 'x'}, True, 0.5)
-    """
+    """A number or flag as Python's own kind, which JSON can hold; also those in a dictionary. All else as it is."""
     if isinstance(value, Mapping):
         return {key: plain(one) for key, one in value.items()}
-    # Numpy's scalars are known by what they have, so that what only checks options need not wait for it to load.
+    # Numpy's scalars are known by what they have, so that a check of options need not wait for it to load.
     if getattr(value, "shape", None) == () and callable(getattr(value, "item", None)):
         value = value.item()
     if isinstance(value, bool):
@@ -133,13 +86,7 @@ def _float(value: Any) -> float:
 
 
 def can_name_a_file(text: str) -> bool:
-    r"""Whether the system can take it for a file's name, which half a character and a zero byte cannot be.
-
-    Examples
-    --------
-    >>> can_name_a_file("a.csv"), can_name_a_file("a\0.csv"), can_name_a_file("\ud800.csv")
-    (True, False, False)
-    """
+    r"""Whether it can be a file's name: no half character and no zero byte."""
     try:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
@@ -150,22 +97,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint to the known name nearest to `name`, ready to be put behind a message; empty if none is near.
 
     A name that differs in its unit only (``idle_kw``) is taken for the one with the right unit (``idle_w``).
-
-    Parameters
-    ----------
-    name
-        What was written.
-    known
-        What could have been meant.
-
-    Examples
-    --------
-    >>> did_you_mean("esay", ["easy", "fcfs"])
-    '; did you mean `easy`?'
-    >>> did_you_mean("boot_ms", ["boot_s", "boot_w"])
-    '; did you mean `boot_s`?'
-    >>> did_you_mean("xyz", ["easy", "fcfs"])
-    ''
     """
     candidates = list(known)
     folded = [candidate.lower().replace("_", "-") for candidate in candidates]
@@ -177,67 +108,69 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 class Faults:
-    """Collects the faults of one configuration, to report them all at once.
-
-    Parameters
-    ----------
-    path
-        What the faults' parameters are inside of, such as ``"policy"``; empty for the top.
-
-    Examples
-    --------
-    >>> faults = Faults("platform")
-    >>> faults.add("nodes", 0, "at least 1")
-    >>> faults.number("idle_w", -5.0, low=0.0)
-    >>> faults.check()
-    Traceback (most recent call last):
-    hetsched.errors.ConfigError: platform.nodes: found `0`, expected at least 1
-    platform.idle_w: found `-5`, expected a number >= 0
-    """
+    """Collects the faults of one configuration, to report them all at once."""
 
     def __init__(self, path: str = "") -> None:
         self.path = path
-        self.found: list[tuple[str, str, str]] = []
+        self.found: list[Fault] = []
 
-    def add(self, parameter: str, value: object, expected: str) -> None:
+    def add(self, parameter: str, value: object, expected: str, *, row: int | None = None) -> None:
         """Note that `parameter` is `value` where `expected` was asked for."""
-        self._note(parameter, shown(value), expected)
+        self.note(parameter, shown(value), expected, row=row)
 
-    def _note(self, parameter: str, found: str, expected: str) -> None:
-        self.found.append((f"{self.path}.{parameter}" if self.path else parameter, found, expected))
+    def note(self, parameter: str, found: str, expected: str, *, row: int | None = None) -> None:
+        """Note a fault whose value is told in words: not in back quotes."""
+        self.found.append(Fault(f"{self.path}.{parameter}" if self.path else parameter, found, expected, row))
 
-    def extend(self, error: ConfigError) -> None:
-        """Take over the faults of an error that was raised further in."""
-        self.found.extend(error.faults)
+    def extend(self, inner: ConfigError | Faults, change: Callable[[Fault], Fault] = lambda fault: fault) -> None:
+        """Take over the faults found further in, each changed as their place asks for."""
+        self.found += map(change, inner.details if isinstance(inner, ConfigError) else inner.found)
+
+    def has(self, *parameters: str) -> bool:
+        """Whether any of `parameters` is at fault."""
+        paths = [f"{self.path}.{name}" if self.path else name for name in parameters]
+        return any(fault.is_of(path) for fault in self.found for path in paths)
 
     def number(self, parameter: str, value: object, *, low: float, high: float = math.inf) -> None:
         """Note a fault unless `value` is a finite number between `low` and `high`, both included."""
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= _float(value) <= high:
             bounds = f">= {low:g}" if math.isinf(high) else f"between {low:g} and {high:g}"
-            self._note(parameter, typed(value) if isinstance(value, str) else shown(value), f"a number {bounds}")
+            self.note(parameter, typed(value) if isinstance(value, str) else shown(value), f"a number {bounds}")
         elif math.isinf(_float(value)):
             self.add(parameter, value, "a finite number")
 
     def whole(self, parameter: str, value: object, *, low: int, high: int) -> None:
         """Note a fault unless `value` is a whole number between `low` and `high`, both included."""
         if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not low <= int(value) <= high:
-            self._note(parameter, typed(value), f"a whole number between {low} and {high}")
+            self.note(parameter, typed(value), f"a whole number between {low} and {high}")
 
     def flag(self, parameter: str, value: object) -> None:
         """Note a fault unless `value` is true or false."""
         if not isinstance(value, bool):
             self.add(parameter, value, "true or false")
 
-    def folder(self, parameter: str, value: object) -> None:
-        """Note a fault unless `value` can be a folder's name; an empty one would be the current folder.
+    def choice(self, parameter: str, value: object, known: Sequence[str]) -> None:
+        """Note a fault unless `value` is one of `known`."""
+        if value not in known:
+            self.add(parameter, value, f"one of {listed(known)}{did_you_mean(str(value), known)}")
 
-        Examples
-        --------
-        >>> faults = Faults()
-        >>> faults.folder("out", "")
-        >>> faults.found
-        [('out', '``', "a folder's name")]
-        """
+    def array(self, parameter: str, given: npt.ArrayLike, expected: str) -> npt.NDArray[Any] | None:
+        """The value as an array of real numbers; notes a fault and gives None if it is none."""
+        import numpy as np  # noqa: PLC0415 -- slow to import, and checks of options need no arrays
+
+        try:
+            found = np.asarray(given)
+        except ValueError:  # rows of unequal length
+            self.add(parameter, given, expected)
+            return None
+        # Text and objects would convert where they can, complex numbers lose a part.
+        if found.dtype.kind not in "biuf":
+            self.add(parameter, given if isinstance(given, list | tuple) else f"an array of {found.dtype}", expected)
+            return None
+        return found
+
+    def folder(self, parameter: str, value: object) -> None:
+        """Note a fault unless `value` can be a folder's name; an empty one would be the current folder."""
         name = os.fspath(value) if isinstance(value, os.PathLike) else value
         if not isinstance(name, str) or not name or not can_name_a_file(name):
             self.add(parameter, value, "a folder's name")
@@ -250,30 +183,13 @@ class Faults:
                 self.add(str(key), given[key], f"one of {listed(names)}{did_you_mean(str(key), names)}")
 
     def check(self) -> None:
-        """Raise everything that was noted.
-
-        Raises
-        ------
-        ConfigError
-            If anything was.
-        """
+        """Raise everything that was noted."""
         if self.found:
             raise ConfigError(self.found)
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
-    """The content of a TOML file.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Raises
-    ------
-    ConfigError
-        If it cannot be read or is no TOML; names the line.
-    """
+    """The content of a TOML file."""
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, TypeError, UnicodeEncodeError) as error:
@@ -288,20 +204,14 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a file could not be read or written, in a few words.
-
-    Examples
-    --------
-    >>> reason_of(FileNotFoundError(2, "No such file or directory")), reason_of(ValueError("no number"))
-    ('no such file', 'no number')
-    """
-    # Known by its name: what only checks options need not wait for polars to load.
+    """Why a file could not be read or written, in a few words."""
+    # Known by its name: a check of options need not wait for polars to load.
     if type(error).__name__ == "PanicException":
         return "damaged inside"
     for kind, words in _REASONS.items():
         if isinstance(error, kind):
             return words
-    # What opening a file says of a name with half a character or a zero byte in it.
+    # Raised on opening a name with half a character or a zero byte in it.
     if isinstance(error, UnicodeEncodeError) or (isinstance(error, ValueError) and "null byte" in str(error)):
         return "a name that no file can have"
     system = getattr(error, "strerror", None)

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-__all__ = [
-    "ConfigError",
-    "DeviceWarning",
-    "HetschedError",
-    "LoadWarning",
-    "OutputError",
-    "PowerWarning",
-    "ReplayWarning",
-    "ResultWarning",
-    "RunWarning",
-    "SimulationError",
-    "TraceError",
-    "WorkWarning",
-]
-
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 _MOST_TOLD = 21
-"""Faults that a message lists: twenty of a kind, and the one that tells how many more there are."""
+"""Faults that a message lists: twenty of a kind, and the one with the number of others."""
 
 
 class HetschedError(Exception):
@@ -29,7 +14,7 @@ class HetschedError(Exception):
 
 
 class TraceError(HetschedError):
-    """A trace says something that cannot be.
+    """A trace is invalid.
 
     Parameters
     ----------
@@ -40,11 +25,11 @@ class TraceError(HetschedError):
     field
         The field, such as ``"field 4 (run time)"``, or the column's name, if known.
     found
-        What stood there.
+        The text that stood there.
     expected
-        What would have been right.
+        A description of what is right.
     counted
-        What `line` counts: ``"line"`` of a text file or ``"row"`` of a table.
+        Unit of `line`: ``"line"`` of a text file or ``"row"`` of a table.
 
     Examples
     --------
@@ -79,8 +64,54 @@ def _rebuild_trace_error(parts: dict[str, object]) -> TraceError:
     return TraceError(**parts)  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong: the path of a parameter, the value found there, and what was expected."""
+
+    path: str
+    found: str
+    expected: str
+    row: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.place}: found {self.found}, expected {self.expected}"
+
+    @property
+    def place(self) -> str:
+        """Path and row, as a message tells them."""
+        return self.path if self.row is None else f"{self.path}, row {self.row}"
+
+    @property
+    def triple(self) -> tuple[str, str, str]:
+        """Place, found and expected: one of `ConfigError.faults`."""
+        return self.place, self.found, self.expected
+
+    def is_of(self, parameter: str) -> bool:
+        """Whether it is about `parameter` or something inside of it, such as ``parameter[0]``."""
+        return self.path == parameter or self.path.startswith((f"{parameter}.", f"{parameter}["))
+
+    def under(self, place: str, joint: str = ".") -> Fault:
+        """The same fault inside of a place: ``order`` of ``policies[0]`` is ``policies[0].order``."""
+        if not self.path or not place:
+            return replace(self, path=place or self.path)
+        is_item = joint == "." and self.path.startswith("[")
+        return replace(self, path=f"{place}{'' if is_item else joint}{self.path}")
+
+    def moved(self, old: str, new: str) -> Fault:
+        """The same fault with the parameter `old` called `new`, and what is inside of it as well."""
+        return replace(self, path=self.path[len(old) :].removeprefix(".")).under(new) if self.is_of(old) else self
+
+    def at(self, path: str) -> Fault:
+        """The same fault at a whole other path, without a row."""
+        return replace(self, path=path, row=None)
+
+    def hinting(self, hint: str) -> Fault:
+        """The same fault with a hint after what was expected."""
+        return replace(self, expected=self.expected + hint)
+
+
 class ConfigError(HetschedError):
-    """A platform, table, policy or option says something that cannot be.
+    """A platform, table, policy or option is invalid.
 
     Parameters
     ----------
@@ -93,20 +124,24 @@ class ConfigError(HetschedError):
     nodes: found 0, expected at least 1
     """
 
-    def __init__(self, faults: Sequence[tuple[str, str, str]]) -> None:
-        self.faults = list(faults)
-        told = self.faults[:_MOST_TOLD]
-        lines = [f"{parameter}: found {value}, expected {expected}" for parameter, value, expected in told]
-        untold = len(self.faults) - len(told)
+    def __init__(self, faults: Sequence[Fault | tuple[str, str, str]]) -> None:
+        self.details = [fault if isinstance(fault, Fault) else Fault(*fault) for fault in faults]
+        self.faults = [fault.triple for fault in self.details]
+        lines = [str(fault) for fault in self.details[:_MOST_TOLD]]
+        untold = len(self.details) - len(lines)
         more = [f"and {untold:,} more fault{'' if untold == 1 else 's'}"] if untold else []
         super().__init__("\n".join(lines + more))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return ConfigError, (self.faults,)
+        return ConfigError, (self.details,)
+
+    def mapped(self, change: Callable[[Fault], Fault]) -> ConfigError:
+        """The same error with every fault changed, such as moved to where its reader finds it."""
+        return ConfigError([change(fault) for fault in self.details])
 
 
 class SimulationError(HetschedError):
-    """A run cannot go on, for example because a policy decided something that cannot be carried out."""
+    """A run cannot go on, for example because a policy made an impossible decision."""
 
 
 class OutputError(HetschedError):
@@ -115,9 +150,9 @@ class OutputError(HetschedError):
     Parameters
     ----------
     path
-        What was to be written.
+        The file or folder.
     reason
-        Why it could not be.
+        Why it could not be written.
 
     Examples
     --------
@@ -147,11 +182,11 @@ class DeviceWarning(RunWarning):
 
 
 class PowerWarning(RunWarning):
-    """Jobs bring a measured draw that is far above what a node is built for."""
+    """Jobs bring a measured draw that is far above their nodes' TDP."""
 
 
 class ResultWarning(RunWarning):
-    """What came of a run says little: most of its jobs were killed, or the machine was empty for long."""
+    """A run's result says little: most of its jobs were killed, or the machine was empty for long."""
 
 
 class ReplayWarning(RunWarning):
@@ -161,5 +196,5 @@ class ReplayWarning(RunWarning):
 class WorkWarning(RunWarning):
     """Jobs were killed before their work was done, or runs that are compared did not do the same work.
 
-    The energy that was not drawn for it is none that was saved.
+    Energy not drawn for lost work is not energy saved.
     """

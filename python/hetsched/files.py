@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, by one writer at a time where several belong together; what reading can raise."""
+"""Files: written whole or not at all, by one writer at a time where several belong together."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ import polars as pl
 from hetsched.checks import can_name_a_file, reason_of, shown
 from hetsched.errors import OutputError
 
-__all__ = ["MALFORMED", "UNREADABLE", "for_csv", "temporary_beside", "turn_in", "write_whole"]
-
 UNREADABLE = (
     OSError,
     ValueError,
@@ -24,7 +22,7 @@ UNREADABLE = (
     pl.exceptions.PolarsError,
     pl.exceptions.PanicException,
 )
-"""What the system, parsers and polars raise: a name that no file can have is a ValueError, a number beyond all types an
+"""Errors of the system, parsers and polars: a name that no file can have is a ValueError, a number beyond all types an
 OverflowError, brackets in thousands of brackets a RecursionError, and a damaged file can make polars panic."""
 
 MALFORMED = (*UNREADABLE, TypeError, LookupError, AttributeError, EOFError, MemoryError, RuntimeError)
@@ -32,29 +30,7 @@ MALFORMED = (*UNREADABLE, TypeError, LookupError, AttributeError, EOFError, Memo
 
 
 def write_whole(path: Path, content: bytes | Callable[[Path], object]) -> None:
-    """Write a file under a temporary name, then rename it, so that no half of it is ever found.
-
-    Parameters
-    ----------
-    path
-        The file; its folder is made if it is not there.
-    content
-        All of it, or what writes it to the path that it is given.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(Path(folder) / "new" / "a.txt", b"all")
-    ...     write_whole(Path(folder) / "new" / "b.txt", lambda path: path.write_text("all"))
-    ...     sorted(path.name for path in Path(folder).rglob("*.*"))
-    ['a.txt', 'b.txt']
-    """
+    """Write a file under a temporary name, then rename it, so that no half of it is ever found."""
     if not can_name_a_file(str(path)):
         what = "a zero byte" if "\0" in str(path) else "half a character"
         raise OutputError(shown(str(path)), f"no file has {what} in its name")
@@ -77,38 +53,19 @@ def write_whole(path: Path, content: bytes | Callable[[Path], object]) -> None:
 
 
 def temporary_beside(path: Path) -> Path:
-    """A hidden name beside a file's, for writing it: none that another writer of the same file has.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Examples
-    --------
-    >>> name = temporary_beside(Path("out/jobs.parquet")).name
-    >>> name.startswith(".jobs.parquet."), name.endswith(".partial")
-    (True, True)
-    """
+    """A hidden name beside a file's, for writing it: none that another writer of the same file has."""
     # Cut, so that a name as long as names may be has a temporary one too.
     return path.with_name(f".{path.name[:50]}.{uuid.uuid4().hex[:12]}.partial")
 
 
 @contextmanager
 def turn_in(folder: Path, *, reads: bool = False) -> Iterator[None]:
-    """Wait until nobody else renames files in a folder, and keep others from it meanwhile.
+    """Wait until no other process renames files in a folder, and keep others from it meanwhile.
 
-    The system lets go of it when a process ends, however that happens. On file systems that know no locks nobody waits.
-
-    Parameters
-    ----------
-    folder
-        Where the files are.
-    reads
-        Whether they are only read: others may then read them too.
+    The system lets go of it when a process ends, however that happens. File systems without locks let all pass.
     """
     handle = None
-    # No folder, or no name of one: who opens its files will say so.
+    # No folder, or no name of one: opening its files will say so.
     with suppress(OSError, ValueError):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(handle, fcntl.LOCK_SH if reads else fcntl.LOCK_EX)
@@ -123,13 +80,7 @@ def turn_in(folder: Path, *, reads: bool = False) -> Iterator[None]:
 
 
 def for_csv(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with lists and structs as text, as CSV has neither.
-
-    Examples
-    --------
-    >>> for_csv(pl.DataFrame({"nodes": [[3, 5, 8], None]}))["nodes"].to_list()
-    ['3 5 8', None]
-    """
+    """The frame with lists and structs as text, as CSV has neither."""
     columns = []
     for name, dtype in frame.schema.items():
         if isinstance(dtype, pl.List | pl.Array) and not dtype.inner.is_nested():

@@ -7,7 +7,7 @@ import pytest
 
 import hetsched as hs
 from hetsched.cli import options
-from hetsched.platform.known_draws import KNOWN_DRAWS
+from hetsched.platform.platform import KNOWN_DRAWS
 
 
 def test_a_summary_with_everything_that_was_assumed(hetsched):

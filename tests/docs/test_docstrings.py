@@ -35,4 +35,4 @@ def test_the_examples_of_a_docstring_run(docstring: doctest.DocTest) -> None:
 
 def test_docstrings_are_found_in_every_layer() -> None:
     layers = {docstring.name.split(".")[1] for docstring in examples()}
-    assert layers >= {"analysis", "checks", "platform", "policy", "run", "workload"}
+    assert layers >= {"analysis", "errors", "platform", "policy", "run", "workload"}

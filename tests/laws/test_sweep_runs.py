@@ -19,8 +19,8 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.run.journal import FILE
-from hetsched.run.side_by_side import sweep
+from hetsched.run.store import FILE
+from hetsched.run.sweeping import sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")
@@ -35,7 +35,7 @@ import sys
 import numpy as np
 import polars as pl
 import hetsched as hs
-from hetsched.run.side_by_side import sweep
+from hetsched.run.sweeping import sweep
 
 rng = np.random.default_rng(2)
 jobs, seeds, workers = map(int, sys.argv[2:5])

@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.arrays import numbers_of
 from hetsched.checks import Faults, shown
 from hetsched.errors import ConfigError, HetschedError, OutputError, TraceError
 from hetsched.files import write_whole
@@ -104,7 +103,7 @@ def test_numbers_that_python_does_not_write_are_shown():
     faults = Faults()
     faults.whole("n", -(10**5000), low=0, high=1)
     faults.number("x", 10**400, low=0.0)
-    assert [found for _, found, _ in faults.found] == ["`a whole number of 5,000 digits`", f"`1{'0' * 59}...`"]
+    assert [fault.found for fault in faults.found] == ["`a whole number of 5,000 digits`", f"`1{'0' * 59}...`"]
 
 
 def unaligned(values):
@@ -145,7 +144,7 @@ def test_what_would_only_turn_into_numbers(values):
     node_class = hs.Platform.homogeneous(1, 10.0, 300.0).classes[0]
     assert message(hs.Platform, [node_class], idle_w=row).startswith("idle_w: found")
     assert message(hs.assign, values).startswith("cost: found")
-    assert numbers_of("x", [[True, 2]], "numbers", Faults()).tolist() == [[1, 2]]
+    assert Faults().array("x", [[True, 2]], "numbers").tolist() == [[1, 2]]
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,12 @@
 
 import math
 
+import numpy as np
 import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.analysis import compare, runs_frame
+from hetsched.analysis import compare, measured, runs_frame
 
 # Three runs of a policy that draws lots against one that does not.
 #   lots:  mean 110, deviations -10, 0, 10: s = 10, half width 4.303 * 10 / sqrt(3) = 24.843
@@ -39,8 +40,18 @@ def test_an_uncertain_baseline_makes_every_ratio_uncertain_but_its_own():
     assert (lots["ratio"], lots["ratio_half_width_95"]) == (1.0, None)
 
 
-def test_errors_of_both_means_add_as_squares():
-    runs = pl.concat([RUNS, RUNS.filter(pl.col("policy") == "lots").with_columns(policy=pl.lit("more"))])
+def test_runs_under_the_same_seeds_are_held_against_each_other_seed_by_seed():
+    # Differences from the ratio of the means, 1.2: 126 - 120, 130 - 132, 140 - 144, i.e. 6, -2, -4: s = sqrt(28).
+    waits = {"policy": "more", "seed": [1, 0, 2], "mean_wait_s": [130.0, 126.0, 140.0], "energy_j": [1.0] * 3}
+    more = compare(pl.concat([RUNS, pl.DataFrame(waits, schema=RUNS.schema)]), baseline="lots", metrics=["mean_wait_s"])
+    row = more.row(2, named=True)
+    assert row["ratio"] == pytest.approx(1.2)
+    assert row["ratio_half_width_95"] == pytest.approx(4.303 * math.sqrt(28 / 3) / 110, rel=1e-3)
+
+
+def test_errors_of_the_means_of_unlike_seeds_add_as_squares():
+    others = RUNS.filter(pl.col("policy") == "lots").with_columns(policy=pl.lit("more"), seed=pl.col("seed") + 7)
+    runs = pl.concat([RUNS, others])
     more = compare(runs, baseline="lots", metrics=["mean_wait_s"]).row(2, named=True)
     assert more["ratio_half_width_95"] == pytest.approx(math.sqrt(2) * HALF_WIDTH / 110)
 
@@ -164,3 +175,77 @@ def test_runs_that_were_stopped_at_different_work_are_told_without_a_kill():
         "the runs did different work: fcfs:placement=lowest-power did 100 % less than fcfs. "
         "Energy is lower by as much work as was not done: compare energy per work."
     )
+
+
+# hetsched.compare
+
+
+def contest(**options):
+    rng = np.random.default_rng(4)
+    jobs = {
+        "job_id": range(60),
+        "submit_s": np.sort(rng.uniform(0, 3000, 60)),
+        "runtime_s": rng.uniform(60, 600, 60),
+        "walltime_s": np.full(60, 900.0),
+        "node_count": rng.integers(1, 5, 60),
+        "app": ["a"] * 60,
+    }
+    table = hs.VariationTable(["a"], power_w=rng.uniform(200.0, 300.0, (1, 8)))
+    platform = hs.Platform.homogeneous(nodes=8, idle_w=100, tdp_w=300).with_tables(actual=table)
+    return hs.Workload.from_polars(pl.DataFrame(jobs)), platform
+
+
+@pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
+def test_comparing_gives_the_table_of_single_runs():
+    workload, platform = contest()
+    found = hs.compare(workload, platform, ["fcfs", "random", "easy"], "random", seeds=3, seed=5, bound=True)
+    runs = [("fcfs", 5), *(("random", seed) for seed in (5, 6, 7)), ("easy", 5)]
+    alone = [hs.simulate(workload, platform, policy, seed=seed, bound=True) for policy, seed in runs]
+    assert found.runs.equals(runs_frame(alone))
+    metrics = list(dict.fromkeys(found.table["metric"]))
+    assert found.table.equals(compare(alone, baseline="random", metrics=metrics))
+    assert found.baseline == "random"
+    assert set(found.attained) == {"fcfs", "easy"}
+    assert any("placement could save at most" in note for note in found.notes)
+
+
+@pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
+def test_comparing_writes_every_run_and_the_table(tmp_path):
+    workload, platform = contest()
+    policies = {"one": "fcfs", "other": {"preset": "easy", "depth": 4}}
+    found = hs.compare(workload, platform, policies, out=tmp_path, metrics=["energy_j"], progress=None)
+    assert found.table.select("policy", "metric").rows() == [("one", "energy_j"), ("other", "energy_j")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["comparison.csv", "one", "other"]
+    assert pl.read_csv(tmp_path / "comparison.csv")["policy"].to_list() == ["one", "other"]
+    assert hs.read_result(tmp_path / "other") == hs.simulate(workload, platform, "easy:depth=4")
+
+
+@pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
+def test_a_window_is_measured_of_every_run():
+    workload, platform = contest()
+    found = hs.compare(workload, platform, "easy", window=(500.0, 2000.0), metrics=["jobs", "energy_j"])
+    expected = measured(hs.simulate(workload, platform), from_s=500.0, until_s=2000.0)
+    assert found.runs.select("jobs", "energy_j").row(0) == (expected["jobs"], expected["energy_j"])
+
+
+def test_what_cannot_be_compared_is_told_at_once():
+    workload, platform = contest()
+    with pytest.raises(hs.ConfigError) as caught:
+        hs.compare(workload, platform, ["esay", "fcfs"], seeds=0, metrics=["enrgy_j"], progress="dots")
+    assert [name for name, _, _ in caught.value.faults] == ["policies[0]", "seeds", "progress", "metrics"]
+    with pytest.raises(hs.ConfigError, match="baseline: found `easy`, expected one of fcfs"):
+        hs.compare(workload, platform, ["fcfs"], "easy")
+    with pytest.raises(TypeError, match=r"compare\(\) got an unexpected keyword argument 'untl_s'"):
+        hs.compare(workload, platform, ["fcfs"], untl_s=5)
+    with pytest.raises(hs.ConfigError, match="workload: found `DataFrame`"):
+        hs.compare(workload.to_polars(), platform, ["fcfs"])
+
+
+@pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
+def test_each_matter_is_warned_of_once_at_the_callers_line():
+    workload, platform = contest()
+    high = hs.Workload.from_polars(workload.to_polars().with_columns(power_w=pl.lit(5000.0)))
+    with pytest.warns(hs.PowerWarning) as said:
+        hs.compare(high, platform, ["fcfs", "easy"])
+    (warning,) = [one for one in said if one.category is hs.PowerWarning]
+    assert warning.filename == __file__

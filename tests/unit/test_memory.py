@@ -9,9 +9,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.checks import Faults
-from hetsched.run import memory, side_by_side
-from hetsched.run.axes import axes_of
+from hetsched.run import memory
 from hetsched.run.memory import need_of
 
 PREPARE = """
@@ -168,10 +166,10 @@ def test_a_sweep_names_the_pair_that_is_too_large(monkeypatch):
 
 @pytest.mark.parametrize(("gb", "workers"), [(None, 8), (100, 8), (12, 2), (1, 1)])
 def test_a_sweep_takes_no_more_workers_than_machines_fit_into_memory(monkeypatch, gb, workers):
-    monkeypatch.setattr(side_by_side, "system_bytes", lambda: None if gb is None else gb * 10**9)
+    monkeypatch.setattr(memory, "system_bytes", lambda: None if gb is None else gb * 10**9)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: range(8), raising=False)
     machines = [hs.Platform.homogeneous(9, 1, 2), hs.Platform.homogeneous(10_000_000, 1, 2)]
-    assert side_by_side._most_workers(axes_of(workload_of(), machines, "easy", 9, Faults())) == workers
+    assert memory.most_at_once([workload_of()], machines, in_processes=True) == workers
 
 
 def test_where_the_system_says_nothing_of_its_memory_nothing_is_refused(monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 
 import hetsched as hs
 from hetsched.analysis import DEFAULT_METRICS, METRICS
-from hetsched.analysis.metrics import metrics_named
+from hetsched.run.metrics import metrics_named
 
 
 def test_every_key_of_a_summary_has_its_row_and_no_row_is_left_over():

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.parquet import DamagedParquetError, read_parquet
+from hetsched.tables import DamagedParquetError, read_parquet
 
 N = 40
 FRAME = pl.DataFrame(
@@ -89,7 +89,7 @@ def test_nor_in_a_result(tmp_path):
 
 _READ_ALL = """
 import sys
-from hetsched.parquet import read_parquet
+from hetsched.tables import read_parquet
 from hetsched.files import UNREADABLE
 data = sys.stdin.buffer.read()
 size = int(sys.argv[1])
@@ -150,7 +150,7 @@ def test_whole_files_are_read(frame, compression):
 
 def test_more_values_than_memory_holds_are_refused(monkeypatch):
     data = written()
-    monkeypatch.setattr("hetsched.parquet._memory", lambda: 1000)
+    monkeypatch.setattr("hetsched.tables._memory", lambda: 1000)
     with pytest.raises(DamagedParquetError, match="more values than memory can hold"):
         read_parquet(data)
 

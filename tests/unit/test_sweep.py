@@ -17,12 +17,12 @@ import pytest
 
 import hetsched as hs
 from hetsched import _core
-from hetsched.run import pool, run_one, spec, specs
-from hetsched.run.inputs import clear
-from hetsched.run.journal import FILE, Journal
-from hetsched.run.pool import WorkerTraceback
-from hetsched.run.side_by_side import sweep
-from hetsched.run.spec import Plan
+from hetsched.run import run_one, spec, specs
+from hetsched.run.options import RunOptions
+from hetsched.run.processes import WorkerTraceback
+from hetsched.run.spec import Plan, clear
+from hetsched.run.store import FILE, Store
+from hetsched.run.sweeping import sweep
 
 
 def log(*, app=None, jobs=6, source="may.swf"):
@@ -273,7 +273,7 @@ def test_the_users_own_columns_stay_behind(tmp_path):
 
 def keys(*work, **more):
     axes = spec.axes_of(*work, more.pop("seeds", 1), hs.checks.Faults())
-    return [plan.key for plan in spec.plan_of(axes, more)]
+    return [plan.key for plan in spec.plan_of(axes, RunOptions(**more))]
 
 
 def test_everything_that_decides_a_run_is_in_its_key(monkeypatch):
@@ -344,44 +344,44 @@ OTHER = Plan("may", "old", "easy", 1, key="b" * 64)
 
 def test_numbers_come_back_from_the_journal_bit_for_bit(tmp_path):
     summary = {"jobs": 3, "x": 0.1 + 0.2, "y": 1e-300, "z": 2.0**53 + 2, "none": None}
-    with Journal(tmp_path) as journal:
-        journal.add(PLAN, summary)
-    with Journal(tmp_path) as journal:
-        assert journal.summaries == {PLAN.key: summary}
-        assert [type(value) for value in journal.summaries[PLAN.key].values()] == [int, float, float, float, type(None)]
+    with Store(tmp_path) as store:
+        store.add(PLAN, summary)
+    with Store(tmp_path) as store:
+        assert store.answers == {PLAN.key: summary}
+        assert [type(value) for value in store.answers[PLAN.key].values()] == [int, float, float, float, type(None)]
 
 
 def test_a_line_cut_off_anywhere_is_dropped_and_the_next_one_is_whole(tmp_path):
-    with Journal(tmp_path) as journal:
-        journal.add(PLAN, {"jobs": 1})
+    with Store(tmp_path) as store:
+        store.add(PLAN, {"jobs": 1})
         first = (tmp_path / FILE).read_bytes()
-        journal.add(OTHER, {"jobs": 2})
+        store.add(OTHER, {"jobs": 2})
     both = (tmp_path / FILE).read_bytes()
     for length in range(len(first), len(both)):
         (tmp_path / FILE).write_bytes(both[:length])
-        with Journal(tmp_path) as journal:
-            assert journal.summaries == {PLAN.key: {"jobs": 1}}
-            journal.add(OTHER, {"jobs": 2})
+        with Store(tmp_path) as store:
+            assert store.answers == {PLAN.key: {"jobs": 1}}
+            store.add(OTHER, {"jobs": 2})
         assert (tmp_path / FILE).read_bytes() == both
 
 
 def test_zeros_that_a_disk_left_behind_are_dropped(tmp_path):
-    with Journal(tmp_path) as journal:
-        journal.add(PLAN, {"jobs": 1})
+    with Store(tmp_path) as store:
+        store.add(PLAN, {"jobs": 1})
     with (tmp_path / FILE).open("ab") as file:
         file.write(b"\0" * 200)
-    with Journal(tmp_path) as journal:
-        assert journal.summaries == {PLAN.key: {"jobs": 1}}
+    with Store(tmp_path) as store:
+        assert store.answers == {PLAN.key: {"jobs": 1}}
 
 
 def test_a_line_damaged_in_the_middle_is_an_error_with_its_number(tmp_path):
-    with Journal(tmp_path) as journal:
-        journal.add(PLAN, {"jobs": 1})
-        journal.add(OTHER, {"jobs": 2})
+    with Store(tmp_path) as store:
+        store.add(PLAN, {"jobs": 1})
+        store.add(OTHER, {"jobs": 2})
     damaged = (tmp_path / FILE).read_bytes().replace(b'"jobs": 1', b'"jobs": ?')
     (tmp_path / FILE).write_bytes(damaged)
     with pytest.raises(hs.TraceError, match=r"sweep\.jsonl, line 1: found"):
-        Journal(tmp_path)
+        Store(tmp_path)
     assert (tmp_path / FILE).read_bytes() == damaged
 
 
@@ -391,12 +391,12 @@ def test_a_line_damaged_in_the_middle_is_an_error_with_its_number(tmp_path):
     ids=["another's", "zeros", "empty", "no JSON"],
 )
 def test_a_last_line_that_has_an_end_was_not_cut_off_and_is_never_dropped(tmp_path, last):
-    with Journal(tmp_path) as journal:
-        journal.add(PLAN, {"jobs": 1})
+    with Store(tmp_path) as store:
+        store.add(PLAN, {"jobs": 1})
     content = (tmp_path / FILE).read_bytes() + last
     (tmp_path / FILE).write_bytes(content)
     with pytest.raises(hs.TraceError, match=r"sweep\.jsonl, line 2: found .* expected a line written by sweep"):
-        Journal(tmp_path)
+        Store(tmp_path)
     assert (tmp_path / FILE).read_bytes() == content
 
 
@@ -405,23 +405,23 @@ FILLS_UP = """
 import resource, sys
 from pathlib import Path
 from hetsched.errors import OutputError
-from hetsched.run.inputs import clear
-from hetsched.run.journal import FILE, Journal
+from hetsched.run.spec import clear
+from hetsched.run.store import FILE, Store
 from hetsched.run.spec import Plan
 
-with Journal(Path(sys.argv[1])) as journal:
-    journal.add(Plan("may", "old", "easy", 0, key="a"), {"jobs": 1})
+with Store(Path(sys.argv[1])) as store:
+    store.add(Plan("may", "old", "easy", 0, key="a"), {"jobs": 1})
     length = (Path(sys.argv[1]) / FILE).stat().st_size
     _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (length + int(sys.argv[2]), most))
     try:
-        journal.add(Plan("may", "old", "easy", 1, key="b"), {"jobs": 2})
+        store.add(Plan("may", "old", "easy", 1, key="b"), {"jobs": 2})
     except OutputError as error:
         print(error)
-    print(list(journal.summaries))
+    print(list(store.answers))
     # Somebody has made room.
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-    journal.add(Plan("may", "old", "easy", 2, key="c"), {"jobs": 3})
+    store.add(Plan("may", "old", "easy", 2, key="c"), {"jobs": 3})
 """
 
 
@@ -436,8 +436,8 @@ def test_a_line_that_does_not_fit_is_told_and_leaves_nothing_behind(tmp_path, ro
     )
     assert (done.stderr, done.returncode) == ("", 0)
     assert done.stdout.splitlines() == [f"{tmp_path / FILE}: cannot be written: File too large", "['a']"]
-    with Journal(tmp_path) as journal:
-        assert journal.summaries == {"a": {"jobs": 1}, "c": {"jobs": 3}}
+    with Store(tmp_path) as store:
+        assert store.answers == {"a": {"jobs": 1}, "c": {"jobs": 3}}
     assert [line["key"] for line in lines(tmp_path)] == ["a", "c"]
 
 
@@ -473,7 +473,7 @@ def test_a_file_of_somebody_elses_is_left_alone(tmp_path, content):
 
 
 def test_two_sweeps_in_one_folder_are_told_apart(tmp_path):
-    with Journal(tmp_path), pytest.raises(hs.OutputError, match="another sweep is writing to it"):
+    with Store(tmp_path), pytest.raises(hs.OutputError, match="another sweep is writing to it"):
         sweep(log(), machine(), "easy", out=tmp_path)
     assert len(sweep(log(), machine(), "easy", workers=1, out=tmp_path)) == 1
 
@@ -485,10 +485,10 @@ def test_the_lock_of_a_dead_process_is_none(tmp_path):
     ) as process:
         process.stdout.readline()
         with pytest.raises(hs.OutputError, match="another sweep"):
-            Journal(tmp_path)
+            Store(tmp_path)
         process.kill()
-    with Journal(tmp_path) as journal, (tmp_path / FILE).open("ab") as file:
-        assert journal.summaries == {}
+    with Store(tmp_path) as store, (tmp_path / FILE).open("ab") as file:
+        assert store.answers == {}
         with pytest.raises(BlockingIOError):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -525,9 +525,10 @@ def test_a_run_that_fails_is_named_and_the_others_are_kept(tmp_path, monkeypatch
     def fails(one):
         if one.seed == 2:
             raise hs.SimulationError("job 4 cannot be placed")
-        return spec.summary_of(one)
+        return execute(one)
 
-    monkeypatch.setattr(pool, "summary_of", fails)
+    execute = spec.Spec.execute
+    monkeypatch.setattr(spec.Spec, "execute", fails)
     with pytest.raises(hs.SimulationError) as caught:
         sweep(log(), machine(), "random", seeds=4, workers=1, out=tmp_path)
     place = "workload `may.swf`, platform `4 nodes`, policy `random`, seed 2"

@@ -1,11 +1,11 @@
 """What results say: metrics and their units, comparisons with a baseline, and curves; frames in, new frames out."""
 
-from hetsched.analysis.comparison import attained_ratio, compare, runs_frame
-from hetsched.analysis.metrics import DEFAULT_METRICS, METRICS, Metric, Unit
+from hetsched.analysis.ratios import attained_ratio, compare, runs_frame
 from hetsched.analysis.statistics import mean_and_half_width, student_t_quantile
 from hetsched.analysis.timeline import binned, run_bins, with_job_power
 from hetsched.analysis.waits import waiting_curve
 from hetsched.analysis.window import measured
+from hetsched.run.metrics import DEFAULT_METRICS, METRICS, Metric, Unit
 
 __all__ = [
     "DEFAULT_METRICS",

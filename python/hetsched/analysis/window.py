@@ -9,8 +9,8 @@ import polars as pl
 
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError
+from hetsched.run.metrics import METRICS, Facts
 from hetsched.run.result import Result
-from hetsched.run.summary import job_metrics
 
 __all__ = ["MEASURED", "measured"]
 
@@ -64,7 +64,7 @@ def measured(result: Result, *, from_s: float, until_s: float) -> dict[str, int 
     completed = jobs.filter((pl.col("state") == "completed") & end_s.is_between(from_s, until_s))
     energy_j = float(power_w @ held_s)
     return {
-        **job_metrics(jobs.filter(submit_s.is_between(from_s, until_s))),
+        **_of_jobs(jobs.filter(submit_s.is_between(from_s, until_s))),
         "throughput_jobs_per_hour": len(completed) * 3600.0 / length_s,
         "utilization_ratio": float(busy @ held_s) / (len(result.nodes) * length_s),
         "energy_j": energy_j,
@@ -78,29 +78,14 @@ def measured(result: Result, *, from_s: float, until_s: float) -> dict[str, int 
     }
 
 
-MEASURED = (
-    "jobs",
-    "completed",
-    "timeout",
-    "failed",
-    "rejected",
-    "cancelled",
-    "running",
-    "pending",
-    "mean_wait_s",
-    "median_wait_s",
-    "p95_wait_s",
-    "max_wait_s",
-    "mean_turnaround_s",
-    "mean_bounded_slowdown",
-    "throughput_jobs_per_hour",
-    "utilization_ratio",
-    "energy_j",
-    "mean_power_w",
-    "peak_power_w",
-    "budget_w",
-)
+MEASURED = tuple(key for key, metric in METRICS.items() if metric.in_windows)
 """The metrics that a window has."""
+
+
+def _of_jobs(jobs: pl.DataFrame) -> dict[str, int | float | None]:
+    """The metrics that are counted and averaged over jobs."""
+    facts, own = Facts(jobs, {}), [metric for metric in METRICS.values() if metric.section in ("jobs", "waits")]
+    return {metric.key: metric.of(facts) for metric in own if metric.in_windows}
 
 
 def _check(from_s: object, until_s: object, times: np.ndarray, *, is_over: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -98,8 +99,9 @@ def compare(
 ) -> None:
     """Schedule a job log under several policies, and show them beside each other."""
     del debug
-    from hetsched.cli.contest import compared  # noqa: PLC0415 -- polars is slow to import
+    from hetsched.comparison import Keep, compared  # noqa: PLC0415 -- polars is slow to import
     from hetsched.report.tables import comparison_table  # noqa: PLC0415
+    from hetsched.run.options import RunOptions  # noqa: PLC0415
 
     screen = Screen(as_json=as_json)
     window = WindowOptions(start, end, warm_up_s, cool_down_s)
@@ -140,20 +142,20 @@ def compare(
         result = compared(
             workload,
             machine.platform,
-            contestants,
+            {policy.name: policy for policy in contestants},
             baseline=base,
-            options={**wanted, "predictor": believed},
-            metrics=keys,
+            options=RunOptions(**wanted, predictor=believed),
             seeds=repeats or 1,
-            folder=out,
-            drawn=plot is not None,
-            window=measured,
+            metrics=keys,
+            keep=Keep(None if measured is None else (measured.from_s, measured.until_s), drawn=plot is not None),
+            folder=None if out is None else Path(out),
+            change=opt.OTHER_DRAWS,
         )
-    written = [] if out is None else [result.write(out)]
+    written = [] if out is None else [str(Path(out) / "comparison.csv")]
     if plot is not None:
         written += draw_comparison(plot, result.table, result.outcomes, baseline=base)
     screen.show(comparison_table(result.table, baseline=base, width=screen.width))
-    for note in [*([] if measured is None else [measured.note]), *result.notes()]:
+    for note in [*([] if measured is None else [measured.note]), *result.notes]:
         screen.say(note)
     for path in written:
         screen.say(f"wrote {path}")
@@ -162,7 +164,7 @@ def compare(
 
 def _metrics(faults: Faults, text: str | None, *, bound: bool) -> tuple[str, ...] | None:
     """The keys asked for; None: those of every comparison."""
-    from hetsched.analysis.metrics import metrics_named  # noqa: PLC0415
+    from hetsched.run.metrics import metrics_named  # noqa: PLC0415
 
     if text is None:
         return None

@@ -14,7 +14,7 @@ from hetsched.cli.screen import Screen
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
-    from hetsched.cli.contest import Comparison
+    from hetsched.comparison import Comparison
     from hetsched.platform import Platform
     from hetsched.workload import Workload
 
@@ -47,17 +47,20 @@ def demo(
     faults.folder("--out", out)
     faults.check()
     check_folder(out)
-    from hetsched.cli.contest import compared  # noqa: PLC0415 -- polars is slow to import
+    from hetsched.comparison import Keep, compared  # noqa: PLC0415 -- polars is slow to import
     from hetsched.policy import parse_policy  # noqa: PLC0415
     from hetsched.report.tables import comparison_table  # noqa: PLC0415
+    from hetsched.run.options import RunOptions  # noqa: PLC0415
 
     own_seed = chosen_seed or 0
     workload, platform = _inputs(own_seed)
     screen.say(workload.report.line())
     for line in _INPUT:
         screen.say(line.format(seed=own_seed))
-    policies = [parse_policy(name) for name in _POLICIES]
-    result = compared(workload, platform, policies, baseline="fcfs", options={"seed": own_seed}, drawn=True)
+    policies = {name: parse_policy(name) for name in _POLICIES}
+    result = compared(
+        workload, platform, policies, baseline="fcfs", options=RunOptions(seed=own_seed), keep=Keep(drawn=True)
+    )
     written = [result.write(out), *_pictures(screen, out, result)]
     screen.show(comparison_table(result.table, baseline="fcfs", width=screen.width))
     screen.tell(_finding(result))

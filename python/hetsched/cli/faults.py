@@ -1,4 +1,4 @@
-"""How a command ends: its exit code, and one line for each thing that was wrong."""
+"""End of a command: its exit code, and one line for each thing that was wrong."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ import textwrap
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TextIO
 
 import typer
 
 from hetsched.checks import Faults, did_you_mean
-from hetsched.errors import ConfigError, HetschedError, OutputError, RunWarning, SimulationError
-
-__all__ = ["DONE", "FAILED", "INTERRUPTED", "MISUSED", "ended", "inside", "noted", "renamed", "silence"]
+from hetsched.errors import ConfigError, Fault, HetschedError, OutputError, RunWarning, SimulationError
 
 _OPTIONS = {'walltimes="stretch"': "--walltimes stretch", "kill_at_walltime=False": "--no-kill-at-walltime"}
-"""What the library's warnings call options, and what they are called here."""
+"""Options by their names in the library's warnings."""
 
 DONE = 0
 FAILED = 1
@@ -29,25 +27,7 @@ INTERRUPTED = 130
 
 
 def ended(command: Callable[[], Any], *, debug: bool) -> int:
-    """Run a command to its end, whatever that is.
-
-    Parameters
-    ----------
-    command
-        Gives an exit code or None, or raises.
-    debug
-        Whether to show where an error was raised.
-
-    Returns
-    -------
-    int
-        The exit code. What went wrong stands on standard error, a line a fault.
-
-    Examples
-    --------
-    >>> ended(lambda: None, debug=False)
-    0
-    """
+    """Run a command to its end, whatever that is."""
     with _warnings_in_a_line():
         try:
             code = _exit_code(command)
@@ -66,7 +46,7 @@ def _exit_code(command: Callable[[], Any]) -> int:
 
 
 def _told(error: BaseException, *, debug: bool) -> int:
-    """Write what `error` says; gives the exit code it stands for."""
+    """Write an error's message; gives its exit code."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
     if isinstance(error, KeyboardInterrupt):
@@ -100,7 +80,7 @@ def _lines(error: BaseException) -> Iterator[str]:
 
 
 def _misuse(error: typer.TyperException) -> str:
-    """What is wrong with a command line, from what typer says about it."""
+    """The fault of a command line, from typer's error."""
     context: Any = getattr(error, "ctx", None)
     command: Any = None if context is None else context.command
     message = error.format_message()
@@ -145,7 +125,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def silence(stream: TextIO) -> None:
-    """Let go of what cannot be written any more because the other end is closed or full."""
+    """Drop the rest of a stream whose other end is closed or full."""
     try:
         stream.flush()
     except OSError:
@@ -154,73 +134,30 @@ def silence(stream: TextIO) -> None:
 
 
 @contextmanager
-def renamed(names: Mapping[str, str]) -> Iterator[None]:
-    """Call a library's parameters by the options they were given with, in errors raised in the block.
-
-    Parameters
-    ----------
-    names
-        From a parameter to what to call it.
-
-    Examples
-    --------
-    >>> with renamed({"nodes": "--nodes"}):
-    ...     raise ConfigError([("nodes", "`0`", "at least 1")])
-    Traceback (most recent call last):
-    hetsched.errors.ConfigError: --nodes: found `0`, expected at least 1
-    """
+def changed(change: Callable[[Fault], Fault]) -> Iterator[None]:
+    """Change the faults of a `ConfigError` raised in the block, so that a reader finds them."""
     try:
         yield
     except ConfigError as error:
-        raise _renamed(error, names) from error
+        raise error.mapped(change) from error
 
 
-def _renamed(error: ConfigError, names: Mapping[str, str]) -> ConfigError:
-    faults = [(names.get(parameter, parameter), value, expected) for parameter, value, expected in error.faults]
-    return ConfigError(faults)
+def renamed(names: Mapping[str, str]) -> AbstractContextManager[None]:
+    """Call a library's parameters by the options they were given with, in errors raised in the block."""
+    return changed(lambda fault: _renamed(fault, names))
 
 
-@contextmanager
-def inside(path: str) -> Iterator[None]:
-    """Say of the faults of a `ConfigError` raised in the block that they are in a file.
+def _renamed(fault: Fault, names: Mapping[str, str]) -> Fault:
+    return fault.at(names[fault.place]) if fault.place in names else fault
 
-    Parameters
-    ----------
-    path
-        The file.
 
-    Examples
-    --------
-    >>> with inside("node.toml"):
-    ...     raise ConfigError([("idle_kw", "`1`", "one of idle_w, tdp_w")])
-    Traceback (most recent call last):
-    hetsched.errors.ConfigError: node.toml: idle_kw: found `1`, expected one of idle_w, tdp_w
-    """
-    try:
-        yield
-    except ConfigError as error:
-        names = {where: f"{path}: {where}" for where, _, _ in error.faults if path not in where}
-        raise _renamed(error, names) from error
+def inside(path: str) -> AbstractContextManager[None]:
+    """Name the file that an error raised in the block is about, unless the fault does so itself."""
+    return changed(lambda fault: fault if path in fault.path else fault.under(path, ": "))
 
 
 class noted:  # noqa: N801 -- reads as the verb it is: with noted(faults)
-    """Note the faults of a `ConfigError` raised in the block, to tell them together with others.
-
-    Parameters
-    ----------
-    faults
-        Where to note them.
-    names
-        As in `renamed`.
-
-    Examples
-    --------
-    >>> faults = Faults()
-    >>> with noted(faults, {"nodes": "--nodes"}):
-    ...     raise ConfigError([("nodes", "`0`", "at least 1")])
-    >>> faults.found
-    [('--nodes', '`0`', 'at least 1')]
-    """
+    """Note the faults of a `ConfigError` raised in the block, to tell them together with others."""
 
     def __init__(self, faults: Faults, names: Mapping[str, str] | None = None) -> None:
         self._faults = faults
@@ -232,7 +169,7 @@ class noted:  # noqa: N801 -- reads as the verb it is: with noted(faults)
     def __exit__(self, kind: object, error: object, trace: object) -> bool:
         if not isinstance(error, ConfigError):
             return False
-        self._faults.extend(_renamed(error, self._names))
+        self._faults.extend(error, lambda fault: _renamed(fault, self._names))
         return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ from hetsched.cli import options as opt
 from hetsched.cli.faults import noted
 from hetsched.cli.pictures import check_folder, check_picture
 from hetsched.cli.screen import Screen
+from hetsched.errors import Fault
 
 if TYPE_CHECKING:
     from hetsched.workload import Workload
@@ -128,7 +130,7 @@ def _refuse_options(
 ) -> None:
     files = {name: value for name, value in (("out", out), ("plot", plot)) if value is not None}
     if given or settings or files:
-        faults.found.append(("KIND", "none", f"one of {listed(KINDS)}"))
+        faults.note("KIND", "none", f"one of {listed(KINDS)}")
 
 
 def _check_names(faults: Faults, kind: str, *, out: str | None, plot: str | None) -> None:
@@ -172,7 +174,7 @@ def _parameters(
                 # Checked here already, so that what is wrong with one is told beside what is wrong with others.
                 known[name].settle(values[name], own)
             # `mix[0].count` becomes `--set mix[0].count`.
-            faults.found += [(option + place.removeprefix(name), found, say) for place, found, say in own.found]
+            faults.extend(own, partial(Fault.moved, old=name, new=option))
     return generator, values
 
 

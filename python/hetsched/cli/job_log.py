@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from hetsched.checks import Faults, did_you_mean, listed, shown
 from hetsched.cli.faults import renamed
 from hetsched.cli.options import whole
-from hetsched.cli.progress import Bars
 from hetsched.cli.window import WindowOptions
 from hetsched.errors import ConfigError, TraceError
+from hetsched.run.progress import Bars
 
 if TYPE_CHECKING:
     from hetsched.cli.screen import Screen

@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from hetsched.checks import Faults
+from hetsched.checks import Faults, shown
 from hetsched.cli.faults import inside, noted, renamed
 from hetsched.cli.job_log import JobLog, Reading
-from hetsched.cli.machine_size import header_nodes, processors_hint
 from hetsched.cli.options import KNOWN_DRAWS, chosen, number, whole
+from hetsched.errors import ConfigError
+from hetsched.text import many
 
 if TYPE_CHECKING:
     from hetsched.cli.screen import Screen
     from hetsched.platform import Platform, VariationTable
     from hetsched.workload import Workload
 
-__all__ = ["ASSUMED_W", "Inputs", "Machine"]
-
 ASSUMED_W = {"idle_w": 100.0, "tdp_w": 400.0}
 """Watts of a node that are assumed where none are given."""
+
+_FAR = 2
+"""Where nodes differ, their mean number of processors may be this factor from what most of them have."""
 
 _OPTIONS = {"nodes": "--nodes", "idle_w": "--idle-w", "tdp_w": "--tdp-w", "procs_per_node": "--procs-per-node"}
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A platform, and what was assumed to make it.
-
-    Parameters
-    ----------
-    platform
-        The platform.
-    notes
-        A sentence for each thing that nobody said.
-    assumed_w
-        The watts among them.
-    """
+    """A platform, and what was assumed to make it."""
 
     platform: Platform
     notes: tuple[str, ...]
@@ -45,15 +38,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The options that say what is to be run on what, as they were given.
-
-    Parameters
-    ----------
-    trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w, known_draws
-        As in ``hetsched simulate``.
-    reading
-        How the log is to be read.
-    """
+    """The options of a run's workload and machine, as they were given."""
 
     trace: str
     format: str | None = None
@@ -78,7 +63,7 @@ class Inputs:
             # On a machine of one node, so that no log of hours is read for a negative draw.
             with noted(watts):
                 self._homogeneous(1)
-        faults.found.extend(watts.found)
+        faults.extend(watts)
         self._check_cap(faults)
         if self.known_draws is not None:
             chosen(faults, "--known-draws", self.known_draws, KNOWN_DRAWS)
@@ -100,7 +85,7 @@ class Inputs:
         machine = self._machine(workload) if from_file is None else Machine(from_file, (), {})
         for note in machine.notes:
             screen.say(note)
-        if self._procs_per_node is None and (hint := processors_hint(_header(workload))):
+        if self._procs_per_node is None and (hint := _processors_hint(_header(workload))):
             screen.say(hint)
         if table is not None:
             with renamed({"actual": f"--table {self.table}", "predicted": f"{self.platform}: predicted"}):
@@ -113,7 +98,7 @@ class Inputs:
         return workload, machine
 
     def _files(self) -> tuple[Platform | None, VariationTable | None]:
-        """What the small files say; read before the log, which may take a while."""
+        """The platform's and the table's file, read before the log, which may take a while."""
         from hetsched.platform import Platform, VariationTable  # noqa: PLC0415 -- polars is slow to import
 
         platform = table = None
@@ -147,7 +132,7 @@ class Inputs:
             return Platform.homogeneous(nodes=nodes, idle_w=watts["idle_w"], tdp_w=watts["tdp_w"])
 
     def _nodes(self, workload: Workload) -> tuple[int, str]:
-        """How many nodes, and where that was found if not in an option."""
+        """The number of nodes, and its source if that is no option."""
         given = whole(Faults(), "", self.nodes, low=1)
         if given is not None:
             return given, ""
@@ -163,10 +148,58 @@ class Inputs:
 
 
 def _header(workload: Workload) -> dict[str, Any]:
-    """What an SWF log says of its machine; nothing of other logs."""
+    """The machine as an SWF log's header gives it; empty for other logs."""
     return workload.report.get("header") or {}
 
 
 def _names_applications(workload: Workload) -> bool:
     jobs = workload.to_polars()
     return "app" in jobs.columns and jobs["app"].null_count() < len(jobs)
+
+
+def header_nodes(header: Mapping[str, Any], *, procs_per_node: int | None, log: str) -> tuple[int, str]:
+    """The number of nodes, and a sentence on its source."""
+    nodes, procs = header.get("max_nodes") or 0, header.get("max_procs") or 0
+    if procs_per_node is None:
+        if nodes == procs != 0:
+            return nodes, f"{many(nodes, 'node')}, as the log's header says (MaxNodes)"
+        if procs:
+            return procs, f"{many(procs, 'processor')}, each taken as a node (MaxProcs)"
+    elif nodes:
+        _refuse_contradiction(nodes, procs, procs_per_node)
+        return nodes, f"{many(nodes, 'node')}, as the log's header says (MaxNodes)"
+    elif procs:
+        count = -(-procs // procs_per_node)
+        return count, f"{many(count, 'node')}, as the log's header says (MaxProcs / {procs_per_node})"
+    expected = f"how many nodes the machine has: {log} does not say it"
+    if nodes:
+        expected = (
+            f"how many processors the machine has, or --procs-per-node P: {log} says MaxNodes {nodes} only, "
+            "and its sizes are processors"
+        )
+    raise ConfigError([("--nodes", "nothing", expected)])
+
+
+def _processors_hint(header: Mapping[str, Any]) -> str:
+    """A hint where processors are taken as nodes though the header has fewer nodes; else empty."""
+    nodes, procs = header.get("max_nodes") or 0, header.get("max_procs") or 0
+    if not 0 < nodes < procs:
+        return ""
+    each, rest = divmod(procs, nodes)
+    has = f"{nodes:,} nodes of {each} processors: --procs-per-node {each}"
+    if rest:
+        has = f"{nodes:,} nodes of {procs / nodes:.3g} processors on average: --procs-per-node {each} or {each + 1}"
+    return f"the header says {has} schedules whole nodes; idle and TDP watts are per processor as it stands"
+
+
+def _refuse_contradiction(nodes: int, procs: int, procs_per_node: int) -> None:
+    """Raise if nodes of so many processors contradict the header."""
+    each, rest = divmod(procs, nodes)
+    is_near = nodes * procs_per_node < _FAR * procs and procs < _FAR * nodes * procs_per_node
+    if not procs or (is_near if rest else each == procs_per_node):
+        return
+    found = f"{shown(procs_per_node)}, with MaxNodes {nodes} and MaxProcs {procs} in the log's header"
+    fits = f"{each} or {each + 1}" if rest else str(each)
+    raise ConfigError(
+        [("--procs-per-node", found, f"{fits}, which these two make; --nodes N says the size without them")]
+    )

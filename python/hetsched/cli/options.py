@@ -6,7 +6,7 @@ Values are taken as text and read here, so that every fault of a command line is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -309,8 +309,9 @@ def number(faults: Faults, option: str, text: str | None, *, unit: str) -> float
     Examples
     --------
     >>> faults = Faults()
-    >>> number(faults, "--idle-w", "200W", unit="watts"), faults.found
-    (None, [('--idle-w', '`200W`', 'watts as a plain number, such as 200')])
+    >>> number(faults, "--idle-w", "200W", unit="watts")
+    >>> print(faults.found[0])
+    --idle-w: found `200W`, expected watts as a plain number, such as 200
     """
     if text is None:
         return None
@@ -330,8 +331,8 @@ def chosen(faults: Faults, option: str, text: str, known: tuple[str, ...]) -> No
     --------
     >>> faults = Faults()
     >>> chosen(faults, "--on-unknown-app", "nominl", ("error", "nominal"))
-    >>> faults.found
-    [('--on-unknown-app', '`nominl`', 'one of error, nominal; did you mean `nominal`?')]
+    >>> print(faults.found[0])
+    --on-unknown-app: found `nominl`, expected one of error, nominal; did you mean `nominal`?
     """
     if text not in known:
         faults.add(option, text, f"one of {', '.join(known)}{did_you_mean(text, known)}")
@@ -347,7 +348,7 @@ def run_options(
     kill_grace_s: str = "0",
     walltimes: str = "fixed",
     bound: bool = False,
-) -> dict[str, int | float | bool | str | None]:
+) -> dict[str, Any]:
     """The keyword options of `hetsched.simulate` that are the same in every verb.
 
     Parameters

@@ -14,7 +14,7 @@ from hetsched.errors import OutputError
 if TYPE_CHECKING:
     import polars as pl
 
-    from hetsched.cli.runs import Outcome
+    from hetsched.comparison import Outcome
 
 
 Picture = Any
@@ -79,7 +79,7 @@ def _of_run(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
     dates = {"unix_zero_s": outcome.unix_zero_s}
     yield "power.png", figures.power(outcome.bins, title=title, budget_w=outcome.summary["budget_w"], **dates)
     yield "occupancy.png", figures.occupancy(outcome.bins, nodes=outcome.nodes, title=title, **dates)
-    yield "waits.png", figures.waits({outcome.run.policy.name: outcome.curve})
+    yield "waits.png", figures.waits({outcome.policy: outcome.curve})
     if outcome.jobs is not None:
         yield "gantt.png", figures.gantt(outcome.jobs, nodes=outcome.nodes, title=title, **dates)
 
@@ -104,7 +104,7 @@ def draw_comparison(plot: str, table: pl.DataFrame, outcomes: Sequence[Outcome],
 
     first: dict[str, Outcome] = {}
     for outcome in outcomes:
-        first.setdefault(outcome.run.policy.name, outcome)
+        first.setdefault(outcome.policy, outcome)
     # One dot has nothing to be compared with.
     runs = pl.DataFrame([_costs(outcome) for outcome in outcomes]) if len(first) > 1 else None
     if _is_picture(plot):
@@ -120,7 +120,7 @@ def _costs(outcome: Outcome) -> dict[str, Any]:
 def _of_comparison(
     table: pl.DataFrame, first: Mapping[str, Outcome], runs: pl.DataFrame | None, baseline: str
 ) -> Iterator[tuple[str, Picture]]:
-    from hetsched.cli.runs import file_name  # noqa: PLC0415
+    from hetsched.comparison import file_name  # noqa: PLC0415
     from hetsched.report import figures  # noqa: PLC0415
 
     if len(first) > 1:

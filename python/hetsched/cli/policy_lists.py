@@ -1,36 +1,20 @@
-"""Several policies in one option, ``easy,coa,hetsched:beta=0``: read, and named in what is wrong with one of them."""
+"""Several policies in one option, ``easy,coa,hetsched:beta=0``: read, and named in the faults of one of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from hetsched.checks import Faults, shown
-from hetsched.cli.faults import noted
-from hetsched.errors import ConfigError
+from hetsched.cli.faults import changed, noted
+from hetsched.errors import Fault
 
 if TYPE_CHECKING:
     from hetsched.policy import Policy
 
-__all__ = ["of_policy", "policies_in"]
-
 
 def policies_in(faults: Faults, text: str) -> list[Policy]:
-    """The policies asked for with ``--policies``.
-
-    Parameters
-    ----------
-    faults
-        Notes those that cannot be, and those asked for twice.
-    text
-        As given, with commas between.
-
-    Examples
-    --------
-    >>> [policy.name for policy in policies_in(Faults(), "easy,coa")]
-    ['easy', 'coa']
-    """
+    """The policies asked for with ``--policies``."""
     from hetsched.policy import parse_policy  # noqa: PLC0415 -- polars is slow to import
 
     found: list[Policy] = []
@@ -44,27 +28,11 @@ def policies_in(faults: Faults, text: str) -> list[Policy]:
     return found
 
 
-@contextmanager
-def of_policy(name: str) -> Iterator[None]:
-    """Say of faults raised in the block which of the policies they belong to, where they don't show it.
+def of_policy(name: str) -> AbstractContextManager[None]:
+    """Name the policy that an error raised in the block is about, unless the fault shows it."""
 
-    Parameters
-    ----------
-    name
-        As given.
+    def in_list(fault: Fault) -> Fault:
+        place = "--policies" if fault.found == shown(name) else f"--policies: {name}"
+        return fault.at(place) if fault.path == "policy" else fault.under(place, ": ")
 
-    Examples
-    --------
-    >>> with of_policy("easy:depth=0"):
-    ...     raise ConfigError([("policy.backfill.depth", "`0`", "at least 1")])
-    Traceback (most recent call last):
-    hetsched.errors.ConfigError: --policies: easy:depth=0: policy.backfill.depth: found `0`, expected at least 1
-    """
-    try:
-        yield
-    except ConfigError as error:
-        faults = []
-        for parameter, value, expected in error.faults:
-            inner = "" if value == shown(name) else f": {name}"
-            faults.append((f"--policies{inner}{'' if parameter == 'policy' else f': {parameter}'}", value, expected))
-        raise ConfigError(faults) from error
+    return changed(in_list)

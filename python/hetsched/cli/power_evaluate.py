@@ -13,8 +13,8 @@ from hetsched.cli import options as opt
 from hetsched.cli import power_models as own
 from hetsched.cli.faults import renamed
 from hetsched.cli.pictures import check_folder, check_picture
-from hetsched.cli.progress import Bars
 from hetsched.cli.screen import Screen
+from hetsched.run.progress import Bars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -154,7 +154,7 @@ class _Asked:
 
     def split(self, known: Features) -> Split:
         """For the applications of a file of features."""
-        from hetsched.power.group_files import read_groups  # noqa: PLC0415 -- slow to import
+        from hetsched.power.feature_files import read_groups  # noqa: PLC0415 -- slow to import
         from hetsched.power.splits import Split  # noqa: PLC0415
 
         where = self._groups if self.labels is None else f"{known.path}/{self.labels}"

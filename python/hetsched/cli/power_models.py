@@ -162,7 +162,7 @@ class Models:
                 faults.add(f"--model {name}", setting, "PARAM=VALUE, such as seed=4")
             elif key not in known:
                 expected = f"one of {listed(known)}{did_you_mean(key, known)}"
-                faults.found.append((f"--model {name}", f"parameter `{key}`", expected))
+                faults.note(f"--model {name}", f"parameter `{key}`", expected)
             else:
                 values[key] = _value(f"--model {name}:{key}", value, known[key], faults)
         return made.set_params(**values) if len(faults.found) == before else None

@@ -90,9 +90,9 @@ def _check_out(faults: Faults, out: str | None, *, by_device: bool, is_by_node: 
         hint = did_you_mean(Path(out).suffix.lower(), _SUFFIXES)
         faults.add("--out", out, f"a name ending in {listed(_SUFFIXES)}{hint}")
     if by_device and out is None:
-        faults.found.append(("--by-device", "no --out", "a file for it: --out FILE"))
+        faults.note("--by-device", "no --out", "a file for it: --out FILE")
     if by_device and is_by_node:
-        faults.found.append(("--by-device", "--per-node or --rest-w beside it", "one or the other: devices or nodes"))
+        faults.note("--by-device", "--per-node or --rest-w beside it", "one or the other: devices or nodes")
 
 
 def _read(model: str, features: str) -> tuple[NamedModel, Features]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,13 +12,13 @@ import typer
 
 from hetsched.checks import Faults, reason_of
 from hetsched.cli import options as opt
-from hetsched.cli.faults import noted
+from hetsched.cli.faults import changed, noted
 from hetsched.cli.pictures import check_folder
 from hetsched.cli.policy_lists import policies_in
-from hetsched.cli.progress import Bars
 from hetsched.cli.screen import Screen
-from hetsched.errors import ConfigError, OutputError
+from hetsched.errors import OutputError
 from hetsched.experiments.registry import EXPERIMENTS
+from hetsched.run.progress import Bars
 
 if TYPE_CHECKING:
     from hetsched.experiments import Report
@@ -72,7 +72,7 @@ def reproduce(
 
     from hetsched.experiments import reproduce as run  # noqa: PLC0415 -- polars is slow to import
 
-    with Bars() as bars, _of_yours():
+    with Bars() as bars, changed(lambda fault: fault.moved("policies", "--policies")):
         tell = bars.bar(name, unit="repetitions")
         report = run(name, seed=chosen_seed or 0, quick=quick, policies=yours, progress=tell)
     _show(screen, report)
@@ -89,18 +89,6 @@ def _check_experiment(name: str, *, takes_policies: bool) -> None:
     experiment = experiment_named(name, parameter="NAME")
     if takes_policies:
         check_runs_policies(experiment, parameter="--policies")
-
-
-@contextmanager
-def _of_yours() -> Iterator[None]:
-    """Call the library's parameter of a user's policies as the option."""
-    try:
-        yield
-    except ConfigError as error:
-        faults = [
-            (name.replace("policies", "--policies", 1), value, expected) for name, value, expected in error.faults
-        ]
-        raise ConfigError(faults) from error
 
 
 def _try_folder(out: str | None) -> None:

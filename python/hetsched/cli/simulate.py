@@ -13,10 +13,10 @@ from hetsched.cli.job_log import Reading
 from hetsched.cli.machine import Inputs, Machine
 from hetsched.cli.pictures import check_folder, check_plot, draw_run
 from hetsched.cli.predictors import PredictorChoice, PredictorOption
-from hetsched.cli.progress import Bars
 from hetsched.cli.screen import Screen
 from hetsched.cli.window import CoolDown, From, Until, WarmUp, Window, WindowOptions
 from hetsched.errors import WorkWarning
+from hetsched.run.progress import Bars
 
 if TYPE_CHECKING:
     from hetsched.policy import Policy
@@ -106,7 +106,7 @@ def simulate(
         bound=bound,
     )
     if csv and out is None:
-        faults.found.append(("--csv", "no --out", "a folder for it: --out DIR"))
+        faults.note("--csv", "no --out", "a folder for it: --out DIR")
     if out is not None:
         faults.folder("--out", out)
     check_plot(faults, plot)
@@ -156,21 +156,21 @@ def _run(
 
 def _write(result: Result, policy: Policy | None, *, out: str | None, csv: bool, plot: str | None) -> list[str]:
     """Write what was asked for; gives the names."""
-    from hetsched.cli.runs import Outcome, Run  # noqa: PLC0415
+    from hetsched.comparison import Keep, Outcome  # noqa: PLC0415
 
     written = []
     if out is not None:
         result.write(out, csv=csv)
         written.append(out)
     if plot is not None and policy is not None:
-        outcome = Outcome.of(Run(policy, result.provenance["seed"]), result, drawn=True)
+        outcome = Outcome.of(policy.name, result, Keep(drawn=True))
         written += draw_run(plot, outcome, title=outcome.title)
     return written
 
 
 def _show(screen: Screen, machine: Machine, result: Result, written: list[str], window: Window | None) -> None:
     from hetsched.report.tables import summary_table  # noqa: PLC0415
-    from hetsched.run.known_draws import draws_note  # noqa: PLC0415
+    from hetsched.run.concerns import draws_note  # noqa: PLC0415
     from hetsched.text import many  # noqa: PLC0415
 
     summary, timing = result.summary() if window is None else window.summary(result), result.timing

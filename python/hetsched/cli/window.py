@@ -117,7 +117,7 @@ class WindowOptions:
         if self.is_measured and until_s is not None:
             faults.add("--until-s", until_s, "nothing beside a measuring window, which needs the whole run")
         if self.is_measured and bound:
-            faults.found.append(("--bound", "it", "nothing beside a measuring window: it is of a whole run"))
+            faults.note("--bound", "it", "nothing beside a measuring window: it is of a whole run")
 
     def check_metrics(self, faults: Faults, keys: tuple[str, ...]) -> None:
         """Note metrics that a window does not have."""

@@ -1,4 +1,4 @@
-"""The machine: node classes, devices, the platform they make up, and tables of how its nodes differ."""
+"""The machine: node classes, devices, the platform they make up, and tables of the differences between its nodes."""
 
 from hetsched.platform.device_sampling import DeviceSample, sample_devices
 from hetsched.platform.devices import DeviceClass, DeviceNodes

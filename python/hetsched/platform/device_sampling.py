@@ -15,26 +15,23 @@ import polars as pl
 
 from hetsched.chance import stream
 from hetsched.checks import Faults, listed
-from hetsched.platform.device_draws import Devices, named_devices
-from hetsched.platform.devices import DeviceNodes
+from hetsched.platform.devices import DeviceClass, DeviceNodes, named_devices
 from hetsched.platform.node_class import MAX_NODE_W
 from hetsched.variation.table import VariationTable
-
-__all__ = ["DeviceSample", "sample_devices"]
 
 Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceSample:
-    """Drawn watts of devices, and what they make of the nodes.
+    """Drawn watts of devices, and the table of the nodes they add up to.
 
     Parameters
     ----------
     table
         Watts of each node under each application.
     power_w
-        Watts of each used device, shape (n_devices,), by application, with the class: what `DeviceNodes.table` takes.
+        Watts of each used device, shape (n_devices,), by application, with the class; `DeviceNodes.table` takes it.
     clipped
         One row an application: ``app, device, draws, clipped, clipped_ratio``; the last two are how many draws lay
         below the device's idle draw and were set to it, and their share.
@@ -94,7 +91,7 @@ def sample_devices(
     node_share: float = 0.0,
     seed: int,
 ) -> DeviceSample:
-    """Devices whose watts are normal, application by application, around an equal share of what a node's draw.
+    """Devices with normally distributed watts for each application, around an equal share of a node's mean draw.
 
     A device of mean ``m`` draws ``m × (1 + sd_ratio × z)``, where ``z`` is standard normal, independent over
     applications, and over devices but for `node_share`: ``z = √node_share × (the node's) + √(1 - node_share) × (the
@@ -127,7 +124,7 @@ def sample_devices(
     Raises
     ------
     ConfigError
-        With every fault: a class that the nodes do not have, a mean below the devices' idle draw.
+        If the nodes have no such class, or a mean is below the devices' idle draw; lists all faults.
 
     Examples
     --------
@@ -177,13 +174,13 @@ def _normals(app: str, nodes: int, per_node: int, node_share: float, seed: int) 
 
 def _checked_means(
     means_w: Mapping[str, tuple[str, float]], machine: DeviceNodes, faults: Faults
-) -> dict[str, tuple[Devices, float]]:
+) -> dict[str, tuple[DeviceClass, float]]:
     """The class and the mean watts of one device, by application."""
     form = 'the class of device and watts, as in ("gpu", 597.0)'
     if not isinstance(means_w, Mapping) or not means_w:
         faults.add("means_w", means_w, f"for each application {form}")
         return {}
-    means: dict[str, tuple[Devices, float]] = {}
+    means: dict[str, tuple[DeviceClass, float]] = {}
     for app, given in means_w.items():
         own = f"means_w[{app}]"
         if not isinstance(app, str) or not app or not isinstance(given, tuple | list) or len(given) != 2:

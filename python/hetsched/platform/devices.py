@@ -1,25 +1,31 @@
-"""Nodes made up of devices: what each device draws becomes what each node draws, application by application.
+"""Nodes made up of devices, whose watts add up to the nodes' draw under each application.
 
-Devices are what varies. How their watts come about is left to others: measured, drawn (`device_sampling`) or predicted
-by a power model, they all enter by `DeviceNodes.table`.
+Devices are what varies. Their watts may be measured, drawn (`device_sampling`) or predicted by a power model: they all
+enter through `DeviceNodes.table`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults
-from hetsched.platform.device_draws import DevicePower, checked_draws, draws_on_nodes, low_counts, named_devices
+from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.platform.node_class import MAX_NODE_W
 from hetsched.platform.platform import Platform
 from hetsched.variation.table import VariationTable
 
-__all__ = ["DeviceClass", "DeviceNodes"]
+Matrix = npt.NDArray[np.float64]
+
+DevicePower: TypeAlias = tuple[str, npt.ArrayLike] | Mapping[str, npt.ArrayLike]
+"""The class of device that an application uses, and the watts of each; or watts by class."""
+
+_FORM = 'the class of device and the watts of each, as in ("gpu", watts)'
+_RULES = ("keep", "clip")
 
 _MOST_NODES = 2**31 - 1
 _MOST_DEVICES = 1024
@@ -43,7 +49,7 @@ class DeviceClass:
     Raises
     ------
     ConfigError
-        With every value that cannot be.
+        If any value is invalid; lists all of them.
 
     Examples
     --------
@@ -74,7 +80,7 @@ class DeviceClass:
 
 
 class DeviceNodes:
-    """Nodes that all hold the same devices, which differ one by one in what they draw.
+    """Nodes that all hold the same kinds of devices, each device with its own draw.
 
     Device i of a class sits in node ``i // per_node``: the devices of node 0 come first.
 
@@ -83,12 +89,12 @@ class DeviceNodes:
     nodes
         How many nodes there are, at least 1.
     devices
-        What is in each of them; every class has a name of its own.
+        The devices of each node; every class has a name of its own.
 
     Raises
     ------
     ConfigError
-        With every value that cannot be.
+        If any value is invalid; lists all of them.
 
     Examples
     --------
@@ -109,12 +115,12 @@ class DeviceNodes:
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         return self._nodes
 
     @property
     def devices(self) -> tuple[DeviceClass, ...]:
-        """What is in each node."""
+        """The devices of each node."""
         return self._devices
 
     @property
@@ -128,7 +134,7 @@ class DeviceNodes:
         return float(sum(one.per_node * one.tdp_w for one in self._devices))
 
     def count(self, device: str) -> int:
-        """How many devices of a class the machine has.
+        """Number of devices of a class in the whole machine.
 
         Parameters
         ----------
@@ -188,14 +194,14 @@ class DeviceNodes:
         )
 
     def _gpus(self) -> int | None:
-        """GPUs in a node, known where classes are called as jobs call what they need."""
+        """GPUs in a node; None unless the classes are called `gpu` and `cpu`, as jobs call them."""
         per_node = {one.name: one.per_node for one in self._devices}
         return per_node.get("gpu", 0 if set(per_node) == {"cpu"} else None)
 
     def table(
         self, power_w: Mapping[str, DevicePower], *, below_idle: Literal["keep", "clip"] = "keep"
     ) -> VariationTable:
-        """What each node draws under each application: its used devices' watts, and the idle draw of all others.
+        """Draw of each node under each application: its used devices' watts and the idle draw of all others.
 
         Measured, drawn and predicted watts enter alike. The predictions of a power model, shape (n_devices, n_apps),
         are columns: ``{app: ("gpu", predicted[:, j]) for j, app in enumerate(apps)}``.
@@ -218,7 +224,7 @@ class DeviceNodes:
         Raises
         ------
         ConfigError
-            With every fault: a class that the nodes do not have, watts of another number of devices, NaN.
+            If the nodes have no such class, watts are NaN or of another number of devices; lists all faults.
 
         Examples
         --------
@@ -237,7 +243,7 @@ class DeviceNodes:
         return VariationTable(list(draws), power_w=np.array(rows))
 
     def low_draws(self, power_w: Mapping[str, DevicePower]) -> pl.DataFrame:
-        """How many devices draw less under an application than when idle, by what they are said to draw.
+        """Number of devices that are said to draw less under an application than when idle.
 
         Parameters
         ----------
@@ -290,3 +296,102 @@ def _check_classes(devices: object, faults: Faults) -> None:
         if one.name in names:
             faults.add(f"devices[{place}]", one.name, "each name once")
         names.add(one.name)
+
+
+def named_devices(devices: Sequence[DeviceClass], name: object, parameter: str, faults: Faults) -> DeviceClass | None:
+    """The class of that name; notes an unknown one."""
+    for one in devices:
+        if one.name == name:
+            return one
+    names = [one.name for one in devices]
+    hint = did_you_mean(name, names) if isinstance(name, str) else ""
+    faults.add(parameter, name, f"a class of device that the nodes have: {listed(names)}{hint}")
+    return None
+
+
+def checked_draws(
+    power_w: Mapping[str, DevicePower], devices: Sequence[DeviceClass], nodes: int, faults: Faults, *, below_idle: str
+) -> dict[str, dict[str, Matrix]]:
+    """The watts of the used devices, shape (n_nodes, per_node), by application and class."""
+    faults.choice("below_idle", below_idle, _RULES)
+    # Watts that are clipped may be negative: a linear model predicts such of a device that it knows little of.
+    found = _by_class(power_w, devices, nodes, faults, least_w=0.0 if below_idle == "keep" else -np.inf)
+    if below_idle == "clip":
+        idle_w = {one.name: one.idle_w for one in devices}
+        return {app: {name: np.maximum(w, idle_w[name]) for name, w in used.items()} for app, used in found.items()}
+    return found
+
+
+def draws_on_nodes(used: Mapping[str, Matrix], devices: Sequence[DeviceClass], nodes: int) -> Matrix:
+    """Watts of each node: its used devices' draws and the idle draw of the others, shape (n_nodes,)."""
+    watts = np.zeros(nodes)
+    for one in devices:
+        # Device by device, in one order: a sum along an axis may be rounded in another from machine to machine.
+        for place in range(one.per_node):
+            watts += used[one.name][:, place] if one.name in used else one.idle_w
+    return watts
+
+
+def low_counts(
+    power_w: Mapping[str, DevicePower], devices: Sequence[DeviceClass], nodes: int, faults: Faults
+) -> pl.DataFrame:
+    """One row an application and class: ``app, device, draws, below_idle``; parameters as in `checked_draws`."""
+    idle_w = {one.name: one.idle_w for one in devices}
+    rows = [
+        (app, name, watts.size, int((watts < idle_w[name]).sum()))
+        for app, used in _by_class(power_w, devices, nodes, faults, least_w=-np.inf).items()
+        for name, watts in used.items()
+    ]
+    schema = {"app": pl.String, "device": pl.String, "draws": pl.Int64, "below_idle": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _by_class(
+    power_w: Mapping[str, DevicePower], devices: Sequence[DeviceClass], nodes: int, faults: Faults, *, least_w: float
+) -> dict[str, dict[str, Matrix]]:
+    if not isinstance(power_w, Mapping) or not power_w:
+        faults.add("power_w", power_w, f"for each application {_FORM}")
+        return {}
+    found: dict[str, dict[str, Matrix]] = {}
+    for app, given in power_w.items():
+        found[app] = {}
+        for name, watts in _pairs(given, f"power_w[{app}]", faults):
+            one = named_devices(devices, name, f"power_w[{app}]", faults)
+            if one is not None:
+                found[app][one.name] = _of_devices(watts, one, nodes, f"power_w[{app}]", faults, least_w=least_w)
+    return found
+
+
+def _pairs(given: object, parameter: str, faults: Faults) -> list[tuple[object, npt.ArrayLike]]:
+    """Class and watts, one pair or several."""
+    if isinstance(given, Mapping) and given:
+        return list(given.items())
+    if isinstance(given, tuple | list) and len(given) == 2:
+        return [(given[0], given[1])]
+    faults.add(parameter, given, _FORM)
+    return []
+
+
+def _of_devices(
+    given: npt.ArrayLike, one: DeviceClass, nodes: int, parameter: str, faults: Faults, *, least_w: float
+) -> Matrix:
+    """Watts of a class's devices, shape (n_nodes, per_node)."""
+    none = np.zeros((nodes, one.per_node))
+    try:
+        watts = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        faults.add(parameter, given, f"watts of each {one.name}")
+        return none
+    if watts.shape not in ((nodes * one.per_node,), (nodes, one.per_node)):
+        shape = f"{watts.size:,} watts" if watts.ndim == 1 else f"shape {watts.shape}"
+        wanted = f"{nodes * one.per_node:,} of {one.name}: {nodes:,} nodes with {one.per_node} each"
+        faults.add(parameter, shape, wanted)
+        return none
+    watts = watts.reshape(nodes, one.per_node)
+    bad = np.flatnonzero(~(np.isfinite(watts) & (watts >= least_w) & (watts <= MAX_NODE_W)))
+    if len(bad):
+        more = f" (and {len(bad) - 1:,} more)" if len(bad) > 1 else ""
+        low = f"watts between 0 and {MAX_NODE_W:g}" if least_w == 0 else f"watts up to {MAX_NODE_W:g}"
+        place = f"{parameter[:-1]}, {one.name} {bad[0]}]"
+        faults.add(place, float(watts.flat[bad[0]]), low + more)
+    return watts

@@ -1,10 +1,8 @@
-"""Machines that experiments of papers ran on, by name, and what their jobs draw."""
+"""Machines that experiments of papers ran on, by name, and the draw of their jobs."""
 
 from __future__ import annotations
 
 from hetsched.platform.devices import DeviceClass, DeviceNodes
-
-__all__ = ["TSUBAME3_JOBS_W", "tsubame3"]
 
 TSUBAME3_JOBS_W: dict[str, tuple[str, float]] = {
     "cpu-small": ("cpu", 169.0),
@@ -21,7 +19,7 @@ def tsubame3(nodes: int = 540) -> DeviceNodes:
     """The VAHRM paper's machine: 540 nodes of two Xeon E5-2680 and four Tesla P100 (Table II).
 
     A CPU draws 40 W when idle and has a TDP of 120 W, a GPU 60 W and 300 W; together 172.8 kW and 777.6 kW, which the
-    paper rounds to 780 kW. What else a node draws (memory, fans, network) the paper leaves out.
+    paper rounds to 780 kW. The paper leaves out the rest of a node's draw (memory, fans, network).
 
     Parameters
     ----------
@@ -31,7 +29,7 @@ def tsubame3(nodes: int = 540) -> DeviceNodes:
     Raises
     ------
     ConfigError
-        If there cannot be so many.
+        If the number is invalid.
 
     Examples
     --------

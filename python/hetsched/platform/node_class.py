@@ -1,4 +1,4 @@
-"""`NodeClass`: nodes of one make, what they draw in each state and how long they take to change it."""
+"""`NodeClass`: nodes of one make, their draw in each state and the time a change of state takes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.arrays import numbers_of
 from hetsched.checks import Faults
-
-__all__ = ["MAX_NODE_W", "NodeClass"]
+from hetsched.errors import ConfigError, Fault
 
 MAX_NODE_W = 1e6
 """The largest draw of one node that is taken, in watts."""
@@ -55,7 +53,7 @@ class NodeClass:
     Raises
     ------
     ConfigError
-        With every value that cannot be.
+        If any value is invalid; lists all of them.
 
     Examples
     --------
@@ -103,7 +101,7 @@ class NodeClass:
         Raises
         ------
         ConfigError
-            With every unknown or missing key and every value that cannot be.
+            If a key is unknown or missing, or a value is invalid; lists all of them.
         """
         names = [field.name for field in fields(cls)]
         faults = Faults(path)
@@ -146,6 +144,10 @@ class NodeClass:
         return np.broadcast_to(np.asarray(value, dtype=np.float64), (self.count,))
 
 
+CLASS_KEYS = tuple(field.name for field in fields(NodeClass) if field.name not in ("name", "count"))
+"""Parameters of the class in the file of a platform that has only one."""
+
+
 def _plain(name: str, value: Any) -> Any:
     """The value as a plain immutable Python one, so that equality, hashing and JSON are exact."""
     if value is None or name == "name":
@@ -169,8 +171,7 @@ def _check(given: Mapping[str, Any], faults: Faults) -> None:
     for name in ("boot_s", "shutdown_s"):
         faults.number(name, given[name], low=0.0, high=_MAX_TRANSITION_S)
     _check_idle(given["idle_w"], given["count"], faults)
-    names = {name.rpartition(".")[2].partition("[")[0] for name, _, _ in faults.found}
-    if not names & {"idle_w", "tdp_w"} and np.max(given["idle_w"]) > given["tdp_w"]:
+    if not faults.has("idle_w", "tdp_w") and np.max(given["idle_w"]) > given["tdp_w"]:
         faults.add("tdp_w", given["tdp_w"], f"at least the idle draw, {np.max(given['idle_w']):g} W")
 
 
@@ -179,7 +180,7 @@ def _check_idle(idle_w: Any, count: Any, faults: Faults) -> None:
     if is_single or isinstance(idle_w, str | bytes | Mapping):
         faults.number("idle_w", idle_w, low=0.0, high=MAX_NODE_W)
         return
-    values = numbers_of("idle_w", idle_w, "numbers, one a node", faults)
+    values = faults.array("idle_w", idle_w, "numbers, one a node")
     if values is None:
         return
     if values.shape != (count,):
@@ -189,3 +190,70 @@ def _check_idle(idle_w: Any, count: Any, faults: Faults) -> None:
     if len(bad):
         node = int(bad[0])
         faults.add(f"idle_w[{node}]", float(values[node]), f"a number between 0 and {MAX_NODE_W:g}")
+
+
+def as_homogeneous(fault: Fault) -> Fault:
+    """A fault of a platform's only class: its `count` is called `nodes`."""
+    return fault.moved("count", "nodes")
+
+
+def node_classes(classes: Sequence[Any], idle_w: Any, faults: Faults) -> list[NodeClass]:
+    """The classes with idle draws by node handed out to them; none if there is a fault."""
+    made: list[NodeClass] = []
+    for position, given in enumerate(classes):
+        if not isinstance(given, NodeClass | Mapping):
+            faults.add(f"classes[{position}]", given, "a node class, or a dictionary of its parameters")
+            continue
+        try:
+            made.append(
+                given if isinstance(given, NodeClass) else NodeClass.from_dict(given, path=f"classes[{position}]")
+            )
+        except ConfigError as error:
+            faults.extend(error)
+    if not classes:
+        faults.add("classes", "none", "at least one node class")
+    if faults.found or idle_w is None:
+        return made
+    nodes = sum(node_class.count for node_class in made)
+    values = faults.array("idle_w", idle_w, f"numbers, one for each of the {nodes} nodes")
+    if values is None:
+        return made
+    if values.shape != (nodes,):
+        faults.add("idle_w", f"{values.size} values", f"one for each of the {nodes} nodes")
+        return made
+    return _with_idle(made, values, faults)
+
+
+def _with_idle(classes: list[NodeClass], idle_w: Any, faults: Faults) -> list[NodeClass]:
+    made, first = [], 0
+    for position, node_class in enumerate(classes):
+        own = {**node_class.to_dict(), "idle_w": idle_w[first : first + node_class.count]}
+        first += node_class.count
+        try:
+            made.append(NodeClass.from_dict(own, path=f"classes[{position}]"))
+        except ConfigError as error:
+            faults.extend(error)
+    return made
+
+
+def list_of_classes(given: Any, faults: Faults) -> list[NodeClass]:
+    """As `node_classes`, of a value that may be no list."""
+    if not isinstance(given, list | tuple):
+        faults.add("classes", given, "a list of node classes")
+        return []
+    return node_classes(given, None, faults)
+
+
+def single_class(data: Mapping[str, Any], faults: Faults) -> list[NodeClass]:
+    """The only class of a platform that gives `nodes`; none if there is a fault."""
+    parameters = {name: data[name] for name in CLASS_KEYS if name in data}
+    for name in ("nodes", "idle_w", "tdp_w"):
+        if name not in data:
+            faults.add(name, "nothing", "a value; a platform needs nodes, idle_w and tdp_w, or classes")
+    if faults.found:
+        return []
+    try:
+        return [NodeClass(name="node", count=data["nodes"], **parameters)]
+    except ConfigError as error:
+        faults.extend(error, as_homogeneous)
+        return []

@@ -1,4 +1,4 @@
-"""`Platform`: the machine a run is on, node by node, with the tables of what its nodes draw."""
+"""`Platform`: the machine of a run, node by node, with the tables of its nodes' draw."""
 
 from __future__ import annotations
 
@@ -11,24 +11,31 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched import _core
-from hetsched.arrays import numbers_of
 from hetsched.checks import Faults, read_toml
 from hetsched.digest import json_sha256
 from hetsched.errors import ConfigError
-from hetsched.platform.known_draws import checked_known_draws
-from hetsched.platform.node_class import NodeClass
-from hetsched.text import many, too_few_nodes
-from hetsched.variation.checks import check_caps
-from hetsched.variation.named_tables import TABLES, named_table, wanted_cap
+from hetsched.platform.node_class import (
+    CLASS_KEYS,
+    NodeClass,
+    as_homogeneous,
+    list_of_classes,
+    node_classes,
+    single_class,
+)
+from hetsched.text import many
+from hetsched.variation.frame import check_caps, checked_cap, too_few_nodes
 from hetsched.variation.table import VariationTable
 
-__all__ = ["Platform"]
+KNOWN_DRAWS = ("measured", "table", "tdp")
+"""Knowledge of a job's own draw: the measurement, the table only, or nothing (the TDP of its nodes stands for it)."""
 
-_KEYS = ("classes", "exclusive", *TABLES, "cap_w", "known_draws")
+_TABLES = ("actual", "predicted")
+_KEYS = ("classes", "exclusive", *_TABLES, "cap_w", "known_draws")
+_OPTIONS = ("exclusive", "actual", "predicted", "known_draws")
 
 
 class Platform:
-    """Nodes 0..N-1, class after class, and what is known of their draw.
+    """Nodes 0..N-1, class after class, and the tables of their draw.
 
     A busy node draws, in this order: what the actual table says for the job's application on this node; the job's own
     measured ``power_w`` if it is above 0; the class's ``busy_w``.
@@ -43,19 +50,19 @@ class Platform:
         Whether a job gets whole nodes. If not, jobs share nodes slot by slot: a job's ``slots`` are what it takes of
         each of its nodes, and a job without ``slots`` still gets whole nodes.
     actual
-        What nodes really draw and how fast they are, by application; charged by the run.
+        True draw and speed of the nodes by application; charged by the run.
     predicted
-        What decisions believe of it. None: they know `actual`.
+        The same as decisions believe it to be. None: they know `actual`.
     known_draws
-        What decisions know of a job's own measured ``power_w`` before it has run, where no table gives watts for it.
-        ``"measured"``: the measurement. ``"table"``: nothing, they take the job for one that brings none, which draws
+        Knowledge of a job's own measured ``power_w`` before it has run, where no table gives watts for it.
+        ``"measured"``: the measurement. ``"table"``: nothing, decisions take the job for one without it, which draws
         ``busy_w`` times a table's factor. ``"tdp"``: nothing, and they take it for one that draws the TDP of its nodes,
         times a table's factor. The run charges the measurement in any case.
 
     Raises
     ------
     ConfigError
-        With every value that cannot be, or a table that does not fit the nodes.
+        If any value is invalid, or a table does not fit the nodes; lists all of them.
 
     Examples
     --------
@@ -76,8 +83,8 @@ class Platform:
     ) -> None:
         faults = Faults()
         faults.flag("exclusive", exclusive)
-        checked_known_draws(known_draws, faults)
-        made = _node_classes(classes, idle_w, faults)
+        faults.choice("known_draws", known_draws, KNOWN_DRAWS)
+        made = node_classes(classes, idle_w, faults)
         nodes = sum(node_class.count for node_class in made)
         for name, table in (("actual", actual), ("predicted", predicted)):
             if table is not None and table.nodes != nodes and not faults.found:
@@ -120,13 +127,13 @@ class Platform:
         Parameters
         ----------
         nodes
-            How many there are, at least 1.
+            Number of nodes, at least 1.
         idle_w
             Watts while idle: one number, or one a node.
         tdp_w
             Watts a node is built for.
         busy_w
-            Watts under a job that nothing else is known of. None: `tdp_w`.
+            Watts under a job without table or measurement. None: `tdp_w`.
         slots, off_w, down_w, boot_s, boot_w, shutdown_s, shutdown_w, gpus
             As in `NodeClass`.
         exclusive, actual, predicted, known_draws
@@ -135,7 +142,7 @@ class Platform:
         Raises
         ------
         ConfigError
-            With every value that cannot be.
+            If any value is invalid; lists all of them.
 
         Examples
         --------
@@ -159,7 +166,7 @@ class Platform:
                 gpus=gpus,
             )
         except ConfigError as error:
-            raise ConfigError([_as_homogeneous(fault) for fault in error.faults]) from None
+            raise error.mapped(as_homogeneous) from None
         return cls([node_class], exclusive=exclusive, actual=actual, predicted=predicted, known_draws=known_draws)
 
     @classmethod
@@ -173,12 +180,12 @@ class Platform:
             them ``exclusive``, ``known_draws``, and ``actual`` and ``predicted``, each a table's file or its content;
             and ``cap_w``, the power cap whose rows to take, where their files hold several.
         folder
-            What the files' paths are relative to.
+            Folder that the files' paths are relative to.
 
         Raises
         ------
         ConfigError
-            With every unknown key and every value that cannot be.
+            If a key is unknown or a value is invalid; lists all of them.
 
         Examples
         --------
@@ -189,15 +196,11 @@ class Platform:
         hetsched.errors.ConfigError: idle_kw: found `1`, expected one of ...; did you mean `idle_w`?
         """
         faults = Faults()
-        class_keys = [name for name in NodeClass.__dataclass_fields__ if name not in ("name", "count")]
-        known = _KEYS if "classes" in data else ("nodes", *class_keys, *_KEYS[1:])
+        known = _KEYS if "classes" in data else ("nodes", *CLASS_KEYS, *_KEYS[1:])
         faults.unknown_keys(data, known)
-        if "classes" in data:
-            classes = _list_of_classes(data["classes"], faults)
-        else:
-            classes = _single_class(data, class_keys, faults)
-        cap_w = wanted_cap(data, faults)
-        tables = {name: named_table(data[name], name, Path(folder), cap_w, faults) for name in TABLES if name in data}
+        classes = list_of_classes(data["classes"], faults) if "classes" in data else single_class(data, faults)
+        cap_w = _wanted_cap(data, faults)
+        tables = {name: _named_table(data[name], name, Path(folder), cap_w, faults) for name in _TABLES if name in data}
         faults.check()
         options = {name: data[name] for name in ("exclusive", "known_draws") if name in data}
         return cls(classes, actual=tables.get("actual"), predicted=tables.get("predicted"), **options)
@@ -214,7 +217,7 @@ class Platform:
         Raises
         ------
         ConfigError
-            If the file cannot be read; with every unknown key and every value that cannot be.
+            If the file cannot be read, a key is unknown or a value is invalid; lists all of them.
         """
         return cls.from_dict(read_toml(path), folder=Path(path).parent)
 
@@ -241,9 +244,9 @@ class Platform:
         Parameters
         ----------
         actual
-            What the run charges. None: no table.
+            The table that the run charges. None: no table.
         predicted
-            What decisions believe; the same applications and nodes as `actual`. None: they know `actual`.
+            The table that decisions believe; the same applications and nodes as `actual`. None: they know `actual`.
 
         Raises
         ------
@@ -260,7 +263,7 @@ class Platform:
         return self._with(actual=actual, predicted=predicted)
 
     def with_known_draws(self, known_draws: str) -> Platform:
-        """The same nodes and tables, with something else known of jobs' own draws.
+        """The same nodes and tables with other knowledge of jobs' own draws.
 
         Parameters
         ----------
@@ -270,7 +273,7 @@ class Platform:
         Raises
         ------
         ConfigError
-            If it is none of ``"measured"``, ``"table"``, ``"tdp"``.
+            If it is not one of ``"measured"``, ``"table"``, ``"tdp"``.
 
         Examples
         --------
@@ -280,7 +283,7 @@ class Platform:
         return self._with(known_draws=known_draws)
 
     def _with(self, **changes: Any) -> Platform:
-        own = {name: getattr(self, name) for name in ("exclusive", "actual", "predicted", "known_draws")}
+        own = {name: getattr(self, name) for name in _OPTIONS}
         return Platform(self._classes, **own | changes)
 
     @property
@@ -290,7 +293,7 @@ class Platform:
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         return sum(node_class.count for node_class in self._classes)
 
     def __len__(self) -> int:
@@ -303,17 +306,17 @@ class Platform:
 
     @property
     def actual(self) -> VariationTable | None:
-        """What the run charges."""
+        """The table that the run charges."""
         return self._actual
 
     @property
     def predicted(self) -> VariationTable | None:
-        """What decisions believe; None if they know the actual table."""
+        """The table that decisions believe; None if they know the actual one."""
         return self._predicted
 
     @property
     def known_draws(self) -> str:
-        """What decisions know of a job's own measured draw: ``"measured"``, ``"table"`` or ``"tdp"``."""
+        """Knowledge that decisions have of a job's own measured draw: ``"measured"``, ``"table"`` or ``"tdp"``."""
         return self._known_draws
 
     @cached_property
@@ -347,7 +350,7 @@ class Platform:
 
     @cached_property
     def sha256(self) -> str:
-        """Sha256 over the nodes' parameters and what is known of jobs' draws; the tables have their own."""
+        """Sha256 over the nodes' parameters and `known_draws`; the tables have their own."""
         classes = [node_class.to_dict() for node_class in self._classes]
         # Named only where it is not the default: platforms of earlier versions keep their sum.
         known = {} if self._known_draws == "measured" else {"known_draws": self._known_draws}
@@ -362,9 +365,9 @@ class Platform:
         return hash(self._identity())
 
     def __reduce__(self) -> tuple[object, ...]:
-        # What the engine holds, and whatever else was derived, stays with the process.
-        made = partial(Platform, exclusive=self._exclusive, actual=self._actual, predicted=self._predicted)
-        return made, (self._classes,)
+        # The engine's copy, and all else that is derived, stays with the process.
+        own = {name: getattr(self, name) for name in _OPTIONS}
+        return partial(Platform, **own), (self._classes,)
 
     def __repr__(self) -> str:
         names = [f"{c.count:,} {c.name}" for c in self._classes] if len(self._classes) > 1 else []
@@ -380,65 +383,24 @@ class Platform:
         return values
 
 
-def _as_homogeneous(fault: tuple[str, str, str]) -> tuple[str, str, str]:
-    return ("nodes" if fault[0] == "count" else fault[0], *fault[1:])
+def _wanted_cap(data: Mapping[str, Any], faults: Faults) -> float | None:
+    """The cap whose rows to take, if one is asked for."""
+    if "cap_w" in data and not any(isinstance(data.get(name), str | Path) for name in _TABLES):
+        faults.add("cap_w", data["cap_w"], "nothing without the file of a table as `actual` or `predicted`")
+        return None
+    return checked_cap(data.get("cap_w"), faults)
 
 
-def _node_classes(classes: Sequence[Any], idle_w: Any, faults: Faults) -> list[NodeClass]:
-    """The classes with idle draws by node handed out to them; none if there is a fault."""
-    made: list[NodeClass] = []
-    for position, given in enumerate(classes):
-        if not isinstance(given, NodeClass | Mapping):
-            faults.add(f"classes[{position}]", given, "a node class, or a dictionary of its parameters")
-            continue
-        try:
-            made.append(
-                given if isinstance(given, NodeClass) else NodeClass.from_dict(given, path=f"classes[{position}]")
-            )
-        except ConfigError as error:
-            faults.extend(error)
-    if not classes:
-        faults.add("classes", "none", "at least one node class")
-    if faults.found or idle_w is None:
-        return made
-    nodes = sum(node_class.count for node_class in made)
-    values = numbers_of("idle_w", idle_w, f"numbers, one for each of the {nodes} nodes", faults)
-    if values is None:
-        return made
-    if values.shape != (nodes,):
-        faults.add("idle_w", f"{values.size} values", f"one for each of the {nodes} nodes")
-        return made
-    return _with_idle(made, values, faults)
-
-
-def _with_idle(classes: list[NodeClass], idle_w: Any, faults: Faults) -> list[NodeClass]:
-    made, first = [], 0
-    for position, node_class in enumerate(classes):
-        own = {**node_class.to_dict(), "idle_w": idle_w[first : first + node_class.count]}
-        first += node_class.count
-        try:
-            made.append(NodeClass.from_dict(own, path=f"classes[{position}]"))
-        except ConfigError as error:
-            faults.extend(error)
-    return made
-
-
-def _list_of_classes(given: Any, faults: Faults) -> list[NodeClass]:
-    if not isinstance(given, list | tuple):
-        faults.add("classes", given, "a list of node classes")
-        return []
-    return _node_classes(given, None, faults)
-
-
-def _single_class(data: Mapping[str, Any], class_keys: list[str], faults: Faults) -> list[NodeClass]:
-    parameters = {name: data[name] for name in class_keys if name in data}
-    for name in ("nodes", "idle_w", "tdp_w"):
-        if name not in data:
-            faults.add(name, "nothing", "a value; a platform needs nodes, idle_w and tdp_w, or classes")
-    if faults.found:
-        return []
+def _named_table(given: Any, name: str, folder: Path, cap_w: float | None, faults: Faults) -> VariationTable | None:
+    """The table that a key stands for."""
     try:
-        return [NodeClass(name="node", count=data["nodes"], **parameters)]
+        if isinstance(given, str | Path):
+            return VariationTable.read(folder / given, cap_w=cap_w)
+        if isinstance(given, Mapping):
+            return VariationTable.from_dict(given, path=name)
     except ConfigError as error:
-        faults.found.extend(_as_homogeneous(fault) for fault in error.faults)
-        return []
+        own, hint = f"{folder / str(given)}.cap_w", f"; as the key `cap_w` beside `{name}`"
+        faults.extend(error, lambda fault: fault.hinting(hint) if fault.place == own else fault)
+        return None
+    faults.add(name, given, "the path of a table's file, or a table's content")
+    return None

@@ -1,8 +1,8 @@
-"""Where a run's predictions come from: nothing more than a platform's tables, an object that makes some, or a table.
+"""Source of a run's predictions: the platform's own tables, a table, or an object that makes one.
 
-How predictions are made is not known here. Whatever has a method ``table`` that turns the actual table into one of
-predictions is a predictor, such as `hetsched.power.Ideal` and `hetsched.power.Noisy`; so is whatever has a method
-``draws`` that says what is known of each job's own draw before it has run, such as `hetsched.power.History`.
+Any object with a method ``table`` that turns the actual table into one of predictions is a predictor, such as
+`hetsched.power.Ideal` and `hetsched.power.Noisy`; so is any object with a method ``draws`` that gives each job's draw
+as far as it is known before the job has run, such as `hetsched.power.History`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,6 @@ from hetsched.errors import ConfigError
 from hetsched.platform.platform import Platform
 from hetsched.variation.table import VariationTable
 
-__all__ = [
-    "IDEAL",
-    "AnyPredictor",
-    "DrawPredictor",
-    "Predictor",
-    "check_predictor",
-    "predicted_by",
-    "predictor_name",
-]
-
 IDEAL = "ideal"
 """The predictor that is right, by its name."""
 
@@ -37,7 +27,7 @@ _EXPECTED = (
 
 @runtime_checkable
 class Predictor(Protocol):
-    """What turns the table of actual draws into one of predictions."""
+    """Turns the table of actual draws into one of predictions."""
 
     def table(self, actual: VariationTable, /) -> VariationTable:
         """The predicted table, of the same applications and nodes.
@@ -45,13 +35,13 @@ class Predictor(Protocol):
         Parameters
         ----------
         actual
-            What the nodes draw.
+            The nodes' draw.
         """
 
 
 @runtime_checkable
 class DrawPredictor(Protocol):
-    """What says of jobs that bring a measured draw, what of it is known before they have run."""
+    """Gives the draw of jobs that bring a measured one, as far as it is known before they have run."""
 
     def draws(self, jobs: pl.DataFrame, /) -> pl.DataFrame:
         """A row a job in the same order, with ``known_w``: watts a node, null = nothing is known.
@@ -66,36 +56,11 @@ class DrawPredictor(Protocol):
 
 
 AnyPredictor = Predictor | DrawPredictor | VariationTable | str
-"""What `hetsched.simulate` takes."""
+"""Predictors as `hetsched.simulate` takes them."""
 
 
 def predicted_by(platform: Platform, predictor: Predictor | VariationTable | str | None) -> Platform:
-    """The platform with the predictions of a predictor in place of its own.
-
-    Parameters
-    ----------
-    platform
-        With an actual table, unless `predictor` is None.
-    predictor
-        ``"ideal"``: predictions are the actual table. A table: this one. An object: what its ``table`` makes of the
-        actual table. None: the platform as it is.
-
-    Raises
-    ------
-    ConfigError
-        If there is no actual table, `predictor` is none, or its table has other applications, nodes or another power
-        cap than the actual one.
-
-    Examples
-    --------
-    >>> actual = VariationTable(["hpcg"], power_w=[[200.0, 220.0]])
-    >>> platform = Platform.homogeneous(nodes=2, idle_w=90, tdp_w=300).with_tables(actual=actual)
-    >>> predicted_by(platform, VariationTable(["hpcg"], power_w=[[210.0, 205.0]])).predicted.power_w.tolist()
-    [[210.0, 205.0]]
-    >>> predicted_by(platform, "idael")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    hetsched.errors.ConfigError: predictor: found `idael`, expected None, `ideal`, ...; did you mean `ideal`?
-    """
+    """The platform with the predictions of a predictor in place of its own."""
     if predictor is None:
         return platform
     check_predictor(predictor)
@@ -107,25 +72,11 @@ def predicted_by(platform: Platform, predictor: Predictor | VariationTable | str
     try:
         return platform.with_tables(actual=actual, predicted=table)
     except ConfigError as error:
-        faults = [
-            ("predictor" if where == "predicted" else where, found, wanted) for where, found, wanted in error.faults
-        ]
-        raise ConfigError(faults) from None
+        raise error.mapped(lambda fault: fault.moved("predicted", "predictor")) from None
 
 
 def predictor_name(predictor: object) -> str | None:
-    """What a run's record calls a predictor: by what it says of itself, never by where it is in memory.
-
-    Parameters
-    ----------
-    predictor
-        As for `predicted_by`.
-
-    Examples
-    --------
-    >>> predictor_name("ideal"), predictor_name(VariationTable(["hpcg"], power_w=[[200.0, 220.0]]))
-    ('ideal', '<VariationTable: 1 application, 2 nodes, power_w>')
-    """
+    """Name of a predictor in a run's record: its own words, never its place in memory."""
     if predictor is None or isinstance(predictor, str):
         return predictor
     kind = type(predictor)
@@ -133,24 +84,7 @@ def predictor_name(predictor: object) -> str | None:
 
 
 def check_predictor(predictor: object) -> None:
-    """Refuse what is no predictor.
-
-    Parameters
-    ----------
-    predictor
-        As `hetsched.simulate` was given it; not None.
-
-    Raises
-    ------
-    ConfigError
-        If it is none.
-
-    Examples
-    --------
-    >>> check_predictor(3)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    hetsched.errors.ConfigError: predictor: found `3`, expected None, `ideal`, ...
-    """
+    """Raise a `ConfigError` unless it is a predictor."""
     if isinstance(predictor, str):
         if predictor != IDEAL:
             raise ConfigError([("predictor", shown(predictor), _EXPECTED + did_you_mean(predictor, (IDEAL,)))])

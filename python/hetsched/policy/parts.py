@@ -67,9 +67,7 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
     try:
         checked: dict[str, dict[str, Any] | None] = _core.check_policy(composition)
     except ConfigError as error:
-        raise ConfigError(
-            [(where, found, expected + unit_hint(where, found.strip("`"))) for where, found, expected in error.faults]
-        ) from None
+        raise error.mapped(lambda fault: fault.hinting(unit_hint(fault.path, fault.found.strip("`")))) from None
     return checked
 
 

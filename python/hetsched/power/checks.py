@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.arrays import numbers_of
 from hetsched.checks import Faults
 
 __all__ = ["Floats", "checked_features", "checked_power", "matrix_of", "same_features"]
@@ -38,11 +37,11 @@ def matrix_of(name: str, given: npt.ArrayLike, layout: str, faults: Faults) -> F
     >>> matrix_of("features", [[1, 2], [3, 4]], "one row an application", faults).tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     >>> matrix_of("features", [1, 2], "one row an application", faults)
-    >>> faults.found
-    [('features', '`shape (2,)`', 'a matrix of numbers: one row an application')]
+    >>> print(faults.found[0])
+    features: found `shape (2,)`, expected a matrix of numbers: one row an application
     """
     expected = f"a matrix of numbers: {layout}"
-    found = numbers_of(name, given, expected, faults)
+    found = faults.array(name, given, expected)
     if found is None:
         return None
     if found.ndim != 2 or 0 in found.shape:
@@ -67,8 +66,8 @@ def checked_features(features: npt.ArrayLike, faults: Faults, *, n_features: int
     --------
     >>> faults = Faults()
     >>> found = checked_features([[1.0, 2.0], [3.0, float("nan")]], faults, n_features=2)
-    >>> faults.found
-    [('features[row 1, column 1]', '`NaN`', 'a finite number, at most 1e+100 in size')]
+    >>> print(faults.found[0])
+    features[row 1, column 1]: found `NaN`, expected a finite number, at most 1e+100 in size
     """
     found = matrix_of("features", features, "one row an application, one column a feature", faults)
     if found is None:
@@ -99,8 +98,8 @@ def checked_power(power_w: npt.ArrayLike, faults: Faults, *, n_apps: int | None 
     >>> found = checked_power([[200.0, -1.0], [float("nan"), float("nan")]], faults)
     >>> for fault in faults.found:
     ...     print(fault)
-    ('power_w[device 0, application 1]', '`-1`', 'watts between 0 and 1e+06; NaN = not measured')
-    ('power_w[device 1]', '`NaN for every application`', 'at least one measured application for every device')
+    power_w[device 0, application 1]: found `-1`, expected watts between 0 and 1e+06; NaN = not measured
+    power_w[device 1]: found `NaN for every application`, expected at least one measured application for every device
     """
     found = matrix_of("power_w", power_w, "one row a device, one column an application", faults)
     if found is None:

@@ -1,6 +1,6 @@
-"""Files that power models are fitted on: features of applications, and measured watts of devices.
+"""Files that power models are fitted on: features and groups of applications, and measured watts of devices.
 
-Both are read strictly; what is wrong is told by the file's line and column. A file of features has a row an
+All are read strictly; faults are told by the file's line and column. A file of features has a row an
 application: its name in a column ``app``, and a number in every other column. A file of watts has a row a run,
 ``device, app, power_w``, or a row a device: ``device`` and a column an application.
 """
@@ -19,11 +19,8 @@ from hetsched.checks import Faults, did_you_mean, listed, one_line, shown
 from hetsched.errors import ConfigError
 from hetsched.platform import Measurements
 from hetsched.power.checks import Floats
+from hetsched.tables import misfit, read_table
 from hetsched.text import few, many
-from hetsched.variation.frame import misfit
-from hetsched.variation.measured_file import RunsFile
-
-__all__ = ["Features", "Watts", "read_features", "read_watts"]
 
 _MOST = 1e100
 """Of a feature, in size; as the models ask for."""
@@ -33,19 +30,7 @@ _LONG = ("device", "app", "power_w")
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """What is known of applications.
-
-    Parameters
-    ----------
-    path
-        The file.
-    apps
-        Names of the applications, in the order of the file.
-    names
-        Names of the features.
-    values
-        Shape (n_apps, n_features).
-    """
+    """Features of applications, values of shape (n_apps, n_features)."""
 
     path: str
     apps: tuple[str, ...]
@@ -53,27 +38,16 @@ class Features:
     values: Floats
 
     def in_order_of(self, names: Sequence[str]) -> Features:
-        """The same with the features that a model was fitted with, in its order.
-
-        Parameters
-        ----------
-        names
-            Of the features it was fitted with.
-
-        Raises
-        ------
-        ConfigError
-            If one is missing, or there is another one.
-        """
+        """The same with the features that a model was fitted with, in its order."""
         faults = Faults()
         for name in names:
             if name not in self.names:
                 expected = "a column of it, as the model was fitted with" + did_you_mean(name, self.names)
-                faults.found.append((self.path, f"no feature {shown(name)}", expected))
+                faults.note(self.path, f"no feature {shown(name)}", expected)
         for name in self.names:
             if name not in names:
                 expected = f"the features that the model was fitted with: {few(names)}"
-                faults.found.append((f"{self.path}, {one_line(name, limit=60)}", "another feature", expected))
+                faults.note(f"{self.path}, {one_line(name, limit=60)}", "another feature", expected)
         faults.check()
         places = [self.names.index(name) for name in names]
         return Features(self.path, self.apps, tuple(names), self.values[:, places])
@@ -81,21 +55,7 @@ class Features:
 
 @dataclass(frozen=True, eq=False)
 class Watts:
-    """What was measured, as models take it.
-
-    Parameters
-    ----------
-    path
-        The file.
-    devices
-        Their names in natural order (``gpu2`` before ``gpu10``); numbers are names, too.
-    power_w
-        Median over runs, shape (n_devices, n_apps), NaN = not measured; applications as in the features.
-    runs
-        How many runs the medians are of.
-    dropped
-        How many were left out, by reason.
-    """
+    """Median watts of devices, shape (n_devices, n_apps), NaN = not measured, and the runs they are of."""
 
     path: str
     devices: tuple[str, ...]
@@ -110,33 +70,8 @@ class Watts:
 
 
 def read_features(path: str | os.PathLike[str], *, labels: str | None = None) -> Features:
-    r"""Features of applications from a file.
-
-    Parameters
-    ----------
-    path
-        ``.csv`` (also ``.csv.gz``, ``.csv.zst``) or ``.parquet``: a column ``app``, every application once, and a
-        column of finite numbers for every feature.
-    labels
-        A column that is no feature: what else is known of the applications.
-
-    Raises
-    ------
-    ConfigError
-        With every fault: no such file or column, an application twice or without a name, a feature that is missing or
-        no number. Names the line and the column.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "counters.csv").write_text("app,ipc,dram_gb_per_s\nhpl,2.1,90\nstream,0.4,310\n")
-    ...     features = read_features(Path(folder, "counters.csv"))
-    >>> features.apps, features.names, features.values.tolist()
-    (('hpl', 'stream'), ('ipc', 'dram_gb_per_s'), [[2.1, 90.0], [0.4, 310.0]])
-    """
-    file = _opened(path, "a file of one row an application")
+    """Features of applications from a file."""
+    file = read_table(path, "a file of one row an application", words=["app"])
     frame = file.frame
     if labels is not None:
         if labels not in frame.columns or labels == "app":
@@ -150,30 +85,18 @@ def read_features(path: str | os.PathLike[str], *, labels: str | None = None) ->
         raise file.located(error) from None
 
 
-def _opened(path: str | os.PathLike[str], what: str) -> RunsFile:
-    """The file, or what keeps it from being `what`."""
-    try:
-        return RunsFile(path, words="app")
-    except ConfigError as error:
-        faults = [
-            (where, found, what if expected.startswith("a file of") else expected)
-            for where, found, expected in error.faults
-        ]
-        raise ConfigError(faults) from None
-
-
 def _features(path: str, frame: pl.DataFrame) -> Features:
     faults = Faults()
     if "app" not in frame.columns:
         expected = f"a column `app`{did_you_mean('app', frame.columns)}"
-        faults.found.append(("runs", f"columns {listed(frame.columns)}", expected))
+        faults.note("runs", f"columns {listed(frame.columns)}", expected)
     elif not _is_words(frame["app"]):
-        faults.found.append(("runs.app", f"values of type {frame['app'].dtype}", "text, the application's name"))
+        faults.note("runs.app", f"values of type {frame['app'].dtype}", "text, the application's name")
     names = [name for name in frame.columns if name != "app"]
     if not names:
-        faults.found.append(("runs", "no feature", "a column of numbers beside `app`"))
+        faults.note("runs", "no feature", "a column of numbers beside `app`")
     if not len(frame):
-        faults.found.append(("runs", "no row", "a row an application"))
+        faults.note("runs", "no row", "a row an application")
     faults.check()
     _note_apps(frame["app"].cast(pl.String), faults)
     for name in names:
@@ -197,8 +120,8 @@ def _note_apps(apps: pl.Series, faults: Faults) -> None:
 
 def _note_feature(values: pl.Series, faults: Faults) -> None:
     if not values.dtype.is_numeric() and values.dtype not in (pl.Boolean, pl.Null):
-        where, found = misfit(values)
-        faults.found.append((f"runs.{one_line(where, limit=100)}", shown(found), "numbers"))
+        row, found = misfit(values)
+        faults.add(f"runs.{one_line(values.name, limit=100)}", found, "numbers", row=row)
         return
     numbers = values.cast(pl.Float64)
     is_missing = numbers.is_null() | numbers.is_nan()
@@ -214,43 +137,17 @@ def _note_rows(column: str, is_wrong: pl.Series, found: Sequence[object], expect
     for place, row in enumerate(rows[:_MOST_SHOWN]):
         more = f" (and {len(rows) - _MOST_SHOWN:,} more rows)" if place == _MOST_SHOWN - 1 < len(rows) - 1 else ""
         said = found[row] if found[row] == "nothing" else shown(found[row])
-        faults.found.append((f"runs.{one_line(column, limit=60)}, row {row}", str(said), expected + more))
+        faults.note(f"runs.{one_line(column, limit=60)}", str(said), expected + more, row=row)
 
 
 def read_watts(path: str | os.PathLike[str], features: Features) -> Watts:
-    r"""Measured watts of devices under the applications of a file of features.
+    """Measured watts of devices under the applications of a file of features.
 
     Several runs of a device under an application count as their median. Runs without a device or an application, and
     runs whose watts are missing or not above 0, are left out and counted.
-
-    Parameters
-    ----------
-    path
-        ``.csv`` (also ``.csv.gz``, ``.csv.zst``) or ``.parquet``. One row a run, with columns ``device``, ``app`` and
-        ``power_w``; or one row a device, with ``device`` and a column of watts for every application, empty where it
-        was not measured.
-    features
-        What is known of the applications. Those that were not measured get a column of NaN.
-
-    Raises
-    ------
-    ConfigError
-        With every fault: no such file or column, no numbers, an application that the features do not hold, a device
-        without a run that says anything. Names the line and the column where there is one.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> features = Features("counters.csv", ("hpl", "stream"), ("ipc",), np.array([[2.1], [0.4]]))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "watts.csv").write_text("device,app,power_w\ng1,hpl,250\ng1,hpl,254\ng2,stream,170\n")
-    ...     watts = read_watts(Path(folder, "watts.csv"), features)
-    >>> watts.devices, watts.power_w.tolist(), watts.runs
-    (('g1', 'g2'), [[252.0, nan], [nan, 170.0]], 3)
     """
     name = os.fspath(path)
-    file = _opened(path, "a file of one row a run")
+    file = read_table(path, "a file of one row a run", words=["app"])
     frame, is_wide = file.frame, _has_column_an_app(file.frame)
     if "device" in frame.columns and frame["device"].dtype.is_integer():
         frame = frame.with_columns(pl.col("device").cast(pl.String))
@@ -268,7 +165,7 @@ def read_watts(path: str | os.PathLike[str], features: Features) -> Watts:
         found = _watts(name, Measurements(runs, app="app", node="device", power_w="power_w"), features)
     except ConfigError as error:
         # Rows of a file with a column an application are no lines any more.
-        raise (_without_rows(error, name) if is_wide else file.located(error)) from None
+        raise file.located(error, rows=not is_wide) from None
     if is_wide:
         # An empty field is no run.
         found.dropped.pop("power_w missing", None)
@@ -284,9 +181,9 @@ def _check_numbers(frame: pl.DataFrame) -> None:
     for name in frame.columns:
         dtype = frame[name].dtype
         if name != "device" and not dtype.is_numeric() and dtype != pl.Null:
-            where, found = misfit(frame[name])
+            row, found = misfit(frame[name])
             expected = "watts under an application, or a file with columns device, app, power_w"
-            faults.found.append((f"runs.{one_line(where, limit=100)}", shown(found), expected))
+            faults.add(f"runs.{one_line(name, limit=100)}", found, expected, row=row)
     faults.check()
 
 
@@ -295,7 +192,7 @@ def _check_columns(frame: pl.DataFrame) -> None:
     for name in _LONG:
         if name not in frame.columns:
             expected = f"a column `{name}`{did_you_mean(name, frame.columns)}"
-            faults.found.append(("runs", f"columns {listed(frame.columns)}", expected))
+            faults.note("runs", f"columns {listed(frame.columns)}", expected)
     faults.check()
 
 
@@ -309,19 +206,9 @@ def _check_apps(column: pl.Series, features: Features, *, is_wide: bool) -> None
     for place, app in enumerate(unknown[:_MOST_SHOWN]):
         more = f" (and {len(unknown) - _MOST_SHOWN:,} more)" if place == _MOST_SHOWN - 1 < len(unknown) - 1 else ""
         expected = f"an application of {features.path}{did_you_mean(app, features.apps)}{more}"
-        where = one_line(app, limit=60) if is_wide else f"app, row {column.cast(pl.String).index_of(app)}"
-        faults.found.append((f"runs.{where}", shown(app), expected))
+        where, row = (one_line(app, limit=60), None) if is_wide else ("app", column.cast(pl.String).index_of(app))
+        faults.add(f"runs.{where}", app, expected, row=row)
     faults.check()
-
-
-def _without_rows(error: ConfigError, path: str) -> ConfigError:
-    """The same faults by the file's name and column, without rows, which are not the file's."""
-    faults = []
-    for where, found, expected in error.faults:
-        of_runs, _, column = where.partition(", row ")[0].partition(".")
-        is_here = of_runs == "runs"
-        faults.append((f"{path}, {column}" if is_here and column else path if is_here else where, found, expected))
-    return ConfigError(faults)
 
 
 def _watts(path: str, measured: Measurements, features: Features) -> Watts:
@@ -339,14 +226,49 @@ def _watts(path: str, measured: Measurements, features: Features) -> Watts:
 
 
 def left_out(watts: Watts) -> str:
-    """The runs that were left out, in a sentence; nothing if there are none.
-
-    Examples
-    --------
-    >>> left_out(Watts("watts.csv", ("0",), np.array([[200.0]]), 1, {"power_w not above 0": 2}))
-    'watts.csv: 2 runs left out (2 power_w not above 0)'
-    """
+    """The runs that were left out, in a sentence; nothing if there are none."""
     if not watts.dropped:
         return ""
     reasons = listed(f"{count:,} {reason}" for reason, count in watts.dropped.items())
     return f"{watts.path}: {many(sum(watts.dropped.values()), 'run')} left out ({reasons})"
+
+
+def read_groups(where: str, apps: Sequence[str], *, features: str) -> list[str]:
+    """A label for each application from ``FILE`` or ``FILE/COLUMN``; `features` is the file that the names are from."""
+    path, column = _parted(where)
+    file = read_table(path, "a file of one row a run", words=["app"])
+    if "app" not in file.frame.columns:
+        expected = f"a column `app`{did_you_mean('app', file.frame.columns)}"
+        raise ConfigError([(path, f"columns {listed(file.frame.columns)}", expected)])
+    labels = _labels(file.frame, path, column)
+    faults = Faults()
+    bare = [app for app in apps if app not in labels]
+    if bare:
+        faults.note(f"{path}, app", f"no label of {few(bare)}", f"one for every application of {features}")
+    faults.check()
+    return [labels[app] for app in apps]
+
+
+def _parted(where: str) -> tuple[str, str | None]:
+    """File and column: a slash after a file's ending does not belong to its path."""
+    path, slash, column = where.rpartition("/")
+    return (path, column) if slash and path.endswith((".csv", ".csv.gz", ".csv.zst", ".parquet")) else (where, None)
+
+
+def _labels(frame: pl.DataFrame, path: str, column: str | None) -> dict[str, str]:
+    others = [name for name in frame.columns if name != "app"]
+    if column is None and len(others) != 1:
+        there = f"columns {listed(frame.columns)}"
+        raise ConfigError([(path, there, f"`app` and one of labels; of several say which: {path}/COLUMN")])
+    name = others[0] if column is None else column
+    if name not in others:
+        expected = f"one of {listed(others)}{did_you_mean(name, others)}"
+        raise ConfigError([(path, f"no column {shown(name)}", expected)])
+    found: dict[str, str] = {}
+    faults = Faults()
+    for app, label in frame.select(pl.col("app", name).cast(pl.String)).drop_nulls().iter_rows():
+        if found.setdefault(app, label) != label:
+            place = f"{path}, {one_line(app, limit=60)}"
+            faults.note(place, f"{shown(found[app])} and {shown(label)}", "one label of each application")
+    faults.check()
+    return found

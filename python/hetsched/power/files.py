@@ -155,7 +155,7 @@ def _restored(header: Mapping[str, Any], arrays: Saved) -> PowerModel:
     faults.whole("n_features_in", header["n_features_in"], low=1, high=_MOST_FEATURES)
     faults.whole("n_devices", header["n_devices"], low=1, high=_MOST_DEVICES)
     if faults.found:
-        raise ValueError(f"a {faults.found[0][0]} that cannot be")
+        raise ValueError(f"a {faults.found[0].path} that cannot be")
     model.n_features_in_, model.n_devices_ = header["n_features_in"], header["n_devices"]
     model.unmeasured_apps_ = arrays.places("unmeasured_apps", _MOST_APPS, ascending=True)
     model._restore(header["state"], arrays.inside("state"))

@@ -72,7 +72,7 @@ def check_learner(parameter: str, learner: Learner, faults: Faults) -> None:
     --------
     >>> faults = Faults()
     >>> check_learner("mean_model", "random_forrest", faults)
-    >>> print(faults.found[0][2])
+    >>> print(faults.found[0].expected)
     one of linear, random_forest, lightgbm, or a regressor of scikit-learn; did you mean `random_forest`?
     """
     expected = f"one of {listed(LEARNERS)}, or a regressor of scikit-learn"

@@ -19,33 +19,7 @@ from rich.text import Text
 
 from hetsched.analysis import METRICS, Metric
 from hetsched.policy import PRESETS, parts, presets
-
-_STATES = ("completed", "timeout", "failed", "rejected", "cancelled", "running", "pending")
-_BUDGET = ("budget_w", "over_budget_count", "over_budget_s", "over_budget_peak_w")
-_WORK = ("work_lost_node_s", "completed_work_ratio", "energy_per_work_j_per_node_s")
-_SECTIONS = (
-    ("makespan_s", "throughput_jobs_per_hour", "utilization_ratio", "offered_load_ratio"),
-    ("mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s", "mean_turnaround_s", "mean_bounded_slowdown"),
-    (
-        "energy_j",
-        "job_energy_j",
-        "energy_bound_j",
-        "idle_energy_j",
-        "transition_energy_j",
-        "off_energy_j",
-        "down_energy_j",
-    ),
-    _WORK,
-    ("mean_power_w", "peak_power_w", "energy_delay_product_js"),
-    _BUDGET,
-)
-_WHERE_ANY = frozenset(
-    (*_STATES[1:], *_BUDGET, "profiled_jobs", "energy_bound_j", "transition_energy_j", "off_energy_j", "down_energy_j")
-)
-_PARTS_OF_A_WHOLE = frozenset(
-    (*_STATES, "job_energy_j", "idle_energy_j", "transition_energy_j", "off_energy_j", "down_energy_j")
-)
-_PARTS_OF_A_PART = frozenset(("energy_bound_j",))
+from hetsched.run.metrics import SECTIONS, in_section
 
 
 def summary_table(summary: Mapping[str, float | None], *, with_work: bool = False) -> Table:
@@ -61,14 +35,17 @@ def summary_table(summary: Mapping[str, float | None], *, with_work: bool = Fals
     table = Table(show_header=False, **LOOK)
     table.add_column()
     table.add_column(justify="right")
-    for section in (("jobs", *_STATES, "profiled_jobs"), *_SECTIONS):
-        if section is _WORK and not with_work:
+    for section in SECTIONS:
+        if section == "work" and not with_work:
             continue
-        keys = [key for key in section if summary.get(key) or (key in summary and key not in _WHERE_ANY)]
-        for key in keys:
-            indent = "  " if key in _PARTS_OF_A_WHOLE else "    " if key in _PARTS_OF_A_PART else ""
-            title = METRICS[key].short_title if indent else METRICS[key].title
-            table.add_row(indent + title, METRICS[key].text(summary[key]), end_section=key == keys[-1])
+        rows = [
+            (depth, metric)
+            for depth, metric in in_section(section)
+            if summary.get(metric.key) or (metric.key in summary and not metric.is_rare)
+        ]
+        for depth, metric in rows:
+            title = "  " * depth + (metric.short_title if depth else metric.title)
+            table.add_row(title, metric.text(summary[metric.key]), end_section=metric is rows[-1][1])
     return table
 
 

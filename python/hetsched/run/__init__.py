@@ -9,23 +9,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hetsched.run.metered import meter
+    from hetsched.run.metering import meter
     from hetsched.run.result import Result, read_result
-    from hetsched.run.side_by_side import sweep
     from hetsched.run.simulation import simulate
     from hetsched.run.spec import Spec, run_one, specs
+    from hetsched.run.sweeping import sweep
 
 __all__ = ["Result", "Spec", "meter", "read_result", "run_one", "simulate", "specs", "sweep"]
 
 _HOMES = {
     "Result": "result",
     "Spec": "spec",
-    "meter": "metered",
+    "meter": "metering",
     "read_result": "result",
     "run_one": "spec",
     "simulate": "simulation",
     "specs": "spec",
-    "sweep": "side_by_side",
+    "sweep": "sweeping",
 }
 
 

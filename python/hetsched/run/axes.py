@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
+import polars as pl
 
+from hetsched.bound import check_bound
 from hetsched.checks import Faults
-from hetsched.errors import ConfigError
+from hetsched.errors import ConfigError, Fault, SimulationError
 from hetsched.platform import Platform
 from hetsched.policy import Policy, parse_policy
 from hetsched.policy.parts import ROLES
+from hetsched.run.concerns import Concern
+from hetsched.run.many import within
+from hetsched.run.options import RunOptions
+from hetsched.run.simulation import Run
 from hetsched.workload import Workload
-
-__all__ = ["Axes", "Platforms", "Policies", "Seeds", "Workloads", "axes_of", "named_policies"]
 
 PolicyLike = str | Policy | Mapping[str, Any]
 Workloads = Workload | Sequence[Workload] | Mapping[str, Workload]
@@ -31,15 +37,7 @@ _A_POLICY = "a preset's name, a Policy, or a dictionary of parts"
 
 @dataclass(frozen=True)
 class Axes:
-    """The four axes of a sweep, checked.
-
-    Parameters
-    ----------
-    workloads, platforms, policies
-        By name.
-    seeds
-        Each once.
-    """
+    """The four axes of a sweep, checked."""
 
     workloads: Mapping[str, Workload]
     platforms: Mapping[str, Platform]
@@ -49,28 +47,57 @@ class Axes:
     def __len__(self) -> int:
         return len(self.workloads) * len(self.platforms) * len(self.policies) * len(self.seeds)
 
+    def check(self, options: RunOptions) -> list[Concern]:
+        """Set up every workload and every policy on every platform and stop before the first job; gives the concerns.
+
+        Raises what is wrong with any pair, such as an application that a platform's table lacks, or a bound on a
+        platform that has none.
+        """
+        faults, found = Faults(), list[Concern]()
+        for platform_name, platform in self.platforms.items():
+            if options.bound:
+                with noted_within(f"platform `{platform_name}`", faults):
+                    own = Faults()
+                    check_bound(platform, own)
+                    own.check()
+            setup = replace(options, bound=False)
+            for name, workload in self.workloads.items():
+                place, run = f"workload `{name}`, platform `{platform_name}`", Run(workload, platform, Policy(), setup)
+                with noted_within(place, faults):
+                    run.check()
+                found += [replace(one, about=f"{place}: {one.about}") for one in run.concerns]
+            for name, policy in self.policies.items():
+                with noted_within(f"platform `{platform_name}`, policy `{name}`", faults):
+                    Run(_one_job(), platform, policy, replace(setup, predictor=None)).check()
+        faults.check()
+        return found
+
+
+@contextmanager
+def noted_within(place: str, faults: Faults) -> Iterator[None]:
+    """Note what is wrong in the block with its place; any other error is raised with it."""
+    try:
+        yield
+    except ConfigError as error:
+        faults.extend(error, lambda fault: fault.under(place, ": "))
+    except SimulationError as error:
+        # Not enough memory.
+        raise within(place, error) from None
+
+
+def summary_names(options: RunOptions) -> Collection[str]:
+    """What every run of a sweep sums up."""
+    one_node = Platform.homogeneous(nodes=1, idle_w=0, tdp_w=1)
+    return Run(_one_job(), one_node, Policy(), replace(options, predictor=None)).execute().summary().keys()
+
+
+@cache
+def _one_job() -> Workload:
+    return Workload.from_polars(pl.DataFrame({"job_id": [0], "submit_s": [0], "runtime_s": [1], "node_count": [1]}))
+
 
 def axes_of(workloads: object, platforms: object, policies: object, seeds: object, faults: Faults) -> Axes:
-    """The axes as users give them; see `hetsched.sweep`.
-
-    Parameters
-    ----------
-    workloads, platforms, policies
-        One, several, or several by name.
-    seeds
-        How many, or which.
-    faults
-        Notes whatever cannot be.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> jobs = pl.DataFrame({"job_id": [1], "submit_s": [0], "runtime_s": [9], "node_count": [1]})
-    >>> log, machine = Workload.from_polars(jobs, source="logs/may.swf"), Platform.homogeneous(8, 100, 250)
-    >>> axes = axes_of(log, {"old": machine}, ["easy", "sjf", "easy"], 3, Faults())
-    >>> list(axes.workloads), list(axes.platforms), list(axes.policies), list(axes.seeds)
-    (['may.swf'], ['old'], ['easy', 'sjf', 'easy #2'], [0, 1, 2])
-    """
+    """The axes as users give them; see `hetsched.sweep`."""
     return Axes(
         _named(workloads, "workloads", _workload, lambda made: os.path.basename(made.source), faults),
         _named(platforms, "platforms", _platform, lambda made: f"{made.nodes} nodes", faults),
@@ -80,20 +107,7 @@ def axes_of(workloads: object, platforms: object, policies: object, seeds: objec
 
 
 def named_policies(policies: object, faults: Faults) -> dict[str, Policy]:
-    """The policies by name; see `hetsched.sweep`.
-
-    Parameters
-    ----------
-    policies
-        One, several, or several by name.
-    faults
-        Notes those that cannot be.
-
-    Examples
-    --------
-    >>> list(named_policies(["easy", {"order": "shortest"}], Faults()))
-    ['easy', 'shortest/none/lowest-id']
-    """
+    """The policies by name; see `hetsched.sweep`."""
     return _named(_without_riddle(policies, faults), "policies", _policy, lambda made: made.name, faults)
 
 
@@ -114,7 +128,7 @@ def _named(
             made = made_of(thing)
         except ConfigError as error:
             place = axis if several is not given else f"{axis}[{key!r}]"
-            faults.found += [(place + parameter, value, expected) for parameter, value, expected in error.faults]
+            faults.extend(error, partial(Fault.under, place=place))
             continue
         if isinstance(several, Mapping) and (not isinstance(key, str) or not key):
             faults.add(axis, key, "names as the dictionary's keys")
@@ -152,7 +166,7 @@ def _policy(given: object) -> Policy:
             return Policy.from_dict(given)
     except ConfigError as error:
         # `policy.order` becomes `policies[0].order`.
-        raise ConfigError([(name.removeprefix("policy"), *rest) for name, *rest in error.faults]) from None  # type: ignore[misc]
+        raise error.mapped(lambda fault: fault.moved("policy", "")) from None
     if isinstance(given, Policy):
         return given
     raise ConfigError([("", type(given).__name__, _A_POLICY)])

@@ -6,17 +6,21 @@ another question than was asked.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from hetsched.errors import DeviceWarning, PowerWarning, ResultWarning, RunWarning
+from hetsched.errors import DeviceWarning, LoadWarning, PowerWarning, ResultWarning, RunWarning, WorkWarning
 from hetsched.platform import Platform
+from hetsched.policy import Policy
+from hetsched.run.metrics import completed_work_ratio
+from hetsched.run.options import RunOptions
 from hetsched.text import many
-
-__all__ = ["Concern", "concerns_of_inputs", "concerns_of_run", "joined"]
+from hetsched.workload import Workload
 
 _DAY_S = 86400.0
 _SHORTEST_S = 7 * _DAY_S
@@ -30,50 +34,19 @@ _RAN = ("completed", "timeout", "failed")
 
 @dataclass(frozen=True)
 class Concern:
-    """Something that looks wrong.
-
-    Parameters
-    ----------
-    category
-        The warning that it is given as.
-    about
-        What it is about.
-    found
-        How much of it there is.
-    advice
-        What follows from it.
-
-    Examples
-    --------
-    >>> print(Concern(ResultWarning, "killed at their walltime", "87 % of the jobs that ran", "check their unit"))
-    killed at their walltime: 87 % of the jobs that ran; check their unit
-    """
+    """Something that looks wrong."""
 
     category: type[RunWarning]
     about: str
     found: str
-    advice: str
+    advice: str = ""
 
     def __str__(self) -> str:
-        return f"{self.about}: {self.found}; {self.advice}"
+        return f"{self.about}: {self.found}" + (f"; {self.advice}" if self.advice else "")
 
 
 def joined(concerns: Mapping[str, Sequence[Concern]]) -> list[Concern]:
-    """Concerns of several policies' runs, one a matter: by policy where they differ.
-
-    Parameters
-    ----------
-    concerns
-        Of each policy's run.
-
-    Examples
-    --------
-    >>> many, few = (Concern(ResultWarning, "killed", f"{share} %", "check them") for share in (90, 60))
-    >>> [str(one) for one in joined({"fcfs": [many], "easy": [few]})]
-    ['killed: fcfs 90 %, easy 60 %; check them']
-    >>> [str(one) for one in joined({"fcfs": [many], "easy": [many]})]
-    ['killed: 90 %; check them']
-    """
+    """Concerns of several policies' runs, one a matter: by policy where they differ."""
     matters: dict[tuple[type[RunWarning], str, str], dict[str, str]] = {}
     for policy, own in concerns.items():
         for one in own:
@@ -86,56 +59,40 @@ def joined(concerns: Mapping[str, Sequence[Concern]]) -> list[Concern]:
     return found
 
 
-def concerns_of_inputs(jobs: pl.DataFrame, platform: Platform) -> list[Concern]:
-    """What looks wrong before a run.
+def concerns_of_load(workload: Workload, platform: Platform) -> Iterator[Concern]:
+    """That more work is submitted than the platform can do."""
+    offered_load = workload.offered_load(platform)
+    if offered_load is None or not 1.0 < offered_load < math.inf:
+        return
+    found = (
+        f"more work is submitted than {many(platform.nodes, 'node')} can do, "
+        "so the queue grows until the last job is submitted"
+    )
+    yield Concern(LoadWarning, f"offered load {offered_load:.2f}", found)
 
-    Parameters
-    ----------
-    jobs
-        The job table.
-    platform
-        The machine.
 
-    Examples
-    --------
-    >>> jobs, platform = pl.DataFrame({"power_w": [350.0, 9000.0]}), Platform.homogeneous(4, idle_w=100, tdp_w=400)
-    >>> [(one.about, one.found) for one in concerns_of_inputs(jobs, platform)]
-    [("measured draws (power_w) above twice the nodes' TDP of 400 W", '1 of 2 jobs, up to 9,000 W a node')]
-    """
+def concerns_of_draws(jobs: pl.DataFrame, platform: Platform) -> Iterator[Concern]:
+    """That measured draws are far above what the nodes are built for."""
     if "power_w" not in jobs.columns:
-        return []
+        return
     tdp_w = float(platform.tdp_w.max())
     watts = jobs["power_w"].drop_nulls()
     above = watts.filter(watts > _TDP_RATIO * tdp_w)
     if above.is_empty():
-        return []
+        return
     highest = "highest " if np.ptp(platform.tdp_w) > 0 else ""
-    return [
-        Concern(
-            PowerWarning,
-            f"measured draws (power_w) above twice the nodes' {highest}TDP of {tdp_w:,g} W",
-            f"{len(above):,} of {many(len(jobs), 'job')}, up to {float(above.to_numpy().max()):,.0f} W a node",
-            "a job's power_w is the watts of one node, not of all",
-        )
-    ]
+    yield Concern(
+        PowerWarning,
+        f"measured draws (power_w) above twice the nodes' {highest}TDP of {tdp_w:,g} W",
+        f"{len(above):,} of {many(len(jobs), 'job')}, up to {float(above.to_numpy().max()):,.0f} W a node",
+        "a job's power_w is the watts of one node, not of all",
+    )
 
 
 def concerns_of_run(
     jobs: pl.DataFrame, recorded: pl.DataFrame, timeline: pl.DataFrame, platform: Platform
 ) -> list[Concern]:
-    """What looks wrong after a run.
-
-    Parameters
-    ----------
-    jobs
-        The job table.
-    recorded
-        What the engine wrote down of each job: ``start_s, end_s, state, nodes``.
-    timeline
-        `Result.timeline`.
-    platform
-        The machine.
-    """
+    """What looks wrong after a run."""
     found = (_killed(recorded["state"]), _quiet(timeline, platform.nodes))
     return [*(one for one in found if one is not None), *_on_gpus(jobs, recorded, timeline, platform)]
 
@@ -186,3 +143,73 @@ def _on_gpus(
         if len(there):
             found = f"{there['job'].n_unique():,} of {len(wanted):,}, {there['length_s'].sum():,.0f} node-seconds"
             yield Concern(DeviceWarning, about, found, "placement does not look at a job's device yet")
+
+
+_MUCH_LOST_RATIO = 0.01
+"""Of the started node-seconds, what may be lost without a word."""
+
+_REMEDIES = {
+    True: 'walltimes="stretch" gives jobs the time they need on slower nodes',
+    False: "kill_at_walltime=False lets jobs run on, as those did that overran their walltime in the log",
+}
+"""By whether it is slow nodes that made jobs run into their walltimes."""
+
+
+def concerns_of_work(platform: Platform, options: RunOptions, totals: Mapping[str, Any]) -> list[Concern]:
+    """That work was lost with jobs killed at their walltimes, lest the energy it left be taken for saved."""
+    lost_ratio = 1.0 - completed_work_ratio(totals)
+    if not options.kill_at_walltime or lost_ratio <= _MUCH_LOST_RATIO:
+        return []
+    table = platform.actual
+    is_slow = table is not None and table.time_ratio is not None and bool((table.time_ratio > 1.0).any())
+    remedy = _REMEDIES[is_slow and options.walltimes == "fixed"]
+    return [
+        Concern(
+            WorkWarning,
+            "jobs killed before their work was done",
+            f"{totals['work_cut_jobs']:,}, and {percent(lost_ratio)} of the started node-seconds lost",
+            f"energy is lower by as much work as was not done, and {remedy}",
+        )
+    ]
+
+
+def percent(ratio: float) -> str:
+    """A share with two significant digits: 47 %, 6.3 %, 0.071 %."""
+    return f"{100 * ratio:.0f} %" if ratio >= 0.0995 else f"{100 * ratio:.2g} %"
+
+
+CHANGE = 'known_draws ("table" or "tdp") or a predictor changes that'
+
+
+def draws_record(
+    policy: Policy, platform: Platform, *, jobs: int, forecast: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """What a result's record says of it."""
+    table = platform.actual if platform.predicted is None else platform.predicted
+    readers = policy.reading_draws(factors=table is not None and table.power_ratio is not None)
+    record = {"rule": platform.known_draws, "jobs": jobs, "read_by": readers, "forecast": forecast}
+    return {**record, "note": draws_note(record)}
+
+
+def draws_note(record: Mapping[str, Any], *, change: str = CHANGE) -> str | None:
+    """A sentence on what decisions know of draws, if they depend on it and that is not what the platform asks for."""
+    forecast = record["forecast"]
+    if not record["read_by"] or not record["jobs"]:
+        return None
+    if forecast is not None:
+        return _forecast_note(record, forecast) if forecast["jobs"] else None
+    if record["rule"] != "measured":
+        return None
+    return f"decisions know the measured draw of {many(record['jobs'], 'job')} before they have run; {change}"
+
+
+def _forecast_note(record: Mapping[str, Any], forecast: Mapping[str, Any]) -> str:
+    text = f"{forecast['predictor']} predicts the draw of {many(forecast['predicted'], 'job')}"
+    if forecast["levels"]:
+        text += f" ({', '.join(f'{level} {count:,}' for level, count in forecast['levels'].items())})"
+    if forecast["mape_percent"] is not None:
+        text += f", off by {forecast['mape_percent']:.1f} % on average"
+    if forecast["unknown"]:
+        stand_in = "busy draw" if record["rule"] == "table" else "TDP"
+        text += f"; of {many(forecast['unknown'], 'job')} nothing is known, taken for the nodes' {stand_in}"
+    return text

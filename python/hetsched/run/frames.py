@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-__all__ = ["JOB_COLUMNS", "NODE_COLUMNS", "TIMELINE_COLUMNS", "jobs_frame", "names_in_result"]
-
 JOB_COLUMNS: dict[str, type[pl.DataType] | pl.DataType] = {
     "job_id": pl.Int64,
     "user": pl.String,
@@ -63,30 +61,7 @@ _SLOWDOWN_FLOOR_S = 10.0
 
 
 def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame) -> pl.DataFrame:
-    """One row a job, in the workload's order.
-
-    Parameters
-    ----------
-    workload
-        The job table.
-    run
-        What the engine recorded: ``start_s, end_s, energy_j, started_by, state, reason, nodes``; ``profiled``, too,
-        under a policy that profiles.
-
-    Returns
-    -------
-    polars.DataFrame
-        `JOB_COLUMNS`, what else the run recorded, then the workload's other columns as `names_in_result` calls them.
-
-    Examples
-    --------
-    >>> workload = pl.DataFrame({"job_id": [1], "submit_s": [0.0], "runtime_s": [5.0], "node_count": [1],
-    ...                          "state": ["?"]})
-    >>> run = pl.DataFrame({"start_s": [30.0], "end_s": [35.0], "energy_j": [500.0], "started_by": ["backfill"],
-    ...                     "state": ["completed"], "reason": [None], "nodes": [[0]]})
-    >>> jobs_frame(workload, run).select("wait_s", "bounded_slowdown", "mean_power_w", "trace_state").row(0)
-    (30.0, 3.5, 100.0, '?')
-    """
+    """One row a job, in the workload's order."""
     more = [name for name in run.columns if name not in JOB_COLUMNS]
     own = workload.rename(names_in_result(workload.columns, more))
     others = [name for name in own.columns if name not in JOB_COLUMNS]
@@ -109,18 +84,6 @@ def names_in_result(columns: Sequence[str], recorded: Iterable[str] = ()) -> dic
     The runtime is ``nominal_runtime_s`` there. One of the user's own whose name is a column of the run's has ``trace_``
     put before it, and once more as long as the workload has a column of that name too: what a run recorded is kept
     when its result is the next workload, and so is what the runs before it did.
-
-    Parameters
-    ----------
-    columns
-        The workload's.
-    recorded
-        What the run recorded of jobs beside `JOB_COLUMNS`.
-
-    Examples
-    --------
-    >>> names_in_result(["mine", "state", "trace_state"], ["profiled"])
-    {'mine': 'mine', 'state': 'trace_trace_state', 'trace_state': 'trace_state', 'runtime_s': 'nominal_runtime_s'}
     """
     taken = {*JOB_COLUMNS, *recorded} - set(_FROM_WORKLOAD)
     names = {}

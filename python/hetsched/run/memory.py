@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +19,6 @@ from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.text import many
 from hetsched.workload import Workload
-
-__all__ = ["Need", "available_bytes", "check_memory", "need_of", "system_bytes"]
 
 # Bytes at the peak of a run, its frames included, as measured (tests/unit/test_memory.py). A platform that the engine
 # holds already, from a run before, needs less.
@@ -34,18 +33,7 @@ _SMALL_B = 2**26
 
 @dataclass(frozen=True)
 class Need:
-    """What a run needs at least, by what needs it.
-
-    Parameters
-    ----------
-    parts
-        From what needs it, in words, to bytes.
-
-    Examples
-    --------
-    >>> Need({"2 nodes": 860, "1 job": 150}).total_b
-    1010
-    """
+    """What a run needs at least, by what needs it."""
 
     parts: dict[str, int]
 
@@ -56,26 +44,7 @@ class Need:
 
 
 def check_memory(workload: Workload, platform: Platform, policy: Policy, *, until_s: float | None) -> None:
-    """Refuse a run that needs more memory than there is.
-
-    Parameters
-    ----------
-    workload, platform, policy, until_s
-        As `hetsched.simulate` takes them.
-
-    Raises
-    ------
-    SimulationError
-        If it does; names what needs most of it.
-
-    Examples
-    --------
-    >>> jobs = pl.DataFrame({"job_id": [1], "submit_s": [0], "runtime_s": [60], "node_count": [1]})
-    >>> enormous = Platform.homogeneous(nodes=2**31 - 1, idle_w=100, tdp_w=300)
-    >>> check_memory(Workload.from_polars(jobs), enormous, Policy(), until_s=None)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    hetsched.errors.SimulationError: the run needs about 860 GiB of memory, 860 GiB of it for 2,147,483,647 nodes; ...
-    """
+    """Refuse a run that needs more memory than there is."""
     need = need_of(workload, platform, policy, until_s=until_s)
     if need.total_b < _SMALL_B:
         return
@@ -89,13 +58,7 @@ def check_memory(workload: Workload, platform: Platform, policy: Policy, *, unti
 
 
 def need_of(workload: Workload, platform: Platform, policy: Policy, *, until_s: float | None) -> Need:
-    """What a run needs at least.
-
-    Parameters
-    ----------
-    workload, platform, policy, until_s
-        As `hetsched.simulate` takes them.
-    """
+    """What a run needs at least."""
     is_held = "machine" in vars(platform)
     parts = {many(platform.nodes, "node"): platform.nodes * _NODE_B[is_held]}
     if platform.actual is not None:
@@ -120,27 +83,13 @@ def _served_nodes(workload: Workload, platform: Platform) -> int:
 
 
 def available_bytes() -> int | None:
-    """What the system and this process's own limit still leave; None where neither says.
-
-    Examples
-    --------
-    >>> available = available_bytes()
-    >>> available is None or available >= 0
-    True
-    """
+    """What the system and this process's own limit still leave; None where neither says."""
     limits = [limit for limit in (system_bytes(), _of_process()) if limit is not None]
     return min(limits, default=None)
 
 
 def system_bytes() -> int | None:
-    """What the system has left for all processes, swap included; None where it does not say.
-
-    Examples
-    --------
-    >>> left = system_bytes()
-    >>> left is None or left > 0
-    True
-    """
+    """What the system has left for all processes, swap included; None where it does not say."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -162,12 +111,28 @@ def _of_process() -> int | None:
 
 
 def _gib(size_b: int) -> str:
-    """A size as a message tells it.
-
-    Examples
-    --------
-    >>> _gib(5 * 2**30), _gib(2**28)
-    ('5.0 GiB', '0.25 GiB')
-    """
+    """A size as a message tells it."""
     gib = size_b / 2**30
     return f"{gib:,.0f} GiB" if gib >= 100 else f"{gib:.1f} GiB" if gib >= 1 else f"{gib:.2f} GiB"
+
+
+MOST_WORKERS = 1024
+_PROCESS_B = 100_000_000
+_RESULT_JOB_B = 1000
+_RESULT_NODE_B = 500
+_RESULT_JOBS_NODE_B = 16
+
+
+def most_at_once(workloads: Iterable[Workload], platforms: Iterable[Platform], *, in_processes: bool) -> int:
+    """How many runs fit beside each other: one a core, and no more than there is memory for."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    left_b = system_bytes()
+    largest_b = max(map(_result_bytes, workloads))
+    if in_processes:
+        largest_b += _PROCESS_B + max(platform.nodes * _RESULT_NODE_B for platform in platforms)
+    return max(1, min(cores, MOST_WORKERS, cores if left_b is None else left_b // max(largest_b, 1)))
+
+
+def _result_bytes(workload: Workload) -> int:
+    nodes = workload.to_polars()["node_count"].cast(pl.Int64).sum()
+    return len(workload) * _RESULT_JOB_B + int(nodes) * _RESULT_JOBS_NODE_B

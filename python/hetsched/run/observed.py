@@ -5,7 +5,6 @@ The log's starts and nodes are columns of the workload; the parts of these polic
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,42 +14,21 @@ from hetsched.checks import Faults
 from hetsched.errors import ReplayWarning
 from hetsched.platform import Platform
 from hetsched.policy import Policy
+from hetsched.run.concerns import Concern
 from hetsched.text import many
 from hetsched.workload import Workload
-
-__all__ = ["check_observed", "is_replay", "replay_counts", "warn_of_changes"]
 
 PART = "observed"
 """The name of the parts that repeat a log, in each role that has one."""
 
 
 def is_replay(policy: Policy) -> bool:
-    """Whether no job starts before it did in reality.
-
-    Examples
-    --------
-    >>> is_replay(Policy.preset("replay")), is_replay(Policy.preset("easy"))
-    (True, False)
-    """
+    """Whether no job starts before it did in reality."""
     return _has(policy, "backfill")
 
 
 def check_observed(policy: Policy, workload: Workload, platform: Platform) -> None:
-    """Raise if the policy repeats what the log does not say, or what the platform has no nodes for.
-
-    Parameters
-    ----------
-    policy
-        Any; those that repeat nothing pass.
-    workload, platform
-        What it is to run on.
-
-    Raises
-    ------
-    ConfigError
-        If the column with the starts is missing or empty; for each job, of the first ten, whose nodes the platform has
-        not.
-    """
+    """Raise if the policy repeats what the log does not say, or what the platform has no nodes for."""
     faults, frame = Faults("workload"), workload.to_polars()
     if _has(policy, "order") or _has(policy, "backfill"):
         _check_starts(frame, policy, faults)
@@ -66,9 +44,9 @@ def _has(policy: Policy, role: str) -> bool:
 def _check_starts(frame: pl.DataFrame, policy: Policy, faults: Faults) -> None:
     expected = f"when each job started, in seconds: policy {policy.name} repeats it"
     if "observed_start_s" not in frame.columns:
-        faults.found.append(("workload.observed_start_s", "no such column", expected))
+        faults.note("observed_start_s", "no such column", expected)
     elif len(frame) and frame["observed_start_s"].null_count() == len(frame):
-        faults.found.append(("workload.observed_start_s", "nulls only", expected))
+        faults.note("observed_start_s", "nulls only", expected)
 
 
 _MOST_FAULTS = 10
@@ -79,26 +57,18 @@ def _check_nodes(frame: pl.DataFrame, platform: Platform, faults: Faults) -> Non
     beyond = highest.filter(pl.col("node") >= platform.nodes)
     expected = f"nodes below {platform.nodes}, the platform's; replay:placement=lowest-id takes others"
     for job, node in beyond.head(_MOST_FAULTS).iter_rows():
-        faults.found.append(("workload.observed_nodes", f"node {node} of job {job}", expected))
+        faults.note("observed_nodes", f"node {node} of job {job}", expected)
     if len(beyond) > _MOST_FAULTS:
-        faults.found.append(("workload.observed_nodes", f"{len(beyond) - _MOST_FAULTS:,} more such jobs", expected))
+        faults.note("observed_nodes", f"{len(beyond) - _MOST_FAULTS:,} more such jobs", expected)
 
 
 def replay_counts(policy: Policy, totals: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """What a result's provenance says of a replay: jobs that start later than they did, and jobs left out.
-
-    Examples
-    --------
-    >>> replay_counts(Policy.preset("replay"), {"late_starts": 2, "left_out_jobs": 0, "passes": 9})
-    {'replay': {'late_starts': 2, 'left_out_jobs': 0}}
-    >>> replay_counts(Policy.preset("easy"), {"late_starts": 2, "left_out_jobs": 0})
-    {}
-    """
+    """What a result's provenance says of a replay: jobs that start later than they did, and jobs left out."""
     return {"replay": {name: totals[name] for name in ("late_starts", "left_out_jobs")}} if is_replay(policy) else {}
 
 
-def warn_of_changes(policy: Policy, totals: Mapping[str, Any]) -> None:
-    """Warn of a replay that is not what happened in reality."""
+def concerns_of_replay(policy: Policy, totals: Mapping[str, Any]) -> list[Concern]:
+    """That a replay is not what happened in reality."""
     counts = replay_counts(policy, totals).get("replay", {})
     late, left_out = counts.get("late_starts", 0), counts.get("left_out_jobs", 0)
     said = []
@@ -107,5 +77,4 @@ def warn_of_changes(policy: Policy, totals: Mapping[str, Any]) -> None:
         said.append(f"{many(late, 'job')} {verb} later than in reality: what they need was not free then")
     if left_out:
         said.append(f"{many(left_out, 'job')} without an observed start {'stays' if left_out == 1 else 'stay'} pending")
-    if said:
-        warnings.warn(f"{policy.name}: {'; '.join(said)}", ReplayWarning, stacklevel=3)
+    return [Concern(ReplayWarning, policy.name, "; ".join(said))] if said else []

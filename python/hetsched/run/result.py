@@ -15,26 +15,10 @@ from hetsched.forks import check_threads
 from hetsched.run.concerns import Concern
 from hetsched.run.result_files import read_files, write_files
 
-__all__ = ["Parts", "Result", "read_result"]
-
 
 @dataclass(frozen=True)
 class Parts:
-    """What a result consists of, each made when it is first asked for.
-
-    Parameters
-    ----------
-    jobs, timeline, nodes
-        The frames.
-    summary
-        From the jobs' frame to the metrics.
-    provenance
-        What was run, with what.
-    timing
-        What it took.
-    concerns
-        What looks wrong with it.
-    """
+    """What a result consists of, each made when it is first asked for."""
 
     jobs: Callable[[], pl.DataFrame]
     timeline: Callable[[], pl.DataFrame]

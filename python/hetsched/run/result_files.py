@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -13,13 +13,18 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from hetsched.checks import reason_of
+from hetsched.checks import listed, reason_of, shown
 from hetsched.errors import OutputError, TraceError
 from hetsched.files import UNREADABLE, for_csv, temporary_beside, turn_in
-from hetsched.parquet import read_parquet
-from hetsched.run.result_checks import FRAMES, check_frame, check_numbers
+from hetsched.run.frames import JOB_COLUMNS, NODE_COLUMNS, TIMELINE_COLUMNS
+from hetsched.tables import read_parquet
 
-__all__ = ["read_files", "write_files"]
+FRAMES: Mapping[str, Mapping[str, pl.DataType | type[pl.DataType]]] = {
+    "jobs": JOB_COLUMNS,
+    "timeline": TIMELINE_COLUMNS,
+    "nodes": NODE_COLUMNS,
+}
+"""The frames of a result, a file each, and the columns that each begins with."""
 
 Writer = Callable[[Any], object]
 
@@ -34,24 +39,7 @@ _BETWEEN_READS_S = 0.05
 
 
 def write_files(folder: Path, frames: dict[str, pl.DataFrame], numbers: dict[str, Any], *, csv: bool) -> None:
-    """Write a result's files; see `Result.write`.
-
-    Parameters
-    ----------
-    folder
-        Made if it is not there.
-    frames
-        ``jobs``, ``timeline`` and ``nodes``.
-    numbers
-        What ``summary.json`` holds; what names the other files is added.
-    csv
-        Whether to write ``jobs.csv`` as well.
-
-    Raises
-    ------
-    OutputError
-        If a file cannot be written.
-    """
+    """Write a result's files; see `Result.write`."""
     writers: dict[str, Writer] = {f"{name}.parquet": frames[name].write_parquet for name in FRAMES}
     if csv:
         writers["jobs.csv"] = for_csv(frames["jobs"]).write_csv
@@ -127,18 +115,7 @@ def _remove(paths: Iterable[Path]) -> None:
 
 
 def read_files(folder: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
-    """The frames and the numbers that `write_files` wrote.
-
-    Parameters
-    ----------
-    folder
-        Where they were written to.
-
-    Raises
-    ------
-    TraceError
-        If a file is missing or holds something else.
-    """
+    """The frames and the numbers that `write_files` wrote."""
     for left in reversed(range(_READS)):
         contents = _contents(folder)
         numbers = _numbers(contents.pop(_SUMMARY), folder / _SUMMARY)
@@ -186,3 +163,63 @@ def _read(path: Path, read: Callable[[], Any]) -> Any:
         raise TraceError(file=str(path), found="objects too deep in one another", expected=_EXPECTED) from None
     except (ValueError, *UNREADABLE) as error:
         raise TraceError(file=str(path), found=reason_of(error), expected=_EXPECTED) from None
+
+
+_OBJECTS = {
+    "summary": "metrics by their names",
+    "policy": "a policy's name and parts",
+    "platform": "what the platform is like",
+    "timing": "seconds and jobs per second",
+    "files": "the sha256 of each file",
+}
+
+
+def check_numbers(numbers: Any, path: Path) -> None:
+    """Refuse what no ``summary.json`` of `Result.write` holds."""
+    if not isinstance(numbers, dict) or not set(_OBJECTS) <= set(numbers):
+        found = f"an object of {listed(numbers) or 'nothing'}" if isinstance(numbers, dict) else _kind(numbers)
+        raise _fault(path, None, found, f"an object with {listed(_OBJECTS)}")
+    for key, content in _OBJECTS.items():
+        if not isinstance(numbers[key], dict):
+            raise _fault(path, key, _kind(numbers[key]), f"an object: {content}")
+    _check_values(numbers["summary"], "summary", path, may_lack=True)
+    _check_values(numbers["timing"], "timing", path, may_lack=False)
+    for key, name in (("summary", "jobs"), ("platform", "nodes")):
+        value = numbers[key].get(name)
+        if not isinstance(value, int):
+            raise _fault(path, f"{key}.{name}", _kind(value), "a whole number")
+    if not isinstance(numbers["policy"].get("name"), str):
+        raise _fault(path, "policy.name", _kind(numbers["policy"].get("name")), "a name")
+
+
+def check_frame(name: str, frame: pl.DataFrame, numbers: dict[str, Any], path: Path) -> None:
+    """Refuse a frame that is not the one a result has under its name."""
+    columns = FRAMES[name]
+    if frame.columns[: len(columns)] != list(columns):
+        found = f"columns {listed(frame.columns)}" if frame.width else "no columns"
+        raise TraceError(file=str(path), found=found, expected=f"the columns of `{name}`: {listed(columns)}")
+    for column, dtype in columns.items():
+        if frame.schema[column] != dtype:
+            found, expected = f"the type {frame.schema[column]}", f"{pl.Series(dtype=dtype).dtype}"
+            raise TraceError(file=str(path), field=f"column `{column}`", found=found, expected=expected)
+    rows = {"jobs": numbers["summary"]["jobs"], "nodes": numbers["platform"]["nodes"]}.get(name, len(frame))
+    if len(frame) != rows:
+        raise TraceError(file=str(path), found=f"{len(frame):,} rows", expected=f"{rows:,}, as summary.json says")
+
+
+def _check_values(values: dict[str, Any], key: str, path: Path, *, may_lack: bool) -> None:
+    for name, value in values.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number and not (may_lack and value is None):
+            raise _fault(path, f"{key}.{name}", _kind(value), "a number or null" if may_lack else "a number")
+
+
+def _fault(path: Path, key: str | None, found: str, expected: str) -> TraceError:
+    return TraceError(file=str(path), field=None if key is None else f"`{key}`", found=found, expected=expected)
+
+
+def _kind(value: object) -> str:
+    """A JSON value as a message shows it."""
+    if value is None:
+        return "null"
+    return "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else shown(value)

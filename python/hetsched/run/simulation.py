@@ -1,58 +1,119 @@
-"""`simulate`: one run, from a workload, a platform and a policy to a result.
+"""`simulate`: one run, from a workload, a platform and a policy to a result; and `Run`, the same as a thing.
 
-The run itself is the engine's; this module checks the options, hands the columns over and says where the answer came
-from.
+The run itself is the engine's; this module checks what it is given and hands the columns over.
 """
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from hetsched import _core
-from hetsched.bound import check_bound, energy_bound
-from hetsched.checks import Faults, did_you_mean, plain
-from hetsched.errors import ConfigError, LoadWarning
+from hetsched.bound import check_bound
+from hetsched.checks import Faults
+from hetsched.errors import ConfigError
 from hetsched.forks import check_threads
-from hetsched.platform import Platform, VariationTable
-from hetsched.platform.predictor import AnyPredictor, predictor_name
+from hetsched.platform import Platform
 from hetsched.policy import Policy, parse_policy
-from hetsched.power.forecast import Forecast, believed
-from hetsched.run.concerns import Concern, concerns_of_inputs, concerns_of_run
-from hetsched.run.frames import jobs_frame
-from hetsched.run.known_draws import draws_record
-from hetsched.run.lost_work import lost_work
+from hetsched.power.forecast import believed
+from hetsched.run.concerns import Concern, concerns_of_draws, concerns_of_load
 from hetsched.run.memory import check_memory
-from hetsched.run.observed import check_observed, replay_counts, warn_of_changes
-from hetsched.run.result import Parts, Result
-from hetsched.run.summary import completed_work_ratio, summarised
-from hetsched.run.utilization import utilization_band
+from hetsched.run.observed import check_observed, concerns_of_replay, replay_counts
+from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
+from hetsched.run.outcome import Setting, result_of
+from hetsched.run.result import Result
 from hetsched.workload import Workload
 
-__all__ = ["checked_options", "simulate"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Progress = Callable[[int, int, float], object]
 
+_BEFORE_EVERYTHING_S = -1e12
 
+
+@dataclass(frozen=True)
+class Run:
+    """A workload on a platform under a policy, with its options: made by `run_of`, which checks each by itself."""
+
+    workload: Workload
+    platform: Platform
+    policy: Policy
+    options: RunOptions
+
+    @cached_property
+    def concerns(self) -> list[Concern]:
+        """What looks wrong before it has begun."""
+        return [
+            *concerns_of_load(self.workload, self.platform),
+            *concerns_of_draws(self.workload.to_polars(), self.platform),
+        ]
+
+    def check(self) -> None:
+        """Set everything up and stop before the first job; raises what `execute` would raise by then."""
+        replace(self, options=replace(self.options, until_s=_BEFORE_EVERYTHING_S, bound=False)).execute()
+
+    def execute(self, progress: Progress | None = None) -> Result:
+        """The result; says nothing of what looks wrong, which `Result.concerns` holds."""
+        check_threads()
+        check_observed(self.policy, self.workload, self.platform)
+        check_memory(self.workload, self.platform, self.policy, until_s=self.options.until_s)
+        platform, forecast = believed(self.workload, self.platform, self.options.predictor)
+
+        def run(policy: Policy) -> _core.Records:
+            return _core.simulate(
+                self.workload.columns,
+                platform.machine,
+                policy.to_dict(),
+                seed=self.options.seed,
+                on_unknown_app=self.options.on_unknown_app,
+                until_s=self.options.until_s,
+                known_w=None if forecast is None else forecast.known_w,
+                progress=progress,
+                **self.options.limits,
+            )
+
+        begun = time.perf_counter()
+        policy = self._with_measured_borders(run)
+        records = run(policy)
+        wall_s = time.perf_counter() - begun
+        setting = Setting(self.workload, platform, policy, self.options, self.concerns, forecast)
+        more, concerns = replay_counts(policy, records.totals), concerns_of_replay(policy, records.totals)
+        return result_of(records, setting, wall_s=wall_s, more=more, concerns=concerns)
+
+    def _with_measured_borders(self, run: Callable[[Policy], _core.Records]) -> Policy:
+        """The policy with the machine's utilization under random placement as its pools' borders, if asked."""
+        parts = self.policy.parts
+        placement = parts["placement"] or {}
+        if not placement.get("measured"):
+            return self.policy
+        rehearsal = run(Policy.from_dict({**parts, "placement": "random"}))
+        submit_s, until_s = self.workload.to_polars()["submit_s"].to_numpy(), self.options.until_s
+        last_s = float(submit_s[-1]) if len(submit_s) else 0.0
+        low, high = utilization_band(
+            pl.DataFrame(rehearsal.take_timeline()),
+            nodes=self.platform.nodes,
+            last_submit_s=last_s if until_s is None else min(last_s, until_s),
+        )
+        measured = {**placement, "u_l": low, "u_h": high}
+        return Policy.from_dict({**parts, "placement": measured, "name": self.policy.name})
+
+
+@takes_run_options()
 def simulate(
     workload: Workload,
     platform: Platform,
     policy: str | Policy | Mapping[str, Any] = "easy",
     *,
-    seed: int = 0,
-    kill_at_walltime: bool = True,
-    kill_grace_s: float = 0.0,
-    walltimes: str = "fixed",
-    on_unknown_app: str = "error",
-    bound: bool = False,
     progress: Progress | None = None,
-    until_s: float | None = None,
-    predictor: AnyPredictor | None = None,
+    **options: Unpack[RunKeywords],
 ) -> Result:
     """Schedule a workload on a platform under a policy, and meter every node.
 
@@ -133,161 +194,27 @@ def simulate(
     >>> result.summary()["completed"], result.jobs["nodes"].to_list()
     (3, [[0], [1, 2], [3]])
     """
-    check_threads()
-    faults = Faults()
-    check_inputs(workload, platform, faults)
-    given: dict[str, Any] = {"kill_at_walltime": kill_at_walltime, "kill_grace_s": kill_grace_s, "walltimes": walltimes}
-    given |= {"on_unknown_app": on_unknown_app, "bound": bound, "until_s": until_s}
-    options = checked_options({"seed": seed, **given}, faults)
-    if options["bound"] is True and isinstance(platform, Platform):
-        check_bound(platform, faults)
-    faults.check()
-    seed, until_s = options.pop("seed"), options["until_s"]
-    policy = _as_policy(policy)
-    check_observed(policy, workload, platform)
-    check_memory(workload, platform, policy, until_s=until_s)
-    platform, forecast = believed(workload, platform, predictor)
-    options["predictor"] = predictor_name(predictor)
-    _warn_of_overload(workload.offered_load(platform), platform)
-    before = concerns_of_inputs(workload.to_polars(), platform)
-    warn_of(before)
-
-    def run(policy: Policy) -> _core.Records:
-        return _core.simulate(
-            workload.columns,
-            platform.machine,
-            policy.to_dict(),
-            seed=seed,
-            on_unknown_app=options["on_unknown_app"],
-            until_s=until_s,
-            known_w=None if forecast is None else forecast.known_w,
-            progress=progress,
-            **limits_of(options),
-        )
-
-    begun = time.perf_counter()
-    policy = _with_measured_borders(policy, run, workload, platform, until_s=until_s)
-    records = run(policy)
-    wall_s = time.perf_counter() - begun
-
-    warn_of_changes(policy, records.totals)
-    result = result_of(
-        records,
-        workload,
-        platform,
-        policy,
-        seed=seed,
-        options=options,
-        wall_s=wall_s,
-        before=before,
-        forecast=forecast,
-        more=replay_counts(policy, records.totals),
-    )
-    warn_of(result.concerns[len(before) :])
+    run = run_of(workload, platform, policy, options_given(simulate, options))
+    for concern in run.concerns:
+        warnings.warn(str(concern), concern.category, stacklevel=2)
+    result = run.execute(progress)
+    for concern in result.concerns[len(run.concerns) :]:
+        warnings.warn(str(concern), concern.category, stacklevel=2)
     return result
 
 
-def result_of(
-    records: _core.Records,
-    workload: Workload,
-    platform: Platform,
-    policy: Policy,
-    *,
-    seed: int,
-    options: Mapping[str, Any],
-    wall_s: float,
-    before: Sequence[Concern],
-    forecast: Forecast | None = None,
-    more: Mapping[str, Any],
-) -> Result:
-    """What the engine leaves behind, as a result with the concerns there were and are; `more` joins its provenance."""
-    totals, offered_load = records.totals, workload.offered_load(platform)
-    recorded, timeline = _recorded(records, policy), pl.DataFrame(records.take_timeline())
-    after = concerns_of_run(workload.to_polars(), recorded, timeline, platform)
-    after += _lost_work(platform, options, totals)
-
-    def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
-        numbers = summarised(jobs, totals, nodes=platform.nodes, offered_load=offered_load)
-        if not options["bound"]:
-            return numbers
-        window_s = float(numbers["makespan_s"] or 0.0)
-        return {**numbers, "energy_bound_j": energy_bound(jobs, platform, window_s=window_s, **limits_of(options))}
-
-    def provenance() -> dict[str, Any]:
-        own = _provenance(workload, platform, policy, seed=seed, options=options, totals=totals, forecast=forecast)
-        return {**own, **more}
-
-    return Result(
-        Parts(
-            jobs=lambda: jobs_frame(workload.to_polars(), recorded),
-            timeline=lambda: timeline,
-            nodes=lambda: pl.DataFrame(records.take_nodes()),
-            summary=summary,
-            provenance=provenance,
-            timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},
-            concerns=(*before, *after),
-        )
-    )
-
-
-def _recorded(records: _core.Records, policy: Policy) -> pl.DataFrame:
-    """What the engine wrote down of the jobs; whether they were profiled only where the policy profiles."""
-    frame = pl.DataFrame(records.take_jobs())
-    return frame if (policy.parts["order"] or {}).get("first_run") else frame.drop("profiled")
-
-
-def checked_options(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
-    """Options of `simulate` as plain values, whatever kinds of number and flag they were given as.
-
-    Parameters
-    ----------
-    given
-        ``kill_at_walltime``, ``kill_grace_s``, ``walltimes``, ``on_unknown_app``, ``bound``, ``until_s``, and ``seed``
-        if it is known.
-    faults
-        Notes every value that cannot be.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> given = {"kill_at_walltime": True, "kill_grace_s": 0, "walltimes": "fixed", "on_unknown_app": "error",
-    ...          "bound": np.False_, "until_s": np.int64(60)}
-    >>> list(checked_options(given, Faults()).values())
-    [True, 0.0, 'fixed', 'error', False, 60.0]
-    """
-    options: dict[str, Any] = plain(given)
-    if "seed" in options:
-        faults.whole("seed", options["seed"], low=0, high=2**64 - 1)
-    faults.flag("kill_at_walltime", options["kill_at_walltime"])
-    _take_seconds(faults, options, "kill_grace_s", low=0.0)
-    _check_choice(faults, "walltimes", options["walltimes"], ("fixed", "stretch"))
-    _check_choice(faults, "on_unknown_app", options["on_unknown_app"], ("error", "nominal"))
-    faults.flag("bound", options["bound"])
-    if options["until_s"] is not None:
-        _take_seconds(faults, options, "until_s", low=-1e12)
-    return options
-
-
-def limits_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that say how long jobs may run.
-
-    Parameters
-    ----------
-    options
-        As `checked_options` gives them.
-    """
-    return {name: options[name] for name in ("kill_at_walltime", "kill_grace_s", "walltimes")}
-
-
-def _take_seconds(faults: Faults, options: dict[str, Any], name: str, *, low: float) -> None:
-    faults.number(name, options[name], low=low, high=1e12)
-    # 60 and 60.0 are one run, and have one record.
-    options[name] = options[name] if faults.found else float(options[name])
-
-
-def _check_choice(faults: Faults, option: str, value: object, known: tuple[str, str]) -> None:
-    if value not in known:
-        faults.add(option, value, f"`{known[0]}` or `{known[1]}`{did_you_mean(str(value), known)}")
+def run_of(workload: object, platform: object, policy: object, options: RunOptions) -> Run:
+    """A run of what a user gave; raises ConfigError with all that can be told from each thing by itself."""
+    check_threads()
+    faults = Faults()
+    check_inputs(workload, platform, faults)
+    options = options.checked(faults)
+    if options.bound is True and isinstance(platform, Platform):
+        check_bound(platform, faults)
+    faults.check()
+    assert isinstance(workload, Workload)
+    assert isinstance(platform, Platform)
+    return Run(workload, platform, policy_of(policy), options)
 
 
 def check_inputs(workload: object, platform: object, faults: Faults) -> None:
@@ -298,109 +225,33 @@ def check_inputs(workload: object, platform: object, faults: Faults) -> None:
         faults.add("platform", type(platform).__name__, "a Platform, as Platform.homogeneous makes it")
 
 
-def _as_policy(policy: Any) -> Policy:
-    if isinstance(policy, Policy):
-        return policy
-    if isinstance(policy, str):
-        return parse_policy(policy)
-    if isinstance(policy, Mapping):
-        return Policy.from_dict(policy)
-    raise ConfigError([("policy", type(policy).__name__, "a preset's name, a Policy, or a dictionary of parts")])
+def policy_of(given: object) -> Policy:
+    """A policy from a preset's name, a dictionary of parts, or itself."""
+    if isinstance(given, Policy):
+        return given
+    if isinstance(given, str):
+        return parse_policy(given)
+    if isinstance(given, Mapping):
+        return Policy.from_dict(given)
+    raise ConfigError([("policy", type(given).__name__, "a preset's name, a Policy, or a dictionary of parts")])
 
 
-def _with_measured_borders(
-    policy: Policy,
-    run: Callable[[Policy], _core.Records],
-    workload: Workload,
-    platform: Platform,
-    *,
-    until_s: float | None,
-) -> Policy:
-    """The policy with the utilization that the machine has under random placement as its pools' borders, if it asks."""
-    parts = policy.parts
-    placement = parts["placement"] or {}
-    if not placement.get("measured"):
-        return policy
-    rehearsal = run(Policy.from_dict({**parts, "placement": "random"}))
-    submit_s = workload.to_polars()["submit_s"].to_numpy()
-    last_s = float(submit_s[-1]) if len(submit_s) else 0.0
-    low, high = utilization_band(
-        pl.DataFrame(rehearsal.take_timeline()),
-        nodes=platform.nodes,
-        last_submit_s=last_s if until_s is None else min(last_s, until_s),
-    )
-    return Policy.from_dict({**parts, "placement": {**placement, "u_l": low, "u_h": high}, "name": policy.name})
+def utilization_band(timeline: pl.DataFrame, *, nodes: int, last_submit_s: float) -> tuple[float, float]:
+    """U_L and U_H of the Hierarchy Pool study (section 4.2): the extremes of the share of busy nodes, 0 if nothing ran.
+
+    Counted from the first instant at which the share reaches its median (weighted by time, up to the last submit) to
+    the last submit: the empty machine before and after a log says nothing of how busy the machine is.
+    """
+    rows = timeline.filter(pl.col("time_s") <= last_submit_s)
+    if rows.is_empty():
+        return 0.0, 0.0
+    busy = rows["busy_nodes"].to_numpy() / nodes
+    length_s = np.diff(rows["time_s"].to_numpy(), append=last_submit_s)
+    filled = busy[int(np.argmax(busy >= _weighted_median(busy, length_s))) :]
+    return float(filled.min()), float(filled.max())
 
 
-def _warn_of_overload(offered_load: float | None, platform: Platform) -> None:
-    if offered_load is not None and offered_load > 1.0 and math.isfinite(offered_load):
-        nodes = f"{platform.nodes:,} node{'' if platform.nodes == 1 else 's'}"
-        warnings.warn(
-            f"offered load {offered_load:.2f}: more work is submitted than {nodes} can do, "
-            "so the queue grows until the last job is submitted",
-            LoadWarning,
-            stacklevel=3,
-        )
-
-
-def warn_of(concerns: Sequence[Concern]) -> None:
-    """Warn the caller's caller."""
-    for concern in concerns:
-        warnings.warn(str(concern), concern.category, stacklevel=3)
-
-
-def _lost_work(platform: Platform, options: Mapping[str, Any], totals: Mapping[str, Any]) -> list[Concern]:
-    """That work was lost with jobs that were killed at their walltimes."""
-    if not options["kill_at_walltime"]:
-        return []
-    table = platform.actual
-    is_slow = table is not None and table.time_ratio is not None and bool((table.time_ratio > 1.0).any())
-    on_slow_nodes = is_slow and options["walltimes"] == "fixed"
-    concern = lost_work(totals["work_cut_jobs"], completed_work_ratio(totals), on_slow_nodes=on_slow_nodes)
-    return [] if concern is None else [concern]
-
-
-def _provenance(
-    workload: Workload,
-    platform: Platform,
-    policy: Policy,
-    *,
-    seed: int,
-    options: Mapping[str, Any],
-    totals: Mapping[str, Any],
-    forecast: Forecast | None,
-) -> dict[str, Any]:
-    """Enough to repeat the run and to trust its energy; holds no path, so equal runs have equal bytes."""
-    return {
-        "version": _core.__version__,
-        "seed": seed,
-        "policy": policy.to_dict(),
-        "options": dict(options),
-        "trace": {
-            "name": workload.report.source,
-            "file_sha256": workload.source_sha256,
-            "sha256": workload.sha256,
-            "history": list(workload.history),
-        },
-        "platform": {
-            "sha256": platform.sha256,
-            "nodes": platform.nodes,
-            "exclusive": platform.exclusive,
-            "classes": [node_class.to_dict() for node_class in platform.classes],
-        },
-        "tables": {"actual": _table_sha256(platform.actual), "predicted": _table_sha256(platform.predicted)},
-        "known_draws": draws_record(
-            policy, platform, jobs=totals["measured_jobs"], forecast=None if forecast is None else forecast.report
-        ),
-        "energy_balance": {
-            "integral_j": totals["integral_j"],
-            "parts_j": totals["energy_j"],
-            "relative_error": totals["balance_relative_error"],
-        },
-        "counts": {name: totals[name] for name in ("passes", "events", "low_busy_rows", "clairvoyant_jobs")},
-        "report": workload.report.to_dict(),
-    }
-
-
-def _table_sha256(table: VariationTable | None) -> str | None:
-    return None if table is None else table.sha256
+def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(reached, reached[-1] / 2)])

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from hetsched import __version__
-from hetsched.checks import Faults, shown
+from hetsched.checks import Faults, reason_of, shown
 from hetsched.digest import json_sha256
-from hetsched.errors import ConfigError
+from hetsched.errors import ConfigError, TraceError
+from hetsched.files import UNREADABLE, write_whole
+from hetsched.platform import Platform
 from hetsched.policy import Policy
+from hetsched.power.forecast import believed
 from hetsched.run.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of
-from hetsched.run.inputs import platform_sha256, read_platform, read_workload, write_platform, write_workload
-from hetsched.run.simulation import simulate
-from hetsched.run.sweep_checks import options_of
+from hetsched.run.simulation import run_of, simulate
+from hetsched.workload import Workload
+from hetsched.workload.report import Report
+from hetsched.workload.schema import COLUMNS
 
-__all__ = ["Plan", "Spec", "code_sha256", "plan_of", "run_one", "specs", "summary_of", "written"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+from hetsched.run.options import RunKeywords, RunOptions, takes_run_options
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,11 @@ class Plan:
     policy: str
     seed: int
     key: str
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """Its places on the axes."""
+        return {"workload": self.workload, "platform": self.platform, "policy": self.policy, "seed": self.seed}
 
     def __str__(self) -> str:
         names = f"workload `{self.workload}`, platform `{self.platform}`, policy `{self.policy}`"
@@ -70,7 +85,17 @@ class Spec(Plan):
     composition: dict[str, Any] = field(hash=False)
     options: dict[str, Any] = field(hash=False)
 
+    def execute(self) -> dict[str, Any]:
+        """The run's summary."""
+        options = RunOptions(seed=self.seed, **self.options)
+        return run_of(*self._inputs(), options).execute().summary()
 
+    def _inputs(self) -> tuple[Workload, Platform, Policy]:
+        workload, platform = read_workload(self.workload_file, self.workload), read_platform(self.platform_file)
+        return workload, platform, Policy.from_dict(self.composition)
+
+
+@takes_run_options(without=("seed",))
 def specs(
     workloads: Workloads,
     platforms: Platforms,
@@ -78,7 +103,7 @@ def specs(
     *,
     folder: str | os.PathLike[str],
     seeds: Seeds = 1,
-    **options: Any,
+    **options: Unpack[RunKeywords],
 ) -> list[Spec]:
     """The runs of a sweep one by one, for an engine of your own to hand out: ``engine.map(run_one, specs(...))``.
 
@@ -119,21 +144,22 @@ def specs(
     """
     faults = Faults()
     axes = axes_of(workloads, platforms, policies, seeds, faults)
-    checked = options_of(options, faults)
+    checked = sweep_options(options, faults)
     faults.folder("folder", folder)
     faults.check()
     return written(plan_of(axes, checked), axes, checked, Path(folder).absolute())
 
 
+def sweep_options(given: Mapping[str, Any], faults: Faults) -> RunOptions:
+    """The options of all runs of a sweep; notes unknown names, and values that `simulate` does not take."""
+    known = [one.name for one in fields(RunOptions) if one.name != "seed"]
+    faults.unknown_keys(given, known)
+    return RunOptions(**{name: given[name] for name in given if name in known}).checked(faults)
+
+
 @functools.cache
 def code_sha256() -> str:
-    """Sha256 of the compiled module that runs simulate with: built anew, it may run them in another way.
-
-    Examples
-    --------
-    >>> len(code_sha256())
-    64
-    """
+    """Sha256 of the compiled module that runs simulate with: built anew, it may run them in another way."""
     # Only its bytes are wanted, nothing of what it does.
     module = find_spec("hetsched._core")
     assert module is not None
@@ -141,51 +167,43 @@ def code_sha256() -> str:
     return hashlib.sha256(Path(module.origin).read_bytes()).hexdigest()
 
 
-def plan_of(axes: Axes, options: Mapping[str, Any]) -> list[Plan]:
-    """Every run of a sweep with its key, in the order of its rows.
-
-    Parameters
-    ----------
-    axes
-        What varies.
-    options
-        What does not.
-    """
+def plan_of(axes: Axes, options: RunOptions) -> list[Plan]:
+    """Every run of a sweep with its key, in the order of its rows."""
     workloads = {name: workload.sha256 for name, workload in axes.workloads.items()}
     platforms = {name: platform_sha256(platform) for name, platform in axes.platforms.items()}
+    beliefs = {(w, p): _belief(axes.workloads[w], axes.platforms[p], options) for w, p in product(workloads, platforms)}
+    own = {name: value for name, value in vars(options).items() if name not in ("seed", "predictor")}
 
     def key(workload: str, platform: str, policy: Policy, seed: int) -> str:
         decides = [workloads[workload], platforms[platform], policy.parts, seed if policy.uses_chance else None]
-        return json_sha256([__version__, code_sha256(), *decides, dict(options)])
+        return json_sha256([__version__, code_sha256(), *decides, own, *beliefs[workload, platform]])
 
     names = product(axes.workloads, axes.platforms, axes.policies, axes.seeds)
     return [Plan(w, p, policy, seed, key(w, p, axes.policies[policy], seed)) for w, p, policy, seed in names]
 
 
-def written(plans: list[Plan], axes: Axes, options: Mapping[str, Any], folder: Path) -> list[Spec]:
-    """The plans as specs, with each workload and platform that they need written once.
+def _belief(workload: Workload, platform: Platform, options: RunOptions) -> list[str | None]:
+    """What decides of a predictor: the tables and draws that it gives, not what it is called."""
+    if options.predictor is None:
+        return []
+    platform, forecast = believed(workload, platform, options.predictor)
+    draws = None if forecast is None else hashlib.sha256(forecast.known_w.tobytes()).hexdigest()
+    return [None if platform.predicted is None else platform.predicted.sha256, draws]
 
-    Parameters
-    ----------
-    plans
-        Some of the axes' runs.
-    axes
-        Where the plans' names are from.
-    options
-        More keyword options of `hetsched.simulate`.
-    folder
-        Where to write; made if it is not there.
-    """
+
+def written(plans: Sequence[Plan], axes: Axes, options: RunOptions, folder: Path) -> list[Spec]:
+    """The plans as specs, with each workload and platform that they need written once to the folder."""
     workloads = {name: write_workload(axes.workloads[name], folder) for name in {plan.workload for plan in plans}}
     platforms = {name: write_platform(axes.platforms[name], folder) for name in {plan.platform for plan in plans}}
     policies = {name: policy.to_dict() for name, policy in axes.policies.items()}
+    own = {name: value for name, value in vars(options).items() if name != "seed"}
     return [
         Spec(
             **vars(plan),
             workload_file=workloads[plan.workload],
             platform_file=platforms[plan.platform],
             composition=policies[plan.policy],
-            options=dict(options),
+            options=dict(own),
         )
         for plan in plans
     ]
@@ -220,19 +238,69 @@ def run_one(spec: Spec) -> dict[str, Any]:
     RunWarning
         As `hetsched.simulate`.
     """
-    _check_spec(spec)
-    names = {"workload": spec.workload, "platform": spec.platform, "policy": spec.policy, "seed": spec.seed}
-    return {**names, **summary_of(spec)}
-
-
-def _check_spec(spec: object) -> None:
-    if not isinstance(spec, Spec):
+    if not _is_spec(spec):
         found = shown(spec) if isinstance(spec, str) else f"a {type(spec).__name__}"
         raise ConfigError([("spec", found, "a Spec, as `specs` makes them")])
+    return {**spec.names, **simulate(*spec._inputs(), seed=spec.seed, **spec.options).summary()}
 
 
-def summary_of(spec: Spec) -> dict[str, Any]:
-    """Run a spec; gives its summary."""
-    workload, platform = read_workload(spec.workload_file, spec.workload), read_platform(spec.platform_file)
-    policy = Policy.from_dict(spec.composition)
-    return simulate(workload, platform, policy, seed=spec.seed, **spec.options).summary()
+def _is_spec(given: object) -> bool:
+    return isinstance(given, Spec)
+
+
+def write_workload(workload: Workload, folder: Path) -> str:
+    """Write what a run needs of a workload, unless it is there already; gives the file's path."""
+    path = folder / f"{workload.sha256}.arrow"
+    frame = workload.to_polars()
+    known = frame.select(name for name in frame.columns if name in COLUMNS)
+    if not path.exists():
+        write_whole(path, lambda temporary: known.write_ipc(temporary, compression="uncompressed"))
+    return str(path)
+
+
+def write_platform(platform: Platform, folder: Path) -> str:
+    """Write a platform with the content of its tables, unless it is there already; gives the file's path."""
+    path = folder / f"{platform_sha256(platform)}.json"
+    tables = {"actual": platform.actual, "predicted": platform.predicted}
+    content = platform.to_dict() | {name: table.to_dict() for name, table in tables.items() if table is not None}
+    if not path.exists():
+        write_whole(path, lambda temporary: temporary.write_text(json.dumps(content), encoding="utf-8"))
+    return str(path)
+
+
+def platform_sha256(platform: Platform) -> str:
+    """Sha256 over the nodes and the tables."""
+    tables = [None if table is None else table.sha256 for table in (platform.actual, platform.predicted)]
+    return json_sha256([platform.sha256, *tables])
+
+
+# Two of each: runs of one workload come one after the other, and at the seam every process needs the next one.
+@functools.lru_cache(maxsize=2)
+def read_workload(path: str, name: str) -> Workload:
+    """What `write_workload` wrote; held for the next run on it."""
+    with _unless_gone(path, "the jobs"):
+        frame = pl.read_ipc(path).rechunk()
+    return Workload(frame, source=name, report=Report(name, {"jobs": len(frame)}), history=[f"read {name}"])
+
+
+@functools.lru_cache(maxsize=2)
+def read_platform(path: str) -> Platform:
+    """What `write_platform` wrote; held for the next run on it."""
+    with _unless_gone(path, "the platform"):
+        content: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+    return Platform.from_dict(content)
+
+
+@contextmanager
+def _unless_gone(path: str, what: str) -> Iterator[None]:
+    try:
+        yield
+    except (*UNREADABLE, ValueError) as error:
+        expected = f"{what} that `specs` wrote there; keep its folder until all runs are done"
+        raise TraceError(file=path, found=reason_of(error), expected=expected) from None
+
+
+def clear() -> None:
+    """Let go of what is held for next runs."""
+    read_workload.cache_clear()
+    read_platform.cache_clear()

@@ -1,7 +1,7 @@
-"""The other end of a sweep: a process that takes specs and answers with summaries until it is told no more.
+"""The other end of `Processes`: a process that takes calls and answers them until it is told no more.
 
-Started by `hetsched.run.pool` with an interpreter of its own, which knows nothing of the user's script: there is no
-``__main__`` to be run twice, and no thread of polars to be lost in a fork.
+Started by `hetsched.run.processes` with an interpreter of its own, which knows nothing of the user's script: there is
+no ``__main__`` to be run twice, and no thread of polars to be lost in a fork.
 """
 
 from __future__ import annotations
@@ -15,16 +15,11 @@ import warnings
 from multiprocessing.connection import Connection
 from typing import Any
 
-__all__ = ["main"]
-
 
 def main(descriptor: int) -> None:
-    """Serve until the other side ends.
+    """Serve until the other side ends: calls come from the socket with this number, answers go there.
 
-    Parameters
-    ----------
-    descriptor
-        Of the socket that specs come from and answers go to: (summary, None, "") or (None, error, its traceback).
+    An answer is (value, None, "") or (None, error, its traceback).
     """
     # Ctrl-C is for the process that a user started; it ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -32,15 +27,13 @@ def main(descriptor: int) -> None:
     connection: Connection[Any, Any] = Connection(descriptor)
     # What a run has to say in warnings has been said once, for all of the sweep.
     warnings.simplefilter("ignore")
-    from hetsched.run.spec import summary_of  # noqa: PLC0415 -- takes time to load, and may be ended meanwhile
-
     while True:
         try:
-            spec = connection.recv()
+            function, arguments, keywords = connection.recv()
         except (EOFError, ConnectionResetError):
             return
         try:
-            answer: tuple[Any, BaseException | None, str] = (summary_of(spec), None, "")
+            answer: tuple[Any, BaseException | None, str] = (function(*arguments, **keywords), None, "")
         except BaseException as error:  # noqa: BLE001 -- whatever it is, it is told on the other side
             answer = (None, error, traceback.format_exc())
         _send(connection, answer)

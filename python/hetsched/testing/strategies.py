@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.platform import Platform, VariationTable
-from hetsched.platform.known_draws import KNOWN_DRAWS
+from hetsched.platform.platform import KNOWN_DRAWS
 from hetsched.policy import Policy, parts, presets
 from hetsched.workload import Workload
 

@@ -1,4 +1,4 @@
-"""How nodes of one kind differ: tables of power and time by application and node, measured, sampled, under caps."""
+"""Differences between nodes of one kind: power and time by application and node, measured, sampled, under caps."""
 
 from hetsched.variation.measurements import Measurements
 from hetsched.variation.sampling import Normal, Sample, resample_table, sample_components, sample_table

@@ -1,4 +1,4 @@
-"""Correlation between what a node draws under several applications: checked and factored."""
+"""Correlation between a node's draws under several applications: checked and factored."""
 
 from __future__ import annotations
 
@@ -8,22 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.checks import Faults, did_you_mean, listed
-from hetsched.variation.checks import Matrix
-
-__all__ = ["app_correlation", "component_correlation", "lower_factor"]
+from hetsched.variation.frame import Matrix
 
 # Sums of a few hundred products of numbers up to 1 are off by no more.
 _ROUNDING = 1e-9
 
 
 def app_correlation(correlation: float | npt.ArrayLike, size: int, faults: Faults) -> Matrix:
-    """The correlation matrix of applications, from one number for all pairs or from itself; notes what is none.
-
-    Examples
-    --------
-    >>> app_correlation(0.5, 2, Faults()).tolist()
-    [[1.0, 0.5], [0.5, 1.0]]
-    """
+    """The correlation matrix of applications, from one number for all pairs or a whole matrix; notes faults."""
     if np.ndim(correlation) if isinstance(correlation, np.ndarray) else isinstance(correlation, Sequence):
         return _given(correlation, size, faults)
     faults.number("correlation", correlation, low=-1.0, high=1.0)
@@ -39,17 +31,7 @@ def component_correlation(
     correlation: npt.ArrayLike | None,
     faults: Faults,
 ) -> Matrix:
-    """The correlation matrix of components by application; notes what is none.
-
-    Parameters
-    ----------
-    keys
-        Application and component of each row.
-    between_apps, within_app, correlation
-        As in `sample_components`.
-    faults
-        Notes values outside -1 and 1, names of no component, and a matrix of another shape.
-    """
+    """The correlation matrix of components by application; notes faults."""
     if correlation is not None:
         return _given(correlation, len(keys), faults)
     apps, components = (np.array([key[part] for key in keys], dtype=object) for part in (0, 1))
@@ -71,18 +53,6 @@ def lower_factor(correlation: Matrix, faults: Faults) -> Matrix:
 
     Rows depend on those above them only: one more row leaves the draws of the others as they were. A matrix that is
     singular (two draws that are always equal) is fine.
-
-    Parameters
-    ----------
-    correlation
-        Symmetric, 1 on the diagonal.
-    faults
-        Notes a matrix that no draws can have: its least eigenvalue is negative.
-
-    Examples
-    --------
-    >>> lower_factor(np.array([[1.0, 0.6], [0.6, 1.0]]), Faults()).round(12).tolist()
-    [[1.0, 0.0], [0.6, 0.8]]
     """
     size = len(correlation)
     if faults.found or not size:

@@ -1,105 +1,107 @@
-"""A variation table as a long frame: one row an application and node, and back to matrices; one cap out of several."""
+"""Parts of a variation table: names, matrices and a cap, checked, and as a long frame with a row a pair."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults, did_you_mean, listed, one_line, reason_of
+from hetsched.checks import Faults, did_you_mean, listed, one_line
 from hetsched.errors import ConfigError
-from hetsched.files import UNREADABLE
-from hetsched.forks import check_threads
-from hetsched.text import missing_pairs
-from hetsched.variation.checks import QUANTITIES
-from hetsched.variation.csv_rows import CsvTextError
+from hetsched.tables import misfit
+from hetsched.text import few
 
-__all__ = ["at_cap", "by_cap", "frame_from_matrices", "matrices_from_frame", "misfit", "read_frame"]
+Matrix = npt.NDArray[np.float64]
+
+QUANTITIES = ("power_w", "power_ratio", "time_ratio")
+_RANGES = {
+    "power_w": (0.0, 1e6, "watts between 0 and 1e+06"),
+    "power_ratio": (0.0, 1e3, "a factor between 0 and 1000"),
+    "time_ratio": (1e-3, 1e3, "a factor between 0.001 and 1000, 1 = nominal"),
+}
+
+
+def checked_apps(apps: Sequence[str], faults: Faults) -> tuple[str, ...]:
+    """The names; notes a value that is no list of names, and repeated ones."""
+    if isinstance(apps, str) or not isinstance(apps, Iterable):
+        faults.add("apps", apps, "a list of names")
+        return (str(apps),)
+    names = tuple(apps)
+    if not names:
+        faults.add("apps", "none", "at least one name")
+    for position, name in enumerate(names):
+        if not isinstance(name, str) or not name:
+            faults.add(f"apps[{position}]", name, "a name")
+        elif name in names[:position]:
+            faults.add(f"apps[{position}]", name, "each name once")
+    return names
+
+
+def checked_matrix(name: str, values: npt.ArrayLike, apps: tuple[str, ...], faults: Faults) -> Matrix:
+    """The values as a read-only matrix; notes another shape, or the first invalid value."""
+    found = faults.array(name, values, "numbers, one row an application and one column a node")
+    if found is None:
+        return np.empty((0, 0))
+    matrix = np.array(found, dtype=np.float64, order="C")
+    if matrix.ndim != 2 or matrix.shape[0] != len(apps) or matrix.shape[1] == 0:
+        faults.add(name, f"shape {matrix.shape}", f"shape ({len(apps)}, nodes): one row an application")
+        return matrix
+    low, high, expected = _RANGES[name]
+    bad = np.argwhere(~((matrix >= low) & (matrix <= high)))
+    if len(bad):
+        app, node = bad[0]
+        more = f" (and {len(bad) - 1:,} more)" if len(bad) > 1 else ""
+        faults.add(f"{name}[{apps[app]}, node {node}]", float(matrix[app, node]), expected + more)
+    matrix.flags.writeable = False
+    return matrix
+
+
+def checked_cap(cap_w: object, faults: Faults) -> float | None:
+    """The cap as a number; notes an invalid one. Infinite watts are a cap that never binds."""
+    if cap_w is None:
+        return None
+    if isinstance(cap_w, int | float | np.number) and not isinstance(cap_w, bool):
+        watts = float(cap_w)
+        if watts > 0 and not math.isnan(watts):
+            return watts
+    faults.add("cap_w", cap_w, "watts above 0, or infinite: without a cap")
+    return None
+
+
+def check_caps(actual_w: float | None, predicted_w: float | None, faults: Faults) -> None:
+    """Note a fault where predicted and actual table belong to different power caps."""
+    if actual_w is not None and predicted_w is not None and actual_w != predicted_w:
+        faults.add("predicted", f"a cap of {predicted_w:g} W", f"the cap of the actual table, {actual_w:g} W")
 
 
 _ALL_NODES = "nodes 0..N-1, each with every application"
+_MOST_APPS = 10
 _MOST_NODES = 2**31
 """No table is as large; numbers of nodes times numbers of applications stay far below what 64 bits hold."""
 
 
-def read_frame(path: str, read: Callable[[bytes], pl.DataFrame], expected: str) -> pl.DataFrame:
-    """A file of rows as a frame.
-
-    Parameters
-    ----------
-    path
-        The file.
-    read
-        From its bytes to a frame.
-    expected
-        What the file should be, for messages.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such file, or it holds something else.
-    """
-    check_threads()
-    where = path
-    try:
-        with open(path, "rb") as file:
-            return read(file.read())
-    except CsvTextError as fault:
-        found, expected = one_line(fault.found, limit=100), fault.expected
-        where = path if fault.line is None else f"{path}, line {fault.line}"
-    except UNREADABLE as error:
-        found = reason_of(error).removeprefix("found ")
-    raise ConfigError([(one_line(where), found, expected)])
-
-
 def by_cap(frame: pl.DataFrame, source: str) -> dict[float, pl.DataFrame]:
-    """The rows of each cap, without the column; ascending caps.
-
-    Parameters
-    ----------
-    frame
-        With a column ``cap_w``.
-    source
-        Name to use in messages.
-
-    Raises
-    ------
-    ConfigError
-        If the column is missing, or a value in it is no cap.
-    """
+    """The rows of each cap, without the column; ascending caps."""
     faults = Faults(source)
     if "cap_w" not in frame.columns:
         faults.add("cap_w", f"columns {listed(frame.columns)}", "a column `cap_w`")
     elif not frame["cap_w"].dtype.is_numeric():
-        faults.add(*misfit(frame["cap_w"]), "watts above 0, or infinite: without a cap")
+        row, found = misfit(frame["cap_w"])
+        faults.add("cap_w", found, "watts above 0, or infinite: without a cap", row=row)
     faults.check()
     caps = frame["cap_w"].cast(pl.Float64)
     wrong = (caps.is_null() | caps.is_nan() | ~(caps > 0).fill_null(value=False)).arg_true()
     if len(wrong):
-        faults.add(f"cap_w, row {wrong[0]}", caps[wrong[0]], "watts above 0, or infinite: without a cap")
+        faults.add("cap_w", caps[wrong[0]], "watts above 0, or infinite: without a cap", row=wrong[0])
     faults.check()
     return {cap: frame.filter(caps == cap).drop("cap_w") for cap in caps.unique().sort()}
 
 
 def at_cap(frame: pl.DataFrame, cap_w: float | None, source: str) -> tuple[pl.DataFrame, float | None]:
-    """The rows of one cap, and which it is.
-
-    Parameters
-    ----------
-    frame
-        With or without a column ``cap_w``.
-    cap_w
-        The cap to take. None: the only one there is, if any.
-    source
-        Name to use in messages.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such cap, or there are several and none was asked for; lists them.
-    """
+    """The rows of one cap, and which it is."""
     if "cap_w" not in frame.columns and cap_w is None:
         return frame, None
     frames = by_cap(frame, source)
@@ -128,20 +130,7 @@ def frame_from_matrices(
 
 
 def matrices_from_frame(frame: pl.DataFrame, source: str) -> tuple[list[str], dict[str, npt.NDArray[np.float64]]]:
-    """Applications in the order of their first rows, and a matrix a quantity.
-
-    Parameters
-    ----------
-    frame
-        ``app``, ``node`` and quantities; rows in any order.
-    source
-        Name to use in messages.
-
-    Raises
-    ------
-    ConfigError
-        If a column is missing or unknown or of a wrong type, or a pair of application and node is missing or repeated.
-    """
+    """Applications in the order of their first rows, and a matrix a quantity."""
     _check_columns(frame, source)
     apps = frame["app"].unique(maintain_order=True)
     codes = frame["app"].cast(pl.Enum(apps)).to_physical().cast(pl.Int64).to_numpy()
@@ -174,7 +163,8 @@ def _check_columns(frame: pl.DataFrame, source: str) -> None:
         fits = {"app": dtype == pl.String, "node": dtype.is_integer()}.get(name, dtype.is_numeric())
         if name in allowed and not fits:
             kind = {"app": "text", "node": "whole numbers from 0"}.get(name, "numbers")
-            faults.add(*misfit(frame[name]), kind)
+            row, found = misfit(frame[name])
+            faults.add(name, found, kind, row=row)
         elif name in ("app", "node") and frame[name].null_count():
             faults.add(name, "nulls", "a value in every row")
     if not len(frame):
@@ -184,22 +174,6 @@ def _check_columns(frame: pl.DataFrame, source: str) -> None:
     elif not faults.found and frame["node"].max() >= _MOST_NODES:  # type: ignore[operator]
         faults.add("node", frame["node"].max(), _ALL_NODES)
     faults.check()
-
-
-def misfit(values: pl.Series) -> tuple[str, str]:
-    """Where the first word in a column of numbers stands, and the word; the column and its type if there is none.
-
-    Examples
-    --------
-    >>> misfit(pl.Series("power_w", ["300", "3OO"])), misfit(pl.Series("power_w", [True]))
-    (('power_w, row 1', '3OO'), ('power_w', 'values of type Boolean'))
-    """
-    if values.dtype == pl.String:
-        numbers = values.cast(pl.Float64, strict=False)
-        rows = ((numbers.is_null() | numbers.is_nan()) & values.is_not_null()).arg_true()
-        if len(rows):
-            return f"{values.name}, row {rows[0]}", values[rows[0]]
-    return values.name, f"values of type {values.dtype}"
 
 
 def _check_pairs(cells: npt.NDArray[np.int64], apps: pl.Series, nodes: int, source: str) -> None:
@@ -212,5 +186,35 @@ def _check_pairs(cells: npt.NDArray[np.int64], apps: pl.Series, nodes: int, sour
     expected = f"every application with each of nodes 0..{nodes - 1}"
     faults = Faults()
     for is_wrong, found in ((counts == 0, "no row"), (counts > 1, "more than one row")):
-        faults.found += [(source, line, expected) for line in missing_pairs(is_wrong, apps.to_list(), found)]
+        for line in missing_pairs(is_wrong, apps.to_list(), found):
+            faults.note(source, line, expected)
     faults.check()
+
+
+def node_ranges(nodes: npt.ArrayLike, *, most: int = 8) -> str:
+    """Node numbers as a message lists them: in order, neighbours as a range."""
+    numbers = np.unique(np.asarray(nodes, dtype=np.int64))
+    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
+    shown = [f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs[:most]]
+    rest = sum(len(run) for run in runs[most:])
+    return f"node{'s' if len(numbers) > 1 else ''} {', '.join(shown)}{f' and {rest:,} more' if rest else ''}"
+
+
+def missing_pairs(is_wrong: npt.NDArray[np.bool_], apps: Sequence[str], found: str) -> list[str]:
+    """A line for each application with wrong pairs; of many, the first ten and how many more there are."""
+    rows = np.flatnonzero(is_wrong.any(axis=1))
+    lines = [
+        f"{found} for application {apps[row]} on {node_ranges(np.flatnonzero(is_wrong[row]))}" for row in rows.tolist()
+    ]
+    if len(lines) > _MOST_APPS:
+        lines[_MOST_APPS:] = [f"{found} on some nodes for {len(lines) - _MOST_APPS:,} more applications"]
+    return lines
+
+
+def too_few_nodes(apps: Sequence[str], *, held: int, wanted: int) -> str:
+    """Words for a table with another number of nodes: what was expected, and which nodes are missing."""
+    expected = f"a table of {wanted} nodes, as the platform has"
+    if held >= wanted:
+        return expected
+    has = "have" if wanted - held > 1 else "has"
+    return f"{expected}; {node_ranges(np.arange(held, wanted))} {has} no row for any application ({few(apps)})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,41 +14,25 @@ import polars as pl
 
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError
-from hetsched.variation.checks import Matrix
-
-__all__ = ["IMPUTE", "Cells", "medians", "node_order", "usable_runs"]
+from hetsched.text import few, many
+from hetsched.variation.frame import Matrix
 
 IMPUTE = ("node-ratio", "app-median")
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """One value an application and node; NaN where none is known.
-
-    Parameters
-    ----------
-    apps
-        Applications, a row each.
-    nodes
-        Names of nodes, a column each.
-    runs
-        How many usable runs each pair had, shape (n_apps, n_nodes).
-    is_missing
-        Which pairs had too few.
-    values
-        Medians by quantity (``power_w``, ``time_s``), the same shape.
-    app_medians
-        By quantity, the median over nodes of what was measured, shape (n_apps,).
-    min_runs
-        With fewer runs a pair counts as missing.
-    """
+    """One value an application and node; NaN where none is known."""
 
     apps: list[str]
     nodes: Sequence[str | int]
     runs: npt.NDArray[np.int64]
+    """How many usable runs each pair had, shape (n_apps, n_nodes) as that of the next two."""
     is_missing: npt.NDArray[np.bool_]
     values: dict[str, Matrix]
+    """Medians by quantity, ``power_w`` and ``time_s``."""
     app_medians: dict[str, Matrix]
+    """By quantity, the median over nodes of what was measured, shape (n_apps,)."""
     min_runs: int
 
     @cached_property
@@ -63,9 +47,8 @@ class Cells:
         return empty
 
     def too_few(self, app: int, nodes: npt.NDArray[np.int64]) -> str:
-        """What there is of an application's runs on nodes that count as missing, in words."""
+        """Words for the runs of an application on nodes that count as missing."""
         most = int(self.runs[app, nodes].max(initial=0))
-        # Without a run there is none to count as too few.
         return f"fewer than min_runs={self.min_runs:,} runs (at most {most:,})" if most else "no run"
 
     def imputed(self, rule: str) -> Cells:
@@ -94,25 +77,7 @@ class Cells:
 
 
 def node_order(names: pl.Series, nodes: Sequence[str] | Sequence[int] | None) -> list[str] | list[int]:
-    """The nodes in the order of their numbers.
-
-    Parameters
-    ----------
-    names
-        The runs' nodes: whole numbers or words.
-    nodes
-        The order, if it is given.
-
-    Raises
-    ------
-    ConfigError
-        If `nodes` holds a name twice or names of another kind, or node numbers are negative or far apart.
-
-    Examples
-    --------
-    >>> node_order(pl.Series(["n10", "n2", "login", "n2"]), None), node_order(pl.Series([3, 0]), None)
-    (['login', 'n2', 'n10'], [0, 1, 2, 3])
-    """
+    """The nodes in the order of their numbers."""
     is_number = names.dtype.is_integer()
     if nodes is not None:
         return _given_order(nodes, is_number)
@@ -128,15 +93,7 @@ def node_order(names: pl.Series, nodes: Sequence[str] | Sequence[int] | None) ->
 
 
 def usable_runs(runs: pl.DataFrame, nodes: Sequence[str] | Sequence[int]) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The runs that say something, ``node`` as a place in `nodes`, and how many others there were by reason.
-
-    Parameters
-    ----------
-    runs
-        ``app``, ``node``, and ``power_w``, ``time_s`` or both.
-    nodes
-        The nodes' names.
-    """
+    """The usable runs, ``node`` as a place in `nodes`, and the number of others by reason."""
     words = runs["node"].cast(pl.String)
     places = pl.DataFrame(
         {"node": [str(n) for n in nodes], "place": np.arange(len(nodes))}, schema_overrides={"node": pl.String}
@@ -164,19 +121,7 @@ def usable_runs(runs: pl.DataFrame, nodes: Sequence[str] | Sequence[int]) -> tup
 
 
 def medians(runs: pl.DataFrame, apps: list[str], nodes: Sequence[str] | Sequence[int], min_runs: int) -> Cells:
-    """The median of each application and node.
-
-    Parameters
-    ----------
-    runs
-        As `usable_runs` gives them.
-    apps
-        Applications, those without usable runs included.
-    nodes
-        The nodes' names.
-    min_runs
-        With fewer runs a pair is missing.
-    """
+    """The median of each application and node."""
     quantities = [name for name in ("power_w", "time_s") if name in runs.columns]
     cells = runs.group_by("app", "node").agg(pl.len().alias("runs"), pl.col(quantities).median())
     row = cells["app"].cast(pl.Enum(apps)).to_physical().to_numpy()
@@ -196,15 +141,7 @@ def medians(runs: pl.DataFrame, apps: list[str], nodes: Sequence[str] | Sequence
 
 
 def note_nodes(nodes: object, faults: Faults) -> None:
-    """Note what is no list of nodes, whatever is in it.
-
-    Examples
-    --------
-    >>> faults = Faults()
-    >>> note_nodes(48, faults)
-    >>> faults.found
-    [('nodes', '`48`', 'a list of names, node 0 first, or None')]
-    """
+    """Note a fault unless it is a list, or None."""
     is_list = isinstance(nodes, Sequence | np.ndarray | pl.Series) and not isinstance(nodes, str | bytes)
     if nodes is not None and not (is_list and len(nodes)):  # type: ignore[arg-type]
         faults.add("nodes", nodes, "a list of names, node 0 first, or None")
@@ -244,3 +181,121 @@ def _row_means(matrix: Matrix) -> Matrix:
     count = is_known.sum(axis=1)
     total = np.where(is_known, matrix, 0.0).sum(axis=1)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+_RULES = {
+    "node-ratio": "the node's mean ratio over the applications it has, times the application's median",
+    "app-median": "the application's median",
+}
+_MOST_APPS = 20
+_UNITS = {"power_w": "W", "time_s": "s"}
+_WORDS = {"power_w": "power", "time_s": "time"}
+
+
+def report_text(
+    cells: Cells,
+    *,
+    dropped: Mapping[str, int],
+    stragglers: pl.DataFrame,
+    straggler_ratio: float,
+    impute: str | None,
+) -> str:
+    """The report on what was measured, dropped, missing, filled in, and far off."""
+    per_node = cells.runs.sum(axis=0)
+    nodes = cells.nodes
+    apps = many(len(cells.apps), "application")
+    lines = [
+        f"{many(int(cells.runs.sum()), 'usable run')} of {apps} on {many(len(nodes), 'node')}",
+        f"nodes       {_mapping(nodes)}",
+        f"runs/node   median {np.median(per_node):g}, {per_node.min():,} to {per_node.max():,}",
+        f"dropped     {_dropped(dropped)}",
+        f"missing     {_missing(cells)}",
+    ]
+    if cells.is_missing.any():
+        lines += [*_few_runs(cells), f"filled in   {_filled(cells, impute)}"]
+    lines += [f"stragglers  {_stragglers(stragglers, straggler_ratio)}", *_spreads(cells)]
+    return "\n".join(lines)
+
+
+def _mapping(nodes: Sequence[str | int]) -> str:
+    numbered = [f"{place} = {name}" for place, name in enumerate(nodes)]
+    return ", ".join(numbered if len(numbered) <= 4 else [*numbered[:2], "...", numbered[-1]])
+
+
+def _dropped(dropped: Mapping[str, int]) -> str:
+    if not dropped:
+        return "no run"
+    return f"{many(sum(dropped.values()), 'run')}: " + ", ".join(f"{count:,} {why}" for why, count in dropped.items())
+
+
+def _missing(cells: Cells) -> str:
+    count = int(cells.is_missing.sum())
+    if not count:
+        return "nothing: every application was measured on every node"
+    per_app = []
+    for row in np.flatnonzero(cells.is_missing.any(axis=1)).tolist():
+        lacking = np.flatnonzero(cells.is_missing[row]).tolist()
+        where = "any node" if len(lacking) == len(cells.nodes) else few([str(cells.nodes[node]) for node in lacking])
+        per_app.append(f"\n            {cells.apps[row]} on {where}")
+    shown = "".join(per_app[:_MOST_APPS])
+    more = f"\n            and {len(per_app) - _MOST_APPS:,} more applications" if len(per_app) > _MOST_APPS else ""
+    share = count / cells.is_missing.size
+    return f"{count:,} of {many(cells.is_missing.size, 'pair')} of application and node ({share:.1%}):{shown}{more}"
+
+
+def _few_runs(cells: Cells) -> list[str]:
+    """A line on missing pairs that have runs, but too few."""
+    counts = cells.runs[cells.is_missing & (cells.runs > 0)]
+    if not len(counts):
+        return []
+    least, most = int(counts.min()), int(counts.max())
+    had = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return [f"min_runs    {cells.min_runs:,}: {many(len(counts), 'missing pair')} had runs, but only {had}"]
+
+
+def _filled(cells: Cells, impute: str | None) -> str:
+    if impute is None:
+        return "nothing (impute=None): no table can be made"
+    done = int((cells.is_missing & ~cells.imputed(impute).is_empty).sum())
+    return f"{many(done, 'pair')} by {_RULES[impute]}"
+
+
+def _stragglers(stragglers: pl.DataFrame, straggler_ratio: float) -> str:
+    rule = f"{straggler_ratio:g} times an application's median, or 1/{straggler_ratio:g} of it"
+    if not len(stragglers):
+        return f"none beyond {rule}"
+    count = stragglers["node"].n_unique()
+    shown = [
+        f"\n            {name}: {app} {_WORDS[quantity]} {value:.4g} {_UNITS[quantity]}, {ratio:.2f} of the median"
+        for app, name, quantity, value, ratio in stragglers.select("app", "name", "quantity", "value", "ratio")
+        .head(10)
+        .iter_rows()
+    ]
+    more = f"\n            and {len(stragglers) - 10:,} more, see `stragglers`" if len(stragglers) > 10 else ""
+    return f"{many(count, 'node')} beyond {rule}; kept in the table{''.join(shown)}{more}"
+
+
+def _spreads(cells: Cells) -> list[str]:
+    """A row an application: nodes, runs, median, and the 99th over the 1st percentile of its nodes."""
+    width = max(len("application"), *(len(app) for app in cells.apps[:_MOST_APPS]))
+    head = f"{'application':{width}}  {'nodes':>6}  {'runs':>8}"
+    for name in cells.values:
+        head += f"  {'median ' + _UNITS[name]:>10}  {_WORDS[name] + ' p99/p1':>12}"
+    lines = [head]
+    for row, app in enumerate(cells.apps[:_MOST_APPS]):
+        line = f"{app:{width}}  {int((~cells.is_missing[row]).sum()):>6,}  {int(cells.runs[row].sum()):>8,}"
+        for name, values in cells.values.items():
+            line += f"  {_figure(cells.app_medians[name][row]):>10}  {_spread(values[row]):>12}"
+        lines.append(line)
+    if len(cells.apps) > _MOST_APPS:
+        lines.append(f"and {len(cells.apps) - _MOST_APPS:,} more applications, see `cells`")
+    return lines
+
+
+def _figure(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.4g}"
+
+
+def _spread(values: Matrix) -> str:
+    known = values[~np.isnan(values)]
+    return f"{np.quantile(known, 0.99) / np.quantile(known, 0.01):.3f}" if len(known) else "-"

@@ -1,4 +1,4 @@
-"""`Measurements`: from one row a run to a variation table, and what the runs did not cover.
+"""`Measurements`: from one row a run to a variation table, and a report on its gaps.
 
 A reading of watts or seconds is a run's; a node's value is the median of its runs, an application's the median of its
 nodes. Nothing is removed but runs that say nothing, and nothing is filled in but by a rule that was asked for; both are
@@ -18,14 +18,10 @@ import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, listed, one_line, shown
 from hetsched.errors import ConfigError
+from hetsched.tables import misfit, read_table
 from hetsched.text import few, many
-from hetsched.variation.frame import misfit
-from hetsched.variation.measured_cells import IMPUTE, Cells, medians, node_order, note_nodes, usable_runs
-from hetsched.variation.measured_file import RunsFile
-from hetsched.variation.measured_report import report_text
+from hetsched.variation.measured_cells import IMPUTE, Cells, medians, node_order, note_nodes, report_text, usable_runs
 from hetsched.variation.table import VariationTable
-
-__all__ = ["Measurements"]
 
 _WITH_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 _WAYS_OUT = {
@@ -36,7 +32,7 @@ _WAYS_OUT = {
 
 
 class Measurements:
-    """Measured runs, one row each, as a table of nodes and a report on what they cover.
+    """Measured runs, one row each, as a table of nodes and a report on its gaps.
 
     Each node and application gets the median of its runs. A node's *ratio* is its median over the application's, which
     is the median of its nodes' medians, however often each ran. Runs without a name of node or application, and runs
@@ -62,14 +58,14 @@ class Measurements:
         A node whose median is this many times an application's, or one such part of it, is named as a straggler. It
         stays in the table. Above 1.
     impute
-        What stands for applications that were not measured on a node: ``"node-ratio"``, the node's mean ratio over the
+        Stand-in for applications that were not measured on a node: ``"node-ratio"``, the node's mean ratio over the
         applications it has, times the application's median; ``"app-median"``, the application's median. None: nothing,
         and such runs make no table.
 
     Raises
     ------
     ConfigError
-        With every fault: a column that is not there or holds something else, a name twice in `nodes`, no usable run.
+        If a column is missing or of a wrong type, `nodes` repeats a name, or no run is usable; lists all faults.
 
     Examples
     --------
@@ -141,7 +137,8 @@ class Measurements:
         ConfigError
             If it cannot be read, or as `Measurements`; names the file and its line, the header being line 1.
         """
-        file = RunsFile(path, words=columns.get("app", "app"))
+        app = columns.get("app", "app")
+        file = read_table(path, "a file of one row a run", words=[app] if isinstance(app, str) else [])
         try:
             return cls(file.frame, **columns)
         except ConfigError as error:
@@ -159,14 +156,14 @@ class Measurements:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """How many runs were dropped, by reason; a run counts once, under the first that applies."""
+        """Number of dropped runs by reason; a run counts once, under the first that applies."""
         return dict(self._dropped)
 
     @cached_property
     def cells(self) -> pl.DataFrame:
         """One row an application and node.
 
-        ``app, node, name, runs, power_w, power_ratio, time_s, time_ratio, imputed``; what was not measured is left out.
+        ``app, node, name, runs, power_w, power_ratio, time_s, time_ratio, imputed``, without what was not measured.
         Ratios are to the application's median; without a run and without `impute`, values are null.
         """
         return self._filled.to_polars()
@@ -206,7 +203,7 @@ class Measurements:
         Raises
         ------
         ConfigError
-            If an application was not measured on a node, and `impute` does not say what stands for it: all of them.
+            If an application was not measured on a node, and `impute` names no stand-in; lists all of them.
         """
         filled = self._filled
         self._check_complete(filled)
@@ -247,7 +244,7 @@ class Measurements:
             is_all = len(lacking) == len(self._nodes)
             where = "any node" if is_all else few([str(self._nodes[node]) for node in lacking.tolist()])
             found = f"{filled.too_few(row, lacking)} of {filled.apps[row]} on {where}"
-            faults.found.append(("runs", found, expected))
+            faults.note("runs", found, expected)
         faults.check()
 
 
@@ -293,6 +290,6 @@ def _check_columns(runs: pl.DataFrame, named: dict[str, str], faults: Faults) ->
         fits = {"app": is_word, "node": is_word or dtype.is_integer()}.get(name, dtype.is_numeric())
         if not fits and dtype != pl.Null:
             kind = {"app": "text", "node": "names, or whole numbers from 0"}.get(name, "numbers")
-            where, found = misfit(runs[column])
+            row, found = misfit(runs[column])
             hint = ", with a decimal point and no comma" if kind == "numbers" and _WITH_COMMA.fullmatch(found) else ""
-            faults.found.append((f"runs.{one_line(where, limit=100)}", shown(found), kind + hint))
+            faults.add(f"runs.{one_line(column, limit=100)}", found, kind + hint, row=row)

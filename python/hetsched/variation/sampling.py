@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,20 +17,61 @@ import polars as pl
 
 from hetsched.chance import stream
 from hetsched.checks import Faults, listed, shown
-from hetsched.variation.checks import Matrix
 from hetsched.variation.correlation import app_correlation, component_correlation, lower_factor
-from hetsched.variation.normal import Normal, Spread, checked_spreads
+from hetsched.variation.frame import Matrix
 from hetsched.variation.table import VariationTable
-
-__all__ = ["Normal", "Sample", "resample_table", "sample_components", "sample_table"]
 
 _TIME = "time_ratio"
 _MOST_NODES = 10_000_000
 
 
+@dataclass(frozen=True)
+class Normal:
+    """A normal distribution of watts, or of time factors.
+
+    Parameters
+    ----------
+    mean
+        Watts, or a factor.
+    sd
+        Standard deviation in the same unit, at least 0.
+
+    Examples
+    --------
+    >>> Normal(220.0, sd=11.0) == Normal.relative(220.0, sd_ratio=0.05)
+    True
+    >>> Normal.of_range(107.0, 124.0)
+    Normal(mean=115.5, sd=2.5)
+    """
+
+    mean: float
+    sd: float
+
+    @classmethod
+    def relative(cls, mean: float, sd_ratio: float) -> Normal:
+        """With a standard deviation that is a share of the mean."""
+        return cls(mean, mean * sd_ratio)
+
+    @classmethod
+    def of_range(cls, low: float, high: float, *, width_sd: float = 6.8) -> Normal:
+        """With the mean halfway between two ends that are `width_sd` standard deviations apart.
+
+        Parameters
+        ----------
+        low, high
+            The smallest and the largest value that was seen.
+        width_sd
+            Number of standard deviations between them; 6.8 is expected of about 1,750 values.
+        """
+        return cls((low + high) / 2, (high - low) / width_sd)
+
+
+Spread: TypeAlias = Normal | tuple[float, float]
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A drawn table, and what happened while it was drawn.
+    """A drawn table, and a record of how it was drawn.
 
     Parameters
     ----------
@@ -53,7 +94,7 @@ class Sample:
 
     @cached_property
     def clipped_count(self) -> int:
-        """How many draws were set to a floor."""
+        """Number of draws that were set to a floor."""
         return int(self.clipped["clipped"].sum())
 
     def __repr__(self) -> str:
@@ -81,7 +122,7 @@ def sample_table(
     power_w
         Mean and standard deviation of each application's watts.
     nodes
-        How many nodes to draw.
+        Number of nodes to draw.
     seed
         Of the draws, from 0 to 2⁶⁴ - 1.
     correlation
@@ -100,12 +141,12 @@ def sample_table(
     Returns
     -------
     Sample
-        The table, and how many draws were set to a floor.
+        The table, and the number of draws that were set to a floor.
 
     Raises
     ------
     ConfigError
-        With every fault: a spread that is none, a correlation that no draws can have.
+        If a spread is invalid, or no draws can have the correlation; lists all faults.
 
     Examples
     --------
@@ -163,7 +204,7 @@ def sample_components(
         Mean and standard deviation of the watts by application and component, as ``{("hpcg", "pkg"): (115.5, 2.5)}``.
         An application's watts are the sum over its components.
     nodes
-        How many nodes to draw.
+        Number of nodes to draw.
     seed
         Of the draws, from 0 to 2⁶⁴ - 1.
     between_apps
@@ -188,8 +229,8 @@ def sample_components(
     Raises
     ------
     ConfigError
-        With every fault: a spread that is none, a correlation that no draws can have (its matrix has a negative
-        eigenvalue).
+        If a spread is invalid, or no draws can have the correlation (its matrix has a negative eigenvalue); lists all
+        faults.
 
     Examples
     --------
@@ -219,7 +260,7 @@ def sample_components(
     times = {} if time_ratio is None else {(app, _TIME): spread for app, spread in time_ratio.items()}
     if time_ratio is not None:
         _check_same_apps(time_ratio, apps, faults)
-    spreads = checked_spreads({**components, **times}, faults)
+    spreads = _checked_spreads({**components, **times}, faults)
     floors = _checked_floor(floor_w, nodes, faults)
     factor = lower_factor(component_correlation(list(spreads), between_apps, within_app, correlation, faults), faults)
     faults.check()
@@ -239,14 +280,14 @@ def resample_table(
 ) -> Sample:
     """A table of more (or fewer) nodes than were measured: each node is a measured device, drawn with replacement.
 
-    Whole devices are drawn, so that what applications have in common on a device, and watts with time, survives.
+    Whole devices are drawn, which keeps the correlations between applications, and between watts and time.
 
     Parameters
     ----------
     measured
         The devices.
     nodes
-        How many nodes to draw.
+        Number of nodes to draw.
     seed
         Of the draws, from 0 to 2⁶⁴ - 1.
     jitter_ratio
@@ -263,7 +304,7 @@ def resample_table(
     Raises
     ------
     ConfigError
-        With every value that cannot be.
+        If any value is invalid; lists all of them.
 
     Examples
     --------
@@ -304,7 +345,7 @@ def _check_mapping(parameter: str, given: object, words: str, faults: Faults) ->
 def _check_table(measured: object, faults: Faults) -> None:
     if not isinstance(measured, VariationTable):
         found = shown(measured) if isinstance(measured, str) else f"a {type(measured).__name__}"
-        faults.found.append(("measured", found, "a VariationTable, as VariationTable.read makes it of a file"))
+        faults.note("measured", found, "a VariationTable, as VariationTable.read makes it of a file")
 
 
 def _check_keys(components: Mapping[Any, Spread], faults: Faults) -> None:
@@ -313,6 +354,24 @@ def _check_keys(components: Mapping[Any, Spread], faults: Faults) -> None:
             faults.add("components", key, "names of application and component, as in (`hpcg`, `pkg`)")
         elif key[1] == _TIME:
             faults.add(f"components[{', '.join(key)}]", components[key], "watts; time factors go into `time_ratio`")
+
+
+def _checked_spreads(given: Mapping[tuple[str, str], Spread], faults: Faults) -> dict[tuple[str, str], Normal]:
+    """The spreads by application and component; notes invalid ones."""
+    if not given:
+        faults.add("components", "none", "mean and standard deviation of at least one application")
+    made = {}
+    for (app, component), spread in given.items():
+        name = f"{component}[{app}]"
+        try:
+            made[app, component] = normal = spread if isinstance(spread, Normal) else Normal(*spread)
+        except TypeError:
+            faults.add(name, spread, "mean and standard deviation")
+            made[app, component] = Normal(0.0, 0.0)
+            continue
+        faults.number(f"{name}.mean", normal.mean, low=0.0, high=1e6)
+        faults.number(f"{name}.sd", normal.sd, low=0.0, high=1e6)
+    return made
 
 
 def _check_same_apps(time_ratio: Mapping[str, Spread], apps: Sequence[str], faults: Faults) -> None:
@@ -354,7 +413,7 @@ def _by_component(
 
 
 def _floored(values: Matrix, floor: Matrix | np.float64, apps: Sequence[str], quantity: str) -> pl.DataFrame:
-    """Raises values in place to the floor; how many there were."""
+    """Raise values in place to the floor; gives their number."""
     counts = (values < floor).sum(axis=1)
     np.maximum(values, floor, out=values)
     return pl.DataFrame(

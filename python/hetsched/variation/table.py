@@ -1,4 +1,4 @@
-"""`VariationTable`: how much each node draws, and how fast it is, under each application."""
+"""`VariationTable`: draw and speed of each node under each application."""
 
 from __future__ import annotations
 
@@ -16,14 +16,20 @@ from hetsched import _core
 from hetsched.checks import Faults, listed, shown
 from hetsched.digest import frame_sha256
 from hetsched.errors import ConfigError
-from hetsched.parquet import read_parquet
+from hetsched.tables import Table, read_csv_table, read_parquet_table
 from hetsched.text import many
-from hetsched.variation.checks import QUANTITIES, Matrix, checked_apps, checked_cap, checked_matrix
-from hetsched.variation.csv_rows import read_csv_rows
-from hetsched.variation.frame import at_cap, by_cap, frame_from_matrices, matrices_from_frame, read_frame
+from hetsched.variation.frame import (
+    QUANTITIES,
+    Matrix,
+    at_cap,
+    by_cap,
+    checked_apps,
+    checked_cap,
+    checked_matrix,
+    frame_from_matrices,
+    matrices_from_frame,
+)
 from hetsched.variation.under_cap import PowerCap
-
-__all__ = ["VariationTable"]
 
 _COLUMNS = "app, node, power_w or power_ratio, and time_ratio if it varies"
 
@@ -49,7 +55,8 @@ class VariationTable:
     Raises
     ------
     ConfigError
-        With every fault: another shape, NaN, a negative draw, a repeated application. Names application and node.
+        If a matrix has another shape, holds NaN or a negative draw, or an application is repeated; lists all
+        faults, with application and node.
 
     Examples
     --------
@@ -98,7 +105,7 @@ class VariationTable:
 
     @property
     def nodes(self) -> int:
-        """How many nodes the table holds."""
+        """Number of nodes."""
         return int(next(iter(self._matrices.values())).shape[1])
 
     @property
@@ -142,8 +149,8 @@ class VariationTable:
         Raises
         ------
         ConfigError
-            With every fault: a missing column, NaN, an application with a node that is missing or there twice (all of
-            them, by application), a cap that is not there.
+            If a column or the cap is missing, a value is NaN, or an application and node are missing or there twice;
+            lists all faults.
 
         Examples
         --------
@@ -216,16 +223,20 @@ class VariationTable:
     @classmethod
     def read_parquet(cls, path: str | os.PathLike[str], *, cap_w: float | None = None) -> VariationTable:
         """A table from a Parquet file with the columns of `from_polars`; raises as `read`."""
-        name = os.fspath(path)
-        frame = read_frame(name, read_parquet, f"a Parquet file of {_COLUMNS}")
-        return cls.from_polars(frame, cap_w=cap_w, source=name, path=_path_of_all(name, frame))
+        return cls._of(read_parquet_table(os.fspath(path), f"a Parquet file of {_COLUMNS}"), cap_w)
 
     @classmethod
     def read_csv(cls, path: str | os.PathLike[str], *, cap_w: float | None = None) -> VariationTable:
         """A table from a CSV file with the columns of `from_polars`; raises as `read`."""
-        name = os.fspath(path)
-        frame = read_frame(name, read_csv_rows, f"a CSV file of {_COLUMNS}")
-        return cls.from_polars(frame, cap_w=cap_w, source=name, path=_path_of_all(name, frame))
+        # Applications of a log in Standard Workload Format are numbers, and words all the same.
+        return cls._of(read_csv_table(os.fspath(path), f"a CSV file of {_COLUMNS}", words=["app"]), cap_w)
+
+    @classmethod
+    def _of(cls, file: Table, cap_w: float | None) -> VariationTable:
+        frame, path = file.frame, file.path
+        # A platform that names a file of several caps' tables would not say which one it means.
+        has_more = "cap_w" in frame.columns and frame["cap_w"].n_unique() > 1
+        return cls.from_polars(frame, cap_w=cap_w, source=path, path=None if has_more else path)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write `to_polars` to a file, for `read_parquet`."""
@@ -332,7 +343,7 @@ class VariationTable:
         Raises
         ------
         ConfigError
-            If a value cannot be, the table holds no watts or is capped already; if a node draws more than the cap even
+            If a value is invalid, the table holds no watts or is capped already; if a node draws more than the cap even
             at the lowest speed, with the application, the node and the least cap that works for all.
 
         Examples
@@ -368,7 +379,7 @@ class VariationTable:
         return hash(self.sha256)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # What the engine holds stays with the process.
+        # The engine's copy stays with the process.
         matrices: dict[str, Any] = self._matrices
         return partial(VariationTable, cap_w=self._cap_w, path=self.path, **matrices), (self._apps,)
 
@@ -376,9 +387,3 @@ class VariationTable:
         sizes = f"{many(len(self._apps), 'application')}, {many(self.nodes, 'node')}"
         cap = "" if self._cap_w is None else f", cap {self._cap_w:g} W" if self._cap_w < math.inf else ", no cap"
         return f"<VariationTable: {sizes}, {', '.join(self._matrices)}{cap}>"
-
-
-def _path_of_all(path: str, frame: pl.DataFrame) -> str | None:
-    """The file, if it holds nothing but the table: a platform that names it would not say which cap it means."""
-    has_more = "cap_w" in frame.columns and frame["cap_w"].n_unique() > 1
-    return None if has_more else path

@@ -1,7 +1,4 @@
-"""`PowerCap`: how much slower a node runs when it may not draw what it would.
-
-Only what a cap does to a node that is under it all the time is told here; who gets which cap is a budget's business.
-"""
+"""`PowerCap`: the speed of a node whose draw is capped all the time. Budgets say which node gets which cap."""
 
 from __future__ import annotations
 
@@ -14,9 +11,7 @@ import numpy.typing as npt
 
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.errors import ConfigError
-from hetsched.variation.checks import Matrix, checked_cap
-
-__all__ = ["PowerCap", "slowdown", "speed_under_cap"]
+from hetsched.variation.frame import Matrix, checked_cap
 
 
 def speed_under_cap(
@@ -26,56 +21,25 @@ def speed_under_cap(
 
     ``min(1, ((cap - static) / (power - static)) ** (1 / exponent))``; 0 where the cap does not even cover the static
     watts.
-
-    Parameters
-    ----------
-    power_w
-        Draw at nominal speed, watts.
-    cap_w
-        Watts not to exceed.
-    static_w
-        Watts that do not fall with the speed; what is above `power_w` counts as all of it.
-    exponent
-        With which power of the speed the other watts fall.
-
-    Examples
-    --------
-    >>> speed_under_cap([180.0, 280.0, 480.0], 180.0, static_w=80.0).tolist()
-    [1.0, 0.5, 0.25]
-    >>> speed_under_cap([480.0], 180.0, static_w=80.0, exponent=2.0).tolist()
-    [0.5]
     """
     power = np.asarray(power_w, dtype=np.float64)
     static = np.minimum(static_w, power)
     is_free = power <= cap_w
-    # Where the cap binds nobody the quotient is never looked at, and may be 0 / 0.
+    # Where the cap does not bind the quotient is never looked at, and may be 0 / 0.
     dynamic = np.where(is_free, 1.0, power - static)
     left = np.where(is_free, 1.0, np.maximum(cap_w - static, 0.0))
     return np.where(is_free, 1.0, (left / np.where(dynamic > 0, dynamic, math.inf)) ** (1.0 / exponent))
 
 
 def slowdown(speed_ratio: npt.ArrayLike, *, bound_ratio: npt.ArrayLike = 1.0) -> npt.NDArray[np.float64]:
-    """How many times longer a job takes at a lower speed: ``bound / speed + (1 - bound)``.
-
-    Parameters
-    ----------
-    speed_ratio
-        The speed as a share of the nominal one, above 0.
-    bound_ratio
-        Share of the runtime at nominal speed that stretches with the clock.
-
-    Examples
-    --------
-    >>> slowdown([1.0, 0.5, 0.25], bound_ratio=0.5).tolist()
-    [1.0, 1.5, 2.5]
-    """
+    """Factor on a job's runtime at a lower speed: ``bound / speed + (1 - bound)``."""
     bound = np.asarray(bound_ratio, dtype=np.float64)
     return 1.0 + bound * (1.0 / np.asarray(speed_ratio, dtype=np.float64) - 1.0)
 
 
 @dataclass(frozen=True)
 class PowerCap:
-    """A cap on what a node draws, and how the nodes' speed follows their watts.
+    """A cap on a node's draw, and the speed that follows from it.
 
     At the speed ``f`` (1 = nominal) a node that draws ``P`` at nominal speed draws ``S + (P - S) f**a``: static watts
     ``S`` that do not depend on the clock and dynamic ones that do. The linear form, ``a = 1``, is what Inadomi et al.
@@ -89,11 +53,6 @@ class PowerCap:
     Fitted to measured GPUs under power limits, this form is within 2 % of the time of each of four applications on an
     A100 (150 to 300 W) and within 8 % for training on V100s (100 to 250 W), but up to 25 % off on A40s limited to a
     third of their watts: what happens below the lowest clock is another mechanism.
-
-    Parameters
-    ----------
-    cap_w, static_w, static_ratio, exponent, bound_ratio, least_speed_ratio
-        As in `VariationTable.under_cap`.
     """
 
     cap_w: float
@@ -104,22 +63,7 @@ class PowerCap:
     least_speed_ratio: float
 
     def applied_to(self, apps: Sequence[str], power_w: Matrix | None, own_cap_w: float | None) -> tuple[Matrix, Matrix]:
-        """Watts under the cap, and how many times longer jobs take; both of shape (n_apps, n_nodes).
-
-        Parameters
-        ----------
-        apps
-            Names of applications, a row each.
-        power_w
-            Draws at nominal speed, watts; None in a table of factors.
-        own_cap_w
-            The cap that `power_w` already belongs to, if any.
-
-        Raises
-        ------
-        ConfigError
-            As in `VariationTable.under_cap`.
-        """
+        """Watts under the cap, and factors on jobs' runtimes; both of shape (n_apps, n_nodes)."""
         faults = Faults()
         if power_w is None:
             faults.add("power_ratio", "factors on a job's draw", "a table of watts, `power_w`, to put a cap on")

@@ -115,7 +115,7 @@ def first_run_ratio(workload: Workload) -> float:
     if unknown:
         faults = Faults()
         jobs = f"{unknown:,} of {len(frame):,} jobs without one"
-        faults.found.append(("app", jobs, "an application for every job; same_application gives it"))
+        faults.note("app", jobs, "an application for every job; same_application gives it")
         faults.check()
     return frame["app"].n_unique() / len(frame) if len(frame) else 0.0
 

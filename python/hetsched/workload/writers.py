@@ -71,7 +71,7 @@ def write_trace(workload: Workload, path: str | os.PathLike[str]) -> None:
 def _check(workload: object, path: object) -> None:
     faults = Faults()
     if not isinstance(workload, Workload):
-        faults.found.append(("workload", f"a {type(workload).__name__}", "a Workload; Workload.from_polars makes one"))
+        faults.note("workload", f"a {type(workload).__name__}", "a Workload; Workload.from_polars makes one")
     if not isinstance(path, str | os.PathLike):
         faults.add("path", path, f"a name ending in {listed(WRITERS)}")
     faults.check()

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import polars as pl
@@ -15,10 +12,9 @@ from hetsched import _core
 from hetsched.checks import Faults, reason_of, shown
 from hetsched.errors import TraceError
 from hetsched.files import UNREADABLE
+from hetsched.tables import CsvText, Record
 from hetsched.workload.formats.raw import Format, RawTrace, Source, check_on_bad_line, contents
 from hetsched.workload.formats.renaming import renamed
-
-__all__ = ["FORMAT", "read"]
 
 _EXPECTED = "a CSV file with a line of column names"
 
@@ -31,48 +27,28 @@ def read(
     on_bad_line: str = "error",
     text_columns: Iterable[str] = (),
 ) -> RawTrace:
-    """Read a log in CSV: plain, gzip or zstd; the first line names the columns.
-
-    Parameters
-    ----------
-    source
-        Path or content.
-    columns
-        From the file's column names to hetsched's; columns that are not named keep their name.
-    separator
-        One character between fields.
-    on_bad_line
-        ``"skip"``: lines with too few or too many fields are left out, and so are rows that do not fit the schema.
-    text_columns
-        Columns, by hetsched's names, that stay text even where every value is a number.
-
-    Raises
-    ------
-    TraceError
-        If the file cannot be read, a line has too few or too many fields, or a column that `columns` names is missing.
-    ConfigError
-        If `separator` or `on_bad_line` cannot be.
-    """
+    """Read a log in CSV: plain, gzip or zstd; the first line names the columns."""
     _check(separator, on_bad_line)
     packed, name, sha256 = contents(source, _EXPECTED)
-    data = _core.unpacked(packed, file=name)
+    text = CsvText(_core.unpacked(packed, file=name), separator)
     skips = on_bad_line == "skip"
-    ragged = list(_ragged(data, separator)) if skips else []
-    text = _without(ragged, data) if ragged else data
-    frame = _frame(text, name, separator, _text_columns(columns or {}, text_columns))
+    ragged = list(text.ragged()) if skips else []
+    errors = tuple(_ragged_error(name, one, text) for one in ragged)
+    text = text.without(ragged) if ragged else text
+    frame = _frame(text, name, _text_columns(columns or {}, text_columns))
     is_blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
     rows = np.flatnonzero(~is_blank.to_numpy())
     frame = frame if len(rows) == len(frame) else frame.filter(~is_blank)
     if not skips:
-        _refuse_short_lines(frame, data, name, separator)
+        _refuse_short_lines(frame, text, name)
     return RawTrace(
         renamed(frame, columns, name),
         source=name,
         sha256=sha256,
         settings=_settings(columns, separator, on_bad_line),
-        line_of=_line_finder(text, rows, separator),
+        line_of=lambda row: text.line_of(int(rows[row])),
         skips_bad_rows=skips,
-        bad_lines=tuple(_ragged_error(name, one) for one in ragged),
+        bad_lines=errors,
     )
 
 
@@ -96,109 +72,38 @@ def _text_columns(columns: Mapping[str, str], wanted: Iterable[str]) -> list[str
     return [theirs for theirs, name in columns.items() if name in ours] + sorted(ours - set(columns.values()))
 
 
-def _frame(data: bytes, name: str, separator: str, text_columns: list[str]) -> pl.DataFrame:
+def _frame(text: CsvText, name: str, words: list[str]) -> pl.DataFrame:
     try:
-        frame = pl.read_csv(
-            data,
-            separator=separator,
-            infer_schema_length=None,
-            schema_overrides=dict.fromkeys(text_columns, pl.String),
-        )
+        frame = text.frame(words=words)
     except UNREADABLE as error:
-        raise _unreadable(error, data, name, separator) from None
-    _refuse_repeated_names(frame.columns, name)
+        raise _unreadable(error, text, name) from None
+    for column in frame.columns:
+        stem = re.sub(r"_duplicated_\d+$", "", column)
+        if stem != column and stem in frame.columns:
+            raise TraceError(file=name, line=1, found=f"column {shown(stem)} twice", expected="each column name once")
     return frame
 
 
-def _unreadable(error: BaseException, data: bytes, name: str, separator: str) -> TraceError:
-    """What to raise for a file that polars refused."""
+def _unreadable(error: BaseException, text: CsvText, name: str) -> TraceError:
+    """The error of a file that polars refused."""
     if isinstance(error, pl.exceptions.NoDataError):
         return TraceError(file=name, found="an empty file", expected=_EXPECTED)
-    if (ragged := next(_ragged(data, separator), None)) is not None:
-        return _ragged_error(name, ragged)
+    if (ragged := next(text.ragged(), None)) is not None:
+        return _ragged_error(name, ragged, text)
     return TraceError(file=name, found=f"no CSV ({reason_of(error)})", expected=_EXPECTED)
 
 
-def _refuse_repeated_names(names: list[str], file: str) -> None:
-    for name in names:
-        stem = re.sub(r"_duplicated_\d+$", "", name)
-        if stem != name and stem in names:
-            raise TraceError(file=file, line=1, found=f"column {shown(stem)} twice", expected="each column name once")
-
-
-def _refuse_short_lines(rows: pl.DataFrame, data: bytes, name: str, separator: str) -> None:
+def _refuse_short_lines(rows: pl.DataFrame, text: CsvText, name: str) -> None:
     """Raise at a line with too few fields, which polars fills up with nulls: never without one in the last column."""
-    if not rows.width or not rows.to_series(-1).null_count():
+    if not rows.width or not rows.to_series(-1).null_count() or text.is_plainly_even:
         return
-    mark = separator.encode()
-    # Where no field is quoted, counting the separators of each line is a fast proof that all are whole.
-    counts = {line.count(mark) for line in io.BytesIO(data) if line.strip(mark + b" \t\r\n")}
-    if b'"' in data or counts != {rows.width - 1}:
-        for ragged in _ragged(data, separator):
-            raise _ragged_error(name, ragged)
+    for ragged in text.ragged():
+        raise _ragged_error(name, ragged, text)
 
 
-@dataclass(frozen=True)
-class _Ragged:
-    """A record with more or fewer fields than the header: its lines, and the two numbers."""
-
-    first: int
-    last: int
-    found: int
-    expected: int
-
-
-def _ragged_error(name: str, ragged: _Ragged) -> TraceError:
-    expected = f"{ragged.expected} fields, as the first line has"
-    return TraceError(file=name, line=ragged.first, found=f"{ragged.found} fields", expected=expected)
-
-
-def _ragged(data: bytes, separator: str) -> Iterator[_Ragged]:
-    """The records with a number of fields of their own; those that hold nothing at all are none."""
-    width = None
-    for first, last, fields in _records(data, separator):
-        if width is None:
-            width = len(fields)
-        elif any(fields) and len(fields) != width:
-            yield _Ragged(first, last, len(fields), width)
-
-
-def _without(ragged: list[_Ragged], data: bytes) -> bytes:
-    """The text without these records; blank lines stand for them, so that all others keep their lines."""
-    lines = list(_text(data))
-    for one in ragged:
-        lines[one.first - 1 : one.last] = ["\n"] * (one.last - one.first + 1)
-    return "".join(lines).encode()
-
-
-def _line_finder(data: bytes, rows: np.ndarray, separator: str) -> Callable[[int], int]:
-    """A function from a row of the frame to its line in the file; it costs something only when it is asked."""
-
-    def line_of(row: int) -> int:
-        record = int(rows[row])
-        lines = (line for line, _, _ in _records(data, separator))
-        next(lines, None)
-        return next((line for k, line in enumerate(lines) if k == record), record + 2)
-
-    return line_of
-
-
-def _text(data: bytes) -> io.StringIO:
-    return io.StringIO(data.decode("utf-8", errors="replace"), newline="")
-
-
-def _records(data: bytes, separator: str) -> Iterator[tuple[int, int, list[str]]]:
-    """Every record from the header on, with the lines it begins and ends on, up to what is no CSV."""
-    reader = csv.reader(_text(data), delimiter=separator)
-    begun, line = False, 1
-    try:
-        for fields in reader:
-            begun = begun or bool(fields)
-            if begun:
-                yield line, reader.line_num, fields
-            line = reader.line_num + 1
-    except csv.Error:
-        return
+def _ragged_error(name: str, ragged: Record, text: CsvText) -> TraceError:
+    expected = f"{len(text.header)} fields, as the first line has"
+    return TraceError(file=name, line=ragged.first, found=f"{len(ragged.fields)} fields", expected=expected)
 
 
 FORMAT = Format(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hetsched.checks import reason_of
 from hetsched.errors import TraceError
 from hetsched.files import UNREADABLE
-from hetsched.parquet import read_parquet
+from hetsched.tables import read_parquet
 from hetsched.workload.formats.raw import Format, RawTrace, Source, contents
 from hetsched.workload.formats.renaming import renamed
 

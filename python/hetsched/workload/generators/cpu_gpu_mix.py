@@ -84,7 +84,7 @@ def cpu_gpu_mix(value: object, parameter: str, faults: Faults) -> CpuGpuMix | No
     >>> cpu_gpu_mix(8, "mix", faults) == cpu_gpu_mix("1:9-large", "mix", faults) == cpu_gpu_mix("8", "mix", faults)
     True
     >>> _ = cpu_gpu_mix("9:1-smal", "mix", faults)
-    >>> faults.found[0][2].endswith("; did you mean `9:1-small`?")
+    >>> faults.found[0].expected.endswith("; did you mean `9:1-small`?")
     True
     """
     if isinstance(value, CpuGpuMix):

@@ -231,7 +231,7 @@ def settled(value: object, parameter: str, faults: Faults) -> Distribution:
     >>> settled("lognormal:3600:1.4", "runtime_s", faults), settled(60, "runtime_s", faults)
     (LogNormal(mean_s=3600.0, sigma=1.4), Fixed(length_s=60.0))
     >>> _ = settled("lognormel:3600:1.4", "runtime_s", faults)
-    >>> faults.found[0][2].endswith("; did you mean `lognormal`?")
+    >>> faults.found[0].expected.endswith("; did you mean `lognormal`?")
     True
     """
     chosen = _chosen(value)
@@ -267,7 +267,7 @@ def _made(kind: type[Distribution], figures: list[float]) -> Distribution | str:
     try:
         return kind(*figures)
     except ConfigError as error:
-        said = [f"{words[name]} {expected.removeprefix('a number ')}" for name, _, expected in error.faults]
+        said = [f"{words[fault.path]} {fault.expected.removeprefix('a number ')}" for fault in error.details]
         return f"{listed(said)}, as in {kind.form}"
 
 

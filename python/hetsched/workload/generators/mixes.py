@@ -5,13 +5,14 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hetsched.checks import Faults, typed
-from hetsched.errors import ConfigError
+from hetsched.errors import ConfigError, Fault
 from hetsched.workload.generators.distributions import Distribution, settled
 
 __all__ = [
@@ -71,7 +72,7 @@ class JobClass:
         faults = Faults()
         faults.whole("count", self.count, low=0, high=_MOST_JOBS)
         if not isinstance(self.app, str) or not self.app:
-            faults.found.append(("app", typed(self.app), "a name"))
+            faults.note("app", typed(self.app), "a name")
         sizes_of(self.node_count, "node_count", faults)
         settled(self.runtime_s, "runtime_s", faults)
         faults.check()
@@ -127,8 +128,7 @@ def _parsed(text: str, parameter: str, faults: Faults) -> Mix:
         try:
             given = JobClass(int(count), app, int(nodes) if nodes.isdigit() else nodes, runtime_s)  # type: ignore[arg-type]
         except ConfigError as error:
-            own = f"{parameter}[{place}]"
-            faults.found += [(f"{own}.{name}", found, expected) for name, found, expected in error.faults]
+            faults.extend(error, partial(Fault.under, place=f"{parameter}[{place}]"))
             continue
         classes.append(_settled(given))
     return tuple(classes)
@@ -208,7 +208,7 @@ def sizes_of(value: object, parameter: str, faults: Faults) -> dict[int, float]:
     fits = all(name.isdigit() and 1 <= int(name) <= _MOST_NODES for name in pairs)
     if not pairs or not fits or min(pairs.values()) < 0 or not 0 < total < np.inf:
         expected = "a whole number of nodes from 1, or shares of such, as in 1:0.75,8:0.25"
-        faults.found.append((parameter, typed(value), expected))
+        faults.note(parameter, typed(value), expected)
         return {1: 1.0}
     return {int(name): share / total for name, share in pairs.items()}
 

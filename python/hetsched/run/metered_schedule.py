@@ -1,28 +1,27 @@
-"""A schedule as a frame of starts: brought into one form, and held to what its workload and platform allow.
+"""A schedule made elsewhere, as a frame of starts: brought into one form, held to its workload and platform.
 
-Whether two jobs want one node at once is not asked here: that takes their ends, which the engine knows.
+Whether two jobs want one node at once is asked when their ends are known, which the engine tells: `conflicts`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from hetsched.checks import did_you_mean, listed, shown
+from hetsched.errors import ConfigError
 from hetsched.platform import Platform
-from hetsched.run.metered_rules import Rule, raise_faults, refuse
 from hetsched.text import many
 from hetsched.workload import COLUMNS, Workload
 from hetsched.workload.checks import refuse_other_frames
 from hetsched.workload.conversion import Origin, converted
 from hetsched.workload.node_lists import text_of
 from hetsched.workload.schema import MAX_SECONDS
-
-__all__ = ["checked_starts", "instant", "micros"]
 
 _COLUMNS = {
     "job_id": COLUMNS["job_id"],
@@ -37,28 +36,7 @@ _NO_ROW = "; a job that never started has no row"
 
 
 def checked_starts(starts: object, workload: Workload, platform: Platform) -> pl.DataFrame:
-    """The schedule in one form, a row a job of it.
-
-    Parameters
-    ----------
-    starts
-        What `hetsched.meter` was given.
-    workload, platform
-        What the schedule is of.
-
-    Returns
-    -------
-    polars.DataFrame
-        ``job_id, start_s, nodes, end_s`` (null: unknown), in the workload's order, and ``row``, the job's in the
-        workload.
-
-    Raises
-    ------
-    ConfigError
-        With all faults, of which the first twenty are shown.
-    TraceError
-        If a column is of a type that cannot be meant.
-    """
+    """The schedule in one form, a row a job of it."""
     refuse_other_frames(starts, "starts")
     assert isinstance(starts, pl.DataFrame)
     _refuse_missing(starts)
@@ -73,25 +51,13 @@ def checked_starts(starts: object, workload: Workload, platform: Platform) -> pl
 
 
 def instant(micros: int) -> str:
-    """An instant as messages tell it.
-
-    Examples
-    --------
-    >>> instant(90_000_000), instant(1_250_000), instant(-500_000)
-    ('90 s', '1.25 s', '-0.5 s')
-    """
+    """An instant as messages tell it."""
     whole, rest = divmod(abs(micros), 1_000_000)
     return f"{'-' if micros < 0 else ''}{f'{whole}.{rest:06d}'.rstrip('0').rstrip('.')} s"
 
 
 def micros(seconds: pl.Series) -> npt.NDArray[np.int64]:
-    """Seconds as the engine's clock has them; a null becomes the least number there is.
-
-    Examples
-    --------
-    >>> micros(pl.Series([0.25, 3.0])).tolist()
-    [250000, 3000000]
-    """
+    """Seconds as the engine's clock has them; a null becomes the least number there is."""
     ticks = (seconds * 1e6).round(mode="half_away_from_zero").cast(pl.Int64)
     return ticks.fill_null(-(2**63)).to_numpy()
 
@@ -187,3 +153,71 @@ def _rules_of_nodes(known: pl.DataFrame, platform: Platform) -> list[Rule]:
 
 def _repeated(nodes: pl.Series) -> int:
     return int(nodes.filter(nodes.is_duplicated())[0])
+
+
+_MOST_JOBS = 10
+_MOST_RIVALS = 5
+
+
+def conflicts(told: pl.DataFrame, late: list[int], platform: Platform) -> list[Fault]:
+    """A fault for each job, of the first ten, that cannot start as it was told to."""
+    per_node = 1 if platform.exclusive else int(platform.slots.min())
+    jobs = told.filter(pl.col("row").is_in(late)).sort("start", "row")
+    served = told.explode("nodes").filter(pl.col("start") < pl.col("end"))
+    found = [_conflict(job, served, per_node) for job in jobs.head(_MOST_JOBS).iter_rows(named=True)]
+    return [fault for fault in found if fault is not None]
+
+
+def _conflict(job: dict[str, Any], served: pl.DataFrame, per_node: int) -> Fault | None:
+    """The first node on which a job finds others when it is to start, and too little beside them."""
+    at, need = job["start"], job["need"]
+    here = served.filter(
+        (pl.col("start") <= at) & (pl.col("end") > at) & (pl.col("row") != job["row"]),
+        pl.col("nodes").is_in(list(job["nodes"])),
+    )
+    used = (
+        here.group_by("nodes").agg(pl.col("need").sum()).filter(pl.col("need") > per_node - pl.lit(need)).sort("nodes")
+    )
+    if not len(used):
+        return None
+    node, taken = used.row(0)
+    rivals = here.filter(pl.col("nodes") == node).sort("start", "row")
+    names = ", ".join(
+        f"job {rival} from {instant(start)} to {instant(end)}"
+        for rival, start, end in rivals.head(_MOST_RIVALS).select("job_id", "start", "end").iter_rows()
+    )
+    more = f" and {len(rivals) - _MOST_RIVALS} more" if len(rivals) > _MOST_RIVALS else ""
+    wanted = "a free node" if per_node == 1 else f"{need} free slots there, of which {taken} of {per_node} are taken"
+    return (
+        f"starts, job {job['job_id']} at {instant(at)}, nodes",
+        f"node {node}",
+        f"{wanted}: it serves {names}{more}",
+    )
+
+
+Fault = tuple[str, str, str]
+"""Which parameter, what was found, what is expected."""
+
+_MOST_FAULTS = 20
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What must not be."""
+
+    broken: pl.Series
+    told: Callable[[int], Fault]
+
+
+def refuse(rules: Sequence[Rule]) -> None:
+    """Raise if any row breaks a rule: the first twenty faults in the order of rows, and how many more there are."""
+    broken = sorted((row, place) for place, rule in enumerate(rules) for row in rule.broken.arg_true().to_list())
+    faults = [rules[place].told(row) for row, place in broken[:_MOST_FAULTS]]
+    more = len(broken) - _MOST_FAULTS
+    raise_faults([*faults, *([("starts", f"{more:,} more faults", "none")] if more > 0 else [])])
+
+
+def raise_faults(faults: list[Fault]) -> None:
+    """Raise what was found, if anything was."""
+    if faults:
+        raise ConfigError(faults)

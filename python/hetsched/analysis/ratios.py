@@ -1,4 +1,4 @@
-"""`compare`: what policies make of the same jobs, as ratios to one of them."""
+"""Runs as a table of ratios to those of one policy, and whether they did the same work."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from hetsched.analysis.equal_work import different_work, with_energy_per_work
-from hetsched.analysis.metrics import DEFAULT_METRICS, metrics_named
-from hetsched.analysis.statistics import mean_and_half_width
+from hetsched.analysis.statistics import mean_and_half_width, student_t_quantile
 from hetsched.checks import did_you_mean, listed, shown
 from hetsched.errors import ConfigError, WorkWarning
+from hetsched.run.concerns import percent
+from hetsched.run.metrics import DEFAULT_METRICS, metrics_named
 from hetsched.run.result import Result
-
-__all__ = ["attained_ratio", "compare", "runs_frame"]
 
 _REMEDY = 'where nodes are slower than nominal, walltimes="stretch" gives jobs the time they need'
 _SCHEMA: dict[str, type[pl.DataType]] = {
@@ -59,7 +59,8 @@ def compare(
     """Each policy's metrics, and their ratios to a baseline's.
 
     Runs of one policy under several seeds are averaged, with 95 % confidence intervals by Student's t. A ratio is the
-    ratio of the two means; its interval comes from both by linear propagation, the two taken as independent.
+    ratio of the two means. Its interval comes by linear propagation from the differences between runs of one seed where
+    both policies have runs of the same seeds, and else from both means, taken as independent.
 
     Parameters
     ----------
@@ -95,15 +96,26 @@ def compare(
     [('fcfs', 200.0, 1.0), ('easy', 50.0, 0.25)]
     """
     runs = results if isinstance(results, pl.DataFrame) else runs_frame(results)
+    return table_of(runs, baseline, metrics, stacklevel=3)
+
+
+def table_of(runs: pl.DataFrame, baseline: str, metrics: Sequence[str], *, stacklevel: int = 4) -> pl.DataFrame:
+    """`compare` of a frame of runs; warns the caller that many frames up."""
     keys = [metric.key for metric in metrics_named(metrics)]
     _check(runs, baseline, keys)
     if text := different_work(runs, remedy=_REMEDY):
-        warnings.warn(text, WorkWarning, stacklevel=2)
+        warnings.warn(text, WorkWarning, stacklevel=stacklevel)
         keys = with_energy_per_work(keys)
     policies = runs["policy"].unique(maintain_order=True).to_list()
-    means = {policy: _means(runs.filter(pl.col("policy") == policy), keys) for policy in policies}
+    own = {policy: runs.filter(pl.col("policy") == policy) for policy in policies}
+    means = {policy: _means(own[policy], keys) for policy in policies}
     rows = [
-        {"policy": policy, "metric": key, **means[policy][key], **_ratio(means[policy][key], means[baseline][key])}
+        {
+            "policy": policy,
+            "metric": key,
+            **means[policy][key],
+            **_ratio(means[policy][key], means[baseline][key], _paired(own[policy], own[baseline], key)),
+        }
         for policy in policies
         for key in keys
     ]
@@ -161,14 +173,79 @@ def _means(runs: pl.DataFrame, keys: list[str]) -> dict[str, dict[str, Any]]:
     return means
 
 
-def _ratio(own: dict[str, Any], base: dict[str, Any]) -> dict[str, float | None]:
+Pairs = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+
+
+def _paired(own: pl.DataFrame, base: pl.DataFrame, key: str) -> Pairs | None:
+    """Values of two policies under the same seeds, in the order of the seeds; None where they have others."""
+    if len(own) < 2 or "seed" not in own.columns or own["seed"].has_nulls():
+        return None
+    one, other = (runs.sort("seed").select("seed", pl.col(key).cast(pl.Float64)) for runs in (own, base))
+    if not one["seed"].equals(other["seed"]) or one["seed"].n_unique() < len(one) or one[key].has_nulls():
+        return None
+    return None if other[key].has_nulls() else (one[key].to_numpy(), other[key].to_numpy())
+
+
+def _ratio(own: dict[str, Any], base: dict[str, Any], pairs: Pairs | None) -> dict[str, float | None]:
     if own is base:
         return {"ratio": 1.0 if base["mean"] else None, "ratio_half_width_95": None}
     if own["mean"] is None or not base["mean"]:
         return {"ratio": None, "ratio_half_width_95": None}
     ratio = own["mean"] / base["mean"]
+    if pairs is not None:
+        residual = (pairs[0] - ratio * pairs[1]) / abs(base["mean"])
+        error = float(residual.std(ddof=1)) / math.sqrt(len(residual))
+        return {"ratio": ratio, "ratio_half_width_95": student_t_quantile(len(residual) - 1) * error}
     known = [(mean["half_width_95"], mean["mean"]) for mean in (own, base) if mean["half_width_95"] is not None]
     if not known:
         return {"ratio": ratio, "ratio_half_width_95": None}
     relative = math.hypot(*(half_width / mean if mean else 0.0 for half_width, mean in known))
     return {"ratio": ratio, "ratio_half_width_95": abs(ratio) * relative}
+
+
+PER_WORK = "energy_per_work_j_per_node_s"
+
+_CAUSES = {"killed": "jobs killed before their work was done", "rejected": "jobs rejected"}
+"""Why work is not done."""
+
+_ROUNDING = 1e-7
+_NEEDED = ("policy", "energy_j", PER_WORK, "timeout", "failed")
+
+
+def different_work(runs: pl.DataFrame, *, remedy: str | None = None) -> str | None:
+    """A sentence or two on policies that did more work than others; None where all did the same, or it is not known."""
+    if not set(_NEEDED) <= set(runs.columns):
+        return None
+    done = _done_node_s(runs)
+    if done is None:
+        return None
+    least, most = done.row(0, named=True), done.row(-1, named=True)
+    if most["done"] - least["done"] <= _ROUNDING * most["done"]:
+        return None
+    why = [f"{said}: {least[cause]:,g}" for cause, said in _CAUSES.items() if least[cause] > most[cause]]
+    causes = f" ({'; '.join(why)})" if why else ""
+    help_ = f"; {remedy}" if remedy is not None and least["killed"] > most["killed"] else ""
+    return (
+        f"the runs did different work: {least['policy']} did {percent(1 - least['done'] / most['done'])} less than "
+        f"{most['policy']}{causes}. Energy is lower by as much work as was not done: compare energy per work{help_}."
+    )
+
+
+def _done_node_s(runs: pl.DataFrame) -> pl.DataFrame | None:
+    """Each policy's completed nominal node-seconds and its jobs by cause, the least work first; None if not known."""
+    energy_j, per_work = pl.col("energy_j"), pl.col(PER_WORK)
+    done = pl.when(per_work.is_null()).then(0.0).when(per_work > 0).then(energy_j / per_work)
+    rejected = pl.col("rejected") if "rejected" in runs.columns else pl.lit(0)
+    own = runs.with_columns(done=done, killed=pl.col("timeout") + pl.col("failed"), rejected=rejected)
+    if own["done"].null_count():
+        return None
+    means = own.group_by("policy", maintain_order=True).agg(pl.col("done", *_CAUSES).mean())
+    return means.sort("done", maintain_order=True)
+
+
+def with_energy_per_work(metrics: Sequence[str]) -> list[str]:
+    """Metrics for runs that did different work: beside the energy, what a node-second of work took."""
+    if "energy_j" not in metrics or PER_WORK in metrics:
+        return list(metrics)
+    place = metrics.index("energy_j") + 1
+    return [*metrics[:place], PER_WORK, *metrics[place:]]

@@ -29,8 +29,8 @@ class _Rate(ProgressColumn):
 class Bars:
     """Progress bars while the block lasts; nothing if standard error is no terminal."""
 
-    def __init__(self) -> None:
-        self._is_seen = sys.stderr.isatty()
+    def __init__(self, *, shown: bool = True) -> None:
+        self._is_seen = shown and sys.stderr.isatty()
         self._has_begun = False
         self._since = time.monotonic()
         self._stop = threading.Event()

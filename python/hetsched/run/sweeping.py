@@ -7,36 +7,36 @@ import shutil
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from hetsched.checks import Faults, reason_of
-from hetsched.errors import OutputError, RunWarning
+from hetsched.errors import OutputError
 from hetsched.files import write_whole
-from hetsched.run.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of
-from hetsched.run.bar import Bar, Tell
-from hetsched.run.inputs import clear
-from hetsched.run.journal import Journal
-from hetsched.run.memory import system_bytes
-from hetsched.run.pool import finished
-from hetsched.run.spec import Plan, plan_of, written
-from hetsched.run.sweep_checks import check_pairs, options_of, summary_names
-from hetsched.workload import Workload
+from hetsched.run.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, summary_names
+from hetsched.run.many import many
+from hetsched.run.memory import MOST_WORKERS, most_at_once
+from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
+from hetsched.run.processes import Processes
+from hetsched.run.progress import Bars
+from hetsched.run.spec import Plan, clear, plan_of, written
+from hetsched.run.store import Store
 
-__all__ = ["sweep"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
-_MOST_WORKERS = 1024
-_BYTES_A_PROCESS = 100_000_000
-_BYTES_A_JOB = 1000
-_BYTES_A_NODE = 500
-_BYTES_A_JOBS_NODE = 16
+Tell = Callable[[int, int], object]
+
 _INPUTS = ".inputs-"
 
 
+@takes_run_options(without=("seed",))
 def sweep(
     workloads: Workloads,
     platforms: Platforms,
@@ -46,12 +46,8 @@ def sweep(
     workers: int | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Tell | str | None = "bar",
-    kill_at_walltime: bool = True,
-    kill_grace_s: float = 0.0,
-    walltimes: str = "fixed",
-    on_unknown_app: str = "error",
-    bound: bool = False,
-    until_s: float | None = None,
+    executor: Executor | None = None,
+    **options: Unpack[RunKeywords],
 ) -> pl.DataFrame:
     """Run every workload on every platform under every policy and seed, as many runs at a time as there are cores.
 
@@ -78,8 +74,12 @@ def sweep(
     progress
         ``"bar"``: a bar on standard error, if that is a terminal. A function: called with (rows done, rows in all).
         None: nothing.
-    kill_at_walltime, kill_grace_s, walltimes, on_unknown_app, bound, until_s
-        As in `hetsched.simulate`.
+    executor
+        Of `concurrent.futures`, to run in, in place of processes of its own: what it runs must find hetsched and the
+        files below `out`, or below the system's folder for temporary files.
+    **options
+        As in `hetsched.simulate`, but for ``seed``: ``kill_at_walltime, kill_grace_s, walltimes, on_unknown_app, bound,
+        until_s, predictor``.
 
     Returns
     -------
@@ -119,68 +119,75 @@ def sweep(
     """
     faults = Faults()
     axes = axes_of(workloads, platforms, policies, seeds, faults)
-    given = {
-        "kill_at_walltime": kill_at_walltime,
-        "kill_grace_s": kill_grace_s,
-        "walltimes": walltimes,
-        "on_unknown_app": on_unknown_app,
-        "bound": bound,
-        "until_s": until_s,
-    }
-    options = options_of(given, faults)
+    checked = options_given(sweep, options).checked(faults)
     if workers is not None:
-        faults.whole("workers", workers, low=1, high=_MOST_WORKERS)
+        faults.whole("workers", workers, low=1, high=MOST_WORKERS)
+        if executor is not None:
+            faults.add("workers", workers, "nothing beside an executor, which has its own")
     if not (progress is None or progress == "bar" or callable(progress)):
         faults.add("progress", progress, "`bar`, a function, or None")
     if out is not None:
         faults.folder("out", out)
     faults.check()
-    check_pairs(axes, options)
+    for concern in axes.check(checked):
+        warnings.warn(str(concern), concern.category, stacklevel=2)
 
-    plans = plan_of(axes, options)
-    if out is None:
-        with _teller(progress) as tell:
-            return _frame(plans, _summaries(plans, axes, options, None, None, workers=workers, tell=tell))
-    folder = Path(out)
-    with Journal(folder) as journal, _teller(progress) as tell:
-        journal.check({plan.key for plan in plans}, summary_names(options))
-        frame = _frame(plans, _summaries(plans, axes, options, journal, folder, workers=workers, tell=tell))
-        write_whole(folder / "sweep.parquet", frame.write_parquet)
+    plans = plan_of(axes, checked)
+    folder = None if out is None else Path(out)
+    with ExitStack() as stack:
+        store = None if folder is None else stack.enter_context(Store(folder))
+        if store is not None:
+            store.check({plan.key for plan in plans}, summary_names(checked))
+        tell = stack.enter_context(_teller(progress))
+        work = _Work(axes, checked, store, folder)
+        frame = _frame(plans, work.summaries(plans, executor, workers, tell))
+        if folder is not None:
+            write_whole(folder / "sweep.parquet", frame.write_parquet)
     return frame
 
 
-def _summaries(
-    plans: Sequence[Plan],
-    axes: Axes,
-    options: Mapping[str, Any],
-    journal: Journal | None,
-    folder: Path | None,
-    *,
-    workers: int | None,
-    tell: Tell,
-) -> Mapping[str, Mapping[str, Any]]:
-    """Each plan's summary by its key: from the journal, or run and noted there."""
-    known = {} if journal is None else dict(journal.summaries)
-    rows = Counter(plan.key for plan in plans)
-    done = sum(count for key, count in rows.items() if key in known)
-    tell(done, len(plans))
-    missing: dict[str, Plan] = {}
-    for plan in plans:
-        if plan.key not in known:
-            missing.setdefault(plan.key, plan)
-    if not missing:
+@dataclass(frozen=True)
+class _Work:
+    """What the runs of a sweep share."""
+
+    axes: Axes
+    options: RunOptions
+    store: Store | None
+    folder: Path | None
+
+    def summaries(
+        self, plans: Sequence[Plan], executor: Executor | None, workers: int | None, tell: Tell
+    ) -> Mapping[str, Mapping[str, Any]]:
+        """Each plan's summary by its key: from the store, or run and noted there."""
+        known = {} if self.store is None else dict(self.store.answers)
+        rows = Counter(plan.key for plan in plans)
+        done = sum(count for key, count in rows.items() if key in known)
+        tell(done, len(plans))
+        missing = list({plan.key: plan for plan in reversed(plans) if plan.key not in known}.values())[::-1]
+        if not missing:
+            return known
+        with _inputs_folder(self.folder) as inputs, self._executor(executor, workers, len(missing)) as chosen:
+            tasks = written(missing, self.axes, self.options, inputs)
+            with closing(many(tasks, executor=chosen, store=self.store, place=str)) as answers:
+                for task, summary in answers:
+                    known[task.key] = summary
+                    done += rows[task.key]
+                    tell(done, len(plans))
         return known
-    count = min(len(missing), _most_workers(axes) if workers is None else workers)
-    with _inputs_folder(folder) as inputs, _without_run_warnings():
-        todo = written(list(missing.values()), axes, options, inputs)
-        with closing(finished(todo, workers=count)) as runs:
-            for spec, summary in runs:
-                if journal is not None:
-                    journal.add(spec, summary)
-                known[spec.key] = summary
-                done += rows[spec.key]
-                tell(done, len(plans))
-    return known
+
+    @contextmanager
+    def _executor(self, given: Executor | None, workers: int | None, runs: int) -> Iterator[Executor | None]:
+        """The user's own, processes, or none: one run after the other, in this process."""
+        if given is not None:
+            yield given
+            return
+        most = most_at_once(self.axes.workloads.values(), self.axes.platforms.values(), in_processes=True)
+        count = min(runs, most if workers is None else workers)
+        if count == 1:
+            yield None
+        else:
+            with Processes(count) as processes:
+                yield processes
 
 
 def _frame(plans: Sequence[Plan], summaries: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
@@ -207,8 +214,8 @@ def _teller(progress: Tell | str | None) -> Iterator[Tell]:
     elif progress is None:
         yield lambda _done, _total: None
     else:
-        with Bar() as tell:
-            yield tell
+        with Bars() as bars:
+            yield bars.bar("sweep", unit="runs")
 
 
 @contextmanager
@@ -225,26 +232,3 @@ def _inputs_folder(folder: Path | None) -> Iterator[Path]:
     finally:
         clear()
         shutil.rmtree(made, ignore_errors=True)
-
-
-@contextmanager
-def _without_run_warnings() -> Iterator[None]:
-    with warnings.catch_warnings():
-        # Those about inputs have been given, once for all seeds and policies.
-        warnings.simplefilter("ignore", RunWarning)
-        yield
-
-
-def _most_workers(axes: Axes) -> int:
-    """A run a core, and no more than there is memory for."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    left = system_bytes()
-    largest = max(map(_run_bytes, axes.workloads.values())) + max(
-        platform.nodes * _BYTES_A_NODE for platform in axes.platforms.values()
-    )
-    return max(1, min(cores, _MOST_WORKERS, cores if left is None else left // largest))
-
-
-def _run_bytes(workload: Workload) -> int:
-    nodes = workload.to_polars()["node_count"].cast(pl.Int64).sum()
-    return _BYTES_A_PROCESS + len(workload) * _BYTES_A_JOB + int(nodes) * _BYTES_A_JOBS_NODE

@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from hetsched import _core
-from hetsched.checks import Faults
 from hetsched.digest import frame_sha256
 from hetsched.errors import SimulationError
 from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.run.concerns import concerns_of_inputs
+from hetsched.run.concerns import concerns_of_draws
 from hetsched.run.memory import check_memory
-from hetsched.run.metered_conflicts import conflicts
-from hetsched.run.metered_rules import raise_faults
-from hetsched.run.metered_starts import checked_starts, micros
+from hetsched.run.metered_schedule import checked_starts, conflicts, micros, raise_faults
 from hetsched.run.observed import PART
+from hetsched.run.options import RunKeywords, options_given, takes_run_options
+from hetsched.run.outcome import Setting, result_of
 from hetsched.run.result import Result
-from hetsched.run.simulation import check_inputs, checked_options, limits_of, result_of, warn_of
+from hetsched.run.simulation import run_of
 from hetsched.workload import Workload
 
-__all__ = ["meter"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
+@takes_run_options(without=("seed", "bound", "until_s", "predictor"))
 def meter(
     workload: Workload,
     platform: Platform,
     starts: pl.DataFrame,
-    *,
-    kill_at_walltime: bool = True,
-    kill_grace_s: float = 0.0,
-    walltimes: str = "fixed",
-    on_unknown_app: str = "error",
+    **options: Unpack[RunKeywords],
 ) -> Result:
     """Check a schedule that was made elsewhere, and meter every node under it.
 
@@ -91,32 +89,25 @@ def meter(
     hetsched.errors.ConfigError: starts, job 2 at 45 s, nodes: found node 1, expected a free node: it serves job 1 from
     0 s to 60 s
     """
-    faults = Faults()
-    check_inputs(workload, platform, faults)
-    given: dict[str, Any] = {"kill_at_walltime": kill_at_walltime, "kill_grace_s": kill_grace_s, "walltimes": walltimes}
-    given |= {"on_unknown_app": on_unknown_app, "bound": False, "until_s": None}
-    options = {**checked_options(given, faults), "predictor": None}
-    faults.check()
-    schedule = checked_starts(starts, workload, platform)
     policy = Policy(order=PART, backfill=PART, placement=PART, name="metered")
+    run = run_of(workload, platform, policy, options_given(meter, options))
+    schedule = checked_starts(starts, workload, platform)
     check_memory(workload, platform, policy, until_s=None)
     begun = time.perf_counter()
     records = _core.simulate(
         _as_told(workload, schedule),
         platform.machine,
         policy.to_dict(),
-        on_unknown_app=options["on_unknown_app"],
-        **limits_of(options),
+        on_unknown_app=run.options.on_unknown_app,
+        **run.options.limits,
     )
     wall_s = time.perf_counter() - begun
-    more = {"metered": _provenance(schedule)}
-    before = concerns_of_inputs(workload.to_polars(), platform)
-    result = result_of(
-        records, workload, platform, policy, seed=0, options=options, wall_s=wall_s, before=before, more=more
-    )
+    setting = Setting(workload, platform, policy, run.options, list(concerns_of_draws(workload.to_polars(), platform)))
+    result = result_of(records, setting, wall_s=wall_s, more={"metered": _provenance(schedule)})
     if records.totals["late_starts"]:
         _raise_conflicts(result.jobs, schedule, platform)
-    warn_of(result.concerns)
+    for concern in result.concerns:
+        warnings.warn(str(concern), concern.category, stacklevel=2)
     return result
 
 

@@ -1,4 +1,8 @@
-"""The finished runs of a sweep on disk: a line a run, each safe before the next is counted as done."""
+"""Finished tasks on disk: a line each, safe before the next is counted as done.
+
+Lines of JSON rather than a database: any tool can read them, and they hold on the shared file systems of clusters,
+where SQLite's write-ahead log does not.
+"""
 
 from __future__ import annotations
 
@@ -6,54 +10,35 @@ import errno
 import fcntl
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from hetsched.checks import one_line, reason_of
 from hetsched.errors import OutputError, TraceError
-from hetsched.run.spec import Plan
 
-__all__ = ["FILE", "Journal"]
+if TYPE_CHECKING:
+    from hetsched.run.many import Task
 
 FILE = "sweep.jsonl"
-"""The journal's name in its folder."""
+"""A sweep's in its folder."""
 
 _START = b'{"key":'
 _EXPECTED = "a line written by sweep, which is a finished run; take the line out to run it again"
 
 
-class Journal:
-    """Summaries by key, from a folder and into it; locked while it is open.
+class Store:
+    """Answers by key, from a folder and into it; locked while it is open.
 
-    Parameters
-    ----------
-    folder
-        Made if it is not there.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be read or written to, or another sweep is writing to it.
-    TraceError
-        If a line is none that `add` wrote. A last line that was cut off, which has no line's end, is dropped: its run
-        counts as not done.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with Journal(Path(folder)) as journal:
-    ...         journal.add(Plan("may", "old", "easy", 0, key="1f"), {"energy_j": 5.0})
-    ...     with Journal(Path(folder)) as journal:
-    ...         journal.summaries
-    {'1f': {'energy_j': 5.0}}
+    A last line that was cut off, which has no line's end, is dropped: its task counts as not done. Any other line that
+    `add` did not write is a TraceError.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / FILE
-        self.summaries: dict[str, dict[str, Any]] = {}
+    def __init__(self, folder: Path, file: str = FILE, *, field: str = "summary") -> None:
+        self._path = folder / file
+        self._field = field
+        self.answers: dict[str, Any] = {}
         self._line_of: dict[str, int] = {}
         self._length = 0
         self._file = _opened(self._path)
@@ -68,7 +53,7 @@ class Journal:
             self._file.close()
             raise
 
-    def __enter__(self) -> Journal:  # noqa: PYI034 -- typing has no Self before Python 3.11
+    def __enter__(self) -> Store:  # noqa: PYI034 -- typing has no Self before Python 3.11
         return self
 
     def __exit__(
@@ -76,49 +61,22 @@ class Journal:
     ) -> None:
         self._file.close()
 
-    def add(self, plan: Plan, summary: Mapping[str, Any]) -> None:
-        """Write a finished run; it is on disk when this returns.
-
-        Parameters
-        ----------
-        plan
-            The run; its key is what it is found by, its names are for people.
-        summary
-            What came of it.
-
-        Raises
-        ------
-        OutputError
-            If it cannot be written whole; no part of it is left behind then.
-        """
-        names = {"workload": plan.workload, "platform": plan.platform, "policy": plan.policy, "seed": plan.seed}
-        line = (json.dumps({"key": plan.key, **names, "summary": dict(summary)}) + "\n").encode()
+    def add(self, task: Task, answer: Any) -> None:
+        """Write what a task answers; it is on disk when this returns, or no part of it is."""
+        line = (json.dumps({"key": task.key, **task.names, self._field: answer}) + "\n").encode()
         try:
             self._append(line)
         except OSError as error:
             raise OutputError(str(self._path), f"{reason_of(error)}{self._taken_back()}") from None
         self._length += len(line)
-        self.summaries[plan.key] = dict(summary)
+        self.answers[task.key] = answer
 
     def check(self, keys: Iterable[str], names: Collection[str]) -> None:
-        """See that what was read is what a run of this sweep would have given.
-
-        Parameters
-        ----------
-        keys
-            The runs that are wanted of it.
-        names
-            What a summary holds.
-
-        Raises
-        ------
-        TraceError
-            At the first line whose summary lacks something, holds something else, or no number.
-        """
+        """See that what was read of these keys has just these numbers; a TraceError at the first line that has not."""
         for key in keys:
             if key not in self._line_of:
                 continue
-            summary = self.summaries[key]
+            summary = self.answers[key]
             odd = {**dict.fromkeys(names, ""), **summary}
             odd = {name: value for name, value in odd.items() if name not in names or not _is_metric(value)}
             if odd:
@@ -126,7 +84,7 @@ class Journal:
                 found = f"`{name}` {one_line(json.dumps(value), limit=40)}" if name in summary else f"no `{name}`"
                 expected = f"a finished run's {len(names)} numbers; take the line out to run it again"
                 raise TraceError(
-                    file=str(self._path), line=self._line_of[key], field="summary", found=found, expected=expected
+                    file=str(self._path), line=self._line_of[key], field=self._field, found=found, expected=expected
                 )
 
     def _append(self, line: bytes) -> None:
@@ -163,9 +121,9 @@ class Journal:
         self._file.seek(0)
         lines = self._file.read().splitlines(keepends=True)
         for number, line in enumerate(lines, start=1):
-            key, summary = _run_in(line)
+            key, answer = self._answer_in(line)
             if key:
-                self.summaries[key] = summary
+                self.answers[key] = answer
                 self._line_of[key] = number
                 self._length += len(line)
             elif number == len(lines) and _is_torn(line):
@@ -174,6 +132,17 @@ class Journal:
             else:
                 found = f"`{one_line(line.decode(errors='replace').strip(), limit=60)}`"
                 raise TraceError(file=str(self._path), line=number, found=found, expected=_EXPECTED)
+
+    def _answer_in(self, line: bytes) -> tuple[str, Any]:
+        """What a line holds; no key if it holds nothing."""
+        try:
+            content = json.loads(line) if line.endswith(b"\n") else None
+        except ValueError:
+            content = None
+        if isinstance(content, dict) and isinstance(content.get("key"), str):
+            answer = content.get(self._field)
+            return (content["key"], answer) if isinstance(answer, dict | list) else ("", None)
+        return "", None
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -193,17 +162,6 @@ def _keep_names(folder: Path) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
-
-
-def _run_in(line: bytes) -> tuple[str, dict[str, Any]]:
-    """The run that a line holds; no key if it holds none."""
-    try:
-        content = json.loads(line) if line.endswith(b"\n") else None
-    except ValueError:
-        content = None
-    if isinstance(content, dict) and isinstance(content.get("key"), str) and isinstance(content.get("summary"), dict):
-        return content["key"], content["summary"]
-    return "", {}
 
 
 def _is_torn(line: bytes) -> bool:

@@ -1,0 +1,476 @@
+"""`hetsched.compare`: several policies on the same jobs and machine, run beside each other and compared."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from hetsched.analysis.ratios import attained_ratio, table_of
+from hetsched.analysis.timeline import run_bins
+from hetsched.analysis.waits import waiting_curve
+from hetsched.analysis.window import measured
+from hetsched.checks import Faults, did_you_mean, listed
+from hetsched.errors import ConfigError
+from hetsched.files import write_whole
+from hetsched.platform import Platform
+from hetsched.policy import Policy
+from hetsched.report.canvas import unix_zero
+from hetsched.report.figures import MOST_JOBS
+from hetsched.run.axes import Policies, named_policies
+from hetsched.run.concerns import CHANGE, Concern, draws_note, joined
+from hetsched.run.many import many, threads
+from hetsched.run.memory import most_at_once
+from hetsched.run.metrics import DEFAULT_METRICS, METRICS, STATES, metrics_named
+from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
+from hetsched.run.progress import Bars
+from hetsched.run.result import Result
+from hetsched.run.simulation import Progress, Run, run_of
+from hetsched.text import many as many_of
+from hetsched.workload import Workload
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+_SAME_WINDOW_RATIO = 0.01
+_MOST_SEEDS = 10_000
+_NO_TIMELINE = pl.DataFrame(
+    schema=dict.fromkeys(("time_s", "power_w", "busy_nodes", "queued_jobs"), pl.Float64),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is kept of a run when its frames are let go of.
+
+    `summary`, `provenance`, `timing` and `concerns` are the result's. Pictures need `curve` (of `waiting_curve`),
+    `bins` (of `run_bins`), and `jobs` where they are few enough to be drawn one by one; empty unless asked for.
+    """
+
+    policy: str
+    seed: int
+    parts: Mapping[str, Any]
+    summary: dict[str, Any]
+    provenance: dict[str, Any]
+    timing: dict[str, float]
+    curve: pl.DataFrame
+    bins: pl.DataFrame
+    jobs: pl.DataFrame | None
+    concerns: tuple[Concern, ...] = ()
+
+    @classmethod
+    def of(cls, policy: str, result: Result, keep: Keep) -> Outcome:
+        """What to keep of a result."""
+        jobs = result.jobs if keep.drawn else result.jobs.clear()
+        timeline = result.timeline if keep.drawn else _NO_TIMELINE
+        window = keep.window
+        return cls(
+            policy=policy,
+            seed=result.provenance["seed"],
+            parts=result.provenance["policy"],
+            summary=result.summary() if window is None else measured(result, from_s=window[0], until_s=window[1]),
+            provenance=result.provenance,
+            timing=result.timing,
+            curve=waiting_curve(jobs["wait_s"]),
+            bins=run_bins(jobs, timeline),
+            jobs=jobs if keep.drawn and len(jobs) <= MOST_JOBS else None,
+            concerns=result.concerns,
+        )
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes it ran on."""
+        return int(self.provenance["platform"]["nodes"])
+
+    @property
+    def unix_zero_s(self) -> float | None:
+        """When second 0 of the log's clock was, as `unix_zero` finds it."""
+        return unix_zero(self.provenance, self.bins["start_s"][0] if len(self.bins) else 0.0)
+
+    @property
+    def title(self) -> str:
+        """What stands above its pictures."""
+        return f"{self.policy}, {many_of(self.nodes, 'node')}"
+
+    def row(self) -> dict[str, Any]:
+        """As a row of a frame of runs: policy, seed, and the summary."""
+        return {"policy": self.policy, "seed": self.seed, **self.summary}
+
+
+@dataclass(frozen=True)
+class Keep:
+    """What to keep of runs: numbers of all of them or of a window (its ends in seconds), and what pictures need."""
+
+    window: tuple[float, float] | None = None
+    drawn: bool = False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came of comparing policies. Made by `hetsched.compare`.
+
+    Parameters
+    ----------
+    table
+        One row a policy and metric, as `hetsched.analysis.compare` gives it.
+    runs
+        One row a run: ``policy, seed``, and the keys of its summary.
+    baseline
+        The policy whose ratios are 1.
+    outcomes
+        What was kept of each run, in the order of `runs`.
+    is_alike
+        Whether every node draws as every other, so that which of them a job gets makes no difference.
+    change
+        How a reader has decisions know other draws, for the notes.
+    """
+
+    table: pl.DataFrame
+    runs: pl.DataFrame
+    baseline: str
+    outcomes: Sequence[Outcome]
+    is_alike: bool = False
+    change: str = CHANGE
+
+    def value(self, policy: str, metric: str, column: str = "mean") -> float:
+        """A number of the table; NaN where it holds none."""
+        row = self.table.filter((pl.col("policy") == policy) & (pl.col("metric") == metric))
+        value = row[column].item()
+        return float("nan") if value is None else float(value)
+
+    @cached_property
+    def attained(self) -> dict[str, float | None]:
+        """Each policy's saving of job energy as a share of what any placement could have saved; empty without bounds.
+
+        Held against the bound of the baseline's window, see `attained_ratio`. None where runs were stopped before all
+        jobs had ended: they are not of the same work, and the bound is of the jobs that ended only.
+        """
+        base = self.summaries[self.baseline]
+        least_j, base_j = base.get("energy_bound_j"), base.get("job_energy_j") or 0.0
+        if least_j is None:
+            return {}
+        return {
+            policy: None
+            if _is_cut(base) or _is_cut(summary)
+            else attained_ratio(summary["job_energy_j"] or 0.0, baseline_j=base_j, bound_j=least_j)
+            for policy, summary in self.summaries.items()
+            if policy != self.baseline
+        }
+
+    @property
+    def notes(self) -> list[str]:
+        """Lines on what placement can do, on windows that differ, and on jobs that did not complete."""
+        lines = [*(self._attained_lines() or self._alike_lines()), *self._window_lines()]
+        for state in STATES[1:]:
+            counts = {policy: summary[state] or 0 for policy, summary in self.summaries.items()}
+            numbers = set(counts.values())
+            if len(numbers) == 1 and any(numbers):
+                lines.append(f"{METRICS[state].short_title}: {numbers.pop():,g} of the jobs under every policy")
+            elif any(numbers):
+                by_policy = ", ".join(f"{policy} {count:,g}" for policy, count in counts.items())
+                lines.append(f"{METRICS[state].short_title}: {by_policy}")
+        return lines + self._draw_lines()
+
+    def _draw_lines(self) -> list[str]:
+        """A line for each thing that decisions know of draws before jobs have run, and under which policies."""
+        policies: dict[str, list[str]] = {}
+        for outcome in self.outcomes:
+            note = draws_note(outcome.provenance["known_draws"], change=self.change)
+            own = policies.setdefault(note, []) if note else []
+            if outcome.policy not in own:
+                own.append(outcome.policy)
+        return [f"{', '.join(names)}: {note}" for note, names in policies.items()]
+
+    def _attained_lines(self) -> list[str]:
+        if not self.attained:
+            return []
+        base = self.summaries[self.baseline]
+        if _is_cut(base):
+            return ["jobs were left when the runs were stopped: no share of what placement could save"]
+        base_j, least_j = base["job_energy_j"] or 0.0, base["energy_bound_j"] or 0.0
+        if attained_ratio(base_j, baseline_j=base_j, bound_j=least_j) is None:
+            return [f"placement has nothing to save{': nodes are alike' if self.is_alike else ''}"]
+        most = (base_j - least_j) / base_j if base_j else 0.0
+        shares = ", ".join(
+            f"{policy} {'–' if share is None else f'{share:.1%}'}" for policy, share in self.attained.items()
+        )
+        return [f"placement could save at most {most:.2%} of {self.baseline}'s job energy; of that: {shares}"]
+
+    def _alike_lines(self) -> list[str]:
+        placements = {str(outcome.parts["placement"]) for outcome in self.outcomes}
+        return ["nodes are alike: which of them a job gets changes no energy"] * (self.is_alike and len(placements) > 1)
+
+    def _window_lines(self) -> list[str]:
+        makespans_s = {policy: summary.get("makespan_s") or 0.0 for policy, summary in self.summaries.items()}
+        if not _windows_differ(list(makespans_s.values())):
+            return []
+        texts = METRICS["makespan_s"].texts(list(makespans_s.values()))
+        each = ", ".join(f"{policy} {text}" for policy, text in zip(makespans_s, texts, strict=True))
+        unit = METRICS["makespan_s"].unit_for(list(makespans_s.values())).name
+        return [f"makespans ({unit}) differ, and energy holds that of idle nodes up to each run's last end: {each}"]
+
+    def write(self, folder: str | os.PathLike[str]) -> str:
+        """Write the table as ``comparison.csv``; gives its name."""
+        path = Path(folder) / "comparison.csv"
+        write_whole(path, self.table.write_csv().encode())
+        return str(path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it: ``summary`` is the mean of each policy's runs, ``runs`` has each in full."""
+        return {
+            "summary": self.summaries,
+            "baseline": self.baseline,
+            "comparison": self.table.to_dicts(),
+            **({"attained": self.attained} if self.attained else {}),
+            "runs": [
+                {
+                    "policy": outcome.policy,
+                    "seed": outcome.seed,
+                    "summary": outcome.summary,
+                    "provenance": outcome.provenance,
+                    "timing": outcome.timing,
+                }
+                for outcome in self.outcomes
+            ],
+        }
+
+    @cached_property
+    def summaries(self) -> dict[str, dict[str, float | None]]:
+        """Each policy's summary, averaged over its runs."""
+        runs: dict[str, list[dict[str, Any]]] = {}
+        for outcome in self.outcomes:
+            runs.setdefault(outcome.policy, []).append(outcome.summary)
+        return {policy: _mean_summary(summaries) for policy, summaries in runs.items()}
+
+
+@takes_run_options()
+def compare(
+    workload: Workload,
+    platform: Platform,
+    policies: Policies,
+    baseline: str | None = None,
+    *,
+    seeds: int = 1,
+    metrics: Sequence[str] | None = None,
+    window: tuple[float, float] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: str | None = "bar",
+    **options: Unpack[RunKeywords],
+) -> Comparison:
+    """Run several policies on the same jobs and machine, and compare: what ``hetsched compare`` shows.
+
+    Parameters
+    ----------
+    workload, platform
+        The same for all.
+    policies
+        As `hetsched.sweep` takes them.
+    baseline
+        The name of the policy whose ratios are 1. None: the first.
+    seeds
+        How many runs of each policy that uses chance; their seeds count from ``seed``, so that runs are paired.
+    metrics
+        Keys of `Result.summary`. None: energy, wait, slowdown and utilization, and the parts of the energy where the
+        runs' windows differ.
+    window
+        From when to when to measure, in seconds on the log's clock, as `hetsched.analysis.measured` does. None: all of
+        each run.
+    out
+        A folder for the files of every run, in a folder of its own, and for ``comparison.csv``.
+    progress
+        ``"bar"``: a bar a run on standard error, if that is a terminal. None: nothing.
+    **options
+        As in `hetsched.simulate`.
+
+    Returns
+    -------
+    Comparison
+        Its ``table`` and ``runs`` are frames, its ``notes`` what a reader should know beside them.
+
+    Raises
+    ------
+    ConfigError
+        If anything is invalid; lists all of it.
+    SimulationError
+        If a run cannot go on.
+    OutputError
+        If `out` cannot be written to.
+
+    Warns
+    -----
+    RunWarning
+        As `hetsched.simulate`, each matter once for all policies.
+    WorkWarning
+        If the runs did different work.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> jobs = {"job_id": [1, 2, 3, 4], "submit_s": [0, 10, 20, 900], "node_count": [2, 3, 1, 1]}
+    >>> times = {"runtime_s": [60, 60, 30, 9], "walltime_s": [60, 60, 30, 9]}
+    >>> log, machine = hs.Workload.from_polars(pl.DataFrame({**jobs, **times})), hs.Platform.homogeneous(3, 100, 300)
+    >>> found = hs.compare(log, machine, ["fcfs", "easy"])
+    >>> found.table.filter(metric="mean_wait_s").select("policy", "mean", "ratio").rows()
+    [('fcfs', 37.5, 1.0), ('easy', 12.5, 0.333...)]
+    """
+    faults = Faults()
+    checked = options_given(compare, options)
+    chosen = named_policies(policies, faults)
+    faults.whole("seeds", seeds, low=1, high=_MOST_SEEDS)
+    if not (progress is None or progress == "bar"):
+        faults.add("progress", progress, "`bar`, or None")
+    if out is not None:
+        faults.folder("out", out)
+    if metrics is not None:
+        try:
+            metrics_named(metrics)
+        except ConfigError as error:
+            faults.extend(error)
+    if baseline is not None and baseline not in chosen and not faults.found:
+        faults.add("baseline", baseline, f"one of {listed(chosen)}{did_you_mean(baseline, chosen)}")
+    faults.check()
+    return compared(
+        workload,
+        platform,
+        chosen,
+        baseline=baseline or next(iter(chosen)),
+        options=checked,
+        seeds=seeds,
+        metrics=metrics,
+        keep=Keep(window),
+        folder=None if out is None else Path(out),
+        shown=progress == "bar",
+    )
+
+
+def compared(
+    workload: Workload,
+    platform: Platform,
+    policies: Mapping[str, Policy],
+    *,
+    baseline: str,
+    options: RunOptions,
+    seeds: int = 1,
+    metrics: Sequence[str] | None = None,
+    keep: Keep = Keep(),
+    folder: Path | None = None,
+    shown: bool = True,
+    change: str = CHANGE,
+) -> Comparison:
+    """The same of policies by name; `keep` says what stays of each run, `shown` whether there are bars."""
+    runs = [
+        (name, run_of(workload, platform, policy, replace(options, seed=seed)))
+        for name, policy in policies.items()
+        for seed in range(options.seed, options.seed + (seeds if policy.uses_chance else 1))
+    ]
+    for concern in runs[0][1].concerns:
+        warnings.warn(str(concern), concern.category, stacklevel=3)
+    # Made here, so that threads don't make them twice.
+    _ = workload.columns, workload.sha256, platform.machine, platform.sha256
+    with Bars(shown=shown) as bars:
+        tasks = [_Task(name, run, keep, _bar(bars, name, run)) for name, run in runs]
+        outcomes: dict[str, Outcome] = {}
+        count = min(len(tasks), most_at_once([workload], [platform], in_processes=False))
+        with threads(count, stop=bars.stop) as executor, closing(many(tasks, executor=executor)) as answers:
+            for task, (outcome, result) in answers:
+                outcomes[task.key] = outcome
+                if folder is not None:
+                    # Here, in the main thread: Ctrl-C reaches no other, and must not find a file half-written.
+                    result.write(folder / task.folder_name(is_one_of_many=seeds > 1))
+    found = [outcomes[task.key] for task in tasks]
+    _warn_of(found, before=len(runs[0][1].concerns))
+    frame = pl.DataFrame([outcome.row() for outcome in found], infer_schema_length=None)
+    table = table_of(frame, baseline, _default_metrics(frame) if metrics is None else metrics)
+    comparison = Comparison(table, frame, baseline, found, is_alike=_are_alike(platform), change=change)
+    if folder is not None:
+        comparison.write(folder)
+    return comparison
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A run under the name of its policy."""
+
+    policy: str
+    run: Run
+    keep: Keep
+    tell: Progress
+
+    @property
+    def key(self) -> str:
+        return f"{self.policy} {self.run.options.seed}"
+
+    @property
+    def names(self) -> dict[str, Any]:
+        return {"policy": self.policy, "seed": self.run.options.seed}
+
+    def execute(self) -> tuple[Outcome, Result]:
+        result = self.run.execute(self.tell)
+        self.tell(1, 1, 0.0)
+        return Outcome.of(self.policy, result, self.keep), result
+
+    def folder_name(self, *, is_one_of_many: bool) -> str:
+        """Where its files go."""
+        several = is_one_of_many and self.run.policy.uses_chance
+        return file_name(self.policy) + (f"-seed-{self.run.options.seed}" if several else "")
+
+
+def _bar(bars: Bars, name: str, run: Run) -> Progress:
+    return bars.bar(f"{name}, seed {run.options.seed}" if run.policy.uses_chance else name, unit="jobs")
+
+
+def file_name(policy: str) -> str:
+    """A policy's name as the name of a file or folder: easy-placement-lowest-power."""
+    return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in policy)
+
+
+def _warn_of(outcomes: Sequence[Outcome], *, before: int) -> None:
+    """Say what looks wrong with the runs; of a policy with several, the first speaks for all."""
+    first: dict[str, tuple[Concern, ...]] = {}
+    for outcome in outcomes:
+        first.setdefault(outcome.policy, outcome.concerns[before:])
+    for concern in joined(first):
+        warnings.warn(str(concern), concern.category, stacklevel=4)
+
+
+def _is_cut(summary: Mapping[str, float | None]) -> bool:
+    return bool(summary["running"] or summary["pending"])
+
+
+def _mean_summary(summaries: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    """The mean of each metric that is known; of one run its numbers as they are."""
+    if len(summaries) == 1:
+        return dict(summaries[0])
+    columns = {name: [summary[name] for summary in summaries] for name in summaries[0]}
+    known = {name: [value for value in values if value is not None] for name, values in columns.items()}
+    return {name: sum(values) / len(values) if values else None for name, values in known.items()}
+
+
+def _default_metrics(runs: pl.DataFrame) -> tuple[str, ...]:
+    """What to compare by if nothing was asked for: in windows that differ, idle nodes make the energy differ, too."""
+    if "makespan_s" not in runs.columns:  # a part of each run was measured, the same of all
+        return DEFAULT_METRICS
+    if not _windows_differ(runs.group_by("policy").agg(pl.col("makespan_s").mean())["makespan_s"].to_list()):
+        return DEFAULT_METRICS
+    place = DEFAULT_METRICS.index("energy_j") + 1
+    return (*DEFAULT_METRICS[:place], "job_energy_j", "idle_energy_j", *DEFAULT_METRICS[place:])
+
+
+def _windows_differ(makespans_s: Sequence[float]) -> bool:
+    """Whether the longest is more than 1 % longer than the shortest."""
+    return max(makespans_s) > (1 + _SAME_WINDOW_RATIO) * min(makespans_s)
+
+
+def _are_alike(platform: Platform) -> bool:
+    """Whether every node draws the same, idle and under the same job, which has its nodes to itself."""
+    draws_w = [np.concatenate([c.per_node(name) for c in platform.classes]) for name in ("idle_w", "busy_w")]
+    is_shared = not platform.exclusive and bool((platform.slots > 1).any())
+    return platform.actual is None and all(np.ptp(watts) == 0 for watts in draws_w) and not is_shared

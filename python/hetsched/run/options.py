@@ -1,0 +1,97 @@
+"""The options of a run, declared once: signatures, checks, records and the axes of a sweep all read them here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+
+from hetsched.checks import Faults, did_you_mean, plain
+
+if TYPE_CHECKING:
+    from hetsched.platform.predictor import AnyPredictor
+
+CHOICES = {"walltimes": ("fixed", "stretch"), "on_unknown_app": ("error", "nominal")}
+"""Options that take one of some words, the default first."""
+
+LIMITS = ("kill_at_walltime", "kill_grace_s", "walltimes")
+"""Options that say how long jobs may run."""
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Everything that decides a run but its workload, platform and policy; `hetsched.simulate` says what each means."""
+
+    seed: int = 0
+    kill_at_walltime: bool = True
+    kill_grace_s: float = 0.0
+    walltimes: str = "fixed"
+    on_unknown_app: str = "error"
+    bound: bool = False
+    until_s: float | None = None
+    predictor: AnyPredictor | None = None
+
+    def checked(self, faults: Faults) -> RunOptions:
+        """The same as plain values, whatever kinds of number and flag they were given as; notes what is invalid."""
+        values: dict[str, Any] = {name: plain(value) for name, value in vars(self).items() if name != "predictor"}
+        faults.whole("seed", values["seed"], low=0, high=2**64 - 1)
+        faults.flag("kill_at_walltime", values["kill_at_walltime"])
+        faults.number("kill_grace_s", values["kill_grace_s"], low=0.0, high=1e12)
+        for name, known in CHOICES.items():
+            if values[name] not in known:
+                hint = did_you_mean(str(values[name]), known)
+                faults.add(name, values[name], f"`{known[0]}` or `{known[1]}`{hint}")
+        faults.flag("bound", values["bound"])
+        if values["until_s"] is not None:
+            faults.number("until_s", values["until_s"], low=-1e12, high=1e12)
+        if not faults.found:
+            # 60 and 60.0 are one run, and have one record.
+            values |= {name: float(values[name]) for name in ("kill_grace_s", "until_s") if values[name] is not None}
+        return replace(self, **values)
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """How long jobs may run, as the engine takes it."""
+        return {name: getattr(self, name) for name in LIMITS}
+
+
+class RunKeywords(TypedDict, total=False):
+    """The fields of `RunOptions` as keywords, for type checkers; a test holds the two equal."""
+
+    seed: int
+    kill_at_walltime: bool
+    kill_grace_s: float
+    walltimes: str
+    on_unknown_app: str
+    bound: bool
+    until_s: float | None
+    predictor: AnyPredictor | None
+
+
+def takes_run_options(*, without: Collection[str] = ()) -> Callable[[_Function], _Function]:
+    """Write the options of a run into the signature of a function that takes them as ``**options``."""
+
+    def written(function: _Function) -> _Function:
+        signature = inspect.signature(function)
+        own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        more = [
+            inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
+            for one in fields(RunOptions)
+            if one.name not in without
+        ]
+        function.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        return function
+
+    return written
+
+
+def options_given(function: Callable[..., Any], options: Mapping[str, Any]) -> RunOptions:
+    """The keywords that a function was called with, as options; an unknown one is the TypeError that Python raises."""
+    known = inspect.signature(function).parameters
+    for name in options:
+        if name not in known:
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
+    return RunOptions(**options)

@@ -1,0 +1,117 @@
+"""The outcome of a run: what the engine leaves behind, as a result that says where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from hetsched import _core
+from hetsched.bound import energy_bound
+from hetsched.platform import Platform
+from hetsched.platform.predictor import predictor_name
+from hetsched.policy import Policy
+from hetsched.power.forecast import Forecast
+from hetsched.run.concerns import Concern, concerns_of_run, concerns_of_work, draws_record
+from hetsched.run.frames import jobs_frame
+from hetsched.run.metrics import Facts, summarised
+from hetsched.run.options import RunOptions
+from hetsched.run.result import Parts, Result
+from hetsched.variation import VariationTable
+from hetsched.workload import Workload
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a run was made of: the platform as decisions saw it, the policy as it ran, and the concerns beforehand."""
+
+    workload: Workload
+    platform: Platform
+    policy: Policy
+    options: RunOptions
+    concerns: Sequence[Concern] = ()
+    forecast: Forecast | None = None
+
+
+def result_of(
+    records: _core.Records,
+    setting: Setting,
+    *,
+    wall_s: float,
+    more: Mapping[str, Any],
+    concerns: Sequence[Concern] = (),
+) -> Result:
+    """The result of a run; `more` joins its provenance, `concerns` those that are found in it."""
+    workload, platform, options, totals = setting.workload, setting.platform, setting.options, records.totals
+    recorded, timeline = _recorded(records, setting.policy), pl.DataFrame(records.take_timeline())
+    after = [
+        *concerns_of_run(workload.to_polars(), recorded, timeline, platform),
+        *concerns_of_work(platform, options, totals),
+        *concerns,
+    ]
+
+    def bound_j(jobs: pl.DataFrame, window_s: float) -> float:
+        return energy_bound(jobs, platform, window_s=window_s, **options.limits)
+
+    def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
+        offered_load = workload.offered_load(platform)
+        return summarised(Facts(jobs, totals, platform.nodes, offered_load, bound_j if options.bound else None))
+
+    return Result(
+        Parts(
+            jobs=lambda: jobs_frame(workload.to_polars(), recorded),
+            timeline=lambda: timeline,
+            nodes=lambda: pl.DataFrame(records.take_nodes()),
+            summary=summary,
+            provenance=lambda: {**_provenance(setting, totals), **more},
+            timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},
+            concerns=(*setting.concerns, *after),
+        )
+    )
+
+
+def _recorded(records: _core.Records, policy: Policy) -> pl.DataFrame:
+    """What the engine wrote down of the jobs; whether they were profiled only where the policy profiles."""
+    frame = pl.DataFrame(records.take_jobs())
+    return frame if (policy.parts["order"] or {}).get("first_run") else frame.drop("profiled")
+
+
+def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
+    """Enough to repeat the run and to trust its energy; holds no path, so equal runs have equal bytes."""
+    workload, platform, policy, forecast = setting.workload, setting.platform, setting.policy, setting.forecast
+    options = {name: value for name, value in vars(setting.options).items() if name != "seed"}
+    return {
+        "version": _core.__version__,
+        "seed": setting.options.seed,
+        "policy": policy.to_dict(),
+        "options": {**options, "predictor": predictor_name(options["predictor"])},
+        "trace": {
+            "name": workload.report.source,
+            "file_sha256": workload.source_sha256,
+            "sha256": workload.sha256,
+            "history": list(workload.history),
+        },
+        "platform": {
+            "sha256": platform.sha256,
+            "nodes": platform.nodes,
+            "exclusive": platform.exclusive,
+            "classes": [node_class.to_dict() for node_class in platform.classes],
+        },
+        "tables": {"actual": _table_sha256(platform.actual), "predicted": _table_sha256(platform.predicted)},
+        "known_draws": draws_record(
+            policy, platform, jobs=totals["measured_jobs"], forecast=None if forecast is None else forecast.report
+        ),
+        "energy_balance": {
+            "integral_j": totals["integral_j"],
+            "parts_j": totals["energy_j"],
+            "relative_error": totals["balance_relative_error"],
+        },
+        "counts": {name: totals[name] for name in ("passes", "events", "low_busy_rows", "clairvoyant_jobs")},
+        "report": workload.report.to_dict(),
+    }
+
+
+def _table_sha256(table: VariationTable | None) -> str | None:
+    return None if table is None else table.sha256

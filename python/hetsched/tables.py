@@ -1,0 +1,400 @@
+"""Tables in files, read strictly: separated text whose rows know their lines, and Parquet held to what it claims.
+
+Polars takes memory for as many values as a Parquet file says it has. Where damage has made that a number beyond all
+memory the interpreter ends, without an error that could be caught. So the sizes in the footer and before each page are
+read here first; the format is Parquet's thrift definition, in thrift's compact protocol.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from hetsched import _core
+from hetsched.checks import did_you_mean, listed, one_line, reason_of, shown
+from hetsched.errors import ConfigError, Fault, TraceError
+from hetsched.files import UNREADABLE
+from hetsched.forks import check_threads
+from hetsched.text import many
+
+_Read = TypeVar("_Read")
+
+_SUFFIXES = (".csv", ".csv.gz", ".csv.zst", ".parquet")
+_OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_NO_VALUE = ["", "NA", "N/A", "n/a", "nan", "NaN", "NAN", "null", "NULL", "None", "-"]
+
+
+class TableError(ValueError):
+    """A file is no table; `line` is counted from 1, None: not on one line."""
+
+    def __init__(self, found: str, expected: str, *, line: int | None = None) -> None:
+        super().__init__(found)
+        self.found = found
+        self.expected = expected
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Record:
+    """A row of separated text, with the lines it begins and ends on."""
+
+    first: int
+    last: int
+    fields: Sequence[str]
+
+
+@dataclass(frozen=True)
+class CsvText:
+    """Separated text as records that know their lines, counted from 1."""
+
+    data: bytes
+    separator: str = ","
+
+    def records(self, *, strict: bool = False) -> Iterator[Record]:
+        """Every record from the header on, up to what is no CSV."""
+        reader = csv.reader(self._opened(), delimiter=self.separator, strict=strict)
+        has_begun, line = False, 1
+        with suppress(csv.Error):
+            for fields in reader:
+                has_begun = has_begun or bool(fields)
+                if has_begun:
+                    yield Record(line, reader.line_num, fields)
+                line = reader.line_num + 1
+
+    @property
+    def header(self) -> Sequence[str]:
+        """The columns' names."""
+        return next((record.fields for record in self.records()), ())
+
+    def ragged(self, *, strict: bool = False) -> Iterator[Record]:
+        """The records with another number of fields than the header; those that hold nothing at all are none."""
+        width = len(self.header)
+        return (one for one in self.records(strict=strict) if any(one.fields) and len(one.fields) != width)
+
+    @property
+    def is_plainly_even(self) -> bool:
+        """Whether counting separators is proof enough that no record is ragged: no field is quoted."""
+        mark = self.separator.encode()
+        lines = (line for line in io.BytesIO(self.data) if line.strip(mark + b" \t\r\n"))
+        return b'"' not in self.data and len({line.count(mark) for line in lines}) <= 1
+
+    def without(self, records: Iterable[Record]) -> CsvText:
+        """The text with blank lines in place of these records, so that all others keep their lines."""
+        lines = list(self._opened())
+        for one in records:
+            lines[one.first - 1 : one.last] = ["\n"] * (one.last - one.first + 1)
+        return CsvText("".join(lines).encode(), self.separator)
+
+    def line_of(self, row: int) -> int:
+        """The line on which a row of the table begins; it costs something only when it is asked."""
+        begins = (record.first for record in self.records())
+        next(begins, None)
+        return next((line for place, line in enumerate(begins) if place == row), row + 2)
+
+    def frame(self, *, words: Iterable[str] = (), no_value: Sequence[str] | None = None) -> pl.DataFrame:
+        """The rows; columns among `words` are text whatever they look like, fields among `no_value` are missing."""
+        return pl.read_csv(
+            self.data,
+            separator=self.separator,
+            infer_schema_length=None,
+            schema_overrides=dict.fromkeys(words, pl.String),
+            null_values=None if no_value is None else list(no_value),
+        )
+
+    def _opened(self) -> io.TextIOWrapper:
+        return io.TextIOWrapper(io.BytesIO(self.data), encoding="utf-8-sig", errors="replace", newline="")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A file's rows, and where they stand in it; a Parquet file has no text, and its rows no lines."""
+
+    path: str
+    frame: pl.DataFrame
+    text: CsvText | None = None
+
+    def located(self, error: ConfigError, *, rows: bool = True) -> ConfigError:
+        """The same faults, those in ``runs`` (the frame) by the file's name, line and column.
+
+        Without `rows` their rows are left out, as they are not the file's.
+        """
+        return error.mapped(lambda fault: self._located(fault, rows=rows) if fault.is_of("runs") else fault)
+
+    def _located(self, fault: Fault, *, rows: bool) -> Fault:
+        place = self.path
+        if rows and fault.row is not None:
+            place += f", row {fault.row}" if self.text is None else f", line {self.text.line_of(fault.row)}"
+        return fault.at(fault.moved("runs", "").under(place, ", ").path)
+
+
+def read_table(path: object, expected: str, *, words: Iterable[str] = ()) -> Table:
+    """The table of a file whose name ends in ``.csv`` (also packed) or ``.parquet``; words for no value are missing.
+
+    Raises a `ConfigError` if it cannot be read, or is no table with each column's name once and as many fields on each
+    line; `expected` says what the file should be.
+    """
+    name = _checked_name(path)
+    if name.lower().endswith(".parquet"):
+        return read_parquet_table(name, expected)
+    return read_csv_table(name, expected, words=words, no_value=_NO_VALUE)
+
+
+def read_parquet_table(path: str, expected: str) -> Table:
+    """As `read_table`, whatever the file's name."""
+    return Table(path, _read(path, expected, read_parquet))
+
+
+def read_csv_table(
+    path: str, expected: str, *, words: Iterable[str] = (), no_value: Sequence[str] | None = None
+) -> Table:
+    """As `read_table`, whatever the file's name."""
+    return _read(path, expected, lambda data: _csv_table(path, data, words, no_value))
+
+
+def _checked_name(path: object) -> str:
+    if not isinstance(path, str | os.PathLike):
+        raise ConfigError([("path", shown(path), f"the name of a file ending in {listed(_SUFFIXES)}")])
+    name = os.fspath(path)
+    if not isinstance(name, str) or not name.lower().endswith(_SUFFIXES):
+        hint = did_you_mean("".join(Path(os.fsdecode(name)).suffixes[-2:]).lower(), _SUFFIXES)
+        raise ConfigError([("path", shown(os.fsdecode(name)), f"a name ending in {listed(_SUFFIXES)}{hint}")])
+    if "\0" in name:
+        raise ConfigError([("path", shown(name), "a name without a zero byte")])
+    return name
+
+
+def _read(path: str, expected: str, read: Callable[[bytes], _Read]) -> _Read:
+    check_threads()
+    where = path
+    try:
+        with open(path, "rb") as file:
+            return read(file.read())
+    except TableError as error:
+        found, expected = one_line(error.found, limit=100), error.expected
+        where = path if error.line is None else f"{path}, line {error.line}"
+    except UNREADABLE as error:
+        found = reason_of(error).removeprefix("found ")
+    raise ConfigError([(one_line(where), found, expected)])
+
+
+def _csv_table(path: str, data: bytes, words: Iterable[str], no_value: Sequence[str] | None) -> Table:
+    try:
+        data = _core.unpacked(data, file="")
+    except TraceError as error:
+        raise TableError(error.found, error.expected) from None
+    # Blank lines at the end are no rows.
+    text = CsvText(data.rstrip(b"\r\n"))
+    _check_head(text.data)
+    _check_records(text)
+    _check_letters(text.data)
+    try:
+        return Table(path, text.frame(words=words, no_value=no_value), text)
+    except pl.exceptions.PolarsError:
+        _check_quotes(text)
+        raise
+
+
+def _check_head(data: bytes) -> None:
+    """Raise the faults that the first lines show; polars would tell them in terms of its own."""
+    if b"\0" in data[:4096]:
+        raise TableError("binary data", "a text file with commas between the fields")
+    head, _, rest = data.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
+    names = head.decode("utf-8", "replace").strip()
+    if not names:
+        found = "an empty first line" if data.strip() else "an empty file"
+        raise TableError(found, "a line with the columns' names")
+    for mark, word in _OTHER_SEPARATORS.items():
+        if mark in names and "," not in names:
+            raise TableError(f"{word} between the fields", "commas between the fields, and points in numbers", line=1)
+    if not rest.strip():
+        raise TableError("no rows", f"rows below the header: {listed(names.split(','))}")
+
+
+def _check_records(text: CsvText) -> None:
+    """Raise the first record that has not as many fields as the header, or a column's name that stands twice."""
+    # Text that the reader of records refuses is for polars to tell.
+    ragged = None if text.is_plainly_even else next(text.ragged(strict=True), None)
+    if ragged is not None:
+        found = f"{many(len(ragged.fields), 'field')} in `{','.join(ragged.fields)}`"
+        expected = f"{len(text.header)} fields, as the header has, with commas between"
+        raise TableError(found, expected, line=ragged.last)
+    for name in text.header:
+        if (count := text.header.count(name)) > 1:
+            raise TableError(f"column {shown(name)} {count} times", "each column once", line=1)
+
+
+def _check_letters(data: bytes) -> None:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        found = f"bytes that are no UTF-8 text, {shown(data[error.start : error.start + 8])}"
+        raise TableError(found, "a text file in UTF-8", line=data.count(b"\n", 0, error.start) + 1) from None
+
+
+def _check_quotes(text: CsvText) -> None:
+    reader, line = csv.reader(text._opened(), strict=True), 1
+    try:
+        for _ in reader:
+            line = reader.line_num + 1
+    except csv.Error as error:
+        found = f"quotes that do not match ({one_line(str(error))})"
+        raise TableError(found, "quotes in pairs around a whole field", line=line) from None
+
+
+def misfit(values: pl.Series) -> tuple[int | None, str]:
+    """The row of the first word in a column of numbers, and the word; no row and the column's type if there is none."""
+    if values.dtype == pl.String:
+        numbers = values.cast(pl.Float64, strict=False)
+        rows = ((numbers.is_null() | numbers.is_nan()) & values.is_not_null()).arg_true()
+        if len(rows):
+            return rows[0], values[rows[0]]
+    return None, f"values of type {values.dtype}"
+
+
+_MARK = b"PAR1"
+_DEEPEST = 40
+_VARINT_BYTES = 10
+
+# Thrift's compact types, and the fields of Parquet's structs that are looked at.
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
+_SCHEMA, _ROWS, _ROW_GROUPS, _SCHEMA_CHILDREN = 2, 3, 4, 5
+_GROUP_COLUMNS, _GROUP_ROWS, _COLUMN_META = 1, 3, 3
+_TYPE, _VALUES, _UNPACKED, _PACKED, _DATA_AT, _DICTIONARY_AT = 1, 5, 6, 7, 9, 11
+_PAGE_UNPACKED, _PAGE_PACKED, _PAGE_V1, _PAGE_DICTIONARY, _PAGE_V2 = 2, 3, 5, 7, 8
+_BYTES_OF_TYPE = {0: 0.125, 1: 4, 2: 8, 3: 12, 4: 4, 5: 8, 6: 16, 7: 1}
+
+Struct = dict[int, Any]
+
+
+class DamagedParquetError(ValueError):
+    """A file's claims about itself are false."""
+
+
+def read_parquet(data: bytes) -> pl.DataFrame:
+    """A frame of a Parquet file's rows; raises a `DamagedParquetError` if it claims to hold what it cannot."""
+    # A file that does not look like one at all is for polars to tell.
+    if len(data) >= 12 and data[-4:] == _MARK:
+        try:
+            _check(data)
+        except (LookupError, TypeError, AttributeError):
+            raise DamagedParquetError("damaged inside") from None
+    return pl.read_parquet(data)
+
+
+def _check(data: bytes) -> None:
+    end = len(data) - 8
+    start = end - int.from_bytes(data[end : end + 4], "little")
+    _hold(start >= 4, "a footer longer than the file")
+    footer, _ = _struct(memoryview(data)[:end], start)
+    _hold(all(0 <= one.get(_SCHEMA_CHILDREN, 0) <= len(footer[_SCHEMA]) for one in footer[_SCHEMA]), "a schema")
+    groups = footer[_ROW_GROUPS]
+    _hold(all(group[_GROUP_ROWS] >= 0 for group in groups), "fewer than no rows")
+    _hold(sum(group[_GROUP_ROWS] for group in groups) == footer[_ROWS], "another number of rows than its parts")
+    columns = [column[_COLUMN_META] for group in groups for column in group[_GROUP_COLUMNS]]
+    _hold(all(column[_VALUES] >= 0 for column in columns), "fewer than no values")
+    unpacked = sum(_BYTES_OF_TYPE[column[_TYPE]] * column[_VALUES] for column in columns)
+    _hold(max(unpacked, footer[_ROWS] * 0.125) <= _memory(), "more values than memory can hold")
+    body = memoryview(data)[:start]
+    for column in columns:
+        _check_pages(body, column)
+
+
+def _check_pages(data: memoryview, column: Struct) -> None:
+    """Hold every page of a column's part to the part and to the file."""
+    place: int = column[_DICTIONARY_AT if _DICTIONARY_AT in column else _DATA_AT]
+    end = place + column[_PACKED]
+    _hold(0 <= place <= end <= len(data), "columns outside of the file")
+    seen, most = 0, column[_VALUES]
+    while place < end and (seen < most or not seen):
+        page, place = _struct(data, place)
+        place += page[_PAGE_PACKED]
+        counted = [page[kind][1] for kind in (_PAGE_V1, _PAGE_V2) if kind in page] or [0]
+        _hold(page[_PAGE_PACKED] >= 0 and page[_PAGE_UNPACKED] >= 0 and place <= end, "pages outside of their columns")
+        _hold(min(counted) >= 0 and max(counted) <= most - seen, "pages of more values than their columns")
+        in_dictionary = page.get(_PAGE_DICTIONARY, {1: 0})[1]
+        _hold(0 <= in_dictionary <= page[_PAGE_UNPACKED], "a dictionary of more values than bytes")
+        seen += max(counted)
+
+
+def _hold(is_so: bool, otherwise: str) -> None:
+    if not is_so:
+        raise DamagedParquetError(f"damaged inside: it claims {otherwise}")
+
+
+def _memory() -> int:
+    """Bytes of memory that the machine has."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _struct(data: memoryview, place: int, depth: int = 0) -> tuple[Struct, int]:
+    """A struct and where it ends: its fields by their numbers."""
+    _hold(depth < _DEEPEST, "a struct in a struct without end")
+    found: Struct = {}
+    field = 0
+    while head := data[place]:
+        place += 1
+        kind = head & 15
+        if head >> 4:
+            field += head >> 4
+        else:
+            field, place = _whole(data, place)
+        if kind in (_TRUE, _FALSE):
+            found[field] = kind == _TRUE
+        else:
+            found[field], place = _value(data, place, kind, depth)
+    return found, place + 1
+
+
+def _value(data: memoryview, place: int, kind: int, depth: int) -> tuple[Any, int]:
+    if kind == _STRUCT:
+        return _struct(data, place, depth + 1)
+    if kind in (_I16, _I32, _I64):
+        return _whole(data, place)
+    if kind == _BINARY:
+        size, place = _varint(data, place)
+        _hold(place + size <= len(data), "text beyond its end")
+        return data[place : place + size], place + size
+    if kind in (_LIST, _SET):
+        return _list(data, place, depth)
+    _hold(kind in (_TRUE, _FALSE, _BYTE, _DOUBLE), f"a value of the type {kind}, which there is not")
+    size = 8 if kind == _DOUBLE else 1
+    return data[place : place + size], place + size
+
+
+def _list(data: memoryview, place: int, depth: int) -> tuple[list[Any], int]:
+    _hold(depth < _DEEPEST, "a list in a list without end")
+    size, kind = data[place] >> 4, data[place] & 15
+    place += 1
+    if size == 15:
+        size, place = _varint(data, place)
+    _hold(place + size <= len(data), "a list beyond its end")
+    found = []
+    for _ in range(size):
+        value, place = _value(data, place, kind, depth + 1)
+        found.append(value)
+    return found, place
+
+
+def _whole(data: memoryview, place: int) -> tuple[int, int]:
+    number, place = _varint(data, place)
+    return number >> 1 ^ -(number & 1), place
+
+
+def _varint(data: memoryview, place: int) -> tuple[int, int]:
+    number = shift = 0
+    while True:
+        byte = data[place]
+        place += 1
+        number |= (byte & 127) << shift
+        if byte < 128:
+            return number, place
+        shift += 7
+        _hold(shift < 7 * _VARINT_BYTES, "a number without end")
