@@ -87,8 +87,8 @@ class Fault:
         return self.place, self.found, self.expected
 
     def is_of(self, parameter: str) -> bool:
-        """Whether it is about `parameter` or something inside of it, such as ``parameter[0]``."""
-        return self.path == parameter or self.path.startswith((f"{parameter}.", f"{parameter}["))
+        """Whether it is about `parameter` or something inside of it, such as ``parameter[0]`` or ``parameter: x``."""
+        return self.path == parameter or self.path.startswith((f"{parameter}.", f"{parameter}[", f"{parameter}:"))
 
     def under(self, place: str, joint: str = ".") -> Fault:
         """The same fault inside of a place: ``order`` of ``policies[0]`` is ``policies[0].order``."""
@@ -99,7 +99,10 @@ class Fault:
 
     def moved(self, old: str, new: str) -> Fault:
         """The same fault with the parameter `old` called `new`, and what is inside of it as well."""
-        return replace(self, path=self.path[len(old) :].removeprefix(".")).under(new) if self.is_of(old) else self
+        if not self.is_of(old):
+            return self
+        rest = self.path[len(old) :]
+        return replace(self, path=f"{new}{rest}" if new else rest.removeprefix("."))
 
     def at(self, path: str) -> Fault:
         """The same fault at a whole other path, without a row."""

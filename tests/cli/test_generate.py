@@ -7,8 +7,8 @@ import pytest
 
 import hetsched as hs
 from hetsched.cli.generate import KINDS, SUFFIXES
-from hetsched.workload import GENERATORS, generate, poisson
-from hetsched.workload.writers import WRITERS, write_trace
+from hetsched.workload import GENERATORS, generate, poisson, write_trace
+from hetsched.workload.formats import WRITERS
 
 MIX = "mix=8 stream 1 60; 4 hpcg 2 120"
 NAMES = ", ".join(KINDS)

@@ -11,7 +11,7 @@ import pytest
 from hetsched.errors import SimulationError
 from hetsched.experiments import EXPERIMENTS, reproduction
 from hetsched.experiments.claims import number, statement, value
-from hetsched.experiments.experiment import Experiment, Parameter
+from hetsched.experiments.experiment import Experiment, Parameter, assumed, printed
 from hetsched.experiments.runs import Runs
 
 SEED = 5
@@ -22,12 +22,12 @@ def a_run(repetition):
     """Two policies, of which the second saves 5, 6 and 7 %; the user's own save 1, 2 and 3 %."""
     saved = SAVED[repetition.seed]
     policies = {"naive": 0.0, "coa": saved, **dict.fromkeys(repetition.policies, saved - 4.0)}
-    done = {"scenario": "busy", "energy_bound_j": None, "jobs": 9, "completed": 9}
+    done = {"scenario": "busy", "energy_bound_j": 80.0, "jobs": 9, "completed": 9}
     return [{**done, "policy": label, "job_energy_j": 100.0 - of_it} for label, of_it in policies.items()]
 
 
 def rows(frame):
-    saving = Runs(frame, baseline="naive").saving("coa", "busy")
+    saving = Runs(frame, "naive").saving("coa", scenario="busy")
     return [
         value("COA saving, busy, %", saving, paper=7.0),
         value("COA saving by a quantity whose name needs two lines, %", saving + 10, paper=25.0, undisclosed="watts"),
@@ -45,21 +45,21 @@ def by_hand(monkeypatch):
     experiment = Experiment(
         name="pools",
         source="nobody",
-        parameters=(Parameter("nodes", 8, "printed"), Parameter("idle_w", [0.0, 1.5], "assumed")),
+        parameters=(printed("nodes", 8), assumed("idle_w", [0.0, 1.5])),
         policies={"naive": "naive", "coa": "coa"},
         repetitions=3,
         quick_repetitions=3,
         repeat=a_run,
         rows=rows,
-        savings=lambda frame: Runs(frame, baseline="naive").drawn({"busy": "busy"}, ["coa"], paper={}),
+        savings=lambda frame: Runs(frame, "naive").drawn({"busy": "busy"}, ["coa"], {}),
         quick_parameters=(Parameter("nodes", 4, "ours, of a quick run"),),
-        yours=lambda frame: Runs(frame, baseline="naive").of_yours(["busy"]),
+        yours=lambda frame: Runs(frame, "naive").saved_by_yours(["busy"]),
     )
     monkeypatch.setattr(reproduction, "experiment_named", lambda name: experiment)
 
 
 def test_a_table_with_reasons_and_what_was_assumed(hetsched, by_hand):
-    # 5, 6, 7: mean 6 ± 4.303 / sqrt(3) = 2.484.
+    # 5, 6, 7: mean 6 ± 4.302653 / sqrt(3) = 2.484.
     said = hetsched("reproduce", "pools", "--seed", SEED)
     assert said.code == 0
     assert said.err == ""
@@ -200,7 +200,7 @@ def test_what_is_not_all_printed_is_not_said_to_be(by_hand):
 
 
 def test_without_matplotlib_the_figure_is_said_to_be_missing(hetsched, by_hand, folder, monkeypatch):
-    monkeypatch.setattr("hetsched.experiments.files.can_draw", lambda: False)
+    monkeypatch.setattr("hetsched.experiments.experiment.can_draw", lambda: False)
     said = hetsched("reproduce", "pools", "--out", "out", "--seed", SEED)
     assert said.code == 0
     assert said.out.endswith("no figure: matplotlib is not installed; pip install 'hetsched[plots]'")

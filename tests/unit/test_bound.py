@@ -1,8 +1,7 @@
-"""The bound by hand: cases on paper, what may not be asked for, and what is said without the solver."""
+"""The bound by hand: cases on paper, and what may not be asked for."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -15,9 +14,8 @@ import pytest
 import hetsched as hs
 from hetsched.analysis import attained_ratio
 from hetsched.bound import energy_bound
-from hetsched.bound.certificate import lower_bound
 from hetsched.bound.demand import Demand
-from hetsched.bound.prices import node_prices
+from hetsched.bound.energy import lower_bound, node_prices
 
 NAME = "energy_bound_j"
 
@@ -169,17 +167,6 @@ def test_shared_nodes_are_refused() -> None:
         bound(jobs([10.0]), platform)
 
 
-def test_without_the_solver_the_run_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "highspy", None)
-    begun = []
-    with pytest.raises(hs.ConfigError) as caught:
-        bound(jobs([10.0]), nodes([100.0]), progress=lambda *_: begun.append(1), seed=-1)
-    assert str(caught.value).splitlines()[1] == (
-        "bound: found an installation without highspy, expected highspy: pip install highspy"
-    )
-    assert not begun
-
-
 def test_true_or_false_is_asked_for() -> None:
     with pytest.raises(hs.ConfigError, match="bound: found `1`, expected true or false"):
         hs.simulate(jobs([10.0]), nodes([100.0]), bound=1)
@@ -193,7 +180,6 @@ def test_a_saving_is_a_share_of_what_was_there_to_save() -> None:
 
 
 def test_runs_in_several_threads_get_their_bounds_as_one_by_one() -> None:
-    # The solver's state is the process's: without taking turns the second thread's solve is refused.
     rng = np.random.default_rng(1)
     workload = jobs(rng.uniform(10.0, 100.0, 400).tolist())
     platforms = [nodes(rng.uniform(100.0, 400.0, 60).tolist()) for _ in range(8)]

@@ -78,6 +78,7 @@ def test_faults_under_a_place(path, place, joint, found):
         ("policy", "policy", "", ""),
         ("mix[0].count", "mix", "--set mix", "--set mix[0].count"),
         ("policies[0].order", "policies", "--policies", "--policies[0].order"),
+        ("policies: easy", "policies", "--policies", "--policies: easy"),
     ],
 )
 def test_faults_of_a_parameter_that_is_called_otherwise(path, old, new, found):

@@ -1,7 +1,6 @@
 """The experiment on our own preset: what its rows are made of, and what its pictures show."""
 
 import dataclasses
-import functools
 import json
 
 import numpy as np
@@ -10,26 +9,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hetsched.experiments import experiment_named, reproduce
 from hetsched.experiments import hetsched as module
-from hetsched.experiments import reproduce
 from hetsched.experiments import reproduction as reproduction_module
-from hetsched.experiments.hetsched_claims import OURS, RIVALS, TUNED, Own, Setting
-from hetsched.experiments.registry import experiment_named
-from hetsched.experiments.tsubame import HUNGRY, MIXES, PRESETS, cases, drawn_machine
+from hetsched.experiments.hetsched import OURS, RIVALS, TUNED, Setting
+from hetsched.experiments.vahrm import machine as machine_module
+from hetsched.experiments.vahrm.machine import HUNGRY, PRESETS
+from hetsched.experiments.vahrm.relative import relative
 from hetsched.policy import parse_policy
 from hetsched.report.canvas import picture_bytes
 from hetsched.report.pareto_figure import front, pareto_figure, point
+from hetsched.workload.generators.cpu_gpu_log import MIXES
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
 SMALL = 300
+
+
+def own(frame, preset, setting):
+    """The runs of one reading of the log, under one setting."""
+    return relative(frame, preset=preset, **setting.columns)
 
 
 @pytest.fixture(scope="module")
 def report():
     """On a small machine and traces of a thousand jobs, with two repetitions."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "cases", lambda seed, jobs: cases(seed, jobs=1000, nodes=SMALL))
-        patch.setattr(module, "drawn_machine", functools.partial(drawn_machine, nodes=SMALL))
+        patch.setattr(machine_module, "JOBS", 1000)
+        patch.setattr(machine_module, "NODES", SMALL)
         short = dataclasses.replace(experiment_named("hetsched"), repetitions=2)
         patch.setattr(reproduction_module, "experiment_named", lambda name: short)
         return reproduce("hetsched", seed=11, policies=["sjf:placement=lowest-power"])
@@ -54,7 +60,7 @@ class TestReport:
 
     def test_where_devices_do_not_differ_everybody_draws_the_same(self, report):
         for preset in PRESETS:
-            equal = Own(report.runs, preset, Setting(spread=0.0))
+            equal = own(report.runs, preset, Setting(spread=0.0))
             for label in module.BESIDE:
                 np.testing.assert_allclose(equal.metric("placement", label), 0.0, atol=1e-9)
 
@@ -73,22 +79,22 @@ class TestReport:
 
     def test_a_policy_of_ones_own_has_numbers_a_dot_and_a_curve(self, report):
         label = "yours: sjf:placement=lowest-power"
-        own = [row for row in report.rows if row.quantity.startswith(f"{label}: ")]
-        assert len(own) == 2 * 4
-        assert all(row.reproduced is None for row in own)
+        rows = [row for row in report.rows if row.quantity.startswith(f"{label}: ")]
+        assert len(rows) == 2 * 4
+        assert all(row.reproduced is None for row in rows)
         shown = report.savings.filter(label=label)
         assert set(shown["figure"]) == {"pareto", "workloads"}
-        turnaround = Own(report.runs, "steady", Setting()).metric("turnaround", label).mean()
-        assert any(row.here == pytest.approx(turnaround) for row in own)
+        turnaround = own(report.runs, "steady", Setting()).mean("turnaround", label).mean()
+        assert any(row.here == pytest.approx(turnaround) for row in rows)
 
     def test_both_figures_come_from_the_runs(self, report):
-        drawn = {name: own for (name,), own in report.savings.group_by("figure", maintain_order=True)}
+        drawn = {name: rows for (name,), rows in report.savings.group_by("figure", maintain_order=True)}
         assert list(drawn) == ["pareto", "workloads"]
-        own = Own(report.runs, "steady", Setting())
+        runs = own(report.runs, "steady", Setting())
         dot = drawn["pareto"].filter(pl.col("row").str.starts_with("steady"), label="vahrm")
         turnaround = dot.filter(pl.col("column").str.starts_with("turnaround"))
-        np.testing.assert_allclose(turnaround["y"], own.metric("placement", "vahrm").mean(axis=1))
-        np.testing.assert_allclose(turnaround["x"], 1 + own.metric("turnaround", "vahrm").mean(axis=1) / 100)
+        np.testing.assert_allclose(turnaround["y"], runs.mean("placement", "vahrm"))
+        np.testing.assert_allclose(turnaround["x"], 1 + runs.mean("turnaround", "vahrm") / 100)
         assert set(drawn["workloads"]["label"]) == {OURS, *RIVALS, "yours: sjf:placement=lowest-power"}
         for picture in drawn.values():
             assert picture_bytes(report.draw(picture, title="x"), ".png")[:4] == b"\x89PNG"
@@ -113,9 +119,9 @@ def test_the_share_is_of_what_the_bound_leaves_room_for():
             **Setting().columns,
         }
     )
-    own = Own(frame, "steady", Setting())
-    assert own.metric("share", "hetsched").tolist() == [[25.0]]
-    assert own.metric("longest", "hetsched").tolist() == [[1.0]]
+    runs = own(frame, "steady", Setting())
+    assert runs.metric("share", "hetsched").tolist() == [[25.0]]
+    assert runs.metric("longest", "hetsched").tolist() == [[1.0]]
 
 
 class TestFront:

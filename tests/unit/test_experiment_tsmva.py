@@ -6,9 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hetsched.experiments.files import write_report
-from hetsched.experiments.tsmva import LEFT_OUT, NEW, OURS, PAPER_MEAN, SEEN, TYPES
-from hetsched.experiments.tsmva_models import MODELS, predicted_w
+from hetsched.experiments.experiment import write_report
+from hetsched.experiments.tsmva import LEFT_OUT, MODELS, NEW, OURS, PAPER_MEAN, SEEN, TYPES, predicted_w
 from hetsched.power.synthetic import synthetic_profiles
 
 

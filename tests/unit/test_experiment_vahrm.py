@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import importlib
 import json
 import math
 
@@ -11,34 +10,43 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.experiments import reproduce
+from hetsched.experiments import experiment_named, reproduce
 from hetsched.experiments import reproduction as reproduction_module
 from hetsched.experiments.claims import alike, limit, statement
-from hetsched.experiments.fitted_tsmva import FITTED, KERNELS, fitted_tsmva, job_kernels
-from hetsched.experiments.large_jobs import LARGE_NODES, SIZES, fate_of_large_jobs, waits_by_size
-from hetsched.experiments.registry import experiment_named
-from hetsched.experiments.relative import METRICS, Relative, measured, swept
-from hetsched.experiments.tsubame import (
+from hetsched.experiments.runs import METRICS
+from hetsched.experiments.vahrm import machine as machine_module
+from hetsched.experiments.vahrm import schedulers as schedulers_module
+from hetsched.experiments.vahrm.claims import IMPLIED_WAIT, rows
+from hetsched.experiments.vahrm.fitted import FITTED, KERNELS, fitted_tsmva, job_kernels
+from hetsched.experiments.vahrm.machine import (
     CPU_MAPE,
     GPU_MAPE,
     HUNGRY,
     JOBS,
-    MIXES,
     NODES,
     PRESETS,
     SCHEDULERS,
     WITH_BACKFILLING,
     WITHOUT_BACKFILLING,
     Case,
+    case_row,
     cases,
     drawn_machine,
-    run_row,
 )
-from hetsched.experiments.vahrm_claims import IMPLIED_WAIT, rows
-from hetsched.experiments.vahrm_error import EXACT
+from hetsched.experiments.vahrm.predictions import EXACT
+from hetsched.experiments.vahrm.relative import (
+    LARGE_NODES,
+    SIZES,
+    fate_of_large_jobs,
+    log_under_baseline,
+    relative,
+    swept,
+    waits_by_size,
+)
 from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
 from hetsched.power import Noisy
 from hetsched.report.panel_figure import curve, panel_figure
+from hetsched.workload.generators.cpu_gpu_log import MIXES
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
 
@@ -194,7 +202,7 @@ def hand_made():
 
 def test_the_end_of_a_trace_by_hand():
     platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
-    row = run_row(hand_made(), "vu-fcfs", "vu-fcfs", platform, seed=0, at={"pcr": 1.0, "beta": None})
+    row = case_row(hand_made(), "vu-fcfs", "vu-fcfs", platform, seed=0, at={"pcr": 1.0, "beta": None})
     # The last two start at 10 and end at 15 and 30: a node idles from 15 to 30.
     assert (row["tail_s"], row["tail_idle_j"], row["idle_energy_j"]) == (20.0, 1500.0, 1500.0)
     assert row["run_s"] == pytest.approx(35 / 3)
@@ -227,7 +235,7 @@ def two_runs(**changed):
 
 class TestMetrics:
     def test_by_hand(self):
-        runs = Relative(two_runs())
+        runs = relative(two_runs(), preset="steady")
         expected = {
             "saving": [10.0, 5.0],
             "placement": [2.5, 2.0],
@@ -241,22 +249,22 @@ class TestMetrics:
             "merit": [20.0, 20.0],
             "above": [10.0, 0.0],
         }
-        assert set(expected) == set(METRICS)
+        assert set(expected) | {"share", "attainable", "longest"} == set(METRICS)
         for name, values in expected.items():
-            found = runs.metric(name, "vahrm", "steady")
+            found = runs.metric(name, "vahrm")
             np.testing.assert_allclose(found, [[values[0]] * 2, [values[1]] * 2], atol=1e-12)
 
     def test_a_run_that_is_not_there_is_no_zero(self):
         with pytest.raises(KeyError, match="vahrmm"):
-            Relative(two_runs()).metric("saving", "vahrmm", "steady")
+            relative(two_runs()).metric("saving", "vahrmm")
 
     def test_a_baseline_that_the_setting_does_not_concern_serves_all_its_values(self):
         frame = two_runs(beta=[None, None, 1.0, 1.0] * 2)
-        found = Relative(frame).metric("saving", "vahrm", "steady", base_at={}, beta=1.0)
+        found = relative(frame).metric("saving", "vahrm", base_at={}, beta=1.0)
         assert found[:, 0] == pytest.approx([10.0, 5.0])
 
     def test_what_is_measured_of_a_log(self):
-        found = measured(two_runs())
+        found = log_under_baseline(two_runs())
         # 4 / 2 and 10 / 4 run times of waiting: on average 2.25.
         expected = {"offered_load_ratio": 0.8, "utilization_ratio": 0.5, "wait_over_run": 2.25, "days": 1.0}
         assert [(one.name, one.value, one.is_measured) for one in found] == [("steady", expected, True)]
@@ -265,9 +273,9 @@ class TestMetrics:
         frame = two_runs(energy_j=[100.0, 200.0, 180.0, 95.0, 100.0, 200.0, 160.0, 95.0], sr=[1.0] * 8)
         frame = pl.concat([frame, frame.with_columns(preset=pl.lit("overloaded"))])
         draw = functools.partial(
-            swept, frame, {"saving": "saved"}, labels=["vahrm"], vary="sr", ticks={1.0: "1"}, x_label="SR"
+            swept, relative(frame), {"saving": "saved"}, labels=["vahrm"], vary="sr", ticks={1.0: "1"}, x_label="SR"
         )
-        both, second = (draw(workloads=chosen).filter(column="steady")["value"] for chosen in ([0, 1], [1]))
+        both, second = (draw(numbers=chosen).filter(column="steady")["value"] for chosen in ([0, 1], [1]))
         assert both.to_list() == pytest.approx([15.0, 5.0])
         assert second.to_list() == pytest.approx([20.0, 5.0])
 
@@ -425,11 +433,10 @@ def without_errors(seed):
 @pytest.fixture(scope="module")
 def runs():
     """Short traces, under fitted models in two of three repetitions."""
-    module = importlib.import_module("hetsched.experiments.vahrm")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "cases", lambda seed, jobs: cases(seed, jobs=1000, nodes=SMALL))
-        patch.setattr(module, "drawn_machine", functools.partial(drawn_machine, nodes=SMALL))
-        patch.setattr(module, "fitted_tsmva", without_errors)
+        patch.setattr(machine_module, "JOBS", 1000)
+        patch.setattr(machine_module, "NODES", SMALL)
+        patch.setattr(schedulers_module, "fitted_tsmva", without_errors)
         short = dataclasses.replace(experiment_named("vahrm"), repetitions=3, beside_repetitions=2)
         patch.setattr(reproduction_module, "experiment_named", lambda name: short)
         return reproduce("vahrm", seed=SEED)
@@ -472,7 +479,7 @@ def test_nodes_chosen_by_wrong_predictions_draw_more_than_predicted(policy, is_c
     machine = drawn_machine(SEED, nodes=SMALL)
     actual = machine.sample.table
     predicted = Noisy(error_ratio=0.1, seed=SEED).table(actual)
-    case = next(one for one in cases(SEED, jobs=1000, nodes=SMALL) if one.keys["mix"] == "1:9-large")
+    case = next(one for one in cases(SEED, jobs=1000, nodes=SMALL) if MIXES[one.number] == "1:9-large")
     platform = machine.ideal.with_tables(actual=actual, predicted=predicted)
     jobs = hs.simulate(case.workload, platform, policy, seed=SEED).jobs
     used = jobs.select("app", "nodes").explode("nodes")

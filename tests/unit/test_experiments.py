@@ -11,23 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
-from hetsched.experiments import EXPERIMENTS, reproduce
-from hetsched.experiments import files as files_module
+from hetsched.experiments import EXPERIMENTS, experiment_named, reproduce
+from hetsched.experiments import experiment as experiment_module
 from hetsched.experiments import reproduction as reproduction_module
-from hetsched.experiments import runs as runs_module
+from hetsched.experiments.capped import by_length, by_size, speed_ranks, spread_inside_jobs
 from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE, alike, limit, number, statement, value
-from hetsched.experiments.experiment import Parameter, Report
-from hetsched.experiments.files import write_report
+from hetsched.experiments.experiment import Report, assumed, measured, printed, write_report
 from hetsched.experiments.ito import FFT2D, IMPLIED, WIDTH_SD, capped_nodes, fft2d_nodes, single_nodes
-from hetsched.experiments.registry import experiment_named
 from hetsched.experiments.reproduction import repetition_seeds
-from hetsched.experiments.runs import Runs, can_bound
-from hetsched.experiments.spread import by_length, by_size, speed_ranks, spread_inside_jobs
+from hetsched.experiments.runs import Runs
 from hetsched.report.experiment_figure import experiment_figure
-from hetsched.report.experiment_table import reasons
+from hetsched.report.experiment_table import reasons, settings
 
-# 1, 2, 3: mean 2, standard deviation 1, and half the interval t(2 degrees) / sqrt(3) = 4.303 / 1.732 = 2.484.
-HALF_WIDTH = 4.303 / math.sqrt(3)
+# 1, 2, 3: mean 2, standard deviation 1, and half the interval t(2 degrees) / sqrt(3) = 4.302653 / 1.732 = 2.484.
+HALF_WIDTH = 4.302653 / math.sqrt(3)
 
 
 class TestVerdicts:
@@ -176,15 +173,14 @@ class TestRuns:
     )
 
     def test_savings_are_paired_by_repetition(self):
-        assert Runs(self.FRAME, baseline="naive").saving("coa", "busy").tolist() == [5.0, 10.0]
-        assert Runs(self.FRAME, baseline="coa").saving("naive", "busy") == pytest.approx([-100 / 19, -100 / 9])
+        assert Runs(self.FRAME, "naive").saving("coa", scenario="busy").tolist() == [5.0, 10.0]
+        assert Runs(self.FRAME, "coa", scenario="busy").saving("naive") == pytest.approx([-100 / 19, -100 / 9])
 
     def test_the_share_of_what_is_attainable(self):
-        runs = Runs(self.FRAME, baseline="naive")
-        assert runs.attainable("busy").tolist() == [10.0, 20.0]
-        assert runs.share("coa", "busy").tolist() == [50.0, 50.0]
-        assert runs.share("naive", "busy").tolist() == [0.0, 0.0]
-        assert Runs(self.FRAME, baseline="coa").share("naive", "busy") is None
+        runs = Runs(self.FRAME, "naive").where(scenario="busy")
+        assert runs.metric("attainable", "coa").tolist() == [10.0, 20.0]
+        assert runs.metric("share", "coa").tolist() == [50.0, 50.0]
+        assert runs.metric("share", "naive").tolist() == [0.0, 0.0]
 
 
 class TestMachines:
@@ -301,20 +297,6 @@ def test_the_same_seed_gives_the_same_report_and_another_seed_another(swa):
     assert again.runs.equals(swa.runs)
     other = reproduce("swa-multi", quick=True, seed=1)
     assert not set(other.runs["job_energy_j"]) & set(swa.runs["job_energy_j"])
-
-
-def test_without_the_solver_the_rest_is_there_and_that_is_said(swa, monkeypatch):
-    for module in (runs_module, reproduction_module):
-        monkeypatch.setattr(module, "can_bound", lambda: False)
-    without = reproduce("swa-multi", quick=True)
-    assert without.runs["energy_bound_j"].null_count() == len(without.runs)
-    assert without.savings["attainable"].null_count() == len(without.savings)
-    bound = [one.value for one in without.parameters if one.name == "bound"]
-    assert bound == ["left out: pip install highspy"]
-    rows = [row for row in swa.rows if "attainable" not in row.quantity]
-    assert list(without.rows) == rows
-    if can_bound():
-        assert len(rows) < len(swa.rows)
 
 
 def test_every_repetition_tells_its_progress():
@@ -477,12 +459,24 @@ def by_hand():
             "paper": [None, None, 7.0, 7.0, None, None],
         }
     )
-    parameters = [Parameter("nodes", 8, "printed"), Parameter("idle_w", 0.0, "assumed")]
+    parameters = [printed("nodes", 8), assumed("idle_w", 0.0)]
     return Report("by-hand", 7, rows, parameters, pl.DataFrame({"repetition": [0]}), savings)
 
 
+def test_parameters_say_where_they_are_from_in_a_word_and_in_full():
+    found = [
+        printed("nodes", 8),
+        printed("jobs", 9, "A and B"),
+        assumed("idle_w", 0.0, "none"),
+        measured("load", 1, "x"),
+    ]
+    assert [one.kind for one in found] == ["printed", "printed", "assumed", "measured"]
+    assert [one.note for one in found] == ["printed", "printed: A and B", "assumed: none", "measured: x"]
+    assert [(one.is_printed, one.is_measured) for one in found] == [(True, False)] * 2 + [(False, False), (False, True)]
+
+
 def test_without_matplotlib_all_but_the_figure_is_written(monkeypatch, tmp_path):
-    monkeypatch.setattr(files_module, "can_draw", lambda: False)
+    monkeypatch.setattr(experiment_module, "can_draw", lambda: False)
     assert "figure.png" not in str(write_report(by_hand(), str(tmp_path)))
     assert (tmp_path / "rows.json").exists()
 
@@ -513,6 +507,11 @@ def test_reasons_in_common_are_told_once():
         }
     )
     assert list(reasons(rows)) == ["shape: no watts (1: half; 3: twice)", "uncertain: more: not certain (4)"]
+
+
+def test_parameters_of_all_kinds_fit_into_a_line():
+    found = settings({"nodes": 1990, "utilization": {"busy": 0.8}, "time_range_s": [130.0, 151.0], "sr": [1, 2, 3]})
+    assert found == "nodes 1990, utilization (busy 0.8), time_range_s 130 to 151, sr 1/2/3"
 
 
 @pytest.mark.parametrize(

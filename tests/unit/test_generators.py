@@ -20,7 +20,8 @@ from hetsched.workload.generators import (
     utilization_targeted,
 )
 from hetsched.workload.generators.distributions import Exponential, Fixed, LogNormal, LogUniform, Uniform
-from hetsched.workload.generators.mixes import apportioned
+from hetsched.workload.generators.mixes import apportioned, shares_of, shares_text, sizes_of
+from hetsched.workload.generators.parameters import as_text, shown_text
 
 FORMS = "fixed:SECONDS, uniform:LOW:HIGH, loguniform:LOW:HIGH, exponential:MEAN, lognormal:MEAN:SIGMA"
 LENGTH = "above 0 and at most 1e+09"
@@ -383,3 +384,33 @@ def test_texts_and_objects_mean_the_same():
     assert utilization_targeted(mix, nodes=20) == utilization_targeted(
         "30 a 1:1,2:1 uniform:50:70; 10 b 4 100", nodes=20
     )
+
+
+def test_shares_are_of_the_whole_and_written_as_they_are_read():
+    faults = hs.checks.Faults()
+    assert shares_of("hpcg:1,stream:3", "apps", faults) == {"hpcg": 0.25, "stream": 0.75}
+    assert sizes_of("1:3,8:1", "sizes", faults) == {1: 0.75, 8: 0.25}
+    assert sizes_of(4, "sizes", faults) == {4: 1.0}
+    assert shares_text({2: 0.25, 4: 0.75}) == "2:0.25,4:0.75"
+    assert as_text({"hpcg": 0.5, "stream": 0.5}) == "hpcg:0.5,stream:0.5"
+    assert [shown_text(value) for value in (10.0, None, "exponential:600")] == ["10", "none", "exponential:600"]
+    assert faults.found == []
+
+
+@pytest.mark.parametrize("kind", GENERATORS)
+def test_what_a_function_says_of_a_parameter_is_what_is_listed(kind):
+    for parameter in GENERATORS[kind].parameters:
+        faults = hs.checks.Faults()
+        text = shown_text(GENERATORS[kind].default(parameter.name))
+        # A default as the list shows it is one that `--set` takes.
+        parameter.settle(parameter.from_text(text, faults), faults)
+        assert faults.found == []
+        assert parameter.absent or text != "none"
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400)])
+def test_a_number_beyond_all_floats_is_out_of_range(value):
+    with pytest.raises(hs.ConfigError, match=r"load: found `-?1.*expected a number between 1e-06 and 1000"):
+        poisson(load=value)
+    with pytest.raises(hs.ConfigError, match=r"runtime_s: found `-?1.*expected seconds, or one of"):
+        poisson(runtime_s=value)

@@ -9,9 +9,9 @@ from hypothesis import given
 import hetsched as hs
 from hetsched.errors import OutputError
 from hetsched.testing import workloads
-from hetsched.workload import GENERATORS, generate, poisson, read_trace
-from hetsched.workload.formats.write_swf import LOST_COLUMNS, swf_text
-from hetsched.workload.writers import WRITERS, write_trace
+from hetsched.workload import GENERATORS, generate, poisson, read_trace, write_trace
+from hetsched.workload.formats import WRITERS
+from hetsched.workload.formats.swf import LOST_COLUMNS, swf_parts
 
 
 def ticks(jobs):
@@ -177,6 +177,10 @@ def test_no_two_names_come_back_as_one(names):
     # Names that a reader gives back as they are stay; else a comment says which is which.
     notes = dict(line.removeprefix("; Note: user ").split(" is ") for line in text.splitlines() if "user " in line)
     assert [notes.get(user, user) for user in users] == names
+
+
+def swf_text(jobs, header=()):
+    return "".join(swf_parts(jobs, header=header))
 
 
 def swf_lines(workload):

@@ -8,7 +8,7 @@ import pytest
 
 import hetsched as hs
 from hetsched.workload.generators import lublin_feitelson
-from hetsched.workload.generators.daily_cycle import DailyCycle, gamma_cdf
+from hetsched.workload.generators.lublin_feitelson import DailyCycle, gamma_cdf
 
 COUNT = 60_000
 NODES = 128

@@ -8,8 +8,13 @@ import hetsched as hs
 from hetsched.platform.device_sampling import sample_devices
 from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
 from hetsched.workload.generators import LogNormal, generate, overloaded, steady
-from hetsched.workload.generators.cpu_gpu_mix import MIXES
-from hetsched.workload.generators.limited import geometric_sizes, limited_lognormal, mean_up_to, power_law_sizes
+from hetsched.workload.generators.cpu_gpu_log import (
+    MIXES,
+    geometric_sizes,
+    limited_lognormal,
+    mean_up_to,
+    power_law_sizes,
+)
 
 BOTH = pytest.mark.parametrize("make", [overloaded, steady])
 MACHINE = tsubame3().platform()

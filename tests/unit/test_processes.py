@@ -49,6 +49,13 @@ def test_workloads_and_platforms_are_copied_before_a_run_and_after(way, is_used)
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_a_copied_platform_knows_as_much_of_draws_as_before(way):
+    platform = hs.Platform.homogeneous(2, idle_w=10, tdp_w=300, known_draws="tdp", exclusive=False)
+    assert way(platform) == platform
+    assert (way(platform).known_draws, way(platform).exclusive) == ("tdp", False)
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("is_read", [False, True])
 def test_results_are_copied(way, is_read, tmp_path):
     result = hs.simulate(*inputs(), bound=True)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
-from hetsched.workload.same_application import first_run_ratio, flag_first_runs, same_application
+from hetsched.workload import first_run_ratio, flag_first_runs, same_application
 
 SWF = Path(__file__).parents[2].parent / "shared" / "data" / "swf"
 needs_swf = pytest.mark.skipif(not SWF.is_dir(), reason="the logs are not part of the repository")

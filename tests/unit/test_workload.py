@@ -11,6 +11,15 @@ from hypothesis import strategies as st
 
 import hetsched as hs
 from hetsched.workload import COLUMNS, schema
+from hetsched.workload.convert import (
+    date_seconds,
+    node_lists,
+    node_numbers,
+    node_offsets,
+    nodes_text,
+    other_nodes,
+    span_seconds,
+)
 
 
 def frame(**columns):
@@ -339,3 +348,21 @@ def test_a_clock_too_far_on_to_tell_microseconds_apart_is_said(tmp_path):
     assert "coarse_clock" not in now.report
     result = hs.simulate(now, hs.Platform.homogeneous(nodes=1, idle_w=100, tdp_w=200))
     assert [round(s * 1e6) for s in result.jobs["runtime_s"]] == [2, 4]
+
+
+def test_spans_and_dates_are_seconds_or_nothing():
+    spans = pl.Series(["01:00:00", "1-02:03:04", "0:00:00.5", "12:30", "90"])
+    assert span_seconds(spans).to_list() == [3600.0, 93784.0, 0.5, None, None]
+    dates = pl.Series(["1970-01-02", "1970-01-01T02:00:00+01:00", "1970-01-01 00:01", "02/01/1970"])
+    assert date_seconds(dates).to_list() == [86400.0, 3600.0, 60.0, None]
+
+
+def test_node_numbers_are_lists_and_ranges():
+    assert [node_numbers(text) for text in ("0-2, 7", "3 5 8", "n[1-2]")] == [[0, 1, 2, 7], [3, 5, 8], None]
+    lists, bad = node_lists(pl.Series([[0, 1], [-1], None]))
+    assert (lists.to_list(), bad.to_list()) == ([[0, 1], None, None], [False, True, False])
+    jobs = pl.Series([[0, 1], [0, 0], [0], None])
+    assert other_nodes(jobs, pl.Series([2, 2, 2, 2])).to_list() == [False, True, True, False]
+    assert nodes_text(pl.Series([[3, None], None])).to_list() == ["3 null", None]
+    offsets, flat = node_offsets(pl.Series([[4, 5], None, [6]]))
+    assert (offsets.tolist(), flat.tolist()) == ([0, 2, 2, 3], [4, 5, 6])

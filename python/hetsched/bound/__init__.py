@@ -1,6 +1,6 @@
 """The least job energy that any placement of a run's jobs could have reached in its window.
 
-What jobs ask of nodes is `demand`, the certificate `certificate`, and the prices that make it sharp `prices`;
+What jobs ask of nodes is `demand`, prices of node time and the bound that they certify `energy`;
 docs/background/bounds.md states and proves what they say together.
 """
 

@@ -17,8 +17,6 @@ import polars as pl
 
 from hetsched.platform import Platform, VariationTable
 
-__all__ = ["Demand", "Grid"]
-
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
 
@@ -29,30 +27,14 @@ _LEAST_LEVELS, _LEAST_CUTS, _MOST_CUTS = 5, 3, 17
 
 @dataclass(frozen=True)
 class Grid:
-    """Work by kind of job, and its cost by kind of node.
+    """Work by kind of job (rows), and its cost by kind of node (columns)."""
 
-    Parameters
-    ----------
-    busy_ratio
-        Seconds a node is taken by a second of nominal runtime, shape (kinds of jobs, kinds of nodes).
-    power_w
-        Joules a node draws for that second, same shape.
-    sizes
-        Distinct node counts of jobs, ascending.
-    runtime_s
-        Summed nominal runtimes, shape (kinds of jobs, sizes); every row has work in it.
-    nodes
-        How many nodes there are of each kind.
-    draw_error_w
-        How far the engine's draws, whole picowatts, may lie below these.
-    """
-
-    busy_ratio: Floats
-    power_w: Floats
-    sizes: Whole
-    runtime_s: Floats
-    nodes: Whole
-    draw_error_w: float
+    busy_ratio: Floats  # seconds a node is taken by a second of nominal runtime
+    power_w: Floats  # joules a node draws for that second
+    sizes: Whole  # distinct node counts of jobs, ascending
+    runtime_s: Floats  # summed nominal runtimes, a column a size; every row has work in it
+    nodes: Whole  # nodes of each kind
+    draw_error_w: float  # how far the engine's draws, whole picowatts, may lie below these
 
 
 @dataclass(frozen=True)
@@ -68,29 +50,13 @@ class _Rates:
 
 @dataclass(frozen=True)
 class Demand:
-    """The jobs that ran to their end.
+    """The jobs that ran to their end, and what they cost."""
 
-    Parameters
-    ----------
-    group
-        Row of `rates`, one a job.
-    own_w
-        Measured watts where they count, else 0.
-    size
-        Nodes.
-    runtime_s
-        Nominal seconds, above 0.
-    cut_ratio
-        Walltime / nominal runtime, above 0; inf without a kill.
-    rates
-        What the groups cost.
-    """
-
-    group: Whole
-    own_w: Floats
-    size: Whole
-    runtime_s: Floats
-    cut_ratio: Floats
+    group: Whole  # row of `rates`, one a job
+    own_w: Floats  # measured watts where they count, else 0
+    size: Whole  # nodes
+    runtime_s: Floats  # nominal, above 0
+    cut_ratio: Floats  # walltime / nominal runtime, above 0; inf without a kill
     rates: _Rates
 
     def __len__(self) -> int:
@@ -106,30 +72,7 @@ class Demand:
         kill_grace_s: float = 0.0,
         walltimes: str = "fixed",
     ) -> Demand:
-        """The jobs of a result that ran to their end and took any time.
-
-        Parameters
-        ----------
-        jobs
-            `Result.jobs`.
-        platform
-            The machine, with its actual table.
-        kill_at_walltime
-            Whether walltimes cut.
-        kill_grace_s, walltimes
-            How long after, and whether they stretch with the runs that they cut.
-
-        Examples
-        --------
-        >>> import hetsched as hs
-        >>> frame = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 0], "runtime_s": [8, 0], "node_count": [2, 1],
-        ...                       "walltime_s": [6, 9]})
-        >>> platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
-        >>> jobs = hs.simulate(hs.Workload.from_polars(frame), platform, "fcfs").jobs
-        >>> demand = Demand.of(jobs, platform, kill_at_walltime=True)
-        >>> demand.runtime_s.tolist(), demand.cut_ratio.tolist()
-        ([8.0], [0.75])
-        """
+        """The jobs of a result that ran to their end and took any time."""
         ended = jobs.filter(pl.col("state").is_in(["completed", "timeout"]))
         runtime_s = _on_the_clock(ended["nominal_runtime_s"])
         limit_s = _on_the_clock(ended["walltime_s"]) if kill_at_walltime else np.full(len(ended), np.nan)
@@ -155,13 +98,7 @@ class Demand:
         )
 
     def grid(self, cells: int) -> Grid:
-        """The jobs on a grid of about `cells` kinds of jobs × kinds of nodes, or fewer where that loses nothing.
-
-        Parameters
-        ----------
-        cells
-            More are sharper and slower.
-        """
+        """The jobs on a grid of about `cells` kinds of jobs × kinds of nodes: more are sharper and slower."""
         groups, kinds_of_nodes = self.rates.time_ratio.shape
         most = max(cells // (groups * kinds_of_nodes), _LEAST_LEVELS)
         sizes, size_index = np.unique(self.size, return_inverse=True)
@@ -264,14 +201,7 @@ def _levels(values: Floats, weights: Floats, most: int, *, last: float = -math.i
 
 
 def _shares(values: Floats, levels: Floats) -> list[tuple[Whole, Floats]]:
-    """For each value the levels below and above it, and its share of each.
-
-    Examples
-    --------
-    >>> (below, share), (above, rest) = _shares(np.array([1.0, 2.5]), np.array([1.0, 2.0, 4.0]))
-    >>> below.tolist(), share.tolist(), above.tolist(), rest.tolist()
-    ([0, 1], [0.0, 0.75], [0, 2], [1.0, 0.25])
-    """
+    """For each value the levels below and above it, and its share of each."""
     above = np.searchsorted(levels, values).clip(max=len(levels) - 1)
     below = np.maximum(above - 1, 0)
     gap = levels[above] - levels[below]

@@ -10,7 +10,7 @@ import typer
 
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.cli import options as opt
-from hetsched.cli.faults import noted
+from hetsched.cli.faults import renamed
 from hetsched.cli.pictures import check_folder, check_picture
 from hetsched.cli.screen import Screen
 from hetsched.errors import Fault
@@ -18,8 +18,6 @@ from hetsched.errors import Fault
 if TYPE_CHECKING:
     from hetsched.workload import Workload
     from hetsched.workload.generators import Generator
-
-__all__ = ["KINDS", "SUFFIXES", "generate"]
 
 # Named here again, as the table of generators is slow to import and help is wanted at once.
 KINDS = (
@@ -36,7 +34,7 @@ KINDS = (
 """Names of the generators."""
 
 SUFFIXES = (".swf", ".swf.gz", ".parquet", ".csv")
-"""What workloads are written as."""
+"""Endings of the files that workloads are written to."""
 
 _JOBS, _OUTPUT = "Jobs", "Output"
 
@@ -118,7 +116,9 @@ def generate(
     faults.check()
     for file in (out, plot):
         check_folder(None if file is None else str(Path(file).parent))
-    workload = _made(faults, generator, parameters, named=set(given))
+    assert generator is not None
+    with renamed({name: f"--{name}" if name in given else f"--set {name}" for name in parameters}):
+        workload = generator.function(**parameters)
     _tell_fluctuation(screen, generator, parameters, workload)
     for note in workload.report["notes"]:
         screen.say(note)
@@ -178,24 +178,10 @@ def _parameters(
     return generator, values
 
 
-def _made(faults: Faults, generator: Generator | None, parameters: dict[str, Any], *, named: set[str]) -> Workload:
-    assert generator is not None
-    names = {name: f"--{name}" if name in named else f"--set {name}" for name in parameters}
-    with noted(faults, names):
-        return generator.function(**parameters)
-    faults.check()
-    raise AssertionError("the generator neither made a workload nor said why")
-
-
-def _tell_fluctuation(
-    screen: Screen, generator: Generator | None, parameters: dict[str, Any], workload: Workload
-) -> None:
+def _tell_fluctuation(screen: Screen, generator: Generator, parameters: dict[str, Any], workload: Workload) -> None:
     """Say it if a target has less room to wander than was asked for."""
     found = workload.report["parameters"].get("fluctuation")
-    if found is None or generator is None:
-        return
-    asked = parameters.get("fluctuation", generator.default("fluctuation"))
-    if found < asked:
+    if found is not None and found < (asked := parameters.get("fluctuation", generator.default("fluctuation"))):
         screen.say(f"fluctuation {found:g} in place of {asked:g}: the target stays within 0 and 1")
 
 
@@ -236,7 +222,7 @@ def _forms() -> str:
 
 def _written(workload: Workload, *, out: str | None, plot: str | None) -> list[str]:
     """Write what was asked for; gives the names."""
-    from hetsched.workload.writers import write_trace  # noqa: PLC0415
+    from hetsched.workload import write_trace  # noqa: PLC0415
 
     written = []
     if out is not None:

@@ -1,4 +1,4 @@
-"""From options to the jobs: which log, in which format, and how it is to be read."""
+"""The job log that options name: its file, its format, and how it is to be read."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from hetsched.workload.formats import Format
     from hetsched.workload.formats.raw import Source
 
-__all__ = ["JobLog", "Reading"]
-
 _OPTIONS = {
     "procs_per_node": "--procs-per-node",
     "columns": "--columns",
@@ -32,15 +30,7 @@ _NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "
 
 @dataclass(frozen=True)
 class Reading:
-    """The options that say how a log is to be read, as they were given.
-
-    Parameters
-    ----------
-    columns, separator, lenient
-        As in ``hetsched simulate``.
-    window
-        Which part of it.
-    """
+    """The options that say how a log is to be read, and which part of it, as they were given."""
 
     columns: str | None = None
     separator: str | None = None
@@ -50,15 +40,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class JobLog:
-    """A log, and how it is to be read.
-
-    Parameters
-    ----------
-    trace, format, procs_per_node
-        As in ``hetsched simulate``.
-    reading
-        The options that say how.
-    """
+    """A log, and how it is to be read; all as in ``hetsched simulate``."""
 
     trace: str
     format: str | None = None
@@ -67,7 +49,7 @@ class JobLog:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name in messages."""
         return "standard input" if self.trace == "-" else self.trace
 
     def check(self, faults: Faults) -> None:
@@ -109,7 +91,7 @@ class JobLog:
             raise TraceError(file=self.trace, found=found, expected=f"a job log ({listed(READERS)})")
 
     def _options(self) -> dict[str, Any]:
-        """What was given, as the readers call it."""
+        """The options given, by the readers' names."""
         columns, separator = self.reading.columns, self.reading.separator
         given = {
             "procs_per_node": whole(Faults(), "", self.procs_per_node, low=1),
@@ -159,7 +141,7 @@ def _separator(text: str) -> str:
 
 
 def _columns(faults: Faults, text: str) -> dict[str, str]:
-    """From the file's column names to hetsched's, out of ``OURS=THEIRS,…``; notes what cannot be."""
+    """From the file's column names to hetsched's, out of ``OURS=THEIRS,…``; notes what is invalid."""
     from hetsched.workload.schema import COLUMNS  # noqa: PLC0415 -- polars is slow to import
 
     found: dict[str, str] = {}

@@ -17,13 +17,11 @@ from hetsched.cli.pictures import check_folder
 from hetsched.cli.policy_lists import policies_in
 from hetsched.cli.screen import Screen
 from hetsched.errors import OutputError
-from hetsched.experiments.registry import EXPERIMENTS
+from hetsched.experiments import EXPERIMENTS
 from hetsched.run.progress import Bars
 
 if TYPE_CHECKING:
     from hetsched.experiments import Report
-
-__all__ = ["reproduce"]
 
 
 def _complete_name(incomplete: str) -> Iterator[tuple[str, str]]:
@@ -84,7 +82,7 @@ def _check_experiment(name: str, *, takes_policies: bool) -> None:
     """Refuse a name that is none, and policies beside an experiment that runs none."""
     if name in EXPERIMENTS and not takes_policies:
         return
-    from hetsched.experiments.registry import check_runs_policies, experiment_named  # noqa: PLC0415 -- slow to import
+    from hetsched.experiments import check_runs_policies, experiment_named  # noqa: PLC0415
 
     experiment = experiment_named(name, parameter="NAME")
     if takes_policies:
@@ -92,10 +90,7 @@ def _check_experiment(name: str, *, takes_policies: bool) -> None:
 
 
 def _try_folder(out: str | None) -> None:
-    """Make the folder with a file in it, and take both away again.
-
-    Whether it could be made is asked of the system beforehand, but some say yes to who asks and no to who writes.
-    """
+    """Make the folder with a file in it, and take both away again: some systems allow it when asked and refuse then."""
     check_folder(out)
     if out is None:
         return
@@ -143,7 +138,7 @@ _ELSEWHERE = frozenset(
 def _write(screen: Screen, report: Report, out: str | None) -> None:
     if out is None:
         return
-    from hetsched.experiments.files import can_draw, write_report  # noqa: PLC0415
+    from hetsched.experiments.experiment import can_draw, write_report  # noqa: PLC0415
 
     for path in write_report(report, out):
         screen.say(f"wrote {path}")

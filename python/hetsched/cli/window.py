@@ -203,7 +203,7 @@ def _seconds(text: str) -> float | None:
 def _date_s(text: str) -> float | None:
     import polars as pl  # noqa: PLC0415 -- slow to import
 
-    from hetsched.workload.times import date_seconds  # noqa: PLC0415
+    from hetsched.workload.convert import date_seconds  # noqa: PLC0415
 
     return date_seconds(pl.Series([text.strip()])).item()  # type: ignore[no-any-return]
 

@@ -1,7 +1,7 @@
 """Published experiments, made again: machines, mixes and repetitions of each paper, and its numbers beside ours.
 
-One module an experiment, listed in `EXPERIMENTS`; `reproduce` runs one by its name. What a policy does is not decided
-here: every run is a call of `hetsched.simulate` with a composition that anybody can name.
+Each is in the module that `EXPERIMENTS` leads to; `reproduce` runs one by its name. What a policy does is not decided
+here: every run is a call of `hetsched.simulate` with a composition that users can name, too.
 """
 
 from __future__ import annotations
@@ -9,13 +9,43 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hetsched.experiments.registry import EXPERIMENTS
+from hetsched.checks import did_you_mean, listed, shown
+from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
     from hetsched.experiments.experiment import Experiment, Report, Row
     from hetsched.experiments.reproduction import reproduce
 
 __all__ = ["EXPERIMENTS", "Experiment", "Report", "Row", "reproduce"]
+
+EXPERIMENTS = {
+    "coa-single": "Optimal assignment of jobs to single nodes, busy and free",
+    "swa-multi": "The sliding window for jobs of eight nodes under a tight power cap",
+    "swa-history": "The same on a week of jobs of seconds and of hours",
+    "pools": "Three pools of nodes by their efficiency",
+    "tsmva": "Two-stage models of each device's power, and their rivals",
+    "vahrm": "VAHRM and its rivals on nine workloads of CPU and GPU jobs",
+    "vahrm-congestion": "The same with submissions closer together",
+    "vahrm-beta": "VAHRM from waiting time alone to energy alone",
+    "vahrm-pcr": "The same under a power budget",
+    "vahrm-error": "VAHRM with predictions that are wrong, under half the budget",
+    "vahrm-first-run": "VAHRM with jobs whose power is not known yet",
+    "hetsched": "Our own preset beside all others, and each of its parts taken away once",
+}
+"""Every experiment's name, and what it is about."""
+
+_MODULES = {
+    "coa-single": "coa_single",
+    "swa-multi": "capped",
+    "swa-history": "capped",
+    "vahrm": "vahrm.schedulers",
+    "vahrm-congestion": "vahrm.pressure",
+    "vahrm-beta": "vahrm.beta",
+    "vahrm-pcr": "vahrm.pressure",
+    "vahrm-error": "vahrm.predictions",
+    "vahrm-first-run": "vahrm.predictions",
+}
+"""Where an experiment is, if not in the module of its name."""
 
 _HOMES = {"experiment": ("Experiment", "Report", "Row"), "reproduction": ("reproduce",)}
 
@@ -26,3 +56,20 @@ def __getattr__(name: str) -> Any:
         if name in names:
             return getattr(import_module(f"hetsched.experiments.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def experiment_named(name: str, *, parameter: str = "name") -> Experiment:
+    """The experiment of a name; `parameter` is what a message calls it."""
+    if not isinstance(name, str) or name not in EXPERIMENTS:
+        meant = did_you_mean(name, EXPERIMENTS) if isinstance(name, str) else ""
+        raise ConfigError([(parameter, shown(name), f"one of {listed(EXPERIMENTS)}{meant}")])
+    module = import_module(f"hetsched.experiments.{_MODULES.get(name, name)}")
+    found: dict[str, Experiment] = {one.name: one for one in module.EXPERIMENTS}
+    return found[name]
+
+
+def check_runs_policies(experiment: Experiment, *, parameter: str = "policies") -> None:
+    """Refuse policies beside an experiment that runs none."""
+    if experiment.yours is None:
+        expected = "none: it compares models of power, and schedules no job"
+        raise ConfigError([(parameter, f"policies beside {experiment.name}", expected)])

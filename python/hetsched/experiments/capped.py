@@ -1,228 +1,324 @@
-"""What ``swa-multi`` and ``swa-history`` share: nodes under a cap, the rivals, and the rows of both tables."""
+"""``swa-multi`` and ``swa-history``: jobs of several nodes under a 40 W cap (COA/SWA paper, sections 3.2 and 4).
+
+Under the cap all 665 nodes draw alike and differ in speed, and a job of eight nodes runs at its slowest. ``swa-multi``
+runs jobs A, B, C and D of HPCG at utilization 0.8 (busy) and 0.4 (free): Table 5 and Fig. 13.
+
+``swa-history`` is a week of Laurel 2. The paper counts its jobs by size and length (Table 4), then evaluates a mix that
+leaves out jobs of seconds and of hours, and asks: "When a workload includes jobs lasting for hours and jobs only
+executing for few seconds, it must be considered that whether SWA still saves energy or not." Here the whole week runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 
-from hetsched.experiments.claims import TOLERANCE, alike, limit, statement
-from hetsched.experiments.experiment import Parameter, Repetition, Row
-from hetsched.experiments.ito import CAPPED, capped_nodes
-from hetsched.experiments.runs import Floats, Runs, run_rows
-from hetsched.experiments.spread import by_length, by_size, spread_inside_jobs
-from hetsched.experiments.yours import labels_in
+from hetsched.experiments.claims import TOLERANCE, alike, limit, statement, value
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row, assumed, printed
+from hetsched.experiments.ito import CAPPED, COA_SWA, capped_nodes
+from hetsched.experiments.runs import Floats, Runs, run_row
+from hetsched.platform import VariationTable
+from hetsched.run.result import Result
 from hetsched.workload import Workload
+from hetsched.workload.generators import laurel2_week, swa_multi
 
-__all__ = [
-    "JOINT",
-    "NODES",
-    "PARAMETERS",
-    "POLICIES",
-    "SOURCE",
-    "SUBMIT_INTERVAL_S",
-    "UTILIZATION",
-    "against_paa",
-    "beyond",
-    "drawn",
-    "repeated",
-    "savings",
-    "why",
-    "yours",
-]
-
-SOURCE = "Zhou, Fukazawa & Nakashima, Energy Aware Scheduler of Single/Multi-node Jobs Exploiting Node Heterogeneity"
 NODES = 665
 WINDOW = 10
 UTILIZATION = {"busy": 0.8, "free": 0.4}
 SUBMIT_INTERVAL_S = 10.0
-JOINT = "how the nodes' times are distributed within their range, and which of the 2,000 nodes were used"
+RUNTIME_S, LONG_RATIO = 325.0, 10.0
+SHORTEST_S, LONGEST_S, LARGEST_NODES = 1.0, 86_400.0, 32
+BORDERS_S = (360.0, 3600.0)
+PAPER_SWA_FREE = 5.36
 
+_JOINT = "how the nodes' times are distributed within their range, and which of the 2,000 nodes were used"
+_CLASSES = {"class_0_j": "under 360 s", "class_1_j": "of 360 to 3,600 s", "class_2_j": "over 3,600 s"}
 _EASY = {"name": "reservations", "depth": 1}
-
-
-def _window(**more: Any) -> dict[str, Any]:
-    return {"name": "sliding-window", "window": WINDOW, **more}
-
-
+_SWA = {"name": "sliding-window", "window": WINDOW}
 POLICIES: dict[str, Any] = {
     "naive": "naive",
     "paa": {"placement": {"name": "best-rank", "rank": "time"}},
-    "swa": {"placement": _window()},
-    "swa, waiting": {"placement": _window(on_miss="wait")},
-    "swa, by application": {"placement": _window(application_aware=True)},
-    "swa + easy, longest first": {"order": "longest", "backfill": _EASY, "placement": _window()},
+    "swa": {"placement": _SWA},
+    "swa, waiting": {"placement": {**_SWA, "on_miss": "wait"}},
+    "swa, by application": {"placement": {**_SWA, "application_aware": True}},
+    "swa + easy, longest first": {"order": "longest", "backfill": _EASY, "placement": _SWA},
 }
 
 PARAMETERS = (
-    Parameter("nodes", NODES, "printed; drawn anew each time, the paper's are a part of 2,000"),
-    Parameter("utilization", dict(UTILIZATION), "printed"),
-    Parameter("window", WINDOW, "assumed: the paper's figure and example have it, its evaluation names none"),
+    printed("nodes", NODES, "drawn anew each time, the paper's are a part of 2,000"),
+    printed("utilization", dict(UTILIZATION)),
+    assumed("window", WINDOW, "the paper's figure and example have it, its evaluation names none"),
     Parameter("paa_rank", "time", "the cap leaves times to tell nodes apart: PAA ranks by mean time, then watts"),
     Parameter("swa_on_miss", "narrowest", "not printed; `wait` is the variant 'swa, waiting'"),
-    Parameter("fluctuation", 0.04, "assumed, from the figure of the paper's generator"),
-    Parameter("submit_interval_s", SUBMIT_INTERVAL_S, "assumed"),
+    assumed("fluctuation", 0.04, "from the figure of the paper's generator"),
+    assumed("submit_interval_s", SUBMIT_INTERVAL_S),
     Parameter("t_comm_s", 0.0, "the paper's simulation knows it, but prints none"),
     *CAPPED,
     Parameter("idle_w", 0.0, "not in the paper's count, nor in job energy"),
 )
 
 
-Savings = dict[str, Floats]
-
-
-def savings(runs: Runs, policy: str) -> Savings:
-    """A policy's saving against naive, in each state of the machine, percent of each repetition.
-
-    Parameters
-    ----------
-    runs
-        Of the experiment.
-    policy
-        Its label.
-    """
-    return {state: runs.saving(policy, state) for state in UTILIZATION}
-
-
-def against_paa(swa: Savings, paa: Savings) -> list[Row]:
-    """What the paper says of the two algorithms beside each other.
-
-    Parameters
-    ----------
-    swa, paa
-        As `savings` gives them.
-    """
-    free = alike(
-        "SWA - PAA, free, points", swa["free"] - paa["free"], of=paa["free"], claim="PAA and SWA close when free"
-    )
-    return [
-        free,
-        statement("SWA - PAA, busy, points", swa["busy"] - paa["busy"], claim="SWA saves more than PAA when busy"),
-        statement("SWA free - busy, points", swa["free"] - swa["busy"], claim="SWA saves more when free"),
-    ]
-
-
-def repeated(
-    repetition: Repetition, workload_at: Callable[[float], Workload], *, borders_s: tuple[float, ...] = ()
+def _repeated(
+    repetition: Repetition, workload_at: Callable[[float], Workload], borders_s: Sequence[float]
 ) -> list[dict[str, Any]]:
-    """The runs of a repetition.
-
-    Parameters
-    ----------
-    repetition
-        Which.
-    workload_at
-        From a utilization to the jobs.
-    borders_s
-        Between the classes of run lengths whose energy is told apart.
-    """
     platform = capped_nodes(repetition.seed, nodes=NODES)
     table = platform.actual
     assert table is not None
-    rows = []
-    for state, utilization in UTILIZATION.items():
-        rows += run_rows(
-            state,
-            {**POLICIES, **repetition.policies},
-            workload_at(utilization),
+    return [
+        run_row(
+            label,
+            policy,
+            workload,
             platform,
             seed=repetition.seed,
-            baselines=("naive",),
+            named={"scenario": state},
+            bound=label == "naive",
             extra=lambda result: {
                 **spread_inside_jobs(result, table, window=WINDOW),
                 **by_size(result),
                 **by_length(result, borders_s),
             },
         )
-    return rows
+        for state, utilization in UTILIZATION.items()
+        for workload in [workload_at(utilization)]
+        for label, policy in {**POLICIES, **repetition.policies}.items()
+    ]
 
 
-def why(runs: Runs) -> list[Row]:
+def by_size(result: Result) -> dict[str, float]:
+    """Seconds that the jobs of one node ran in all, and those of several: ``single_run_s``, ``wide_run_s``."""
+    is_single = pl.col("node_count") == 1
+    sums = result.jobs.select(single_run_s=pl.col("runtime_s").filter(is_single).sum(), all_s=pl.col("runtime_s").sum())
+    single_s, all_s = sums.row(0)
+    return {"single_run_s": single_s, "wide_run_s": all_s - single_s}
+
+
+def by_length(result: Result, borders_s: Sequence[float]) -> dict[str, float]:
+    """Job energy by nominal run length: ``class_0_j`` below the first border, and so on; a border counts above it."""
+    place = np.searchsorted(borders_s, result.jobs["nominal_runtime_s"].to_numpy(), side="right")
+    sums = np.bincount(place, weights=result.jobs["energy_j"].to_numpy(), minlength=len(borders_s) + 1)
+    return {f"class_{number}_j": float(energy_j) for number, energy_j in enumerate(sums)}
+
+
+def speed_ranks(table: VariationTable) -> np.ndarray:
+    """Each node's place by mean time factor, then mean watts, then number; 0 is the fastest."""
+    assert table.time_ratio is not None
+    assert table.power_w is not None
+    order = np.lexsort((table.power_w.mean(axis=0), table.time_ratio.mean(axis=0)))
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    return ranks
+
+
+def spread_inside_jobs(result: Result, table: VariationTable, *, window: int) -> dict[str, float | None]:
+    """Of the jobs with several nodes of one application; None where there are none.
+
+    ``spread_ratio``: the mean of slowest over mean time factor, less 1; ``missed_ratio``: the share whose ranks span
+    more than the window, or for a larger job more than its size.
+    """
+    jobs = result.jobs.filter((pl.col("node_count") > 1) & pl.col("nodes").is_not_null())
+    if jobs.is_empty():
+        return {"spread_ratio": None, "missed_ratio": None}
+    size = jobs["node_count"].to_numpy()
+    starts = np.concatenate([[0], np.cumsum(size)[:-1]])
+    nodes = jobs["nodes"].explode().to_numpy()
+    assert table.time_ratio is not None
+    times, ranks = table.time_ratio[0, nodes], speed_ranks(table)[nodes]
+    slowest, mean = np.maximum.reduceat(times, starts), np.add.reduceat(times, starts) / size
+    span = np.maximum.reduceat(ranks, starts) - np.minimum.reduceat(ranks, starts) + 1
+    return {
+        "spread_ratio": float((slowest / mean - 1.0).mean()),
+        "missed_ratio": float((span > np.maximum(window, size)).mean()),
+    }
+
+
+def _rows_of_multi(frame: pl.DataFrame) -> list[Row]:
+    runs = Runs(frame, "naive")
+    swa, paa = _savings(runs)
+    return [
+        value("SWA saving, free, %", swa["free"], paper=PAPER_SWA_FREE, undisclosed=_JOINT),
+        statement("SWA saving, busy, %", swa["busy"], claim="SWA saves against naive"),
+        statement("PAA saving, free, %", paa["free"], claim="PAA saves against naive"),
+        statement("PAA saving, busy, %", paa["busy"], claim="PAA saves against naive"),
+        *_against_paa(swa, paa),
+        statement("PAA free - busy, points", paa["free"] - paa["busy"], claim="PAA saves more when free"),
+        *_why(runs),
+        *_beyond(runs),
+    ]
+
+
+def _rows_of_history(frame: pl.DataFrame) -> list[Row]:
+    runs = Runs(frame, "naive")
+    swa, paa = _savings(runs)
+    open_question = "SWA still saves when jobs last seconds and hours (the paper's open question)"
+    return [
+        statement("SWA saving, busy, %", swa["busy"], claim=open_question),
+        statement("SWA saving, free, %", swa["free"], claim=open_question),
+        statement("PAA saving, busy, %", paa["busy"], claim="PAA saves against naive"),
+        statement("PAA saving, free, %", paa["free"], claim="PAA saves against naive"),
+        *_against_paa(swa, paa),
+        *(
+            statement(
+                f"SWA saving on jobs {length}, {state}, %",
+                runs.saving("swa", column, scenario=state),
+                claim="they save, too",
+            )
+            for state in ("busy", "free")
+            for column, length in _CLASSES.items()
+        ),
+        *_why(runs),
+        *_beyond(runs),
+    ]
+
+
+def _savings(runs: Runs) -> list[dict[str, Floats]]:
+    """Savings of SWA and of PAA in each state of the machine."""
+    return [{state: runs.saving(label, scenario=state) for state in UTILIZATION} for label in ("swa", "paa")]
+
+
+def _against_paa(swa: dict[str, Floats], paa: dict[str, Floats]) -> list[Row]:
+    """What the paper says of the two algorithms beside each other."""
+    lead = {state: swa[state] - paa[state] for state in UTILIZATION}
+    return [
+        alike("SWA - PAA, free, points", lead["free"], of=paa["free"], claim="PAA and SWA close when free"),
+        statement("SWA - PAA, busy, points", lead["busy"], claim="SWA saves more than PAA when busy"),
+        statement("SWA free - busy, points", swa["free"] - swa["busy"], claim="SWA saves more when free"),
+    ]
+
+
+def _why(runs: Runs) -> list[Row]:
     """Why it saves, and what it does to the time: nodes inside a job are more alike, so that none waits long."""
-    ahead = {state: runs.saving("swa", state) - runs.saving("paa", state) for state in UTILIZATION}
-    lead = ahead["busy"] - ahead["free"]
+    swa, paa = _savings(runs)
+    lead = (swa["busy"] - paa["busy"]) - (swa["free"] - paa["free"])
     rows = [statement("SWA - PAA, busy over free, points", lead, claim="SWA is farther ahead of PAA when busy")]
     sides: tuple[tuple[str, str, Literal[1, -1], str], ...] = (
         ("wide_run_s", "several nodes", 1, "longer"),
         ("single_run_s", "one node", -1, "less"),
     )
     for column, jobs, side, word in sides:
-        change = -runs.saving("swa", "busy", over="paa", column=column)
+        change = -runs.saving("swa", column, over="paa", scenario="busy")
         claim = f"jobs of {jobs} run {word} under SWA than under PAA, as in the paper's Fig. 12"
         quantity = f"run time of jobs of {jobs}, SWA over PAA, busy, %"
         rows.append(statement(quantity, change, claim=claim, side=side))
     for state in UTILIZATION:
-        change = -runs.saving("swa", state, column="makespan_s")
+        change = -runs.saving("swa", "makespan_s", scenario=state)
         shorter = "all is done sooner than under naive"
         rows.append(statement(f"makespan under SWA, {state}, change, %", change, claim=shorter, side=-1))
     for state in UTILIZATION:
-        spread, of_paa = (100.0 * runs.values(policy, state, "spread_ratio") for policy in ("swa", "paa"))
+        spread, of_paa = (100.0 * runs.values("spread_ratio", policy, scenario=state) for policy in ("swa", "paa"))
         quantity = f"slowest over mean time inside a job, SWA - PAA, {state}, %"
         rows.append(statement(quantity, spread - of_paa, claim="SWA's jobs run on nodes more alike", side=-1))
     return rows
 
 
-def beyond(runs: Runs) -> list[Row]:
-    """Variants the paper proposes, what is left to save, and who saves more."""
+def _beyond(runs: Runs) -> list[Row]:
+    """Variants the paper proposes, what is left to save, and what saves more."""
     rows = []
     for state in UTILIZATION:
-        share, of_paa = runs.share("swa", state), runs.share("paa", state)
-        if share is not None and of_paa is not None:
-            quantity = f"SWA's share of the attainable saving, {state}, %"
-            ahead = ("SWA's less PAA's", share - of_paa)
-            rows.append(statement(quantity, share, tested=ahead, claim="larger than PAA's"))
-        rows += _variants(runs, state)
-        lead = runs.saving("swa + easy, longest first", state) - runs.saving("swa", state)
+        here = runs.where(scenario=state)
+        share, of_paa = here.metric("share", "swa"), here.metric("share", "paa")
+        quantity = f"SWA's share of the attainable saving, {state}, %"
+        ahead = ("SWA's less PAA's", share - of_paa)
+        rows.append(statement(quantity, share, tested=ahead, claim="larger than PAA's"))
+        rows += _variants(here, state)
+        lead = here.saving("swa + easy, longest first") - here.saving("swa")
         quantity = f"beyond: swa + easy, longest first, over swa, {state}, points"
         rows.append(statement(quantity, lead, claim="saves more than swa"))
     return rows
 
 
-def _variants(runs: Runs, state: str) -> list[Row]:
+def _variants(here: Runs, state: str) -> list[Row]:
     """The variants that the paper proposes, against its own algorithm."""
-    swa = runs.saving("swa", state)
-    missed = 100.0 * runs.values("swa", state, "missed_ratio")
-    most = 100.0 * TOLERANCE
-    rows = [
-        limit(
-            f"jobs of several nodes that miss the window, {state}, %",
-            missed,
-            most=most,
-            claim=f"fewer than {most:.0f} % of the jobs miss it",
-            printed=False,
-        )
+    swa, missed, most = here.saving("swa"), 100.0 * here.values("missed_ratio", "swa"), 100.0 * TOLERANCE
+    quantity, claim = (
+        f"jobs of several nodes that miss the window, {state}, %",
+        f"fewer than {most:.0f} % of the jobs miss it",
+    )
+    return [
+        limit(quantity, missed, most=most, claim=claim, printed=False),
+        *(
+            alike(f"{variant}, over swa, {state}, points", here.saving(variant) - swa, of=swa, claim=claim)
+            for variant, claim in (
+                ("swa, waiting", "waiting for a window saves as much: it is seldom missed"),
+                ("swa, by application", "one application has one rank: knowing it saves as much"),
+            )
+        ),
     ]
-    for variant, claim in (
-        ("swa, waiting", "waiting for a window saves as much: it is seldom missed"),
-        ("swa, by application", "one application has one rank: knowing it saves as much"),
-    ):
-        lead = runs.saving(variant, state) - swa
-        rows.append(alike(f"{variant}, over swa, {state}, points", lead, of=swa, claim=claim))
-    return rows
 
 
-def yours(frame: pl.DataFrame) -> list[Row]:
-    """What a user's own policies save.
-
-    Parameters
-    ----------
-    frame
-        Of all runs.
-    """
-    return Runs(frame, baseline="naive").of_yours(UTILIZATION)
-
-
-def drawn(frame: pl.DataFrame, *, paper: dict[tuple[str, str], float]) -> pl.DataFrame:
-    """The savings of both papers' algorithms and of ours.
-
-    Parameters
-    ----------
-    frame
-        Of all runs.
-    paper
-        As in `Runs.drawn`.
-    """
+def _drawn(frame: pl.DataFrame, paper: dict[tuple[str, str], float]) -> pl.DataFrame:
+    """The savings of both papers' algorithms and of ours."""
     panels = {f"over naive, {state} ({share:.0%} in use)": state for state, share in UTILIZATION.items()}
-    labels = ["paa", "swa", "swa + easy, longest first", *labels_in(frame)]
-    return Runs(frame, baseline="naive").drawn(panels, labels, paper=paper)
+    return Runs(frame, "naive").drawn(panels, ["paa", "swa", "swa + easy, longest first"], paper)
+
+
+def _yours(frame: pl.DataFrame) -> list[Row]:
+    return Runs(frame, "naive").saved_by_yours(UTILIZATION)
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="swa-multi",
+        source=COA_SWA,
+        parameters=(
+            printed("jobs", {"A": 774, "B": 1043, "C": 17, "D": 51}, "A, B of 1 node, C, D of 8"),
+            Parameter("runtime_s", RUNTIME_S, "of A and C, nominal: the middle of the printed range under the cap"),
+            printed("long_ratio", LONG_RATIO, "10 times the iterations in B and D"),
+            *PARAMETERS,
+        ),
+        policies=POLICIES,
+        repetitions=100,
+        quick_repetitions=6,
+        repeat=lambda repetition: _repeated(
+            repetition,
+            lambda utilization: swa_multi(
+                nodes=NODES,
+                utilization=utilization,
+                runtime_s=RUNTIME_S,
+                long_ratio=LONG_RATIO,
+                interval_s=SUBMIT_INTERVAL_S,
+                seed=repetition.seed,
+            ),
+            borders_s=(),
+        ),
+        rows=_rows_of_multi,
+        yours=_yours,
+        savings=lambda frame: _drawn(frame, {("free", "swa"): PAPER_SWA_FREE}),
+    ),
+    Experiment(
+        name="swa-history",
+        source=COA_SWA,
+        parameters=(
+            printed(
+                "jobs", {"1": [10472, 7749, 10437], "2-8": [253, 172, 516], ">8": [1, 0, 3]}, "by nodes and length"
+            ),
+            Parameter("length_classes_s", [SHORTEST_S, *BORDERS_S, LONGEST_S], "inner borders printed, ends assumed"),
+            assumed("lengths", "log-uniform in a class", "as they would be under the cap"),
+            assumed("sizes", "log-uniform in a class"),
+            assumed("largest_nodes", LARGEST_NODES),
+            *PARAMETERS,
+        ),
+        policies=POLICIES,
+        repetitions=30,
+        quick_repetitions=4,
+        repeat=lambda repetition: _repeated(
+            repetition,
+            lambda utilization: laurel2_week(
+                nodes=NODES,
+                utilization=utilization,
+                shortest_s=SHORTEST_S,
+                longest_s=LONGEST_S,
+                largest_nodes=LARGEST_NODES,
+                interval_s=SUBMIT_INTERVAL_S,
+                seed=repetition.seed,
+            ),
+            borders_s=BORDERS_S,
+        ),
+        rows=_rows_of_history,
+        yours=_yours,
+        savings=lambda frame: _drawn(frame, {}),
+    ),
+)

@@ -15,7 +15,7 @@ A *statement* without a number (more than, sooner than) is ``yes`` if the interv
 of their difference keeps within `TOLERANCE` of the first, ``no`` if none of it does; likewise a *limit*. A limit of 0
 is broken by a single repetition.
 
-A *number* of which nobody claims anything has no verdict.
+A *number* of which nothing is claimed has no verdict.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ import numpy.typing as npt
 from hetsched.analysis import mean_and_half_width
 from hetsched.experiments.experiment import Row, Verdict
 
-__all__ = ["SHAPE_FACTOR", "TOLERANCE", "alike", "limit", "number", "statement", "value"]
-
 TOLERANCE = 0.10
 """How far from a printed value, as a share of it, a mean still agrees with it."""
 
@@ -40,25 +38,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def value(quantity: str, values: npt.ArrayLike, *, paper: float, undisclosed: str = "") -> Row:
-    """A value that the paper prints.
-
-    Parameters
-    ----------
-    quantity
-        What it is, with its unit.
-    values
-        Ours, one a repetition.
-    paper
-        The paper's, not 0.
-    undisclosed
-        What the magnitude hangs on that the paper does not say; empty if it says all.
-
-    Examples
-    --------
-    >>> row = value("saving, %", [2.0, 2.2, 2.1], paper=2.92, undisclosed="the joint distribution of watts")
-    >>> row.reproduced, row.reason
-    ('shape', '0.72 times the paper; not disclosed: the joint distribution of watts')
-    """
+    """A value that the paper prints, not 0; `undisclosed`: what its magnitude hangs on and the paper does not say."""
     mean, (low, high) = _estimate(values)
     least, most = sorted((low / paper, high / paper))
     has_shape = least >= 1.0 / SHAPE_FACTOR and most <= SHAPE_FACTOR
@@ -87,20 +67,7 @@ def _is_outside(low: float, high: float, least: float, most: float) -> bool:
 
 
 def number(quantity: str, values: npt.ArrayLike, *, told: str = "a number: nothing is claimed of it") -> Row:
-    """Something that is measured and of which nobody claims anything: it has no verdict.
-
-    Parameters
-    ----------
-    quantity, values
-        As in `value`.
-    told
-        What stands where others have their reason.
-
-    Examples
-    --------
-    >>> number("energy saved, %", [1.0, 2.0]).reproduced is None
-    True
-    """
+    """Something that is measured and of which nothing is claimed: it has no verdict, and `told` for a reason."""
     mean, interval = _estimate(values)
     return Row(quantity, None, mean, interval, None, told)
 
@@ -114,28 +81,10 @@ def statement(
     tested: tuple[str, npt.ArrayLike] | None = None,
     why: str = "",
 ) -> Row:
-    """Something that is said to be larger than 0, or smaller, without a number.
+    """Something that is said to be larger than 0, or (`side` -1) smaller, without a number.
 
-    Parameters
-    ----------
-    quantity, values
-        As in `value`.
-    claim
-        What is said, by the paper or by us.
-    side
-        1: larger than 0 is said; -1: smaller.
-    tested
-        What has to lie on that side of 0 in place of the values: its name, and a value a repetition.
-    why
-        What explains it where it is not so.
-
-    Examples
-    --------
-    >>> row = statement("saving, %", [0.1, -0.1, 0.2], claim="it saves")
-    >>> row.reproduced, row.reason
-    ('uncertain', 'it saves: not certain, from -0.313 to 0.446')
-    >>> statement("change, %", [0.1, 0.1, 0.2], claim="it is shorter", side=-1).reason
-    'it is shorter: not certain, from -0.0101 to 0.277'
+    What lies on that side may be something else that is `tested`: its name, and a value a repetition. `why` explains
+    it where it is not so.
     """
     mean, interval = _estimate(values)
     name, (low, high) = ("", interval) if tested is None else (f"{tested[0]} is ", _estimate(tested[1])[1])
@@ -148,26 +97,7 @@ def statement(
 
 
 def alike(quantity: str, values: npt.ArrayLike, *, of: npt.ArrayLike, claim: str, why: str = "") -> Row:
-    """Two things that are said to be about the same.
-
-    Parameters
-    ----------
-    quantity
-        Their difference, with its unit.
-    values
-        The difference, one a repetition.
-    of
-        The first of the two, one a repetition.
-    claim
-        What is said.
-    why
-        What explains it where it is not so.
-
-    Examples
-    --------
-    >>> alike("b - a, %", [0.2, 0.3, 0.2], of=[8.0, 8.2, 8.1], claim="a and b save alike").reproduced
-    'yes'
-    """
+    """The difference of two things that are said to be about the same, the first of which is `of`."""
     mean, interval = _estimate(values)
     whole, _ = _estimate(of)
     nearest, farthest = (far / abs(whole) if whole else np.inf for far in _reach(interval))
@@ -182,26 +112,7 @@ def alike(quantity: str, values: npt.ArrayLike, *, of: npt.ArrayLike, claim: str
 
 
 def limit(quantity: str, values: npt.ArrayLike, *, most: float, claim: str, printed: bool = True, why: str = "") -> Row:
-    """Something that is said to stay below a limit, whatever its sign.
-
-    Parameters
-    ----------
-    quantity, values
-        As in `value`.
-    most
-        The limit.
-    claim
-        What is said.
-    printed
-        Whether the limit is the paper's.
-    why
-        What explains it where it is not so.
-
-    Examples
-    --------
-    >>> limit("time, %", [0.01, -0.02, 0.0], most=0.1, claim="less than 0.1 %").reproduced
-    'yes'
-    """
+    """Something that is said to stay below a limit, whatever its sign; `printed`: whether the limit is the paper's."""
     mean, interval = _estimate(values)
     nearest, farthest = _reach(interval)
     # What is never to happen has happened where it did once.

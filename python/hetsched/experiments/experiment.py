@@ -1,29 +1,33 @@
-"""What an experiment is made of, and what comes out of it."""
+"""Parts of an experiment, its report, and the files that hold a report."""
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
+from hetsched.files import write_whole
 from hetsched.policy import Policy
 from hetsched.report.experiment_figure import experiment_figure
 
-__all__ = ["Experiment", "Parameter", "Repetition", "Report", "Row", "Verdict"]
-
 Verdict = Literal["yes", "shape", "no", "uncertain"]
+Kind = Literal["printed", "assumed", "measured"]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A quantity beside what the paper says of it. Made by `hetsched.experiments.claims`, which judges.
+    """A quantity beside what the paper says of it.
 
     Parameters
     ----------
     quantity
-        What it is, with its unit.
+        Its name, with the unit.
     paper
         The paper's value; None where it prints none.
     here
@@ -31,7 +35,8 @@ class Row:
     interval
         Ends of its 95 % confidence interval over the repetitions.
     reproduced
-        ``"yes"``, ``"shape"``, ``"no"`` or ``"uncertain"``; None where nobody claims anything of the number.
+        ``"yes"``, ``"shape"``, ``"no"`` or ``"uncertain"``, as `hetsched.experiments.claims` judges; None where nothing
+        is claimed of the number.
     reason
         Why, in words.
     """
@@ -50,51 +55,46 @@ class Row:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A value that decides an outcome.
+    """A value that decides an outcome: a number, a text, or a mapping of such."""
 
-    Parameters
-    ----------
-    name
-        With its unit as suffix.
-    value
-        A number, a text, or a mapping of such.
-    note
-        Where it is from: begins with ``printed`` if the paper prints it and with ``measured`` if the runs tell it; else
-        says what is assumed and why.
-    """
-
-    name: str
+    name: str  # with its unit as suffix
     value: Any
-    note: str
+    note: str  # where it is from
+    kind: Kind = "assumed"  # printed by the paper, assumed by us, or measured in the runs
 
     @property
     def is_printed(self) -> bool:
         """Whether the paper prints it; what it does not print is assumed, or measured."""
-        return self.note.startswith("printed")
+        return self.kind == "printed"
 
     @property
     def is_measured(self) -> bool:
         """Whether it comes from the runs: what a reader must know of them to judge the rows."""
-        return self.note.startswith("measured")
+        return self.kind == "measured"
+
+
+def printed(name: str, value: Any, more: str = "") -> Parameter:
+    """A parameter that the paper prints."""
+    return Parameter(name, value, f"printed: {more}" if more else "printed", "printed")
+
+
+def assumed(name: str, value: Any, more: str = "") -> Parameter:
+    """A parameter that the paper does not print."""
+    return Parameter(name, value, f"assumed: {more}" if more else "assumed", "assumed")
+
+
+def measured(name: str, value: Any, more: str) -> Parameter:
+    """A parameter that comes from the runs."""
+    return Parameter(name, value, f"measured: {more}", "measured")
 
 
 @dataclass(frozen=True)
 class Repetition:
-    """What the runs of a repetition are made from.
+    """What the runs of a repetition are made from."""
 
-    Parameters
-    ----------
-    seed
-        All their chance comes from it.
-    is_quick
-        Whether they shall be smaller, where the whole would take long.
-    policies
-        A user's own, by label, to be run beside the experiment's.
-    """
-
-    seed: int
-    is_quick: bool = False
-    policies: Mapping[str, Policy] = field(default_factory=dict)
+    seed: int  # all their chance comes from it
+    is_quick: bool = False  # smaller, where the whole would take long
+    policies: Mapping[str, Policy] = field(default_factory=dict)  # a user's own, by label, beside the experiment's
 
 
 @dataclass(frozen=True)
@@ -189,17 +189,49 @@ class Report:
 
     def table(self) -> pl.DataFrame:
         """One row a quantity: ``quantity, paper, here, low, high, reproduced, reason``."""
-        rows = [
-            {
-                "quantity": row.quantity,
-                "paper": row.paper,
-                "here": row.here,
-                "low": row.interval[0],
-                "high": row.interval[1],
-                "reproduced": row.reproduced,
-                "reason": row.reason,
-            }
-            for row in self.rows
-        ]
-        schema = {"quantity": pl.String, **dict.fromkeys(("paper", "here", "low", "high"), pl.Float64)}
-        return pl.DataFrame(rows, schema={**schema, "reproduced": pl.String, "reason": pl.String})
+        numbers = dict.fromkeys(("paper", "here", "low", "high"), pl.Float64)
+        return pl.DataFrame(
+            [(row.quantity, row.paper, row.here, *row.interval, row.reproduced, row.reason) for row in self.rows],
+            schema={"quantity": pl.String, **numbers, "reproduced": pl.String, "reason": pl.String},
+            orient="row",
+        )
+
+
+def can_draw() -> bool:
+    """Whether the figure can be made: matplotlib is an extra."""
+    return find_spec("matplotlib") is not None
+
+
+def write_report(report: Report, folder: str) -> list[str]:
+    """Write a report, each file whole or not at all; gives their names.
+
+    ``table.csv``, ``rows.json``, ``parameters.csv``, ``runs.parquet`` and, with matplotlib, ``figure.png`` or, where
+    there are several, ``figure-NAME.png`` each.
+    """
+    runs = io.BytesIO()
+    report.runs.write_parquet(runs)
+    parameters = [
+        {"parameter": one.name, "value": json.dumps(one.value, ensure_ascii=False), "note": one.note}
+        for one in report.parameters
+    ]
+    contents = {
+        "table.csv": report.table().write_csv().encode(),
+        "rows.json": (json.dumps(report.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode(),
+        "parameters.csv": pl.DataFrame(parameters).write_csv().encode(),
+        "runs.parquet": runs.getvalue(),
+        **(_pictures(report) if can_draw() else {}),
+    }
+    paths = {Path(folder) / name: content for name, content in contents.items()}
+    for path, content in paths.items():
+        write_whole(path, content)
+    return [str(path) for path in paths]
+
+
+def _pictures(report: Report) -> dict[str, bytes]:
+    from hetsched.report.canvas import picture_bytes  # noqa: PLC0415 -- only with matplotlib
+
+    frames = {"figure.png": report.savings}
+    if "figure" in report.savings.columns:
+        figures = report.savings.group_by("figure", maintain_order=True)
+        frames = {f"figure-{name}.png": own for (name,), own in figures}
+    return {name: picture_bytes(report.draw(own, title=report.name), ".png") for name, own in frames.items()}

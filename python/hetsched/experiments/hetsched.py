@@ -7,33 +7,36 @@ which is what first fit costs; and every part of the preset is taken away once, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
-from hetsched.experiments.experiment import Experiment, Parameter, Repetition
-from hetsched.experiments.hetsched_claims import HALVED, TUNED, Setting, rows, yours
-from hetsched.experiments.hetsched_drawn import draw, drawn
-from hetsched.experiments.large_jobs import LARGE_NODES, fate_of_large_jobs
-from hetsched.experiments.relative import measured
-from hetsched.experiments.runs import can_bound
-from hetsched.experiments.tsubame import (
+import numpy as np
+import polars as pl
+
+from hetsched.experiments.claims import limit, statement
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row, printed
+from hetsched.experiments.runs import Floats, Runs
+from hetsched.experiments.vahrm.machine import (
     BASELINE,
-    MIXES,
+    HUNGRY,
     PARAMETERS,
+    PRESETS,
     QUICK,
     SPREAD,
     Case,
     Machine,
-    cases,
+    case_row,
+    cases_of,
     drawn_machine,
-    jobs_of,
-    run_row,
 )
+from hetsched.experiments.vahrm.relative import LARGE_NODES, by_preset, fate_of_large_jobs, log_under_baseline, relative
 from hetsched.policy import Policy
 from hetsched.power import Noisy
+from hetsched.report.panel_figure import curve, panel_figure
+from hetsched.report.pareto_figure import pareto_figure, point
 from hetsched.run.result import Result
-
-__all__ = ["EXPERIMENT"]
+from hetsched.workload.generators.cpu_gpu_log import MIXES
 
 FAMILY = ("vu-fcfs", "vu-fcfs-b", "cva-fcfs", "cva-fcfs-b", "cgva-fcfs", "cgva-fcfs-b", "vahrm", "hetsched")
 OTHERS = ("easy", "sjf", "ljf", "paa", "coa", "swa", "pool")
@@ -48,34 +51,59 @@ WITHOUT = {
 }
 """From a label to the preset with one of its parts taken away."""
 
+POLICIES: Mapping[str, str | Policy] = {name: name for name in (*FAMILY, *OTHERS)} | WITHOUT
 BESIDE = ("vu-fcfs", "cgva-fcfs-b", "vahrm", "hetsched")
 """What runs under other settings, too."""
 
-OTHER_SETTINGS = (Setting(spread=0.0), Setting(spread=0.12), Setting(error=0.10))
+TUNED = (0, 4, 8)
+"""The workloads that the preset was tuned on."""
+
+GROUPS = {"tuned on": TUNED, "held out": tuple(number for number in range(len(MIXES)) if number not in TUNED)}
+OURS, RIVALS = "hetsched", ("vahrm", "cgva-fcfs-b")
 REPETITIONS = 8
 
 
+@dataclass(frozen=True)
+class Setting:
+    """What runs differ in beside workload and policy; by itself, what the preset was tuned under."""
+
+    spread: float = SPREAD  # of devices, as `drawn_machine` takes it
+    error: float = 0.0  # of predictions, a share of the watts
+    pcr: float = 1.0  # the budget as a share of the machine's TDP
+
+    @property
+    def columns(self) -> dict[str, float]:
+        """As columns of a row."""
+        return asdict(self)
+
+
+TUNED_UNDER, HALVED = Setting(), Setting(pcr=0.5)
+OTHER_SETTINGS = (Setting(spread=0.0), Setting(spread=0.12), Setting(error=0.10))
+
+AXES = {"turnaround": "turnaround vs VU-FCFS's", "longest": "longest wait of a large job (h)"}
+"""From a metric to what stands below it in the picture; smaller is better."""
+
+FIRST = (OURS, *RIVALS, "coa", "easy", "sjf")
+"""What gets colours that it shares with no other of these."""
+
+
 def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
-    as_tuned, seed = Setting(), repetition.seed
-    machines = {setting: _machine(seed, setting) for setting in (as_tuned, *OTHER_SETTINGS)}
-    policies = {name: name for name in (*FAMILY, *OTHERS)} | WITHOUT | dict(repetition.policies)
-    found: list[dict[str, Any]] = []
-    for case in cases(seed, jobs=jobs_of(repetition)):
-        found += _runs(case, machines[as_tuned], as_tuned, policies, seed)
-        for setting in OTHER_SETTINGS:
-            found += _beside(case, machines[setting], setting, seed)
-    return found
+    seed = repetition.seed
+    machines = {setting: _machine(seed, setting) for setting in (TUNED_UNDER, *OTHER_SETTINGS)}
+    beside: dict[str, str | Policy] = {name: name for name in BESIDE}
+    return [
+        row
+        for case in cases_of(repetition)
+        for setting, machine in machines.items()
+        for policies in [{**POLICIES, **repetition.policies} if setting == TUNED_UNDER else beside]
+        for row in _runs(case, machine, setting, policies, seed)
+    ]
 
 
 def _halved(repetition: Repetition) -> list[dict[str, Any]]:
     """Under half the budget: a ninth of all runs, and more than a quarter of the time."""
-    machine = _machine(repetition.seed, HALVED)
-    found = cases(repetition.seed, jobs=jobs_of(repetition))
-    return [row for case in found for row in _beside(case, machine, HALVED, repetition.seed)]
-
-
-def _beside(case: Case, machine: Machine, setting: Setting, seed: int) -> Iterator[dict[str, Any]]:
-    return _runs(case, machine, setting, {name: name for name in BESIDE}, seed)
+    machine, policies = _machine(repetition.seed, HALVED), {name: f"{name}:pcr={HALVED.pcr!r}" for name in BESIDE}
+    return [row for case in cases_of(repetition) for row in _runs(case, machine, HALVED, policies, repetition.seed)]
 
 
 def _machine(seed: int, setting: Setting) -> Machine:
@@ -85,24 +113,24 @@ def _machine(seed: int, setting: Setting) -> Machine:
         return machine
     actual = machine.sample.table
     noisy = Noisy(error_ratio=setting.error, seed=seed).table(actual)
-    return Machine(machine.sample, machine.ideal.with_tables(actual=actual, predicted=noisy), machine.tsmva)
+    return replace(machine, ideal=machine.ideal.with_tables(actual=actual, predicted=noisy))
 
 
 def _runs(
     case: Case, machine: Machine, setting: Setting, policies: Mapping[str, str | Policy], seed: int
 ) -> Iterator[dict[str, Any]]:
     for label, policy in policies.items():
-        row = run_row(
+        row = case_row(
             case,
             label,
-            policy if setting.pcr == 1.0 else f"{policy}:pcr={setting.pcr!r}",
+            policy,
             machine.ideal,
             seed=seed,
             at=setting.columns,
-            bound=label == BASELINE and setting == Setting() and can_bound(),
+            bound=label == BASELINE and setting == TUNED_UNDER,
             extra=_large,
         )
-        yield {"energy_bound_j": None, **row, "was_tuned_on": case.number in TUNED}
+        yield {**row, "was_tuned_on": case.number in TUNED}
 
 
 def _large(result: Result) -> dict[str, float]:
@@ -110,35 +138,266 @@ def _large(result: Result) -> dict[str, float]:
     return {name: fate[name] for name in ("large_wait_s", "large_longest_wait_s")}
 
 
-EXPERIMENT = Experiment(
-    name="hetsched",
-    source="this project; docs/background/hetsched-preset.md",
-    parameters=(
-        *PARAMETERS,
-        Parameter(
-            "tuned_on",
-            {"workloads": [MIXES[number] for number in TUNED], "seeds": [1, 2], "spread": SPREAD},
-            "ours: machines and jobs here are other draws; the other six workloads were never looked at",
+def _rows(runs: Runs, preset: str) -> list[Row]:
+    own = runs.where(**TUNED_UNDER.columns)
+    return [
+        *(row for group, numbers in GROUPS.items() for row in _levels(own, f"{group}, {preset}", numbers)),
+        *(
+            row
+            for number, mix in enumerate(MIXES)
+            for mark in ["tuned on" if number in TUNED else "held out"]
+            for row in _against(own, f"{mix} ({mark}), {preset}", [number])
         ),
-        Parameter("large_jobs_nodes", LARGE_NODES, "printed: more than 15"),
-        Parameter(
-            "settings",
-            [setting.columns for setting in (*OTHER_SETTINGS, HALVED)],
-            "ours: no spread and a wide one, predictions 10 % off (normal, a node and kernel each), half the budget; "
-            "quick runs leave the last out",
+        *_prices(own, preset),
+        *_parts(own, preset),
+        *_elsewhere(runs, preset),
+    ]
+
+
+def _levels(own: Runs, where: str, numbers: Sequence[int]) -> list[Row]:
+    """How much it is, of some workloads together, beside VAHRM's."""
+    asked: list[tuple[str, str, Literal[1, -1]]] = [
+        ("placement", f"placement part of the saving, {where}, %", 1),
+        ("share", f"share of the attainable placement part, {where}, %", 1),
+        ("turnaround", f"turnaround vs VU-FCFS, {where}, %", -1),
+        ("longest", f"longest wait of a large job, {where}, h", -1),
+    ]
+    found = []
+    for name, quantity, side in asked:
+        ours, vahrm = (own.mean(name, label, numbers=numbers) for label in (OURS, "vahrm"))
+        claim, ahead = f"{'more' if side == 1 else 'less'} than VAHRM's {vahrm.mean():.3g}", ours - vahrm
+        found.append(statement(quantity, ours, claim=claim, side=side, tested=("hetsched's less VAHRM's", ahead)))
+    return found
+
+
+def _against(own: Runs, where: str, numbers: Collection[int], *, why: str = "") -> list[Row]:
+    """What the preset promises, against the better of both rivals in every repetition."""
+
+    def of(name: str, *policies: str) -> list[Floats]:
+        return [own.mean(name, policy, numbers=numbers) for policy in policies]
+
+    (ours,), (ours_s,) = of("placement", OURS), of("mean_turnaround_s", OURS)
+    (longest_h, vahrm_h) = of("longest", OURS, "vahrm")
+    better, sooner_s = np.maximum(*of("placement", *RIVALS)), np.minimum(*of("mean_turnaround_s", *RIVALS))
+    both = "the better of VAHRM and CGVA-FCFS-B"
+    return [
+        statement(
+            f"placement part less {both}, {where}, points",
+            ours - better,
+            claim="more placement energy is saved than by either",
         ),
+        statement(
+            f"turnaround vs {both}, {where}, %",
+            100.0 * (ours_s / sooner_s - 1.0),
+            claim="jobs are done no later than under either",
+            side=-1,
+            why=why,
+        ),
+        statement(
+            f"longest wait of a large job vs VAHRM, {where}, %",
+            100.0 * (longest_h / vahrm_h - 1.0),
+            claim="no large job waits as long as under VAHRM",
+            side=-1,
+        ),
+    ]
+
+
+def _prices(own: Runs, preset: str) -> list[Row]:
+    """What it gives up for that."""
+    window, system, tail_s = (
+        {label: own.mean(name, label) for label in (OURS, "vahrm")} for name in ("window", "saving", "tail_s")
+    )
+    why = (
+        f"{preset}: after the last start come {tail_s[OURS].mean() / 3600.0:.0f} h under hetsched, "
+        f"{tail_s['vahrm'].mean() / 3600.0:.0f} h under VAHRM, which runs long jobs first and so shortens the end of a "
+        "trace that ends; a machine in service has no such end"
+    )
+    return [
+        statement(
+            f"window part of the saving, {preset}, %",
+            window[OURS],
+            tested=("hetsched's less VAHRM's", window[OURS] - window["vahrm"]),
+            claim=f"a makespan as short as VAHRM's ({window['vahrm'].mean():.3g} %)",
+            why=why,
+        ),
+        statement(
+            f"system energy saved, less VAHRM's, {preset}, points",
+            system[OURS] - system["vahrm"],
+            claim="more system energy saved",
+            why=why,
+        ),
+        statement(
+            f"longest wait of a large job less CGVA-FCFS-B's, {preset}, h",
+            own.mean("longest", OURS) - own.mean("longest", "cgva-fcfs-b"),
+            side=-1,
+            claim="no large job waits as long as under EASY",
+            why=f"{preset}: EASY holds nodes for the first job in the queue from the start, hetsched after 36 h",
+        ),
+    ]
+
+
+def _parts(own: Runs, preset: str) -> list[Row]:
+    """What is lost with each part, mean over workloads."""
+    asked: list[tuple[str, str, str, Literal[1, -1]]] = [
+        ("no energy in the order", "turnaround", "the order shortens the turnaround", 1),
+        ("no energy in the order", "placement", "the order saves placement energy", -1),
+        ("VAHRM's beta", "turnaround", "the smaller beta shortens the turnaround", 1),
+        ("no patience", "longest", "patience bounds the waits of large jobs", 1),
+        ("no patience", "turnaround", "patience costs turnaround", -1),
+        ("not the suited first", "placement", "serving the suited first saves placement energy", -1),
+        ("not the suited first", "turnaround", "serving the suited first shortens the turnaround", 1),
+        ("lowest-power", "placement", "prices save placement energy", -1),
+    ]
+    called = {
+        "turnaround": ("turnaround", "% of VU-FCFS's"),
+        "placement": ("placement part", "points"),
+        "longest": ("longest wait of a large job", "h"),
+    }
+    return [
+        statement(
+            f"{part}: {what}, change, {preset}, {unit}",
+            own.mean(name, f"hetsched, {part}") - own.mean(name, OURS),
+            claim=claim,
+            side=side,
+        )
+        for part, name, claim, side in asked
+        for what, unit in [called[name]]
+    ]
+
+
+def _elsewhere(runs: Runs, preset: str) -> list[Row]:
+    """No spread, a wide one, wrong predictions, half the budget."""
+    equal, wide, wrong = (runs.where(**setting.columns) for setting in OTHER_SETTINGS)
+    every = range(len(MIXES))
+    found = [
+        limit(
+            f"placement part where devices do not differ, {preset}, %",
+            equal.mean("placement", OURS),
+            most=1e-9,
+            claim="equal devices leave nothing to place",
+            printed=False,
+        ),
+        statement(
+            f"turnaround vs VAHRM where devices do not differ, {preset}, %",
+            equal.mean("turnaround", OURS, over="vahrm"),
+            claim="jobs are done no later than under VAHRM",
+            side=-1,
+        ),
+        *_against(wide, f"at 12 % spread, {preset}", every),
+        *_against(wrong, f"predictions 10 % off, {preset}", every),
+    ]
+    if runs.frame.filter(pcr=HALVED.pcr).is_empty():
+        return found
+    halved, others = runs.where(**HALVED.columns), [number for number in every if number not in HUNGRY]
+    wait_h = halved.mean("mean_wait_s", OURS, numbers=HUNGRY).mean() / 3600.0
+    crowded = (
+        f"{preset}, PCR 0.5: jobs of the hungry workloads wait for {wait_h:.0f} h on average, and where most have lost "
+        "patience the preset is EASY in the order of submission"
+    )
+    return [
+        *found,
+        *_against(halved, f"PCR 0.5, other seven, {preset}", others),
+        *_against(halved, f"PCR 0.5, hungry two, {preset}", HUNGRY, why=crowded),
+    ]
+
+
+def _yours(frame: pl.DataFrame) -> list[Row]:
+    told = {
+        "placement": "placement part of the saving, {}, %",
+        "share": "share of the attainable placement part, {}, %",
+        "turnaround": "turnaround vs VU-FCFS, {}, %",
+        "longest": "longest wait of a large job, {}, h",
+    }
+    runs = relative(frame).where(**TUNED_UNDER.columns)
+    return [
+        runs.row_of_yours(label, quantity.format(preset), runs.mean(name, label, preset=preset))
+        for label in runs.yours
+        for preset in PRESETS
+        for name, quantity in told.items()
+    ]
+
+
+def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of both figures: every preset as a dot, averaged over workloads, and each workload by itself."""
+    runs = relative(frame).where(**TUNED_UNDER.columns)
+    labels = [label for label in frame["policy"].unique(maintain_order=True) if not label.startswith(f"{OURS},")]
+    labels.sort(key=lambda label: FIRST.index(label) if label in FIRST else len(FIRST))
+    dots = (
+        point(
+            _cost(own, name, label),
+            own.mean("placement", label),
+            figure="pareto",
+            row=f"{preset}\nplacement saving (%)",
+            column=below,
+            label=label,
+        )
+        for preset in PRESETS
+        for own in [runs.where(preset=preset)]
+        for name, below in AXES.items()
+        for label in labels
+    )
+    shown = {
+        "placement": "placement saving (%)",
+        "turnaround": "turnaround (%)",
+        "longest": "longest wait of\na large job (h)",
+    }
+    curves = (
+        curve(
+            runs.metric(name, label, preset=preset),
+            figure="workloads",
+            row=row,
+            column=preset,
+            label=label,
+            ticks=MIXES,
+        )
+        for name, row in shown.items()
+        for preset in PRESETS
+        for label in (OURS, *RIVALS, *runs.yours)
+    )
+    return pl.concat([*dots, *curves], how="diagonal")
+
+
+def _cost(own: Runs, name: str, label: str) -> Floats:
+    """A metric averaged over workloads; a change in percent as a ratio."""
+    mean = own.mean(name, label)
+    return 1.0 + mean / 100.0 if name == "turnaround" else mean
+
+
+def _draw(own: pl.DataFrame, *, title: str = "") -> Any:
+    return (pareto_figure if own["figure"][0] == "pareto" else panel_figure)(own, title=title)
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="hetsched",
+        source="this project; docs/background/hetsched-preset.md",
+        parameters=(
+            *PARAMETERS,
+            Parameter(
+                "tuned_on",
+                {"workloads": [MIXES[number] for number in TUNED], "seeds": [1, 2], "spread": SPREAD},
+                "ours: machines and jobs here are other draws; the other six workloads were never looked at",
+            ),
+            printed("large_jobs_nodes", LARGE_NODES, "more than 15"),
+            Parameter(
+                "settings",
+                [setting.columns for setting in (*OTHER_SETTINGS, HALVED)],
+                "ours: no spread and a wide one, predictions 10 % off (normal, a node and kernel each), half the "
+                "budget; quick runs leave the last out",
+            ),
+        ),
+        policies=POLICIES,
+        repetitions=REPETITIONS,
+        quick_repetitions=4,
+        repeat=_repeat,
+        rows=by_preset(_rows),
+        savings=_drawn,
+        draw=_draw,
+        measured=lambda frame: log_under_baseline(frame, **TUNED_UNDER.columns),
+        beside=_halved,
+        beside_repetitions=REPETITIONS,
+        quick_parameters=QUICK,
+        yours=_yours,
     ),
-    policies={name: name for name in (*FAMILY, *OTHERS)} | WITHOUT,
-    repetitions=REPETITIONS,
-    quick_repetitions=4,
-    repeat=_repeat,
-    rows=rows,
-    savings=drawn,
-    draw=draw,
-    measured=lambda frame: measured(frame, **Setting().columns),
-    beside=_halved,
-    beside_repetitions=REPETITIONS,
-    quick_parameters=QUICK,
-    yours=yours,
 )
 """Our preset, with what it was tuned on and what it was not."""

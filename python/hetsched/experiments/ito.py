@@ -13,21 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.chance import stream
-from hetsched.experiments.experiment import Parameter
+from hetsched.experiments.experiment import Parameter, assumed, printed
 from hetsched.platform import Platform, VariationTable
 from hetsched.variation.sampling import Normal, sample_components
 
-__all__ = [
-    "CAPPED",
-    "FFT2D",
-    "IMPLIED",
-    "NODE_WATTS",
-    "TIMES",
-    "Machine",
-    "capped_nodes",
-    "fft2d_nodes",
-    "single_nodes",
-]
+COA_SWA = "Zhou, Fukazawa & Nakashima, Energy Aware Scheduler of Single/Multi-node Jobs Exploiting Node Heterogeneity"
 
 WIDTH_SD = 6.8
 """The range of some 1,500 to 2,000 normal values is expected to be this many standard deviations."""
@@ -45,50 +35,40 @@ _CAPPED_MEAN_S = sum(CAPPED_S) / 2
 _RANGE = f"printed range = {WIDTH_SD} sd of a normal distribution"
 
 NODE_WATTS = (
-    Parameter("hpcg_pkg_w", list(HPCG_PKG_W), f"printed; {_RANGE}"),
-    Parameter("hpcg_dram_w", list(HPCG_DRAM_W), "printed"),
-    Parameter("stream_pkg_w", list(STREAM_PKG_W), "printed"),
-    Parameter("stream_dram_w", list(STREAM_DRAM_W), "printed"),
-    Parameter("range_in_sd", WIDTH_SD, "assumed: expected range of some 1,500 to 2,000 normal values"),
-    Parameter("correlation_pkg", BETWEEN_APPS["pkg"], "assumed for 'not a strong relation' between the applications"),
-    Parameter("correlation_dram", BETWEEN_APPS["dram"], "assumed for 'tendencies are similar'"),
+    printed("hpcg_pkg_w", list(HPCG_PKG_W), _RANGE),
+    printed("hpcg_dram_w", list(HPCG_DRAM_W)),
+    printed("stream_pkg_w", list(STREAM_PKG_W)),
+    printed("stream_dram_w", list(STREAM_DRAM_W)),
+    assumed("range_in_sd", WIDTH_SD, "expected range of some 1,500 to 2,000 normal values"),
+    assumed("correlation_pkg", BETWEEN_APPS["pkg"], "for 'not a strong relation' between the applications"),
+    assumed("correlation_dram", BETWEEN_APPS["dram"], "for 'tendencies are similar'"),
     Parameter("correlation_pkg_dram", 0.0, "'no clear relationship'"),
 )
 TIMES = (
-    Parameter(
-        "time_range_s",
-        list(HPCG_S),
-        "assumed for all applications, as a share of the mean: what is printed for HPCG 104³",
+    assumed(
+        "time_range_s", list(HPCG_S), "for all applications, as a share of the mean: what is printed for HPCG 104³"
     ),
     Parameter("correlation_time", 0.0, "'no strong relationship with power'; assumed between applications, too"),
 )
 CAPPED = (
-    Parameter("cap_w", CAP_W, "printed; package watts, in the paper's own count"),
+    printed("cap_w", CAP_W, "package watts, in the paper's own count"),
     Parameter("pkg_w", CAP_W, "'very close' on all nodes under the cap: equal"),
     Parameter("dram_w", list(HPCG_DRAM_W), f"'insensitive' to the cap; {_RANGE}"),
-    Parameter("time_range_s", list(CAPPED_S), f"printed; {_RANGE}"),
+    printed("time_range_s", list(CAPPED_S), _RANGE),
     Parameter("correlation_dram_time", 0.0, "'almost independent'"),
-    Parameter("range_in_sd", WIDTH_SD, "assumed: expected range of some 1,500 to 2,000 normal values"),
+    assumed("range_in_sd", WIDTH_SD, "expected range of some 1,500 to 2,000 normal values"),
 )
 FFT2D = (
-    Parameter("fft2d_pkg_w", list(HPCG_PKG_W), "assumed: as HPCG; the paper prints no watts of FFT2D"),
+    assumed("fft2d_pkg_w", list(HPCG_PKG_W), "as HPCG; the paper prints no watts of FFT2D"),
     Parameter("fft2d_package_share", PACKAGE_SHARE, "follows from the paper's three savings: package, memory, total"),
-    Parameter("fft2d_dram_range_ratio", FFT2D_DRAM_RANGE_RATIO, "assumed: range over mean, as HPCG's memory"),
-    Parameter("fft2d_correlation", dict(BETWEEN_APPS), "assumed with each benchmark, as between the benchmarks"),
+    assumed("fft2d_dram_range_ratio", FFT2D_DRAM_RANGE_RATIO, "range over mean, as HPCG's memory"),
+    assumed("fft2d_correlation", dict(BETWEEN_APPS), "with each benchmark, as between the benchmarks"),
 )
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A draw of the machine.
-
-    Parameters
-    ----------
-    platform
-        With its tables.
-    package_w, memory_w
-        Actual watts of the two domains under any of its applications, one a node.
-    """
+    """A draw of the machine: its nodes, and what each draws under any of its applications."""
 
     platform: Platform
     package_w: npt.NDArray[np.float64]
@@ -101,6 +81,7 @@ _BENCHMARKS = {
     ("stream", "pkg"): Normal.of_range(*STREAM_PKG_W, width_sd=WIDTH_SD),
     ("stream", "dram"): Normal.of_range(*STREAM_DRAM_W, width_sd=WIDTH_SD),
 }
+_UNCAPPED_TIME = Normal.of_range(HPCG_S[0] / _MEAN_S, HPCG_S[1] / _MEAN_S, width_sd=WIDTH_SD)
 
 
 def _implied_correlation() -> float:
@@ -118,30 +99,13 @@ IMPLIED = Parameter(
 
 
 def single_nodes(seed: int, *, nodes: int, times_vary: bool) -> Platform:
-    """Nodes without a cap, under HPCG and STREAM (COA/SWA paper, Fig. 6).
-
-    Parameters
-    ----------
-    seed
-        Of the draw; the watts are the same whether times vary or not.
-    nodes
-        How many.
-    times_vary
-        Whether run times differ from node to node, or are the nominal ones everywhere.
-
-    Examples
-    --------
-    >>> machine = single_nodes(1, nodes=1990, times_vary=True)
-    >>> bool(np.allclose(machine.actual.power_w.mean(axis=1), [150.5, 190.0], atol=0.5))
-    True
-    """
-    ratio = Normal.of_range(HPCG_S[0] / _MEAN_S, HPCG_S[1] / _MEAN_S, width_sd=WIDTH_SD)
+    """Nodes without a cap, under HPCG and STREAM (COA/SWA paper, Fig. 6); times that vary leave watts as they are."""
     sample = sample_components(
         _BENCHMARKS,
         nodes=nodes,
         seed=seed,
         between_apps=BETWEEN_APPS,
-        time_ratio=dict.fromkeys(("hpcg", "stream"), ratio) if times_vary else None,
+        time_ratio=dict.fromkeys(("hpcg", "stream"), _UNCAPPED_TIME) if times_vary else None,
     )
     return _platform(sample.table)
 
@@ -150,17 +114,6 @@ def capped_nodes(seed: int, *, nodes: int) -> Platform:
     """Nodes under a package cap of 40 W, under HPCG (COA/SWA paper, Fig. 9 and 10).
 
     A time factor of 1 is the mean time under the cap: run lengths are those of capped jobs.
-
-    Parameters
-    ----------
-    seed, nodes
-        As in `single_nodes`.
-
-    Examples
-    --------
-    >>> table = capped_nodes(1, nodes=665).actual
-    >>> bool(abs(table.time_ratio.mean() - 1) < 0.01), table.power_w.mean().round()
-    (True, np.float64(75.0))
     """
     low, high = (end / _CAPPED_MEAN_S for end in CAPPED_S)
     sample = sample_components(
@@ -175,26 +128,16 @@ def capped_nodes(seed: int, *, nodes: int) -> Platform:
 def fft2d_nodes(seed: int, *, nodes: int, apps: tuple[str, ...], id_correlation: float, is_known: bool) -> Machine:
     """Nodes under FFT2D, ranked by the benchmarks HPCG and STREAM (hierarchy pool paper, sections 3 and 5).
 
-    Predicted for every application is the mean of the benchmarks on that node, so that the rank is the benchmarks';
-    actual are FFT2D's own watts, which correlate with it as `FFT2D` says.
-
-    Parameters
-    ----------
-    seed, nodes
-        As in `single_nodes`.
-    apps
-        What FFT2D's jobs are called; they draw alike.
-    id_correlation
-        Of a node's number with its mean benchmark watts: 0, numbers say nothing; negative, low numbers draw more.
-    is_known
-        Whether decisions know FFT2D's own watts in place of the benchmarks'.
+    Predicted for every application of `apps` is the mean of the benchmarks on that node, so that the rank is the
+    benchmarks'; with `is_known` it is what is actual: FFT2D's own watts, which correlate with the benchmarks' as
+    `FFT2D` says. `id_correlation` is a node number's with its mean benchmark watts: negative, low numbers draw more.
     """
     sample = sample_components(
         {**_BENCHMARKS, **_fft2d_watts()},
         nodes=nodes,
         seed=seed,
         between_apps=BETWEEN_APPS,
-        time_ratio={app: Normal(1.0, 0.0) for app in ("hpcg", "stream")} | {"fft2d": _uncapped_times()},
+        time_ratio={app: Normal(1.0, 0.0) for app in ("hpcg", "stream")} | {"fft2d": _UNCAPPED_TIME},
     )
     watts, times = sample.table.power_w, sample.table.time_ratio
     assert watts is not None
@@ -215,20 +158,8 @@ def _fft2d_watts() -> dict[tuple[str, str], Normal]:
     return {("fft2d", "pkg"): pkg, ("fft2d", "dram"): Normal(mean, mean * FFT2D_DRAM_RANGE_RATIO / WIDTH_SD)}
 
 
-def _uncapped_times() -> Normal:
-    return Normal.of_range(HPCG_S[0] / _MEAN_S, HPCG_S[1] / _MEAN_S, width_sd=WIDTH_SD)
-
-
 def _numbered(watts: npt.NDArray[np.float64], correlation: float, seed: int) -> npt.NDArray[np.intp]:
-    """Which drawn node gets which number, so that numbers correlate with watts.
-
-    Examples
-    --------
-    >>> watts = np.random.default_rng(0).normal(170.0, 2.0, 2000)
-    >>> ordered = watts[_numbered(watts, -0.5, seed=1)]
-    >>> bool(abs(np.corrcoef(np.arange(2000), ordered)[0, 1] + 0.5) < 0.05)
-    True
-    """
+    """Which drawn node gets which number, so that numbers correlate with watts."""
     score = (watts - watts.mean()) / watts.std()
     noise = stream(seed, "node numbers").standard_normal(len(watts))
     return np.argsort(correlation * score + np.sqrt(1 - correlation**2) * noise, kind="stable")

@@ -8,20 +8,18 @@ the baseline `sequence` costs; the paper does not say, so both are run: numbers 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from hetsched.experiments.claims import limit, number, statement, value
-from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row, assumed, printed
 from hetsched.experiments.ito import FFT2D, NODE_WATTS, TIMES, Machine, fft2d_nodes
-from hetsched.experiments.runs import Runs, run_rows
-from hetsched.experiments.yours import labels_in
+from hetsched.experiments.runs import Runs, run_row
 from hetsched.run.result import Result
 from hetsched.workload.generators import fft2d
-
-__all__ = ["EXPERIMENT"]
 
 NODES = 2000
 UTILIZATION, FLUCTUATION = 0.65, 0.02
@@ -53,20 +51,20 @@ POLICIES: dict[str, Any] = {
 KNOWN: dict[str, Any] = {"coa + easy": {"backfill": _EASY, "placement": "assignment"}}
 
 PARAMETERS = (
-    Parameter("nodes", NODES, "printed"),
-    Parameter("small_jobs", 6102, "printed: FFT2D of size 3600"),
-    Parameter("large_jobs", 25_050, "printed: FFT2D of size 7200"),
-    Parameter("small_runtime_s", SMALL_S, "assumed"),
-    Parameter("large_runtime_s", LARGE_S, "assumed: as many times longer as it has more operations"),
-    Parameter(
+    printed("nodes", NODES),
+    printed("small_jobs", 6102, "FFT2D of size 3600"),
+    printed("large_jobs", 25_050, "FFT2D of size 7200"),
+    assumed("small_runtime_s", SMALL_S),
+    assumed("large_runtime_s", LARGE_S, "as many times longer as it has more operations"),
+    assumed(
         "utilization",
         UTILIZATION,
-        f"assumed: with the fluctuation, the target's highest value is the printed peak of {PEAK_PERCENT:.0f} %",
+        f"with the fluctuation, the target's highest value is the printed peak of {PEAK_PERCENT:.0f} %",
     ),
-    Parameter("fluctuation", FLUCTUATION, "assumed: see there"),
-    Parameter("submit_interval_s", SUBMIT_INTERVAL_S, "assumed"),
-    Parameter("pool_borders", [0.65, 0.80], "printed: the traced machine's usage"),
-    Parameter("id_correlation", dict(ID_CORRELATIONS), "assumed: of node number and benchmark watts"),
+    assumed("fluctuation", FLUCTUATION, "see there"),
+    assumed("submit_interval_s", SUBMIT_INTERVAL_S),
+    printed("pool_borders", [0.65, 0.80], "the traced machine's usage"),
+    assumed("id_correlation", dict(ID_CORRELATIONS), "of node number and benchmark watts"),
     *NODE_WATTS,
     *FFT2D,
     *TIMES,
@@ -89,15 +87,19 @@ def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
     for scenario, correlation in ID_CORRELATIONS.items():
         for policies, is_known in (({**POLICIES, **repetition.policies}, False), (KNOWN, True)):
             machine = fft2d_nodes(seed, nodes=NODES, apps=APPS, id_correlation=correlation, is_known=is_known)
-            rows += run_rows(
-                scenario,
-                policies,
-                workload,
-                machine.platform,
-                seed=seed,
-                baselines=("random", "sequence"),
-                extra=lambda result, machine=machine: _by_domain(result, machine),  # type: ignore[misc]
-            )
+            rows += [
+                run_row(
+                    label,
+                    policy,
+                    workload,
+                    machine.platform,
+                    seed=seed,
+                    named={"scenario": scenario},
+                    bound=label in ("random", "sequence"),
+                    extra=partial(_by_domain, machine=machine),
+                )
+                for label, policy in policies.items()
+            ]
     return rows
 
 
@@ -124,41 +126,43 @@ def _by_domain(result: Result, machine: Machine) -> dict[str, float]:
 
 
 def _rows(frame: pl.DataFrame) -> list[Row]:
-    runs = Runs(frame, baseline="random")
-    blind = "ids say nothing"
-    usage = runs.values("pool", blind, "peak_usage_percent")
-    rows = [value("peak usage, %", usage, paper=PEAK_PERCENT)]
-    rows += _against(runs, "random", blind)
-    package, memory = (runs.saving("pool", blind, column=f"{domain}_w") for domain in ("package", "memory"))
+    runs = Runs(frame, "random")
+    blind = runs.where(scenario="ids say nothing")
+    package, memory = (blind.saving("pool", f"{domain}_w") for domain in ("package", "memory"))
     more = "the package saves more than the memory, as printed"
-    rows.append(statement("package - memory power saved vs random, points", package - memory, claim=more))
-    for scenario in ID_CORRELATIONS:
-        rows += _against(runs, "sequence", scenario)
-    return rows + _of_sequence(runs) + _beyond(runs)
+    return [
+        value("peak usage, %", blind.values("peak_usage_percent", "pool"), paper=PEAK_PERCENT),
+        *_against(blind, "random", "vs random"),
+        statement("package - memory power saved vs random, points", package - memory, claim=more),
+        *(
+            row
+            for scenario in ID_CORRELATIONS
+            for row in _against(runs.where(scenario=scenario), "sequence", f"vs sequence, {scenario}")
+        ),
+        *_of_sequence(runs),
+        *_beyond(blind),
+    ]
 
 
-def _against(runs: Runs, rival: str, scenario: str) -> list[Row]:
+def _against(runs: Runs, rival: str, where: str) -> list[Row]:
     """A line of the paper's Table 6."""
-    where = f"vs {rival}" if rival == "random" else f"vs {rival}, {scenario}"
     rows = [
         value(
             f"{quantity} saved {where}, %",
-            runs.saving("pool", scenario, over=rival, column=_COLUMNS[quantity]),
+            runs.saving("pool", _COLUMNS[quantity], over=rival),
             paper=paper,
             undisclosed=_WATTS,
         )
         for quantity, paper in PAPER[rival].items()
     ]
-    change = -runs.saving("pool", scenario, over=rival, column="mean_runtime_s")
-    return [
-        *rows,
-        limit(f"run time change {where}, % (paper: below)", change, most=0.1, claim="time changes by less than 0.1 %"),
-    ]
+    change = -runs.saving("pool", "mean_runtime_s", over=rival)
+    quantity = f"run time change {where}, % (paper: below)"
+    return [*rows, limit(quantity, change, most=0.1, claim="time changes by less than 0.1 %")]
 
 
 def _of_sequence(runs: Runs) -> list[Row]:
     """What `sequence` costs over `random` hangs on the ids alone."""
-    blind, hungry = (-runs.saving("sequence", scenario) for scenario in ID_CORRELATIONS)
+    blind, hungry = (-runs.saving("sequence", scenario=scenario) for scenario in ID_CORRELATIONS)
     most = 0.1 * PAPER["random"]["energy"]
     claim = f"where ids say nothing sequence costs what random costs, to {most:.3g} %"
     return [
@@ -167,60 +171,54 @@ def _of_sequence(runs: Runs) -> list[Row]:
     ]
 
 
-def _beyond(runs: Runs) -> list[Row]:
-    scenario = "ids say nothing"
-    pool = runs.saving("pool", scenario)
-    rows = [
-        statement(
-            f"beyond: {policy} over pool, points", runs.saving(policy, scenario) - pool, claim="saves more than pool"
-        )
-        for policy in ("pool, measured", "paa", "coa + easy")
+def _beyond(blind: Runs) -> list[Row]:
+    lead = {policy: blind.saving(policy) - blind.saving("pool") for policy in ("pool, measured", "paa", "coa + easy")}
+    share, of_coa = blind.metric("share", "pool"), blind.metric("share", "coa + easy")
+    quantity, ahead = "share of the attainable saving, %", ("coa + easy's less pool's", of_coa - share)
+    return [
+        *(
+            statement(f"beyond: {policy} over pool, points", points, claim="saves more than pool")
+            for policy, points in lead.items()
+        ),
+        number(f"pool: {quantity}", share),
+        statement(f"coa + easy: {quantity}", of_coa, tested=ahead, claim="more than the pools"),
     ]
-    share, of_coa = runs.share("pool", scenario), runs.share("coa + easy", scenario)
-    if share is not None and of_coa is not None:
-        quantity = "share of the attainable saving, %"
-        ahead = ("coa + easy's less pool's", of_coa - share)
-        rows += [
-            number(f"pool: {quantity}", share),
-            statement(f"coa + easy: {quantity}", of_coa, tested=ahead, claim="more than the pools"),
-        ]
-    return rows
 
 
 def _savings(frame: pl.DataFrame) -> pl.DataFrame:
-    labels = ["pool", "pool, measured", "paa", "coa + easy", *labels_in(frame)]
-    parts = []
-    for rival, scenario in (
-        ("random", "ids say nothing"),
-        ("sequence", "ids say nothing"),
-        ("sequence", "low ids hungry"),
-    ):
-        panel = f"over {rival}, {scenario}"
-        paper = {(scenario, "pool"): PAPER[rival]["energy"]}
-        parts.append(Runs(frame, baseline=rival).drawn({panel: scenario}, labels, paper=paper))
-    return pl.concat(parts)
+    where = (("random", "ids say nothing"), ("sequence", "ids say nothing"), ("sequence", "low ids hungry"))
+    return pl.concat(
+        Runs(frame, rival).drawn(
+            {f"over {rival}, {scenario}": scenario},
+            ["pool", "pool, measured", "paa", "coa + easy"],
+            {(scenario, "pool"): PAPER[rival]["energy"]},
+        )
+        for rival, scenario in where
+    )
 
 
 def _yours(frame: pl.DataFrame) -> list[Row]:
     """A user's policies know what the pools know: the benchmarks' watts."""
     blind, hungry = ID_CORRELATIONS
-    over_random, over_sequence = (Runs(frame, baseline=rival) for rival in ("random", "sequence"))
-    return over_random.of_yours([blind]) + over_sequence.of_yours([blind, hungry])
+    over_random, over_sequence = (Runs(frame, rival) for rival in ("random", "sequence"))
+    return over_random.saved_by_yours([blind]) + over_sequence.saved_by_yours([blind, hungry])
 
 
-EXPERIMENT = Experiment(
-    name="pools",
-    source=(
-        "Li, Fukazawa, Nakashima & Nanri, A Node Level Performance/Power Efficiency Aware Resource Management "
-        "Technique, IPSJ SIG Notes 2018-HPC-166(3)"
+EXPERIMENTS = (
+    Experiment(
+        name="pools",
+        source=(
+            "Li, Fukazawa, Nakashima & Nanri, A Node Level Performance/Power Efficiency Aware Resource Management "
+            "Technique, IPSJ SIG Notes 2018-HPC-166(3)"
+        ),
+        parameters=PARAMETERS,
+        policies={**POLICIES, **KNOWN},
+        repetitions=40,
+        quick_repetitions=6,
+        repeat=_repeat,
+        rows=_rows,
+        yours=_yours,
+        savings=_savings,
     ),
-    parameters=PARAMETERS,
-    policies={**POLICIES, **KNOWN},
-    repetitions=40,
-    quick_repetitions=6,
-    repeat=_repeat,
-    rows=_rows,
-    yours=_yours,
-    savings=_savings,
 )
 """Tables 5 and 6 of the paper."""

@@ -12,18 +12,15 @@ import polars as pl
 
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError, RunWarning
+from hetsched.experiments import check_runs_policies, experiment_named
 from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE
 from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Report
-from hetsched.experiments.registry import check_runs_policies, experiment_named
-from hetsched.experiments.runs import can_bound
-from hetsched.experiments.yours import Policies, asked, check_started
+from hetsched.experiments.runs import MARK
 from hetsched.policy import Policy
 from hetsched.power.threads import watched
-
-__all__ = ["repetition_seeds", "reproduce"]
+from hetsched.run.axes import Policies, named_policies
 
 Progress = Callable[[int, int], object]
-Repeat = Callable[[Repetition], list[dict[str, Any]]]
 
 
 def reproduce(
@@ -57,7 +54,7 @@ def reproduce(
     Raises
     ------
     ConfigError
-        If there is no such experiment; the seed or a policy cannot be; a policy completes no job; or there are
+        If there is no such experiment; the seed or a policy is invalid; a policy completes no job; or there are
         policies, and the experiment runs none.
 
     Examples
@@ -72,7 +69,7 @@ def reproduce(
     faults.whole("seed", seed, low=0, high=2**64 - 1)
     faults.flag("quick", quick)
     _check_progress(progress, faults)
-    yours = asked(policies, faults) if policies else {}
+    yours = _labelled(policies, faults) if policies else {}
     try:
         experiment = experiment_named(name)
         if policies:
@@ -82,12 +79,8 @@ def reproduce(
     faults.check()
     seeds = repetition_seeds(name, seed, experiment.quick_repetitions if quick else experiment.repetitions)
     repetitions = [Repetition(own, is_quick=quick, policies=yours) for own in seeds]
-    repeat = _with_beside(experiment, [] if quick else seeds[: experiment.beside_repetitions])
-    with warnings.catch_warnings():
-        # What is unusual about a published experiment, such as its load, is known and said where it is asked for.
-        warnings.simplefilter("ignore", RunWarning)
-        frame = _frame(watched(repeat, repetitions, progress or (lambda _done, _total: None)), seeds)
-    check_started(frame, yours)
+    frame = _frame(_all_runs(experiment, repetitions, progress or (lambda _done, _total: None)), seeds)
+    _check_started(frame, yours)
     return Report(
         name=name,
         seed=seed,
@@ -99,43 +92,63 @@ def reproduce(
     )
 
 
+def repetition_seeds(name: str, seed: int, count: int) -> list[int]:
+    """The seeds of an experiment's repetitions; the first few are those of a quick run."""
+    drawn = np.random.SeedSequence([seed, zlib.crc32(name.encode())]).generate_state(count)
+    return [int(own) for own in drawn]
+
+
 def _check_progress(progress: object, faults: Faults) -> None:
     if progress is not None and not callable(progress):
         faults.add("progress", progress, "a function of two numbers, or None")
 
 
-def _with_beside(experiment: Experiment, seeds: Sequence[int]) -> Repeat:
-    """A repetition's runs, with those beside them in the repetitions of some seeds."""
-    return lambda one: [*experiment.repeat(one), *(experiment.beside(one) if one.seed in seeds else [])]
+def _labelled(policies: Policies, faults: Faults) -> dict[str, Policy]:
+    """A user's policies by the labels of their runs; notes those that are invalid or there twice."""
+    found: dict[str, Policy] = {}
+    for name, policy in named_policies(policies, faults).items():
+        if policy in found.values():
+            faults.add("policies", policy.name, "each policy once")
+        found[MARK + name] = policy
+    return found
 
 
-def repetition_seeds(name: str, seed: int, count: int) -> list[int]:
-    """The seeds of an experiment's repetitions; the first few are those of a quick run.
+def _all_runs(
+    experiment: Experiment, repetitions: Sequence[Repetition], progress: Progress
+) -> list[list[dict[str, Any]]]:
+    """The runs of all repetitions, which are executed side by side."""
+    with_more = [] if repetitions[0].is_quick else repetitions[: experiment.beside_repetitions]
 
-    Parameters
-    ----------
-    name
-        Of the experiment.
-    seed
-        All chance comes from it.
-    count
-        How many.
+    def execute(one: Repetition) -> list[dict[str, Any]]:
+        return [*experiment.repeat(one), *(experiment.beside(one) if one in with_more else ())]
 
-    Examples
-    --------
-    >>> repetition_seeds("pools", 0, 2) == repetition_seeds("pools", 0, 9)[:2]
-    True
-    >>> set(repetition_seeds("pools", 0, 99)) & set(repetition_seeds("pools", 1, 99))
-    set()
-    """
-    drawn = np.random.SeedSequence([seed, zlib.crc32(name.encode())]).generate_state(count)
-    return [int(own) for own in drawn]
+    with warnings.catch_warnings():
+        # What is unusual about a published experiment, such as its load, is known and said where it is asked for.
+        warnings.simplefilter("ignore", RunWarning)
+        return watched(execute, repetitions, progress)
+
+
+def _frame(repetitions: Sequence[list[dict[str, Any]]], seeds: Sequence[int]) -> pl.DataFrame:
+    rows = [
+        {"repetition": number, "seed": seed, **row}
+        for number, (seed, own) in enumerate(zip(seeds, repetitions, strict=True))
+        for row in own
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _check_started(frame: pl.DataFrame, policies: Mapping[str, Policy]) -> None:
+    """Refuse a policy that completes no job in some run, which leaves nothing to compare."""
+    for label, policy in policies.items():
+        idle = frame.filter(pl.col("completed") == 0, policy=label)
+        if len(idle):
+            found = f"no job runs to its end ({idle['scenario'][0]})"
+            raise ConfigError([(f"policies: {policy.name}", found, "a policy that completes jobs on this machine")])
 
 
 def _parameters(
     experiment: Experiment, frame: pl.DataFrame, *, count: int, quick: bool, yours: Mapping[str, Policy]
 ) -> list[Parameter]:
-    bound = "computed" if can_bound() else "left out: pip install highspy"
     note = "the least job energy of any placement in the window of the baseline's run"
     smaller = {one.name: one for one in experiment.quick_parameters} if quick else {}
     return [
@@ -146,15 +159,6 @@ def _parameters(
         Parameter("shape_factor", SHAPE_FACTOR, "how many times more or less a value may be and still have its shape"),
         Parameter("policies", dict(experiment.policies), "the paper's, and others in rows that begin with `beyond`"),
         *([Parameter("your_policies", [one.name for one in yours.values()], "asked for")] if yours else []),
-        *([Parameter("bound", bound, note)] if "energy_bound_j" in frame.columns else []),
+        *([Parameter("bound", "computed", note)] if "energy_bound_j" in frame.columns else []),
         *experiment.measured(frame),
     ]
-
-
-def _frame(repetitions: Sequence[list[dict[str, Any]]], seeds: Sequence[int]) -> pl.DataFrame:
-    rows = [
-        {"repetition": number, "seed": seed, **row}
-        for number, (seed, own) in enumerate(zip(seeds, repetitions, strict=True))
-        for row in own
-    ]
-    return pl.DataFrame(rows, infer_schema_length=None)

@@ -1,193 +1,195 @@
-"""A run of an experiment as a row, and many rows asked by scenario and policy."""
+"""An experiment's runs: one of them as a row, and all of them asked by policy and whatever else names a run."""
 
 from __future__ import annotations
 
-import functools
-import importlib.util
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.analysis import attained_ratio
+from hetsched.experiments.claims import number
 from hetsched.experiments.experiment import Row
-from hetsched.experiments.yours import labels_in, your_row
 from hetsched.platform import Platform
+from hetsched.policy import Policy
 from hetsched.run.result import Result
 from hetsched.run.simulation import simulate
 from hetsched.workload import Workload
 
-__all__ = ["Runs", "can_bound", "run_rows"]
+Floats: TypeAlias = npt.NDArray[np.float64]
+Column: TypeAlias = Callable[[str], Floats]
 
-Floats = npt.NDArray[np.float64]
-Extra = Callable[[Result], Mapping[str, Any]]
-
-
-@functools.cache
-def can_bound() -> bool:
-    """Whether the least job energy can be computed: its solver may be missing."""
-    return importlib.util.find_spec("highspy") is not None
+MARK = "yours: "
+"""Before the names of a user's policies: an experiment may call another composition the same."""
 
 
-def run_rows(
-    scenario: str,
-    policies: Mapping[str, Any],
+def run_row(
+    label: str,
+    policy: str | Policy | Mapping[str, Any],
     workload: Workload,
     platform: Platform,
     *,
     seed: int,
-    baselines: tuple[str, ...],
-    extra: Extra | None = None,
-) -> list[dict[str, Any]]:
-    """Run every policy on the same draws.
+    named: Mapping[str, Any],
+    bound: bool = False,
+    extra: Callable[[Result], Mapping[str, Any]] = lambda _result: {},
+) -> dict[str, Any]:
+    """A run as a row: its names, the keys of its summary, and more columns from the result.
 
-    Parameters
-    ----------
-    scenario
-        What to call them.
-    policies
-        By label.
-    workload, platform
-        The draws.
-    seed
-        Of the runs.
-    baselines
-        Labels of those that others are compared with: the least job energy in their window is computed, too.
-    extra
-        More columns, from a result.
-
-    Returns
-    -------
-    list of dict
-        ``scenario, policy``, the keys of the summary with ``energy_bound_j`` (null but for the baselines, and where
-        the solver is missing), and the extra columns.
+    `bound` asks for the least job energy in the run's window.
     """
-    rows = []
-    for label, policy in policies.items():
-        bound = label in baselines and can_bound()
-        result = simulate(workload, platform, policy, seed=seed, bound=bound)
-        summary = {"energy_bound_j": None, **result.summary()}
-        rows.append({"scenario": scenario, "policy": label, **summary, **({} if extra is None else extra(result))})
-    return rows
+    result = simulate(workload, platform, policy, seed=seed, bound=bound)
+    return {**named, "policy": label, **result.summary(), **extra(result)}
+
+
+def _share_saved(column: str) -> Callable[[Column, Column], Floats]:
+    """A column's decrease in percent of the baseline's system energy, so that parts add up to the whole."""
+    return lambda own, base: 100.0 * (base(column) - own(column)) / base("energy_j")
+
+
+def _change(column: str) -> Callable[[Column, Column], Floats]:
+    return lambda own, base: 100.0 * (own(column) / base(column) - 1.0)
+
+
+def _wait(own: Column, base: Column) -> Floats:
+    return own("mean_wait_s") / base("mean_wait_s")
+
+
+def _room(base: Column) -> Floats:
+    return base("job_energy_j") - base("energy_bound_j")
+
+
+METRICS: Mapping[str, Callable[[Column, Column], Floats]] = {
+    "saving": _share_saved("energy_j"),
+    "placement": _share_saved("job_energy_j"),
+    "window": _share_saved("idle_energy_j"),
+    "tail": _share_saved("tail_idle_j"),
+    "energy": _change("energy_j"),
+    "turnaround": _change("mean_turnaround_s"),
+    "throughput": _change("throughput_jobs_per_hour"),
+    "wait": _wait,
+    "waiting": _change("mean_wait_s"),
+    "merit": lambda own, base: _share_saved("energy_j")(own, base) / _wait(own, base),
+    "above": lambda own, _base: 100.0 * own("over_budget_s") / own("makespan_s"),
+    "share": lambda own, base: 100.0 * (base("job_energy_j") - own("job_energy_j")) / _room(base),
+    "attainable": lambda _own, base: 100.0 * _room(base) / base("job_energy_j"),
+    "longest": lambda own, _base: own("large_longest_wait_s") / 3600.0,
+}
+"""From a run's columns and its baseline's to:
+
+* ``saving``: of system energy, over each run's own window, percent (Fig. 7 of the VAHRM paper); it is ``placement``,
+  the part of job energy, plus ``window``, the part of idle energy; ``tail`` is the part of the latter after each run's
+  last start
+* ``energy``, ``turnaround`` (Fig. 8), ``throughput`` (jobs per makespan, Fig. 9): change, percent
+* ``wait``: mean wait over mean wait (Fig. 14); ``waiting``: its change, percent
+* ``merit``: M_β, the saving over the relative wait (Fig. 15)
+* ``above``: time above the power budget, percent of the makespan; of the run alone
+* ``attainable``: the saving of job energy that no placement within the baseline's window exceeds, percent; ``share``:
+  how much of it is reached, percent
+* ``longest``: the longest wait of a large job, h; of the run alone
+"""
 
 
 class Runs:
-    """The runs of an experiment, as arrays with one value a repetition.
+    """The runs of an experiment, as arrays with a row a repetition.
 
-    Parameters
-    ----------
-    frame
-        A row a run: ``repetition, scenario, policy`` and metrics.
-    baseline
-        The policy that savings are relative to.
-
-    Examples
-    --------
-    >>> frame = pl.DataFrame({"repetition": [0, 0], "scenario": "busy", "policy": ["naive", "coa"],
-    ...                       "job_energy_j": [200.0, 195.0]})
-    >>> Runs(frame, baseline="naive").saving("coa", "busy").tolist()
-    [2.5]
+    With `each`, a column of the frame, the rows have a column for each of its values, in their order. `at` chooses
+    among the runs, by column.
     """
 
-    def __init__(self, frame: pl.DataFrame, *, baseline: str) -> None:
-        self._frame = frame.sort("repetition")
+    def __init__(self, frame: pl.DataFrame, baseline: str = "", *, each: str | None = None, **at: Any) -> None:
+        self.frame = frame
         self._baseline = baseline
+        self._each = each
+        self._at = at
+        self._known: dict[tuple[tuple[str, Any], ...], pl.DataFrame] = {}
 
-    def values(self, policy: str, scenario: str, column: str = "job_energy_j") -> Floats:
-        """A column, one value a repetition.
+    def where(self, **at: Any) -> Runs:
+        """A part of them."""
+        part = Runs(self.frame, self._baseline, each=self._each, **{**self._at, **at})
+        part._known = self._known
+        return part
 
-        Parameters
-        ----------
-        policy, scenario
-            Which runs.
-        column
-            Of the frame.
+    def values(self, column: str, policy: str, **at: Any) -> Floats:
+        """A column of the frame."""
+        wanted = {**self._at, "policy": policy, **at}
+        key = tuple(sorted(wanted.items()))
+        if key not in self._known:
+            order = ["repetition"] if self._each is None else ["repetition", self._each]
+            self._known[key] = self.frame.filter(**wanted).sort(order)
+        own = self._known[key]
+        if own.is_empty():
+            raise KeyError(f"no run of {wanted}")
+        found: Floats = own[column].cast(pl.Float64).to_numpy()
+        return found if self._each is None else found.reshape(own["repetition"].n_unique(), -1)
+
+    def metric(
+        self, name: str, policy: str, *, over: str = "", base_at: Mapping[str, Any] | None = None, **at: Any
+    ) -> Floats:
+        """A metric of `METRICS`, or a column, of a policy's runs relative to those of `over`, or of the baseline.
+
+        `base_at` chooses among the latter in the place of `at`.
         """
-        own = self._frame.filter((pl.col("policy") == policy) & (pl.col("scenario") == scenario))
-        return own[column].cast(pl.Float64).to_numpy()
+        if name not in METRICS:
+            return self.values(name, policy, **at)
+        own = partial(self.values, policy=policy, **at)
+        base = partial(self.values, policy=over or self._baseline, **(at if base_at is None else base_at))
+        return METRICS[name](own, base)
 
-    def saving(self, policy: str, scenario: str, *, over: str | None = None, column: str = "job_energy_j") -> Floats:
-        """How much less of a column than under another policy, percent (eq. 12 of the COA/SWA paper).
+    def mean(self, name: str, policy: str, *, numbers: Collection[int] | None = None, **more: Any) -> Floats:
+        """A `metric` averaged over the columns of these numbers, or over all."""
+        found = self.metric(name, policy, **more)
+        mean: Floats = (found if numbers is None else found[:, list(numbers)]).mean(axis=1)
+        return mean
 
-        Parameters
-        ----------
-        policy, scenario, column
-            As in `values`.
-        over
-            The other policy. None: the baseline.
-        """
-        other = self.values(over or self._baseline, scenario, column)
-        return 100.0 * (other - self.values(policy, scenario, column)) / other
+    def across(self, name: str, policy: str, vary: str, values: Iterable[Any], **more: Any) -> Floats:
+        """The `mean` at each value of the column that an experiment varies, shape (repetitions, values)."""
+        return np.column_stack([self.mean(name, policy, **{vary: one}, **more) for one in values])
 
-    def of_yours(self, scenarios: Iterable[str]) -> list[Row]:
-        """What a user's own policies save; nothing where there are none.
+    def saving(self, policy: str, column: str = "job_energy_j", *, over: str = "", **at: Any) -> Floats:
+        """How much less of a column than under another policy, percent (eq. 12 of the COA/SWA paper)."""
+        other = self.values(column, over or self._baseline, **at)
+        return 100.0 * (other - self.values(column, policy, **at)) / other
 
-        Parameters
-        ----------
-        scenarios
-            In which runs.
-        """
+    @property
+    def yours(self) -> list[str]:
+        """Labels of a user's own policies, in the order of asking."""
+        labels: list[str] = self.frame["policy"].unique(maintain_order=True).to_list()
+        return [label for label in labels if label.startswith(MARK)]
+
+    def row_of_yours(self, label: str, quantity: str, values: npt.ArrayLike) -> Row:
+        """A number of a user's policy; says if jobs never ran, as then it is not of the same jobs as the others'."""
+        own = self.frame.filter(policy=label)
+        missing = 1.0 - float(np.sum(own["completed"].to_numpy()) / np.sum(own["jobs"].to_numpy()))
+        told = {"told": f"{missing:.2%} of its jobs never ran: not the others' work"} if missing else {}
+        return number(f"{label}: {quantity}", values, **told)
+
+    def saved_by_yours(self, scenarios: Iterable[str]) -> list[Row]:
+        """What a user's own policies save; nothing where there are none."""
         over = f"job energy saved over {self._baseline}"
         return [
-            your_row(self._frame, label, f"{over}, {scenario}, %", self.saving(label, scenario))
-            for label in labels_in(self._frame)
+            self.row_of_yours(label, f"{over}, {scenario}, %", self.saving(label, scenario=scenario))
+            for label in self.yours
             for scenario in scenarios
         ]
 
-    def attainable(self, scenario: str) -> Floats | None:
-        """The saving that no placement within the window of the baseline's run can exceed, percent.
-
-        None where the bound was not computed.
-        """
-        bound = self.values(self._baseline, scenario, "energy_bound_j")
-        if np.isnan(bound).any():
-            return None
-        base = self.values(self._baseline, scenario)
-        return 100.0 * (base - bound) / base
-
-    def share(self, policy: str, scenario: str) -> Floats | None:
-        """How much of the attainable saving was reached, percent; None as in `attainable`."""
-        if self.attainable(scenario) is None:
-            return None
-        columns = (
-            self.values(policy, scenario),
-            self.values(self._baseline, scenario),
-            self.values(self._baseline, scenario, "energy_bound_j"),
-        )
-        ratios = [
-            attained_ratio(own, baseline_j=base, bound_j=bound) for own, base, bound in zip(*columns, strict=True)
-        ]
-        return 100.0 * np.array(ratios, dtype=np.float64)
-
     def drawn(
-        self, panels: Mapping[str, str], policies: list[str], *, paper: Mapping[tuple[str, str], float]
+        self, panels: Mapping[str, str], policies: Sequence[str], paper: Mapping[tuple[str, str], float]
     ) -> pl.DataFrame:
-        """What a figure of savings shows.
-
-        Parameters
-        ----------
-        panels
-            From a panel's title to its scenario.
-        policies
-            Labels, from top to bottom.
-        paper
-            The paper's savings by scenario and policy, percent.
-        """
-        parts = []
-        for title, scenario in panels.items():
-            for label in policies:
-                saving, attainable = self.saving(label, scenario), self.attainable(scenario)
-                own = {
-                    "saving": saving,
-                    "attainable": np.full(len(saving), np.nan) if attainable is None else attainable,
-                }
-                part = pl.DataFrame(own).with_columns(
-                    panel=pl.lit(title),
-                    label=pl.lit(label),
-                    paper=pl.lit(paper.get((scenario, label)), dtype=pl.Float64),
-                    attainable=pl.col("attainable").fill_nan(None),
-                )
-                parts.append(part.select("panel", "label", "saving", "attainable", "paper"))
-        return pl.concat(parts)
+        """What a figure of savings shows: panels by title with their scenario, the paper's by scenario and policy."""
+        return pl.concat(
+            pl.DataFrame(
+                {
+                    "panel": title,
+                    "label": label,
+                    "saving": self.saving(label, scenario=scenario),
+                    "attainable": self.metric("attainable", label, scenario=scenario),
+                    "paper": paper.get((scenario, label)),
+                },
+                schema_overrides={"paper": pl.Float64},
+            )
+            for title, scenario in panels.items()
+            for label in [*policies, *self.yours]
+        )

@@ -7,8 +7,9 @@ a new device that has run a few kernels only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,28 @@ import polars as pl
 
 from hetsched.chance import stream
 from hetsched.experiments.claims import statement, value
-from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row
-from hetsched.experiments.tsmva_models import MODELS, OURS, predicted_w
-from hetsched.experiments.tsubame import SOURCE
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row, assumed, printed
+from hetsched.experiments.runs import Floats, Runs
+from hetsched.experiments.vahrm.machine import SOURCE
+from hetsched.power import PowerModel, PowerRatio, SharedResponse, SingleStage, TwoStage
+from hetsched.power.learners import learned
 from hetsched.power.synthetic import DEVICE_TYPES, Profiles, Spread, synthetic_profiles
 from hetsched.report.panel_figure import curve, panel_figure
 
-__all__ = ["EXPERIMENT"]
-
-Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
+
+OURS = "shared response"
+MODELS: Mapping[str, PowerModel] = MappingProxyType(
+    {
+        "LR": SingleStage("linear"),
+        "RF": SingleStage("random_forest"),
+        "LR+RF": TwoStage("linear", "random_forest"),
+        "RF+RF": TwoStage("random_forest", "random_forest"),
+        "power ratio": PowerRatio("random_forest"),
+        OURS: SharedResponse(),
+    }
+)
+"""By the paper's names, and two more."""
 
 TYPES = {"p100": "P100", "v100": "V100", "xeon": "Xeon"}
 PAPER_MEAN = {
@@ -46,22 +59,12 @@ QUANTILES = np.linspace(0.0, 1.0, 11)
 
 @dataclass(frozen=True)
 class Size:
-    """How many devices are looked at.
+    """How many devices are looked at."""
 
-    Parameters
-    ----------
-    seen
-        In-sample.
-    left_out
-        Where kernels are left out.
-    new, among
-        New ones, and all that these and those that have run every kernel make up together.
-    """
-
-    seen: int
-    left_out: int
-    new: int
-    among: int
+    seen: int  # in-sample
+    left_out: int  # where kernels are left out
+    new: int  # that have run a few kernels
+    among: int  # new ones and those that have run every kernel
 
 
 WHOLE, QUICK = Size(seen=24, left_out=6, new=12, among=32), Size(seen=12, left_out=3, new=6, among=16)
@@ -70,33 +73,28 @@ _UNDISCLOSED = "the kernels, their counters, and the watts measured"
 
 
 def _sizes(size: Size, *, kernels: int) -> tuple[Parameter, ...]:
-    seen, alone, full = (
-        "drawn among all devices; errors are means over them",
-        "each kernel by itself",
-        "the others have run every kernel",
-    )
     return (
-        Parameter("in_sample_devices", size.seen, f"assumed: {seen}"),
-        Parameter("left_out", {"devices": size.left_out, "kernels": kernels}, f"assumed: {alone}"),
-        Parameter("new", {"devices": size.new, "among": size.among}, f"assumed: {full}"),
+        assumed("in_sample_devices", size.seen, "drawn among all devices; errors are means over them"),
+        assumed("left_out", {"devices": size.left_out, "kernels": kernels}, "each kernel by itself"),
+        assumed("new", {"devices": size.new, "among": size.among}, "the others have run every kernel"),
     )
 
 
 PARAMETERS = (
-    Parameter("devices", {kind: own.devices for kind, own in DEVICE_TYPES.items()}, "printed"),
-    Parameter("kernels", {kind: own.apps for kind, own in DEVICE_TYPES.items()}, "printed; drawn anew each time"),
-    Parameter("features", {k: ", ".join(own.components) for k, own in DEVICE_TYPES.items()}, "printed; as rates"),
-    Parameter("spread", asdict(Spread()), "assumed: standard deviations, relative, of what `Spread` names"),
+    printed("devices", {kind: own.devices for kind, own in DEVICE_TYPES.items()}),
+    printed("kernels", {kind: own.apps for kind, own in DEVICE_TYPES.items()}, "drawn anew each time"),
+    printed("features", {k: ", ".join(own.components) for k, own in DEVICE_TYPES.items()}, "as rates"),
+    assumed("spread", asdict(Spread()), "standard deviations, relative, of what `Spread` names"),
     *(
-        Parameter(
+        assumed(
             f"{kind}_w",
             {"static": own.static_w, "tdp": own.tdp_w, **dict(zip(own.components, own.peak_w, strict=True))},
-            "assumed, from data sheets: watts while idle, at most, and of each component at its peak rate",
+            "from data sheets: watts while idle, at most, and of each component at its peak rate",
         )
         for kind, own in DEVICE_TYPES.items()
     ),
     *_sizes(WHOLE, kernels=LEFT_OUT_APPS),
-    Parameter("trees", 100, "assumed, with all else of a forest as scikit-learn has it"),
+    assumed("trees", 100, "with all else of a forest as scikit-learn has it"),
 )
 
 
@@ -153,9 +151,7 @@ def _new(kind: str, drawn: Profiles, rng: np.random.Generator, size: Size) -> It
     """Devices that have run a few kernels: errors on the others, which the other devices have run."""
     power_w = drawn.power_w[: size.among]
     order = np.array([rng.permutation(len(drawn.apps)) for _ in range(size.new)])
-    for runs in NEW_RUNS:
-        if runs >= len(drawn.apps):
-            continue
+    for runs in _new_runs(kind):
         known = power_w.copy()
         np.put_along_axis(known[: size.new], order[:, runs:], np.nan, axis=1)
         for label in NEW_MODELS:
@@ -166,6 +162,25 @@ def _new(kind: str, drawn: Profiles, rng: np.random.Generator, size: Size) -> It
             found = model.fit(drawn.features, known).predict(drawn.features)
             error = _percent_off(found, power_w)[np.isnan(known)].mean()
             yield _row(kind, label, NEW, f"after {runs}", error)
+
+
+def predicted_w(label: str, features: Floats, power_w: Floats, asked: Floats, devices: npt.NDArray[np.intp]) -> Floats:
+    """Watts of some devices as a model predicts that is fitted on all, every cell of `power_w` measured.
+
+    A forest a device is most of the work, and no forest knows of another device: only those of `devices` are grown.
+    The mean over devices, the reference device and the shared response see all of them.
+    """
+    model = MODELS[label]
+    if isinstance(model, SingleStage):
+        return model.unfitted().fit(features, power_w[devices]).predict(asked)
+    if not isinstance(model, TwoStage):
+        return model.unfitted().fit(features, power_w).predict(asked)[devices]
+    stage = "power.two_stage"
+    mean_w = power_w.mean(axis=0)[None, :]
+    mean = learned(model.mean_model, features, mean_w, seed=model.seed, purpose=f"{stage}.mean", names=None)
+    deviation = power_w[devices] - mean.predict(features)
+    own = learned(model.device_model, features, deviation, seed=model.seed, purpose=f"{stage}.device", names=devices)
+    return np.maximum(mean.predict(asked) + own.predict(asked), 0.0)
 
 
 def _some(rng: np.random.Generator, among: int, count: int) -> Places:
@@ -180,98 +195,90 @@ def _row(kind: str, label: str, split: str, app: str, error: Any) -> dict[str, A
     return {"scenario": kind, "policy": label, "split": split, "app": app, "mape_percent": float(error)}
 
 
-class _Errors:
-    """Errors of the frame, one a repetition."""
-
-    def __init__(self, frame: pl.DataFrame) -> None:
-        keys = ["scenario", "policy", "split", "repetition"]
-        own = pl.col("mape_percent")
-        whole = frame.group_by(keys, maintain_order=True).agg(mean=own.mean(), most=own.max(), each=own)
-        self._of = {row[:3]: rows for row, rows in whole.group_by(keys[:3], maintain_order=True)}
-        self._frame = frame
-
-    def mean(self, kind: str, label: str, split: str) -> Floats:
-        """Over kernels."""
-        return self._of[kind, label, split]["mean"].to_numpy()
-
-    def most(self, kind: str, label: str, split: str) -> Floats:
-        """Of the kernel that is farthest off."""
-        return self._of[kind, label, split]["most"].to_numpy()
-
-    def quantiles(self, kind: str, label: str, split: str) -> Floats:
-        """From the nearest kernel to the farthest, shape (repetitions, quantiles)."""
-        return np.array([np.quantile(own, QUANTILES) for own in self._of[kind, label, split]["each"].to_list()])
-
-    def after(self, kind: str, label: str, runs: int) -> Floats:
-        """Of new devices."""
-        own = self._frame.filter(scenario=kind, policy=label, split=NEW, app=f"after {runs}")
-        return own["mape_percent"].to_numpy()
-
-
 def _rows(frame: pl.DataFrame) -> list[Row]:
-    errors = _Errors(frame)
-    rows = []
-    for kind, name in TYPES.items():
-        rows += _printed(errors, kind, name)
-    for kind, name in TYPES.items():
-        rows += _unseen(errors, kind, name)
-    return [*rows, *(row for kind in NEW_TYPES for row in _fresh(errors, kind, TYPES[kind]))]
+    errors = Runs(frame, each="app")
+    kinds = {name: errors.where(scenario=kind) for kind, name in TYPES.items()}
+    return [
+        *(row for kind, name in TYPES.items() for row in _printed(kinds[name], kind, name)),
+        *(row for name, own in kinds.items() for row in _unseen(own, name)),
+        *(row for kind in NEW_TYPES for row in _fresh(kinds[TYPES[kind]], kind)),
+    ]
 
 
-def _printed(errors: _Errors, kind: str, name: str) -> list[Row]:
+def _error(errors: Runs, label: str, split: str) -> Floats:
+    """Mean over kernels."""
+    return errors.mean("mape_percent", label, split=split)
+
+
+def _after(errors: Runs, label: str, runs: int) -> Floats:
+    """Error on new devices."""
+    return errors.mean("mape_percent", label, split=NEW, app=f"after {runs}")
+
+
+def _new_runs(kind: str) -> list[int]:
+    """After how many test runs there are errors: fewer than there are kernels."""
+    return [runs for runs in NEW_RUNS if runs < DEVICE_TYPES[kind].apps]
+
+
+def _printed(errors: Runs, kind: str, name: str) -> list[Row]:
     """In-sample errors beside the paper's, and the order that has to hold."""
+    seen = {label: _error(errors, label, SEEN) for label in MODELS}
     rows = [
-        value(f"{label}, in-sample, {name}, %", errors.mean(kind, label, SEEN), paper=paper, undisclosed=_UNDISCLOSED)
+        value(f"{label}, in-sample, {name}, %", seen[label], paper=paper, undisclosed=_UNDISCLOSED)
         for label, paper in PAPER_MEAN[kind].items()
     ]
     if kind == "p100":
         rows += [
             value(
                 f"{label}, in-sample, {name}, the worst kernel, %",
-                errors.most(kind, label, SEEN),
+                errors.values("mape_percent", label, split=SEEN).max(axis=1),
                 paper=paper,
                 undisclosed=_UNDISCLOSED,
             )
             for label, paper in PAPER_MOST.items()
         ]
+    claim = "a second stage brings the prediction nearer to what was measured"
     for one, two in (("LR", "LR+RF"), ("RF", "RF+RF")):
-        gain = errors.mean(kind, one, SEEN) - errors.mean(kind, two, SEEN)
-        claim = "a second stage brings the prediction nearer to what was measured"
-        rows.append(statement(f"{one} - {two}, in-sample, {name}, points", gain, claim=claim))
-    rivals, ours = errors.mean(kind, "RF+RF", SEEN), errors.mean(kind, OURS, SEEN)
-    ahead = ("RF+RF's less its own", rivals - ours)
-    quantity = f"beyond: {OURS}, in-sample, {name}, %"
-    return [*rows, statement(quantity, ours, tested=ahead, claim="smaller than RF+RF's")]
+        rows.append(statement(f"{one} - {two}, in-sample, {name}, points", seen[one] - seen[two], claim=claim))
+    return [*rows, _smaller(f"beyond: {OURS}, in-sample, {name}, %", seen[OURS], seen["RF+RF"])]
 
 
-def _unseen(errors: _Errors, kind: str, name: str) -> list[Row]:
+def _unseen(errors: Runs, name: str) -> list[Row]:
     """Errors on kernels that were left out."""
-    rows = []
-    for label in MODELS:
-        if label == OURS:
-            continue
-        own = errors.mean(kind, label, LEFT_OUT)
-        ahead = ("left out less in-sample", own - errors.mean(kind, label, SEEN))
-        quantity = f"{label}, left out, {name}, %"
-        rows.append(statement(quantity, own, tested=ahead, claim="larger than in-sample"))
-    ours = errors.mean(kind, OURS, LEFT_OUT)
-    rows.append(_smaller(f"beyond: {OURS}, left out, {name}, %", ours, errors.mean(kind, "RF+RF", LEFT_OUT)))
-    for label in ("RF+RF", "LR+RF"):
-        gain = errors.mean(kind, label, LEFT_OUT) - ours
-        claim = f"nearer than {label} on kernels that neither has seen"
-        rows.append(statement(f"beyond: {label} - {OURS}, left out, {name}, points", gain, claim=claim))
-    return rows
+    apart = {label: _error(errors, label, LEFT_OUT) for label in MODELS}
+    more = {label: apart[label] - _error(errors, label, SEEN) for label in MODELS if label != OURS}
+    return [
+        *(
+            statement(
+                f"{label}, left out, {name}, %",
+                apart[label],
+                tested=("left out less in-sample", own),
+                claim="larger than in-sample",
+            )
+            for label, own in more.items()
+        ),
+        _smaller(f"beyond: {OURS}, left out, {name}, %", apart[OURS], apart["RF+RF"]),
+        *(
+            statement(
+                f"beyond: {label} - {OURS}, left out, {name}, points",
+                apart[label] - apart[OURS],
+                claim=f"nearer than {label} on kernels that neither has seen",
+            )
+            for label in ("RF+RF", "LR+RF")
+        ),
+    ]
 
 
-def _fresh(errors: _Errors, kind: str, name: str) -> list[Row]:
+def _fresh(errors: Runs, kind: str) -> list[Row]:
     """Errors on new devices, with how many test runs."""
-    rows = []
-    for runs in NEW_RUNS:
-        ours, rival = errors.after(kind, OURS, runs), errors.after(kind, "RF+RF", runs)
-        if len(ours):
-            times = "run" if runs == 1 else "runs"
-            rows.append(_smaller(f"beyond: {OURS}, new {name}, {runs} test {times}, %", ours, rival))
-    return rows
+    return [
+        _smaller(
+            f"beyond: {OURS}, new {TYPES[kind]}, {runs} test {'run' if runs == 1 else 'runs'}, %",
+            _after(errors, OURS, runs),
+            _after(errors, "RF+RF", runs),
+        )
+        for runs in _new_runs(kind)
+    ]
 
 
 def _smaller(quantity: str, ours: Floats, rival: Floats) -> Row:
@@ -280,11 +287,11 @@ def _smaller(quantity: str, ours: Floats, rival: Floats) -> Row:
 
 def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
     """The curves of two figures: errors from the nearest to the farthest kernel, and of new devices."""
-    errors = _Errors(frame)
+    errors = {kind: Runs(frame, each="app", scenario=kind) for kind in TYPES}
     share = [f"{quantile:.0%}"[:-1] if place % 5 == 0 else "" for place, quantile in enumerate(QUANTILES)]
     kernels = [
         curve(
-            errors.quantiles(kind, label, split),
+            np.quantile(errors[kind].values("mape_percent", label, split=split), QUANTILES, axis=1).T,
             figure="kernels",
             row=f"error, {split} (%)",
             column=name,
@@ -296,36 +303,39 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
         for kind, name in TYPES.items()
         for label in MODELS
     ]
-    return pl.concat([*kernels, *(_new_curve(errors, kind, label) for kind in NEW_TYPES for label in NEW_MODELS)])
+    new = [
+        curve(
+            np.column_stack([_after(errors[kind], label, own) for own in runs]),
+            figure="new-devices",
+            row="error on other kernels (%)",
+            column=TYPES[kind],
+            label=label,
+            ticks=[str(own) for own in runs],
+            x=np.log2(runs).tolist(),
+            x_label="test runs on the new device",
+        )
+        for kind in NEW_TYPES
+        for runs in [_new_runs(kind)]
+        for label in NEW_MODELS
+    ]
+    return pl.concat([*kernels, *new])
 
 
-def _new_curve(errors: _Errors, kind: str, label: str) -> pl.DataFrame:
-    runs = [own for own in NEW_RUNS if len(errors.after(kind, label, own))]
-    return curve(
-        np.array([errors.after(kind, label, own) for own in runs]).T,
-        figure="new-devices",
-        row="error on other kernels (%)",
-        column=TYPES[kind],
-        label=label,
-        ticks=[str(own) for own in runs],
-        x=np.log2(runs).tolist(),
-        x_label="test runs on the new device",
-    )
-
-
-EXPERIMENT = Experiment(
-    name="tsmva",
-    source=f"{SOURCE}, section VI-A",
-    parameters=PARAMETERS,
-    policies={label: repr(model) for label, model in MODELS.items()},
-    repetitions=REPETITIONS,
-    quick_repetitions=4,
-    repeat=_repeat,
-    rows=_rows,
-    savings=_drawn,
-    draw=panel_figure,
-    beside=_other_left_out,
-    beside_repetitions=REPETITIONS,
-    quick_parameters=_sizes(QUICK, kernels=LEFT_OUT_APPS // 2),
+EXPERIMENTS = (
+    Experiment(
+        name="tsmva",
+        source=f"{SOURCE}, section VI-A",
+        parameters=PARAMETERS,
+        policies={label: repr(model) for label, model in MODELS.items()},
+        repetitions=REPETITIONS,
+        quick_repetitions=4,
+        repeat=_repeat,
+        rows=_rows,
+        savings=_drawn,
+        draw=panel_figure,
+        beside=_other_left_out,
+        beside_repetitions=REPETITIONS,
+        quick_parameters=_sizes(QUICK, kernels=LEFT_OUT_APPS // 2),
+    ),
 )
 """Figure 5 and Table VI of the paper."""

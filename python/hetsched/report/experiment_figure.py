@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["experiment_figure"]
-
 _ROW_IN = 0.19
 _PANEL_IN = 0.38
 _FOOT_IN = 0.85
@@ -27,13 +25,8 @@ _NUMBERS_SHARE = 0.17
 def experiment_figure(savings: pl.DataFrame, *, title: str = "") -> Figure:
     """A panel a scenario and in it a line a policy: mean saving with its 95 % interval over repetitions.
 
-    Parameters
-    ----------
-    savings
-        One row a panel, policy and repetition: ``panel, label, saving``, and ``paper, attainable`` where known (null
-        elsewhere), in percent. Panels and policies stand in the order in which they first come.
-    title
-        What stands above it.
+    A row of `savings` is a panel, policy and repetition: ``panel, label, saving``, and ``paper, attainable`` where
+    known, in percent; panels and policies stand in the order in which they first come.
     """
     panels = [own for _, own in savings.group_by("panel", maintain_order=True)]
     heights = [_PANEL_IN + _FOOT_IN / len(panels) + _ROW_IN * own["label"].n_unique() for own in panels]

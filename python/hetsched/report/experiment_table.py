@@ -10,8 +10,6 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["experiment_table", "reasons", "settings", "verdict"]
-
 _STYLES = {"yes": "green", "shape": "yellow", "uncertain": "yellow", "no": "red"}
 _OF_CLAIMS = {"yes": "claim holds", "no": "claim fails"}
 
@@ -19,12 +17,7 @@ _OF_CLAIMS = {"yes": "claim holds", "no": "claim fails"}
 def experiment_table(rows: pl.DataFrame, *, title: str = "") -> Table:
     """Quantities below each other: the paper's value, ours with its 95 % interval, and whether it was reproduced.
 
-    Parameters
-    ----------
-    rows
-        ``quantity, paper, here, low, high, reproduced``, as `hetsched.experiments.Report.table` gives them.
-    title
-        What stands above it.
+    `rows` are as `hetsched.experiments.Report.table` gives them.
     """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title or None, title_justify="left", title_style="bold")
     table.add_column("", justify="right", style="dim")
@@ -39,20 +32,7 @@ def experiment_table(rows: pl.DataFrame, *, title: str = "") -> Table:
 
 
 def verdict(reproduced: str | None, paper: float | None) -> str:
-    """A row's verdict as a table shows it; what stands beside no value of a paper is a claim, not a reproduction.
-
-    Parameters
-    ----------
-    reproduced
-        As `hetsched.experiments.Row` has it.
-    paper
-        The paper's value; None where there is none.
-
-    Examples
-    --------
-    >>> verdict("yes", 5.36), verdict("yes", None), verdict("uncertain", None), verdict(None, None)
-    ('yes', 'claim holds', 'uncertain', '')
-    """
+    """A row's verdict as a table shows it; what stands beside no value of a paper is a claim, not a reproduction."""
     if reproduced is None:
         return ""
     return reproduced if paper is not None else _OF_CLAIMS.get(reproduced, reproduced)
@@ -63,13 +43,7 @@ def _paper(value: float | None) -> str:
 
 
 def _here(row: Mapping[str, Any]) -> str:
-    """A mean and half the width of its interval, with as many decimals as the latter deserves.
-
-    Examples
-    --------
-    >>> _here({"here": 2.0853, "low": 2.039, "high": 2.131}), _here({"here": 124.34, "low": 116.4, "high": 132.28})
-    ('2.085 ± 0.046', '124.3 ± 7.9')
-    """
+    """A mean and half the width of its interval, with as many decimals as the latter deserves."""
     half_width = (row["high"] - row["low"]) / 2
     decimals = 3 if half_width < 1 else 1
     return f"{row['here']:.{decimals}f} ± {half_width:.{decimals}f}"
@@ -78,17 +52,7 @@ def _here(row: Mapping[str, Any]) -> str:
 def reasons(rows: pl.DataFrame) -> Iterable[str]:
     """Why something is not simply ``yes``: a line for each reason, with the numbers of its rows.
 
-    Parameters
-    ----------
-    rows
-        ``reproduced, paper, reason``; what stands behind a reason's first semicolon may be common to several.
-
-    Examples
-    --------
-    >>> why = ["a", "half the paper; no watts", "twice the paper; no watts", "it saves: the opposite"]
-    >>> verdicts = {"reproduced": ["yes", "shape", "shape", "no"], "paper": [1.0, 2.0, 3.0, None]}
-    >>> list(reasons(pl.DataFrame({**verdicts, "reason": why})))
-    ['shape: no watts (2: half the paper; 3: twice the paper)', 'claim fails: it saves: the opposite (4)']
+    What stands behind a reason's first semicolon may be common to several.
     """
     found: dict[tuple[str, str], list[str]] = {}
     for number, row in enumerate(rows.select("reproduced", "paper", "reason").iter_rows(named=True), start=1):
@@ -100,18 +64,7 @@ def reasons(rows: pl.DataFrame) -> Iterable[str]:
 
 
 def settings(parameters: Mapping[str, Any]) -> str:
-    """Parameters with their values, in one line.
-
-    Parameters
-    ----------
-    parameters
-        By name.
-
-    Examples
-    --------
-    >>> settings({"nodes": 1990, "utilization": {"busy": 0.8}, "time_range_s": [130.0, 151.0]})
-    'nodes 1990, utilization (busy 0.8), time_range_s 130 to 151'
-    """
+    """Parameters with their values, in one line."""
     return ", ".join(f"{name} {_setting(value)}" for name, value in parameters.items())
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["curve", "panel_figure"]
-
 _ROW_IN = 1.45
 _FOOT_IN = 1.0
 _LEGEND_COLUMNS = 4
@@ -44,34 +42,10 @@ def curve(
     paper: float | None = None,
     figure: str = "",
 ) -> pl.DataFrame:
-    """A curve as rows of what `panel_figure` takes.
+    """A curve as rows of what `panel_figure` takes, from values of shape (repetitions, places), NaN where unknown.
 
-    Parameters
-    ----------
-    values
-        Shape (repetitions, places); NaN where there is none.
-    row, column
-        Of its panel: what stands at the y axis, and above.
-    label
-        Of the curve.
-    ticks
-        What stands below each place.
-    x
-        Where the places are, joined by a line. None: one beside the other, not joined.
-    x_label
-        What stands below the ticks.
-    level
-        The baseline's own value, drawn as a line across.
-    paper
-        What the paper prints for the panel, drawn as a line across.
-    figure
-        Which of an experiment's figures it stands in, where there are several.
-
-    Examples
-    --------
-    >>> rows = curve(np.array([[1.0, 2.0]]), row="saved (%)", column="steady", label="coa", ticks=["a", "b"])
-    >>> rows.select("x", "tick", "value").rows()
-    [(0.0, 'a', 1.0), (1.0, 'b', 2.0)]
+    `row` and `column` are those of its panel: what stands at the y axis, and above. Places at `x` are joined by a line,
+    without it they stand side by side. The baseline's own `level` and what the `paper` prints are lines across.
     """
     repetitions, places = values.shape
     at = range(places) if x is None else x
@@ -93,15 +67,7 @@ def curve(
 
 
 def panel_figure(curves: pl.DataFrame, *, title: str = "") -> Figure:
-    """A row of panels a metric and a column a workload; in each a curve a policy, with 95 % intervals.
-
-    Parameters
-    ----------
-    curves
-        Of one figure, as `curve` gives them; rows, columns and labels stand in the order in which they first come.
-    title
-        What stands above it.
-    """
+    """A row of panels a metric and a column a workload; in each a curve a policy, with 95 % intervals."""
     rows, columns, labels = (curves[name].unique(maintain_order=True).to_list() for name in ("row", "column", "label"))
     lines = -(-len(labels) // _LEGEND_COLUMNS)
     places = {label: place for place, label in enumerate(labels)}

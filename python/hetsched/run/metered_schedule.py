@@ -18,9 +18,8 @@ from hetsched.errors import ConfigError
 from hetsched.platform import Platform
 from hetsched.text import many
 from hetsched.workload import COLUMNS, Workload
-from hetsched.workload.checks import refuse_other_frames
-from hetsched.workload.conversion import Origin, converted
-from hetsched.workload.node_lists import text_of
+from hetsched.workload.conform import refuse_other_frames
+from hetsched.workload.convert import Origin, converted, nodes_text
 from hetsched.workload.schema import MAX_SECONDS
 
 _COLUMNS = {
@@ -86,7 +85,7 @@ def _rules_of_values(given: pl.DataFrame) -> list[Rule]:
         bad = ~(seconds.is_finite() & (seconds.abs() <= MAX_SECONDS))
         return Rule(bad, lambda row: (f"starts, row {row}, {name}", shown(seconds[row]), _SECONDS))
 
-    text = text_of(given["nodes"])
+    text = nodes_text(given["nodes"])
     holes = given["nodes"].list.drop_nulls().list.len() < given["nodes"].list.len()
     hole = Rule(holes, lambda row: (f"starts, row {row}, nodes", shown(text[row]), _EXPECTED["nodes"]))
     return [*(no_value(name) for name in _NEEDED), no_instant("start_s"), no_instant("end_s"), hole]

@@ -27,7 +27,7 @@ from hetsched.power.forecast import believed
 from hetsched.run.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of
 from hetsched.run.simulation import run_of, simulate
 from hetsched.workload import Workload
-from hetsched.workload.report import Report
+from hetsched.workload.describe import Report
 from hetsched.workload.schema import COLUMNS
 
 if TYPE_CHECKING:

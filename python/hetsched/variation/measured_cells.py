@@ -1,4 +1,4 @@
-"""Medians of measured runs by application and node, as matrices with gaps, and the rules that fill them."""
+"""Medians of measured runs by application and node, as matrices with gaps; the rules that fill them, and a report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ from hetsched.errors import ConfigError
 from hetsched.text import few, many
 from hetsched.variation.frame import Matrix
 
-IMPUTE = ("node-ratio", "app-median")
+IMPUTE = {
+    "node-ratio": "the node's mean ratio over the applications it has, times the application's median",
+    "app-median": "the application's median",
+}
+"""Stand-ins for pairs that were not measured."""
+_MOST_APPS = 20
+_UNITS = {"power_w": "W", "time_s": "s"}
+_WORDS = {"power_w": "power", "time_s": "time"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,15 +190,6 @@ def _row_means(matrix: Matrix) -> Matrix:
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-_RULES = {
-    "node-ratio": "the node's mean ratio over the applications it has, times the application's median",
-    "app-median": "the application's median",
-}
-_MOST_APPS = 20
-_UNITS = {"power_w": "W", "time_s": "s"}
-_WORDS = {"power_w": "power", "time_s": "time"}
-
-
 def report_text(
     cells: Cells,
     *,
@@ -257,7 +255,7 @@ def _filled(cells: Cells, impute: str | None) -> str:
     if impute is None:
         return "nothing (impute=None): no table can be made"
     done = int((cells.is_missing & ~cells.imputed(impute).is_empty).sum())
-    return f"{many(done, 'pair')} by {_RULES[impute]}"
+    return f"{many(done, 'pair')} by {IMPUTE[impute]}"
 
 
 def _stragglers(stragglers: pl.DataFrame, straggler_ratio: float) -> str:

@@ -1,5 +1,8 @@
 """The jobs of a run: the job table's schema, its checks, its transforms, the readers that fill it, and generators."""
 
+from hetsched.workload.applications import first_run_ratio, flag_first_runs, same_application
+from hetsched.workload.describe import Report
+from hetsched.workload.formats import read_csv, read_parquet, read_swf, read_trace, write_trace
 from hetsched.workload.generators import (
     GENERATORS,
     Distribution,
@@ -20,12 +23,8 @@ from hetsched.workload.generators import (
     swa_multi,
     utilization_targeted,
 )
-from hetsched.workload.readers import read_csv, read_parquet, read_swf, read_trace
-from hetsched.workload.report import Report
-from hetsched.workload.same_application import first_run_ratio, flag_first_runs, same_application
+from hetsched.workload.jobs import Workload
 from hetsched.workload.schema import COLUMNS, Column, schema
-from hetsched.workload.table import Workload
-from hetsched.workload.writers import write_trace
 
 __all__ = [
     "COLUMNS",

@@ -1,6 +1,6 @@
 """The job table: every column hetsched knows, its type, unit and meaning.
 
-How a user's columns are brought into these types is `conversion`'s business, what is refused `checks`'.
+`convert` brings a user's columns into these types; `conform` refuses what does not fit.
 """
 
 from __future__ import annotations
@@ -8,10 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import polars as pl
-
-from hetsched.workload import node_lists
-
-__all__ = ["COLUMNS", "MAX_SECONDS", "SHORTEST_S", "TEXT_COLUMNS", "Column", "schema"]
 
 MAX_SECONDS = 1e12
 """The largest time that is taken, 30,000 years: the engine counts microseconds in 64 bits."""
@@ -56,11 +52,11 @@ class Column:
 
     @property
     def expected(self) -> str:
-        """What a value must be, as an error message says it."""
+        """Allowed values, as an error message says it."""
         if self.dtype is pl.Boolean:
             return "true or false"
         if isinstance(self.dtype, pl.List):
-            return node_lists.EXPECTED
+            return "a list of node numbers from 0, such as 0 1 2 7 or 0-2,7 in a file of text"
         kind = self.unit if self.dtype is pl.Float64 else "a whole number"
         low = "" if self.low is None else f" from {self.low:g}"
         return kind + low + ("" if self.high is None else f" to {self.high:.10g}")
@@ -68,99 +64,40 @@ class Column:
 
 _COUNT = 2**31 - 1
 
-COLUMNS: dict[str, Column] = {
-    column.name: column
-    for column in (
-        Column("job_id", pl.Int64, True, "", "the job's number, unique in the workload"),
-        Column(
-            "submit_s",
-            pl.Float64,
-            True,
-            "seconds",
-            "when it was submitted, on the log's own clock",
-            low=0.0,
-            high=MAX_SECONDS,
-            is_instant=True,
-        ),
-        Column(
-            "runtime_s", pl.Float64, True, "seconds", "how long it runs on a nominal node", low=0.0, high=MAX_SECONDS
-        ),
-        Column("node_count", pl.Int32, True, "nodes", "how many nodes it needs", low=1, high=_COUNT),
-        Column(
-            "walltime_s",
-            pl.Float64,
-            False,
-            "seconds",
-            "the time it asked for; values <= 0 become null",
-            null="it asked for none: never killed, planned with its runtime",
-            high=MAX_SECONDS,
-        ),
-        Column(
-            "comm_s",
-            pl.Float64,
-            False,
-            "seconds",
-            "what communication adds to its run, however fast its nodes are",
-            null="nothing",
-            low=0.0,
-            high=MAX_SECONDS,
-        ),
-        Column(
-            "slots",
-            pl.Int32,
-            False,
-            "slots",
-            "slots it needs of each of its nodes",
-            null="whole nodes",
-            low=1,
-            high=_COUNT,
-        ),
-        Column("user", pl.String, False, "", "who submitted it", null="unknown"),
-        Column("queue", pl.String, False, "", "the queue it was submitted to", null="unknown"),
-        Column("app", pl.String, False, "", "its application: jobs with one power profile", null="unknown"),
-        Column("device", pl.String, False, "", "`cpu` or `gpu`", null="cpu"),
-        Column(
-            "first_run",
-            pl.Boolean,
-            False,
-            "",
-            "whether it counts as its application's first run, for policies that profile",
-            null="the policy finds out",
-        ),
-        Column("depends_on", pl.Int64, False, "", "the job it waits for; kept, and ignored so far", null="none"),
-        Column(
-            "power_w",
-            pl.Float64,
-            False,
-            "watts",
-            "measured mean draw of each of its nodes; values <= 0 count as unknown",
-            null="unknown",
-            high=1e6,
-        ),
-        Column("trace_status", pl.Int32, False, "", "the status code of the log", null="unknown"),
-        Column(
-            "observed_start_s",
-            pl.Float64,
-            False,
-            "seconds",
-            "when it started in reality, on the log's own clock",
-            null="unknown",
-            is_instant=True,
-        ),
-        Column(
-            "observed_nodes",
-            pl.List(pl.UInt32),
-            False,
-            "",
-            "the nodes it ran on in reality: as many as it needs, each once, numbered from 0",
-            null="unknown",
-        ),
-    )
-}
+# fmt: off
+_COLUMNS = (
+    Column("job_id", pl.Int64, True, "", "the job's number, unique in the workload"),
+    Column("submit_s", pl.Float64, True, "seconds", "when it was submitted, on the log's own clock",
+           low=0.0, high=MAX_SECONDS, is_instant=True),
+    Column("runtime_s", pl.Float64, True, "seconds", "how long it runs on a nominal node", low=0.0, high=MAX_SECONDS),
+    Column("node_count", pl.Int32, True, "nodes", "how many nodes it needs", low=1, high=_COUNT),
+    Column("walltime_s", pl.Float64, False, "seconds", "the time it asked for; values <= 0 become null",
+           "it asked for none: never killed, planned with its runtime", high=MAX_SECONDS),
+    Column("comm_s", pl.Float64, False, "seconds", "what communication adds to its run, however fast its nodes are",
+           "nothing", low=0.0, high=MAX_SECONDS),
+    Column("slots", pl.Int32, False, "slots", "slots it needs of each of its nodes", "whole nodes", low=1, high=_COUNT),
+    Column("user", pl.String, False, "", "who submitted it", "unknown"),
+    Column("queue", pl.String, False, "", "the queue it was submitted to", "unknown"),
+    Column("app", pl.String, False, "", "its application: jobs with one power profile", "unknown"),
+    Column("device", pl.String, False, "", "`cpu` or `gpu`", "cpu"),
+    Column("first_run", pl.Boolean, False, "",
+           "whether it counts as its application's first run, for policies that profile", "the policy finds out"),
+    Column("depends_on", pl.Int64, False, "", "the job it waits for; kept, and ignored so far", "none"),
+    Column("power_w", pl.Float64, False, "watts",
+           "measured mean draw of each of its nodes; values <= 0 count as unknown", "unknown", high=1e6),
+    Column("trace_status", pl.Int32, False, "", "the status code of the log", "unknown"),
+    Column("observed_start_s", pl.Float64, False, "seconds", "when it started in reality, on the log's own clock",
+           "unknown", is_instant=True),
+    Column("observed_nodes", pl.List(pl.UInt32), False, "",
+           "the nodes it ran on in reality: as many as it needs, each once, numbered from 0", "unknown"),
+)
+# fmt: on
+
+COLUMNS: dict[str, Column] = {column.name: column for column in _COLUMNS}
 """Every column hetsched knows, by name; required ones first."""
 
 TEXT_COLUMNS = tuple(
-    column.name for column in COLUMNS.values() if column.dtype is pl.String or isinstance(column.dtype, pl.List)
+    column.name for column in _COLUMNS if column.dtype is pl.String or isinstance(column.dtype, pl.List)
 )
 """Columns that a file of text holds as text, even where all of it are digits."""
 
@@ -178,13 +115,5 @@ def schema() -> pl.DataFrame:
     >>> schema().filter(pl.col("required"))["name"].to_list()
     ['job_id', 'submit_s', 'runtime_s', 'node_count']
     """
-    return pl.DataFrame(
-        {
-            "name": [c.name for c in COLUMNS.values()],
-            "dtype": [str(c.dtype) for c in COLUMNS.values()],
-            "required": [c.is_required for c in COLUMNS.values()],
-            "unit": [c.unit for c in COLUMNS.values()],
-            "meaning": [c.meaning for c in COLUMNS.values()],
-            "null": [c.null for c in COLUMNS.values()],
-        }
-    )
+    rows = [(c.name, str(c.dtype), c.is_required, c.unit, c.meaning, c.null) for c in _COLUMNS]
+    return pl.DataFrame(rows, schema=["name", "dtype", "required", "unit", "meaning", "null"], orient="row")

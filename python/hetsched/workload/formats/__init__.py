@@ -1,9 +1,21 @@
-"""Job logs as files hold them: one module a format, each turning bytes into columns.
+"""Job logs as files hold them: one module a format, which reads and writes it, and a table of them all."""
 
-What the columns must satisfy to be a workload is `hetsched.workload`'s business.
-"""
-
-from hetsched.workload.formats.choice import FORMATS, READERS, format_of
+from hetsched.workload.formats.csv import read_csv
+from hetsched.workload.formats.parquet import read_parquet
 from hetsched.workload.formats.raw import Format, RawTrace
+from hetsched.workload.formats.registry import FORMATS, READERS, WRITERS, format_of, read_trace, write_trace
+from hetsched.workload.formats.swf import read_swf
 
-__all__ = ["FORMATS", "READERS", "Format", "RawTrace", "format_of"]
+__all__ = [
+    "FORMATS",
+    "READERS",
+    "WRITERS",
+    "Format",
+    "RawTrace",
+    "format_of",
+    "read_csv",
+    "read_parquet",
+    "read_swf",
+    "read_trace",
+    "write_trace",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import polars as pl
@@ -11,10 +11,11 @@ import polars as pl
 from hetsched import _core
 from hetsched.checks import Faults, reason_of, shown
 from hetsched.errors import TraceError
-from hetsched.files import UNREADABLE
+from hetsched.files import UNREADABLE, for_csv
 from hetsched.tables import CsvText, Record
-from hetsched.workload.formats.raw import Format, RawTrace, Source, check_on_bad_line, contents
-from hetsched.workload.formats.renaming import renamed
+from hetsched.workload.formats.raw import Format, RawTrace, Source, check_on_bad_line, contents, renamed
+from hetsched.workload.jobs import Workload
+from hetsched.workload.schema import TEXT_COLUMNS
 
 _EXPECTED = "a CSV file with a line of column names"
 
@@ -106,10 +107,67 @@ def _ragged_error(name: str, ragged: Record, text: CsvText) -> TraceError:
     return TraceError(file=name, line=ragged.first, found=f"{len(ragged.fields)} fields", expected=expected)
 
 
+def read_csv(
+    source: Source,
+    *,
+    columns: Mapping[str, str] | None = None,
+    separator: str = ",",
+    on_bad_line: str = "error",
+) -> Workload:
+    r"""Read a site's own log from comma-separated values; the first line names the columns.
+
+    Parameters
+    ----------
+    source
+        Path (plain, gzip, zstd), ``"-"`` for standard input, or content.
+    columns
+        From the file's column names to hetsched's, such as ``{"nodes": "node_count"}``; columns that are not named
+        keep their name. Instants may be dates in ISO 8601 (``2024-08-30T12:00:00``, ``2024-08-30 12:00:00+02:00``),
+        which become seconds since 1970, UTC unless an offset says otherwise; spans may be written ``01:00:00`` or
+        ``1-02:03:04``. One column holds one of these or plain seconds, and the report says which.
+    separator
+        One character between fields.
+    on_bad_line
+        ``"error"``: a line that does not fit is an error. ``"skip"``: it is left out and counted, and the report names
+        the first few, unless more than half of all lines do not fit.
+
+    Returns
+    -------
+    Workload
+        Sorted by submit time.
+
+    Raises
+    ------
+    TraceError
+        If the file cannot be read, or its columns are not those of a workload; names the line.
+    ConfigError
+        If `separator` is no single character, or `on_bad_line` is none of its words.
+
+    Examples
+    --------
+    >>> log = b"id,submit_s,runtime_s,node_count\n1,0,60,2\n2,5,nan,1\n"
+    >>> read_csv(log, columns={"id": "job_id"})
+    Traceback (most recent call last):
+    hetsched.errors.TraceError: bytes, line 3, column `runtime_s`: found `NaN`, expected seconds from 0 to 1e+12
+    """
+    return read(
+        source, columns=columns, separator=separator, on_bad_line=on_bad_line, text_columns=TEXT_COLUMNS
+    ).workload()
+
+
+_ROWS_A_PART = 50_000
+
+
+def _parts(workload: Workload) -> Iterator[bytes]:
+    frame = for_csv(workload.to_polars())
+    yield frame.clear().write_csv().encode()
+    yield from (part.write_csv(include_header=False).encode() for part in frame.iter_slices(_ROWS_A_PART))
+
+
 FORMAT = Format(
     name="csv",
     suffixes=(".csv", ".csv.gz", ".csv.zst"),
     doc="comma-separated values with hetsched's column names, or with a mapping to them",
-    read=read,
-    options=("columns", "separator", "on_bad_line"),
+    read=read_csv,
+    write={".csv": _parts},
 )

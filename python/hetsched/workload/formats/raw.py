@@ -1,91 +1,96 @@
-"""What every reader of a trace hands back, and how a file becomes bytes."""
+"""Jobs as a format's reader hands them over, and what all readers share: bytes of a file, its names of columns."""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from hetsched.checks import Faults, did_you_mean
+from hetsched.checks import Faults, did_you_mean, listed, reason_of
 from hetsched.errors import TraceError
 from hetsched.forks import check_threads
-
-__all__ = ["Format", "Piped", "RawTrace", "Source", "check_on_bad_line", "contents", "piped"]
+from hetsched.workload.conform import conformed, conformed_rows, told_bad_lines
+from hetsched.workload.convert import Origin
+from hetsched.workload.describe import Report, coarse_clock
+from hetsched.workload.jobs import Workload
 
 Source = str | os.PathLike[str] | bytes
 """A file's path, ``"-"`` for standard input, or the content."""
 
 
 @dataclass(frozen=True)
-class RawTrace:
-    """A log as it was read: columns, and what reading them met.
-
-    Parameters
-    ----------
-    frame
-        The columns.
-    source
-        The file's name as it was given, for messages.
-    sha256
-        Of the file's bytes, before any decompression.
-    counts
-        What the reader kept, changed, dropped and counted.
-    is_checked
-        Whether the reader has already held the columns to the workload's schema.
-    settings
-        The reader's options that were given and change what is read.
-    line_of
-        From a row (from 0) of a text file to its line (from 1); None where rows have no lines.
-    skips_bad_rows
-        Whether rows that do not fit the schema are to be skipped and counted.
-    bad_lines
-        What is wrong with lines that were skipped already.
-    """
-
-    frame: pl.DataFrame
-    source: str
-    sha256: str
-    counts: dict[str, Any] = field(default_factory=dict)
-    is_checked: bool = False
-    settings: dict[str, Any] = field(default_factory=dict)
-    line_of: Callable[[int], int] | None = None
-    skips_bad_rows: bool = False
-    bad_lines: tuple[TraceError, ...] = ()
-
-
-@dataclass(frozen=True)
 class Format:
-    """A format of job logs.
+    """A format of job logs: its name, the endings of its files' names, and what reads and writes them.
 
-    Parameters
-    ----------
-    name
-        As in ``read_trace(format=name)``.
-    suffixes
-        Endings of its files' names.
-    doc
-        What it is, in a line.
-    read
-        From a path or bytes to a `RawTrace`; keyword options are the format's own.
-    options
-        The names of these options.
+    `read` takes a path or content and options by keyword; `write` goes from an ending to what gives a file's content
+    part by part; `magic` is what every file begins with, if anything.
     """
 
     name: str
     suffixes: tuple[str, ...]
     doc: str
-    read: Callable[..., RawTrace]
-    options: tuple[str, ...] = ()
+    read: Callable[..., Workload]
+    write: Mapping[str, Callable[[Workload], Iterator[bytes]]] = field(default_factory=dict)
+    magic: bytes = b""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of the options that `read` takes."""
+        return tuple(inspect.signature(self.read).parameters)[1:]
+
+
+@dataclass(frozen=True)
+class RawTrace:
+    """A log as it was read: columns, and what reading them met."""
+
+    frame: pl.DataFrame
+    source: str
+    """The file's name as it was given, for messages."""
+    sha256: str
+    """Of the file's bytes, before any decompression."""
+    counts: dict[str, Any] = field(default_factory=dict)
+    """Jobs kept, changed and dropped, and other counts, by name."""
+    is_checked: bool = False
+    """Whether the reader has already held the columns to the workload's schema."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """The reader's options that were given and change what is read."""
+    line_of: Callable[[int], int] | None = None
+    """From a row (from 0) of a text file to its line (from 1); None where rows have no lines."""
+    skips_bad_rows: bool = False
+    """Whether rows that do not fit the schema are to be skipped and counted."""
+    bad_lines: tuple[TraceError, ...] = ()
+    """Faults of lines that were skipped already."""
+
+    def workload(self) -> Workload:
+        """The jobs, held to the schema; a `TraceError` at the first value that does not fit."""
+        frame, counts = self.frame, self.counts
+        origin = Origin(self.source, self.line_of, skips_bad_rows=self.skips_bad_rows)
+        if self.skips_bad_rows:
+            frame, counts = conformed_rows(frame, origin, self.bad_lines)
+        elif not self.is_checked:
+            frame, counts = conformed(frame, origin)
+        elif self.bad_lines:
+            counts = counts | {"first_bad_lines": told_bad_lines(self.bad_lines)}
+        name = os.path.basename(self.source)
+        settings = ", ".join(f"{option}={value}" for option, value in self.settings.items())
+        return Workload(
+            frame,
+            source=self.source,
+            report=Report(name, {**counts, **coarse_clock(frame["submit_s"])}),
+            history=[f"read {name}{f' with {settings}' if settings else ''}"],
+            source_sha256=self.sha256,
+        )
 
 
 class Piped(bytes):
-    """What came through standard input, which is what messages call it."""
+    """Content of standard input; messages call it that."""
 
 
 def piped() -> Piped:
@@ -101,20 +106,7 @@ def check_on_bad_line(faults: Faults, value: object) -> None:
 
 
 def contents(source: Source, expected: str) -> tuple[bytes, str, str]:
-    """A file's bytes, its name for messages, and the sha256 of its bytes.
-
-    Parameters
-    ----------
-    source
-        A path, ``"-"`` for standard input, or the bytes themselves.
-    expected
-        What the file should be, for messages: ``"an SWF log"``.
-
-    Raises
-    ------
-    TraceError
-        If there is no such file, or it cannot be read.
-    """
+    """A file's bytes, its name for messages, and the sha256 of its bytes; `expected` is for messages: "an SWF log"."""
     check_threads()
     if isinstance(source, str) and source == "-":
         source = piped()
@@ -124,11 +116,28 @@ def contents(source: Source, expected: str) -> tuple[bytes, str, str]:
     name = os.fspath(source)
     try:
         data = Path(name).read_bytes()
-    except FileNotFoundError:
-        raise TraceError(file=name, found="no such file", expected=expected) from None
-    except IsADirectoryError:
-        raise TraceError(file=name, found="a directory", expected=expected) from None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise TraceError(file=name, found=f"a file that cannot be read ({reason})", expected=expected) from None
+        is_known = isinstance(error, FileNotFoundError | IsADirectoryError)
+        found = reason_of(error) if is_known else f"a file that cannot be read ({reason_of(error)})"
+        raise TraceError(file=name, found=found, expected=expected) from None
     return data, name, hashlib.sha256(data).hexdigest()
+
+
+def renamed(frame: pl.DataFrame, columns: Mapping[str, str] | None, source: str) -> pl.DataFrame:
+    """The frame with its columns renamed from the file's names to hetsched's: ``{"SubmitTime": "submit_s"}``."""
+    if not columns:
+        return frame
+    for theirs, ours in columns.items():
+        if theirs not in frame.columns:
+            hint = did_you_mean(theirs, frame.columns)
+            if ours in frame.columns:
+                hint = f"; columns= goes from the file's name to hetsched's: {{'{ours}': '{theirs}'}}"
+            expected = f"a column `{theirs}` to be read as `{ours}`{hint}"
+            raise Origin(source).misfit(theirs, f"columns {listed(frame.columns)}", expected)
+    names = {theirs: columns.get(theirs, theirs) for theirs in frame.columns}
+    for name in names.values():
+        both = [theirs for theirs, ours in names.items() if ours == name]
+        if len(both) > 1:
+            expected = "one column of that name; rename or drop the other"
+            raise Origin(source).misfit(name, f"columns {listed(both)} for it", expected)
+    return frame.rename(dict(columns))

@@ -1,10 +1,10 @@
-"""Workloads made rather than read: one module a generator, and a table of them all.
+"""Workloads made rather than read: generators, and a table of them all.
 
 A generator is a function of keyword parameters and a seed; its workload says in ``report`` and ``history`` how it was
 made. The same parameters give the same jobs.
 """
 
-from hetsched.workload.generators.coa_single import coa_single
+from hetsched.workload.generators.cpu_gpu_log import overloaded, steady
 from hetsched.workload.generators.distributions import (
     Distribution,
     Exponential,
@@ -13,17 +13,12 @@ from hetsched.workload.generators.distributions import (
     LogUniform,
     Uniform,
 )
-from hetsched.workload.generators.fft2d import fft2d
-from hetsched.workload.generators.generator import Generator
-from hetsched.workload.generators.laurel2_week import laurel2_week
 from hetsched.workload.generators.lublin_feitelson import lublin_feitelson
 from hetsched.workload.generators.mixes import JobClass
-from hetsched.workload.generators.overloaded import overloaded
 from hetsched.workload.generators.parameters import Parameter
 from hetsched.workload.generators.poisson import poisson
-from hetsched.workload.generators.registry import GENERATORS, generate
-from hetsched.workload.generators.steady import steady
-from hetsched.workload.generators.swa_multi import swa_multi
+from hetsched.workload.generators.published import coa_single, fft2d, laurel2_week, swa_multi
+from hetsched.workload.generators.registry import GENERATORS, Generator, generate
 from hetsched.workload.generators.utilization_targeted import utilization_targeted
 
 __all__ = [

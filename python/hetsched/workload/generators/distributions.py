@@ -1,4 +1,4 @@
-"""What run lengths are drawn from: a few distributions, each with its mean, written as objects or as short texts."""
+"""Distributions of run lengths: a few kinds, each with its mean, written as objects or as short texts."""
 
 from __future__ import annotations
 
@@ -13,18 +13,6 @@ import numpy.typing as npt
 
 from hetsched.checks import Faults, did_you_mean, listed, typed
 from hetsched.errors import ConfigError
-
-__all__ = [
-    "DISTRIBUTIONS",
-    "LONGEST_S",
-    "Distribution",
-    "Exponential",
-    "Fixed",
-    "LogNormal",
-    "LogUniform",
-    "Uniform",
-    "settled",
-]
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,7 +29,7 @@ class Distribution(ABC):
     Raises
     ------
     ConfigError
-        With every number that cannot be.
+        If any number is invalid; lists all of them.
 
     Examples
     --------
@@ -52,7 +40,7 @@ class Distribution(ABC):
 
     kind: ClassVar[str] = ""
     form: ClassVar[str] = ""
-    """How its text reads."""
+    """Its text, such as ``uniform:LOW:HIGH``."""
 
     if TYPE_CHECKING:
         # Where it is a field, an inherited property would be taken for its default.
@@ -70,13 +58,10 @@ class Distribution(ABC):
             raise ConfigError([(name, typed(getattr(self, name)), f"a number {words}") for name, words in misfits])
 
     def _misfits(self) -> list[tuple[str, str]]:
-        """The fields whose values cannot be, with what they should have been."""
-        highest = {name: _HIGHEST.get(name, LONGEST_S) for name in (field.name for field in fields(self))}
-        return [
-            (name, f"above 0 and at most {high:g}")
-            for name, high in highest.items()
-            if not _is_between(getattr(self, name), high)
-        ]
+        """The fields whose values are invalid, with what they should have been."""
+        highest = {field.name: _HIGHEST.get(field.name, LONGEST_S) for field in fields(self)}
+        bad = [name for name, high in highest.items() if not _is_between(getattr(self, name), high)]
+        return [(name, f"above 0 and at most {highest[name]:g}") for name in bad]
 
     def __str__(self) -> str:
         return ":".join([self.kind, *(f"{value:g}" for value in astuple(self))])
@@ -214,26 +199,7 @@ _EXPECTED = f"seconds, or one of {listed(one.form for one in DISTRIBUTIONS.value
 
 
 def settled(value: object, parameter: str, faults: Faults) -> Distribution:
-    """A distribution from what a user gave: one, a number of seconds, or a text such as ``"uniform:130:151"``.
-
-    Parameters
-    ----------
-    value
-        As given.
-    parameter
-        Its name, for the message.
-    faults
-        Notes what is no distribution; a stand-in is returned then.
-
-    Examples
-    --------
-    >>> faults = Faults()
-    >>> settled("lognormal:3600:1.4", "runtime_s", faults), settled(60, "runtime_s", faults)
-    (LogNormal(mean_s=3600.0, sigma=1.4), Fixed(length_s=60.0))
-    >>> _ = settled("lognormel:3600:1.4", "runtime_s", faults)
-    >>> faults.found[0].expected.endswith("; did you mean `lognormal`?")
-    True
-    """
+    """A distribution from what a user gave: one, a number of seconds, or a text such as ``"uniform:130:151"``."""
     chosen = _chosen(value)
     if not isinstance(chosen, str):
         return chosen
@@ -247,16 +213,13 @@ def _chosen(value: object) -> Distribution | str:
         return value
     if isinstance(value, bool) or not isinstance(value, str | numbers.Real):
         return _EXPECTED
-    if isinstance(value, numbers.Real):
-        return _made(Fixed, [float(value)])
-    kind, *texts = ["fixed", value] if ":" not in value else value.split(":")
-    try:
-        figures = [float(text) for text in texts]
-    except ValueError:
-        return _EXPECTED + did_you_mean(kind, DISTRIBUTIONS) if kind not in DISTRIBUTIONS else _EXPECTED
+    kind, *texts = value.split(":") if isinstance(value, str) and ":" in value else ("fixed", value)
     if kind not in DISTRIBUTIONS:
         return _EXPECTED + did_you_mean(kind, DISTRIBUTIONS)
-    return _made(DISTRIBUTIONS[kind], figures)
+    try:
+        return _made(DISTRIBUTIONS[kind], [float(text) for text in texts])
+    except (ValueError, OverflowError):
+        return _EXPECTED
 
 
 def _made(kind: type[Distribution], figures: list[float]) -> Distribution | str:

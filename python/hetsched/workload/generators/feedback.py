@@ -12,64 +12,32 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Control", "submits", "wandering"]
-
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Control:
-    """What the controller aims at, times in steps of `interval_us`.
-
-    Parameters
-    ----------
-    nodes
-        Of the machine.
-    utilization
-        Mean share of busy nodes to reach.
-    fluctuation
-        How far the target wanders to both sides, at most to 0 or 1.
-    wander_steps
-        Correlation time of that.
-    ramp_steps
-        Until the target is reached for the first time, rising steadily.
-    horizon_steps
-        Over which what was missed is made up for.
-    expected_steps
-        Until all jobs are submitted, about.
-    interval_us
-        Length of a step, microseconds.
-    """
+    """Aim of the controller; times in steps of `interval_us` microseconds."""
 
     nodes: int
     utilization: float
+    """Mean share of busy nodes to reach."""
     fluctuation: float
+    """How far the target wanders to both sides, at most to 0 or 1."""
     wander_steps: float
+    """Correlation time of that."""
     ramp_steps: float
+    """Until the target is reached for the first time, rising steadily."""
     horizon_steps: float
+    """Over which what was missed is made up for."""
     expected_steps: int
+    """Until all jobs are submitted, about."""
     interval_us: int
 
 
 def wandering(count: int, correlation: float, rng: np.random.Generator) -> Floats:
-    """A stationary AR(1) process of standard deviation 1/2, clipped to ±1, its mean over all steps taken out.
-
-    Parameters
-    ----------
-    count
-        Steps.
-    correlation
-        Steps after which the correlation has fallen to 1/e.
-    rng
-        Where chance comes from.
-
-    Examples
-    --------
-    >>> wave = wandering(1000, 10.0, np.random.default_rng(0))
-    >>> bool(abs(wave.mean()) < 1e-12), bool(np.abs(wave).max() < 1.5)
-    (True, True)
-    """
+    """A stationary AR(1) process of standard deviation 1/2, clipped to ±1, its mean over all steps taken out."""
     keep = float(np.exp(-1.0 / correlation))
     shocks = rng.normal(0.0, 0.5 * np.sqrt(1 - keep**2), count)
     shocks[:1] = rng.normal(0.0, 0.5, min(count, 1))
@@ -78,21 +46,12 @@ def wandering(count: int, correlation: float, rng: np.random.Generator) -> Float
 
 
 def submits(node_count: Whole, runtime_us: Whole, control: Control, rng: np.random.Generator) -> Whole:
-    """When each job is submitted, in microseconds from 0; the jobs keep their order.
+    """Submission of each job, in microseconds from 0; the jobs keep their order.
 
     At step k the jobs go out that bring the busy nodes to ``target(k) × nodes + missed / horizon``, where ``missed``
     is the integral of target minus busy nodes so far: what is lost between steps, to large jobs and to rounding comes
     back, and the mean is the target's. A job goes out if that comes nearer to the mark than leaving it, and if the
     nodes for it are free.
-
-    Parameters
-    ----------
-    node_count, runtime_us
-        Nodes and run length of each job, in the order in which they go out.
-    control
-        What to aim at.
-    rng
-        Where the target's wandering comes from.
     """
     targets = _targets(control, rng)
     row = _Row(node_count, runtime_us, control)

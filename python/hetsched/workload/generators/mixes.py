@@ -1,4 +1,4 @@
-"""What a workload is mixed from: classes of jobs with exact counts, and shares of applications and sizes."""
+"""Mixes of jobs: classes of jobs with exact counts, and shares of applications and sizes."""
 
 from __future__ import annotations
 
@@ -14,18 +14,6 @@ import numpy.typing as npt
 from hetsched.checks import Faults, typed
 from hetsched.errors import ConfigError, Fault
 from hetsched.workload.generators.distributions import Distribution, settled
-
-__all__ = [
-    "JobClass",
-    "Mix",
-    "apportioned",
-    "drawn_sizes",
-    "mix_of",
-    "mix_text",
-    "shares_of",
-    "shares_text",
-    "sizes_of",
-]
 
 Whole = npt.NDArray[np.int64]
 
@@ -51,7 +39,7 @@ class JobClass:
     Raises
     ------
     ConfigError
-        With every value that cannot be.
+        If any value is invalid; lists all of them.
 
     Examples
     --------
@@ -89,23 +77,7 @@ _MIX = "COUNT APP NODES RUNTIME of each class, `;` between them, as in `34 hpcg 
 
 
 def mix_of(value: object, parameter: str, faults: Faults) -> Mix:
-    """A mix from what a user gave: classes, or a text.
-
-    Parameters
-    ----------
-    value
-        `JobClass` after `JobClass`, or ``"COUNT APP NODES RUNTIME; ..."``.
-    parameter
-        Its name, for messages.
-    faults
-        Notes what is no class, class by class.
-
-    Examples
-    --------
-    >>> faults = Faults()
-    >>> [str(one) for one in mix_of("34 hpcg 1 392; 57 stream 2:0.5,4:0.5 uniform:200:260", "mix", faults)]
-    ['34 hpcg 1 392', '57 stream 2:0.5,4:0.5 uniform:200:260']
-    """
+    """A mix from what a user gave: classes, or a text; faults are noted class by class."""
     if isinstance(value, str):
         return _parsed(value, parameter, faults)
     if not isinstance(value, Iterable):
@@ -120,13 +92,13 @@ def mix_of(value: object, parameter: str, faults: Faults) -> Mix:
 
 def _parsed(text: str, parameter: str, faults: Faults) -> Mix:
     rows = [row.split() for row in text.split(";") if row.strip()]
-    if not rows or any(len(row) != 4 or not row[0].isdigit() for row in rows):
+    if not rows or any(len(row) != 4 or not row[0].isdecimal() for row in rows):
         faults.add(parameter, text, _MIX)
         return ()
     classes = []
     for place, (count, app, nodes, runtime_s) in enumerate(rows):
         try:
-            given = JobClass(int(count), app, int(nodes) if nodes.isdigit() else nodes, runtime_s)  # type: ignore[arg-type]
+            given = JobClass(int(count), app, int(nodes) if nodes.isdecimal() else nodes, runtime_s)  # type: ignore[arg-type]
         except ConfigError as error:
             faults.extend(error, partial(Fault.under, place=f"{parameter}[{place}]"))
             continue
@@ -147,70 +119,39 @@ def mix_text(mix: Iterable[JobClass]) -> str:
 
 
 def shares_text(shares: Mapping[str, float] | Mapping[int, float]) -> str:
-    """Shares as `shares_of` and `sizes_of` read them.
-
-    Examples
-    --------
-    >>> shares_text({2: 0.25, 4: 0.75})
-    '2:0.25,4:0.75'
-    """
+    """Shares as `shares_of` and `sizes_of` read them: ``2:0.25,4:0.75``."""
     return ",".join(f"{name}:{share:g}" for name, share in shares.items())
 
 
 def shares_of(value: object, parameter: str, faults: Faults) -> dict[str, float]:
-    """Shares of applications that sum to 1, from a name, a mapping, or a text such as ``"hpcg:1,stream:3"``.
-
-    Parameters
-    ----------
-    value
-        As given; the sum of the shares is taken for the whole.
-    parameter
-        Its name, for messages.
-    faults
-        Notes what is no share.
-
-    Examples
-    --------
-    >>> shares_of("hpcg:1,stream:3", "apps", Faults())
-    {'hpcg': 0.25, 'stream': 0.75}
-    """
-    expected = "shares above 0 of named applications, as in hpcg:0.4,stream:0.6"
-    pairs = _pairs(value)
-    total = sum(pairs.values()) if pairs else 0.0
-    if not pairs or not all(name for name in pairs) or min(pairs.values()) < 0 or not 0 < total < np.inf:
-        faults.add(parameter, value, expected)
+    """Shares of applications that sum to 1, from a name, a mapping, or a text such as ``"hpcg:1,stream:3"``."""
+    shares = _shares(value)
+    if not shares or "" in shares:
+        faults.add(parameter, value, "shares above 0 of named applications, as in hpcg:0.4,stream:0.6")
         return {"": 1.0}
-    return {name: share / total for name, share in pairs.items()}
+    return shares
 
 
 def sizes_of(value: object, parameter: str, faults: Faults) -> dict[int, float]:
-    """Shares of node counts that sum to 1, from one count, a mapping, or a text such as ``"1:3,8:1"``.
-
-    Parameters
-    ----------
-    value
-        As given; the sum of the shares is taken for the whole.
-    parameter
-        Its name, for messages.
-    faults
-        Notes what is no node count or no share.
-
-    Examples
-    --------
-    >>> sizes_of("1:3,8:1", "node_count", Faults()), sizes_of(4, "node_count", Faults())
-    ({1: 0.75, 8: 0.25}, {4: 1.0})
-    """
+    """Shares of node counts that sum to 1, from one count, a mapping, or a text such as ``"1:3,8:1"``."""
     if isinstance(value, numbers.Integral):
         faults.whole(parameter, value, low=1, high=_MOST_NODES)
         return {int(value): 1.0}
-    pairs = _pairs(value)
-    total = sum(pairs.values()) if pairs else 0.0
-    fits = all(name.isdigit() and 1 <= int(name) <= _MOST_NODES for name in pairs)
-    if not pairs or not fits or min(pairs.values()) < 0 or not 0 < total < np.inf:
+    shares = _shares(value)
+    if not shares or not all(name.isdecimal() and 1 <= int(name) <= _MOST_NODES for name in shares):
         expected = "a whole number of nodes from 1, or shares of such, as in 1:0.75,8:0.25"
         faults.note(parameter, typed(value), expected)
         return {1: 1.0}
-    return {int(name): share / total for name, share in pairs.items()}
+    return {int(name): share for name, share in shares.items()}
+
+
+def _shares(value: object) -> dict[str, float]:
+    """Names and their shares of the whole; empty if any is invalid."""
+    pairs = _pairs(value)
+    total = sum(pairs.values())
+    if not pairs or min(pairs.values()) < 0 or not 0 < total < np.inf:
+        return {}
+    return {name: share / total for name, share in pairs.items()}
 
 
 def _pairs(value: object) -> dict[str, float]:
@@ -235,13 +176,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def apportioned(weights: Iterable[float], total: int) -> Whole:
-    """Whole counts in proportion to `weights` that sum to `total`: largest remainders, ties to the first.
-
-    Examples
-    --------
-    >>> apportioned([57, 34], 100).tolist()
-    [63, 37]
-    """
+    """Whole counts in proportion to `weights` that sum to `total`: largest remainders, ties to the first."""
     share = np.asarray(list(weights), dtype=np.float64)
     exact = share / share.sum() * total
     counts: Whole = np.floor(exact).astype(np.int64)
@@ -251,22 +186,7 @@ def apportioned(weights: Iterable[float], total: int) -> Whole:
 
 
 def drawn_sizes(sizes: int | Mapping[int, float], rng: np.random.Generator, count: int) -> Whole:
-    """Node counts of that many jobs.
-
-    Parameters
-    ----------
-    sizes
-        One count, or shares of counts.
-    rng
-        Where chance comes from.
-    count
-        How many.
-
-    Examples
-    --------
-    >>> drawn_sizes(8, np.random.default_rng(0), 2).tolist()
-    [8, 8]
-    """
+    """Node counts of that many jobs: all one count, or drawn by shares of counts."""
     if isinstance(sizes, int):
         return np.full(count, sizes, dtype=np.int64)
     chosen: Whole = rng.choice(np.array(list(sizes), dtype=np.int64), size=count, p=np.array(list(sizes.values())))

@@ -3,49 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from hetsched.chance import stream
 from hetsched.checks import Faults
+from hetsched.workload.generators import parameters as par
 from hetsched.workload.generators.distributions import Distribution
-from hetsched.workload.generators.generator import Generator
 from hetsched.workload.generators.made import drawn_apps, generated, note_too_long
-from hetsched.workload.generators.mixes import drawn_sizes
-from hetsched.workload.generators.parameters import APPS, JOBS, NODES, SEED, WALLTIME_FACTOR, Parameter, taken
-from hetsched.workload.table import Workload
+from hetsched.workload.generators.mixes import drawn_sizes, sizes_of
+from hetsched.workload.jobs import Workload
 
-__all__ = ["GENERATOR", "PARAMETERS", "poisson"]
-
-DEFAULT_LOAD = 0.7
-
-PARAMETERS = (
-    NODES,
-    JOBS,
-    Parameter(
-        "load", "expected work submitted, as a share of what the nodes can do", low=1e-6, high=1e3, absent="0.7 or rate"
-    ),
-    Parameter("rate_per_h", "jobs an hour, in place of load", "number", "1/h", 1e-9, 1e9, "as load says"),
-    Parameter("runtime_s", "run lengths", "runtime", "seconds"),
-    Parameter("sizes", "nodes of a job", "sizes", "nodes"),
-    APPS,
-    WALLTIME_FACTOR,
-    SEED,
+_LOAD = par.Parameter(
+    "expected work submitted, as a share of what the nodes can do", low=1e-6, high=1e3, absent="0.7 or rate"
 )
+_RATE = par.Parameter("jobs an hour, in place of load", "1/h", 1e-9, 1e9, absent="as load says")
+_SIZES = par.Parameter("nodes of a job", "nodes", form="NODES:SHARE,NODES:SHARE,...", take=sizes_of)
+_DEFAULT_LOAD = 0.7
 
 
 def poisson(
     *,
-    nodes: int = 100,
-    jobs: int = 10_000,
-    load: float | None = None,
-    rate_per_h: float | None = None,
-    runtime_s: float | str | Distribution = "exponential:3600",
-    sizes: int | str | Mapping[int, float] = 1,
-    apps: str | Mapping[str, float] | None = None,
-    walltime_factor: float | None = None,
-    seed: int = 0,
+    nodes: par.Nodes = 100,
+    jobs: par.Jobs = 10_000,
+    load: Annotated[float | None, _LOAD] = None,
+    rate_per_h: Annotated[float | None, _RATE] = None,
+    runtime_s: Annotated[par.Runtime, par.runtime("run lengths")] = "exponential:3600",
+    sizes: Annotated[int | str | Mapping[int, float], _SIZES] = 1,
+    apps: par.Apps = None,
+    walltime_factor: par.WalltimeFactor = None,
+    seed: par.Seed = 0,
 ) -> Workload:
     """Jobs with exponential times between submissions; run lengths, sizes and applications independent of all else.
 
@@ -82,8 +70,8 @@ def poisson(
     Raises
     ------
     ConfigError
-        With every fault: a value out of its range, `load` beside `rate_per_h`, a size of more than the nodes there are,
-        times longer than any workload holds.
+        If any value is invalid; lists all of them: one out of its range, `load` beside `rate_per_h`, a size of more
+        than the nodes there are, times longer than any workload holds.
 
     Examples
     --------
@@ -93,45 +81,35 @@ def poisson(
     True
     """
     faults = Faults()
-    values = taken(PARAMETERS, locals(), faults)
-    if values["load"] is not None and values["rate_per_h"] is not None:
-        faults.add("rate_per_h", rate_per_h, f"none beside load={values['load']:g}")
-    shares: dict[int, float] = values["sizes"] or {1: 1.0}
-    if values["nodes"] is not None and max(shares) > values["nodes"]:
-        faults.add("sizes", max(shares), f"at most the {values['nodes']} nodes there are")
+    given = par.taken(poisson, locals(), faults)
+    if given.load is not None and given.rate_per_h is not None:
+        faults.add("rate_per_h", rate_per_h, f"none beside load={given.load:g}")
+    shares: dict[int, float] = given.sizes or {1: 1.0}
+    if given.nodes is not None and max(shares) > given.nodes:
+        faults.add("sizes", max(shares), f"at most the {given.nodes} nodes there are")
     faults.check()
-    if values["rate_per_h"] is None and values["load"] is None:
-        values["load"] = DEFAULT_LOAD
-    lengths: Distribution = values["runtime_s"]
-    submit_s = np.cumsum(stream(seed, "poisson.gaps").exponential(_mean_gap_s(values, lengths, shares), jobs))
+    if given.rate_per_h is None and given.load is None:
+        given.load = _DEFAULT_LOAD
+    lengths: Distribution = given.runtime_s
+    submit_s = np.cumsum(stream(seed, "poisson.gaps").exponential(_mean_gap_s(given, lengths, shares), jobs))
     drawn_s = lengths.draw(stream(seed, "poisson.runtimes"), jobs)
-    pace = "load" if values["rate_per_h"] is None else "rate_per_h"
-    note_too_long(faults, pace, values[pace], submit_s, "more: the last job would be submitted after")
+    pace, value = ("load", given.load) if given.rate_per_h is None else ("rate_per_h", given.rate_per_h)
+    note_too_long(faults, pace, value, submit_s, "more: the last job would be submitted after")
     note_too_long(faults, "runtime_s", lengths, drawn_s, "less: a job would run for")
     faults.check()
     return generated(
         "poisson",
-        values,
+        given,
         submit_s=submit_s,
         runtime_s=drawn_s,
         node_count=drawn_sizes(shares, stream(seed, "poisson.sizes"), jobs),
-        app=drawn_apps(values["apps"], stream(seed, "poisson.apps"), jobs),
-        walltime_factor=values["walltime_factor"],
+        app=drawn_apps(given.apps, stream(seed, "poisson.apps"), jobs),
     )
 
 
-def _mean_gap_s(values: Mapping[str, Any], lengths: Distribution, shares: Mapping[int, float]) -> float:
+def _mean_gap_s(given: Any, lengths: Distribution, shares: Mapping[int, float]) -> float:
     """Between two submissions, from the rate or the load."""
-    if values["rate_per_h"] is not None:
-        return float(3600 / values["rate_per_h"])
+    if given.rate_per_h is not None:
+        return float(3600 / given.rate_per_h)
     mean_area = lengths.mean_s * sum(size * share for size, share in shares.items())
-    return float(mean_area / (values["load"] * values["nodes"]))
-
-
-GENERATOR = Generator(
-    name="poisson",
-    doc="Independent jobs: exponential times between submissions.",
-    source="queueing theory",
-    parameters=PARAMETERS,
-    function=poisson,
-)
+    return float(mean_area / (given.load * given.nodes))

@@ -8,55 +8,37 @@ more; the controller is `feedback`'s.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hetsched.chance import stream
 from hetsched.checks import Faults
+from hetsched.workload.generators import parameters as par
 from hetsched.workload.generators.feedback import Control, submits
-from hetsched.workload.generators.generator import Generator
-from hetsched.workload.generators.made import app_column, generated, note_too_long
-from hetsched.workload.generators.mixes import JobClass, Mix, apportioned, drawn_sizes
-from hetsched.workload.generators.parameters import JOBS, NODES, SEED, WALLTIME_FACTOR, Parameter, taken
-from hetsched.workload.table import Workload
+from hetsched.workload.generators.made import Floats, Whole, app_column, generated, note_too_long
+from hetsched.workload.generators.mixes import JobClass, Mix, apportioned, drawn_sizes, mix_of
+from hetsched.workload.jobs import Workload
 
-__all__ = ["CONTROL", "GENERATOR", "PARAMETERS", "submitted_to_target", "utilization_targeted"]
+_MOST_STEPS = 5_000_000
 
-MOST_STEPS = 5_000_000
-
-CONTROL = (
-    Parameter("utilization", "share of busy nodes to keep", low=0.01, high=1.0),
-    Parameter("fluctuation", "how far the target wanders to both sides, at most to 0 or 1", low=0.0, high=0.5),
-    Parameter("fluctuation_s", "how long it keeps its side", "number", "seconds", 1e-3, 1e9, "the mean run length"),
-    Parameter("ramp_s", "time over which the machine fills", "number", "seconds", 0.0, 1e9, "the mean run length"),
-    Parameter("interval_s", "time between two submissions", "number", "seconds", 1e-3, 1e9),
-)
-"""Parameters of the feedback, which every workload made with it has."""
-
-PARAMETERS = (
-    Parameter("mix", "classes of jobs", "mix"),
-    NODES,
-    Parameter("jobs", "how many jobs", "whole", "jobs", 1, JOBS.high, "as many as the mix counts"),
-    *CONTROL,
-    WALLTIME_FACTOR,
-    SEED,
-)
+_MIX = par.Parameter("classes of jobs", form="COUNT APP NODES RUNTIME; COUNT APP NODES RUNTIME; ...", take=mix_of)
+_JOBS = par.Parameter("how many jobs", "jobs", 1, par.MOST_JOBS, absent="as many as the mix counts")
 
 
 def utilization_targeted(
-    mix: str | tuple[JobClass, ...] | list[JobClass] = "3400 hpcg 1 392; 5700 stream 1 234",
+    mix: Annotated[str | tuple[JobClass, ...] | list[JobClass], _MIX] = "3400 hpcg 1 392; 5700 stream 1 234",
     *,
-    nodes: int = 1990,
-    jobs: int | None = None,
-    utilization: float = 0.8,
-    fluctuation: float = 0.04,
-    fluctuation_s: float | None = None,
-    ramp_s: float | None = None,
-    interval_s: float = 10.0,
-    walltime_factor: float | None = None,
-    seed: int = 0,
+    nodes: par.Nodes = 1990,
+    jobs: Annotated[int | None, _JOBS] = None,
+    utilization: par.Utilization = 0.8,
+    fluctuation: par.Fluctuation = 0.04,
+    fluctuation_s: par.FluctuationS = None,
+    ramp_s: par.RampS = None,
+    interval_s: par.IntervalS = 10.0,
+    walltime_factor: par.WalltimeFactor = None,
+    seed: par.Seed = 0,
 ) -> Workload:
     """Jobs of a mix, in random order, submitted so that utilization fluctuates around a target until all are.
 
@@ -104,8 +86,8 @@ def utilization_targeted(
     Raises
     ------
     ConfigError
-        With every fault: a value out of its range, a class whose jobs need more nodes than there are, an interval so
-        short that more than 5,000,000 steps would be needed, times longer than any workload holds.
+        If any value is invalid; lists all of them: one out of its range, a class whose jobs need more nodes than there
+        are, an interval so short that more than 5,000,000 steps would be needed, times longer than any workload holds.
 
     Examples
     --------
@@ -114,57 +96,38 @@ def utilization_targeted(
     >>> workload.to_polars()["node_count"].value_counts(sort=True).rows()
     [(1, 300), (8, 20)]
     """
-    return submitted_to_target("utilization-targeted", PARAMETERS, locals())
+    return submitted_to_target(utilization_targeted, par.taken(utilization_targeted, locals()))
 
 
-def submitted_to_target(
-    kind: str, parameters: tuple[Parameter, ...], given: dict[str, Any], mix: Mix | None = None
-) -> Workload:
-    """The workload of `utilization_targeted`, or of a named mix submitted in its way.
-
-    Parameters
-    ----------
-    kind
-        The generator's name.
-    parameters
-        Its parameters, those of `CONTROL`, ``nodes``, ``walltime_factor`` and ``seed`` among them.
-    given
-        A value for each.
-    mix
-        The jobs; None: ``given["mix"]``.
-    """
+def submitted_to_target(function: Callable[..., Workload], given: Any, named: Mix | None = None) -> Workload:
+    """The workload of `utilization_targeted`, or of a named mix that is submitted in the same way."""
     faults = Faults()
-    values = taken(parameters, given, faults)
-    classes: Mix = values.get("mix") or () if mix is None else mix
+    classes: Mix = given.mix if named is None else named
+    counts = _counts(classes, given.jobs if named is None else None, faults)
+    _refuse_large(classes, given.nodes, faults, is_named=named is not None)
     faults.check()
-    counts = _counts(classes, values.get("jobs"), faults)
-    _refuse_large(classes, values["nodes"], faults, is_named=mix is not None)
-    faults.check()
-    values["fluctuation"] = _room(values["utilization"], values["fluctuation"])
-    code, size, runtime_s = _drawn(classes, counts, values["seed"])
-    drawn_from = ", ".join(one.name for one in parameters if one.kind in ("mix", "runtime"))
+    given.fluctuation = _room(given.utilization, given.fluctuation)
+    code, size, runtime_s = _drawn(classes, counts, given.seed)
+    drawn_from = ", ".join(one.name for one in par.parameters_of(function) if one.take is not None)
     note_too_long(faults, drawn_from, "run lengths", runtime_s, "shorter ones: a job would run for")
     faults.check()
     runtime_us = np.maximum(np.round(runtime_s * 1e6), 1.0).astype(np.int64)
-    control = _control(values, size, runtime_us)
-    submit_us = submits(size, runtime_us, control, stream(values["seed"], "utilization.target"))
+    control = _control(given, size, runtime_us)
+    submit_us = submits(size, runtime_us, control, stream(given.seed, "utilization.target"))
     names = list(dict.fromkeys(one.app for one in classes))
     app_of = np.array([names.index(one.app) for one in classes], dtype=np.int64)
     return generated(
-        kind,
-        values,
+        par.kind_of(function),
+        given,
         submit_s=submit_us / 1e6,
         runtime_s=runtime_us / 1e6,
         node_count=size,
         app=app_column(app_of[code], names),
-        walltime_factor=values["walltime_factor"],
         notes=_too_short(size, runtime_us, submit_us, control),
     )
 
 
-def _too_short(
-    size: npt.NDArray[np.int64], runtime_us: npt.NDArray[np.int64], submit_us: npt.NDArray[np.int64], control: Control
-) -> list[str]:
+def _too_short(size: Whole, runtime_us: Whole, submit_us: Whole, control: Control) -> list[str]:
     """A sentence if all jobs are submitted before the machine is filled to its target."""
     last_us, filled_us = int(submit_us[-1]), (math.ceil(max(control.ramp_steps, 1.0)) - 1) * control.interval_us
     # The last job may go or stay, whichever comes nearer, and the target may be at its lowest.
@@ -180,12 +143,12 @@ def _too_short(
     return [f"the mix is too short to reach {target}: {why}"]
 
 
-def _counts(classes: Mix, jobs: int | None, faults: Faults) -> npt.NDArray[np.int64]:
-    given = [one.count for one in classes]
-    if sum(given) < 1 or sum(given) > JOBS.high:
-        faults.add("mix", f"{sum(given)} jobs", f"from 1 to {JOBS.high:.0f} jobs in all")
+def _counts(classes: Mix, jobs: int | None, faults: Faults) -> Whole:
+    counts = [one.count for one in classes]
+    if not 1 <= sum(counts) <= par.MOST_JOBS:
+        faults.add("mix", f"{sum(counts)} jobs", f"from 1 to {par.MOST_JOBS} jobs in all")
         return np.zeros(len(classes), dtype=np.int64)
-    return np.array(given, dtype=np.int64) if jobs is None else apportioned(given, jobs)
+    return np.array(counts, dtype=np.int64) if jobs is None else apportioned(counts, jobs)
 
 
 def _refuse_large(classes: Mix, nodes: int, faults: Faults, *, is_named: bool) -> None:
@@ -199,9 +162,7 @@ def _refuse_large(classes: Mix, nodes: int, faults: Faults, *, is_named: bool) -
             faults.add(f"mix[{place}].node_count", size, f"at most the {nodes} nodes there are")
 
 
-def _drawn(
-    classes: Mix, counts: npt.NDArray[np.int64], seed: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+def _drawn(classes: Mix, counts: Whole, seed: int) -> tuple[Whole, Whole, Floats]:
     """Class, nodes and run length of each job, in the order in which they will be submitted."""
     size = np.empty(int(counts.sum()), dtype=np.int64)
     runtime_s = np.empty(len(size))
@@ -216,49 +177,34 @@ def _drawn(
 
 
 def _room(utilization: float, fluctuation: float) -> float:
-    """How far a target wanders that stays within 0 and 1.
-
-    Examples
-    --------
-    >>> _room(0.8, 0.04), _room(0.97, 0.04), _room(1.0, 0.04)
-    (0.04, 0.03, 0.0)
-    """
+    """Largest wandering of a target that stays within 0 and 1."""
     # In decimals, as people write them: 1 - 0.97 is 0.030000000000000027.
     return min(fluctuation, utilization, round(1.0 - utilization, 12))
 
 
-def _control(values: dict[str, Any], size: npt.NDArray[np.int64], runtime_us: npt.NDArray[np.int64]) -> Control:
+def _control(given: Any, size: Whole, runtime_us: Whole) -> Control:
     area_us = float(np.dot(size.astype(np.float64), runtime_us.astype(np.float64)))
     mean_us = area_us / float(size.sum())
-    ramp_us = mean_us if values["ramp_s"] is None else values["ramp_s"] * 1e6
-    length_us = ramp_us / 2 + area_us / (values["utilization"] * values["nodes"])
-    interval_us = round(values["interval_s"] * 1e6)
+    ramp_us = mean_us if given.ramp_s is None else given.ramp_s * 1e6
+    length_us = ramp_us / 2 + area_us / (given.utilization * given.nodes)
+    interval_us = round(given.interval_s * 1e6)
     # A single run may last longer than all submissions take, and every step until its end is kept.
     steps_us = max(length_us, float(runtime_us.max()) / 4)
     faults = Faults()
     last_s = np.array([steps_us / 1e6])
-    note_too_long(faults, "utilization", values["utilization"], last_s, "more: the last job would be submitted after")
-    if steps_us / interval_us > MOST_STEPS:
-        expected = f"at least {steps_us / 1e6 / MOST_STEPS:.3g}, as there are at most {MOST_STEPS:,} steps"
-        faults.add("interval_s", values["interval_s"], expected)
+    note_too_long(faults, "utilization", given.utilization, last_s, "more: the last job would be submitted after")
+    if steps_us / interval_us > _MOST_STEPS:
+        expected = f"at least {steps_us / 1e6 / _MOST_STEPS:.3g}, as there are at most {_MOST_STEPS:,} steps"
+        faults.add("interval_s", given.interval_s, expected)
     faults.check()
-    wander_us = mean_us if values["fluctuation_s"] is None else values["fluctuation_s"] * 1e6
+    wander_us = mean_us if given.fluctuation_s is None else given.fluctuation_s * 1e6
     return Control(
-        nodes=values["nodes"],
-        utilization=values["utilization"],
-        fluctuation=values["fluctuation"],
+        nodes=given.nodes,
+        utilization=given.utilization,
+        fluctuation=given.fluctuation,
         wander_steps=wander_us / interval_us,
         ramp_steps=ramp_us / interval_us,
         horizon_steps=max(mean_us / interval_us / 2, 2.0),
         expected_steps=int(length_us / interval_us) + 1,
         interval_us=interval_us,
     )
-
-
-GENERATOR = Generator(
-    name="utilization-targeted",
-    doc="A mix of jobs, submitted so that utilization fluctuates around a target.",
-    source="Zhou, Fukazawa & Nakashima, Energy Aware Scheduler of Single/Multi-node Jobs, section 2.2.1",
-    parameters=PARAMETERS,
-    function=utilization_targeted,
-)

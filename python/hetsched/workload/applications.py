@@ -1,4 +1,4 @@
-"""Which jobs of a log run the same application, where the log does not say it; and which of them are first runs."""
+"""Applications of jobs whose log does not name them, and first runs of applications."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ import polars as pl
 
 from hetsched.chance import stream
 from hetsched.checks import Faults, did_you_mean, listed
-from hetsched.workload.checks import conformed
-from hetsched.workload.conversion import Origin
-from hetsched.workload.table import Workload
-
-__all__ = ["FIRST_RUN", "first_run_ratio", "flag_first_runs", "same_application"]
+from hetsched.errors import ConfigError
+from hetsched.workload.jobs import Workload
 
 FIRST_RUN = "first_run"
 """The column of `flag_first_runs`."""
@@ -57,7 +54,7 @@ def same_application(
     Raises
     ------
     ConfigError
-        If the tolerance cannot be, or jobs are called ``same-...`` already and are to keep it.
+        If the tolerance is invalid, or jobs are called ``same-...`` already and are to keep it.
 
     Examples
     --------
@@ -83,7 +80,9 @@ def same_application(
     references = _references(_groups(rest), rest["runtime_s"].to_numpy(), tolerance_ratio)
     _, number = np.unique(references, return_inverse=True)
     app = app.scatter(unnamed.arg_true(), _PREFIX + pl.Series(number + 1).cast(pl.String))
-    return _with_column(workload, frame.with_columns(app.alias("app")), f"same_application({tolerance_ratio:g})")
+    return workload._changed(
+        frame.with_columns(app.alias("app")), f"same_application({tolerance_ratio:g})", recheck=True
+    )
 
 
 def first_run_ratio(workload: Workload) -> float:
@@ -113,10 +112,8 @@ def first_run_ratio(workload: Workload) -> float:
     frame = workload.to_polars()
     unknown = frame["app"].null_count() if "app" in frame.columns else len(frame)
     if unknown:
-        faults = Faults()
         jobs = f"{unknown:,} of {len(frame):,} jobs without one"
-        faults.note("app", jobs, "an application for every job; same_application gives it")
-        faults.check()
+        raise ConfigError([("app", jobs, "an application for every job; same_application gives it")])
     return frame["app"].n_unique() / len(frame) if len(frame) else 0.0
 
 
@@ -138,7 +135,7 @@ def flag_first_runs(workload: Workload, ratio: float, *, seed: int = 0) -> Workl
     Raises
     ------
     ConfigError
-        If one of the two cannot be.
+        If one of the two is invalid; lists both.
 
     Examples
     --------
@@ -153,7 +150,7 @@ def flag_first_runs(workload: Workload, ratio: float, *, seed: int = 0) -> Workl
     faults.check()
     drawn = stream(seed, "first runs").random(len(workload))
     frame = workload.to_polars().with_columns(pl.Series(FIRST_RUN, drawn < ratio))
-    return _with_column(workload, frame, f"flag_first_runs({ratio:g}, seed={seed})")
+    return workload._changed(frame, f"flag_first_runs({ratio:g}, seed={seed})", recheck=True)
 
 
 def _groups(frame: pl.DataFrame) -> Rows:
@@ -184,15 +181,3 @@ def _references(groups: Rows, runtime_s: Floats, tolerance_ratio: float) -> Rows
         found[rows[is_near]] = reference[is_near]
         rows = rows[~is_near]
     return found
-
-
-def _with_column(workload: Workload, frame: pl.DataFrame, step: str) -> Workload:
-    """The same jobs with another column, where the schema has it."""
-    table, _ = conformed(frame, Origin(workload.source))
-    return Workload(
-        table,
-        source=workload.source,
-        report=workload.report,
-        history=[*workload.history, step],
-        source_sha256=workload.source_sha256,
-    )

@@ -1,13 +1,13 @@
-"""What reading a workload kept, changed, dropped and counted."""
+"""A job table in numbers, and in words what reading it kept, changed, dropped and counted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
-
-__all__ = ["Report", "coarse_clock"]
 
 _COARSE_S = 2.0**33
 """From here on, 272 years, neighbouring 64-bit floats are two microseconds apart."""
@@ -83,18 +83,54 @@ class Report(Mapping[str, Any]):
 
 
 def coarse_clock(submit_s: pl.Series) -> dict[str, int]:
-    """How many jobs have a clock that is too far on for seconds to tell microseconds apart; empty if none has.
-
-    Parameters
-    ----------
-    submit_s
-        When each was submitted, ascending.
-
-    Examples
-    --------
-    >>> coarse_clock(pl.Series([0.0, 1.7e9])), coarse_clock(pl.Series([0.0, 1e11]))
-    ({}, {'coarse_clock': 1})
-    """
+    """Count of jobs whose clock is too far on for seconds to tell microseconds apart; empty if there are none."""
     if not len(submit_s) or submit_s[-1] < _COARSE_S:
         return {}
     return {"coarse_clock": int((submit_s >= _COARSE_S).sum())}
+
+
+def described(frame: pl.DataFrame) -> pl.DataFrame:
+    """One row a quantity of the job table; see `Workload.describe`."""
+    submit = frame["submit_s"]
+    names = [name for name in frame.columns if name in ("runtime_s", "walltime_s", "node_count")]
+    quantities = {name: frame[name] for name in names}
+    quantities["area_node_s"] = frame["node_count"] * pl.Series(_nominal_s(frame))
+    quantities["interarrival_s"] = submit.diff()
+    if "power_w" in frame.columns:
+        quantities["power_w"] = frame["power_w"].filter(frame["power_w"] > 0)
+    quantities["span_s"] = (submit.tail(1) - submit.first()) if len(submit) else submit
+    return pl.DataFrame([_row(name, values) for name, values in quantities.items()], schema=_SCHEMA, orient="row")
+
+
+_NUMBERS = ("mean", "p5", "median", "p95", "max")
+_SCHEMA = {"quantity": pl.String(), "count": pl.Int64(), **dict.fromkeys(_NUMBERS, pl.Float64())}
+
+
+def _row(name: str, series: pl.Series) -> tuple[str | int | float | None, ...]:
+    values = series.drop_nulls().cast(pl.Float64).to_numpy()
+    if not len(values):
+        return name, 0, *[None] * len(_NUMBERS)
+    numbers = (values.mean(), *np.quantile(values, [0.05, 0.5, 0.95]), values.max())
+    return name, len(values), *map(float, numbers)
+
+
+def offered_load(frame: pl.DataFrame, nodes: int, slots: npt.NDArray[np.int64] | None) -> float | None:
+    """Work submitted a second over what can be done (`slots`: of each node, where jobs share nodes)."""
+    if not len(frame):
+        return 0.0
+    submit = frame["submit_s"]
+    span_s = submit[-1] - submit[0]
+    if span_s <= 0:
+        return None
+    # Summed by numpy: its order of addition does not depend on the number of threads.
+    area = frame["node_count"].to_numpy() * _nominal_s(frame)
+    if slots is None:
+        return float(area.sum() / (nodes * span_s))
+    wanted = frame["slots"].fill_null(slots.mean()) if "slots" in frame.columns else pl.Series([float(slots.mean())])
+    return float((area * wanted.to_numpy()).sum() / (slots.sum() * span_s))
+
+
+def _nominal_s(frame: pl.DataFrame) -> npt.NDArray[np.float64]:
+    """Run length of each job on nominal nodes, communication included."""
+    runtime_s = frame["runtime_s"].to_numpy()
+    return runtime_s + frame["comm_s"].fill_null(0.0).to_numpy() if "comm_s" in frame.columns else runtime_s

@@ -13,21 +13,17 @@ import polars as pl
 from hetsched import _core
 from hetsched.checks import Faults
 from hetsched.digest import frame_sha256
-from hetsched.workload.checks import conformed
-from hetsched.workload.conversion import Origin
-from hetsched.workload.node_lists import as_places
-from hetsched.workload.report import Report, coarse_clock
-from hetsched.workload.statistics import described, offered_load
-
-__all__ = ["Capacity", "Workload"]
+from hetsched.workload.conform import conformed
+from hetsched.workload.convert import Origin, node_offsets
+from hetsched.workload.describe import Report, coarse_clock, described, offered_load
 
 
 class Capacity(Protocol):
-    """What a workload needs to know of a platform to tell its offered load."""
+    """The part of a platform that a workload's offered load depends on."""
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         ...
 
     @property
@@ -102,7 +98,7 @@ class Workload:
         Raises
         ------
         TraceError
-            At the first thing that cannot be: a missing column, a wrong type, a null or NaN, a negative runtime, no
+            At the first thing that is invalid: a missing column, a wrong type, a null or NaN, a negative runtime, no
             nodes, a repeated job_id. Names column, row and value.
 
         Examples
@@ -190,7 +186,7 @@ class Workload:
     def _observed_nodes(self) -> dict[str, npt.NDArray[np.int64]]:
         if "observed_nodes" not in self._frame.columns:
             return {}
-        offsets, nodes = as_places(self._frame["observed_nodes"])
+        offsets, nodes = node_offsets(self._frame["observed_nodes"])
         return {"observed_node_offsets": offsets, "observed_nodes": nodes}
 
     def _on_gpu(self) -> npt.NDArray[np.int64] | None:
@@ -302,7 +298,7 @@ class Workload:
         return self._changed(frame, "shift_to_zero()")
 
     def describe(self) -> pl.DataFrame:
-        """What the jobs are like: one row a quantity, over the jobs where it is known.
+        """Distributions of the jobs' properties: one row a quantity, over the jobs where it is known.
 
         Returns
         -------

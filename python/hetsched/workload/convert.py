@@ -6,33 +6,24 @@ except in a file of text, where nothing else can hold them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from hetsched.checks import shown
 from hetsched.errors import TraceError
-from hetsched.workload import node_lists
 from hetsched.workload.schema import Column
-from hetsched.workload.times import date_seconds, has_offset, span_seconds
-
-__all__ = ["BadRows", "Origin", "converted"]
 
 DATES_UTC = "dates (UTC)"
-"""What is said of dates that do not say themselves how far from UTC they are."""
+"""Note on dates that do not say themselves how far from UTC they are."""
 
 
 class BadRows(Exception):  # noqa: N818 -- says what it carries; it never reaches a user
-    """Rows that cannot be, raised in place of the first one's error where such rows are skipped.
-
-    Parameters
-    ----------
-    rows
-        Which, ascending.
-    fault_of
-        From a row to what is wrong with it.
-    """
+    """Invalid rows, raised in place of the first one's error where such rows are skipped."""
 
     def __init__(self, rows: list[int], fault_of: Callable[[int], TraceError]) -> None:
         super().__init__(rows)
@@ -42,18 +33,9 @@ class BadRows(Exception):  # noqa: N818 -- says what it carries; it never reache
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a frame came from, for messages.
+    """Source of a frame, for messages.
 
-    Parameters
-    ----------
-    source
-        The file's name, or what else the frame came from.
-    line_of
-        From a row to its line, if the source is a text file.
-    skips_bad_rows
-        Whether rows that cannot be are to be left out.
-    read_from
-        What columns were converted from, column by column; filled in on the way.
+    `line_of` goes from a row to its line in a text file; `read_from` fills with what columns were converted from.
     """
 
     source: str
@@ -67,6 +49,10 @@ class Origin:
         return TraceError(
             file=self.source, line=line, counted=counted, field=f"column `{column}`", found=found, expected=expected
         )
+
+    def misfit(self, column: str, found: str, expected: str) -> TraceError:
+        """The error for a whole column."""
+        return TraceError(file=self.source, field=f"column `{column}`", found=found, expected=expected)
 
     def refuse(self, values: pl.Series, bad: pl.Series, expected: str) -> None:
         """Raise at the first row where `bad` is true, showing its value."""
@@ -83,45 +69,24 @@ class Origin:
         raise fault_of(int(rows[0]), f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else "")
 
 
+_Converter = Callable[[pl.Series, Column, Origin], pl.Series]
+
+
 def converted(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
-    """The values in the column's type.
-
-    Parameters
-    ----------
-    values
-        As the user has them; bears the column's name.
-    column
-        What it should become.
-    origin
-        For messages.
-
-    Raises
-    ------
-    TraceError
-        If the type does not fit, or a value is no number or out of the type's range.
-    """
+    """The values in the column's type; a `TraceError` at the first that does not fit."""
     if values.dtype == column.dtype:
         return values
     if values.dtype == pl.Null:
         return values.cast(column.dtype)
     if isinstance(column.dtype, pl.List):
         return _to_nodes(values, column, origin)
-    if column.dtype is pl.String:
-        return _to_text(values, column, origin)
-    if column.dtype is pl.Boolean:
-        return _to_truth(values, column, origin)
-    if column.dtype is pl.Float64:
-        return _to_float(values, column, origin)
-    return _to_whole(values, column, origin)
+    kinds: dict[object, _Converter] = {pl.String: _to_text, pl.Boolean: _to_truth, pl.Float64: _to_float}
+    return kinds.get(column.dtype, _to_whole)(values, column, origin)
 
 
 def _wrong_type(values: pl.Series, expected: str, origin: Origin) -> TraceError:
-    return TraceError(
-        file=origin.source,
-        field=f"column `{values.name}`",
-        found=f"values of type {values.dtype} such as {shown(values.drop_nulls().first())}",
-        expected=expected,
-    )
+    found = f"values of type {values.dtype} such as {shown(values.drop_nulls().first())}"
+    return origin.misfit(values.name, found, expected)
 
 
 def _to_text(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
@@ -138,10 +103,10 @@ def _to_text(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
 
 def _to_nodes(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
     is_text = values.dtype == pl.String
-    lists = None if is_text and origin.line_of is None else node_lists.as_lists(values)
+    lists = None if is_text and origin.line_of is None else node_lists(values)
     if lists is None:
         raise _wrong_type(values, column.expected, origin)
-    origin.refuse(values if is_text else node_lists.text_of(values), lists[1], column.expected)
+    origin.refuse(values if is_text else nodes_text(values), lists[1], column.expected)
     return lists[0]
 
 
@@ -209,9 +174,98 @@ def _parsed(text: pl.Series, column: Column, origin: Origin) -> pl.Series:
     return values
 
 
+# Spans and dates as people and batch systems write them.
+
+_SPAN = r"^(?:(\d{1,8})-)?(\d{1,8}):([0-5]\d):([0-5]\d(?:\.\d{1,9})?)$"
+_DATE = (
+    r"^(\d{4}-\d{2}-\d{2})"
+    r"(?:[T ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:\.\d{1,9})?))?)?"
+    r"\s?(?:[Zz]|([+-])(0\d|1[0-4]):?([0-5]\d)?)?$"
+)
+_OFFSET = r"(?:[Zz]|[T ].*[+-]\d{2}:?(?:\d{2})?)$"
+
+
+def span_seconds(text: pl.Series) -> pl.Series:
+    """Seconds of spans written ``HH:MM:SS`` or, as Slurm has them, ``D-HH:MM:SS``; null for anything else."""
+    days, hours, minutes, seconds = map(_number, _groups(text, _SPAN))
+    return (days.fill_null(0.0) * 86400.0 + hours * 3600.0 + minutes * 60.0 + seconds).alias(text.name)
+
+
+def date_seconds(text: pl.Series) -> pl.Series:
+    """Seconds since 1970 of dates in ISO 8601, UTC where they have no offset; null for anything else."""
+    day, *clock, sign, offset_h, offset_min = _groups(text, _DATE)
+    hours, minutes, seconds = (_number(part).fill_null(0.0) for part in clock)
+    east = 1.0 - 2.0 * (sign == "-").fill_null(value=False).cast(pl.Float64)
+    offset_s = _number(offset_h).fill_null(0.0) * 3600.0 + _number(offset_min).fill_null(0.0) * 60.0
+    midnight_s = _number(day.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32)) * 86400.0
+    return (midnight_s + hours * 3600.0 + minutes * 60.0 + seconds - east * offset_s).alias(text.name)
+
+
 def _zone(dates: pl.Series) -> str:
-    """What is to be said of dates: whether they were taken as UTC."""
-    known = has_offset(dates.drop_nulls())
+    """Note on dates: whether they were taken as UTC."""
+    known = dates.drop_nulls().str.contains(_OFFSET)
     if not known.any():
         return DATES_UTC
     return "dates" if known.all() else "dates (UTC where they have no offset)"
+
+
+def _groups(text: pl.Series, pattern: str) -> list[pl.Series]:
+    return text.str.extract_groups(pattern).struct.unnest().get_columns()
+
+
+def _number(values: pl.Series) -> pl.Series:
+    return values.cast(pl.Float64, strict=False)
+
+
+# Lists of node numbers, one a job: out of lists, or out of the text of a file, and as the engine takes them.
+
+_PIECE = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?")
+_LAST_NODE = 2**32 - 2
+_LONGEST_RANGE = 10_000_000
+
+
+def node_numbers(text: str) -> list[int] | None:
+    """The numbers in a field of a file, such as ``0-2, 7``, ranges with both their ends; None for anything else."""
+    numbers: list[int] = []
+    for word in re.split(r"[\s,]+", text.strip()):
+        piece = _PIECE.fullmatch(word)
+        if piece is None:
+            return None
+        low, high = int(piece[1]), int(piece[2] or piece[1])
+        if not low <= high <= _LAST_NODE or high - low > _LONGEST_RANGE:
+            return None
+        numbers.extend(range(low, high + 1))
+    return numbers
+
+
+def node_lists(values: pl.Series) -> tuple[pl.Series, pl.Series] | None:
+    """The values as lists of node numbers, and which of them are invalid; None if the whole type is."""
+    dtype = values.dtype
+    if dtype == pl.String:
+        read = [None if text is None or not text.strip() else (node_numbers(text), text) for text in values]
+        lists = pl.Series(values.name, [pair and pair[0] for pair in read], dtype=pl.List(pl.UInt32))
+        return lists, pl.Series([pair is not None and pair[0] is None for pair in read], dtype=pl.Boolean)
+    if not isinstance(dtype, pl.List | pl.Array) or not (dtype.inner.is_integer() or dtype.inner == pl.Null):
+        return None
+    whole = values.cast(pl.List(dtype.inner)).cast(pl.List(pl.Int64), strict=False)
+    fits = pl.element().is_between(0, _LAST_NODE).fill_null(value=False).all()
+    good = whole.list.eval(fits).list.first().fill_null(value=True)
+    return whole.set(~good, None).cast(pl.List(pl.UInt32)) if not good.all() else whole.cast(pl.List(pl.UInt32)), ~good
+
+
+def other_nodes(nodes: pl.Series, node_count: pl.Series) -> pl.Series:
+    """Mask of jobs whose nodes are invalid: a node twice, or not as many as the job asks for."""
+    distinct = nodes.list.drop_nulls().list.n_unique()
+    return ((distinct != node_count) | (nodes.list.len() != node_count)).fill_null(value=False)
+
+
+def nodes_text(nodes: pl.Series) -> pl.Series:
+    """The lists as messages show them: ``3 null``."""
+    return nodes.cast(pl.List(pl.String)).list.eval(pl.element().fill_null("null")).list.join(" ")
+
+
+def node_offsets(nodes: pl.Series) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Offsets of each job's nodes in the list of all, and one more; and that list. Null: no nodes."""
+    length = nodes.list.len().fill_null(0).cast(pl.Int64).to_numpy()
+    flat = nodes.explode(empty_as_null=False, keep_nulls=False).cast(pl.Int64).to_numpy()
+    return np.concatenate([[0], np.cumsum(length)]).astype(np.int64), flat

@@ -1,7 +1,12 @@
-"""Holds a frame to the job table's schema: what is missing, impossible or repeated is a `TraceError` at its row."""
+"""Holds a frame to the job table's schema: what is missing, invalid or repeated is a `TraceError` at its row.
+
+Where a log's bad rows are to be skipped, the good ones become the table if most of them are.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +15,11 @@ import polars as pl
 from hetsched.checks import did_you_mean, listed
 from hetsched.errors import ConfigError, TraceError
 from hetsched.forks import check_threads
-from hetsched.workload import node_lists
-from hetsched.workload.conversion import BadRows, Origin, converted
+from hetsched.workload.convert import BadRows, Origin, converted, nodes_text, other_nodes
 from hetsched.workload.schema import COLUMNS, SHORTEST_S, Column
 
-__all__ = ["conformed", "refuse_other_frames"]
+_TOLD = 3
+"""Bad lines that a report shows."""
 
 _OTHER_UNITS = frozenset(
     "ns us ms sec secs second seconds min mins minute minutes h hr hrs hour hours d day days mw kw".split()  # noqa: SIM905
@@ -25,26 +30,9 @@ _BARE = {name[:-2]: name for name in ("submit_s", "runtime_s", "walltime_s", "po
 
 
 def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The frame as a job table, sorted by submit time, and what was counted on the way.
+    """The frame as a job table (see `schema`), sorted by submit time, and the counts of a `Report`.
 
-    Parameters
-    ----------
-    frame
-        One row a job; extra columns are kept.
-    origin
-        Where it came from, for messages.
-
-    Returns
-    -------
-    tuple of polars.DataFrame and dict
-        Known columns in the schema's order and types, then the others as they were; the counts of a `Report`.
-
-    Raises
-    ------
-    TraceError
-        At the first column or value that does not fit.
-    BadRows
-        With all rows whose value in one column does not fit, if `origin` skips such rows.
+    Raises `BadRows` with all invalid rows of a column in place of a `TraceError` if `origin` skips such rows.
     """
     check_threads()
     refuse_other_frames(frame)
@@ -105,12 +93,8 @@ def _refuse_missing(frame: pl.DataFrame, origin: Origin) -> None:
             if column.name == "job_id" and not hint:
                 hint = '; number the rows with frame.with_row_index("job_id") and use Workload.from_polars'
             unit = f" in {column.unit}" if column.unit else ""
-            raise TraceError(
-                file=origin.source,
-                field=f"column `{column.name}`",
-                found=f"columns {listed(frame.columns)}" if frame.width else "no columns",
-                expected=f"a column `{column.name}`{unit}: {column.meaning}{hint}",
-            )
+            found = f"columns {listed(frame.columns)}" if frame.width else "no columns"
+            raise origin.misfit(column.name, found, f"a column `{column.name}`{unit}: {column.meaning}{hint}")
 
 
 def _refuse_other_units(frame: pl.DataFrame, origin: Origin) -> None:
@@ -118,21 +102,12 @@ def _refuse_other_units(frame: pl.DataFrame, origin: Origin) -> None:
     for name in frame.columns:
         own = _BARE.get(name.lower())
         if own is not None and own not in frame.columns:
-            raise TraceError(
-                file=origin.source,
-                field=f"column `{name}`",
-                found="no unit in its name",
-                expected=f"`{own}`, in {COLUMNS[own].unit}; to read it so: columns=, or --columns {own}={name}",
-            )
+            expected = f"`{own}`, in {COLUMNS[own].unit}; to read it so: columns=, or --columns {own}={name}"
+            raise origin.misfit(name, "no unit in its name", expected)
         stem, _, unit = name.rpartition("_")
         meant = COLUMNS.get(f"{stem}_s") or COLUMNS.get(f"{stem}_w")
         if meant is not None and meant.name not in frame.columns and unit.lower() in _OTHER_UNITS:
-            raise TraceError(
-                file=origin.source,
-                field=f"column `{name}`",
-                found=f"the unit `{unit}`",
-                expected=f"`{meant.name}`, in {meant.unit}",
-            )
+            raise origin.misfit(name, f"the unit `{unit}`", f"`{meant.name}`, in {meant.unit}")
 
 
 def _refuse_values(values: pl.Series, column: Column, origin: Origin) -> None:
@@ -153,8 +128,8 @@ def _refuse_values(values: pl.Series, column: Column, origin: Origin) -> None:
 
 def _refuse_other_nodes(known: dict[str, pl.Series], origin: Origin) -> None:
     if (nodes := known.get("observed_nodes")) is not None and nodes.null_count() < len(nodes):
-        bad = node_lists.refused(nodes, known["node_count"])
-        origin.refuse(node_lists.text_of(nodes), bad, "as many nodes as `node_count` says, each once")
+        bad = other_nodes(nodes, known["node_count"])
+        origin.refuse(nodes_text(nodes), bad, "as many nodes as `node_count` says, each once")
 
 
 def _refuse_repeated_ids(job_id: pl.Series, origin: Origin) -> None:
@@ -179,9 +154,49 @@ def _refuse_repeated_ids(job_id: pl.Series, origin: Origin) -> None:
 def _refuse_objects(others: list[pl.Series], origin: Origin) -> None:
     for series in others:
         if series.dtype == pl.Object:
-            raise TraceError(
-                file=origin.source,
-                field=f"column `{series.name}`",
-                found="Python objects",
-                expected="a type that polars stores, or no such column",
-            )
+            raise origin.misfit(series.name, "Python objects", "a type that polars stores, or no such column")
+
+
+def conformed_rows(
+    frame: pl.DataFrame, origin: Origin, before: Sequence[TraceError] = ()
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Job table of the rows that fit, with ``bad_lines`` and, if any, ``first_bad_lines`` among its counts.
+
+    `before` holds the faults of lines that did not even become rows. An error if more than half of all are bad.
+    """
+    rows, faults, bad_lines = np.arange(len(frame)), list(before), len(before)
+    while True:
+        try:
+            table, counts = conformed(frame[rows], _of_rows(origin, rows))
+            break
+        except BadRows as bad:
+            # Each costs a look through the file, and no more than a few are told.
+            faults += [bad.fault_of(row) for row in bad.rows[:_TOLD]]
+            bad_lines += len(bad.rows)
+            rows = np.delete(rows, bad.rows)
+    faults.sort(key=lambda fault: fault.line or 0)
+    _refuse_mostly_bad(faults, bad_lines, len(frame) + len(before))
+    told = {"first_bad_lines": told_bad_lines(faults)} if faults else {}
+    return table, counts | {"bad_lines": bad_lines, **told}
+
+
+def told_bad_lines(faults: Sequence[TraceError]) -> list[str]:
+    """The first few faults as a report holds them: without the file's name, which the report has."""
+    return [str(fault).removeprefix(f"{fault.file}, ") for fault in faults[:_TOLD]]
+
+
+def _of_rows(origin: Origin, rows: np.ndarray) -> Origin:
+    """The same origin for a frame that holds some of its rows."""
+    line_of = origin.line_of
+    assert line_of is not None
+    return replace(origin, line_of=lambda row: line_of(int(rows[row])), read_from={})
+
+
+def _refuse_mostly_bad(faults: Sequence[TraceError], bad_lines: int, lines: int) -> None:
+    if 2 * bad_lines <= lines:
+        return
+    first = faults[0]
+    more = f" (the first of {bad_lines:,} bad lines among {lines:,})" if bad_lines > 1 else ""
+    raise TraceError(
+        file=first.file, line=first.line, field=first.field, found=first.found + more, expected=first.expected
+    )

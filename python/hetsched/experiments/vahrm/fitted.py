@@ -10,19 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from hetsched.experiments.tsubame import NODES, SPREAD, drawn_machine
+from hetsched.experiments.runs import Floats
+from hetsched.experiments.vahrm.machine import NODES, SPREAD, drawn_machine
 from hetsched.platform import Platform
 from hetsched.platform.device_sampling import DeviceSample, sample_devices
 from hetsched.platform.devices import DeviceClass
 from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
+from hetsched.power import TwoStage
 from hetsched.power.synthetic import DEVICE_TYPES, synthetic_profiles
-from hetsched.power.two_stage import TwoStage
-
-__all__ = ["FITTED", "KERNELS", "FittedTsmva", "Kernels", "fitted_tsmva", "job_kernels"]
-
-Floats = npt.NDArray[np.float64]
 
 FITTED = "vahrm+fitted"
 """Label of VAHRM under these predictions."""
@@ -36,68 +32,30 @@ KERNELS: Mapping[str, int] = {name: DEVICE_TYPES[kind].apps for name, kind in KI
 
 @dataclass(frozen=True, eq=False)
 class Kernels:
-    """What the devices of a class were measured under, the jobs' kernels among it.
+    """What the devices of a class were measured under, the jobs' kernels among it."""
 
-    Parameters
-    ----------
-    features
-        Counters, events a second, shape (n_kernels, n_features).
-    power_w
-        Watts of each device under each kernel, shape (n_devices, n_kernels).
-    jobs
-        Which kernels are the jobs', by application.
-    moved_w
-        By how many watts a device's mean under such a kernel was moved to be the paper's Table IV's.
-    """
-
-    features: Floats
-    power_w: Floats
-    jobs: Mapping[str, int]
-    moved_w: Mapping[str, float]
+    features: Floats  # counters, events a second, shape (n_kernels, n_features)
+    power_w: Floats  # of each device under each kernel, shape (n_devices, n_kernels)
+    jobs: Mapping[str, int]  # which kernels are the jobs', by application
+    moved_w: Mapping[str, float]  # how far a device's mean under such a kernel was moved to be the paper's Table IV's
 
 
 @dataclass(frozen=True, eq=False)
 class FittedTsmva:
-    """The nodes as fitted models see them, and how well they do.
+    """The nodes as fitted models see them, and how well they do."""
 
-    Parameters
-    ----------
-    platform
-        The nodes: drawn devices, and predictions of their watts under the jobs' kernels.
-    mape
-        Mean absolute percentage error on what the models were fitted on, all devices and kernels, by class of device.
-    jobs_mape
-        The same on the jobs' kernels alone.
-    moved_w
-        As in `Kernels`, of all applications.
-    """
-
-    platform: Platform
-    mape: Mapping[str, float]
-    jobs_mape: Mapping[str, float]
-    moved_w: Mapping[str, float]
+    platform: Platform  # drawn devices, and predictions of their watts under the jobs' kernels
+    mape: Mapping[str, float]  # percent, on what the models were fitted on, by class of device
+    jobs_mape: Mapping[str, float]  # the same on the jobs' kernels alone
+    moved_w: Mapping[str, float]  # as in `Kernels`, of all applications
 
 
 def fitted_tsmva(seed: int, *, spread: float = SPREAD, nodes: int = NODES) -> FittedTsmva:
     """The machine of `drawn_machine`, predicted by ``TwoStage("random_forest", "random_forest")`` of its devices.
 
-    Takes about half a minute on one core for 540 nodes.
-
-    Parameters
-    ----------
-    seed, spread, nodes
-        As for `drawn_machine`, which draws the same devices.
-
-    Source
-    ------
-    VAHRM, sections V-E and VI-A. Its measurements are not public: counters and mean watts are of
-    `hetsched.power.synthetic_profiles`, and a device's watts under a kernel vary as those under a job do.
-
-    Examples
-    --------
-    >>> fitted = fitted_tsmva(1, nodes=2)
-    >>> sorted(fitted.mape), fitted.platform.predicted.apps == fitted.platform.actual.apps
-    (['cpu', 'gpu'], True)
+    Takes about half a minute on one core for 540 nodes. The paper's measurements (sections V-E and VI-A) are not
+    public: counters and mean watts are of `hetsched.power.synthetic_profiles`, and a device's watts under a kernel vary
+    as those under a job do.
     """
     sample = drawn_machine(seed, spread=spread, nodes=nodes).sample
     machine = tsubame3(nodes)
@@ -122,23 +80,6 @@ def job_kernels(one: DeviceClass, sample: DeviceSample, *, seed: int, spread: fl
     The jobs' are those whose mean watts are nearest to the paper's Table IV, and are moved there: on them devices draw
     what they were drawn to draw under the jobs. Under all others they vary likewise: normal, of the same spread, each
     by itself, never below the idle draw.
-
-    Parameters
-    ----------
-    one
-        The class of device.
-    sample
-        The machine's devices under the jobs.
-    seed, spread, nodes
-        As for `drawn_machine`.
-
-    Examples
-    --------
-    >>> machine = tsubame3(2)
-    >>> sample = sample_devices(machine, TSUBAME3_JOBS_W, seed=1)
-    >>> kernels = job_kernels(machine.devices[1], sample, seed=1, spread=0.04, nodes=2)
-    >>> kernels.features.shape, kernels.power_w.shape, list(kernels.jobs)
-    ((48, 6), (8, 48), ['gpu-small', 'gpu-medium', 'gpu-large'])
     """
     kind = KINDS[one.name]
     profiles = synthetic_profiles(kind, seed=seed)
@@ -159,7 +100,7 @@ def job_kernels(one: DeviceClass, sample: DeviceSample, *, seed: int, spread: fl
 
 
 def _nearest(means_w: Floats, wanted_w: Mapping[str, float]) -> dict[str, int]:
-    """For each application the kernel of the nearest mean watts, each kernel once: who draws most chooses first."""
+    """For each application the kernel of the nearest mean watts, each kernel once: the hungriest chooses first."""
     free_w = means_w.copy()
     found = {}
     for app in sorted(wanted_w, key=lambda app: -wanted_w[app]):

@@ -1,0 +1,1 @@
+"""The VAHRM paper: its machine and workloads, its eight schedulers, and what it varies."""

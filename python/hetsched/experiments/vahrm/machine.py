@@ -1,0 +1,201 @@
+"""The machine, the nine workloads and the eight schedulers of the VAHRM paper, and one run of them as a row.
+
+What its experiments have in common. 540 nodes of two CPUs and four GPUs; workload 0 to 8 of Table III on two readings
+of a log that is not public; every run of a repetition on the same devices and the same submissions, so that runs differ
+in what an experiment varies and in nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from hetsched.chance import stream
+from hetsched.experiments.experiment import Parameter, Repetition, assumed, printed
+from hetsched.experiments.runs import run_row
+from hetsched.platform import Platform
+from hetsched.platform.device_sampling import DeviceSample, sample_devices
+from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
+from hetsched.policy import Policy, parse_policy
+from hetsched.run.result import Result
+from hetsched.workload import Workload
+from hetsched.workload.generators import overloaded, steady
+from hetsched.workload.generators.cpu_gpu_log import MIXES
+
+SOURCE = (
+    "Yoshida et al., VAHRM: Variation-Aware Resource Management in Heterogeneous Supercomputing Systems, "
+    "IEEE TPDS 36(8), 2025"
+)
+NODES = 540
+JOBS = 10_000
+QUICK_JOBS = 2_000
+BETA = 0.25**6
+STARVATION_LIMIT_S = 7 * 86_400.0
+SPREAD = 0.04
+"""Standard deviation of a device's watts, as a share of their mean."""
+
+GPU_MAPE, CPU_MAPE = 0.0154, 0.0169
+MAPE_TO_SD = math.sqrt(math.pi / 2)
+"""The mean absolute value of a normal error is its standard deviation times √(2/π)."""
+
+PRESETS: Mapping[str, Callable[..., Workload]] = {"overloaded": overloaded, "steady": steady}
+"""Two readings of what the log was like, by name."""
+
+HUNGRY = tuple(number for number, mix in enumerate(MIXES) if mix in ("5:5-large", "1:9-large"))
+"""The workloads whose jobs, on all nodes at once, would draw more than half of the machine's TDP."""
+
+BASELINE = "vu-fcfs"
+WITHOUT_BACKFILLING = ("vu-fcfs", "cva-fcfs", "cgva-fcfs")
+WITH_BACKFILLING = ("vu-fcfs-b", "cva-fcfs-b", "cgva-fcfs-b")
+SCHEDULERS: Mapping[str, str] = {
+    **{name: name for pair in zip(WITHOUT_BACKFILLING, WITH_BACKFILLING, strict=True) for name in pair},
+    "vahrm+tsmva": "vahrm",
+    "vahrm+ideal": "vahrm",
+}
+"""The paper's Table V: from a label to a policy. VAHRM stands there twice, under two tables of predictions."""
+
+PARAMETERS = (
+    printed("nodes", NODES),
+    printed("devices_per_node", {"cpu": 2, "gpu": 4}),
+    printed("idle_w", {"cpu": 40.0, "gpu": 60.0}, "devices that a job does not use draw it, too"),
+    printed("tdp_w", {"cpu": 120.0, "gpu": 300.0}, "the budget is PCR times their sum, 777.6 kW"),
+    printed("job_w", {app: watts for app, (_, watts) in TSUBAME3_JOBS_W.items()}, "a node's used devices"),
+    printed("jobs", JOBS),
+    printed("workloads", list(MIXES), "CPU to GPU jobs, and how much both draw"),
+    assumed(
+        "presets",
+        {"overloaded": "load 1.2, days", "steady": "load 0.85, two months"},
+        "the log is not public, and which 10,000 of its 118,890 jobs were taken is not said",
+    ),
+    assumed("device_spread_ratio", SPREAD, "the paper prints no spread; normal, each kernel by itself"),
+    printed("vahrm_beta", BETA, "(1/4)^6"),
+    printed("starvation_limit_s", STARVATION_LIMIT_S, "one week"),
+    printed(
+        "tsmva_error_mape",
+        {"cpu": CPU_MAPE, "gpu": GPU_MAPE},
+        "of TSMVA RF+RF on Xeon and P100; taken as normal errors of their own for each device and kernel",
+    ),
+    assumed("rivals_predictions", "ideal", "the paper does not say what CVA and CGVA predict with"),
+    assumed("backfilling_knows", "run lengths", "what jobs ask for is not printed"),
+)
+"""What all its experiments have in common."""
+
+QUICK = (Parameter("jobs", QUICK_JOBS, "ours, of a quick run: a fifth of the printed"),)
+"""What is another in a quick run."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Nodes with devices that differ."""
+
+    sample: DeviceSample  # the devices' watts
+    ideal: Platform  # the nodes, predicted as they are
+    tsmva: Platform  # the same nodes, predicted with TSMVA's errors
+
+    def of(self, label: str) -> Platform:
+        """The nodes as a scheduler of `SCHEDULERS` sees them."""
+        return self.tsmva if label.endswith("+tsmva") else self.ideal
+
+
+def drawn_machine(seed: int, *, spread: float = SPREAD, nodes: int | None = None) -> Machine:
+    """540 nodes of two CPUs and four GPUs, and what TSMVA would predict of them.
+
+    `spread` is the standard deviation of a device's watts under a kernel, as a share of their mean; one seed draws the
+    same standard normals for all of them.
+    """
+    machine = tsubame3(nodes or NODES)
+    sample = sample_devices(machine, TSUBAME3_JOBS_W, sd_ratio=spread, seed=seed)
+    predicted = machine.table(
+        {app: (device, _mispredicted(watts, seed, app, device)) for app, (device, watts) in sample.power_w.items()},
+        below_idle="clip",
+    )
+    ideal = machine.platform(actual=sample.table)
+    return Machine(sample, ideal, machine.platform(actual=sample.table, predicted=predicted))
+
+
+def _mispredicted(watts: np.ndarray, seed: int, app: str, device: str) -> np.ndarray:
+    """Watts of devices, each off by a normal error of TSMVA's mean absolute size."""
+    deviation = MAPE_TO_SD * {"cpu": CPU_MAPE, "gpu": GPU_MAPE}[device]
+    errors = stream(seed, f"tsmva errors {app}").standard_normal(watts.shape)
+    predicted: np.ndarray = watts * (1.0 + deviation * errors)
+    return predicted
+
+
+@dataclass(frozen=True)
+class Case:
+    """A workload of a repetition."""
+
+    preset: str  # key of `PRESETS`
+    number: int  # 0 to 8
+    workload: Workload
+
+
+def cases(seed: int, *, jobs: int | None = None, nodes: int | None = None) -> Iterator[Case]:
+    """The nine workloads in both readings of the log: submissions, sizes and lengths are the same in all nine."""
+    for preset, generate in PRESETS.items():
+        for number in range(len(MIXES)):
+            yield Case(preset, number, generate(nodes=nodes or NODES, jobs=jobs or JOBS, mix=number, seed=seed))
+
+
+def cases_of(repetition: Repetition) -> Iterator[Case]:
+    """The workloads of a repetition."""
+    return cases(repetition.seed, jobs=QUICK_JOBS if repetition.is_quick else JOBS)
+
+
+def under_budget(policy: str | Policy, pcr: float) -> Policy:
+    """The policy under a budget, a share of the machine's TDP, in place of its own if it has one."""
+    parts = (parse_policy(policy) if isinstance(policy, str) else policy).to_dict()
+    return Policy.from_dict({**parts, "power": {"name": "system-budget", "pcr": pcr}})
+
+
+def case_row(
+    case: Case,
+    label: str,
+    policy: str | Policy,
+    platform: Platform,
+    *,
+    seed: int,
+    at: Mapping[str, float | None],
+    bound: bool = False,
+    extra: Callable[[Result], Mapping[str, Any]] = lambda _result: {},
+) -> dict[str, Any]:
+    """Run a policy on a workload; `at` is what the experiment varies, None where it does not concern this policy.
+
+    Beside the summary: ``run_s`` (the mean run time), ``tail_s`` and ``tail_idle_j`` (time and idle energy after the
+    last start), ``starved_ratio`` (the share of jobs that wait longer than VAHRM's limit).
+    """
+    mix = MIXES[case.number]
+    where = "".join(f", {name} {value:g}" for name, value in at.items() if value is not None)
+    named = {"scenario": f"{case.preset}, {mix}{where}", "preset": case.preset, "workload": case.number, "mix": mix}
+    return run_row(
+        label,
+        policy,
+        case.workload,
+        platform,
+        seed=seed,
+        named={**named, **at},
+        bound=bound,
+        extra=lambda result: {
+            **_lengths(result.jobs, platform),
+            "starved_ratio": float((result.jobs["wait_s"].to_numpy() > STARVATION_LIMIT_S).mean()),
+            **extra(result),
+        },
+    )
+
+
+def _lengths(jobs: pl.DataFrame, platform: Platform) -> dict[str, float]:
+    """Mean run time, and the idle energy after the last start: what a trace costs that ends, and a machine does not."""
+    start_s, end_s, size = (jobs[name].to_numpy() for name in ("start_s", "end_s", "node_count"))
+    last_s, over_s = start_s.max(), end_s.max()
+    busy_node_s = float(np.dot(size, np.maximum(end_s - last_s, 0.0)))
+    idle_w = float(platform.idle_w.mean())
+    return {
+        "run_s": float((end_s - start_s).mean()),
+        "tail_s": float(over_s - last_s),
+        "tail_idle_j": idle_w * (platform.nodes * float(over_s - last_s) - busy_node_s),
+    }

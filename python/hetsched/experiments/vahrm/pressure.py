@@ -1,0 +1,226 @@
+"""``vahrm-congestion`` and ``vahrm-pcr``: submissions closer together, and less power.
+
+Figs. 10, 11, 16 and 17 of the VAHRM paper. All nodes idle draw 22 % of the machine's TDP. Above that, half of the TDP
+is left to 540 nodes of all but one kind of job; of jobs that use their GPUs fully (1,095 W) it feeds 252. So only
+workloads with many of these feel the budget, and they are shown apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from hetsched.experiments.claims import limit, statement
+from hetsched.experiments.experiment import Parameter, Repetition, Row, assumed, printed
+from hetsched.experiments.runs import Runs
+from hetsched.experiments.vahrm.machine import HUNGRY, case_row, cases_of, drawn_machine, under_budget
+from hetsched.experiments.vahrm.relative import by_preset, log_under_baseline, of_paper, relative, rows_of_yours, swept
+from hetsched.policy import Policy
+from hetsched.workload.generators.cpu_gpu_log import MIXES
+
+SHRINK_RATIOS = (0.5, 0.75, 1.0, 1.5, 2.0)
+UNDER_CONGESTION: dict[str, str | Policy] = {name: name for name in ("vu-fcfs", "vu-fcfs-b", "cgva-fcfs-b", "vahrm")}
+
+CONSTRAINTS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
+UNDER_BUDGET: dict[str, str | Policy] = {name: name for name in ("vu-fcfs", "cgva-fcfs", "vahrm")}
+GROUPS: dict[str, Collection[int]] = {"all nine": range(len(MIXES)), "hungry two": HUNGRY}
+
+
+def _repeat_congested(repetition: Repetition) -> list[dict[str, Any]]:
+    platform = drawn_machine(repetition.seed).ideal
+    return [
+        case_row(squeezed, label, policy, platform, seed=repetition.seed, at={"sr": sr})
+        for case in cases_of(repetition)
+        for sr in SHRINK_RATIOS
+        for squeezed in [replace(case, workload=case.workload.scale_arrivals(sr))]
+        for label, policy in {**UNDER_CONGESTION, **repetition.policies}.items()
+    ]
+
+
+def _rows_of_congestion(runs: Runs, preset: str) -> list[Row]:
+    least, most = SHRINK_RATIOS[0], SHRINK_RATIOS[-1]
+    at = {
+        name: runs.across(name, "vahrm", "sr", SHRINK_RATIOS)
+        for name in ("saving", "placement", "window", "turnaround", "mean_turnaround_s")
+    }
+    rise = {name: values[:, -1] - values[:, 0] for name, values in at.items()}
+    used, longer = (
+        [runs.mean(name, policy, sr=sr).mean() for sr in (least, most)]
+        for name, policy in (("utilization_ratio", "vahrm"), ("mean_turnaround_s", "vu-fcfs"))
+    )
+    busy = (
+        f"{preset}: nodes in use {100 * used[0]:.0f} % at SR {least:g}, {100 * used[1]:.0f} % at {most:g}, and "
+        "there is nothing to choose where nothing is free"
+    )
+    starved = 100.0 * runs.mean("starved_ratio", "vahrm", sr=most).mean()
+    late = (
+        f"{preset}, SR {most:g}: {starved:.0f} % of jobs wait for a week, and while one of them does not fit VAHRM "
+        "starts nothing else"
+        if starved > 1
+        else ""
+    )
+    blocked = f"{preset}: VU-FCFS's own turnaround grows from {longer[0] / 3600:.2g} to {longer[1] / 3600:.3g} h"
+    where = f"SR {most:g} less {least:g}, {preset}"
+    more, better = "VAHRM saves more under congestion", "because more jobs to choose from find better nodes"
+    shrinks, loses = ("the makespan shrinks more under congestion", "VAHRM loses ground in turnaround under congestion")
+    hours, takes = rise["mean_turnaround_s"] / 3600.0, "jobs take longer under congestion"
+    return [
+        statement(f"saving, {where}, points", rise["saving"], claim=more, why=late),
+        statement(f"placement part, {where}, points", rise["placement"], claim=better, why=busy),
+        statement(f"window part, {where}, points", rise["window"], claim=shrinks, why=late),
+        statement(f"VAHRM's turnaround, {where}, h", hours, claim=takes),
+        statement(f"turnaround vs VU-FCFS, {where}, points", rise["turnaround"], claim=loses, why=blocked),
+        *(
+            statement(f"saving at SR {sr:g}, {preset}, %", values, claim="VAHRM saves against VU-FCFS", why=late)
+            for sr, values in zip(SHRINK_RATIOS, at["saving"].T, strict=True)
+        ),
+    ]
+
+
+def _drawn_congestion(frame: pl.DataFrame) -> pl.DataFrame:
+    runs = relative(frame)
+    return swept(
+        runs,
+        {"saving": "energy saved (%)", "placement": "placement part (%)", "turnaround": "turnaround (%)"},
+        labels=[*list(UNDER_CONGESTION)[1:], *runs.yours],
+        vary="sr",
+        ticks={sr: f"{sr:g}" for sr in SHRINK_RATIOS},
+        x_label="SR: submissions this many times as close together",
+    )
+
+
+def _repeat_budgets(repetition: Repetition) -> list[dict[str, Any]]:
+    platform = drawn_machine(repetition.seed).ideal
+    return [
+        case_row(case, label, under_budget(policy, pcr), platform, seed=repetition.seed, at={"pcr": pcr})
+        for case in cases_of(repetition)
+        for pcr in CONSTRAINTS
+        for label, policy in {**UNDER_BUDGET, **repetition.policies}.items()
+    ]
+
+
+def _rows_of_budgets(runs: Runs, preset: str) -> list[Row]:
+    return [*(row for group in GROUPS for row in _felt(runs, preset, group)), *_kept(runs, preset)]
+
+
+def _felt(runs: Runs, preset: str, group: str) -> list[Row]:
+    """What half the budget does, over all workloads or where it is felt."""
+    numbers, where = GROUPS[group], f"PCR 0.5 less 1, {group}, {preset}, points"
+    used, starved = (
+        100.0 * runs.mean(name, "vahrm", pcr=0.5, numbers=numbers).mean()
+        for name in ("utilization_ratio", "starved_ratio")
+    )
+    half = (
+        f"{group}, {preset}, PCR 0.5: {used:.0f} % of nodes are in use, {starved:.0f} % of jobs wait for a "
+        "week, and while one of them does not fit VAHRM starts nothing else"
+    )
+
+    def change(metric: str) -> Any:
+        full, halved = (runs.mean(metric, "vahrm", pcr=pcr, numbers=numbers) for pcr in (1.0, 0.5))
+        return halved - full
+
+    unused, shrinks = (
+        "because nodes that draw much stay unused",
+        "the makespan shrinks more than VU-FCFS's under a budget",
+    )
+    gains = "VAHRM gains in turnaround under a budget"
+    return [
+        statement(f"saving, {where}", change("saving"), claim="VAHRM saves most at 0.5", why=half),
+        statement(f"placement part, {where}", change("placement"), claim=unused, why=half),
+        statement(f"window part, {where}", change("window"), claim=shrinks, why=half),
+        statement(f"turnaround vs VU-FCFS, {where}", change("turnaround"), side=-1, claim=gains, why=half),
+    ]
+
+
+def _kept(runs: Runs, preset: str) -> list[Row]:
+    """The workloads that do not notice the budget, and that it is kept."""
+    others = [number for number in range(len(MIXES)) if number not in HUNGRY]
+    full, half = (runs.values("energy_j", "vahrm", pcr=pcr)[:, others] for pcr in (1.0, 0.5))
+    return [
+        limit(
+            f"energy at PCR 0.5 over 1, the other seven, {preset}, change, %",
+            (100.0 * (half / full - 1.0)).mean(axis=1),
+            most=0.1,
+            claim="the others do not feel half the budget",
+            printed=False,
+        ),
+        limit(
+            f"time above the budget at PCR 0.5, all schedulers, {preset}, s",
+            sum(runs.values("over_budget_s", label, pcr=0.5).sum(axis=1) for label in UNDER_BUDGET),
+            most=0.0,
+            claim="where predictions are exact the budget is kept",
+            printed=False,
+        ),
+    ]
+
+
+def _drawn_budgets(frame: pl.DataFrame) -> pl.DataFrame:
+    runs = relative(frame)
+    return pl.concat(
+        swept(
+            runs,
+            {"saving": f"energy saved (%)\n{group}", "turnaround": f"turnaround (%)\n{group}"},
+            labels=[*list(UNDER_BUDGET)[1:], *runs.yours],
+            vary="pcr",
+            ticks={pcr: f"{pcr:g}" for pcr in CONSTRAINTS},
+            x_label="PCR: budget as a share of the TDP",
+            numbers=numbers,
+            is_even=True,
+        )
+        for group, numbers in GROUPS.items()
+    )
+
+
+def _yours_under_budgets(frame: pl.DataFrame) -> list[Row]:
+    return [
+        row
+        for group, numbers in GROUPS.items()
+        for row in rows_of_yours(
+            relative(frame),
+            ("saving", "turnaround"),
+            {f"PCR {pcr:g}, {group}": {"pcr": pcr} for pcr in (CONSTRAINTS[0], CONSTRAINTS[-1])},
+            numbers=numbers,
+        )
+    ]
+
+
+EXPERIMENTS = (
+    # Figures 10 and 11 of the paper.
+    of_paper(
+        "vahrm-congestion",
+        "VI-C-2",
+        parameters=(
+            assumed("sr", list(SHRINK_RATIOS), "the text does not name the ratios of its figures"),
+            printed("pcr", 1.0, "the budget never binds"),
+        ),
+        policies=UNDER_CONGESTION,
+        repetitions=10,
+        repeat=_repeat_congested,
+        rows=by_preset(_rows_of_congestion),
+        savings=_drawn_congestion,
+        measured=lambda frame: log_under_baseline(frame, sr=1.0),
+        yours=lambda frame: rows_of_yours(
+            relative(frame), ("saving", "turnaround"), {f"SR {sr:g}": {"sr": sr} for sr in SHRINK_RATIOS}
+        ),
+    ),
+    # Figures 16 and 17 of the paper.
+    of_paper(
+        "vahrm-pcr",
+        "VI-C-4",
+        parameters=(
+            printed("pcr", list(CONSTRAINTS), "from 1.0 to 0.5; the steps are assumed"),
+            printed("sr", 1.0),
+            Parameter("hungry_workloads", [MIXES[number] for number in HUNGRY], "those that half the TDP cannot feed"),
+        ),
+        policies=UNDER_BUDGET,
+        repetitions=10,
+        repeat=_repeat_budgets,
+        rows=by_preset(_rows_of_budgets),
+        savings=_drawn_budgets,
+        measured=lambda frame: log_under_baseline(frame, pcr=1.0),
+        yours=_yours_under_budgets,
+    ),
+)

@@ -1,0 +1,155 @@
+"""Every format of job logs by name, and logs read and written in the format that a name tells.
+
+A new format is a file beside this one with a `Format`, and its name in `FORMATS`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path, PurePath
+from typing import Any
+
+from hetsched.checks import Faults, did_you_mean, listed, shown
+from hetsched.errors import ConfigError
+from hetsched.files import write_whole
+from hetsched.workload.formats import csv, parquet, swf
+from hetsched.workload.formats.raw import Format, Source, piped
+from hetsched.workload.jobs import Workload
+
+FORMATS: dict[str, Format] = {f.name: f for f in (swf.FORMAT, parquet.FORMAT, csv.FORMAT)}
+"""Every format by its name."""
+
+READERS: dict[str, Format] = {suffix: f for f in FORMATS.values() for suffix in f.suffixes}
+"""Every format by the endings of its files' names."""
+
+WRITERS: dict[str, Callable[[Workload], Iterator[bytes]]] = {
+    suffix: parts for f in FORMATS.values() for suffix, parts in f.write.items()
+}
+"""Makers of a file's content, part by part, by the endings of its name."""
+
+
+def read_trace(source: Source, *, format: str | None = None, **options: Any) -> Workload:
+    """Read a log in any format, told by its file's name or, from standard input, by its content.
+
+    Parameters
+    ----------
+    source
+        Path, or ``"-"`` for standard input.
+    format
+        ``"swf"``, ``"parquet"`` or ``"csv"``; None: told by the name's ending. Of standard input: Parquet by its first
+        bytes, CSV if there are options that only CSV has, SWF otherwise.
+    **options
+        Of that format's reader, such as ``procs_per_node``; those that are None count as not given.
+
+    Returns
+    -------
+    Workload
+        Sorted by submit time.
+
+    Raises
+    ------
+    TraceError
+        As the format's reader.
+    ConfigError
+        If the format is unknown, or an option is not one of its reader's.
+
+    Examples
+    --------
+    >>> read_trace("jobs.log", format="cvs")
+    Traceback (most recent call last):
+    hetsched.errors.ConfigError: format: found `cvs`, expected one of swf, parquet, csv; did you mean `csv`?
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    if isinstance(source, str) and source == "-":
+        source = piped()
+    chosen = format_of(source, format, options=given)
+    allowed = f"options of {chosen.name} logs: {listed(chosen.options)}"
+    faults = [(name, shown(value), allowed) for name, value in given.items() if name not in chosen.options]
+    if faults:
+        raise ConfigError(faults)
+    return chosen.read(source, **given)
+
+
+def write_trace(workload: Workload, path: str | os.PathLike[str]) -> None:
+    """Write a workload as a job log, in the format that the file's name says; whole or not at all.
+
+    Parquet keeps everything but the header. CSV keeps the same, as text. SWF keeps job number, submission, run length,
+    nodes, requested time, status, observed wait and dependency; names of users, queues and applications become numbers,
+    with comments that say which is which; `power_w`, `slots`, `device`, `comm_s`, `observed_nodes` and columns of the
+    user's own are lost. Its header says how many nodes there are, if the workload's report does (a node is a processor
+    in this file, also where the log it was read from counted several to a node), and how a generated workload was made.
+    The same workload gives the same bytes.
+
+    Parameters
+    ----------
+    workload
+        What to write.
+    path
+        Ends in ``.swf``, ``.swf.gz``, ``.parquet`` or ``.csv``; its folder is made if it is not there.
+
+    Raises
+    ------
+    ConfigError
+        If the name ends otherwise, or `workload` is no workload.
+    TraceError
+        If a job's number is below 0, which SWF does not allow.
+    OutputError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from hetsched.workload import poisson, read_swf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_trace(poisson(nodes=8, jobs=3, seed=1), f"{folder}/jobs.swf")
+    ...     workload = read_swf(f"{folder}/jobs.swf")
+    >>> len(workload), workload.report["header"]["max_nodes"]
+    (3, 8)
+    """
+    _check(workload, path)
+    target = Path(path)
+    parts_of = next((own for suffix, own in WRITERS.items() if target.name.lower().endswith(suffix)), None)
+    if parts_of is None:
+        raise ConfigError([("path", shown(str(target)), f"a name ending in {listed(WRITERS)}")])
+    write_whole(target, lambda temporary: _write_parts(temporary, parts_of(workload)))
+
+
+def _check(workload: object, path: object) -> None:
+    faults = Faults()
+    if not isinstance(workload, Workload):
+        expected = "a Workload; Workload.from_polars makes one"
+        faults.extend(ConfigError([("workload", f"a {type(workload).__name__}", expected)]))
+    if not isinstance(path, str | os.PathLike):
+        faults.add("path", path, f"a name ending in {listed(WRITERS)}")
+    faults.check()
+
+
+def _write_parts(path: Path, parts: Iterator[bytes]) -> None:
+    # Ctrl-C is answered between two parts; compressing the whole of a log in one call may take half a minute.
+    with path.open("wb") as file:
+        file.writelines(parts)
+
+
+def format_of(source: Source, name: str | None, *, options: Collection[str] = ()) -> Format:
+    """The format of a log: of that name, or told by the path's ending or by the content and the options given."""
+    if name is not None:
+        if name not in FORMATS:
+            raise ConfigError([("format", shown(name), f"one of {listed(FORMATS)}{did_you_mean(name, FORMATS)}")])
+        return FORMATS[name]
+    if isinstance(source, bytes):
+        return _format_of_content(source, options)
+    path = os.fspath(source)
+    for suffix, reader in READERS.items():
+        if PurePath(path).name.lower().endswith(suffix):
+            return reader
+    expected = f"a name ending in {listed(READERS)}, or format= one of {listed(FORMATS)}"
+    raise ConfigError([("format", f"`{path}`", expected)])
+
+
+def _format_of_content(content: bytes, options: Collection[str]) -> Format:
+    for one in FORMATS.values():
+        if one.magic and content.startswith(one.magic):
+            return one
+    texts = [one for one in FORMATS.values() if not one.magic]
+    return next((one for one in texts if set(options) <= set(one.options)), texts[0])
