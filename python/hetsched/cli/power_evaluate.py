@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from hetsched.power.left_out import LeftOut
     from hetsched.power.splits import Split
 
-__all__ = ["SPLITS", "evaluate"]
-
 # Named here again, as what evaluates is slow to import.
 SPLITS = ("leave_one_app_out", "new_device", "in_sample")
 
@@ -122,15 +120,7 @@ def evaluate(
 
 
 class _Asked:
-    """What is left out, as given on the command line.
-
-    Parameters
-    ----------
-    name, folds, groups, test_runs
-        As given with ``--split``, ``--folds``, ``--groups`` and ``--test-runs``.
-    seed
-        Of all draws.
-    """
+    """What is left out, as given on the command line."""
 
     def __init__(self, name: str, folds: str | None, groups: str | None, test_runs: str, *, seed: int) -> None:
         self._name, self._folds, self._groups, self._test_runs, self._seed = name, folds, groups, test_runs, seed

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from hetsched.power.feature_files import Features, Watts
     from hetsched.power.named_model import NamedModel
 
-__all__ = ["fit"]
-
 
 def fit(
     features: own.FeaturesFile,

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from hetsched.power.feature_files import Features
     from hetsched.power.named_model import NamedModel
 
-__all__ = ["predict"]
-
 _SUFFIXES = (".parquet", ".csv")
 _NODES, _OUTPUT = "Nodes", "Output"
 
