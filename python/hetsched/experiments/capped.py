@@ -11,6 +11,7 @@ executing for few seconds, it must be considered that whether SWA still saves en
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -61,29 +62,26 @@ PARAMETERS = (
 )
 
 
-def _repeated(
-    repetition: Repetition, workload_at: Callable[[float], Workload], borders_s: Sequence[float]
+def _repeat(
+    repetition: Repetition, generate: Callable[..., Workload], borders_s: Sequence[float]
 ) -> list[dict[str, Any]]:
-    platform = capped_nodes(repetition.seed, nodes=NODES)
+    seed = repetition.seed
+    platform = capped_nodes(seed, nodes=NODES)
     table = platform.actual
     assert table is not None
+
+    def extra(result: Result) -> dict[str, float | None]:
+        return {
+            **spread_inside_jobs(result, table, window=WINDOW),
+            **by_size(result),
+            **by_length(result, borders_s),
+        }
+
     return [
-        run_row(
-            label,
-            policy,
-            workload,
-            platform,
-            seed=repetition.seed,
-            named={"scenario": state},
-            bound=label == "naive",
-            extra=lambda result: {
-                **spread_inside_jobs(result, table, window=WINDOW),
-                **by_size(result),
-                **by_length(result, borders_s),
-            },
-        )
+        run_row(label, policy, workload, platform, seed=seed, named=named, bound=label == "naive", extra=extra)
         for state, utilization in UTILIZATION.items()
-        for workload in [workload_at(utilization)]
+        for named in [{"scenario": state}]
+        for workload in [generate(nodes=NODES, utilization=utilization, interval_s=SUBMIT_INTERVAL_S, seed=seed)]
         for label, policy in {**POLICIES, **repetition.policies}.items()
     ]
 
@@ -141,9 +139,7 @@ def _rows_of_multi(frame: pl.DataFrame) -> list[Row]:
     return [
         value("SWA saving, free, %", swa["free"], paper=PAPER_SWA_FREE, undisclosed=_JOINT),
         statement("SWA saving, busy, %", swa["busy"], claim="SWA saves against naive"),
-        statement("PAA saving, free, %", paa["free"], claim="PAA saves against naive"),
-        statement("PAA saving, busy, %", paa["busy"], claim="PAA saves against naive"),
-        *_against_paa(swa, paa),
+        *_of_both(swa, paa, ("free", "busy")),
         statement("PAA free - busy, points", paa["free"] - paa["busy"], claim="PAA saves more when free"),
         *_why(runs),
         *_beyond(runs),
@@ -154,21 +150,15 @@ def _rows_of_history(frame: pl.DataFrame) -> list[Row]:
     runs = Runs(frame, "naive")
     swa, paa = _savings(runs)
     open_question = "SWA still saves when jobs last seconds and hours (the paper's open question)"
+    by_class = {
+        f"SWA saving on jobs {length}, {state}, %": runs.saving("swa", column, scenario=state)
+        for state in ("busy", "free")
+        for column, length in _CLASSES.items()
+    }
     return [
-        statement("SWA saving, busy, %", swa["busy"], claim=open_question),
-        statement("SWA saving, free, %", swa["free"], claim=open_question),
-        statement("PAA saving, busy, %", paa["busy"], claim="PAA saves against naive"),
-        statement("PAA saving, free, %", paa["free"], claim="PAA saves against naive"),
-        *_against_paa(swa, paa),
-        *(
-            statement(
-                f"SWA saving on jobs {length}, {state}, %",
-                runs.saving("swa", column, scenario=state),
-                claim="they save, too",
-            )
-            for state in ("busy", "free")
-            for column, length in _CLASSES.items()
-        ),
+        *(statement(f"SWA saving, {state}, %", swa[state], claim=open_question) for state in ("busy", "free")),
+        *_of_both(swa, paa, ("busy", "free")),
+        *(statement(quantity, saving, claim="they save, too") for quantity, saving in by_class.items()),
         *_why(runs),
         *_beyond(runs),
     ]
@@ -179,10 +169,11 @@ def _savings(runs: Runs) -> list[dict[str, Floats]]:
     return [{state: runs.saving(label, scenario=state) for state in UTILIZATION} for label in ("swa", "paa")]
 
 
-def _against_paa(swa: dict[str, Floats], paa: dict[str, Floats]) -> list[Row]:
-    """What the paper says of the two algorithms beside each other."""
+def _of_both(swa: dict[str, Floats], paa: dict[str, Floats], states: Sequence[str]) -> list[Row]:
+    """What the paper says of PAA, and of the two algorithms beside each other."""
     lead = {state: swa[state] - paa[state] for state in UTILIZATION}
     return [
+        *(statement(f"PAA saving, {one}, %", paa[one], claim="PAA saves against naive") for one in states),
         alike("SWA - PAA, free, points", lead["free"], of=paa["free"], claim="PAA and SWA close when free"),
         statement("SWA - PAA, busy, points", lead["busy"], claim="SWA saves more than PAA when busy"),
         statement("SWA free - busy, points", swa["free"] - swa["busy"], claim="SWA saves more when free"),
@@ -249,49 +240,48 @@ def _variants(here: Runs, state: str) -> list[Row]:
     ]
 
 
-def _drawn(frame: pl.DataFrame, paper: dict[tuple[str, str], float]) -> pl.DataFrame:
-    """The savings of both papers' algorithms and of ours."""
+def _experiment(
+    name: str,
+    parameters: Sequence[Parameter],
+    generate: Callable[..., Workload],
+    rows: Callable[[pl.DataFrame], list[Row]],
+    *,
+    repetitions: tuple[int, int],
+    borders_s: Sequence[float] = (),
+    paper: dict[tuple[str, str], float],
+) -> Experiment:
     panels = {f"over naive, {state} ({share:.0%} in use)": state for state, share in UTILIZATION.items()}
-    return Runs(frame, "naive").drawn(panels, ["paa", "swa", "swa + easy, longest first"], paper)
-
-
-def _yours(frame: pl.DataFrame) -> list[Row]:
-    return Runs(frame, "naive").saved_by_yours(UTILIZATION)
+    shown = ["paa", "swa", "swa + easy, longest first"]
+    return Experiment(
+        name=name,
+        source=COA_SWA,
+        parameters=(*parameters, *PARAMETERS),
+        policies=POLICIES,
+        repetitions=repetitions[0],
+        quick_repetitions=repetitions[1],
+        repeat=lambda repetition: _repeat(repetition, generate, borders_s),
+        rows=rows,
+        yours=lambda frame: Runs(frame, "naive").saved_by_yours(UTILIZATION),
+        savings=lambda frame: Runs(frame, "naive").drawn(panels, shown, paper),
+    )
 
 
 EXPERIMENTS = (
-    Experiment(
-        name="swa-multi",
-        source=COA_SWA,
-        parameters=(
+    _experiment(
+        "swa-multi",
+        (
             printed("jobs", {"A": 774, "B": 1043, "C": 17, "D": 51}, "A, B of 1 node, C, D of 8"),
             Parameter("runtime_s", RUNTIME_S, "of A and C, nominal: the middle of the printed range under the cap"),
             printed("long_ratio", LONG_RATIO, "10 times the iterations in B and D"),
-            *PARAMETERS,
         ),
-        policies=POLICIES,
-        repetitions=100,
-        quick_repetitions=6,
-        repeat=lambda repetition: _repeated(
-            repetition,
-            lambda utilization: swa_multi(
-                nodes=NODES,
-                utilization=utilization,
-                runtime_s=RUNTIME_S,
-                long_ratio=LONG_RATIO,
-                interval_s=SUBMIT_INTERVAL_S,
-                seed=repetition.seed,
-            ),
-            borders_s=(),
-        ),
-        rows=_rows_of_multi,
-        yours=_yours,
-        savings=lambda frame: _drawn(frame, {("free", "swa"): PAPER_SWA_FREE}),
+        partial(swa_multi, runtime_s=RUNTIME_S, long_ratio=LONG_RATIO),
+        _rows_of_multi,
+        repetitions=(100, 6),
+        paper={("free", "swa"): PAPER_SWA_FREE},
     ),
-    Experiment(
-        name="swa-history",
-        source=COA_SWA,
-        parameters=(
+    _experiment(
+        "swa-history",
+        (
             printed(
                 "jobs", {"1": [10472, 7749, 10437], "2-8": [253, 172, 516], ">8": [1, 0, 3]}, "by nodes and length"
             ),
@@ -299,26 +289,11 @@ EXPERIMENTS = (
             assumed("lengths", "log-uniform in a class", "as they would be under the cap"),
             assumed("sizes", "log-uniform in a class"),
             assumed("largest_nodes", LARGEST_NODES),
-            *PARAMETERS,
         ),
-        policies=POLICIES,
-        repetitions=30,
-        quick_repetitions=4,
-        repeat=lambda repetition: _repeated(
-            repetition,
-            lambda utilization: laurel2_week(
-                nodes=NODES,
-                utilization=utilization,
-                shortest_s=SHORTEST_S,
-                longest_s=LONGEST_S,
-                largest_nodes=LARGEST_NODES,
-                interval_s=SUBMIT_INTERVAL_S,
-                seed=repetition.seed,
-            ),
-            borders_s=BORDERS_S,
-        ),
-        rows=_rows_of_history,
-        yours=_yours,
-        savings=lambda frame: _drawn(frame, {}),
+        partial(laurel2_week, shortest_s=SHORTEST_S, longest_s=LONGEST_S, largest_nodes=LARGEST_NODES),
+        _rows_of_history,
+        repetitions=(30, 4),
+        borders_s=BORDERS_S,
+        paper={},
     ),
 )
