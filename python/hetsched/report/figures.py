@@ -15,7 +15,7 @@ import polars as pl
 
 from hetsched.analysis import METRICS
 from hetsched.report.canvas import COLOURS, DASHES, TimeAxis, new_figure
-from hetsched.report.comparison_panels import (
+from hetsched.report.comparisons import (
     ENERGY_WAIT_IN,
     FRONT,
     draw_energy_against_wait,

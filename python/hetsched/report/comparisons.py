@@ -1,4 +1,4 @@
-"""Panels of a comparison of policies: ratios to a baseline, energy against wait, and waits."""
+"""Comparisons of policies: panels of ratios, of energy against wait and of waits, and figures of gain against cost."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.analysis import METRICS, mean_and_half_width
-from hetsched.report.canvas import COLOURS, DASHES, look
-from hetsched.report.pareto_figure import front
+from hetsched.report.canvas import COLOURS, DASHES, look, new_grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Floats = npt.NDArray[np.float64]
 
 _AXES_IN = 2.1
 """Width left by the labels of the metrics."""
@@ -34,6 +36,11 @@ _LEAST_SPAN_RATIO = 0.02
 _LINE: dict[str, Any] = {"color": COLOURS["black"], "linewidth": 0.8, "linestyle": DASHES[2], "zorder": 1}
 _FAR_APART = 20.0
 """From this ratio of longest to shortest wait on, the axis is logarithmic, so that the others stay apart."""
+
+_ROW_IN = 2.1
+_FOOT_IN = 0.6
+_LINE_IN = 0.15
+_LEGEND_COLUMNS = 5
 
 _WAIT_TICKS = (
     *((1.0, "1 s"), (10.0, "10 s"), (60.0, "1 min"), (600.0, "10 min"), (3600.0, "1 h"), (36000.0, "10 h")),
@@ -115,7 +122,7 @@ def _set_limits(axes: Axes, table: pl.DataFrame, longest: int) -> None:
         axes.ticklabel_format(axis="x", useOffset=False)
 
 
-def _widened(low: float, high: float, left: float, right: float) -> npt.NDArray[np.float64]:
+def _widened(low: float, high: float, left: float, right: float) -> Floats:
     """Ends of an axis whose shares `left` and `right` lie outside of `low` and `high`."""
     if high - low < _NARROWEST:
         low, high = low - 0.01, high + 0.01
@@ -168,7 +175,7 @@ def draw_energy_against_wait(axes: Axes, runs: pl.DataFrame) -> None:
     axes.set_ylabel(f"energy ({units['energy_j'].name})")
 
 
-def _keep_in_proportion(axes: Axes, energies: npt.NDArray[np.float64]) -> None:
+def _keep_in_proportion(axes: Axes, energies: Floats) -> None:
     """Widen the axis, so that a negligible difference does not fill the panel."""
     low, high = axes.get_ylim()
     middle, least = float(energies.mean()), _LEAST_SPAN_RATIO * float(energies.mean())
@@ -176,7 +183,7 @@ def _keep_in_proportion(axes: Axes, energies: npt.NDArray[np.float64]) -> None:
         axes.set_ylim(middle - least / 2, middle + least / 2)
 
 
-def _set_scale(axes: Axes, waits: npt.NDArray[np.float64]) -> None:
+def _set_scale(axes: Axes, waits: Floats) -> None:
     if waits.min() > 0 and waits.max() > _FAR_APART * waits.min():
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:g}")
@@ -230,3 +237,59 @@ def _label_waits(axes: Axes, longest_s: float) -> None:
     axes.set_xticks([seconds for seconds, _ in kept], [text for _, text in kept])
     axes.set_xticks([seconds for seconds, _ in ticks], minor=True)
     axes.xaxis.set_minor_formatter("")
+
+
+def point(x: Floats, y: Floats, *, row: str, column: str, label: str, figure: str = "") -> pl.DataFrame:
+    """A dot as rows of what `pareto_figure` takes."""
+    return pl.DataFrame(
+        {
+            **({"figure": figure} if figure else {}),
+            "row": row,
+            "column": column,
+            "label": label,
+            "x": np.asarray(x, dtype=np.float64),
+            "y": np.asarray(y, dtype=np.float64),
+        }
+    )
+
+
+def front(x: Floats, y: Floats) -> npt.NDArray[np.intp]:
+    """Places, by ascending x, of the points that no other beats: less x at no less y, or more y at no more x."""
+    by_x = np.lexsort((-y, x))
+    best_before = np.concatenate([[-np.inf], np.maximum.accumulate(y[by_x])[:-1]])
+    return by_x[y[by_x] > best_before]
+
+
+def pareto_figure(points: pl.DataFrame, *, title: str = "") -> Figure:
+    """Panels of dots with 95 % intervals both ways, x logarithmic, and the front of each."""
+    rows, columns, labels = (points[name].unique(maintain_order=True).to_list() for name in ("row", "column", "label"))
+    places = {label: place for place, label in enumerate(labels)}
+    lines = -(-(len(labels) + 1) // _LEGEND_COLUMNS)
+    foot_in = _FOOT_IN + _LINE_IN * lines
+    with new_grid(len(rows), len(columns), row_in=_ROW_IN, foot_in=foot_in) as (figure, axes):
+        for across, row in zip(axes, rows, strict=True):
+            for one, column in zip(across, columns, strict=True):
+                _draw_pareto(one, points.filter(row=row, column=column), places)
+            across[0].set_ylabel(row)
+        for one, column in zip(axes[-1], columns, strict=True):
+            one.set_xlabel(column)
+        figure.suptitle(title, fontsize=8.5)
+        handles, names = axes[0][0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower center", ncols=_LEGEND_COLUMNS, columnspacing=1.0)
+    return figure
+
+
+def _draw_pareto(axes: Axes, own: pl.DataFrame, places: dict[str, int]) -> None:
+    middles = []
+    for (label,), rows in own.group_by("label", maintain_order=True):
+        x, x_reach = mean_and_half_width(rows["x"].to_numpy())
+        y, y_reach = mean_and_half_width(rows["y"].to_numpy())
+        middles.append((x, y))
+        style = {**look(places[str(label)]), "linestyle": "none"}
+        axes.errorbar(x, y, xerr=x_reach, yerr=y_reach, elinewidth=0.6, markersize=4, label=label, **style)
+    xs, ys = np.array(middles, dtype=np.float64).T
+    best = front(xs, ys)
+    axes.plot(xs[best], ys[best], color=COLOURS["grey"], linewidth=1.0, zorder=1, label=FRONT)
+    axes.set_xscale("log", subs=(2, 5))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter("{x:g}")
