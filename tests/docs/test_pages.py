@@ -127,3 +127,17 @@ def test_rows_are_counted_as_github_counts_them() -> None:
     text = "| a | b |\n|---|---|\n| `x\\|y` | z |\n\ntext\n\n| lost |\n\n```text\n| no | table\n```\n"
     assert tables(text) == [["| a | b |", "|---|---|", "| `x\\|y` | z |"], ["| lost |"]]
     assert [cells(row) for row in ("| `x\\|y` | z |", "| `x|y` | z |", "| | |")] == [2, 3, 2]
+
+
+def anchors(text: str) -> set[str]:
+    """Anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_to_a_page_leads_to_a_page_and_a_heading(page: Path) -> None:
+    for path, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", page.read_text("utf-8")):
+        target = (page.parent / path) if path else page
+        assert target.is_file(), f"no file {path}"
+        assert not anchor or anchor in anchors(target.read_text("utf-8")), f"no heading {path}#{anchor}"

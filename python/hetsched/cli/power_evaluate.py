@@ -165,7 +165,7 @@ def _predicted(models: dict[str, PowerModel], known: Features, watts: Watts, spl
 
 def _drawn(found: dict[str, LeftOut], apps: Sequence[str], devices: Sequence[str], title: str, plot: str) -> str:
     from hetsched.report.canvas import save  # noqa: PLC0415
-    from hetsched.report.power_figure import predicted_against_measured  # noqa: PLC0415
+    from hetsched.report.power import predicted_against_measured  # noqa: PLC0415
 
     cells = {text: own_found.cells(apps, devices) for text, own_found in found.items()}
     save(predicted_against_measured(cells, title=title), plot)
@@ -208,7 +208,7 @@ def _show(
     import numpy as np  # noqa: PLC0415
     import polars as pl  # noqa: PLC0415
 
-    from hetsched.report.power_table import errors_table, outside_table  # noqa: PLC0415
+    from hetsched.report.power import errors_table, outside_table  # noqa: PLC0415
     from hetsched.text import many  # noqa: PLC0415
 
     known, watts = files

@@ -192,7 +192,7 @@ def _of_node(devices: tuple[str, ...], node: int, per_node: int) -> str:
 
 
 def _show(screen: Screen, model: PowerModel, table: VariationTable, beyond: pl.DataFrame, written: list[str]) -> None:
-    from hetsched.report.power_table import predictions_table  # noqa: PLC0415
+    from hetsched.report.power import predictions_table  # noqa: PLC0415
 
     assert table.power_w is not None
     rows = [

@@ -151,7 +151,7 @@ def _epoch_s(workload: Workload) -> float | None:
     """When second 0 of the log's clock was, in seconds since 1970; None if it does not say."""
     if str(workload.report.get("read_from", {}).get("submit_s", "")).startswith("dates"):
         return 0.0
-    from hetsched.report.axes import unix_zero  # noqa: PLC0415 -- numpy is slow to import
+    from hetsched.report.canvas import unix_zero  # noqa: PLC0415 -- numpy is slow to import
 
     said = {"report": workload.report, "trace": {"history": workload.history}}
     return unix_zero(said, _submits(workload)[0])
