@@ -27,7 +27,7 @@ from hetsched.report.canvas import unix_zero
 from hetsched.report.figures import MOST_JOBS
 from hetsched.run.axes import Policies, named_policies
 from hetsched.run.concerns import CHANGE, Concern, draws_note, joined
-from hetsched.run.many import many, threads
+from hetsched.run.many import many
 from hetsched.run.memory import most_at_once
 from hetsched.run.metrics import DEFAULT_METRICS, METRICS, STATES, metrics_named
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
@@ -35,6 +35,7 @@ from hetsched.run.progress import Bars
 from hetsched.run.result import Result
 from hetsched.run.simulation import Progress, Run, run_of
 from hetsched.text import many as many_of
+from hetsched.threads import threads
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:

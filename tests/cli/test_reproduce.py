@@ -97,7 +97,7 @@ def test_files_and_json_go_together(hetsched, by_hand, folder):
     assert (found["parameters"]["nodes"], found["parameters"]["quick"]) == (4, True)
     assert found["parameters"]["policies"] == {"naive": "naive", "coa": "coa"}
     assert json.loads((folder / "out" / "rows.json").read_text()) == found
-    written = ["figure.png", "parameters.csv", "rows.json", "runs.parquet", "table.csv"]
+    written = ["figure.png", "parameters.csv", "repetitions.jsonl", "rows.json", "runs.parquet", "table.csv"]
     assert sorted(path.name for path in (folder / "out").iterdir()) == written
     assert sorted(path.name for path in folder.iterdir()) == ["out", "small.swf"]
     assert "wrote out/table.csv" in said.err
@@ -218,11 +218,14 @@ def test_a_real_one_fits_the_terminal_and_shows_no_bar_in_a_pipe(hetsched):
 @pytest.mark.slow
 def test_ctrl_c_ends_it_at_once(process, folder):
     running = process("reproduce", "coa-single", "--out", "out")
-    time.sleep(4)
+    until = time.monotonic() + 60
+    while not (folder / "out" / "repetitions.jsonl").exists() and time.monotonic() < until:
+        time.sleep(0.1)
     running.send_signal(signal.SIGINT)
     began = time.monotonic()
     out, err = running.communicate(timeout=20)
     assert running.returncode == 130
     assert (out, err.strip()) == ("", "interrupted")
     assert time.monotonic() - began < 10
-    assert not (folder / "out").exists()
+    # What was finished is there for the next time.
+    assert [path.name for path in (folder / "out").iterdir()] == ["repetitions.jsonl"]

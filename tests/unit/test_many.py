@@ -17,10 +17,11 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.run.many import many, threads
+from hetsched.run.many import many
 from hetsched.run.options import RunKeywords, RunOptions
 from hetsched.run.processes import Processes
 from hetsched.run.store import Store
+from hetsched.threads import threads
 
 
 @dataclass(frozen=True)
@@ -184,3 +185,27 @@ def test_signatures_show_every_option_with_its_default(function, without):
     assert "options" not in shown
     with pytest.raises(TypeError, match=r"got an unexpected keyword argument 'untl_s'"):
         function(None, None, None, untl_s=1)
+
+
+# Experiments
+
+
+def test_a_reproduction_that_was_stopped_goes_on_where_it_was(tmp_path):
+    whole = hs.experiments.reproduce("swa-multi", quick=True)
+    told = []
+
+    def stop_after_two(done, total):
+        told.append((done, total))
+        if done == 2:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        hs.experiments.reproduce("swa-multi", quick=True, out=tmp_path, progress=stop_after_two)
+    finished = (tmp_path / "repetitions.jsonl").read_text().splitlines()
+    assert 2 <= len(finished) < told[0][1]
+    resumed = hs.experiments.reproduce("swa-multi", quick=True, out=tmp_path)
+    assert resumed.to_dict() == whole.to_dict()
+    assert resumed.runs.equals(whole.runs)
+    assert (tmp_path / "repetitions.jsonl").read_text().splitlines()[: len(finished)] == finished
+    with pytest.raises(hs.ConfigError, match="out: found ``, expected a folder's name"):
+        hs.experiments.reproduce("swa-multi", quick=True, out="")

@@ -50,7 +50,12 @@ def reproduce(
     seed: opt.Seed = "0",
     out: Annotated[
         str | None,
-        typer.Option("--out", metavar="DIR", help="Write table, figure and raw frame there.", rich_help_panel="Output"),
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Write table, figure and raw frame there; the same command again goes on where it was stopped.",
+            rich_help_panel="Output",
+        ),
     ] = None,
     as_json: opt.Json = False,
     debug: opt.Debug = False,
@@ -72,7 +77,7 @@ def reproduce(
 
     with Bars() as bars, changed(lambda fault: fault.moved("policies", "--policies")):
         tell = bars.bar(name, unit="repetitions")
-        report = run(name, seed=chosen_seed or 0, quick=quick, policies=yours, progress=tell)
+        report = run(name, seed=chosen_seed or 0, quick=quick, policies=yours, out=out, progress=tell)
     _show(screen, report)
     _write(screen, report, out)
     screen.give(report.to_dict())

@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from hetsched.checks import Faults
+from hetsched.digest import json_sha256
 from hetsched.errors import ConfigError, RunWarning
 from hetsched.experiments import check_runs_policies, experiment_named
 from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE
 from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Report
 from hetsched.experiments.runs import MARK
 from hetsched.policy import Policy
-from hetsched.power.threads import watched
 from hetsched.run.axes import Policies, named_policies
+from hetsched.run.many import many
+from hetsched.run.spec import versions
+from hetsched.run.store import Store
+from hetsched.threads import threads
 
 Progress = Callable[[int, int], object]
 
+FILE = "repetitions.jsonl"
+"""Finished repetitions in their folder."""
+
 
 def reproduce(
-    name: str, *, seed: int = 0, quick: bool = False, policies: Policies = (), progress: Progress | None = None
+    name: str,
+    *,
+    seed: int = 0,
+    quick: bool = False,
+    policies: Policies = (),
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Run a published experiment again.
 
@@ -43,8 +60,11 @@ def reproduce(
     policies
         Your own, as `hetsched.sweep` takes them, to be run beside the experiment's on the same draws: more rows, of
         which nothing is claimed, and more of the figure. The rest stays as it is.
+    out
+        A folder for finished repetitions. The same call again, after a kill at any instant, executes only those that
+        are missing.
     progress
-        Called with (repetitions done, repetitions in all), from any thread.
+        Called with (repetitions done, repetitions in all).
 
     Returns
     -------
@@ -56,6 +76,10 @@ def reproduce(
     ConfigError
         If there is no such experiment; the seed or a policy is invalid; a policy completes no job; or there are
         policies, and the experiment runs none.
+    OutputError
+        If `out` cannot be written to, or is being written to by another call.
+    TraceError
+        If what `out` holds of repetitions was not written by this function.
 
     Examples
     --------
@@ -69,6 +93,8 @@ def reproduce(
     faults.whole("seed", seed, low=0, high=2**64 - 1)
     faults.flag("quick", quick)
     _check_progress(progress, faults)
+    if out is not None:
+        faults.folder("out", out)
     yours = _labelled(policies, faults) if policies else {}
     try:
         experiment = experiment_named(name)
@@ -79,7 +105,8 @@ def reproduce(
     faults.check()
     seeds = repetition_seeds(name, seed, experiment.quick_repetitions if quick else experiment.repetitions)
     repetitions = [Repetition(own, is_quick=quick, policies=yours) for own in seeds]
-    frame = _frame(_all_runs(experiment, repetitions, progress or (lambda _done, _total: None)), seeds)
+    folder = None if out is None else Path(out)
+    frame = _frame(_all_runs(experiment, repetitions, folder, progress or (lambda _done, _total: None)), seeds)
     _check_started(frame, yours)
     return Report(
         name=name,
@@ -113,19 +140,49 @@ def _labelled(policies: Policies, faults: Faults) -> dict[str, Policy]:
     return found
 
 
+@dataclass(frozen=True)
+class _Task:
+    """A repetition, with or without the runs beside it."""
+
+    experiment: Experiment
+    one: Repetition
+    has_more: bool
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """What people call it."""
+        return {"experiment": self.experiment.name, "seed": self.one.seed}
+
+    @property
+    def key(self) -> str:
+        """Sha256 over everything that decides its runs, the versions of what computes them among it."""
+        policies = {name: policy.parts for name, policy in self.one.policies.items()}
+        decides = [self.experiment.name, self.one.seed, self.one.is_quick, self.has_more, policies]
+        return json_sha256([*versions(), *decides])
+
+    def execute(self) -> list[dict[str, Any]]:
+        """A row a run."""
+        return [*self.experiment.repeat(self.one), *(self.experiment.beside(self.one) if self.has_more else ())]
+
+
 def _all_runs(
-    experiment: Experiment, repetitions: Sequence[Repetition], progress: Progress
+    experiment: Experiment, repetitions: Sequence[Repetition], folder: Path | None, progress: Progress
 ) -> list[list[dict[str, Any]]]:
-    """The runs of all repetitions, which are executed side by side."""
-    with_more = [] if repetitions[0].is_quick else repetitions[: experiment.beside_repetitions]
-
-    def execute(one: Repetition) -> list[dict[str, Any]]:
-        return [*experiment.repeat(one), *(experiment.beside(one) if one in with_more else ())]
-
-    with warnings.catch_warnings():
+    """The runs of all repetitions: from the folder, or executed side by side and noted there."""
+    beside = 0 if repetitions[0].is_quick else experiment.beside_repetitions
+    tasks = [_Task(experiment, one, has_more=number < beside) for number, one in enumerate(repetitions)]
+    with ExitStack() as stack:
         # What is unusual about a published experiment, such as its load, is known and said where it is asked for.
+        stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", RunWarning)
-        return watched(execute, repetitions, progress)
+        store = None if folder is None else stack.enter_context(Store(folder, FILE, field="runs", by="reproduce"))
+        found: dict[str, list[dict[str, Any]]] = {}
+        progress(0, len(tasks))
+        executor = stack.enter_context(threads(len(tasks)))
+        for task, runs in stack.enter_context(closing(many(tasks, executor=executor, store=store))):
+            found[task.key] = runs
+            progress(len(found), len(tasks))
+    return [found[task.key] for task in tasks]
 
 
 def _frame(repetitions: Sequence[list[dict[str, Any]]], seeds: Sequence[int]) -> pl.DataFrame:

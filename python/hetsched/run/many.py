@@ -7,14 +7,12 @@ folder already holds of it, and keeps what comes.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures import Executor
 from typing import Any, Protocol, TypeVar
 
 from hetsched.errors import ConfigError, HetschedError, TraceError
 from hetsched.run.store import Store
-
-_STEP_S = 0.1
+from hetsched.threads import ended
 
 
 class Task(Protocol):
@@ -72,34 +70,12 @@ def _executed(tasks: Sequence[AnyTask], executor: Executor | None) -> Iterator[t
         for task in tasks:
             yield task, task.execute
         return
-    waiting: dict[Future[Any], AnyTask] = {executor.submit(_execute, task): task for task in tasks}
-    try:
-        while waiting:
-            # In small steps: Ctrl-C does not wake a waiting thread, because polars handles it with SA_RESTART.
-            done, _ = wait(waiting, timeout=_STEP_S, return_when=FIRST_COMPLETED)
-            for future in [future for future in waiting if future in done]:
-                yield waiting.pop(future), future.result
-    finally:
-        for future in waiting:
-            future.cancel()
+    for task, future in ended({executor.submit(_execute, task): task for task in tasks}):
+        yield task, future.result
 
 
 def _execute(task: Task) -> Any:
     return task.execute()
-
-
-@contextmanager
-def threads(count: int, *, stop: Callable[[], object]) -> Iterator[Executor]:
-    """Threads that are not waited for after Ctrl-C; `stop` is called at the end, to stop those that still run."""
-    pool, is_patient = ThreadPoolExecutor(count), True
-    try:
-        yield pool
-    except KeyboardInterrupt:
-        is_patient = False
-        raise
-    finally:
-        stop()
-        pool.shutdown(wait=is_patient, cancel_futures=True)
 
 
 def within(place: str, error: HetschedError) -> HetschedError:

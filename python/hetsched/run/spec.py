@@ -7,8 +7,9 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
@@ -165,6 +166,15 @@ def code_sha256() -> str:
     assert module is not None
     assert module.origin is not None
     return hashlib.sha256(Path(module.origin).read_bytes()).hexdigest()
+
+
+def versions() -> list[str]:
+    """What computes an answer that is more than the engine's: its version and build, and those of the libraries."""
+    found = []
+    for library in ("numpy", "polars", "scipy", "scikit-learn", "lightgbm"):
+        with suppress(PackageNotFoundError):
+            found.append(f"{library} {version(library)}")
+    return [__version__, code_sha256(), *found]
 
 
 def plan_of(axes: Axes, options: RunOptions) -> list[Plan]:

@@ -25,7 +25,7 @@ FILE = "sweep.jsonl"
 """A sweep's in its folder."""
 
 _START = b'{"key":'
-_EXPECTED = "a line written by sweep, which is a finished run; take the line out to run it again"
+_EXPECTED = "a line written by {}, which is a finished run; take the line out to run it again"
 
 
 class Store:
@@ -35,9 +35,10 @@ class Store:
     `add` did not write is a TraceError.
     """
 
-    def __init__(self, folder: Path, file: str = FILE, *, field: str = "summary") -> None:
+    def __init__(self, folder: Path, file: str = FILE, *, field: str = "summary", by: str = "sweep") -> None:
         self._path = folder / file
         self._field = field
+        self._by = by
         self.answers: dict[str, Any] = {}
         self._line_of: dict[str, int] = {}
         self._length = 0
@@ -113,7 +114,7 @@ class Store:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise OutputError(str(self._path), "another sweep is writing to it") from None
+            raise OutputError(str(self._path), f"another {self._by} is writing to it") from None
         except OSError as error:
             raise OutputError(str(self._path), f"cannot be locked: {reason_of(error)}") from None
 
@@ -131,7 +132,7 @@ class Store:
                 os.fsync(self._file.fileno())
             else:
                 found = f"`{one_line(line.decode(errors='replace').strip(), limit=60)}`"
-                raise TraceError(file=str(self._path), line=number, found=found, expected=_EXPECTED)
+                raise TraceError(file=str(self._path), line=number, found=found, expected=_EXPECTED.format(self._by))
 
     def _answer_in(self, line: bytes) -> tuple[str, Any]:
         """What a line holds; no key if it holds nothing."""

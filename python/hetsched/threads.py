@@ -1,11 +1,12 @@
-"""Parts of a computation side by side: in threads, as numpy and the tree growers release the interpreter's lock."""
+"""Work side by side in threads: the engine, numpy and the growers of trees release the interpreter's lock."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from importlib import import_module
 from types import TracebackType
 from typing import Any, TypeVar
@@ -34,37 +35,49 @@ def watched(work: Callable[[Part], Done], parts: Sequence[Part], tell: Callable[
 
     What `tell` raises ends the work, too.
     """
-    stop, done, is_patient = threading.Event(), 0, True
-
-    def one(part: Part) -> Done | None:
-        return None if stop.is_set() else work(part)
-
-    workers = 1 if _is_worker() else min(len(parts), _cores(), _MOST_WORKERS)
-    pool = ThreadPoolExecutor(workers, initializer=_become_worker if workers > 1 or _is_worker() else None)
-    try:
+    done: dict[int, Done] = {}
+    with threads(len(parts)) as pool:
         tell(0, len(parts))
+        for place, future in ended({pool.submit(work, part): place for place, part in enumerate(parts)}):
+            done[place] = future.result()
+            tell(len(done), len(parts))
+    return [done[place] for place in range(len(parts))]
+
+
+@contextmanager
+def threads(most: int, *, stop: Callable[[], object] = lambda: None) -> Iterator[Executor]:
+    """An executor of threads, no more than cores, that are not waited for after Ctrl-C.
+
+    Whatever has not begun at the end is not begun; `stop` is called then, to end what still runs.
+    """
+    count = 1 if _is_worker() else min(most, _cores(), _MOST_WORKERS)
+    pool, is_patient = (
+        ThreadPoolExecutor(count, initializer=_become_worker if count > 1 or _is_worker() else None),
+        True,
+    )
+    try:
         with _one_blas_thread:
-            futures = [pool.submit(one, part) for part in parts]
-            while done < len(parts):
-                done = _count_done(futures)
-                tell(done, len(parts))
-        return [future.result() for future in futures]  # type: ignore[misc]  # None only after a stop
+            yield pool
     except KeyboardInterrupt:
         is_patient = False
         raise
     finally:
-        stop.set()
+        stop()
         pool.shutdown(wait=is_patient, cancel_futures=True)
 
 
-def _count_done(futures: Sequence[Future[Any]]) -> int:
-    """How many have ended after a short wait; raises what one of them raised."""
-    # In small steps: Ctrl-C does not wake a waiting thread, because polars handles it with SA_RESTART.
-    done, _ = wait(futures, timeout=_STEP_S, return_when=FIRST_EXCEPTION)
-    for future in futures:
-        if future in done:
-            future.result()
-    return len(done)
+def ended(futures: Mapping[Future[Done], Part]) -> Iterator[tuple[Part, Future[Done]]]:
+    """What each future stands for and the future, as they end; what has not begun is cancelled at the end."""
+    waiting = dict(futures)
+    try:
+        while waiting:
+            # In small steps: Ctrl-C does not wake a waiting thread, because polars handles it with SA_RESTART.
+            done, _ = wait(waiting, timeout=_STEP_S, return_when=FIRST_COMPLETED)
+            for future in [future for future in waiting if future in done]:
+                yield waiting.pop(future), future
+    finally:
+        for future in waiting:
+            future.cancel()
 
 
 def _cores() -> int:
