@@ -206,7 +206,7 @@ def test_a_warning_is_wrapped_at_words_on_a_terminal_and_one_line_in_a_pipe(proc
 
 def test_a_run_of_over_a_second_shows_how_far_it_is_on_a_terminal_only(process, folder, monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
-    arguments = ("simulate", hopeless_log(folder), "--policy", "conservative", "--nodes", 600, "--until-s", 80_000)
+    arguments = ("simulate", hopeless_log(folder), "--policy", "conservative", "--nodes", 600, "--until-s", 60_000)
     code, shown = on_a_terminal(process, *arguments)
     assert code == 0
     piped = process(*arguments)
