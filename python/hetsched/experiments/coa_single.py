@@ -107,7 +107,7 @@ def _of_paper(runs: Runs, times: str) -> list[Row]:
 
 
 def _window(runs: Runs, scenario: str, saving: Floats) -> Row:
-    """The saving is of the same jobs; what it does to the length of the whole."""
+    """Change of the makespan, as the saving is of the same jobs."""
     change = -runs.saving("coa", "makespan_s", scenario=scenario)
     claim = "the makespan changes by less than the energy"
     quantity = f"makespan under COA, {scenario}, change, %"
@@ -115,7 +115,7 @@ def _window(runs: Runs, scenario: str, saving: Floats) -> Row:
 
 
 def _beyond(runs: Runs, times: str) -> list[Row]:
-    """What is left to save, and what saves more than the paper's own."""
+    """Savings that are left, and policies that save more than the paper's own."""
     rows = []
     for scenario in (f"{state}, {times}" for state in UTILIZATION):
         share, of_paa = (runs.metric("share", label, scenario=scenario) for label in ("coa", "paa"))
@@ -132,7 +132,7 @@ def _beyond(runs: Runs, times: str) -> list[Row]:
 
 
 def _gathering(runs: Runs, scenario: str) -> Row:
-    """What it is worth to gather jobs over an interval, which the paper does and does not state."""
+    """Worth of gathering jobs over an interval, which the paper does and does not state."""
     policy = "coa + easy, every 20 s"
     lead = runs.saving(policy, scenario=scenario) - runs.saving("coa", scenario=scenario)
     wait_s = float(runs.values("mean_wait_s", policy, scenario=scenario).mean())

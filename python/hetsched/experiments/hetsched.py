@@ -53,7 +53,7 @@ WITHOUT = {
 
 POLICIES: Mapping[str, str | Policy] = {name: name for name in (*FAMILY, *OTHERS)} | WITHOUT
 BESIDE = ("vu-fcfs", "cgva-fcfs-b", "vahrm", "hetsched")
-"""What runs under other settings, too."""
+"""Policies that run under other settings, too."""
 
 TUNED = (0, 4, 8)
 """The workloads that the preset was tuned on."""
@@ -65,7 +65,7 @@ REPETITIONS = 8
 
 @dataclass(frozen=True)
 class Setting:
-    """What runs differ in beside workload and policy; by itself, what the preset was tuned under."""
+    """Settings of a run beside workload and policy; the default is the one the preset was tuned under."""
 
     spread: float = SPREAD  # of devices, as `drawn_machine` takes it
     error: float = 0.0  # of predictions, a share of the watts
@@ -84,7 +84,7 @@ AXES = {"turnaround": "turnaround vs VU-FCFS's", "longest": "longest wait of a l
 """From a metric to what stands below it in the picture; smaller is better."""
 
 FIRST = (OURS, *RIVALS, "coa", "easy", "sjf")
-"""What gets colours that it shares with no other of these."""
+"""Policies with a colour that no other of these has."""
 
 
 def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
@@ -155,7 +155,7 @@ def _rows(runs: Runs, preset: str) -> list[Row]:
 
 
 def _levels(own: Runs, where: str, numbers: Sequence[int]) -> list[Row]:
-    """How much it is, of some workloads together, beside VAHRM's."""
+    """Averages over some workloads, beside VAHRM's."""
     asked: list[tuple[str, str, Literal[1, -1]]] = [
         ("placement", f"placement part of the saving, {where}, %", 1),
         ("share", f"share of the attainable placement part, {where}, %", 1),
@@ -171,7 +171,7 @@ def _levels(own: Runs, where: str, numbers: Sequence[int]) -> list[Row]:
 
 
 def _against(own: Runs, where: str, numbers: Collection[int], *, why: str = "") -> list[Row]:
-    """What the preset promises, against the better of both rivals in every repetition."""
+    """Promises of the preset, against the better of both rivals in every repetition."""
 
     def of(name: str, *policies: str) -> list[Floats]:
         return [own.mean(name, policy, numbers=numbers) for policy in policies]
@@ -203,7 +203,7 @@ def _against(own: Runs, where: str, numbers: Collection[int], *, why: str = "") 
 
 
 def _prices(own: Runs, preset: str) -> list[Row]:
-    """What it gives up for that."""
+    """Price of these promises."""
     window, system, tail_s = (
         {label: own.mean(name, label) for label in (OURS, "vahrm")} for name in ("window", "saving", "tail_s")
     )
@@ -237,7 +237,7 @@ def _prices(own: Runs, preset: str) -> list[Row]:
 
 
 def _parts(own: Runs, preset: str) -> list[Row]:
-    """What is lost with each part, mean over workloads."""
+    """Loss without each part, mean over workloads."""
     asked: list[tuple[str, str, str, Literal[1, -1]]] = [
         ("no energy in the order", "turnaround", "the order shortens the turnaround", 1),
         ("no energy in the order", "placement", "the order saves placement energy", -1),

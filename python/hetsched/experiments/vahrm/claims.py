@@ -1,4 +1,4 @@
-"""What the VAHRM paper says of its main experiment, beside what the runs of ``vahrm`` say."""
+"""Claims of the VAHRM paper about its main experiment, beside the runs of ``vahrm``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def rows(frame: pl.DataFrame) -> list[Row]:
 
 
 def _log(runs: Runs, preset: str) -> str:
-    """What a magnitude hangs on, with what it is here."""
+    """Undisclosed conditions of a magnitude, with what they are here."""
     waits, run_s, tail_s, makespan_s = (
         runs.mean(name, BASELINE).mean() for name in ("mean_wait_s", "run_s", "tail_s", "makespan_s")
     )
@@ -80,7 +80,7 @@ def _of_paper(runs: Runs, preset: str) -> list[Row]:
 
 
 def _less(runs: Runs, label: str, quantity: str, *, claim: str, why: str) -> Row:
-    """What VAHRM saves less with predictions that are not ideal."""
+    """Savings that VAHRM loses with predictions that are not ideal."""
     exact, own = (runs.mean("saving", one) for one in (IDEAL, label))
     return alike(quantity, exact - own, of=own, claim=claim, why=why)
 

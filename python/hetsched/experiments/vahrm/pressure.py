@@ -107,7 +107,7 @@ def _rows_of_budgets(runs: Runs, preset: str) -> list[Row]:
 
 
 def _felt(runs: Runs, preset: str, group: str) -> list[Row]:
-    """What half the budget does, over all workloads or where it is felt."""
+    """Effect of half the budget, over all workloads or where it is felt."""
     numbers, where = GROUPS[group], f"PCR 0.5 less 1, {group}, {preset}, points"
     used, starved = (
         100.0 * runs.mean(name, "vahrm", pcr=0.5, numbers=numbers).mean()
