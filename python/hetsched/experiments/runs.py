@@ -178,7 +178,7 @@ class Runs:
     def drawn(
         self, panels: Mapping[str, str], policies: Sequence[str], paper: Mapping[tuple[str, str], float]
     ) -> pl.DataFrame:
-        """Rows of a figure of savings: panels by title with their scenario, the paper's values by scenario and policy."""
+        """Rows of a figure of savings: panels by title with their scenario, the paper's by scenario and policy."""
         return pl.concat(
             pl.DataFrame(
                 {
