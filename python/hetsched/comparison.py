@@ -23,8 +23,8 @@ from hetsched.errors import ConfigError
 from hetsched.files import write_whole
 from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.report.axes import unix_zero
-from hetsched.report.gantt import MOST_JOBS
+from hetsched.report.canvas import unix_zero
+from hetsched.report.figures import MOST_JOBS
 from hetsched.run.axes import Policies, named_policies
 from hetsched.run.concerns import CHANGE, Concern, draws_note, joined
 from hetsched.run.many import many, threads

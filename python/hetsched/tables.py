@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -42,8 +42,7 @@ class TableError(ValueError):
         self.line = line
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """A row of separated text, with the lines it begins and ends on."""
 
     first: int

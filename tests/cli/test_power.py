@@ -13,8 +13,9 @@ from hetsched.cli.app import FAMILIES
 from hetsched.cli.power_evaluate import SPLITS
 from hetsched.cli.power_models import LEARNERS, MODELS
 from hetsched.power import evaluate as evaluate_models
-from hetsched.power import files, learners, load
-from hetsched.power.evaluate import SPLITS as SPLITS_THERE
+from hetsched.power import learners, load
+from hetsched.power.left_out import SPLITS as SPLITS_THERE
+from hetsched.power.model import KINDS
 
 # Watts of g1 are 100 + 10 x, those of g2 are 100 + 14 x: straight lines of the rate x, which linear models find.
 # The second feature is twice the first, so that columns in another order would be seen.
@@ -41,7 +42,7 @@ def fitted(hetsched, *options, model="model.npz"):
 
 
 def test_the_names_that_help_shows_are_the_librarys():
-    assert tuple(kind.replace("_", "-") for kind in files.MODELS) == MODELS
+    assert tuple(kind.replace("_", "-") for kind in KINDS) == MODELS
     assert tuple(learners.LEARNERS) == LEARNERS
     assert set(SPLITS) == set(SPLITS_THERE)
 
@@ -425,7 +426,7 @@ BAD_MODELS = [
     (lambda path: path.read_bytes()[:-200], "model.npz: found a damaged file ("),
     (
         lambda path: rewritten(path, lambda header: header.update(version=99)),
-        "model.npz: found version `99`, expected version 2; a later hetsched may have written it",
+        "model.npz: found version `99`, expected version 3; a later hetsched may have written it",
     ),
     (lambda path: rewritten(path, lambda header: header.update(kind="oracle")), "model.npz: found a model of kind "),
     (lambda path: renamed_features(path.read_bytes()), "model.npz: found names that do not belong to the model, "),
@@ -471,8 +472,19 @@ def test_a_library_that_is_not_installed_is_named_with_how_to_get_it(hetsched, m
     def missing(name):
         raise ModuleNotFoundError(name=name)
 
-    monkeypatch.setattr("hetsched.power.extras.import_module", missing)
-    said = hetsched("power", "fit", "counters.csv", "watts.csv", "--out", "m.npz", "--device-model", "lightgbm")
+    monkeypatch.setattr("hetsched.power.trees.import_module", missing)
+    said = hetsched(
+        "power",
+        "fit",
+        "counters.csv",
+        "watts.csv",
+        "--out",
+        "m.npz",
+        "--device-model",
+        "lightgbm",
+        "--mean-model",
+        "linear",
+    )
     assert said.err == ('error: lightgbm: found no such library, expected it installed: pip install "hetsched[models]"')
     assert said.code == 2
 

@@ -1,9 +1,13 @@
 """Where the examples of the documentation run: a fresh folder that looks like the root of the project."""
 
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from hetsched import experiments
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,3 +24,15 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     if importlib.util.find_spec("matplotlib") is not None:
         monkeypatch.setenv("MPLBACKEND", "agg")
     return folder
+
+
+@pytest.fixture
+def shared_reports(quick_report: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that asks for an experiment's plain quick run gets the report that all tests share."""
+    whole = experiments.reproduce
+
+    def reproduce(name: str, **options: Any) -> Any:
+        asked = {option for option, value in options.items() if value and option != "progress"}
+        return quick_report(name) if asked == {"quick"} else whole(name, **options)
+
+    monkeypatch.setattr(experiments, "reproduce", reproduce)

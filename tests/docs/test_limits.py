@@ -1,4 +1,4 @@
-"""README's list of what hetsched does not do yet: a limit that is lifted must leave the list."""
+"""README's list of limits: a limit that is lifted must leave the list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hetsched.policy.parts import parts
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-LIMITS = README.partition("## What it does not do yet\n")[2].partition("\n## ")[0]
+LIMITS = README.partition("## Limits of this version\n")[2].partition("\n## ")[0]
 PLATFORM = hs.Platform.homogeneous(4, 100, 300)
 
 
@@ -68,12 +68,12 @@ def it_is_for_linux() -> bool:
 
 HELD = {
     "Nodes are never switched off: the role `sleep` of a policy is empty.": nodes_are_never_switched_off,
-    "its budget is one number for the whole of it.": a_budget_is_one_number,
+    "its budget is one number for the whole run.": a_budget_is_one_number,
     "Job dependencies are read and ignored.": dependencies_are_ignored,
     "Queues and users have no limits, shares or priorities.": queues_have_no_limits,
-    "Parts of a policy are written in Rust; Python objects as parts are not taken.": python_objects_are_no_parts,
+    "Parts of a policy are written in Rust; Python objects as parts are not accepted.": python_objects_are_no_parts,
     "A job draws a constant power while it runs,": a_job_draws_a_constant_power,
-    "Jobs for GPUs are warned about, not kept off nodes without GPUs.": gpu_jobs_run_on_any_nodes,
+    "Jobs for GPUs also run on nodes without GPUs; a warning says so.": gpu_jobs_run_on_any_nodes,
     "Linux only.": it_is_for_linux,
 }
 

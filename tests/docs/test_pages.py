@@ -22,12 +22,12 @@ from sybil import Document, Example
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
 import hetsched as hs
+from hetsched.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SAME_BUT_FOR_SPACE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 SHOWN_FILE = re.compile(r"^`([\w.-]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LONGEST_CALL_S = 120
 
 
 def calls(block: str) -> list[list[str]]:
@@ -44,21 +44,12 @@ def hetsched_command() -> list[str]:
 
 
 def run_calls(example: Example) -> str:
-    """Runs a console block; what failed and what it said, or nothing."""
+    """Runs a console block in this process; what failed, or nothing."""
     for call in calls(example.parsed):
         if is_readable(" ".join(call)):
-            done = subprocess.run(
-                [*hetsched_command(), *call[1:]],
-                capture_output=True,
-                check=False,
-                encoding="utf-8",
-                # The package under test, also where it is found by a path relative to another folder.
-                env={**os.environ, "PYTHONPATH": str(Path(hs.__file__).parents[1])},
-                stdin=subprocess.DEVNULL,
-                timeout=LONGEST_CALL_S,
-            )
-            if done.returncode != 0:
-                return f"{shlex.join(call)}\nexit {done.returncode}\n{done.stdout}{done.stderr}"
+            code = main(call[1:])
+            if code != 0:
+                return f"{shlex.join(call)}\nexit {code}"
     return ""
 
 
@@ -77,6 +68,7 @@ PARSERS = [
 # What is shown as an example must not be what runs warn of.
 @pytest.mark.filterwarnings("error::hetsched.errors.RunWarning")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.usefixtures("shared_reports")
 def test_every_example_of_a_page_runs(page: Path, workplace: Path) -> None:
     for name, content in SHOWN_FILE.findall(page.read_text(encoding="utf-8")):
         (workplace / name).write_text(content, encoding="utf-8")
@@ -85,6 +77,13 @@ def test_every_example_of_a_page_runs(page: Path, workplace: Path) -> None:
         if is_readable(source):
             with contextlib.suppress(SkipTest):  # sybil's word for an example with a reason to be left out
                 example.evaluate()
+
+
+def test_the_command_of_this_environment_runs(workplace: Path) -> None:
+    # The package under test, also where it is found by a path relative to another folder.
+    environment = {**os.environ, "PYTHONPATH": str(Path(hs.__file__).parents[1])}
+    said = subprocess.check_output([*hetsched_command(), "--version"], env=environment, encoding="utf-8")
+    assert said == f"hetsched {hs.__version__}\n"
 
 
 def test_calls_are_found_in_console_blocks() -> None:
@@ -128,3 +127,17 @@ def test_rows_are_counted_as_github_counts_them() -> None:
     text = "| a | b |\n|---|---|\n| `x\\|y` | z |\n\ntext\n\n| lost |\n\n```text\n| no | table\n```\n"
     assert tables(text) == [["| a | b |", "|---|---|", "| `x\\|y` | z |"], ["| lost |"]]
     assert [cells(row) for row in ("| `x\\|y` | z |", "| `x|y` | z |", "| | |")] == [2, 3, 2]
+
+
+def anchors(text: str) -> set[str]:
+    """Anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_to_a_page_leads_to_a_page_and_a_heading(page: Path) -> None:
+    for path, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", page.read_text("utf-8")):
+        target = (page.parent / path) if path else page
+        assert target.is_file(), f"no file {path}"
+        assert not anchor or anchor in anchors(target.read_text("utf-8")), f"no heading {path}#{anchor}"

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 import hetsched as hs
-from hetsched.policy.text import parse_policy
+from hetsched.policy import parse_policy
 
 TABLE = Path(__file__).with_name("fingerprints.json")
 SWF = Path(__file__).parents[2].parent / "shared" / "data" / "swf"

@@ -18,7 +18,7 @@ from hetsched.experiments.vahrm.machine import HUNGRY, PRESETS
 from hetsched.experiments.vahrm.relative import relative
 from hetsched.policy import parse_policy
 from hetsched.report.canvas import picture_bytes
-from hetsched.report.pareto_figure import front, pareto_figure, point
+from hetsched.report.comparisons import front, pareto_figure, point
 from hetsched.workload.generators.cpu_gpu_log import MIXES
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")

@@ -287,8 +287,8 @@ def test_a_name_that_is_none_is_told_with_the_one_that_was_meant():
 
 
 @pytest.fixture(scope="module")
-def swa():
-    return reproduce("swa-multi", quick=True)
+def swa(quick_report):
+    return quick_report("swa-multi")
 
 
 def test_the_same_seed_gives_the_same_report_and_another_seed_another(swa):

@@ -12,10 +12,9 @@ import hetsched as hs
 from hetsched.analysis import compare, run_bins, runs_frame, waiting_curve
 from hetsched.errors import OutputError
 from hetsched.report import figures
-from hetsched.report.axes import TimeAxis, unix_zero
-from hetsched.report.canvas import picture_bytes, require_matplotlib, save
-from hetsched.report.energy_wait_figure import FRONT, energy_against_wait
-from hetsched.report.gantt import MOST_JOBS, gantt
+from hetsched.report.canvas import TimeAxis, picture_bytes, require_matplotlib, save, unix_zero
+from hetsched.report.comparisons import FRONT
+from hetsched.report.figures import MOST_JOBS, energy_against_wait, gantt
 
 NODES = 16
 POLICIES = ("fcfs", "easy")
@@ -179,7 +178,7 @@ def test_ratios_close_to_one_have_the_digits_that_tell_them_apart():
 
 
 @pytest.mark.parametrize(("waits_s", "sentence"), [([0.0, 0.0], "no job waited"), ([], "no job started")])
-def test_waits_of_nobody_are_a_sentence(waits_s, sentence):
+def test_waits_of_no_job_are_a_sentence(waits_s, sentence):
     curve = waiting_curve(pl.Series("wait_s", waits_s, dtype=pl.Float64))
     (axes,) = figures.waits({"fcfs": curve}).axes
     assert [text.get_text() for text in axes.texts] == [sentence]

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.text import Text
 
 from hetsched.report.canvas import picture_bytes
-from hetsched.report.workload_figure import workload_overview
+from hetsched.report.workload import workload_overview
 from hetsched.workload import generate
 
 # Two jobs on four nodes. Demand: 3 nodes from 0 to 100 s, none to 200 s, 6 nodes (of two jobs) to 300 s.

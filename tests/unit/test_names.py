@@ -39,3 +39,10 @@ def test_what_is_not_there_is_said():
 
 def test_every_public_name_loads():
     assert all(getattr(hs, name) is not None for name in hs.__all__)
+
+
+def test_completion_lists_names_and_packages():
+    listed = dir(hs)
+    assert listed == sorted(listed)
+    assert {*hs.__all__, "power", "workload", "testing"} <= set(listed)
+    assert all(getattr(hs, name) is not None for name in listed)

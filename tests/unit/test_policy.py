@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import hetsched as hs
 from hetsched.policy import PRESETS, parse_policy, parts
+from hetsched.policy.parts import plain_number, takers_of, value_text
 
 
 def messages_of(make):
@@ -323,3 +324,27 @@ def test_a_value_with_its_unit_is_answered_with_the_number_and_where_it_goes(tex
     (line,) = messages_of(lambda: parse_policy(text))
     assert line.endswith(end)
     assert parse_policy("easy:power=system-budget:budget_w=1100000").parts["power"]["budget_w"] == 1100000
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "number"),
+    [
+        ("budget_w", "1.1MW", "1100000"),
+        ("policy.order.starvation_limit_s", "1h", "3600"),
+        ("starvation_limit_s", "250 ms", "0.25"),
+        ("depth", "4MW", None),
+        ("budget_w", "4", None),
+        ("budget_w", "4mw", None),
+    ],
+)
+def test_a_number_with_a_unit_is_converted_to_the_parameters_unit(parameter, value, number):
+    assert plain_number(parameter, value) == number
+
+
+def test_a_parameter_names_the_parts_that_take_it():
+    assert takers_of("budget_w") == ["power=system-budget"]
+    assert takers_of("budget_w", "order") == []
+
+
+def test_values_are_written_as_a_command_line_takes_them():
+    assert [value_text(value) for value in (True, 0.8, "wait")] == ["true", "0.8", "wait"]

@@ -6,17 +6,18 @@ import subprocess
 import sys
 import tracemalloc
 import zipfile
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from hetsched.errors import ConfigError, OutputError
 from hetsched.power import SharedResponse, SingleStage, TwoStage, load
-from hetsched.power.feature_files import Features, Watts
-from hetsched.power.named_model import fit_named, load_named
-from hetsched.power.saved import Saved, zipped
+from hetsched.power.archive import Saved, zipped
 
 NAN = np.nan
+DATA = Path(__file__).parents[1] / "data"
 
 
 def message(function, *arguments, **options):
@@ -90,9 +91,9 @@ def test_an_archive_of_something_else(tmp_path):
 
 
 def test_a_version_or_kind_of_the_future(saved):
-    rewritten(saved, header={"version": 3})
-    assert refused(saved) == "version `3`, expected version 2; a later hetsched may have written it"
-    rewritten(saved, header={"version": 2, "kind": "two_stagee"})
+    rewritten(saved, header={"version": 4})
+    assert refused(saved) == "version `4`, expected version 3; a later hetsched may have written it"
+    rewritten(saved, header={"version": 3, "kind": "two_stagee"})
     said = refused(saved)
     assert said.startswith("a model of kind `two_stagee`, expected one of two_stage, single_stage, power_ratio")
     assert said.endswith("did you mean `two_stage`?")
@@ -100,7 +101,21 @@ def test_a_version_or_kind_of_the_future(saved):
 
 def test_a_version_of_the_past_is_to_be_fitted_again(saved):
     rewritten(saved, header={"version": 1})
-    assert refused(saved) == "version `1`, expected version 2; an earlier hetsched wrote it: fit it again"
+    assert refused(saved) == "version `1`, expected version 3; an earlier hetsched wrote it: fit it again"
+
+
+@pytest.mark.parametrize(
+    ("name", "devices"), [("forest", ("0", "1", "2")), ("boosted", ("0", "1", "2")), ("named", ("g1", "g2", "g3"))]
+)
+def test_files_of_version_2_say_what_they_said(name, devices, tmp_path):
+    path = DATA / "power" / f"{name}-2.npz"
+    model = load(path)
+    wanted = json.loads((DATA / "power" / "predicted-2.json").read_text())[name]
+    assert model.predict([[0.3, 0.4], [0.8, 0.2]]).tolist() == wanted
+    assert model.device_names_ == devices
+    assert getattr(model, "feature_names_in_", None) == (("ipc", "loads") if name == "named" else None)
+    model.save(tmp_path / "a.npz")
+    assert load(tmp_path / "a.npz").predict([[0.3, 0.4], [0.8, 0.2]]).tolist() == wanted
 
 
 def test_cut_files_and_flipped_bytes_are_found(saved):
@@ -144,9 +159,12 @@ def test_no_pickle_is_opened(saved, tmp_path):
         {"mean__intercepts": np.array(["a"])},
         {"mean__centre": None},
         {"fallback_devices": np.array([99])},
-        {"device__left": np.zeros(3, dtype=np.int64)},
-        {"device__roots": np.full((2, 100), 10**6)},
-        {"device__roots": np.zeros((5, 100), dtype=np.int64)},
+        {"device__0__left": np.zeros(3, dtype=np.int64)},
+        {"device__0__roots": np.full((1, 100), 10**6)},
+        {"device__0__roots": np.zeros((5, 100), dtype=np.int64)},
+        {"device__0__value": np.ones(3)},
+        {"device__places": np.zeros(2, dtype=np.int64)},
+        {"device__places": np.arange(3)},
     ],
     ids=str,
 )
@@ -157,8 +175,8 @@ def test_arrays_that_do_not_belong_together(saved, arrays):
 
 def test_trees_that_never_end(saved):
     with np.load(saved) as archive:
-        left = archive["state.device.left"]
-    rewritten(saved, device__left=np.zeros_like(left))
+        left = archive["state.device.0.left"]
+    rewritten(saved, device__0__left=np.zeros_like(left))
     assert "nodes without children" in refused(saved)
 
 
@@ -217,8 +235,8 @@ def test_trees_that_lead_nowhere(tmp_path, learner, column, values):
         pytest.importorskip("lightgbm")
     path = tmp_path / "a.npz"
     SingleStage(learner).fit(*table(n_apps=12)).save(path)
-    array = members(path)[f"state.device.{column}"]
-    rewritten(path, **{f"device__{column}": np.full_like(array, values, dtype=np.result_type(array, type(values)))})
+    array = members(path)[f"state.device.0.{column}"]
+    rewritten(path, **{f"device__0__{column}": np.full_like(array, values, dtype=np.result_type(array, type(values)))})
     assert refused(path).startswith("a damaged file (")
 
 
@@ -337,23 +355,36 @@ def test_members_with_damaged_bytes_and_right_checksums(tmp_path, seed):
 @pytest.fixture
 def named():
     features, power_w = table()
-    return fit_named(
-        SingleStage("linear"),
-        Features("counters.csv", tuple("abcdef"), ("ipc", "loads"), features),
-        Watts("watts.csv", ("g1", "g2"), power_w, 12, {}),
+    return SingleStage("linear").fit(
+        pl.DataFrame(features, schema=["ipc", "loads"]), power_w, device_names=["g1", "g2"]
     )
 
 
 def test_names_come_back(named, tmp_path):
     named.save(tmp_path / "m.npz")
-    again = load_named(tmp_path / "m.npz")
-    assert (again.features, again.devices, again.low, again.high) == (
-        named.features,
-        named.devices,
-        named.low,
-        named.high,
-    )
-    assert load(tmp_path / "m.npz").get_params() == named.model.get_params()
+    again = load(tmp_path / "m.npz")
+    assert (again.feature_names_in_, again.device_names_) == (("ipc", "loads"), ("g1", "g2"))
+    assert np.array_equal(again.feature_range_, [table()[0].min(axis=0), table()[0].max(axis=0)])
+    assert again.get_params() == named.get_params()
+
+
+def test_features_of_a_frame_are_known_by_their_names(named):
+    asked = pl.DataFrame({"loads": [0.4], "ipc": [0.3]})
+    assert np.array_equal(named.predict(asked), named.predict([[0.3, 0.4]]))
+    said = message(named.predict, asked.rename({"loads": "load"})).splitlines()
+    assert said == [
+        (
+            "features: found no feature `loads`, expected a column of it, as the model was fitted with; "
+            "did you mean `load`?"
+        ),
+        "features, load: found another feature, expected the features that the model was fitted with: ipc, loads",
+    ]
+    assert not hasattr(SingleStage("linear").fit(*table()), "feature_names_in_")
+
+
+def test_as_many_names_as_devices():
+    said = message(SingleStage("linear").fit, *table(), device_names=["g1"])
+    assert said == "device_names: found `1 names`, expected 2, one for every row of `power_w`"
 
 
 @pytest.mark.parametrize(
@@ -366,17 +397,17 @@ def test_names_that_do_not_belong_to_the_model(named, tmp_path, change):
     names = json.loads(members(tmp_path / "m.npz")["names"].tobytes())
     text = json.dumps({**names, **change}).encode()
     with_member(tmp_path / "m.npz", "names.npy", npy(np.frombuffer(text, np.uint8)))
-    assert "names that do not belong to the model" in message(load_named, tmp_path / "m.npz")
+    assert "names that do not belong to the model" in message(load, tmp_path / "m.npz")
 
 
 _ON_A_FULL_DISK = """
 import resource, sys
-import hetsched.power.named_model as own
+import hetsched.power as power
 from hetsched.errors import OutputError
-named = own.load_named(sys.argv[1])
+model = power.load(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 try:
-    named.save(sys.argv[2])
+    model.save(sys.argv[2])
 except OutputError as error:
     print(error)
 """

@@ -1,5 +1,6 @@
 """What stages learn with, what is done about missing measurements, and the laws of two stages."""
 
+import copy
 import subprocess
 import sys
 
@@ -8,11 +9,9 @@ import pytest
 
 from hetsched.errors import ConfigError
 from hetsched.power import PowerRatio, SingleStage, TwoStage, mape
-from hetsched.power.boosting import fit_boosted, trees_of
-from hetsched.power.forest import fit_forest
-from hetsched.power.growth import grown, seedbed, steps
-from hetsched.power.levels import app_means
-from hetsched.power.linear import fit_linear
+from hetsched.power.learners import fit_linear
+from hetsched.power.per_device import app_means
+from hetsched.power.trees import fit_boosted, fit_forest, trees_of
 
 NAN = np.nan
 
@@ -176,46 +175,46 @@ def test_tiny_and_huge_features_are_scaled(scale):
 # --- Random forests ------------------------------------------------------------------------------------------------
 
 
-def test_a_tree_is_the_tree_of_scikit_learn():
-    # By one feature there are no equally good features to draw from, so both grow the same tree.
-    tree = pytest.importorskip("sklearn.tree").DecisionTreeRegressor
-    rng = np.random.default_rng(0)
-    features = rng.normal(0.0, 1.0, (40, 1)).astype(np.float32).astype(np.float64)
-    asked = rng.normal(0.0, 1.2, (300, 1)).astype(np.float32).astype(np.float64)
-    for _ in range(10):
-        drawn = np.bincount(rng.integers(0, 40, 40), minlength=40)
-        target = rng.normal(200.0, 20.0, 40)
-        ours = _grown_tree(features, target, drawn, asked)
-        theirs = tree(random_state=0).fit(features, target, sample_weight=drawn).predict(asked)
-        np.testing.assert_allclose(ours, theirs, rtol=1e-8)
+@pytest.fixture
+def forests():
+    pytest.importorskip("sklearn")
 
 
-def _grown_tree(features, target, drawn, asked):
-    codes = np.array([np.unique(column, return_inverse=True)[1] for column in features.T])
-    whole, size, centre = steps(target, n_trees=1)
-    nodes, _ = grown(features, codes, [seedbed(codes, drawn[None, :])], [whole], np.array([1], dtype=np.uint64))
-    row = np.zeros(len(asked), dtype=np.intp)
-    for _ in range(len(nodes.left)):
-        value = asked[np.arange(len(asked)), nodes.feature[row]]
-        row = np.where(nodes.feature[row] < 0, row, nodes.left[row] + (value > nodes.threshold[row]))
-    return nodes.value[row] * size + centre
+@pytest.mark.usefixtures("forests")
+@pytest.mark.parametrize("n_devices", [1, 3])
+def test_trees_say_what_scikit_learns_own_say(monkeypatch, n_devices):
+    grown = []
+    regressor = pytest.importorskip("sklearn.tree").DecisionTreeRegressor
+    fit = regressor.fit
+
+    def kept(self, *arguments, **options):
+        fitted = fit(self, *arguments, **options)
+        grown.append(copy.copy(fitted))
+        return fitted
+
+    monkeypatch.setattr(regressor, "fit", kept)
+    monkeypatch.setattr("hetsched.power.threads._cores", lambda: 1)
+    rng = np.random.default_rng(n_devices)
+    # Rates that are far from 0, and all apart.
+    features, power_w = 1e12 + rng.normal(0.0, 1e3, (40, 4)), rng.normal(200.0, 20.0, (n_devices, 40))
+    # Targets that share trees are grown in an order of their own.
+    power_w = power_w[np.argsort(power_w[:, -1])]
+    forest = fit_forest(features, power_w, seed=0, purpose="test")
+    scaled = ((features - features.min(axis=0)) / np.ptp(features, axis=0)).astype(np.float32)
+    wanted = np.mean([tree.tree_.predict(scaled).reshape(40, n_devices) for tree in grown], axis=0).T
+    assert len(grown) == 100
+    np.testing.assert_allclose(forest.predict(features), wanted, rtol=1e-12)
 
 
-def test_a_split_by_hand():
-    # Squared error: after 1 | 9, 10 the rest is 0.5; after 1, 9 | 10 it is 32. So the root parts 1 from 9 and 10,
-    # halfway between the features 2 and 6.
-    features, target = np.array([[1.0], [2.0], [6.0], [7.0]]), np.array([1.0, 1.0, 9.0, 10.0])
-    codes = np.arange(4)[None, :]
-    whole, size, centre = steps(target, n_trees=1)
-    bed = seedbed(codes, np.ones((1, 4), dtype=np.intp))
-    nodes, tree = grown(features, codes, [bed], [whole], np.array([5], dtype=np.uint64))
-    assert nodes.feature.tolist() == [0, -1, 0, -1, -1]
-    assert nodes.threshold.tolist() == [4.0, np.inf, 6.5, np.inf, np.inf]
-    assert nodes.left.tolist() == [1, 1, 3, 3, 4]
-    assert (nodes.value * size + centre)[[1, 3, 4]].tolist() == [1.0, 9.0, 10.0]
-    assert tree.tolist() == [0] * 5
+@pytest.mark.usefixtures("forests")
+def test_neighbouring_floats_are_told_apart():
+    features = np.array([[1.0], [np.nextafter(1.0, 2.0)]])
+    found = fit_forest(features, np.array([[100.0, 200.0]]), seed=0, purpose="test").predict(features)
+    # About a half of all trees saw both, the others one of the two.
+    assert found[0, 0] < 145 < 155 < found[0, 1]
 
 
+@pytest.mark.usefixtures("forests")
 def test_forests_err_as_those_of_scikit_learn():
     forest = pytest.importorskip("sklearn.ensemble").RandomForestRegressor
     features, power_w = gpus(n_devices=12, n_apps=148)
@@ -229,6 +228,7 @@ def test_forests_err_as_those_of_scikit_learn():
         assert abs(mape(power_w[:, apps], ours[:, apps]) - wanted) < share * wanted
 
 
+@pytest.mark.usefixtures("forests")
 def test_a_forest_says_nothing_beyond_what_it_saw():
     # Leaves hold means of targets, so no answer lies outside their range.
     features, power_w = gpus(n_devices=3)
@@ -237,14 +237,29 @@ def test_a_forest_says_nothing_beyond_what_it_saw():
     assert (found <= power_w.max(axis=1, keepdims=True) + 1e-6).all()
 
 
-def test_what_grows_beside_a_forest_changes_no_bit_of_it():
-    features, power_w = gpus(n_devices=30)
+@pytest.mark.usefixtures("forests")
+def test_devices_with_other_gaps_have_forests_of_their_own():
+    features, power_w = gpus(n_devices=9)
+    power_w[4:8, 3] = NAN
+    power_w[8, 20:] = NAN
     together = fit_forest(features, power_w, seed=1, purpose="test").predict(features)
-    for row in (0, 7, 29):
-        alone = fit_forest(features, power_w[row : row + 1], seed=1, purpose="test").predict(features)
-        assert np.array_equal(alone[0], together[row])
+    for rows in ([0, 1, 2, 3], [4, 5, 6, 7], [8]):
+        alone = fit_forest(features, power_w[rows], seed=1, purpose="test").predict(features)
+        assert np.array_equal(alone, together[rows])
 
 
+@pytest.mark.usefixtures("forests")
+def test_the_order_of_devices_changes_no_bit_of_a_forest():
+    features, power_w = gpus(n_devices=9)
+    power_w[2:5, 7] = NAN
+    order = np.random.default_rng(3).permutation(9)
+    found = [
+        fit_forest(features, watts, seed=1, purpose="test").predict(features) for watts in (power_w, power_w[order])
+    ]
+    assert np.array_equal(found[0][order], found[1])
+
+
+@pytest.mark.usefixtures("forests")
 def test_seeds_and_purposes_draw_apart():
     features, power_w = gpus(n_devices=2)
     found = [
@@ -368,22 +383,25 @@ def test_what_is_no_learner_is_refused():
 
 _WITHOUT = """
 import sys
-sys.modules.update(dict.fromkeys(("lightgbm", "sklearn", "scipy")))
+sys.modules.update(dict.fromkeys(("lightgbm", "sklearn", "threadpoolctl")))
 import hetsched.power as power
 features, power_w = [[1.0], [2.0], [4.0]], [[100.0, 110.0, 130.0], [100.0, 120.0, 160.0]]
-for model in (power.TwoStage(), power.SingleStage("linear"), power.PowerRatio()):
+for model in (power.TwoStage("linear", "linear"), power.SharedResponse(), power.PowerRatio("linear")):
     model.fit(features, power_w).predict(features)
+    power.evaluate(model, features, power_w, split="leave_one_app_out")
 print(power.Ideal(), power.Noisy())
-try:
-    power.SingleStage("lightgbm").fit(features, power_w)
-except power.base.ConfigError as error:
-    print(error)
+for learner in ("lightgbm", "random_forest"):
+    try:
+        power.SingleStage(learner).fit(features, power_w)
+    except power.model.ConfigError as error:
+        print(error)
 """
 
 
-def test_linear_models_forests_and_predictors_need_numpy_alone():
+def test_linear_models_the_shared_response_and_predictors_need_numpy_alone():
     done = subprocess.run([sys.executable, "-c", _WITHOUT], capture_output=True, check=True, text=True)
     assert done.stdout.splitlines() == [
         "Ideal() Noisy(error_ratio=0.1, seed=0)",
         'lightgbm: found no such library, expected it installed: pip install "hetsched[models]"',
+        'scikit-learn: found no such library, expected it installed: pip install "hetsched[models]"',
     ]

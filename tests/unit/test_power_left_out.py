@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 import hetsched as hs
 from hetsched.power import PowerRatio, SharedResponse, SingleStage, TwoStage, evaluate, synthetic_profiles
-from hetsched.power.base import PowerModel
-from hetsched.power.left_out import predicted
-from hetsched.power.splits import FOLDS, MOST_ALONE, Split, folds_of, units_of
+from hetsched.power.left_out import FOLDS, MOST_ALONE, Split, predicted, units_of
+from hetsched.power.model import PowerModel
 from hetsched.power.threads import watched
 
 NAN = float("nan")
@@ -62,7 +61,7 @@ class TestFolds:
     @given(st.integers(2, 40), st.integers(2, 12), st.integers(0, 3))
     def test_each_application_is_left_out_once_in_folds_of_alike_size(self, count, folds, seed):
         split = Split("leave_one_app_out", folds=min(folds, count), seed=seed)
-        found = folds_of(units_of(np.arange(count), None), split, what="applications")
+        found = split.folds_of(units_of(np.arange(count), None), what="applications")
         assert sorted(np.concatenate(found).tolist()) == list(range(count))
         assert len(found) == split.folds
         assert max(map(len, found)) - min(map(len, found)) <= 1
@@ -72,7 +71,7 @@ class TestFolds:
         kinds = len(set(groups))
         assume(kinds > 1)
         split = Split("leave_one_app_out", min(folds, kinds), groups)
-        found = folds_of(units_of(np.arange(len(groups)), groups), split, what="groups")
+        found = split.folds_of(units_of(np.arange(len(groups)), groups), what="groups")
         fold_of = {app: number for number, fold in enumerate(found) for app in fold.tolist()}
         assert sorted(fold_of) == list(range(len(groups)))
         for kind in set(groups):
@@ -81,13 +80,13 @@ class TestFolds:
     def test_few_are_left_out_one_at_a_time_and_many_in_folds(self):
         split = Split("leave_one_app_out")
         for count, expected in ((MOST_ALONE, MOST_ALONE), (MOST_ALONE + 1, FOLDS)):
-            assert len(folds_of(units_of(np.arange(count), None), split, what="")) == expected
+            assert len(split.folds_of(units_of(np.arange(count), None), what="")) == expected
 
     def test_the_lot_is_the_seeds(self):
         units = units_of(np.arange(30), None)
 
         def fold(seed):
-            return [one.tolist() for one in folds_of(units, Split("leave_one_app_out", 3, seed=seed), what="")]
+            return [one.tolist() for one in Split("leave_one_app_out", 3, seed=seed).folds_of(units, what="")]
 
         assert fold(0) == fold(0) != fold(1)
         assert fold(0)[0] != list(range(0, 30, 3))
@@ -232,13 +231,13 @@ class TestNewDevice:
         features = [[1.0], [2.0], [3.0]]
         found = predicted(SingleStage("linear"), np.array(features), power_w, Split("new_device", test_runs=0))
         expected = np.outer([1.0, 0.9, 1.1], [100.0, 140.0, 180.0])
-        np.testing.assert_allclose(found.watts, expected)
+        np.testing.assert_allclose(found.predicted_w, expected)
         assert found.is_asked.all()
         ratio = predicted(
             PowerRatio("linear", reference_device=2), np.array(features), power_w, Split("new_device", test_runs=0)
         )
         assert ratio.is_asked.sum(axis=1).tolist() == [3, 3, 0]
-        np.testing.assert_allclose(ratio.watts[:2], expected[:2])
+        np.testing.assert_allclose(ratio.predicted_w[:2], expected[:2])
 
     def test_a_single_device_cannot_be_new(self):
         said = message(evaluate, SingleStage("linear"), LINE, [[100.0, 110.0, 130.0]], split="new_device")

@@ -10,11 +10,11 @@ import pytest
 from hetsched.errors import ConfigError
 from hetsched.platform import Platform, VariationTable
 from hetsched.power import PowerRatio, SingleStage, TwoStage, load
-from hetsched.power.files import MODELS
+from hetsched.power.model import KINDS
 
 # One line a model: every kind in the registry with its defaults, and the others that have learners to choose from.
 VARIANTS = [
-    *(model() for model in MODELS.values()),
+    *(model() for model in KINDS.values()),
     TwoStage("linear", "linear"),
     TwoStage("linear", "random_forest"),
     TwoStage("lightgbm", "lightgbm"),

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import hetsched as hs
 from hetsched.workload import read_trace
-from hetsched.workload.formats import FORMATS, READERS
+from hetsched.workload.formats import FORMATS, READERS, Format
+from hetsched.workload.formats.raw import as_workload, contents
 
 HEADER = "job_id,submit_s,runtime_s,node_count"
 
@@ -266,6 +267,25 @@ def test_no_csv_does_more_than_a_trace_error_of_one_line(content):
 @given(damaged(parquet(job_id=range(20), submit_s=range(20), runtime_s=range(20), node_count=[1] * 20)))
 def test_no_parquet_does_more_than_a_trace_error_of_one_line(content):
     assert "\n" not in said(hs.read_parquet, content)
+
+
+def test_a_format_is_one_row_that_says_its_options_and_its_first_bytes(monkeypatch):
+    def read(source, *, scale=1):
+        """Jobs of a second each, one a byte after the first two."""
+        data, name, sha256 = contents(source, "ticks")
+        rows = range(len(data) - 2)
+        jobs = pl.DataFrame({"job_id": rows, "submit_s": rows, "node_count": [scale] * len(rows)})
+        frame = jobs.with_columns(runtime_s=pl.lit(1.0))
+        return as_workload(frame, source=name, sha256=sha256, settings={"scale": scale})
+
+    monkeypatch.setitem(FORMATS, "ticks", Format("ticks", (".ticks",), "a job a byte", read, magic=b"TK"))
+    assert FORMATS["ticks"].options == ("scale",)
+    assert len(read_trace(b"TK...")) == 3
+    assert read_trace(b"TK...", scale=4).to_polars()["node_count"].to_list() == [4, 4, 4]
+    with pytest.raises(hs.ConfigError, match="separator: found `;`, expected options of ticks logs: scale"):
+        read_trace(b"TK...", separator=";")
+    # Without first bytes of their own, logs are told apart by the options that were given.
+    assert read_trace(csv("1,0,60,2"), separator=",").history == ("read bytes",)
 
 
 def test_every_format_says_what_it_is():

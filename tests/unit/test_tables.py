@@ -8,8 +8,7 @@ from rich.console import Console
 
 from hetsched.analysis import METRICS, compare
 from hetsched.policy import parts
-from hetsched.report.folding import folded
-from hetsched.report.tables import comparison_table, parts_table, presets_table, summary_table
+from hetsched.report.tables import comparison_table, folded, parts_table, presets_table, summary_table
 
 LONG = "conservative:placement=sliding-window:placement.on_miss=wait"
 NAMES = ["fcfs", LONG, "swa:placement.on_miss=wait:placement.window=1"]
@@ -23,6 +22,7 @@ def lines_of(table, width):
 
 
 @given(st.text("ab:/=_-. ", max_size=60), st.integers(5, 40), st.sampled_from(["", "  "]))
+@example(" =::::", 5, "")  # a space in front of what fills the line
 def test_folding_loses_nothing_and_keeps_to_the_width(text, width, indent):
     lines = folded(text, width, indent=indent)
     assert "".join("".join(lines).split()) == "".join(text.split())
@@ -33,6 +33,12 @@ def test_folding_loses_nothing_and_keeps_to_the_width(text, width, indent):
 def test_words_that_fit_are_not_broken(words, mark):
     lines = folded(mark.join(words), 14)
     assert [word for line in lines for word in line.replace(mark, " ").split()] == words
+
+
+def test_names_are_folded_behind_the_coarsest_mark_that_helps():
+    text = "swa:placement.on_miss=wait:placement.window=1 on 48 nodes"
+    assert folded(text, 40) == ["swa:placement.on_miss=wait:", "placement.window=1 on 48 nodes"]
+    assert folded("fcfs:placement=sliding-window", 20) == ["fcfs:placement=", "sliding-window"]
 
 
 def runs_of(keys):

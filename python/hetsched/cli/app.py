@@ -19,8 +19,6 @@ from hetsched.cli.power import VERBS as POWER_VERBS
 from hetsched.cli.reproduce import reproduce
 from hetsched.cli.simulate import simulate
 
-__all__ = ["FAMILIES", "VERBS", "main"]
-
 VERBS: dict[str, Callable[..., Any]] = {
     "simulate": simulate,
     "compare": compare,
@@ -36,24 +34,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Callable[..., Any]]]] = {"power": (POWE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command.
-
-    Parameters
-    ----------
-    arguments
-        What follows ``hetsched``. None: those of the process.
-
-    Returns
-    -------
-    int
-        0 done, 1 failed run or output that cannot be written, 2 bad usage or bad input, 130 interrupted.
-
-    Examples
-    --------
-    >>> main(["--version"])
-    hetsched ...
-    0
-    """
+    """Run one command."""
     given = list(sys.argv[1:] if arguments is None else arguments)
 
     def command() -> Any:

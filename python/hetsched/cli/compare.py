@@ -10,13 +10,11 @@ import typer
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.cli import options as opt
 from hetsched.cli.faults import noted, renamed
-from hetsched.cli.job_log import Reading
 from hetsched.cli.machine import Inputs
 from hetsched.cli.pictures import check_folder, check_plot, draw_comparison
 from hetsched.cli.policy_lists import of_policy, policies_in
-from hetsched.cli.predictors import PredictorChoice, PredictorOption
+from hetsched.cli.run_options import RunTexts
 from hetsched.cli.screen import Screen
-from hetsched.cli.window import CoolDown, From, Until, WarmUp, WindowOptions
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,13 +22,11 @@ if TYPE_CHECKING:
     from hetsched.policy import Policy
     from hetsched.workload import Workload
 
-__all__ = ["compare"]
-
 _POLICY = "Policies"
 
 
+@opt.takes_groups
 def compare(
-    trace: opt.Trace,
     *,
     policies: Annotated[
         str,
@@ -65,33 +61,11 @@ def compare(
     seeds: Annotated[
         str,
         typer.Option(
-            "--seeds", metavar="K", help="Runs of each policy that draws lots, for intervals.", rich_help_panel=_POLICY
+            "--seeds", metavar="K", help="Runs of each policy that uses chance, for intervals.", rich_help_panel=_POLICY
         ),
     ] = "1",
-    nodes: opt.Nodes = None,
-    procs_per_node: opt.ProcsPerNode = None,
-    idle_w: opt.IdleWatts = None,
-    tdp_w: opt.TdpWatts = None,
-    platform: opt.PlatformFile = None,
-    table: opt.TableFile = None,
-    cap_w: opt.CapWatts = None,
-    known_draws: opt.KnownDraws = None,
-    predictor: PredictorOption = None,
-    seed: opt.Seed = "0",
-    until_s: opt.UntilSeconds = None,
-    no_kill_at_walltime: opt.NoKill = False,
-    kill_grace_s: opt.KillGrace = "0",
-    walltimes: opt.Walltimes = "fixed",
-    on_unknown_app: opt.OnUnknownApp = "error",
-    bound: opt.Bound = False,
-    format: opt.FormatName = None,
-    columns: opt.Columns = None,
-    separator: opt.Separator = None,
-    lenient: opt.Lenient = False,
-    start: From = None,
-    end: Until = None,
-    warm_up_s: WarmUp = None,
-    cool_down_s: CoolDown = None,
+    inputs: Inputs,
+    run: RunTexts,
     out: opt.Out = None,
     plot: opt.Plot = None,
     as_json: opt.Json = False,
@@ -101,29 +75,14 @@ def compare(
     del debug
     from hetsched.comparison import Keep, compared  # noqa: PLC0415 -- polars is slow to import
     from hetsched.report.tables import comparison_table  # noqa: PLC0415
-    from hetsched.run.options import RunOptions  # noqa: PLC0415
 
     screen = Screen(as_json=as_json)
-    window = WindowOptions(start, end, warm_up_s, cool_down_s)
-    reading = Reading(columns, separator, lenient, window)
-    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w, known_draws, reading)
-    faults = Faults()
+    window, faults = inputs.log.window, Faults()
     inputs.check(faults)
-    predictions = PredictorChoice(predictor)
-    predictions.check(faults, has_table=table is not None or platform is not None)
-    window.check(faults, until_s=until_s, bound=bound)
-    wanted = opt.run_options(
-        faults,
-        seed=seed,
-        until_s=until_s,
-        no_kill=no_kill_at_walltime,
-        unknown=on_unknown_app,
-        kill_grace_s=kill_grace_s,
-        walltimes=walltimes,
-        bound=bound,
-    )
+    run.check(faults, has_table=inputs.has_table)
+    window.check(faults, until_s=run.until_s, bound=run.bound)
     repeats = opt.whole(faults, "--seeds", seeds, low=1, high=10_000)
-    keys = _metrics(faults, metrics, bound=bound)
+    keys = _metrics(faults, metrics, bound=run.bound)
     window.check_metrics(faults, keys or ())
     contestants = policies_in(faults, policies)
     base = _baseline(faults, baseline, contestants)
@@ -133,18 +92,18 @@ def compare(
     faults.check()
     check_folder(out)
 
-    believed = predictions.made(seed=wanted["seed"])
+    options = run.options()
     workload, machine = inputs.read(screen)
-    predictions.check_inputs(workload, machine.platform)
+    run.check_inputs(workload, machine.platform)
     _check_budgets(contestants, workload, machine.platform)
     measured = window.measured(workload)
-    with renamed({"predictor": f"--predictor {predictions.text}"}):
+    with renamed({"predictor": f"--predictor {run.predictor}"}):
         result = compared(
             workload,
             machine.platform,
             {policy.name: policy for policy in contestants},
             baseline=base,
-            options=RunOptions(**wanted, predictor=believed),
+            options=options,
             seeds=repeats or 1,
             metrics=keys,
             keep=Keep(None if measured is None else (measured.from_s, measured.until_s), drawn=plot is not None),

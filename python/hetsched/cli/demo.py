@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from hetsched.platform import Platform
     from hetsched.workload import Workload
 
-__all__ = ["demo"]
 
 _NODES = 1024
 _IDLE_W, _TDP_W, _BUSY_W = 250.0, 785.0, 654.0
@@ -71,7 +70,7 @@ def demo(
 
 
 def _inputs(seed: int) -> tuple[Workload, Platform]:
-    """The jobs, and nodes that differ as those of another machine were measured to differ."""
+    """The jobs, and nodes that differ like the measured nodes of another machine."""
     import numpy as np  # noqa: PLC0415
     import polars as pl  # noqa: PLC0415
 
@@ -87,7 +86,7 @@ def _inputs(seed: int) -> tuple[Workload, Platform]:
 
 
 def _pictures(screen: Screen, out: str, result: Comparison) -> list[str]:
-    """Draw them, or say in a line what is missing for it: the numbers are worth having without."""
+    """Draw them; without matplotlib, say so in a line and go on."""
     try:
         return draw_comparison(out, result.table, result.outcomes, baseline="fcfs")
     except ConfigError as error:
@@ -96,7 +95,7 @@ def _pictures(screen: Screen, out: str, result: Comparison) -> list[str]:
 
 
 def _finding(result: Comparison) -> str:
-    """What the numbers say, in a sentence."""
+    """The result in a sentence."""
     from hetsched.analysis import METRICS  # noqa: PLC0415
 
     wait, slowdown = (result.value("easy", metric, "ratio") for metric in ("mean_wait_s", "mean_bounded_slowdown"))
@@ -111,13 +110,7 @@ def _finding(result: Comparison) -> str:
 
 
 def _than(ratio: float) -> str:
-    """How a ratio reads.
-
-    Examples
-    --------
-    >>> _than(0.93), _than(1.25), _than(1.0001)
-    ('7.0 % lower', '25.0 % higher', 'neither higher nor lower (by 0.05 %)')
-    """
+    """A ratio in words."""
     percent = 100 * (ratio - 1)
     if abs(percent) < 0.05:
         return "neither higher nor lower (by 0.05 %)"

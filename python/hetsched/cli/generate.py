@@ -186,7 +186,7 @@ def _tell_fluctuation(screen: Screen, generator: Generator, parameters: dict[str
 
 
 def _list_kinds(screen: Screen) -> None:
-    from hetsched.report.workload_table import generators_table  # noqa: PLC0415
+    from hetsched.report.workload import generators_table  # noqa: PLC0415
     from hetsched.workload.generators import GENERATORS  # noqa: PLC0415
     from hetsched.workload.generators.parameters import as_text  # noqa: PLC0415
 
@@ -230,7 +230,7 @@ def _written(workload: Workload, *, out: str | None, plot: str | None) -> list[s
         written.append(out)
     if plot is not None:
         from hetsched.report.canvas import save  # noqa: PLC0415
-        from hetsched.report.workload_figure import workload_overview  # noqa: PLC0415
+        from hetsched.report.workload import workload_overview  # noqa: PLC0415
 
         nodes = workload.report["parameters"]["nodes"]
         title = f"{workload.report['generator']}, {nodes:,} nodes"
@@ -241,7 +241,7 @@ def _written(workload: Workload, *, out: str | None, plot: str | None) -> list[s
 
 def _show(screen: Screen, workload: Workload, written: list[str]) -> None:
     from hetsched.analysis import METRICS  # noqa: PLC0415
-    from hetsched.report.workload_table import apps_table, workload_table  # noqa: PLC0415
+    from hetsched.report.workload import apps_table, workload_table  # noqa: PLC0415
 
     about, summary = workload.report, _summary(workload)
     title = f"{about['generator']}: {len(workload):,} jobs for {about['parameters']['nodes']:,} nodes"

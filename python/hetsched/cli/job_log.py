@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hetsched.checks import Faults, did_you_mean, listed, shown
+from hetsched.cli import options as opt
 from hetsched.cli.faults import renamed
 from hetsched.cli.options import whole
 from hetsched.cli.window import WindowOptions
@@ -29,23 +30,16 @@ _NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The options that say how a log is to be read, and which part of it, as they were given."""
-
-    columns: str | None = None
-    separator: str | None = None
-    lenient: bool = False
-    window: WindowOptions = field(default_factory=WindowOptions)
-
-
-@dataclass(frozen=True)
 class JobLog:
-    """A log, and how it is to be read; all as in ``hetsched simulate``."""
+    """A log and how to read it, as given on the command line."""
 
-    trace: str
-    format: str | None = None
-    procs_per_node: str | None = None
-    reading: Reading = field(default_factory=Reading)
+    trace: opt.Trace
+    procs_per_node: opt.ProcsPerNode = None
+    format: opt.FormatName = None
+    columns: opt.Columns = None
+    separator: opt.Separator = None
+    lenient: opt.Lenient = False
+    window: WindowOptions = field(default_factory=WindowOptions)
 
     @property
     def name(self) -> str:
@@ -55,10 +49,10 @@ class JobLog:
     def check(self, faults: Faults) -> None:
         """Note everything that is wrong with the options as they stand, before anything is read."""
         whole(faults, "--procs-per-node", self.procs_per_node, low=1)
-        if self.reading.columns is not None:
-            _columns(faults, self.reading.columns)
-        if self.reading.separator is not None and len(_separator(self.reading.separator)) != 1:
-            faults.add("--separator", self.reading.separator, f"one character, or {', '.join(_NAMED_SEPARATORS)}")
+        if self.columns is not None:
+            _columns(faults, self.columns)
+        if self.separator is not None and len(_separator(self.separator)) != 1:
+            faults.add("--separator", self.separator, f"one character, or {', '.join(_NAMED_SEPARATORS)}")
 
     def read(self, screen: Screen) -> Workload:
         """The jobs, read with a bar that shows how far; says what was kept, and which lines were skipped."""
@@ -77,7 +71,7 @@ class JobLog:
         screen.say(workload.report.line())
         for fault in workload.report.get("first_bad_lines", []):
             screen.say(f"skipped: {fault}")
-        part = self.reading.window.sliced(workload)
+        part = self.window.sliced(workload)
         if part is not workload:
             screen.say(f"{len(part):,} of these jobs, those submitted in the time asked for")
         return part
@@ -92,12 +86,12 @@ class JobLog:
 
     def _options(self) -> dict[str, Any]:
         """The options given, by the readers' names."""
-        columns, separator = self.reading.columns, self.reading.separator
+        columns, separator = self.columns, self.separator
         given = {
             "procs_per_node": whole(Faults(), "", self.procs_per_node, low=1),
             "columns": None if columns is None else _columns(Faults(), columns),
             "separator": None if separator is None else _separator(separator),
-            "on_bad_line": "skip" if self.reading.lenient else None,
+            "on_bad_line": "skip" if self.lenient else None,
         }
         return {name: value for name, value in given.items() if value is not None}
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hetsched.checks import Faults, shown
+from hetsched.cli import options as opt
 from hetsched.cli.faults import inside, noted, renamed
-from hetsched.cli.job_log import JobLog, Reading
+from hetsched.cli.job_log import JobLog
 from hetsched.cli.options import KNOWN_DRAWS, chosen, number, whole
 from hetsched.errors import ConfigError
 from hetsched.text import many
@@ -40,21 +41,18 @@ class Machine:
 class Inputs:
     """The options of a run's workload and machine, as they were given."""
 
-    trace: str
-    format: str | None = None
-    procs_per_node: str | None = None
-    nodes: str | None = None
-    idle_w: str | None = None
-    tdp_w: str | None = None
-    platform: str | None = None
-    table: str | None = None
-    cap_w: str | None = None
-    known_draws: str | None = None
-    reading: Reading = field(default_factory=Reading)
+    log: JobLog
+    nodes: opt.Nodes = None
+    idle_w: opt.IdleWatts = None
+    tdp_w: opt.TdpWatts = None
+    platform: opt.PlatformFile = None
+    table: opt.TableFile = None
+    cap_w: opt.CapWatts = None
+    known_draws: opt.KnownDraws = None
 
     def check(self, faults: Faults) -> None:
         """Note everything that is wrong with them as they stand, before anything is read."""
-        self._log.check(faults)
+        self.log.check(faults)
         whole(faults, "--nodes", self.nodes, low=1)
         watts = Faults()
         for name in ASSUMED_W:
@@ -81,7 +79,7 @@ class Inputs:
     def read(self, screen: Screen) -> tuple[Workload, Machine]:
         """The jobs and the machine, saying what the log held and what was assumed."""
         from_file, table = self._files()
-        workload = self._log.read(screen)
+        workload = self.log.read(screen)
         machine = self._machine(workload) if from_file is None else Machine(from_file, (), {})
         for note in machine.notes:
             screen.say(note)
@@ -136,15 +134,16 @@ class Inputs:
         given = whole(Faults(), "", self.nodes, low=1)
         if given is not None:
             return given, ""
-        return header_nodes(_header(workload), procs_per_node=self._procs_per_node, log=self._log.name)
+        return header_nodes(_header(workload), procs_per_node=self._procs_per_node, log=self.log.name)
 
     @property
-    def _log(self) -> JobLog:
-        return JobLog(self.trace, self.format, self.procs_per_node, self.reading)
+    def has_table(self) -> bool:
+        """Whether a table is given, or a platform that may name one."""
+        return self.table is not None or self.platform is not None
 
     @property
     def _procs_per_node(self) -> int | None:
-        return whole(Faults(), "", self.procs_per_node, low=1)
+        return whole(Faults(), "", self.log.procs_per_node, low=1)
 
 
 def _header(workload: Workload) -> dict[str, Any]:

@@ -5,47 +5,15 @@ Values are taken as text and read here, so that every fault of a command line is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from hetsched.checks import Faults, did_you_mean
-
-__all__ = [
-    "KNOWN_DRAWS",
-    "OTHER_DRAWS",
-    "Bound",
-    "CapWatts",
-    "Columns",
-    "CsvFlag",
-    "Debug",
-    "FormatName",
-    "IdleWatts",
-    "Json",
-    "KnownDraws",
-    "Lenient",
-    "NoKill",
-    "Nodes",
-    "OnUnknownApp",
-    "Out",
-    "PlatformFile",
-    "Plot",
-    "ProcsPerNode",
-    "Seed",
-    "Separator",
-    "TableFile",
-    "TdpWatts",
-    "Trace",
-    "UntilSeconds",
-    "chosen",
-    "complete_metrics",
-    "complete_policies",
-    "complete_policy",
-    "number",
-    "run_options",
-    "whole",
-]
 
 KNOWN_DRAWS = ("measured", "table", "tdp")
 """As in `hetsched.platform.known_draws`, which is slow to import."""
@@ -81,16 +49,8 @@ def _complete_format() -> list[str]:
     return ["swf", "parquet", "csv"]
 
 
-def _complete_unknown_app() -> list[str]:
-    return ["error", "nominal"]
-
-
 def _complete_known_draws() -> list[str]:
     return list(KNOWN_DRAWS)
-
-
-def _complete_walltimes() -> list[str]:
-    return ["fixed", "stretch"]
 
 
 Trace = Annotated[
@@ -185,52 +145,6 @@ KnownDraws = Annotated[
     ),
 ]
 Seed = Annotated[str, typer.Option("--seed", metavar="S", help="All chance comes from it.", rich_help_panel=_RUN)]
-UntilSeconds = Annotated[
-    str | None,
-    typer.Option("--until-s", metavar="T", help="Stop at this second of the log's clock.", rich_help_panel=_RUN),
-]
-NoKill = Annotated[
-    bool,
-    typer.Option("--no-kill-at-walltime", metavar="", help="Let jobs run past their walltime.", rich_help_panel=_RUN),
-]
-KillGrace = Annotated[
-    str,
-    typer.Option(
-        "--kill-grace-s",
-        metavar="T",
-        help="Kill jobs this long after their walltime; plans go by the walltime.",
-        rich_help_panel=_RUN,
-    ),
-]
-Walltimes = Annotated[
-    str,
-    typer.Option(
-        "--walltimes",
-        metavar="fixed|stretch",
-        help="stretch: walltimes were meant for nominal speed, and are longer on slower nodes.",
-        autocompletion=_complete_walltimes,
-        rich_help_panel=_RUN,
-    ),
-]
-OnUnknownApp = Annotated[
-    str,
-    typer.Option(
-        "--on-unknown-app",
-        metavar="error|nominal",
-        help="What to do with an application that the table does not hold.",
-        autocompletion=_complete_unknown_app,
-        rich_help_panel=_RUN,
-    ),
-]
-Bound = Annotated[
-    bool,
-    typer.Option(
-        "--bound",
-        metavar="",
-        help="Also compute the least job energy that any placement could reach.",
-        rich_help_panel=_RUN,
-    ),
-]
 Out = Annotated[
     str | None,
     typer.Option(
@@ -262,24 +176,7 @@ Debug = Annotated[
 
 
 def whole(faults: Faults, option: str, text: str | None, *, low: int, high: int = 2**31 - 1) -> int | None:
-    """A whole number, or None if the option was not given or is at fault.
-
-    Parameters
-    ----------
-    faults
-        Notes text that is no whole number from `low` to `high`.
-    option
-        Its name.
-    text
-        As given.
-    low, high
-        The range, both ends included.
-
-    Examples
-    --------
-    >>> whole(Faults(), "--nodes", "8192", low=1)
-    8192
-    """
+    """A whole number, or None if the option was not given or is at fault."""
     if text is None:
         return None
     try:
@@ -293,26 +190,7 @@ def whole(faults: Faults, option: str, text: str | None, *, low: int, high: int 
 
 
 def number(faults: Faults, option: str, text: str | None, *, unit: str) -> float | None:
-    """A number, or None if the option was not given or is at fault; its range is the library's business.
-
-    Parameters
-    ----------
-    faults
-        Notes text that is no plain number.
-    option
-        Its name.
-    text
-        As given.
-    unit
-        What it counts, for the message.
-
-    Examples
-    --------
-    >>> faults = Faults()
-    >>> number(faults, "--idle-w", "200W", unit="watts")
-    >>> print(faults.found[0])
-    --idle-w: found `200W`, expected watts as a plain number, such as 200
-    """
+    """A number, or None if the option was not given or is at fault; its range is the library's business."""
     if text is None:
         return None
     try:
@@ -325,59 +203,51 @@ def number(faults: Faults, option: str, text: str | None, *, unit: str) -> float
 
 
 def chosen(faults: Faults, option: str, text: str, known: tuple[str, ...]) -> None:
-    """Note a fault unless `text` is one of `known`.
-
-    Examples
-    --------
-    >>> faults = Faults()
-    >>> chosen(faults, "--on-unknown-app", "nominl", ("error", "nominal"))
-    >>> print(faults.found[0])
-    --on-unknown-app: found `nominl`, expected one of error, nominal; did you mean `nominal`?
-    """
+    """Note a fault unless `text` is one of `known`."""
     if text not in known:
         faults.add(option, text, f"one of {', '.join(known)}{did_you_mean(text, known)}")
 
 
-def run_options(
-    faults: Faults,
-    *,
-    seed: str,
-    until_s: str | None,
-    no_kill: bool,
-    unknown: str,
-    kill_grace_s: str = "0",
-    walltimes: str = "fixed",
-    bound: bool = False,
-) -> dict[str, Any]:
-    """The keyword options of `hetsched.simulate` that are the same in every verb.
+_Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
-    Parameters
-    ----------
-    faults
-        Notes what is wrong with them.
-    seed, until_s, no_kill, unknown, kill_grace_s, walltimes, bound
-        As given with ``--seed``, ``--until-s``, ``--no-kill-at-walltime``, ``--on-unknown-app``, ``--kill-grace-s``,
-        ``--walltimes`` and ``--bound``.
 
-    Examples
-    --------
-    >>> run_options(Faults(), seed="7", until_s=None, no_kill=False, unknown="error")["seed"]
-    7
-    """
-    chosen(faults, "--on-unknown-app", unknown, ("error", "nominal"))
-    chosen(faults, "--walltimes", walltimes, ("fixed", "stretch"))
-    grace = number(faults, "--kill-grace-s", kill_grace_s, unit="seconds")
-    if grace is not None:
-        faults.number("--kill-grace-s", grace, low=0, high=1e12)
-    stop = number(faults, "--until-s", until_s, unit="seconds")
-    if stop is not None:
-        faults.number("--until-s", stop, low=-1e12, high=1e12)
-    return {
-        "seed": whole(faults, "--seed", seed, low=0, high=2**64 - 1),
-        "until_s": stop,
-        "kill_at_walltime": not no_kill,
-        "kill_grace_s": grace,
-        "walltimes": walltimes,
-        "on_unknown_app": unknown,
-        "bound": bound,
+def takes_groups(verb: _Verb) -> _Verb:
+    """Give a verb, in place of each parameter that is a dataclass of options, these options."""
+    hints = get_type_hints(verb, include_extras=True)
+    names = list(inspect.signature(verb).parameters)
+    shown: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(verb).parameters.items():
+        shown += (
+            _options_of(hints[name])
+            if is_dataclass(hints[name])
+            else [parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)]
+        )
+
+    @functools.wraps(verb)
+    def called(**given: Any) -> Any:
+        return verb(**{name: _made(hints[name], given) if is_dataclass(hints[name]) else given[name] for name in names})
+
+    called.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in shown}
+    return called  # type: ignore[return-value]
+
+
+def _options_of(group: Any) -> Iterator[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    for field in fields(group):
+        hint = hints[field.name]
+        if is_dataclass(hint):
+            yield from _options_of(hint)
+        else:
+            default = inspect.Parameter.empty if field.default is MISSING else field.default
+            yield inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def _made(group: Any, given: Mapping[str, Any]) -> Any:
+    """A group with what was given of its options."""
+    hints = get_type_hints(group, include_extras=True)
+    own = {
+        field.name: _made(hints[field.name], given) if is_dataclass(hints[field.name]) else given[field.name]
+        for field in fields(group)
     }
+    return group(**own)

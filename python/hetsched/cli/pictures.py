@@ -1,4 +1,4 @@
-"""Which pictures a command draws, and where they and other files may go."""
+"""Pictures of a command, and checks of the paths of its files."""
 
 from __future__ import annotations
 
@@ -16,29 +16,13 @@ if TYPE_CHECKING:
 
     from hetsched.comparison import Outcome
 
-__all__ = ["check_folder", "check_picture", "check_plot", "draw_comparison", "draw_run"]
 
 Picture = Any
-"""A matplotlib figure; only `hetsched.report` knows what that is."""
+"""A matplotlib figure."""
 
 
 def check_plot(faults: Faults, plot: str | None) -> None:
-    """See that pictures can be drawn there, before the run.
-
-    Parameters
-    ----------
-    faults
-        Notes the name of a picture that cannot be made.
-    plot
-        As ``--plot`` was given.
-
-    Raises
-    ------
-    ConfigError
-        If matplotlib is missing.
-    OutputError
-        If they cannot be written there.
-    """
+    """Check before the run that matplotlib is there and pictures can be written; notes an invalid name."""
     if plot is None:
         return
     from hetsched.report.canvas import SUFFIXES, require_matplotlib  # noqa: PLC0415
@@ -58,15 +42,7 @@ def _is_folder(plot: str) -> bool:
 
 
 def check_picture(faults: Faults, plot: str | None) -> None:
-    """See that one picture can be drawn under that name; where it goes is looked at by `check_folder`.
-
-    Parameters
-    ----------
-    faults
-        Notes a name that does not end as pictures do, and that matplotlib is missing.
-    plot
-        As ``--plot`` was given.
-    """
+    """Note an invalid name of one picture, or a missing matplotlib; `check_folder` checks its folder."""
     if plot is None:
         return
     from hetsched.report.canvas import SUFFIXES, require_matplotlib  # noqa: PLC0415
@@ -78,18 +54,7 @@ def check_picture(faults: Faults, plot: str | None) -> None:
 
 
 def check_folder(folder: str | None) -> None:
-    """See that files can be written there, before a run of hours ends with nothing.
-
-    Parameters
-    ----------
-    folder
-        It need not be there yet.
-
-    Raises
-    ------
-    OutputError
-        If a file is in its place or above it, or it may not be written to.
-    """
+    """Check before the run that files can be written to a folder, which need not exist yet."""
     if folder is None:
         return
     above = Path(folder)
@@ -102,36 +67,21 @@ def check_folder(folder: str | None) -> None:
 
 
 def draw_run(plot: str, outcome: Outcome, title: str) -> list[str]:
-    """Draw a run.
-
-    Parameters
-    ----------
-    plot
-        A picture's name: all in one; or a folder: a picture each.
-    outcome
-        The run.
-    title
-        What stands above the pictures.
-
-    Returns
-    -------
-    list of str
-        What was written.
-    """
+    """Draw a run: all in one picture, or in a folder a picture each; the names of the files written."""
     if _is_picture(plot):
         return _save([(plot, _overview(outcome, title))])
     return _save((str(Path(plot) / name), figure) for name, figure in _of_run(outcome, title))
 
 
 def _of_run(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
-    from hetsched.report import figures, gantt  # noqa: PLC0415
+    from hetsched.report import figures  # noqa: PLC0415
 
     dates = {"unix_zero_s": outcome.unix_zero_s}
     yield "power.png", figures.power(outcome.bins, title=title, budget_w=outcome.summary["budget_w"], **dates)
     yield "occupancy.png", figures.occupancy(outcome.bins, nodes=outcome.nodes, title=title, **dates)
     yield "waits.png", figures.waits({outcome.policy: outcome.curve})
     if outcome.jobs is not None:
-        yield "gantt.png", gantt.gantt(outcome.jobs, nodes=outcome.nodes, title=title, **dates)
+        yield "gantt.png", figures.gantt(outcome.jobs, nodes=outcome.nodes, title=title, **dates)
 
 
 def _overview(outcome: Outcome, title: str) -> Picture:
@@ -147,24 +97,7 @@ def _overview(outcome: Outcome, title: str) -> Picture:
 
 
 def draw_comparison(plot: str, table: pl.DataFrame, outcomes: Sequence[Outcome], *, baseline: str) -> list[str]:
-    """Draw a comparison.
-
-    Parameters
-    ----------
-    plot
-        A picture's name: ratios, energy against wait, and waits in one; or a folder: these, and each policy over time.
-    table
-        As `hetsched.analysis.compare` gives it.
-    outcomes
-        The runs; of a policy with several, the first is drawn.
-    baseline
-        The policy whose ratios are 1.
-
-    Returns
-    -------
-    list of str
-        What was written.
-    """
+    """Draw a comparison: ratios, energy against wait and waits, and in a folder also each policy's first run."""
     import polars as pl  # noqa: PLC0415 -- slow to import
 
     from hetsched.report import figures  # noqa: PLC0415
@@ -172,7 +105,7 @@ def draw_comparison(plot: str, table: pl.DataFrame, outcomes: Sequence[Outcome],
     first: dict[str, Outcome] = {}
     for outcome in outcomes:
         first.setdefault(outcome.policy, outcome)
-    # One dot has nothing to be held against.
+    # One dot has nothing to be compared with.
     runs = pl.DataFrame([_costs(outcome) for outcome in outcomes]) if len(first) > 1 else None
     if _is_picture(plot):
         curves = {name: outcome.curve for name, outcome in first.items()}
@@ -188,18 +121,18 @@ def _of_comparison(
     table: pl.DataFrame, first: Mapping[str, Outcome], runs: pl.DataFrame | None, baseline: str
 ) -> Iterator[tuple[str, Picture]]:
     from hetsched.comparison import file_name  # noqa: PLC0415
-    from hetsched.report import energy_wait_figure, figures, gantt  # noqa: PLC0415
+    from hetsched.report import figures  # noqa: PLC0415
 
     if len(first) > 1:
         yield "ratios.png", figures.ratios(table, baseline=baseline)
     if runs is not None:
-        yield "energy-wait.png", energy_wait_figure.energy_against_wait(runs)
+        yield "energy-wait.png", figures.energy_against_wait(runs)
     yield "waits.png", figures.waits({name: outcome.curve for name, outcome in first.items()})
     for name, outcome in first.items():
         yield f"overview-{file_name(name)}.png", _overview(outcome, outcome.title)
         if outcome.jobs is not None:
             dates = {"unix_zero_s": outcome.unix_zero_s}
-            chart = gantt.gantt(outcome.jobs, nodes=outcome.nodes, title=outcome.title, **dates)
+            chart = figures.gantt(outcome.jobs, nodes=outcome.nodes, title=outcome.title, **dates)
             yield f"gantt-{file_name(name)}.png", chart
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from hetsched.cli import options as opt
 from hetsched.cli.screen import Screen
 
-__all__ = ["policies"]
-
 
 def policies(as_json: opt.Json = False, debug: opt.Debug = False) -> None:
     """List the presets, and the parts of policies with their parameters."""

@@ -9,8 +9,6 @@ from hetsched.cli.power_evaluate import evaluate
 from hetsched.cli.power_fit import fit
 from hetsched.cli.power_predict import predict
 
-__all__ = ["HELP", "VERBS"]
-
 HELP = "Learn from counters and measured watts what every device will draw, and predict it."
 
 VERBS: dict[str, Callable[..., Any]] = {"fit": fit, "predict": predict, "evaluate": evaluate}

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
     from hetsched.power import PowerModel
     from hetsched.power.feature_files import Features, Watts
-    from hetsched.power.left_out import LeftOut
-    from hetsched.power.splits import Split
-
-__all__ = ["SPLITS", "evaluate"]
+    from hetsched.power.left_out import LeftOut, Split
 
 # Named here again, as what evaluates is slow to import.
 SPLITS = ("leave_one_app_out", "new_device", "in_sample")
@@ -116,21 +113,12 @@ def evaluate(
     known, watts = own.read_files(features, power, screen, labels=asked.labels)
     chosen = asked.split(known)
     found = _predicted(made, known, watts, chosen)
-    cells = {text: own_cells for text, (own_cells, _) in found.items()}
-    written = [] if plot is None else [_drawn(cells, _title(chosen, _whole(found)), plot)]
+    written = [] if plot is None else [_drawn(found, known.apps, watts.devices, _title(chosen, _whole(found)), plot)]
     _show(screen, made, found, (known, watts), split=chosen, written=written)
 
 
 class _Asked:
-    """What is left out, as given on the command line.
-
-    Parameters
-    ----------
-    name, folds, groups, test_runs
-        As given with ``--split``, ``--folds``, ``--groups`` and ``--test-runs``.
-    seed
-        Of all draws.
-    """
+    """What is left out, as given on the command line."""
 
     def __init__(self, name: str, folds: str | None, groups: str | None, test_runs: str, *, seed: int) -> None:
         self._name, self._folds, self._groups, self._test_runs, self._seed = name, folds, groups, test_runs, seed
@@ -155,7 +143,7 @@ class _Asked:
     def split(self, known: Features) -> Split:
         """For the applications of a file of features."""
         from hetsched.power.feature_files import read_groups  # noqa: PLC0415 -- slow to import
-        from hetsched.power.splits import Split  # noqa: PLC0415
+        from hetsched.power.left_out import Split  # noqa: PLC0415
 
         where = self._groups if self.labels is None else f"{known.path}/{self.labels}"
         groups = None if where is None else read_groups(where, known.apps, features=known.path)
@@ -163,24 +151,23 @@ class _Asked:
         return Split(self._name, folds, groups, int(self._test_runs), self._seed)
 
 
-def _predicted(
-    models: dict[str, PowerModel], known: Features, watts: Watts, split: Split
-) -> dict[str, tuple[pl.DataFrame, LeftOut]]:
-    from hetsched.power.held_out import predictions  # noqa: PLC0415 -- slow to import
+def _predicted(models: dict[str, PowerModel], known: Features, watts: Watts, split: Split) -> dict[str, LeftOut]:
+    from hetsched.power.left_out import predicted  # noqa: PLC0415 -- slow to import
 
     found = {}
     with Bars() as bars:
         for text, model in models.items():
             tell = bars.bar(text, unit="fits")
             with own.fitting(text, known.path, watts.path), renamed({"folds": "--folds", "groups": "--groups"}):
-                found[text] = predictions(model, known, watts, split=split, progress=tell)
+                found[text] = predicted(model, known.values, watts.power_w, split, devices=watts.devices, tell=tell)
     return found
 
 
-def _drawn(cells: dict[str, pl.DataFrame], title: str, plot: str) -> str:
+def _drawn(found: dict[str, LeftOut], apps: Sequence[str], devices: Sequence[str], title: str, plot: str) -> str:
     from hetsched.report.canvas import save  # noqa: PLC0415
-    from hetsched.report.power_figure import predicted_against_measured  # noqa: PLC0415
+    from hetsched.report.power import predicted_against_measured  # noqa: PLC0415
 
+    cells = {text: own_found.cells(apps, devices) for text, own_found in found.items()}
     save(predicted_against_measured(cells, title=title), plot)
     return plot
 
@@ -212,26 +199,28 @@ def _seen(split: Split, found: LeftOut, apps: int) -> str:
 def _show(
     screen: Screen,
     models: dict[str, PowerModel],
-    found: dict[str, tuple[pl.DataFrame, LeftOut]],
+    found: dict[str, LeftOut],
     files: tuple[Features, Watts],
     *,
     split: Split,
     written: list[str],
 ) -> None:
-    from hetsched.power.evaluate import farthest_columns  # noqa: PLC0415
-    from hetsched.power.held_out import errors_by_app  # noqa: PLC0415
-    from hetsched.report.power_table import errors_table, outside_table  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415
+    import polars as pl  # noqa: PLC0415
+
+    from hetsched.report.power import errors_table, outside_table  # noqa: PLC0415
     from hetsched.text import many  # noqa: PLC0415
 
     known, watts = files
     left_out = _whole(found)
-    overall = {text: _overall(cells) for text, (cells, _) in found.items()}
-    errors = errors_by_app({text: cells for text, (cells, _) in found.items()}, known.apps)
-    apps, count = len(next(iter(errors.values()))), max(len(cells) for cells, _ in found.values())
+    overall = {text: _overall(one) for text, one in found.items()}
+    asked = pl.Series(np.any([one.is_asked.any(axis=0) for one in found.values()], axis=0))
+    errors = {text: one.by_app(known.apps).filter(asked) for text, one in found.items()}
+    apps, count = int(asked.sum()), max(int(one.is_asked.sum()) for one in found.values())
     what = f"{many(apps, 'application')} on {many(len(watts.devices), 'device')}, {many(count, 'measured pair')}"
     screen.head(f"{_title(split, left_out)}: {what}; {_seen(split, left_out, apps)}")
     screen.show(errors_table(errors, overall, width=screen.width))
-    outside = dict(zip(known.apps, zip(*farthest_columns(left_out, known.names), strict=True), strict=True))
+    outside = dict(zip(known.apps, zip(*left_out.farthest_columns(known.names), strict=True), strict=True))
     if any(len(names) for names, _ in outside.values()):
         screen.show(outside_table(outside))
     for path in written:
@@ -253,9 +242,9 @@ def _show(
     )
 
 
-def _whole(found: dict[str, tuple[pl.DataFrame, LeftOut]]) -> LeftOut:
+def _whole(found: dict[str, LeftOut]) -> LeftOut:
     """What was left out of the model that was asked most: a reference device is never new."""
-    return max((left_out for _, left_out in found.values()), key=lambda one: one.of)
+    return max(found.values(), key=lambda one: one.of)
 
 
 def _rows(
@@ -271,9 +260,8 @@ def _rows(
             yield {"app": row.pop("app"), "model": text, **row, **told}
 
 
-def _overall(found: pl.DataFrame) -> dict[str, float]:
+def _overall(found: LeftOut) -> dict[str, float]:
     """Mean over all measured pairs, which weighs an application by the devices it was measured on; and the largest."""
-    from hetsched.power.held_out import percent_errors  # noqa: PLC0415
-
-    errors = percent_errors(found)
+    # Application after application.
+    errors = found.errors.T[found.is_asked.T]
     return {"mape_mean_percent": float(errors.mean()), "mape_max_percent": float(errors.max())}

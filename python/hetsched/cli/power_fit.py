@@ -17,9 +17,6 @@ from hetsched.cli.screen import Screen
 if TYPE_CHECKING:
     from hetsched.power import PowerModel
     from hetsched.power.feature_files import Features, Watts
-    from hetsched.power.named_model import NamedModel
-
-__all__ = ["fit"]
 
 
 def fit(
@@ -57,35 +54,29 @@ def fit(
     check_folder(str(Path(out).parent))
     known, watts = own.read_files(features, power, screen)
     began = time.perf_counter()
-    named = _fitted(model, made[model], known, watts)
+    with own.fitting(model, known.path, watts.path):
+        fitted = made[model].fit(known.frame, watts.power_w, device_names=watts.devices)
     took_s = time.perf_counter() - began
-    named.save(out)
-    _show(screen, model, named, known, watts, took_s=took_s, out=out)
-
-
-def _fitted(text: str, model: PowerModel, features: Features, watts: Watts) -> NamedModel:
-    from hetsched.power.named_model import fit_named  # noqa: PLC0415 -- slow to import
-
-    with own.fitting(text, features.path, watts.path):
-        return fit_named(model, features, watts)
+    fitted.save(out)
+    _show(screen, model, fitted, known, watts, took_s=took_s, out=out)
 
 
 def _show(
-    screen: Screen, text: str, named: NamedModel, features: Features, watts: Watts, *, took_s: float, out: str
+    screen: Screen, text: str, model: PowerModel, features: Features, watts: Watts, *, took_s: float, out: str
 ) -> None:
     from hetsched.power import mape  # noqa: PLC0415
     from hetsched.text import few, many  # noqa: PLC0415
 
-    error = mape(watts.power_w, named.model.predict(features.values))
+    error = mape(watts.power_w, model.predict(features.values))
     screen.say(f"{text} on {many(len(watts.devices), 'device')}, in {took_s:.2f} s")
-    fallback = [watts.devices[one] for one in getattr(named.model, "fallback_devices_", ())]
+    fallback = [watts.devices[one] for one in getattr(model, "fallback_devices_", ())]
     if fallback:
         screen.say(f"too few applications for a model of its own, so a mean of what was measured: {few(fallback)}")
     screen.say(
         f"MAPE {error:.2f} % in sample, on what it was fitted on; power evaluate tells it for applications left out"
     )
     screen.say(f"wrote {out}")
-    unmeasured = [features.apps[one] for one in named.model.unmeasured_apps_]
+    unmeasured = [features.apps[one] for one in model.unmeasured_apps_]
     screen.give(
         {
             "summary": {
@@ -95,9 +86,9 @@ def _show(
                 "cells": int(watts.is_measured.sum()),
                 "mape_in_sample_percent": error,
             },
-            "model": own.described(named.model),
-            "features": list(named.features),
-            "devices": list(named.devices),
+            "model": own.described(model),
+            "features": list(features.names),
+            "devices": list(model.device_names_),
             "fallback_devices": fallback,
             "unmeasured_apps": unmeasured,
             "runs": watts.runs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,10 +20,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from hetsched.platform import VariationTable
+    from hetsched.power import PowerModel
     from hetsched.power.feature_files import Features
-    from hetsched.power.named_model import NamedModel
-
-__all__ = ["predict"]
 
 _SUFFIXES = (".parquet", ".csv")
 _NODES, _OUTPUT = "Nodes", "Output"
@@ -76,13 +75,14 @@ def predict(
     check_folder(None if out is None else str(Path(out).parent))
     assert devices_a_node is not None
     assert rest is not None
-    named, known = _read(model, features)
-    watts = named.model.predict(known.values)
-    table = _table(named, known, watts, devices_a_node, rest)
-    _tell(screen, named, known, table, per_node=devices_a_node)
-    frame = _long(named, known, watts) if by_device else table.to_polars()
+    fitted, known = _read(model, features)
+    watts = fitted.predict(known.values)
+    table = _table(fitted.device_names_, known.apps, watts, devices_a_node, rest)
+    beyond = _beyond(fitted, known)
+    _tell(screen, fitted, known, table, beyond, per_node=devices_a_node)
+    frame = _long(fitted.device_names_, known.apps, watts) if by_device else table.to_polars()
     written = [] if out is None else [_written(frame, out)]
-    _show(screen, named, known, table, written)
+    _show(screen, fitted, table, beyond, written)
 
 
 def _check_out(faults: Faults, out: str | None, *, by_device: bool, is_by_node: bool) -> None:
@@ -95,35 +95,61 @@ def _check_out(faults: Faults, out: str | None, *, by_device: bool, is_by_node: 
         faults.note("--by-device", "--per-node or --rest-w beside it", "one or the other: devices or nodes")
 
 
-def _read(model: str, features: str) -> tuple[NamedModel, Features]:
-    from hetsched.power.feature_files import read_features  # noqa: PLC0415 -- polars is slow to import
-    from hetsched.power.named_model import load_named  # noqa: PLC0415
+def _read(model: str, features: str) -> tuple[PowerModel, Features]:
+    """The model, and the features that it knows, in its order."""
+    from hetsched.power import load  # noqa: PLC0415 -- polars is slow to import
+    from hetsched.power.feature_files import read_features  # noqa: PLC0415
+    from hetsched.text import many  # noqa: PLC0415
 
-    named = load_named(model)
+    fitted = load(model)
     with renamed({"path": "FEATURES"}):
-        return named, named.of(read_features(features))
+        known = read_features(features)
+    if hasattr(fitted, "feature_names_in_"):
+        return fitted, known.in_order_of(fitted.feature_names_in_)
+    if len(known.names) != fitted.n_features_in_:
+        expected = f"{fitted.n_features_in_}, as the model was fitted with (it does not say which)"
+        raise ConfigError([(known.path, many(len(known.names), "feature"), expected)])
+    return fitted, known
 
 
-def _table(named: NamedModel, known: Features, watts: Any, per_node: int, rest_w: float) -> VariationTable:
-    """Watts of nodes, each of so many devices that follow each other, and of the rest of them."""
-    from hetsched.platform import VariationTable  # noqa: PLC0415
-
-    devices = len(named.devices)
-    if devices % per_node:
-        raise ConfigError([("--per-node", f"`{per_node}`", f"a divisor of {devices:,}, the model's devices")])
-    nodes = watts.reshape(devices // per_node, per_node, len(known.apps)).sum(axis=1) + rest_w
-    return VariationTable(known.apps, power_w=nodes.T)
-
-
-def _long(named: NamedModel, known: Features, watts: Any) -> pl.DataFrame:
+def _beyond(model: PowerModel, known: Features) -> pl.DataFrame:
+    """Features outside of what the model was fitted on: ``app, feature, value, low, high``."""
     import numpy as np  # noqa: PLC0415
     import polars as pl  # noqa: PLC0415
 
-    device = np.repeat(np.arange(len(named.devices)), len(known.apps))
+    low, high = model.feature_range_
+    app, feature = np.nonzero((known.values < low) | (known.values > high))
     return pl.DataFrame(
         {
-            "device": pl.Series(named.devices, dtype=pl.String).gather(device),
-            "app": list(known.apps) * len(named.devices),
+            "app": pl.Series(known.apps, dtype=pl.String).gather(app),
+            "feature": pl.Series(known.names, dtype=pl.String).gather(feature),
+            "value": known.values[app, feature],
+            "low": low[feature],
+            "high": high[feature],
+        }
+    )
+
+
+def _table(names: Sequence[str], apps: Sequence[str], watts: Any, per_node: int, rest_w: float) -> VariationTable:
+    """Watts of nodes, each of so many devices that follow each other, and of the rest of them."""
+    from hetsched.platform import VariationTable  # noqa: PLC0415
+
+    devices = len(names)
+    if devices % per_node:
+        raise ConfigError([("--per-node", f"`{per_node}`", f"a divisor of {devices:,}, the model's devices")])
+    nodes = watts.reshape(devices // per_node, per_node, len(apps)).sum(axis=1) + rest_w
+    return VariationTable(apps, power_w=nodes.T)
+
+
+def _long(names: Sequence[str], apps: Sequence[str], watts: Any) -> pl.DataFrame:
+    import numpy as np  # noqa: PLC0415
+    import polars as pl  # noqa: PLC0415
+
+    device = np.repeat(np.arange(len(names)), len(apps))
+    return pl.DataFrame(
+        {
+            "device": pl.Series(names, dtype=pl.String).gather(device),
+            "app": list(apps) * len(names),
             "power_w": watts.ravel(),
         }
     )
@@ -137,18 +163,19 @@ def _written(frame: pl.DataFrame, out: str) -> str:
     return out
 
 
-def _tell(screen: Screen, named: NamedModel, known: Features, table: VariationTable, *, per_node: int) -> None:
+def _tell(
+    screen: Screen, model: PowerModel, known: Features, table: VariationTable, beyond: pl.DataFrame, *, per_node: int
+) -> None:
     """Which device is which node, and what the predictions are not to be trusted for."""
     from hetsched.text import few, many  # noqa: PLC0415
 
-    names = [f"{node} = {_of_node(named.devices, node, per_node)}" for node in range(table.nodes)]
+    names = [f"{node} = {_of_node(model.device_names_, node, per_node)}" for node in range(table.nodes)]
     shown = names if len(names) <= 4 else [*names[:2], "...", names[-1]]
     screen.say(f"{many(table.nodes, 'node')}: {', '.join(shown)}")
-    if not named.features:
+    if not hasattr(model, "feature_names_in_"):
         screen.say(f"the model does not say what its features are; columns are taken as they stand: {few(known.names)}")
-    if clipped := named.model.clipped_:
+    if clipped := model.clipped_:
         screen.say(f"{many(clipped, 'prediction')} below 0 W set to 0")
-    beyond = named.beyond(known)
     if len(beyond):
         apps = beyond["app"].unique(maintain_order=True).to_list()
         first = beyond.row(0, named=True)
@@ -164,8 +191,8 @@ def _of_node(devices: tuple[str, ...], node: int, per_node: int) -> str:
     return own_devices[0] if per_node == 1 else f"{own_devices[0]} to {own_devices[-1]}"
 
 
-def _show(screen: Screen, named: NamedModel, known: Features, table: VariationTable, written: list[str]) -> None:
-    from hetsched.report.power_table import predictions_table  # noqa: PLC0415
+def _show(screen: Screen, model: PowerModel, table: VariationTable, beyond: pl.DataFrame, written: list[str]) -> None:
+    from hetsched.report.power import predictions_table  # noqa: PLC0415
 
     assert table.power_w is not None
     rows = [
@@ -175,19 +202,18 @@ def _show(screen: Screen, named: NamedModel, known: Features, table: VariationTa
     screen.show(predictions_table(rows, nodes=table.nodes))
     for path in written:
         screen.say(f"wrote {path}")
-    beyond = named.beyond(known)
     screen.give(
         {
             "summary": {
                 "apps": len(table.apps),
-                "devices": len(named.devices),
+                "devices": model.n_devices_,
                 "nodes": table.nodes,
-                "clipped": named.model.clipped_,
+                "clipped": model.clipped_,
                 "apps_beyond": beyond["app"].n_unique(),
             },
-            "model": own.described(named.model),
+            "model": own.described(model),
             "predicted": rows,
-            "devices": list(named.devices),
+            "devices": list(model.device_names_),
             "beyond": beyond.rows(named=True),
             "written": written,
         }

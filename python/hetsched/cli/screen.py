@@ -1,4 +1,4 @@
-"""What a command shows and where: results on standard output, or one JSON object there and the rest beside it."""
+"""Output of a command: results on standard output, or one JSON object there and the rest on standard error."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from rich.text import Text
 
 from hetsched.cli.faults import silence
 
-__all__ = ["Screen"]
-
 
 class _Console(Console):
-    """A console that falls silent when its reader has gone: the run goes on, what it was asked to write is written."""
+    """A console that falls silent when its reader has gone; the run goes on and its files are written."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
@@ -23,18 +21,7 @@ class _Console(Console):
 
 
 class Screen:
-    """Standard output and error of one command.
-
-    Parameters
-    ----------
-    as_json
-        Whether standard output is for a JSON object alone.
-
-    Examples
-    --------
-    >>> Screen(as_json=False).say("23,678 jobs read")
-    23,678 jobs read
-    """
+    """Standard output and error of one command."""
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
@@ -55,12 +42,12 @@ class Screen:
 
     @property
     def width(self) -> int:
-        """Letters a line: as wide as the terminal is, 80 in a pipe."""
+        """Characters a line: the width of the terminal, 80 in a pipe."""
         return self._console.width
 
     def head(self, title: str) -> None:
-        """A title above a table: lines of its own, not as narrow as the table; not with JSON."""
-        from hetsched.report.folding import folded  # noqa: PLC0415 -- beside it stands what polars is needed for
+        """A title above a table, in lines as wide as the screen; not with JSON."""
+        from hetsched.report.tables import folded  # noqa: PLC0415 -- imports polars
 
         if not self.as_json:
             for line in folded(title, self.width):
@@ -77,11 +64,11 @@ class Screen:
             return
         with self._console.capture() as captured:
             self._console.print(block)
-        # What fills lines up to the table's width is of no use in a file.
+        # Padding to the table's width is of no use in a file.
         self._console.print("\n".join(line.rstrip() for line in captured.get().splitlines()), soft_wrap=True)
 
     def give(self, value: dict[str, Any]) -> None:
-        """The JSON object; nothing where tables were shown."""
+        """The JSON object; nothing if tables were shown."""
         if not self.as_json:
             return
         text = json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False)

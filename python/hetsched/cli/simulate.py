@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hetsched.checks import Faults
 from hetsched.cli import options as opt
 from hetsched.cli.faults import inside, noted, renamed
-from hetsched.cli.job_log import Reading
 from hetsched.cli.machine import Inputs, Machine
 from hetsched.cli.pictures import check_folder, check_plot, draw_run
-from hetsched.cli.predictors import PredictorChoice, PredictorOption
+from hetsched.cli.run_options import RunTexts
 from hetsched.cli.screen import Screen
-from hetsched.cli.window import CoolDown, From, Until, WarmUp, Window, WindowOptions
+from hetsched.cli.window import Window
 from hetsched.errors import WorkWarning
 from hetsched.run.progress import Bars
 
@@ -23,13 +22,11 @@ if TYPE_CHECKING:
     from hetsched.run.result import Result
     from hetsched.workload import Workload
 
-__all__ = ["simulate"]
-
 _POLICY = "Policy"
 
 
+@opt.takes_groups
 def simulate(
-    trace: opt.Trace,
     *,
     policy: Annotated[
         str | None,
@@ -54,30 +51,8 @@ def simulate(
         str | None,
         typer.Option("--policy-file", metavar="F.toml", help="A policy from a file.", rich_help_panel=_POLICY),
     ] = None,
-    nodes: opt.Nodes = None,
-    procs_per_node: opt.ProcsPerNode = None,
-    idle_w: opt.IdleWatts = None,
-    tdp_w: opt.TdpWatts = None,
-    platform: opt.PlatformFile = None,
-    table: opt.TableFile = None,
-    cap_w: opt.CapWatts = None,
-    known_draws: opt.KnownDraws = None,
-    predictor: PredictorOption = None,
-    seed: opt.Seed = "0",
-    until_s: opt.UntilSeconds = None,
-    no_kill_at_walltime: opt.NoKill = False,
-    kill_grace_s: opt.KillGrace = "0",
-    walltimes: opt.Walltimes = "fixed",
-    on_unknown_app: opt.OnUnknownApp = "error",
-    bound: opt.Bound = False,
-    format: opt.FormatName = None,
-    columns: opt.Columns = None,
-    separator: opt.Separator = None,
-    lenient: opt.Lenient = False,
-    start: From = None,
-    end: Until = None,
-    warm_up_s: WarmUp = None,
-    cool_down_s: CoolDown = None,
+    inputs: Inputs,
+    run: RunTexts,
     out: opt.Out = None,
     csv: opt.CsvFlag = False,
     plot: opt.Plot = None,
@@ -87,24 +62,10 @@ def simulate(
     """Schedule a job log under a policy, and show waits, utilization and energy."""
     del debug
     screen = Screen(as_json=as_json)
-    window = WindowOptions(start, end, warm_up_s, cool_down_s)
-    reading = Reading(columns, separator, lenient, window)
-    inputs = Inputs(trace, format, procs_per_node, nodes, idle_w, tdp_w, platform, table, cap_w, known_draws, reading)
     faults = Faults()
     inputs.check(faults)
-    predictions = PredictorChoice(predictor)
-    predictions.check(faults, has_table=table is not None or platform is not None)
-    window.check(faults, until_s=until_s, bound=bound)
-    wanted = opt.run_options(
-        faults,
-        seed=seed,
-        until_s=until_s,
-        no_kill=no_kill_at_walltime,
-        unknown=on_unknown_app,
-        kill_grace_s=kill_grace_s,
-        walltimes=walltimes,
-        bound=bound,
-    )
+    run.check(faults, has_table=inputs.has_table)
+    inputs.log.window.check(faults, until_s=run.until_s, bound=run.bound)
     if csv and out is None:
         faults.note("--csv", "no --out", "a folder for it: --out DIR")
     if out is not None:
@@ -115,9 +76,9 @@ def simulate(
     check_folder(out)
 
     workload, machine = inputs.read(screen)
-    predictions.check_inputs(workload, machine.platform)
-    measured = window.measured(workload)
-    result = _run(workload, machine, chosen, wanted, predictions)
+    run.check_inputs(workload, machine.platform)
+    measured = inputs.log.window.measured(workload)
+    result = _run(workload, machine, chosen, run)
     written = _write(result, chosen, out=out, csv=csv, plot=plot)
     _show(screen, machine, result, written, measured)
 
@@ -142,16 +103,14 @@ def _policy(faults: Faults, name: str | None, settings: list[str], file: str | N
     return None
 
 
-def _run(
-    workload: Workload, machine: Machine, policy: Policy | None, wanted: dict[str, Any], predictions: PredictorChoice
-) -> Result:
-    from hetsched.run.simulation import simulate as run  # noqa: PLC0415
+def _run(workload: Workload, machine: Machine, policy: Policy | None, run: RunTexts) -> Result:
+    from hetsched.run.simulation import simulate as run_it  # noqa: PLC0415
 
     assert policy is not None
-    predictor = predictions.made(seed=wanted["seed"])
-    with Bars() as bars, renamed({"predictor": f"--predictor {predictions.text}"}):
+    options = run.options()
+    with Bars() as bars, renamed({"predictor": f"--predictor {run.predictor}"}):
         tell = bars.bar(policy.name, unit="jobs")
-        return run(workload, machine.platform, policy, progress=tell, predictor=predictor, **wanted)
+        return run_it(workload, machine.platform, policy, progress=tell, **vars(options))
 
 
 def _write(result: Result, policy: Policy | None, *, out: str | None, csv: bool, plot: str | None) -> list[str]:

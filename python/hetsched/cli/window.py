@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from hetsched.run.result import Result
     from hetsched.workload import Workload
 
-__all__ = ["CoolDown", "From", "Until", "WarmUp", "Window", "WindowOptions"]
-
 _PANEL = "Window"
 _TIME = "seconds on the log's clock, or a date such as 2024-05-01T12:00:00"
 
@@ -53,15 +51,7 @@ CoolDown = Annotated[
 
 @dataclass(frozen=True)
 class Window:
-    """The part of a run that is measured.
-
-    Parameters
-    ----------
-    from_s, until_s
-        Its ends, in seconds on the log's clock.
-    note
-        What is said beside every table of it.
-    """
+    """The part of a run that is measured."""
 
     from_s: float
     until_s: float
@@ -87,18 +77,12 @@ class Window:
 
 @dataclass(frozen=True)
 class WindowOptions:
-    """The options on time, as they were given.
+    """The options on time, as they were given."""
 
-    Parameters
-    ----------
-    start, end, warm_up_s, cool_down_s
-        As given with ``--from``, ``--until``, ``--warm-up-s`` and ``--cool-down-s``.
-    """
-
-    start: str | None = None
-    end: str | None = None
-    warm_up_s: str | None = None
-    cool_down_s: str | None = None
+    start: From = None
+    end: Until = None
+    warm_up_s: WarmUp = None
+    cool_down_s: CoolDown = None
 
     @property
     def is_measured(self) -> bool:
@@ -128,13 +112,7 @@ class WindowOptions:
                 faults.add("--metrics", key, f"what a window has: {', '.join(MEASURED)}")
 
     def sliced(self, workload: Workload) -> Workload:
-        """The jobs submitted from ``--from`` on and before ``--until``.
-
-        Raises
-        ------
-        ConfigError
-            If there are none, or a date is given and the log's clock has none.
-        """
+        """The jobs submitted from ``--from`` on and before ``--until``."""
         if self.start is None and self.end is None:
             return workload
         epoch_s = _epoch_s(workload)
@@ -150,13 +128,7 @@ class WindowOptions:
         return part
 
     def measured(self, workload: Workload) -> Window | None:
-        """The window that is measured, of the jobs to be run: the same under all policies. None: all of the run.
-
-        Raises
-        ------
-        ConfigError
-            If nothing is left of it.
-        """
+        """The window that is measured, of the jobs to be run: the same under all policies. None: all of the run."""
         if not self.is_measured:
             return None
         cut_s = [number(Faults(), "", text, unit="") or 0.0 for text in (self.warm_up_s, self.cool_down_s)]
@@ -179,7 +151,7 @@ def _epoch_s(workload: Workload) -> float | None:
     """When second 0 of the log's clock was, in seconds since 1970; None if it does not say."""
     if str(workload.report.get("read_from", {}).get("submit_s", "")).startswith("dates"):
         return 0.0
-    from hetsched.report.axes import unix_zero  # noqa: PLC0415 -- numpy is slow to import
+    from hetsched.report.canvas import unix_zero  # noqa: PLC0415 -- numpy is slow to import
 
     said = {"report": workload.report, "trace": {"history": workload.history}}
     return unix_zero(said, _submits(workload)[0])

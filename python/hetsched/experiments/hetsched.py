@@ -33,8 +33,8 @@ from hetsched.experiments.vahrm.machine import (
 from hetsched.experiments.vahrm.relative import LARGE_NODES, by_preset, fate_of_large_jobs, log_under_baseline, relative
 from hetsched.policy import Policy
 from hetsched.power import Noisy
+from hetsched.report.comparisons import pareto_figure, point
 from hetsched.report.panel_figure import curve, panel_figure
-from hetsched.report.pareto_figure import pareto_figure, point
 from hetsched.run.result import Result
 from hetsched.workload.generators.cpu_gpu_log import MIXES
 

@@ -22,7 +22,6 @@ from hetsched.experiments.experiment import Experiment, Parameter, Repetition, R
 from hetsched.experiments.runs import Floats, Runs
 from hetsched.experiments.vahrm.machine import SOURCE
 from hetsched.power import PowerModel, PowerRatio, SharedResponse, SingleStage, TwoStage
-from hetsched.power.learners import learned
 from hetsched.power.synthetic import DEVICE_TYPES, Profiles, Spread, synthetic_profiles
 from hetsched.report.panel_figure import curve, panel_figure
 
@@ -165,22 +164,8 @@ def _new(kind: str, drawn: Profiles, rng: np.random.Generator, size: Size) -> It
 
 
 def predicted_w(label: str, features: Floats, power_w: Floats, asked: Floats, devices: npt.NDArray[np.intp]) -> Floats:
-    """Watts of some devices as a model predicts that is fitted on all, every cell of `power_w` measured.
-
-    A forest a device is most of the work, and no forest knows of another device: only those of `devices` are grown.
-    The mean over devices, the reference device and the shared response see all of them.
-    """
-    model = MODELS[label]
-    if isinstance(model, SingleStage):
-        return model.unfitted().fit(features, power_w[devices]).predict(asked)
-    if not isinstance(model, TwoStage):
-        return model.unfitted().fit(features, power_w).predict(asked)[devices]
-    stage = "power.two_stage"
-    mean_w = power_w.mean(axis=0)[None, :]
-    mean = learned(model.mean_model, features, mean_w, seed=model.seed, purpose=f"{stage}.mean", names=None)
-    deviation = power_w[devices] - mean.predict(features)
-    own = learned(model.device_model, features, deviation, seed=model.seed, purpose=f"{stage}.device", names=devices)
-    return np.maximum(mean.predict(asked) + own.predict(asked), 0.0)
+    """Watts of some devices as a model predicts that is fitted on all, every cell of `power_w` measured."""
+    return MODELS[label].unfitted().fit(features, power_w).predict(asked)[devices]
 
 
 def _some(rng: np.random.Generator, among: int, count: int) -> Places:

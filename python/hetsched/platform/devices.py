@@ -237,9 +237,11 @@ class DeviceNodes:
         hetsched.errors.ConfigError: power_w[hpl]: found `3 watts`, expected 2 of gpu: 2 nodes with 1 each
         """
         faults = Faults()
-        draws = checked_draws(power_w, self._devices, self._nodes, faults, below_idle=below_idle)
+        faults.choice("below_idle", below_idle, _RULES)
+        # Watts that are clipped may be negative: a linear model predicts such of a device that it knows little of.
+        draws = self._draws(power_w, faults, least_w=0.0 if below_idle == "keep" else -np.inf)
         faults.check()
-        rows = [draws_on_nodes(used, self._devices, self._nodes) for used in draws.values()]
+        rows = [self._on_nodes(used, is_clipped=below_idle == "clip") for used in draws.values()]
         return VariationTable(list(draws), power_w=np.array(rows))
 
     def low_draws(self, power_w: Mapping[str, DevicePower]) -> pl.DataFrame:
@@ -267,9 +269,44 @@ class DeviceNodes:
         [('hpl', 'gpu', 4, 2)]
         """
         faults = Faults()
-        counts = low_counts(power_w, self._devices, self._nodes, faults)
+        draws = self._draws(power_w, faults, least_w=-np.inf)
         faults.check()
-        return counts
+        idle_w = {one.name: one.idle_w for one in self._devices}
+        rows = [
+            (app, name, watts.size, int((watts < idle_w[name]).sum()))
+            for app, used in draws.items()
+            for name, watts in used.items()
+        ]
+        schema = {"app": pl.String, "device": pl.String, "draws": pl.Int64, "below_idle": pl.Int64}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def _draws(
+        self, power_w: Mapping[str, DevicePower], faults: Faults, *, least_w: float
+    ) -> dict[str, dict[str, Matrix]]:
+        """The watts of the used devices, shape (n_nodes, per_node), by application and class; notes faults."""
+        if not isinstance(power_w, Mapping) or not power_w:
+            faults.add("power_w", power_w, f"for each application {_FORM}")
+            return {}
+        found: dict[str, dict[str, Matrix]] = {}
+        for app, given in power_w.items():
+            found[app] = {}
+            for name, watts in _pairs(given, f"power_w[{app}]", faults):
+                one = named_devices(self._devices, name, f"power_w[{app}]", faults)
+                if one is not None:
+                    found[app][one.name] = _of_devices(
+                        watts, one, self._nodes, f"power_w[{app}]", faults, least_w=least_w
+                    )
+        return found
+
+    def _on_nodes(self, used: Mapping[str, Matrix], *, is_clipped: bool) -> Matrix:
+        """Watts of each node: its used devices' draws and the idle draw of the others, shape (n_nodes,)."""
+        watts = np.zeros(self._nodes)
+        for one in self._devices:
+            draws = used.get(one.name, np.full((self._nodes, one.per_node), one.idle_w))
+            # Device by device, in one order: a sum along an axis may be rounded in another from machine to machine.
+            for place in range(one.per_node):
+                watts += np.maximum(draws[:, place], one.idle_w) if is_clipped else draws[:, place]
+        return watts
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DeviceNodes):
@@ -307,59 +344,6 @@ def named_devices(devices: Sequence[DeviceClass], name: object, parameter: str, 
     hint = did_you_mean(name, names) if isinstance(name, str) else ""
     faults.add(parameter, name, f"a class of device that the nodes have: {listed(names)}{hint}")
     return None
-
-
-def checked_draws(
-    power_w: Mapping[str, DevicePower], devices: Sequence[DeviceClass], nodes: int, faults: Faults, *, below_idle: str
-) -> dict[str, dict[str, Matrix]]:
-    """The watts of the used devices, shape (n_nodes, per_node), by application and class."""
-    faults.choice("below_idle", below_idle, _RULES)
-    # Watts that are clipped may be negative: a linear model predicts such of a device that it knows little of.
-    found = _by_class(power_w, devices, nodes, faults, least_w=0.0 if below_idle == "keep" else -np.inf)
-    if below_idle == "clip":
-        idle_w = {one.name: one.idle_w for one in devices}
-        return {app: {name: np.maximum(w, idle_w[name]) for name, w in used.items()} for app, used in found.items()}
-    return found
-
-
-def draws_on_nodes(used: Mapping[str, Matrix], devices: Sequence[DeviceClass], nodes: int) -> Matrix:
-    """Watts of each node: its used devices' draws and the idle draw of the others, shape (n_nodes,)."""
-    watts = np.zeros(nodes)
-    for one in devices:
-        # Device by device, in one order: a sum along an axis may be rounded in another from machine to machine.
-        for place in range(one.per_node):
-            watts += used[one.name][:, place] if one.name in used else one.idle_w
-    return watts
-
-
-def low_counts(
-    power_w: Mapping[str, DevicePower], devices: Sequence[DeviceClass], nodes: int, faults: Faults
-) -> pl.DataFrame:
-    """One row an application and class: ``app, device, draws, below_idle``; parameters as in `checked_draws`."""
-    idle_w = {one.name: one.idle_w for one in devices}
-    rows = [
-        (app, name, watts.size, int((watts < idle_w[name]).sum()))
-        for app, used in _by_class(power_w, devices, nodes, faults, least_w=-np.inf).items()
-        for name, watts in used.items()
-    ]
-    schema = {"app": pl.String, "device": pl.String, "draws": pl.Int64, "below_idle": pl.Int64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _by_class(
-    power_w: Mapping[str, DevicePower], devices: Sequence[DeviceClass], nodes: int, faults: Faults, *, least_w: float
-) -> dict[str, dict[str, Matrix]]:
-    if not isinstance(power_w, Mapping) or not power_w:
-        faults.add("power_w", power_w, f"for each application {_FORM}")
-        return {}
-    found: dict[str, dict[str, Matrix]] = {}
-    for app, given in power_w.items():
-        found[app] = {}
-        for name, watts in _pairs(given, f"power_w[{app}]", faults):
-            one = named_devices(devices, name, f"power_w[{app}]", faults)
-            if one is not None:
-                found[app][one.name] = _of_devices(watts, one, nodes, f"power_w[{app}]", faults, least_w=least_w)
-    return found
 
 
 def _pairs(given: object, parameter: str, faults: Faults) -> list[tuple[object, npt.ArrayLike]]:

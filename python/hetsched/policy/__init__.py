@@ -1,8 +1,7 @@
-"""Policies: compositions of an order, a backfill and a placement part, and the named ones."""
+"""Policies: compositions of an order, a backfill, a placement and a power part, and named ones."""
 
 from hetsched.policy.parts import parts
-from hetsched.policy.policy import Policy
+from hetsched.policy.policy import Policy, parse_policy
 from hetsched.policy.presets import PRESETS, Preset, presets
-from hetsched.policy.text import parse_policy
 
 __all__ = ["PRESETS", "Policy", "Preset", "parse_policy", "parts", "presets"]

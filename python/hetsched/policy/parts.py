@@ -1,30 +1,19 @@
-"""What a policy is composed of: a part a role, its parameters checked and its defaults filled in.
+"""Parts of policies: a part a role, with checked parameters and filled-in defaults.
 
 The parts themselves live in the engine; this module reads their registry.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
 from hetsched import _core
-from hetsched.checks import Faults, did_you_mean, listed, plain
+from hetsched.checks import Faults, did_you_mean, listed, plain, shown
 from hetsched.errors import ConfigError
-from hetsched.policy.units import unit_hint
-
-__all__ = [
-    "EMPTY_ROLES",
-    "OPTIONAL_ROLES",
-    "PART_ROLES",
-    "ROLES",
-    "parameters_of",
-    "parts",
-    "resolved",
-    "takers_of",
-    "value_text",
-]
 
 PART_ROLES = ("order", "backfill", "placement", "power")
 """Roles that this version has parts for."""
@@ -42,7 +31,7 @@ _A_PART = "a part's name or a dictionary of its name and parameters"
 
 @cache
 def parts() -> dict[tuple[str, str], dict[str, Any]]:
-    """Every part by role and name, as the engine announces it: doc, and parameters with unit, default and range.
+    """Every part by role and name: its doc, and its parameters with unit, default and range.
 
     Examples
     --------
@@ -58,37 +47,13 @@ def names_of(role: str) -> list[str]:
 
 
 def parameters_of(role: str, name: str) -> list[str]:
-    """Names of a part's parameters; none if there is no such part.
-
-    Examples
-    --------
-    >>> parameters_of("backfill", "reservations"), parameters_of("order", "fcfs")
-    (['depth'], [])
-    """
+    """Names of a part's parameters; none if there is no such part."""
     part = parts().get((role, name))
     return [] if part is None else [parameter["name"] for parameter in part["parameters"]]
 
 
 def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dict[str, Any] | None]:
-    """A composition with every name checked and every default filled in.
-
-    Parameters
-    ----------
-    given
-        A part for each role: a name, or a dictionary of ``name`` and parameters; ``power`` may be None, ``sleep`` is.
-    path
-        What the messages' parameters are inside of.
-
-    Returns
-    -------
-    dict
-        From each role to its part's name and parameters.
-
-    Raises
-    ------
-    ConfigError
-        With every unknown part and parameter, and every value out of its range.
-    """
+    """A composition with every name checked and every default filled in."""
     faults = Faults(path)
     composition: dict[str, dict[str, Any] | None] = {}
     for role in PART_ROLES:
@@ -107,13 +72,7 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
 
 
 def takers_of(parameter: str, role: str = "") -> list[str]:
-    """Parts that take a parameter, each as a setting that chooses it.
-
-    Examples
-    --------
-    >>> takers_of("budget_w"), takers_of("budget_w", "order")
-    (['power=system-budget'], [])
-    """
+    """Parts that take a parameter, each as a setting that chooses it."""
     return [
         f"{own_role}={name}"
         for own_role, name in parts()
@@ -153,11 +112,35 @@ def _shown_part(given: Any) -> str:
 
 
 def value_text(value: Any) -> str:
-    """A parameter's value as a command line takes it.
-
-    Examples
-    --------
-    >>> value_text(True), value_text(0.8)
-    ('true', '0.8')
-    """
+    """A parameter's value as a command line takes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?)\s*([a-zA-Z]+)")
+# Not `mw` and `m`: they may be thousandths or millions, minutes or months.
+_UNITS: dict[str, dict[str, int | Decimal]] = {
+    "_w": {"W": 1, "w": 1, "kW": 10**3, "KW": 10**3, "kw": 10**3, "MW": 10**6, "GW": 10**9, "gw": 10**9},
+    "_s": {
+        **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1),
+        **dict.fromkeys(("min", "mins", "minute", "minutes"), 60),
+        **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600),
+        **dict.fromkeys(("d", "day", "days"), 86400),
+        "ms": Decimal("0.001"),
+    },
+}
+
+
+def plain_number(parameter: str, value: object) -> str | None:
+    """A number written with a unit, as ``1.1MW``, in the unit of the parameter's name; None for any other value."""
+    match = _NUMBER.fullmatch(value.strip()) if isinstance(value, str) else None
+    factor = None if match is None else _UNITS.get(parameter[-2:], {}).get(match[2])
+    if match is None or factor is None:
+        return None
+    text = f"{Decimal(match[1]) * factor:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def unit_hint(parameter: str, value: object) -> str:
+    """The same as the end of a message; empty for any other value."""
+    number = plain_number(parameter, value)
+    return "" if number is None else f"; {shown(value)} is {number}"

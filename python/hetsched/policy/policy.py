@@ -1,18 +1,15 @@
-"""`Policy`: who starts next, who may overtake, and on which nodes."""
+"""Policies: the order of jobs, which may overtake, their nodes, and the power of the machine."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from hetsched.checks import Faults, did_you_mean, listed, plain, read_toml, shown
 from hetsched.errors import ConfigError
-from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, parts, resolved, takers_of, value_text
+from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, parts, plain_number, resolved, takers_of, value_text
 from hetsched.policy.presets import PRESETS
-from hetsched.policy.units import plain_number
-
-__all__ = ["Policy"]
 
 Part = str | Mapping[str, Any]
 
@@ -23,17 +20,17 @@ class Policy:
     Parameters
     ----------
     order
-        Which queued job is next: a part's name, or a dictionary of its ``name`` and parameters.
+        Order of the queued jobs: a part's name, or a dictionary of its ``name`` and parameters.
     backfill
-        Which later jobs may overtake a job that does not fit.
+        Which later jobs may start before a job that does not fit.
     placement
-        Which free nodes a job gets.
+        Choice of the free nodes that a job gets.
     power
-        How much the machine may draw in all. None: as much as it will.
+        Limit on the power of the whole machine. None: no limit.
     sleep
         None: this version has no parts for this role.
     name
-        What to call it in results. None: its parts' names.
+        Its name in results. None: its parts' names.
 
     Raises
     ------
@@ -66,21 +63,21 @@ class Policy:
 
     @classmethod
     def preset(cls, preset: str, /, **parameters: Any) -> Policy:
-        """A named scheduler, as it is or with some of it changed.
+        """A named scheduler, unchanged or with changes.
 
         Parameters
         ----------
         preset
             One of the names in `hetsched.presets`.
         **parameters
-            What to change: a role (``placement="lowest-power"``), or a parameter of one of its parts by its name
+            Changes: a role (``placement="lowest-power"``), or a parameter of one of its parts by its name
             (``depth=4``), or by role and name (``**{"backfill.depth": 4}``).
 
         Raises
         ------
         ConfigError
-            If there is no such preset or parameter, a value is out of its range, or the run would put another value
-            in its place: the borders of pools that are measured.
+            If there is no such preset or parameter, or a value is out of its range or would be overwritten by the
+            run: the borders of pools that are measured.
 
         Examples
         --------
@@ -175,17 +172,17 @@ class Policy:
 
     @property
     def name(self) -> str:
-        """What results call it: the preset's name and what was changed of it, or the parts' names."""
+        """Name in results: the preset's name and its changes, or the parts' names."""
         return self._name
 
     @property
     def parts(self) -> dict[str, dict[str, Any] | None]:
-        """Each role's part with all parameters, as the engine takes it."""
+        """Each role's part with all its parameters."""
         return {role: None if (part := self._parts[role]) is None else dict(part) for role in ROLES}
 
     @property
     def uses_chance(self) -> bool:
-        """Whether another seed can make another schedule: some part draws lots.
+        """Whether the schedule depends on the seed: some part chooses at random.
 
         Examples
         --------
@@ -197,13 +194,13 @@ class Policy:
         return profiles or any(parts()[part]["uses_chance"] for part in chosen)
 
     def reading_draws(self, *, factors: bool) -> list[str]:
-        """Parts that decide by what is known of jobs' own draws, each as its role and name.
+        """Parts that read the predicted draw of jobs, each as its role and name.
 
         Parameters
         ----------
         factors
-            Whether the table that decisions know holds factors on jobs' own draws. Without them a job's own draw is
-            the same on every node, and a placement has nothing to decide by it.
+            Whether the predicted table holds factors on jobs' own draws. Without them a job draws the same on every
+            node, and its draw does not matter to a placement.
 
         Examples
         --------
@@ -215,7 +212,7 @@ class Policy:
         return [
             f"{role} {part['name']}"
             for role, part in chosen
-            # At beta = 0 the order is that of waits alone.
+            # At beta = 0 the order depends on waits only.
             if parts()[role, part["name"]]["reads_draws"] in reading and part.get("beta") != 0
         ]
 
@@ -227,6 +224,37 @@ class Policy:
 
     def __repr__(self) -> str:
         return f"<Policy: {self._name}>"
+
+
+def parse_policy(text: str, *, settings: Iterable[str] = ()) -> Policy:
+    """A policy from its text form, one word of a command line, which is also its `Policy.name`.
+
+    Parameters
+    ----------
+    text
+        A preset's name, then changes, each as ``:PARAM=VALUE``.
+    settings
+        More changes, each as ``PARAM=VALUE``; these take precedence.
+
+    Returns
+    -------
+    Policy
+        As `Policy.preset` gives it. Values that read as whole numbers, numbers, true or false become such.
+
+    Raises
+    ------
+    ConfigError
+        If a setting has no ``=`` or is given twice, or as `Policy.preset`.
+
+    Examples
+    --------
+    >>> parse_policy("easy:placement=lowest-power").to_dict()["placement"]["name"]
+    'lowest-power'
+    >>> parse_policy("easy", settings=["depth=4"]).name
+    'easy:backfill.depth=4'
+    """
+    preset, *changes = text.split(":")
+    return Policy.preset(preset.strip(), **{**_settings(changes), **_settings(settings)})
 
 
 def _parameter_changes(parts: Mapping[str, Any], given: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
@@ -251,7 +279,7 @@ def _parameter_changes(parts: Mapping[str, Any], given: Mapping[str, Any]) -> di
 
 
 def _taker_hint(role: str, parameter: str, value: Any) -> str:
-    """Which part takes a parameter that the policy's own do not, and how that is written."""
+    """Hint at a part that takes a parameter which the policy's own parts lack, with an example."""
     takers = takers_of(parameter, role)
     if not takers:
         return ""
@@ -260,7 +288,7 @@ def _taker_hint(role: str, parameter: str, value: Any) -> str:
 
 
 def _check_borders(changes: Mapping[tuple[str, str], Any]) -> None:
-    """Refuse borders of pools beside the wish to have them measured, which would overwrite them."""
+    """Refuse borders of pools that are to be measured, which would overwrite them."""
     if changes.get(("placement", "measured")) is not True:
         return
     faults = Faults("policy.placement")
@@ -275,7 +303,7 @@ def _part_name(part: Any) -> str:
 
 
 def _preset_name(preset: str, parts: Mapping[str, Any], replaced: list[str], changed: list[tuple[str, str]]) -> str:
-    """The text that makes this policy again: ``easy:placement=best-rank:placement.rank=time``."""
+    """Text form of this policy: ``easy:placement=best-rank:placement.rank=time``."""
     settings = []
     for role in ROLES:
         own = parts[role] if isinstance(parts[role], Mapping) else {}
@@ -292,3 +320,26 @@ def _preset_name(preset: str, parts: Mapping[str, Any], replaced: list[str], cha
 def _part_text(part: Mapping[str, Any]) -> str:
     parameters = ",".join(f"{name}={value_text(value)}" for name, value in part.items() if name != "name")
     return f"{part['name']}({parameters})" if parameters else str(part["name"])
+
+
+def _settings(changes: Iterable[str]) -> dict[str, str | int | float | bool]:
+    parameters: dict[str, str | int | float | bool] = {}
+    for change in changes:
+        name, equals, value = (part.strip() for part in change.partition("="))
+        if not equals or not name:
+            raise ConfigError([("policy", f"`{change}`", "PARAM=VALUE, such as placement=lowest-power")])
+        if name in parameters:
+            raise ConfigError([(f"policy.{name}", f"`{change}` beside `{name}={parameters[name]}`", "it once")])
+        parameters[name] = _setting_value(value)
+    return parameters
+
+
+def _setting_value(text: str) -> str | int | float | bool:
+    if text in ("true", "false"):
+        return text == "true"
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text

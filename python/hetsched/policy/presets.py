@@ -1,4 +1,4 @@
-"""Named schedulers: each an entry of this table, composed of parts."""
+"""Named schedulers: a table of compositions of parts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import polars as pl
 
 from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, resolved, value_text
 
-__all__ = ["PRESETS", "Preset", "presets"]
-
 
 @dataclass(frozen=True)
 class Preset:
@@ -22,9 +20,9 @@ class Preset:
     name
         As in ``simulate(policy=name)``.
     doc
-        What it does, in a line.
+        A line about what it does.
     source
-        The paper or textbook it comes from.
+        Its paper or textbook.
     composition
         From role to part: a name, or a dictionary of name and parameters.
     optional
@@ -114,7 +112,7 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             "naive",
-            doc="First come, first served on the free nodes of lowest number; blind to what nodes and jobs are like.",
+            doc="First come, first served on the free nodes of lowest number; unaware of how nodes and jobs differ.",
             source=_COA,
         ),
         Preset(
@@ -185,7 +183,7 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             "vahrm",
-            doc="Whoever fits starts, by predicted energy and wait, where it draws least, under a power budget.",
+            doc="Every job that fits starts, by predicted energy and wait, where it draws least, under a power budget.",
             source=f"{_VAHRM}, section III",
             composition={
                 "order": "vahrm",
@@ -196,7 +194,7 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             "hetsched",
-            doc="Whoever fits starts, where its nodes are worth least to others; long waits hold reservations.",
+            doc="Every job that fits starts, where its nodes are worth least to others; long waits hold reservations.",
             source="this project; docs/background/hetsched-preset.md",
             composition={
                 "order": {"name": "vahrm", "beta": 0.25**8, "length": "walltime", "starvation_limit_s": "none"},
@@ -207,7 +205,7 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             "replay",
-            doc="What the log says happened: each job at its observed start, on the nodes that the log names.",
+            doc="The log as observed: each job at its observed start, on the nodes that the log names.",
             source="the log itself: columns observed_start_s and observed_nodes",
             composition={"order": "observed", "backfill": "observed", "placement": "observed"},
         ),
@@ -217,7 +215,7 @@ PRESETS: dict[str, Preset] = {
 
 
 def presets() -> pl.DataFrame:
-    """The named schedulers and what each is composed of.
+    """The named schedulers and their parts.
 
     Returns
     -------

@@ -6,17 +6,12 @@ of actual watts into one of predictions that are right, or wrong by so much. `Hi
 users' and applications' earlier jobs drew.
 """
 
-from hetsched.power.base import PowerModel
 from hetsched.power.evaluate import evaluate, mape
-from hetsched.power.files import load
-from hetsched.power.history import History
-from hetsched.power.ideal import Ideal
-from hetsched.power.noisy import Noisy
-from hetsched.power.ratio import PowerRatio
+from hetsched.power.model import PowerModel, load
+from hetsched.power.per_device import PowerRatio, SingleStage, TwoStage
+from hetsched.power.predictors import History, Ideal, Noisy
 from hetsched.power.shared_response import SharedResponse
-from hetsched.power.single_stage import SingleStage
 from hetsched.power.synthetic import synthetic_profiles
-from hetsched.power.two_stage import TwoStage
 
 __all__ = [
     "History",

@@ -13,8 +13,6 @@ import numpy as np
 
 from hetsched.power.checks import Floats
 
-__all__ = ["DeviceFactors", "fit_device_factors", "posterior_factors"]
-
 _MOST_STEPS = 60
 _TOLERANCE = 1e-3
 _LEAST_VARIANCE = 1e-7
@@ -24,17 +22,7 @@ _PRIOR_DEVICES = 3.0
 
 @dataclass(frozen=True)
 class DeviceFactors:
-    """A fitted factor model.
-
-    Parameters
-    ----------
-    level
-        `m`, log watts of the mean device, shape (n_apps,).
-    loadings
-        `l`, shape (n_apps, n_factors), in principal axes.
-    noise
-        Variance of `e`, shape (n_apps,).
-    """
+    """A fitted factor model: `m` and the variance of `e` of each application, and `l`, shape (n_apps, n_factors)."""
 
     level: Floats
     loadings: Floats
@@ -44,26 +32,8 @@ class DeviceFactors:
 def fit_device_factors(log_w: Floats, *, factors: int) -> DeviceFactors:
     """Fit by expectation and maximisation, with the loadings' own mean and variance learned along with them.
 
-    Parameters
-    ----------
-    log_w
-        Logarithms of watts, shape (n_devices, n_apps), NaN = not measured; no row and no column without a value.
-    factors
-        At most so many; fewer than devices and fewer than applications.
-
-    Source
-    ------
     Rubin & Thayer, EM algorithms for ML factor analysis, Psychometrika 1982; expanded parameters as in Liu, Rubin & Wu,
     Biometrika 1998.
-
-    Examples
-    --------
-    >>> log_w = np.log(np.outer([0.9, 1.0, 1.1], [100.0, 150.0, 200.0]))
-    >>> log_w[2, 2] = np.nan
-    >>> found = fit_device_factors(log_w, factors=1)
-    >>> factors = posterior_factors(log_w, found)
-    >>> round(float(np.exp(found.level + factors @ found.loadings.T)[2, 2]))
-    220
     """
     is_known = (~np.isnan(log_w)).astype(np.float64)
     filled = np.where(is_known > 0, log_w, 0.0)
@@ -85,20 +55,7 @@ def fit_device_factors(log_w: Floats, *, factors: int) -> DeviceFactors:
 
 
 def posterior_factors(log_w: Floats, model: DeviceFactors) -> Floats:
-    """The factors of devices, as their measurements say and no farther from the mean device than these warrant.
-
-    Parameters
-    ----------
-    log_w
-        Shape (n_devices, n_apps), NaN = not measured.
-    model
-        Of the same applications.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (n_devices, n_factors).
-    """
+    """The factors of devices, as their measurements say and no farther from the mean device than these warrant."""
     is_known = (~np.isnan(log_w)).astype(np.float64)
     return _expected(np.where(is_known > 0, log_w, 0.0), is_known, model)[0]
 

@@ -11,12 +11,9 @@ import polars as pl
 
 from hetsched.checks import Faults, shown
 from hetsched.errors import ConfigError
-from hetsched.power.base import PowerModel
 from hetsched.power.checks import Floats, checked_features, checked_power
-from hetsched.power.left_out import LeftOut, predicted
-from hetsched.power.splits import SPLITS, Split
-
-__all__ = ["SPLITS", "evaluate", "farthest_columns", "mape"]
+from hetsched.power.left_out import Split, predicted
+from hetsched.power.model import PowerModel
 
 
 def mape(actual_w: npt.ArrayLike, predicted_w: npt.ArrayLike) -> float:
@@ -47,10 +44,11 @@ def mape(actual_w: npt.ArrayLike, predicted_w: npt.ArrayLike) -> float:
     7.5
     """
     actual, predicted = _numbers("actual_w", actual_w), _numbers("predicted_w", predicted_w)
-    errors = _percent_errors(actual, predicted)
-    if np.isnan(errors).all():
+    is_measured = _check_errors(actual, predicted)
+    if not is_measured.any():
         raise ConfigError([("actual_w", "nothing measured", "at least one measured cell")])
-    return float(errors[~np.isnan(errors)].mean())
+    own, found = actual[is_measured], predicted[is_measured]
+    return float((100.0 * np.abs(found - own) / own).mean())
 
 
 def evaluate(
@@ -108,7 +106,7 @@ def evaluate(
     Raises
     ------
     ConfigError
-        If `split`, `apps`, `folds`, `groups`, `test_runs`, `seed` or `feature_names` cannot be; if a device is left
+        If `split`, `apps`, `folds`, `groups`, `test_runs`, `seed` or `feature_names` is invalid; if a device is left
         without a measured application; if no device can be new; and as `PowerModel.fit` does.
 
     Examples
@@ -132,29 +130,11 @@ def evaluate(
     assert known is not None
     assert measured_w is not None
     found = predicted(model, known, measured_w, asked)
-    errors = _percent_errors(np.where(found.is_asked, measured_w, np.nan), found.watts)
-    frame = _by_app(errors, list(map(str, range(len(known)))) if apps is None else list(apps))
-    return frame.with_columns(
+    _check_errors(found.actual_w, found.predicted_w)
+    return found.by_app(list(map(str, range(len(known)))) if apps is None else list(apps)).with_columns(
         pl.lit(split).alias("split"),
         pl.lit(found.parts or None, dtype=pl.Int64).alias("folds"),
-        *farthest_columns(found, names),
-    )
-
-
-def farthest_columns(found: LeftOut, names: Sequence[str]) -> tuple[pl.Series, pl.Series]:
-    """In which features each application lies farthest outside, and how far: ``farthest_features, farthest_sd``.
-
-    Parameters
-    ----------
-    found
-        As `hetsched.power.left_out.predicted` gives it.
-    names
-        Of the features.
-    """
-    each = [found.farthest(app) for app in range(len(found.beyond))]
-    return (
-        pl.Series("farthest_features", [[names[feature] for feature, _ in own] for own in each], pl.List(pl.String)),
-        pl.Series("farthest_sd", [[far for _, far in own] for own in each], pl.List(pl.Float64)),
+        *found.farthest_columns(names),
     )
 
 
@@ -190,8 +170,8 @@ def _numbers(name: str, watts: npt.ArrayLike) -> Floats:
         raise ConfigError([(name, shown(watts), "watts as an array of numbers")]) from None
 
 
-def _percent_errors(actual: Floats, predicted: Floats) -> Floats:
-    """Absolute errors in percent of the actual watts, NaN where nothing was measured."""
+def _check_errors(actual: Floats, predicted: Floats) -> npt.NDArray[np.bool_]:
+    """Which cells were measured; ConfigError if an error of one of them cannot be a share of its watts."""
     faults = Faults()
     if actual.shape != predicted.shape:
         faults.add("predicted_w", f"shape {predicted.shape}", f"{actual.shape}, the shape of `actual_w`")
@@ -206,22 +186,4 @@ def _percent_errors(actual: Floats, predicted: Floats) -> Floats:
             place = ", ".join(map(str, cell.tolist()))
             faults.add(f"{name}[{place}]", float(of_cell[tuple(cell)]), expected)
     faults.check()
-    errors = np.full(actual.shape, np.nan)
-    errors[is_measured] = 100.0 * np.abs(predicted[is_measured] - actual[is_measured]) / actual[is_measured]
-    return errors
-
-
-def _by_app(errors: Floats, apps: list[str]) -> pl.DataFrame:
-    is_measured = ~np.isnan(errors)
-    devices = is_measured.sum(axis=0)
-    known = np.where(is_measured, errors, 0.0)
-    mean = np.divide(known.sum(axis=0), devices, out=np.full(len(devices), np.nan), where=devices > 0)
-    most = np.where(devices > 0, known.max(axis=0), np.nan)
-    return pl.DataFrame(
-        {
-            "app": apps,
-            "mape_mean_percent": mean,
-            "mape_max_percent": most,
-            "devices": devices,
-        }
-    ).with_columns(pl.col("mape_mean_percent", "mape_max_percent").fill_nan(None))
+    return np.asarray(is_measured)

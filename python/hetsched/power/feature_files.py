@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ import polars as pl
 from hetsched.checks import Faults, did_you_mean, listed, one_line, shown
 from hetsched.errors import ConfigError
 from hetsched.platform import Measurements
-from hetsched.power.checks import Floats
+from hetsched.power.checks import Floats, in_order_of
 from hetsched.tables import misfit, read_table
 from hetsched.text import few, many
 
@@ -38,19 +38,13 @@ class Features:
     values: Floats
 
     def in_order_of(self, names: Sequence[str]) -> Features:
-        """The same with the features that a model was fitted with, in its order."""
-        faults = Faults()
-        for name in names:
-            if name not in self.names:
-                expected = "a column of it, as the model was fitted with" + did_you_mean(name, self.names)
-                faults.note(self.path, f"no feature {shown(name)}", expected)
-        for name in self.names:
-            if name not in names:
-                expected = f"the features that the model was fitted with: {few(names)}"
-                faults.note(f"{self.path}, {one_line(name, limit=60)}", "another feature", expected)
-        faults.check()
-        places = [self.names.index(name) for name in names]
-        return Features(self.path, self.apps, tuple(names), self.values[:, places])
+        """The same with the features that a model was fitted with, in its order; ConfigError if these are others."""
+        return replace(self, names=tuple(names), values=self.values[:, in_order_of(names, self.names, self.path)])
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The values under their names."""
+        return pl.DataFrame(self.values, schema=list(self.names))
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,11 +21,9 @@ from hetsched.platform.predictor import (
     predictor_name,
 )
 from hetsched.power.evaluate import mape
-from hetsched.power.ideal import Ideal
+from hetsched.power.predictors import Ideal
 from hetsched.text import many
 from hetsched.workload import Workload
-
-__all__ = ["Forecast", "believed"]
 
 _MOST_W = 1e6
 

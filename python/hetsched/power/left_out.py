@@ -1,4 +1,4 @@
-"""What models predict of measured cells that they were not fitted on: what is left out together, and by what chance.
+"""Predictions of measured cells that a model was not fitted on: what is left out together, and by what chance.
 
 Applications are left out one at a time, in folds or in groups; devices with a few test runs, or none. `evaluate` and
 the command line make errors of it.
@@ -8,60 +8,160 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from hetsched.chance import stream
+from hetsched.checks import Faults, listed, shown
 from hetsched.errors import ConfigError
-from hetsched.power.base import PowerModel
 from hetsched.power.checks import Floats
-from hetsched.power.splits import Places, Split, folds_of, units_of
+from hetsched.power.model import PowerModel
 from hetsched.power.threads import watched
 
-__all__ = ["LeftOut", "predicted"]
+SPLITS = ("in_sample", "leave_one_app_out", "new_device")
 
+MOST_ALONE = 100
+"""Up to how many applications, groups or devices are left out one at a time, if nothing else is said."""
+
+FOLDS = 10
+"""In how many folds more of them are left out, each of which asks for the model anew."""
+
+Places = npt.NDArray[np.intp]
 Tell = Callable[[int, int], object]
+
+
+@dataclass(frozen=True)
+class Split:
+    """What a model is asked that it was not fitted on; as `hetsched.power.evaluate` takes it."""
+
+    name: str
+    folds: int | None = None
+    groups: Sequence[object] | None = None
+    test_runs: int = 1
+    seed: int = 0
+
+    def check(self, n_apps: int | None, faults: Faults) -> None:
+        """Note whatever is invalid, for so many applications if that is known."""
+        if self.name not in SPLITS:
+            faults.add("split", self.name, f"one of {listed(SPLITS)}")
+        if self.folds is not None and self.name == "in_sample":
+            faults.add("folds", self.folds, "none for in_sample, which leaves nothing out")
+        elif self.folds is not None:
+            faults.whole("folds", self.folds, low=2, high=1_000_000)
+        if self.groups is not None:
+            self._check_groups(self.groups, n_apps, faults)
+        faults.whole("test_runs", self.test_runs, low=0, high=1_000_000)
+        faults.whole("seed", self.seed, low=0, high=2**64 - 1)
+
+    def _check_groups(self, groups: Sequence[object], n_apps: int | None, faults: Faults) -> None:
+        if self.name != "leave_one_app_out":
+            faults.add("groups", "groups", f"none for {self.name}: they are of applications that are left out")
+        if n_apps is not None and len(groups) != n_apps:
+            faults.add("groups", f"{len(groups)} labels", f"{n_apps}, one for every application (row) of `features`")
+        for place, label in enumerate(groups):
+            # Not a number is not equal to itself.
+            if label is None or label != label or label == "":  # noqa: PLR0124
+                faults.add(f"groups[{place}]", label, "a label: an application of no other's kind has one of its own")
+                return
+
+    def folds_of(self, units: Sequence[Places], *, what: str) -> list[Places]:
+        """Units one by one, or shared out at random: large ones first, each to the fold that has least.
+
+        `what` names the units in messages; ConfigError if there are fewer of them than folds.
+        """
+        count = self.folds or (len(units) if len(units) <= MOST_ALONE else FOLDS)
+        if count > len(units):
+            raise ConfigError([("folds", shown(self.folds), f"at most {len(units):,}, the number of {what}")])
+        if count == len(units):
+            return list(units)
+        order = stream(self.seed, "power.folds").permutation(len(units))
+        folds: list[list[Places]] = [[] for _ in range(count)]
+        sizes = [0] * count
+        for unit in sorted(order.tolist(), key=lambda unit: -len(units[unit])):
+            least = sizes.index(min(sizes))
+            folds[least].append(units[unit])
+            sizes[least] += len(units[unit])
+        return [np.sort(np.concatenate(fold)) for fold in folds]
+
+
+def units_of(apps: Places, groups: Sequence[object] | None) -> list[Places]:
+    """What is left out together at least: each measured application by itself, or those of each group."""
+    if groups is None:
+        return [apps[place : place + 1] for place in range(len(apps))]
+    found: dict[object, list[int]] = {}
+    for app in apps.tolist():
+        found.setdefault(groups[app], []).append(app)
+    if len(found) < 2:
+        expected = "two or more groups of measured applications: one is left out in turn"
+        raise ConfigError([("groups", "one group" if found else "none", expected)])
+    return [np.array(own, dtype=np.intp) for own in found.values()]
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Predictions, and what they are of.
+    """Measured and predicted watts, shapes (n_devices, n_apps); measured ones are NaN where nothing was asked.
 
-    Parameters
-    ----------
-    watts
-        Shape (n_devices, n_apps), W.
-    is_asked
-        Which of these were asked: measured cells that the model was not fitted on. In-sample all measured ones.
-    parts
-        How many times something was left out; 0 in-sample.
-    of
-        How many applications, groups or devices were left out in these.
-    beyond
-        How far each application's features lie outside those of the applications that the model was fitted on, in
-        their standard deviations, shape (n_apps, n_features): above 0 beyond the largest, below 0 beyond the smallest.
+    `parts` is how many times something was left out (0 in-sample), `of` how many applications, groups or devices were
+    left out in these. `beyond` is how far each application's features lie outside those of the applications that the
+    model was fitted on, in their standard deviations, shape (n_apps, n_features): above 0 beyond the largest, below 0
+    beyond the smallest.
     """
 
-    watts: Floats
-    is_asked: npt.NDArray[np.bool_]
+    actual_w: Floats
+    predicted_w: Floats
     parts: int
     of: int
     beyond: Floats = field(repr=False)
 
-    def farthest(self, app: int, *, most: int = 3) -> list[tuple[int, float]]:
-        """The features in which an application lies farthest outside, each with how far; none if it lies inside.
+    @property
+    def is_asked(self) -> npt.NDArray[np.bool_]:
+        """Which cells the model was asked: measured ones that it was not fitted on; in-sample all measured ones."""
+        return np.asarray(~np.isnan(self.actual_w))
 
-        Parameters
-        ----------
-        app
-            Which one.
-        most
-            How many at most.
-        """
+    @cached_property
+    def errors(self) -> Floats:
+        """Absolute errors in percent of the measured watts, NaN where nothing was asked."""
+        return np.asarray(100.0 * np.abs(self.predicted_w - self.actual_w) / self.actual_w)
+
+    def cells(self, apps: Sequence[str], devices: Sequence[str]) -> pl.DataFrame:
+        """One row a cell that was asked, application after application: ``app, device, actual_w, predicted_w``."""
+        app, device = np.nonzero(self.is_asked.T)
+        return pl.DataFrame(
+            {
+                "app": pl.Series(apps, dtype=pl.String).gather(app),
+                "device": pl.Series(devices, dtype=pl.String).gather(device),
+                "actual_w": self.actual_w[device, app],
+                "predicted_w": self.predicted_w[device, app],
+            }
+        )
+
+    def by_app(self, apps: Sequence[str]) -> pl.DataFrame:
+        """One row an application: ``app, mape_mean_percent, mape_max_percent`` (null: not asked), ``devices``."""
+        is_asked, devices = self.is_asked, self.is_asked.sum(axis=0)
+        known = np.where(is_asked, self.errors, 0.0)
+        mean = np.divide(known.sum(axis=0), devices, out=np.full(len(devices), np.nan), where=devices > 0)
+        most = np.where(devices > 0, known.max(axis=0), np.nan)
+        frame = pl.DataFrame({"app": apps, "mape_mean_percent": mean, "mape_max_percent": most, "devices": devices})
+        return frame.with_columns(pl.col("mape_mean_percent", "mape_max_percent").fill_nan(None))
+
+    def farthest(self, app: int, *, most: int = 3) -> list[tuple[int, float]]:
+        """The features in which an application lies farthest outside, each with how far; none if it lies inside."""
         own = self.beyond[app]
         order = np.argsort(-np.abs(own), kind="stable")[:most]
         return [(int(feature), float(own[feature])) for feature in order if own[feature]]
+
+    def farthest_columns(self, names: Sequence[str]) -> tuple[pl.Series, pl.Series]:
+        """The same of every application, as ``farthest_features`` by these names and ``farthest_sd``."""
+        each = [self.farthest(app) for app in range(len(self.beyond))]
+        return (
+            pl.Series(
+                "farthest_features", [[names[feature] for feature, _ in own] for own in each], pl.List(pl.String)
+            ),
+            pl.Series("farthest_sd", [[far for _, far in own] for own in each], pl.List(pl.Float64)),
+        )
 
 
 def predicted(
@@ -73,40 +173,17 @@ def predicted(
     devices: Sequence[object] | None = None,
     tell: Tell | None = None,
 ) -> LeftOut:
-    """Predictions of measured cells.
+    """Predictions of measured cells by a model that is fitted anew each time; all is checked but what a fit checks.
 
-    Parameters
-    ----------
-    model
-        Fitted anew each time, from its parameters.
-    features, power_w
-        As `PowerModel.fit` takes them, checked.
-    split
-        Checked.
-    devices
-        What to call the devices in messages. None: their numbers.
-    tell
-        Called with (fits done, fits in all).
-
-    Raises
-    ------
-    ConfigError
-        If a device is left without a measured application, or nothing can be asked.
-
-    Examples
-    --------
-    >>> from hetsched.power import SingleStage
-    >>> rates, watts = np.array([[1.0], [2.0], [4.0]]), np.array([[100.0, 110.0, 130.0]])
-    >>> found = predicted(SingleStage("linear"), rates, watts, Split("leave_one_app_out"))
-    >>> found.watts.round(6).tolist(), found.parts, [found.farthest(app) for app in range(3)]
-    ([[100.0, 110.0, 130.0]], 3, [[(0, -1.0)], [], [(0, 4.0)]])
+    `devices` are names for messages (None: numbers); `tell` is called with (fits done, fits in all). ConfigError if a
+    device is left without a measured application, or nothing can be asked.
     """
     said: Tell = tell or (lambda _done, _total: None)
     names = [str(one) for one in (range(len(power_w)) if devices is None else devices)]
     task = _Task(model, features, power_w, split, names)
     if split.name == "in_sample":
         (found,) = watched(lambda _: model.unfitted().fit(features, power_w).predict(features), [None], said)
-        return LeftOut(found, task.is_measured, 0, 0, np.zeros(features.shape))
+        return LeftOut(power_w, found, 0, 0, np.zeros(features.shape))
     return (_new_devices if split.name == "new_device" else _left_out_apps)(task, said)
 
 
@@ -135,7 +212,7 @@ def _left_out_apps(task: _Task, tell: Tell) -> LeftOut:
     apps = np.flatnonzero(task.is_measured.any(axis=0))
     units = units_of(apps, split.groups)
     what = "measured applications" if split.groups is None else "groups of measured applications"
-    folds = folds_of(units, split, what=what)
+    folds = split.folds_of(units, what=what)
     _check_devices(task, folds, is_by_group=split.groups is not None and len(folds) == len(units))
 
     def one(fold: Places) -> Floats:
@@ -146,7 +223,7 @@ def _left_out_apps(task: _Task, tell: Tell) -> LeftOut:
     for fold, found in zip(folds, watched(one, folds, tell), strict=True):
         watts[:, fold] = found
         beyond[fold] = _beyond(features[fold], features[np.setdiff1d(apps, fold)], features)
-    return LeftOut(watts, task.is_measured, len(folds), len(units), beyond)
+    return LeftOut(power_w, watts, len(folds), len(units), beyond)
 
 
 def _check_devices(task: _Task, folds: Sequence[Places], *, is_by_group: bool) -> None:
@@ -175,23 +252,23 @@ def _new_devices(task: _Task, tell: Tell) -> LeftOut:
         said = "a single device" if len(power_w) < 2 else f"no device measured beside its test runs ({split.test_runs})"
         expected = "two or more devices, and one that can be left out with more applications than test runs"
         raise ConfigError([("power_w", said, expected)])
-    folds = folds_of(units_of(new, None), split, what="devices that can be new")
+    folds = split.folds_of(units_of(new, None), what="devices that can be new")
     known_w = np.where(is_known, power_w, np.nan)
 
     def one(fold: Places) -> Floats:
         return _as_new(task, known_w, fold) if split.test_runs else _unseen(task, fold)
 
-    watts, is_asked = np.full(power_w.shape, np.nan), np.zeros(power_w.shape, dtype=np.bool_)
+    actual, watts = np.full((2, *power_w.shape), np.nan)
     for fold, found in zip(folds, watched(one, folds, tell), strict=True):
         watts[fold] = found
-        is_asked[fold] = is_measured[fold] & ~is_known[fold]
-    return LeftOut(watts, is_asked, len(folds), len(new), np.zeros(task.features.shape))
+        actual[fold] = np.where(is_known[fold], np.nan, power_w[fold])
+    return LeftOut(actual, watts, len(folds), len(new), np.zeros(task.features.shape))
 
 
 def _test_runs(is_measured: npt.NDArray[np.bool_], split: Split) -> npt.NDArray[np.bool_]:
     """Which applications a new device would have run, drawn at random among those that it was measured under."""
-    lots = stream(split.seed, "power.new_device").random(is_measured.shape)
-    place = np.where(is_measured, lots, np.inf).argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+    drawn = stream(split.seed, "power.new_device").random(is_measured.shape)
+    place = np.where(is_measured, drawn, np.inf).argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
     return np.asarray(is_measured & (place < split.test_runs))
 
 

@@ -3,31 +3,41 @@
 An application has a level of watts and a few loadings, a device a few factors; the watts of a device under an
 application are the level, bent by factors times loadings. Levels and loadings of applications that were never run come
 from their counters, those of applications that were run on some devices from these.
+
+The level is learned twice, as a logarithm and in watts (with errors relative to them): draws of components add up in
+watts, and their shares show best in logarithms. Both count as their leave-one-out errors say.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hetsched.checks import Faults
-from hetsched.power.app_response import AppResponse, fit_app_response
-from hetsched.power.base import PowerModel
+from hetsched.power.archive import Saved, finite
 from hetsched.power.checks import Floats
+from hetsched.power.curves import KERNELS, Applications, Curve, Scaling, kernel_matrices, model_weights
 from hetsched.power.device_factors import fit_device_factors, posterior_factors
-from hetsched.power.saved import Saved
-
-__all__ = ["SharedResponse"]
+from hetsched.power.learners import State
+from hetsched.power.model import PowerModel
 
 _SHOWN = 10
 _MOST_FACTORS = 32
 _MOST_DEVICES, _MOST_APPS = 2000, 2000
 """From how many devices and applications at most the shared parts are learned; each device's own from all it ran."""
 
+_AT_ONCE = 256
+"""Applications predicted at a time, to bound memory."""
+_LEAST, _MOST = 0.5, 1.5
+"""How far below the least and above the most level it was fitted to a level may lie, as a factor."""
+_SLACK = 0.5
+"""The same of a loading, as a share of the range."""
 
-class SharedResponse(PowerModel):
+
+class SharedResponse(PowerModel, kind="shared_response"):
     """A mixed-effects model: ``log P_ij = m_j + l_j · z_i``, with what is unknown drawn towards what is shared.
 
     Of an application that was fitted (known by its features, which have to be the same numbers), `m` and `l` are those
@@ -65,8 +75,6 @@ class SharedResponse(PowerModel):
     True
     """
 
-    kind: ClassVar[str] = "shared_response"
-
     def __init__(self, factors: int = 6) -> None:
         self.factors = factors
 
@@ -100,7 +108,7 @@ class SharedResponse(PowerModel):
             log_w += factor[:, None] * loading
         return np.asarray(np.exp(log_w))
 
-    def _state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    def _state(self) -> State:
         header, arrays = self.response_.state()
         own = {name: getattr(self, name + "_") for name in ("factors", "level", "loadings", "noise", "features")}
         return header, {**arrays, **own}
@@ -137,13 +145,7 @@ def _evenly(places: npt.NDArray[np.intp], most: int) -> npt.NDArray[np.intp]:
 
 
 def _recalled(known: Floats, values: Floats, features: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """The values of known applications with the very same features, their mean if there are several.
-
-    Returns
-    -------
-    tuple
-        Values, shape (n_apps, n_values), and for which applications there are any.
-    """
+    """Mean value of the known applications with the very same features, and for which applications there are any."""
     _, group = np.unique(np.concatenate([known, features]), axis=0, return_inverse=True)
     group = group.reshape(-1)
     of_known, asked = group[: len(known)], group[len(known) :]
@@ -151,3 +153,94 @@ def _recalled(known: Floats, values: Floats, features: Floats) -> tuple[Floats, 
     sums = np.zeros((len(count), values.shape[1]))
     np.add.at(sums, of_known, values)
     return sums[asked] / np.maximum(count[asked], 1)[:, None], count[asked] > 0
+
+
+@dataclass(frozen=True)
+class AppResponse:
+    """Functions of features, fitted: the level's logarithm, the level in watts, and each loading.
+
+    `log_share` is how much the first counts against the second. A level is predicted between `low_w` and `high_w`, a
+    loading between `least` and `most`.
+    """
+
+    features: Floats
+    curves: tuple[Curve, ...]
+    log_share: float
+    low_w: float
+    high_w: float
+    least: Floats
+    most: Floats
+
+    def __call__(self, features: Floats) -> tuple[Floats, Floats]:
+        """Log watts of the mean device, shape (n_apps,), and loadings, shape (n_apps, n_factors)."""
+        scaling = Scaling.of(self.features)
+        parts = [
+            _values(self.curves, scaling, features[start : start + _AT_ONCE], self.features)
+            for start in range(0, len(features), _AT_ONCE)
+        ]
+        values = np.concatenate(parts)
+        low, high = np.log([self.low_w, self.high_w])
+        from_log = np.clip(values[:, 0], low, high)
+        from_watts = np.log(np.clip(values[:, 1], self.low_w, self.high_w))
+        loadings = np.clip(values[:, 2:], self.least, self.most)
+        return self.log_share * from_log + (1.0 - self.log_share) * from_watts, loadings
+
+    def state(self) -> State:
+        """For files: values that JSON can hold, and arrays."""
+        header = {
+            "log_share": self.log_share,
+            "watts": [self.low_w, self.high_w],
+            "centres": [curve.centre for curve in self.curves],
+            "reaches": [curve.reach for curve in self.curves],
+        }
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "response.features": self.features,
+            "response.least": self.least,
+            "response.most": self.most,
+        }
+        for number, curve in enumerate(self.curves):
+            arrays[f"response.{number}.kernels"] = curve.kernels
+            arrays[f"response.{number}.coefficients"] = curve.coefficients
+        return header, arrays
+
+    @classmethod
+    def restored(cls, header: dict[str, Any], arrays: Saved, n_features: int, n_factors: int) -> AppResponse:
+        """From what `state` gave."""
+        features = arrays.floats("features", None, n_features)
+        centres, reaches = (finite(header[name], n_factors + 2) for name in ("centres", "reaches"))
+        curves = []
+        for number, (centre, reach) in enumerate(zip(centres, reaches, strict=True)):
+            kernels = arrays.places(f"{number}.kernels", len(KERNELS))
+            coefficients = arrays.floats(f"{number}.coefficients", len(kernels), len(features))
+            curves.append(Curve(kernels, coefficients, centre, reach))
+        (log_share,), (low_w, high_w) = finite([header["log_share"]], 1), finite(header["watts"], 2)
+        if not len(features) or not 0 < low_w <= high_w:
+            raise ValueError("no watts to predict between")
+        borders = (arrays.floats(name, n_factors) for name in ("least", "most"))
+        return cls(features, tuple(curves), log_share, low_w, high_w, *borders)
+
+
+def fit_app_response(features: Floats, level: Floats, loadings: Floats) -> AppResponse:
+    """Learn levels and loadings as functions of features."""
+    apps = Applications(features, level)
+    watts = np.exp(level)
+    low_w, high_w = _LEAST * float(watts.min()), _MOST * float(watts.max())
+    weight = np.exp(level.mean()) / watts
+    by_log, by_watts = apps.tried(level), apps.tried(watts, weight)
+    missed = [by_log.left_out, np.log(np.clip(by_watts.left_out, low_w, high_w))]
+    shares = model_weights(np.concatenate(missed) - level[apps.judged])
+    of_log, of_watts = shares[: len(by_log.left_out)], shares[len(by_log.left_out) :]
+    curves = [apps.curve(by_log, of_log, level), apps.curve(by_watts, of_watts, watts, weight)]
+    for loading in loadings.T:
+        trials = apps.tried(loading)
+        curves.append(apps.curve(trials, model_weights(trials.left_out - loading[apps.judged]), loading))
+    slack = _SLACK * np.ptp(loadings, axis=0)
+    borders = loadings.min(axis=0) - slack, loadings.max(axis=0) + slack
+    return AppResponse(features, tuple(curves), float(of_log.sum() / shares.sum()), low_w, high_w, *borders)
+
+
+def _values(curves: tuple[Curve, ...], scaling: Scaling, rows: Floats, columns: Floats) -> Floats:
+    """Of every curve, shape (n_apps, n_curves)."""
+    used = np.unique(np.concatenate([curve.kernels for curve in curves]))
+    matrices = kernel_matrices(scaling, rows, columns, used.tolist())
+    return np.stack([curve.values(matrices[np.searchsorted(used, curve.kernels)]) for curve in curves], axis=1)

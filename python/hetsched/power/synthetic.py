@@ -19,8 +19,6 @@ from hetsched.chance import stream
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.power.checks import Floats
 
-__all__ = ["DEVICE_TYPES", "DeviceType", "Profiles", "Spread", "synthetic_profiles"]
-
 
 @dataclass(frozen=True)
 class DeviceType:

@@ -1,42 +1,36 @@
-"""What all pictures share: size, fonts, colours, and how a picture becomes a file.
+"""Common parts of all pictures: size, fonts, colours, axes of time, and the files they are written to.
 
-Matplotlib is imported when a picture is made, not before; if it is missing, that is said in a line.
+Matplotlib is imported when a picture is made, not before; a message of one line tells if it is missing.
 """
 
 from __future__ import annotations
 
 import io
+import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hetsched.checks import listed
 from hetsched.errors import ConfigError
 from hetsched.files import write_whole
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "COLOURS",
-    "DASHES",
-    "SUFFIXES",
-    "look",
-    "new_figure",
-    "new_grid",
-    "picture_bytes",
-    "require_matplotlib",
-    "save",
-]
+    Instants = TypeVar("Instants", float, npt.NDArray[np.float64])
 
 WIDTH_IN = 3.6
 """Half a page of two columns; all sizes below are right at this width."""
 
 SUFFIXES = (".png", ".svg", ".pdf")
-"""What pictures are written as."""
+"""Formats of pictures."""
 
 # Okabe & Ito, Color Universal Design (2008), without yellow, which is too light for lines on white.
 COLOURS = {
@@ -58,7 +52,7 @@ DASHES: Sequence[tuple[float, tuple[float, ...]]] = (
     (0, (8, 2)),
     (0, (3, 1, 1, 1, 1, 1)),
 )
-"""Line patterns, so that curves differ without colour and one on top of another lets it show through."""
+"""Line patterns: curves differ without colour, and a curve shows through another on top of it."""
 
 _SERIES = ("blue", "vermilion", "green", "orange", "purple", "sky", "black")
 _MARKERS = ("o", "s", "D", "^", "v", "P", "X")
@@ -66,21 +60,9 @@ _FILLS = ("full", "none", "left")
 
 
 def look(place: int) -> dict[str, Any]:
-    """Colour, marker and line pattern of a curve, as matplotlib's `plot` takes them; 21 places differ in every panel.
+    """Colour, marker and line pattern of a curve, as matplotlib's `plot` takes them.
 
-    The first seven differ in each of the three. The next have the same colours with other marks, open ones and then
-    half filled, so that dots without a line between them stay apart too.
-
-    Parameters
-    ----------
-    place
-        The curve's number, from 0.
-
-    Examples
-    --------
-    >>> first, eighth = look(0), look(7)
-    >>> (first["color"], first["marker"], first["fillstyle"]), (eighth["color"], eighth["marker"], eighth["fillstyle"])
-    (('#0072B2', 'o', 'full'), ('#0072B2', '^', 'none'))
+    21 places differ: the first seven in all three; the next have other marks, open and then half filled.
     """
     turn = place // len(_SERIES)
     return {
@@ -126,22 +108,11 @@ _UNDATED: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-"""What would make files of the same picture differ, left out."""
+"""Metadata that would make files of the same picture differ, left out."""
 
 
 def require_matplotlib(parameter: str = "plot") -> None:
-    """See that pictures can be made, before a long run rather than after it.
-
-    Parameters
-    ----------
-    parameter
-        What to call the wish for pictures in the message.
-
-    Raises
-    ------
-    ConfigError
-        If matplotlib is not installed; says how to get it.
-    """
+    """Check, before a long run, that matplotlib is there; otherwise a `ConfigError` names `parameter`."""
     try:
         import matplotlib as mpl  # noqa: PLC0415 -- an extra, and slow to import
     except ImportError:
@@ -161,15 +132,7 @@ def _style() -> Iterator[None]:
 
 @contextmanager
 def new_figure(heights_in: Sequence[float], *, share_x: bool = False) -> Iterator[tuple[Figure, Sequence[Axes]]]:
-    """A figure with axes below each other, drawn in the common style while the block lasts.
-
-    Parameters
-    ----------
-    heights_in
-        Height of each, in inches, with the text around it.
-    share_x
-        Whether all have the same x axis, labelled below the last.
-    """
+    """A figure with axes below each other in the common style; the heights include the text around the axes."""
     with _style():
         from matplotlib.figure import Figure  # noqa: PLC0415
 
@@ -182,19 +145,7 @@ def new_figure(heights_in: Sequence[float], *, share_x: bool = False) -> Iterato
 def new_grid(
     rows: int, columns: int, *, row_in: float, foot_in: float
 ) -> Iterator[tuple[Figure, Sequence[Sequence[Axes]]]]:
-    """A figure with axes in rows and columns, drawn in the common style while the block lasts.
-
-    Axes of a column share x.
-
-    Parameters
-    ----------
-    rows, columns
-        How many.
-    row_in
-        Height of a row, in inches.
-    foot_in
-        Height of all that stands above and below the axes, in inches.
-    """
+    """A figure with axes in rows and columns in the common style; `foot_in` is for all above and below the axes."""
     with _style():
         from matplotlib.figure import Figure  # noqa: PLC0415
 
@@ -204,15 +155,7 @@ def new_grid(
 
 
 def picture_bytes(figure: Figure, suffix: str) -> bytes:
-    """The picture as a file's content; the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    figure
-        As the functions of `hetsched.report.figures` make it.
-    suffix
-        One of `SUFFIXES`.
-    """
+    """The picture as a file's content; the same figure gives the same bytes."""
     file = io.BytesIO()
     with _style():
         figure.savefig(file, format=suffix[1:], dpi=_DOTS_PER_INCH, metadata=_UNDATED[suffix])
@@ -220,12 +163,12 @@ def picture_bytes(figure: Figure, suffix: str) -> bytes:
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a picture: under a temporary name first, so that no half of it is ever found.
+    """Write a picture, under a temporary name first: a file is complete or absent.
 
     Parameters
     ----------
     figure
-        As the functions of `hetsched.report.figures` make it.
+        A figure of `hetsched.report.figures`.
     path
         Ends in one of `SUFFIXES`; its folder is made if it is not there.
 
@@ -241,3 +184,82 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     if suffix not in SUFFIXES:
         raise ConfigError([("plot", f"`{target}`", f"a name ending in {listed(SUFFIXES)}")])
     write_whole(target, picture_bytes(figure, suffix))
+
+
+UTC = timezone.utc
+
+_DAY_S = 86400.0
+_DAYS = (3.0, 60.0)
+_MOST_DATES = 5
+_DATES_S = (1e9, 4.1e9)
+"""Range of instants that are certainly seconds since 1970: from 2001 to 2099."""
+
+
+def unix_zero(provenance: Mapping[str, Any], first_s: float) -> float | None:
+    """Date of second 0 of a log's clock, if that is known: seconds since 1970, UTC.
+
+    Parameters
+    ----------
+    provenance
+        Of a `Result`.
+    first_s
+        The first instant of the run on the log's clock; if it lies between 2001 and 2099, the clock counts from 1970.
+
+    Examples
+    --------
+    >>> said = {"report": {"header": {"unix_start_time": 843480031}}, "trace": {"history": ["read a.swf"]}}
+    >>> unix_zero(said, 0.0), unix_zero(said, 1.7e9), unix_zero({**said, "report": {}}, 0.0)
+    (843480031.0, 0.0, None)
+    """
+    if _DATES_S[0] <= first_s <= _DATES_S[1]:
+        return 0.0
+    said = (provenance["report"].get("header") or {}).get("unix_start_time")
+    is_moved = any(step.startswith(_MOVES_CLOCK) for step in provenance["trace"]["history"])
+    return None if said is None or said <= 0 or is_moved else float(said)
+
+
+_MOVES_CLOCK = ("shift_to_zero", "scale_arrivals")
+"""Steps of a workload's history that make its header's dates invalid."""
+
+
+class TimeAxis:
+    """Seconds shown from a run's beginning in the unit that fits its length, or as dates."""
+
+    _UNITS = ((172800.0, 86400.0, "days"), (7200.0, 3600.0, "hours"), (300.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
+
+    def __init__(self, start_s: float, end_s: float, *, unix_zero_s: float | None = None) -> None:
+        self.start_s = start_s
+        self.is_of_dates = unix_zero_s is not None
+        if unix_zero_s is not None:
+            # As matplotlib counts them: days since 1970.
+            self.start_s, self.scale, self.label = -unix_zero_s, _DAY_S, "date (UTC)"
+            first = self.shown(start_s)
+            self.limits = (first, max(self.shown(end_s), first + 1e-9))
+            return
+        fitting = [(scale, name) for least_s, scale, name in self._UNITS if end_s - start_s >= least_s]
+        self.scale, unit = fitting[0]
+        self.label = f"{unit} since the first submission"
+        self.limits = (0.0, max((end_s - start_s) / self.scale, 1e-9))
+
+    def shown(self, seconds: Instants) -> Instants:
+        """Position of an instant, or of an array of them, on the axis."""
+        return (seconds - self.start_s) / self.scale
+
+    def write_on(self, axes: Axes) -> None:
+        """Make this the x axis: its limits, its label and, for dates, its ticks."""
+        axes.set_xlim(self.limits)
+        axes.set_xlabel(self.label)
+        if not self.is_of_dates:
+            return
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, DayLocator  # noqa: PLC0415 -- slow to import
+
+        days = self.limits[1] - self.limits[0]
+        # The automatic one skips a day at the end of a month.
+        is_of_days = _DAYS[0] <= days <= _DAYS[1]
+        locator = (
+            DayLocator(interval=math.ceil(days / _MOST_DATES), tz=UTC)  # type: ignore[no-untyped-call]
+            if is_of_days
+            else AutoDateLocator(minticks=3, maxticks=_MOST_DATES, tz=UTC)  # type: ignore[no-untyped-call]
+        )
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=UTC))  # type: ignore[no-untyped-call]

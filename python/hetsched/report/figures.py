@@ -1,4 +1,4 @@
-"""Pictures of runs: power and occupancy over time, waits, ratios to a baseline.
+"""Pictures of runs: power, occupancy and jobs over time, waits, and comparisons with a baseline.
 
 One function a figure, from frames of `hetsched.analysis` to a matplotlib figure; `hetsched.report.canvas.save` writes
 it. Made for half a page: 3.6 inches wide, no type below 8 points, colours that stay apart in every kind of colour
@@ -14,19 +14,31 @@ import numpy as np
 import polars as pl
 
 from hetsched.analysis import METRICS
-from hetsched.report.axes import TimeAxis, label_waits
-from hetsched.report.canvas import COLOURS, DASHES, look, new_figure
-from hetsched.report.energy_wait_figure import FRONT, HEIGHT_IN, draw_energy_against_wait
-from hetsched.report.ratio_rows import draw_ratios, ratios_height_in
+from hetsched.report.canvas import COLOURS, DASHES, TimeAxis, new_figure
+from hetsched.report.comparisons import (
+    ENERGY_WAIT_IN,
+    FRONT,
+    draw_energy_against_wait,
+    draw_ratios,
+    draw_waits,
+    ratios_height_in,
+)
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["comparison", "occupancy", "overview", "power", "ratios", "waits"]
 
 _LEGEND_LINE_IN = 0.17
+
+MOST_JOBS = 300
+"""Most jobs of a Gantt chart; boxes of more cannot be told apart."""
+
+_STARTED_BY = {"immediate": "sky", "reservation": "green", "backfill": "orange"}
+_AXES_IN = (2.9, 1.7)
+_DIGIT_IN = (0.072, 0.11)
+_HEIGHT_IN = 2.6
 
 
 def overview(
@@ -44,13 +56,13 @@ def overview(
     bins
         As `hetsched.analysis.run_bins` gives it.
     nodes
-        How many the platform has.
+        Number of nodes of the platform.
     title
-        What stands above it.
+        Text above the picture.
     budget_w
-        The most that the system may draw, as a line across the power; None: it has no budget.
+        The system's power budget, drawn as a line; None: it has no budget.
     unix_zero_s
-        When second 0 of the run's clock was, in seconds since 1970, UTC, for dates below; None: not known.
+        Date of second 0 of the run's clock, in seconds since 1970, UTC, for an axis of dates; None: not known.
     """
     with new_figure([1.55, 1.0, 1.2], share_x=True) as (figure, axes):
         axis = _time_axis(bins, unix_zero_s)
@@ -83,7 +95,7 @@ def occupancy(bins: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: f
 
 
 def waits(curves: Mapping[str, pl.DataFrame]) -> Figure:
-    """Which share of the jobs waits longer than a time, a curve a policy; who does not wait is told in the legend.
+    """Which share of the jobs waits longer than a time, a curve a policy; the legend tells how many do not wait.
 
     Parameters
     ----------
@@ -91,7 +103,7 @@ def waits(curves: Mapping[str, pl.DataFrame]) -> Figure:
         From each policy's name to what `hetsched.analysis.waiting_curve` gives.
     """
     with new_figure([1.8 + _LEGEND_LINE_IN * len(curves)]) as (figure, (axes,)):
-        _draw_waits(axes, curves)
+        draw_waits(axes, curves)
         figure.legend(loc="outside upper left")
     return figure
 
@@ -104,7 +116,7 @@ def ratios(table: pl.DataFrame, *, baseline: str) -> Figure:
     table
         As `hetsched.analysis.compare` gives it.
     baseline
-        The policy whose ratios are 1; it is the line the others are seen against.
+        The policy whose ratios are 1, drawn as a line.
     """
     shown = _policies_shown(table, baseline)
     with new_figure([ratios_height_in(table, shown) + _LEGEND_LINE_IN * len(shown)]) as (figure, (axes,)):
@@ -118,12 +130,12 @@ def comparison(
 ) -> Figure:
     """Ratios to a baseline above the waits behind them, in one picture; parameters as in `ratios` and `waits`.
 
-    With `runs`, as `hetsched.report.energy_wait_figure` takes it, energy against wait stands between the two.
+    With `runs`, as in `energy_against_wait`, energy against wait stands between the two.
     """
     shown = _policies_shown(table, baseline)
     heights = [ratios_height_in(table, shown), 1.8 + _LEGEND_LINE_IN * len(curves)]
     if runs is not None:
-        heights.insert(1, HEIGHT_IN)
+        heights.insert(1, ENERGY_WAIT_IN)
     with new_figure(heights) as (figure, (above, *between, below)):
         draw_ratios(above, table, shown, baseline)
         for axes in between:
@@ -132,8 +144,76 @@ def comparison(
             handles, labels = _labelled(axes, FRONT)
             if handles:
                 axes.legend(handles, labels, loc="best")
-        _draw_waits(below, curves)
+        draw_waits(below, curves)
         figure.legend(handles=below.get_legend_handles_labels()[0], loc="outside lower left")
+    return figure
+
+
+def energy_against_wait(runs: pl.DataFrame) -> Figure:
+    """A dot a policy with 95 % intervals over its seeds, and a line along those that no other beats in both.
+
+    Parameters
+    ----------
+    runs
+        One row a run: ``policy``, ``mean_wait_s`` and ``energy_j``, as `hetsched.analysis.runs_frame` gives it;
+        policies stand in the order in which they first come.
+    """
+    policies = runs["policy"].n_unique()
+    with new_figure([ENERGY_WAIT_IN + _LEGEND_LINE_IN * (policies + 1)]) as (figure, (axes,)):
+        draw_energy_against_wait(axes, runs)
+        handles, labels = axes.get_legend_handles_labels()
+        order = sorted(range(len(labels)), key=lambda place: labels[place] == FRONT)
+        shown = ([handles[place] for place in order], [labels[place] for place in order])
+        figure.legend(*shown, loc="outside upper left")
+    return figure
+
+
+def gantt(jobs: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: float | None = None) -> Figure:
+    """Jobs as boxes of time and nodes, coloured by how they started, with their job_id where it fits.
+
+    Parameters
+    ----------
+    jobs
+        `Result.jobs`; at most `MOST_JOBS` rows.
+    nodes
+        Number of nodes of the platform.
+    title
+        Text above the picture.
+    unix_zero_s
+        As in `overview`.
+
+    Raises
+    ------
+    ValueError
+        If there are more than `MOST_JOBS` jobs.
+    """
+    if len(jobs) > MOST_JOBS:
+        raise ValueError(f"{len(jobs)} jobs, a chart shows at most {MOST_JOBS}")
+    ran = jobs.filter(pl.col("start_s").is_not_null() & pl.col("end_s").is_not_null())
+    first_s = jobs["submit_s"].min() if len(jobs) else 0.0
+    last_s = ran["end_s"].max() if len(ran) else first_s
+    axis = TimeAxis(float(first_s), float(last_s), unix_zero_s=unix_zero_s)  # type: ignore[arg-type]
+    with new_figure([_HEIGHT_IN]) as (figure, (axes,)):
+        axis.write_on(axes)
+        axes.set_ylim(-0.5, nodes - 0.5)
+        axes.locator_params(axis="y", integer=True)
+        for job in ran.iter_rows(named=True):
+            _draw_job(axes, job, axis, nodes)
+        for kind in (kind for kind in _STARTED_BY if kind in ran["started_by"]):
+            axes.bar(
+                [axis.limits[0]],
+                [0],
+                bottom=-1,
+                color=COLOURS[_STARTED_BY[kind]],
+                edgecolor="black",
+                linewidth=0.4,
+                label=kind,
+            )
+        axes.set_title(title)
+        axes.set_ylabel("node")
+        axes.grid(visible=False)
+        if len(ran):
+            figure.legend(loc="outside lower left", ncols=3, columnspacing=1.0)
     return figure
 
 
@@ -211,43 +291,32 @@ def _steps(values: pl.Series) -> np.ndarray:
     return np.append(values.to_numpy(), values.tail(1).to_numpy())
 
 
-def _draw_waits(axes: Axes, curves: Mapping[str, pl.DataFrame]) -> None:
-    longest_s = max((float(curve["wait_s"][-1]) for curve in curves.values() if len(curve)), default=0.0)
-    if longest_s <= 0:
-        has_started = any(len(curve) for curve in curves.values())
-        _write_instead(axes, "no job waited" if has_started else "no job started")
-    label_waits(axes, longest_s)
-    for place, (policy, curve) in enumerate(curves.items()):
-        no_wait = f"{100 * (1 - curve['longer_ratio'][0]):.0f} % did not wait" if len(curve) else "no job started"
-        # The step at wait 0 lies left of a logarithmic axis; from there to a second its value holds.
-        axes.step(
-            curve["wait_s"].clip(1e-3).to_numpy(),
-            100 * curve["longer_ratio"].to_numpy(),
-            where="post",
-            markersize=3.5,
-            # Apart from each other, so that equal curves show all their marks.
-            markevery=((0.05 + 0.03 * place) % 0.25, 0.25),
-            label=f"{policy}: {no_wait}",
-            **look(place),
-        )
-    axes.set_ylim(bottom=0)
-    if longest_s <= 0:
-        axes.set_ylim(0, 100)
-    axes.set_xlabel("wait")
-    axes.set_ylabel("jobs that wait longer (%)")
-
-
-def _write_instead(axes: Axes, sentence: str) -> None:
-    """A sentence in the middle of axes that would show nothing."""
-    axes.grid(visible=False)
-    axes.text(0.5, 0.5, sentence, transform=axes.transAxes, ha="center", va="center_baseline")
-
-
 def _labelled(axes: Axes, wanted: str) -> tuple[list[Artist], list[str]]:
-    """What of the axes has that label, and the label, as a legend takes them."""
+    """Artists with that label, and the label for each, as a legend takes them."""
     found = [handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True) if label == wanted]
     return found, [wanted] * len(found)
 
 
 def _policies_shown(table: pl.DataFrame, baseline: str) -> list[str]:
     return [policy for policy in table["policy"].unique(maintain_order=True) if policy != baseline]
+
+
+def _draw_job(axes: Axes, job: dict[str, object], axis: TimeAxis, nodes: int) -> None:
+    start, end = (axis.shown(float(job[name])) for name in ("start_s", "end_s"))  # type: ignore[arg-type]
+    boxes = _runs(np.asarray(job["nodes"]))
+    colour = COLOURS[_STARTED_BY[str(job["started_by"])]]
+    for first, count in boxes:
+        place = (first - 0.5, count)
+        axes.broken_barh([(start, end - start)], place, facecolor=colour, edgecolor="black", linewidth=0.4)
+    # The number goes into the tallest box, if that holds it.
+    first, count = max(boxes, key=lambda box: box[1])
+    width_in, height_in = (end - start) / (axis.limits[1] - axis.limits[0]) * _AXES_IN[0], count / nodes * _AXES_IN[1]
+    text = str(job["job_id"])
+    if width_in > _DIGIT_IN[0] * len(text) + 0.03 and height_in > _DIGIT_IN[1]:
+        axes.text((start + end) / 2, first - 0.5 + count / 2, text, ha="center", va="center_baseline")
+
+
+def _runs(nodes: np.ndarray) -> list[tuple[int, int]]:
+    """Ascending node numbers as (first, how many) of each unbroken run."""
+    breaks = np.flatnonzero(np.diff(nodes.astype(np.int64)) != 1) + 1
+    return [(int(run[0]), len(run)) for run in np.split(nodes, breaks)]

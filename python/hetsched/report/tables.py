@@ -1,12 +1,13 @@
 """Tables for a terminal: a run's summary, a comparison, the presets and parts of policies.
 
-As rich's tables, made for a width: that of the terminal, 80 columns in a pipe. Names are folded at their marks; where
-columns of numbers don't fit beside each other, they stand in tables below each other.
+Rich tables for the width of the terminal, 80 columns in a pipe. Names are folded at their marks; columns that do not
+fit beside each other stand in tables below each other.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,23 +19,20 @@ from rich.text import Text
 
 from hetsched.analysis import METRICS, Metric
 from hetsched.policy import PRESETS, parts, presets
-from hetsched.report.folding import folded
 from hetsched.run.metrics import SECTIONS, in_section
-
-__all__ = ["comparison_table", "parts_table", "presets_table", "summary_table"]
 
 
 def summary_table(summary: Mapping[str, float | None], *, with_work: bool = False) -> Table:
-    """A run's metrics below each other, parts of a sum indented; what did not occur or is not set left out.
+    """A run's metrics below each other, parts of a sum indented, without what did not occur or is not set.
 
     Parameters
     ----------
     summary
         As `Result.summary` or `hetsched.analysis.measured` gives it.
     with_work
-        Whether to show how much of the work was done.
+        Whether to show the metrics of completed and lost work.
     """
-    table = Table(show_header=False, **_LOOK)
+    table = Table(show_header=False, **LOOK)
     table.add_column()
     table.add_column(justify="right")
     for section in SECTIONS:
@@ -61,7 +59,7 @@ def comparison_table(comparison: pl.DataFrame, *, baseline: str, width: int = 80
     baseline
         The policy whose ratios are 1.
     width
-        How many letters wide it may be.
+        Most characters a line.
     """
     policies = comparison["policy"].unique(maintain_order=True).to_list()
     metrics = [METRICS[key] for key in comparison["metric"].unique(maintain_order=True)]
@@ -72,17 +70,19 @@ def comparison_table(comparison: pl.DataFrame, *, baseline: str, width: int = 80
     return Group(*(_block(names, own, width) for own in _side_by_side(columns, width - _GAP - names.least_width)))
 
 
-_LOOK: dict[str, Any] = {"box": box.SIMPLE_HEAD, "pad_edge": False}
+LOOK: dict[str, Any] = {"box": box.SIMPLE_HEAD, "pad_edge": False, "title_justify": "left", "title_style": "bold"}
+"""Style of every table."""
+
 _GAP = 3
 """Between two columns."""
 _NAME_LEAST = 24
-"""Columns that names of policies get at least, as long as a number fits beside them."""
+"""Least width of policies' names, as long as a number fits beside them."""
 
 Cell = tuple[str, str]
 
 
 class _Names:
-    """The column on the left: policies, in how many runs each, and the one that the others are held against."""
+    """The column on the left: policies, the number of runs of each, and the baseline."""
 
     def __init__(self, policies: list[str], runs: list[int], baseline: str) -> None:
         self.policies = policies
@@ -128,7 +128,7 @@ def _block(names: _Names, columns: Sequence[_Column], width: int) -> Table:
         room = max(width - 2 - sum(_GAP + own for own in taken), 1)
         if room >= (names.longest if title_width > 9 else names.least_width):
             break
-    table = Table(**_LOOK)
+    table = Table(**LOOK)
     table.add_column("policy", vertical="bottom", no_wrap=True)
     for header in headers:
         table.add_column("\n".join(header), justify="right", no_wrap=True, vertical="bottom")
@@ -145,13 +145,7 @@ def _block(names: _Names, columns: Sequence[_Column], width: int) -> Table:
 
 
 def _title(policy: str) -> str:
-    """A policy's name, and of the one that repeats the log that it is what happened.
-
-    Examples
-    --------
-    >>> _title("replay"), _title("replay:placement=lowest-power")
-    ('replay (observed)', 'replay:placement=lowest-power')
-    """
+    """A policy's name, with a note that a replayed log was observed."""
     return f"{policy} (observed)" if policy == "replay" else policy
 
 
@@ -169,13 +163,7 @@ def _column(rows: Sequence[Mapping[str, Any]], metric: Metric) -> _Column:
 
 
 def _ratio_decimals(ratios: Sequence[float | None]) -> int:
-    """Three, and up to two more where a ratio would be left with less than three digits.
-
-    Examples
-    --------
-    >>> _ratio_decimals([1.0, 0.928]), _ratio_decimals([1.0, 0.0643, None])
-    (3, 4)
-    """
+    """Three, and up to two more where a ratio would have fewer than three digits."""
     smallest = min((abs(ratio) for ratio in ratios if ratio), default=1.0)
     return min(max(2 - math.floor(math.log10(smallest)), 3), 5)
 
@@ -185,7 +173,7 @@ def _ratio_text(ratio: float | None, decimals: int) -> str:
 
 
 def _add_rows(table: Table, policy: str, runs: int | None, cells: Sequence[Cell]) -> None:
-    """A row of values and, where chance played a part, one of how far they can be trusted."""
+    """A row of values and, for several seeds, one of half the widths of their intervals."""
     table.add_row(policy, *(text for text, _ in cells))
     if any(half_width != "–" for _, half_width in cells):
         note = "  ± (95 %)" if runs is None else f"  ± (95 %, {runs} seeds)"
@@ -193,8 +181,8 @@ def _add_rows(table: Table, policy: str, runs: int | None, cells: Sequence[Cell]
 
 
 def presets_table(*, width: int = 80) -> Table:
-    """Every preset: what it does and what it is composed of; `width` as in `comparison_table`."""
-    table = Table("preset", "what it does", **_LOOK)
+    """Every preset with its purpose and its parts; `width` as in `comparison_table`."""
+    table = Table("preset", "what it does", **LOOK)
     room = width - 2 - _GAP - max(map(len, PRESETS))
     for row in presets().iter_rows(named=True):
         composition = " / ".join(row[role] for role in ("order", "backfill", "placement", "power") if row[role])
@@ -206,7 +194,7 @@ def presets_table(*, width: int = 80) -> Table:
 
 def parts_table(*, width: int = 80) -> Table:
     """Every part by role, with its parameters; `width` as in `comparison_table`."""
-    table = Table("role", "part", "what it does", **_LOOK)
+    table = Table("role", "part", "what it does", **LOOK)
     # Names have no more than half of what the role leaves.
     table.columns[0].no_wrap = table.columns[1].no_wrap = True
     room = max((width - 2 - 2 * _GAP - len("placement")) // 2, len("sliding-window"))
@@ -224,3 +212,30 @@ def _parameter_lines(parameters: Iterable[Mapping[str, str]], width: int) -> Ite
         setting = f"  {parameter['name']}={parameter['default'].strip(chr(34))}"
         name = "\n".join(folded(setting, width, indent="    "))
         yield Text(name), Text(f"{parameter['doc']} ({parameter['range']})", style="dim")
+
+
+_PIECES = tuple(re.compile(rf"[^{marks}]*[{marks}]+|[^{marks}]+") for marks in (r"\s:/", "=,(", "._-"))
+"""Pieces of a name, each with the marks behind it; coarse ones first."""
+
+
+def folded(text: str, width: int, *, indent: str = "") -> list[str]:
+    """Text in lines, broken at spaces and behind ``:`` and ``/``, else behind ``=``, then ``-``; words are cut last."""
+    room = max(width - len(indent), 1)
+    pieces = _fitting(text, room)
+    lines, line = [], ""
+    for piece in pieces:
+        if len((line + piece).rstrip()) > width:
+            if line.strip():  # a line of nothing but spaces is left out
+                lines.append(line.rstrip())
+            line = indent if lines else ""
+        line += piece
+    return [*lines, line.rstrip()]
+
+
+def _fitting(text: str, width: int) -> list[str]:
+    """Text in pieces that fit on a line, no finer than needed."""
+    pieces = _PIECES[0].findall(text)
+    for finer in _PIECES[1:]:
+        own = [[piece] if len(piece.rstrip()) <= width else finer.findall(piece) for piece in pieces]
+        pieces = [part for parts in own for part in parts]
+    return [piece[at : at + width] for piece in pieces for at in range(0, max(len(piece.rstrip()), 1), width)]

@@ -1,4 +1,4 @@
-"""Progress bars on a terminal, for what takes longer than a second; and the one way to stop runs in other threads."""
+"""Progress bars on a terminal, for work longer than a second; and the one way to stop runs in other threads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.text import Text
 _PATIENCE_S = 1.0
 
 
-class Stopped(Exception):  # noqa: N818 -- not an error: somebody wanted it
+class Stopped(Exception):  # noqa: N818 -- not an error
     """Raised inside a run that was told to stop."""
 
 
@@ -27,7 +27,7 @@ class _Rate(ProgressColumn):
 
 
 class Bars:
-    """Bars of what goes on while the block lasts, a bar a thing; nothing where standard error is no terminal."""
+    """Progress bars while the block lasts; nothing if standard error is no terminal."""
 
     def __init__(self, *, shown: bool = True) -> None:
         self._is_seen = shown and sys.stderr.isatty()
@@ -56,11 +56,11 @@ class Bars:
             self._progress.stop()
 
     def stop(self) -> None:
-        """Make every run that tells its progress raise `Stopped`."""
+        """Make every run that reports progress raise `Stopped`."""
         self._stop.set()
 
     def bar(self, name: str, *, unit: str = "") -> Callable[..., None]:
-        """A bar, and the function to be called with (done, in all) now and then, from any thread."""
+        """A new bar's function, to be called with (done, in all) from any thread; `unit` gives a rate per second."""
         task = self._progress.add_task(name, total=None, visible=False, start=False, unit=unit)
 
         def tell(done: float, total: float, *_: float) -> None:

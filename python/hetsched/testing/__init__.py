@@ -1,10 +1,10 @@
-"""For users' own tests: hypothesis strategies for the inputs of a run, and a check of its outcome against the laws.
+"""Tools for users' own tests: hypothesis strategies for the inputs of a run, and a check of its outcome.
 
-`workloads`, `platforms` and `policies` draw small and nasty inputs that go together: equal instants, jobs of length
+`workloads`, `platforms` and `policies` generate small, awkward inputs that go together: equal instants, jobs of length
 zero, walltimes below and above the runtime, jobs larger than the machine, applications with and without a table.
-`check_schedule` works every number of a result out again, from nothing but the inputs and the starts, and says where
-the first law is broken. It needs nothing but hetsched; the strategies need hypothesis, and are loaded when they are
-first used: ``pip install 'hetsched[testing]'``.
+`check_schedule` recomputes every number of a result from the inputs and the starts, and names the first broken law. It
+needs nothing but hetsched; the strategies need hypothesis, and are loaded when they are first used: ``pip install
+'hetsched[testing]'``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A result beside its inputs as arrays, and what follows from them: who served whom when, and at how many watts.
+"""A result and its inputs as arrays, and what follows from them: which nodes served which job when, at which draw.
 
 Nothing here reads a number that the engine worked out, but for the starts, the ends and the nodes of the jobs.
 """
@@ -16,8 +16,6 @@ from hetsched.platform import Platform, VariationTable
 from hetsched.run.result import Result
 from hetsched.workload import Workload
 
-__all__ = ["TICKS_S", "Books", "Budget", "Facts", "Floats", "Ints", "micros"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -26,13 +24,7 @@ TICKS_S = 1_000_000
 
 
 def micros(seconds: pl.Series) -> Ints:
-    """Seconds as whole microseconds; -1 for null, as no instant of a run is before zero.
-
-    Examples
-    --------
-    >>> micros(pl.Series([0.25, None])).tolist()
-    [250000, -1]
-    """
+    """Seconds as whole microseconds; -1 for null, as no instant of a run is before zero."""
     ticks = (seconds.cast(pl.Float64) * TICKS_S).round(mode="half_away_from_zero")
     return ticks.fill_null(-1).cast(pl.Int64).to_numpy()
 
@@ -44,21 +36,10 @@ def _stretched(length: Ints, factor: Floats) -> Ints:
 
 @dataclass(frozen=True)
 class Books:
-    """What every node did between two changes on it, worked out from the jobs alone.
+    """State of every node between two changes, derived from the jobs alone.
 
     Where nodes are shared, a job draws its slots' part of what it would draw there alone, and the idle draw of slots
     that nobody uses is borne by the jobs on the node, by slots. A whole node is one slot.
-
-    Parameters
-    ----------
-    node, since, until
-        One row an interval: its node and its two ends, microseconds. By node, then by time; some are of length zero.
-    used
-        Slots in use.
-    draw_w
-        What the node draws, W.
-    unused_w
-        The part of it that is the idle draw of unused slots, W.
     """
 
     node: Ints
@@ -70,28 +51,14 @@ class Books:
 
     @property
     def seconds(self) -> Floats:
-        """How long each interval is."""
+        """Length of each interval."""
         seconds: Floats = np.maximum(self.until - self.since, 0) / TICKS_S
         return seconds
 
 
 @dataclass(frozen=True)
 class Budget:
-    """A ceiling of the system's draw beside what is predicted to be drawn under it.
-
-    Parameters
-    ----------
-    watts
-        The ceiling, W.
-    least_w
-        One number a job: the least it is predicted to add to the idle machine, on the nodes where it adds least, W.
-    tdp_w
-        The same if its nodes draw their TDP, W.
-    is_exact
-        Whether every job is predicted to draw what it draws, on every node.
-    is_told
-        Whether it is the platform that says what decisions believe; a predictor is not here to be asked.
-    """
+    """The system's power budget and the predicted draws under it."""
 
     watts: float
     least_w: Floats
@@ -129,15 +96,7 @@ class Budget:
 
 
 class Facts:
-    """A result beside its inputs, as arrays with a row a job; times in whole microseconds, -1 = null.
-
-    Parameters
-    ----------
-    result
-        What a run gave.
-    workload, platform
-        What it was given.
-    """
+    """A result beside its inputs, as arrays with a row a job; times in whole microseconds, -1 = null."""
 
     def __init__(self, result: Result, workload: Workload, platform: Platform) -> None:
         self.result, self.workload, self.platform = result, workload, platform
@@ -160,11 +119,11 @@ class Facts:
         self.profiled = np.array(profiled, dtype=np.bool_)
 
     def name(self, row: int) -> str:
-        """How messages call a job."""
+        """Name of a job in messages."""
         return f"job {self.job_id[row]}"
 
     def placed(self, row: int) -> str:
-        """How messages call a job that started."""
+        """Name of a started job in messages."""
         nodes = self.jobs["nodes"][row].to_list()
         return f"{self.name(row)} on nodes {nodes} from {self.jobs['start_s'][row]} s"
 
@@ -179,51 +138,51 @@ class Facts:
 
     @property
     def observed_start(self) -> Ints | None:
-        """When each job started in reality, where that is what the run repeats."""
+        """Observed start of each job in a replay."""
         repeats = self.policy["backfill"]["name"] == "observed" and self.metered is None
         return micros(self.asked["observed_start_s"]) if repeats else None
 
     @property
     def has_given_ends(self) -> bool:
-        """Whether some jobs end when they were told to, however long their nodes take."""
+        """Whether some jobs have given ends."""
         return self.metered is not None and self.metered["ends"] > 0
 
     @property
     def profiling_ratio(self) -> float | None:
-        """How many times longer a first run takes; None under a policy that does not profile."""
+        """Factor on a first run's time; None under a policy that does not profile."""
         order = self.policy["order"]
         return float(order["profiling_ratio"]) if order.get("first_run") else None
 
     @cached_property
     def budget(self) -> Budget | None:
-        """The policy's budget beside what each job is predicted to take of it; None if it has none."""
+        """The policy's budget and each job's predicted part of it; None if it has none."""
         return None if self.policy["power"] is None else Budget.of(self)
 
     @cached_property
     def slots_per_node(self) -> int:
-        """What jobs share of a node; 1 where they get whole nodes."""
+        """Slots of a node; 1 where jobs get whole nodes."""
         return 1 if self.platform.exclusive else int(self.platform.slots[0])
 
     @cached_property
     def slots(self) -> Ints:
-        """What each job takes of each of its nodes, out of `slots_per_node`."""
+        """Slots that each job takes of each of its nodes."""
         if self.platform.exclusive:
             return np.ones(len(self.asked), dtype=np.int64)
         return self.asked_for("slots").cast(pl.Int64).fill_null(self.slots_per_node).to_numpy()
 
     @cached_property
     def table_row(self) -> Ints:
-        """The actual table's row for each job; -1 where none serves it."""
+        """The actual table's row for each job; -1 if it has none."""
         return self.row_of_jobs(self.platform.actual)
 
     def row_of_jobs(self, table: VariationTable | None) -> Ints:
-        """A table's row for each job; -1 where none serves it."""
+        """A table's row for each job; -1 if it has none."""
         rows = {} if table is None else {app: row for row, app in enumerate(table.apps)}
         apps = self.asked_for("app").to_list()
         return np.array([-1 if app is None else rows.get(app, rows.get("*", -1)) for app in apps], dtype=np.int64)
 
     def draw_w(self, table: VariationTable | None, job: Ints, node: Ints, *, known_draws: str = "measured") -> Floats:
-        """What each job would draw on the node beside it, alone there, W: table, own measurement, or busy draw.
+        """Draw of each job alone on the given node, W: table, own measurement, or busy draw.
 
         With another rule of `known_draws` than ``"measured"``, what decisions take it for.
         """
@@ -243,7 +202,7 @@ class Facts:
 
     @cached_property
     def served(self) -> pl.DataFrame:
-        """One row a job and node of its: ``job`` (row), ``node``, ``start``, ``end``, ``slots``, all int64.
+        """One row a job and node: ``job`` (row), ``node``, ``start``, ``end``, ``slots``, all int64.
 
         A job that still runs when the run is stopped ends a tick after the window.
         """
@@ -255,12 +214,12 @@ class Facts:
 
     @cached_property
     def whole_draw_w(self) -> Floats:
-        """What each row of `served` would draw with the node to itself, W: table, own measurement, or busy draw."""
+        """Draw of each row of `served` alone on its node, W: table, own measurement, or busy draw."""
         return self.draw_w(self.platform.actual, self.served["job"].to_numpy(), self.served["node"].to_numpy())
 
     @cached_property
     def comm(self) -> Ints:
-        """What communication adds to each job's run, in microseconds."""
+        """Communication time of each job, in microseconds."""
         return micros(self.asked_for("comm_s").cast(pl.Float64).fill_null(0.0))
 
     @cached_property
@@ -277,7 +236,7 @@ class Facts:
 
     @cached_property
     def full_length(self) -> Ints:
-        """How long each started job would run if nobody stopped it, in microseconds."""
+        """Length of each started job without a walltime, in microseconds."""
         slowest = self.slowest
         if self.profiling_ratio is not None:
             slowest = np.where(self.profiled, slowest * self.profiling_ratio, slowest)
@@ -285,7 +244,7 @@ class Facts:
 
     @cached_property
     def limit(self) -> Ints:
-        """How long each started job may run, in microseconds; -1 where nobody stops it."""
+        """Limit on the length of each started job, in microseconds; -1: none."""
         options = self.result.provenance["options"]
         walltime = micros(self.asked_for("walltime_s").cast(pl.Float64))
         stretches = options.get("walltimes") == "stretch"
@@ -295,7 +254,7 @@ class Facts:
 
     @cached_property
     def work_node_s(self) -> tuple[float, float]:
-        """Nominal node-seconds of the jobs that started and ended: all of them, and those that were done."""
+        """Nominal node-seconds of the jobs that started and ended: asked for, and done."""
         ended = np.isin(self.state, ["completed", "timeout", "failed"])
         nominal_s = (micros(self.asked["runtime_s"]) + self.comm) / TICKS_S * self.asked["node_count"].to_numpy()
         is_whole = (self.state == "completed") | (self.full_length == 0)

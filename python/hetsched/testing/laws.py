@@ -15,40 +15,37 @@ from hetsched.run.result import Result
 from hetsched.testing.facts import TICKS_S, Facts, Floats, Ints, micros
 from hetsched.workload import Workload
 
-__all__ = ["check_schedule"]
-
 Mask = npt.NDArray[np.bool_]
 
 _TOLERANCE = 1e-9
 
 
 def check_schedule(result: Result, workload: Workload, platform: Platform) -> None:
-    """Hold a result to the laws of a run.
+    """Check a result against the laws of a run.
 
-    Everything is worked out again from the inputs and from where and when each job started: that no slot serves two
-    jobs at once, nobody starts before it was submitted, each job has as many nodes as it asked for and ends when it
-    must (its runtime at the pace of its slowest node, rounded up to a microsecond, or its walltime), that times,
-    states, energies, nodes, timeline and summary follow, and that the energy balances three ways. Under a policy that
-    profiles, that first runs and no others take longer for it. Under one that repeats a log, that nobody starts before
-    it did. Of a metered schedule whose ends were given, that states go with them. Under a power budget, that what the
-    summary says of it is what the timeline says; and where every draw is predicted as it is and jobs get whole nodes,
-    that the system never draws more.
+    Everything is recomputed from the inputs and the start and nodes of each job: no slot serves two jobs at once; no
+    job starts before its submission; each job has as many nodes as it asked for and ends when it must (its runtime at
+    the pace of its slowest node, rounded up to a microsecond, or its walltime); times, states, energies, nodes,
+    timeline and summary follow; and the energy balances three ways. Under a policy that profiles, first runs and no
+    others take longer. In a replay, no job starts before its observed start. In a metered schedule with given ends,
+    states agree with the ends. Under a power budget, summary and timeline agree about it; and where predictions are
+    exact and jobs get whole nodes, the system never draws more.
 
     Parameters
     ----------
     result
-        What a run gave.
+        Of a run.
     workload, platform
-        What it was given.
+        The run's inputs.
 
     Raises
     ------
     AssertionError
-        At the first law that is broken, naming job, node and instant.
+        At the first broken law, naming job, node and instant.
 
     Notes
     -----
-    Energy and timeline are re-derived where all nodes stayed powered; for the rest of the laws it does not matter.
+    Energy and timeline are recomputed only where all nodes stayed powered; the other laws always apply.
 
     Examples
     --------
@@ -94,7 +91,7 @@ def _check_rows(run: Facts) -> None:
 
 
 def _check_states(run: Facts) -> None:
-    """Who never started has no times and, if rejected, a reason; nobody starts before it was submitted."""
+    """A job that never started has no times and, if rejected, a reason; no job starts before its submission."""
     states = {"completed", "timeout", "failed", "rejected", "cancelled", "running", "pending"}
     needs_start = {"completed", "timeout", "failed", "running"}
     nullable = ["end_s", "wait_s", "turnaround_s", "bounded_slowdown", "runtime_s", "nodes", "energy_j", "started_by"]
@@ -108,10 +105,10 @@ def _check_states(run: Facts) -> None:
         assert state in states, f"{name}: state {state!r}"
         assert run.started[row] == (state in needs_start), f"{name}: {state}, start_s {run.jobs['start_s'][row]}"
         is_open = state in ("running", "pending")
-        assert run.is_stopped or run.left_out[row] or not is_open, f"{name}: {state}, though the run went to its end"
+        assert run.is_stopped or run.left_out[row] or not is_open, f"{name}: {state}, although the run is complete"
         can_never_run = too_large[row] or too_hungry[row] or without_profile[row]
         agrees = can_never_run == (state == "rejected") or (on_the_edge[row] and not too_large[row])
-        assert is_open or agrees, f"{name}: {state}, asks for what there is or is not"
+        assert is_open or agrees, f"{name}: {state}, which disagrees with what it asks for"
         if state == "rejected":
             assert run.jobs["reason"][row], f"{name}: rejected without a reason"
         if not run.started[row]:
@@ -125,37 +122,37 @@ def _check_states(run: Facts) -> None:
 
 
 def _check_started_by(run: Facts) -> None:
-    """Who is said to have overtaken somebody left somebody in the queue; who had to wait was not started at once."""
+    """A backfilled job left an earlier one in the queue; a job that waited did not start immediately."""
     cause, start, submit = run.jobs["started_by"].to_numpy(), run.start, run.submit
-    # At an instant at which a job of length zero ends there is another round: who joined in the first may start in it.
+    # An instant at which a job of length zero ends has another round, in which jobs of the first round may start.
     rounds = np.isin(start, start[run.started & (run.end == start)])
     waits = (run.state != "rejected") & ~run.left_out
     still = waits & ~run.started
     for row in np.flatnonzero(run.started).tolist():
         told, at = f"{run.name(row)} starts at {run.jobs['start_s'][row]} s", start[row]
         if cause[row] == "immediate":
-            assert at == submit[row], f"{told}, after waiting, and is said to be immediate"
+            assert at == submit[row], f"{told}, after waiting, but started_by is immediate"
         elif cause[row] == "reservation":
-            assert at > submit[row] or rounds[row], f"{told}, when it is submitted, and is said to have waited"
+            assert at > submit[row] or rounds[row], f"{told}, when it is submitted, but started_by is reservation"
         else:
             later = waits & run.started & ((start > at) | (rounds[row] & (start == at)))
             later[row] = False
             overtaken = (still | later) & (submit <= at)
-            assert overtaken.any(), f"{told}, with nobody left waiting, and is said to have overtaken somebody"
+            assert overtaken.any(), f"{told}, with no earlier job left waiting, but started_by is backfill"
 
 
 def _check_observed(run: Facts) -> None:
-    """A replay starts nobody before it did, leaves out whoever has no start, and counts who is late."""
+    """A replay starts no job before its observed start, leaves out jobs without one, and counts late starts."""
     observed = run.observed_start
     assert run.metered is not None or observed is not None or not run.left_out.any(), "pending with a reason, no replay"
     if observed is None:
         return
     known = run.asked["observed_start_s"].is_not_null().to_numpy()
     row = run.first(run.started & known & (run.start < observed))
-    assert row is None, f"{run.name(row or 0)} starts before it did, at {observed[row or 0] / TICKS_S} s"
+    assert row is None, f"{run.name(row or 0)} starts before its observed start, at {observed[row or 0] / TICKS_S} s"
     here = (run.state == "pending") & ~known
     rows = np.flatnonzero(here != run.left_out)
-    assert not len(rows), f"{run.name(int(rows[0]))}: its reason does not go with its observed start"
+    assert not len(rows), f"{run.name(int(rows[0]))}: its reason disagrees with its observed start"
     late = int((run.started & known & (run.start > observed)).sum())
     told = run.result.provenance["replay"]
     expected = {"late_starts": late, "left_out_jobs": int(run.left_out.sum())}
@@ -163,12 +160,12 @@ def _check_observed(run: Facts) -> None:
 
 
 def _beyond_the_budget(run: Facts) -> tuple[Mask, Mask]:
-    """Which jobs would exceed the budget on whatever nodes, and which are as near to it as rounding goes."""
-    nobody = np.zeros(len(run.start), dtype=np.bool_)
+    """Jobs that would exceed the budget on any nodes, and jobs within rounding of it."""
+    none = np.zeros(len(run.start), dtype=np.bool_)
     if run.budget is None:
-        return nobody, nobody
+        return none, none
     if not run.budget.is_told:
-        return nobody, ~nobody
+        return none, ~none
     least_w = run.budget.least_w
     if run.profiling_ratio is not None:
         flag = run.asked_for("first_run").cast(pl.Boolean)
@@ -180,7 +177,7 @@ def _beyond_the_budget(run: Facts) -> tuple[Mask, Mask]:
 
 
 def _rejected_without_profile(run: Facts) -> Mask:
-    """Which rejected jobs would fit the budget with a profile, but not at TDP, and came before the application ran."""
+    """Rejected jobs that fit the budget with a profile but not at TDP, and came before their application had run."""
     rejected = run.state == "rejected"
     if run.budget is None or run.profiling_ratio is None:
         return np.zeros(len(run.start), dtype=np.bool_)
@@ -194,7 +191,7 @@ def _rejected_without_profile(run: Facts) -> Mask:
 
 
 def _check_profiled(run: Facts) -> None:
-    """Only first runs are profiled: those that the trace flags, and of other jobs the first of each application."""
+    """Only first runs are profiled: those flagged in the trace, and the first of each application among other jobs."""
     if run.profiling_ratio is None:
         assert "profiled" not in run.jobs.columns or "profiled" in run.asked.columns, "a policy without profiling"
         return
@@ -218,12 +215,12 @@ def _check_profiled(run: Facts) -> None:
 
 
 def _check_nodes_of_jobs(run: Facts) -> None:
-    """As many nodes as asked for, all of the machine, each once, ascending."""
+    """A job has as many nodes as it asked for, each once, ascending."""
     for row in np.flatnonzero(run.started).tolist():
         nodes, count = run.jobs["nodes"][row].to_list(), run.asked["node_count"][row]
         assert len(nodes) == count, f"{run.placed(row)}: {len(nodes)} nodes, it asked for {count}"
         assert all(low < high for low, high in pairwise(nodes)), f"{run.placed(row)}: they do not ascend"
-        assert nodes[-1] < run.platform.nodes, f"{run.placed(row)}: node {nodes[-1]} is none of the machine's"
+        assert nodes[-1] < run.platform.nodes, f"{run.placed(row)}: node {nodes[-1]} does not exist"
 
 
 def _check_ends(run: Facts) -> None:
@@ -241,18 +238,18 @@ def _check_ends(run: Facts) -> None:
         if row is not None:
             raise AssertionError(f"{run.placed(row)}: {state} after {ran[row]} us, {law} is {expected[row]} us")
     row = run.first((run.state == "timeout") & ~must_stop)
-    assert row is None, f"{run.name(row or 0)}: timeout, though its walltime is enough or nobody is killed"
+    assert row is None, f"{run.name(row or 0)}: timeout, although its walltime suffices or no job is killed"
     row = run.first((run.state == "completed") & must_stop)
-    assert row is None, f"{run.name(row or 0)} outlasts its walltime, though jobs are killed at theirs"
+    assert row is None, f"{run.name(row or 0)} outlasts its walltime, although jobs are killed at it"
 
 
 def _check_given_ends(run: Facts, ran: Ints, is_killed: Mask) -> None:
-    """Where ends are told, a job that had run for its walltime and had more to do was killed; any other completed."""
+    """With given ends, a job that ran for its walltime and had work left was killed; any other completed."""
     row = run.first(run.started & (ran < 0))
     assert row is None, f"{run.placed(row or 0)}: it ends before it starts"
     for state, which in (("timeout", is_killed), ("completed", ~is_killed)):
         row = run.first(run.started & (run.state == state) & ~which)
-        assert row is None, f"{run.placed(row or 0)}: {state} after {ran[row or 0]} us, which it is not"
+        assert row is None, f"{run.placed(row or 0)}: {state} after {ran[row or 0]} us, which is wrong"
 
 
 def _check_derived_columns(run: Facts) -> None:
@@ -277,7 +274,7 @@ def _check_derived_columns(run: Facts) -> None:
 
 
 def _check_no_slot_serves_two(run: Facts) -> None:
-    """At no instant do the jobs on a node take more slots than it has; a job of length zero needs its own, too."""
+    """At no instant do the jobs on a node take more slots than it has, including jobs of length zero."""
     books, free = run.books, run.slots_per_node - run.books.used
     lasting = books.until > books.since
     overbooked = np.flatnonzero(lasting & (free < 0))
@@ -290,11 +287,11 @@ def _check_no_slot_serves_two(run: Facts) -> None:
     for job, start, end, slots, node in run.served.filter(pl.col("start") == pl.col("end")).iter_rows():
         around = lasting & (books.node == node) & (books.since < start) & (books.until > start)
         crowded = bool((free[around] < slots).any())
-        assert not crowded, f"{run.name(job)}, of length zero at {end / TICKS_S} s: node {node} is taken"
+        assert not crowded, f"{run.name(job)}, of length zero at {end / TICKS_S} s: node {node} is busy"
 
 
 def _check_balance(run: Facts) -> None:
-    """Energy by kind, by node and by time is one number; so is that of jobs."""
+    """Energy by kind, by node and over time is the same number; so is the energy of jobs."""
     summary, nodes, timeline = run.result.summary(), run.result.nodes, run.result.timeline
     kinds = ("job_energy_j", "idle_energy_j", "transition_energy_j", "off_energy_j", "down_energy_j")
     time_s, power_w = timeline["time_s"].to_numpy(), timeline["power_w"].to_numpy()
@@ -341,7 +338,7 @@ def _check_node_books(run: Facts) -> None:
 
 
 def _check_timeline(run: Facts) -> None:
-    """At every instant at which anything happens, the row that holds says what the jobs say."""
+    """At every instant at which anything changes, the timeline agrees with the jobs."""
     timeline, books = run.result.timeline, run.books
     times = micros(timeline["time_s"])
     assert len(times) or not len(run.asked), "the timeline is empty"
@@ -412,7 +409,7 @@ def _check_summary(run: Facts) -> None:
 
 
 def _check_work(run: Facts) -> None:
-    """What was done and what was lost of the work of the jobs that ended."""
+    """Completed and lost work of the jobs that ended."""
     summary = run.result.summary()
     started_node_s, done_node_s = run.work_node_s
     expected = {
@@ -434,7 +431,7 @@ def _check_work(run: Facts) -> None:
 
 
 def _check_budget(run: Facts) -> None:
-    """The budget is kept where it can be, and what goes beyond it is counted, in spells."""
+    """The budget is kept where it must be, and draws above it are counted in spells."""
     summary, timeline = run.result.summary(), run.result.timeline
     expected: dict[str, float | None] = dict.fromkeys(("over_budget_count", "over_budget_s", "over_budget_peak_w"), 0)
     watts = None if run.budget is None else run.budget.watts
@@ -457,7 +454,7 @@ def _check_budget(run: Facts) -> None:
 
 
 def _must_keep(run: Facts) -> bool:
-    """Whether what the policy knows suffices to keep the budget: all draws, of whole nodes, that are all powered."""
+    """Whether the policy knows enough to keep the budget: all draws, of whole nodes, all powered."""
     if run.budget is None or not run.platform.exclusive or not run.all_powered or not run.budget.is_exact:
         return False
     # A first run counts with its nodes' TDP, whatever it draws.

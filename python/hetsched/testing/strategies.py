@@ -1,4 +1,4 @@
-"""Inputs of a run, drawn by hypothesis: small by default, and as awkward as they may be."""
+"""Hypothesis strategies for the inputs of a run: small by default, and awkward."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ try:
 except ImportError as error:
     raise ImportError("the strategies of hetsched.testing need hypothesis: pip install 'hetsched[testing]'") from error
 
-__all__ = ["APPS", "platforms", "policies", "workloads"]
 
 APPS = ("heat", "flow", "grid")
-"""The applications that drawn workloads name and drawn tables hold."""
+"""Applications of the generated workloads and tables."""
 
 
 def _spans(max_s: float, *, min_s: float = 0.0) -> st.SearchStrategy[float]:
-    """Seconds: mostly small whole numbers, so that instants coincide, now and then a fraction down to a microsecond."""
+    """Seconds: mostly small whole numbers, so that instants coincide, and some fractions down to a microsecond."""
     whole = st.integers(math.ceil(min_s), int(max_s)).map(float)
     awkward = st.sampled_from([s for s in (1e-6, 0.25, 1.000001, 2.9999995) if min_s <= s <= max_s] or [max_s])
     return st.one_of(whole, whole, whole, awkward)
@@ -47,26 +46,26 @@ def workloads(
     apps: Sequence[str] = APPS,
     observed: bool = False,
 ) -> Workload:
-    """Small workloads in which everything happens at once.
+    """Small workloads with many coincident events.
 
     Parameters
     ----------
     draw
         Given by hypothesis.
     min_jobs, max_jobs
-        How many jobs.
+        Number of jobs.
     max_nodes
-        The largest platform to be met. Node counts go one beyond, so that some jobs are too large.
+        Nodes of the largest platform. Node counts go one beyond, so that some jobs are too large.
     max_slots
-        The most slots a node will have. Above 1, jobs ask for slots, some for one too many, some for whole nodes.
+        Most slots of a node. Above 1, jobs ask for slots, some for one too many, some for whole nodes.
     max_submit_s, max_runtime_s
         Bounds of submits and nominal runtimes, seconds, from 0 on.
     walltimes
         True: every job brings a walltime (below, at or above its runtime); False: none does; None: some do.
     apps
-        Applications that jobs may name, beside none. Empty: the workload has no such column.
+        Applications of jobs, some of which have none. Empty: the workload has no such column.
     observed
-        Whether jobs bring the start that a log says they had, at or soon after their submit; some have none.
+        Whether jobs have observed starts, at or soon after their submission; some have none.
 
     Returns
     -------
@@ -160,18 +159,18 @@ def platforms(
     draw
         Given by hypothesis.
     min_nodes, max_nodes
-        How many nodes.
+        Number of nodes.
     max_slots
-        Above 1, nodes have up to so many slots and most platforms let jobs share them.
+        Most slots of a node. Above 1, most platforms let jobs share nodes.
     tables
-        Whether there are tables of what applications draw (W, or a factor on the nominal draw), predicted ones that
-        differ from the actual ones among them. None: on some platforms.
+        Whether there are tables of applications' draws (W, or a factor on the nominal draw), some with predicted
+        tables that differ from the actual ones. None: on some platforms.
     time_ratios
         Whether tables may make nodes faster or slower than nominal.
     apps
         Applications the tables serve, by rows of their own or by ``"*"``.
     known_draws
-        What decisions may know of jobs' own draws: some of ``"measured"``, ``"table"``, ``"tdp"``.
+        Values of the platform's `known_draws`: some of ``"measured"``, ``"table"``, ``"tdp"``.
 
     Returns
     -------
@@ -244,32 +243,32 @@ def policies(
     power: bool | None = None,
     observed: bool = False,
 ) -> st.SearchStrategy[Policy]:
-    """Every preset, and compositions of every part there is.
+    """Every preset, and compositions of all parts.
 
     Parameters
     ----------
     order, backfill, placement
-        A part to keep to. With any of them given, presets are left out.
+        A fixed part. With any of them given, presets are left out.
     power
         Whether there is a power budget: a share of the platform's TDP, no less than a half. None: under some policies.
         A platform that draws more than that when idle refuses to run under it; those of `platforms` don't. Where this
         is given, presets are left out.
     observed
-        Whether to draw those, too, that repeat a log. They run on workloads with observed starts only.
+        Whether to include policies that replay a log. They run on workloads with observed starts only.
 
     Returns
     -------
     hypothesis strategy of Policy
-        What is new in the registry is drawn without a change here.
+        New parts of the registry are included without a change here.
 
     Examples
     --------
     >>> from hypothesis import given, settings
     >>> @settings(max_examples=5)
     ... @given(policies(backfill="none"))
-    ... def test_nobody_overtakes(policy):
+    ... def test_no_job_overtakes(policy):
     ...     assert policy.to_dict()["backfill"] == {"name": "none"}
-    >>> test_nobody_overtakes()
+    >>> test_no_job_overtakes()
     """
 
     def drawn(role: str) -> st.SearchStrategy[str | dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from hetsched.workload.formats.csv import read_csv
 from hetsched.workload.formats.parquet import read_parquet
-from hetsched.workload.formats.raw import Format, RawTrace
+from hetsched.workload.formats.raw import Format
 from hetsched.workload.formats.registry import FORMATS, READERS, WRITERS, format_of, read_trace, write_trace
 from hetsched.workload.formats.swf import read_swf
 
@@ -11,7 +11,6 @@ __all__ = [
     "READERS",
     "WRITERS",
     "Format",
-    "RawTrace",
     "format_of",
     "read_csv",
     "read_parquet",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import polars as pl
@@ -13,98 +13,11 @@ from hetsched.checks import Faults, reason_of, shown
 from hetsched.errors import TraceError
 from hetsched.files import UNREADABLE, for_csv
 from hetsched.tables import CsvText, Record
-from hetsched.workload.formats.raw import Format, RawTrace, Source, check_on_bad_line, contents, renamed
+from hetsched.workload.formats.raw import Format, Source, as_workload, check_on_bad_line, contents, renamed
 from hetsched.workload.jobs import Workload
 from hetsched.workload.schema import TEXT_COLUMNS
 
 _EXPECTED = "a CSV file with a line of column names"
-
-
-def read(
-    source: Source,
-    *,
-    columns: Mapping[str, str] | None = None,
-    separator: str = ",",
-    on_bad_line: str = "error",
-    text_columns: Iterable[str] = (),
-) -> RawTrace:
-    """Read a log in CSV: plain, gzip or zstd; the first line names the columns."""
-    _check(separator, on_bad_line)
-    packed, name, sha256 = contents(source, _EXPECTED)
-    text = CsvText(_core.unpacked(packed, file=name), separator)
-    skips = on_bad_line == "skip"
-    ragged = list(text.ragged()) if skips else []
-    errors = tuple(_ragged_error(name, one, text) for one in ragged)
-    text = text.without(ragged) if ragged else text
-    frame = _frame(text, name, _text_columns(columns or {}, text_columns))
-    is_blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
-    rows = np.flatnonzero(~is_blank.to_numpy())
-    frame = frame if len(rows) == len(frame) else frame.filter(~is_blank)
-    if not skips:
-        _refuse_short_lines(frame, text, name)
-    return RawTrace(
-        renamed(frame, columns, name),
-        source=name,
-        sha256=sha256,
-        settings=_settings(columns, separator, on_bad_line),
-        line_of=lambda row: text.line_of(int(rows[row])),
-        skips_bad_rows=skips,
-        bad_lines=errors,
-    )
-
-
-def _check(separator: object, on_bad_line: object) -> None:
-    faults = Faults()
-    if not isinstance(separator, str) or len(separator.encode()) != 1 or separator in '"\r\n':
-        faults.add("separator", separator, "one character, such as `;`")
-    check_on_bad_line(faults, on_bad_line)
-    faults.check()
-
-
-def _settings(columns: Mapping[str, str] | None, separator: str, on_bad_line: str) -> dict[str, object]:
-    given = {"columns": dict(columns or {}), "separator": separator, "on_bad_line": on_bad_line}
-    usual = {"columns": {}, "separator": ",", "on_bad_line": "error"}
-    return {name: value for name, value in given.items() if value != usual[name]}
-
-
-def _text_columns(columns: Mapping[str, str], wanted: Iterable[str]) -> list[str]:
-    """The file's names of the columns that are text, whatever they look like."""
-    ours = set(wanted)
-    return [theirs for theirs, name in columns.items() if name in ours] + sorted(ours - set(columns.values()))
-
-
-def _frame(text: CsvText, name: str, words: list[str]) -> pl.DataFrame:
-    try:
-        frame = text.frame(words=words)
-    except UNREADABLE as error:
-        raise _unreadable(error, text, name) from None
-    for column in frame.columns:
-        stem = re.sub(r"_duplicated_\d+$", "", column)
-        if stem != column and stem in frame.columns:
-            raise TraceError(file=name, line=1, found=f"column {shown(stem)} twice", expected="each column name once")
-    return frame
-
-
-def _unreadable(error: BaseException, text: CsvText, name: str) -> TraceError:
-    """The error of a file that polars refused."""
-    if isinstance(error, pl.exceptions.NoDataError):
-        return TraceError(file=name, found="an empty file", expected=_EXPECTED)
-    if (ragged := next(text.ragged(), None)) is not None:
-        return _ragged_error(name, ragged, text)
-    return TraceError(file=name, found=f"no CSV ({reason_of(error)})", expected=_EXPECTED)
-
-
-def _refuse_short_lines(rows: pl.DataFrame, text: CsvText, name: str) -> None:
-    """Raise at a line with too few fields, which polars fills up with nulls: never without one in the last column."""
-    if not rows.width or not rows.to_series(-1).null_count() or text.is_plainly_even:
-        return
-    for ragged in text.ragged():
-        raise _ragged_error(name, ragged, text)
-
-
-def _ragged_error(name: str, ragged: Record, text: CsvText) -> TraceError:
-    expected = f"{len(text.header)} fields, as the first line has"
-    return TraceError(file=name, line=ragged.first, found=f"{len(ragged.fields)} fields", expected=expected)
 
 
 def read_csv(
@@ -150,9 +63,82 @@ def read_csv(
     Traceback (most recent call last):
     hetsched.errors.TraceError: bytes, line 3, column `runtime_s`: found `NaN`, expected seconds from 0 to 1e+12
     """
-    return read(
-        source, columns=columns, separator=separator, on_bad_line=on_bad_line, text_columns=TEXT_COLUMNS
-    ).workload()
+    _check(separator, on_bad_line)
+    packed, name, sha256 = contents(source, _EXPECTED)
+    text = CsvText(_core.unpacked(packed, file=name), separator)
+    skips = on_bad_line == "skip"
+    ragged = list(text.ragged()) if skips else []
+    errors = tuple(_ragged_error(name, one, text) for one in ragged)
+    text = text.without(ragged) if ragged else text
+    frame = _frame(text, name, _text_columns(columns or {}))
+    is_blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
+    rows = np.flatnonzero(~is_blank.to_numpy())
+    frame = frame if len(rows) == len(frame) else frame.filter(~is_blank)
+    if not skips:
+        _refuse_short_lines(frame, text, name)
+    return as_workload(
+        renamed(frame, columns, name),
+        source=name,
+        sha256=sha256,
+        settings=_settings(columns, separator, on_bad_line),
+        line_of=lambda row: text.line_of(int(rows[row])),
+        skips_bad_rows=skips,
+        bad_lines=errors,
+    )
+
+
+def _check(separator: object, on_bad_line: object) -> None:
+    faults = Faults()
+    if not isinstance(separator, str) or len(separator.encode()) != 1 or separator in '"\r\n':
+        faults.add("separator", separator, "one character, such as `;`")
+    check_on_bad_line(faults, on_bad_line)
+    faults.check()
+
+
+def _settings(columns: Mapping[str, str] | None, separator: str, on_bad_line: str) -> dict[str, object]:
+    given = {"columns": dict(columns or {}), "separator": separator, "on_bad_line": on_bad_line}
+    usual = {"columns": {}, "separator": ",", "on_bad_line": "error"}
+    return {name: value for name, value in given.items() if value != usual[name]}
+
+
+def _text_columns(columns: Mapping[str, str]) -> list[str]:
+    """The file's names of the columns that are text, whatever they look like."""
+    ours = set(TEXT_COLUMNS)
+    return [theirs for theirs, name in columns.items() if name in ours] + sorted(ours - set(columns.values()))
+
+
+def _frame(text: CsvText, name: str, words: list[str]) -> pl.DataFrame:
+    try:
+        frame = text.frame(words=words)
+    except UNREADABLE as error:
+        raise _unreadable(error, text, name) from None
+    for column in frame.columns:
+        stem = re.sub(r"_duplicated_\d+$", "", column)
+        if stem != column and stem in frame.columns:
+            raise TraceError(file=name, line=1, found=f"column {shown(stem)} twice", expected="each column name once")
+    return frame
+
+
+def _unreadable(error: BaseException, text: CsvText, name: str) -> TraceError:
+    """The error of a file that polars refused."""
+    if isinstance(error, pl.exceptions.NoDataError):
+        return TraceError(file=name, found="an empty file", expected=_EXPECTED)
+    if (ragged := next(text.ragged(), None)) is not None:
+        return _ragged_error(name, ragged, text)
+    return TraceError(file=name, found=f"no CSV ({reason_of(error)})", expected=_EXPECTED)
+
+
+def _refuse_short_lines(rows: pl.DataFrame, text: CsvText, name: str) -> None:
+    """Raise at a line with too few fields, which polars fills up with nulls: never without one in the last column."""
+    if not rows.width or not rows.to_series(-1).null_count() or text.is_plainly_even:
+        return
+    for ragged in text.ragged():
+        raise _ragged_error(name, ragged, text)
+
+
+def _ragged_error(name: str, ragged: Record, text: CsvText) -> TraceError:
+    expected = f"{len(text.header)} fields, as the first line has"
+    return TraceError(file=name, line=ragged.first, found=f"{len(ragged.fields)} fields", expected=expected)
 
 
 _ROWS_A_PART = 50_000

@@ -9,7 +9,7 @@ from hetsched import tables
 from hetsched.checks import reason_of
 from hetsched.errors import TraceError
 from hetsched.files import UNREADABLE
-from hetsched.workload.formats.raw import Format, RawTrace, Source, contents, renamed
+from hetsched.workload.formats.raw import Format, Source, as_workload, contents, renamed
 from hetsched.workload.jobs import Workload
 
 
@@ -49,7 +49,7 @@ def read_parquet(source: Source, *, columns: Mapping[str, str] | None = None) ->
     except UNREADABLE as error:
         raise TraceError(file=name, found=f"no Parquet ({reason_of(error)})", expected="a Parquet file") from None
     settings = {"columns": dict(columns)} if columns else {}
-    return RawTrace(renamed(frame, columns, name), source=name, sha256=sha256, settings=settings).workload()
+    return as_workload(renamed(frame, columns, name), source=name, sha256=sha256, settings=settings)
 
 
 def _parts(workload: Workload) -> Iterator[bytes]:

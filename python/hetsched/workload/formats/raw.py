@@ -1,4 +1,4 @@
-"""Jobs as a format's reader hands them over, and what all readers share: bytes of a file, its names of columns."""
+"""Parts that all formats share: a file's bytes, its names of columns, and the workload made of its columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,47 +46,39 @@ class Format:
         return tuple(inspect.signature(self.read).parameters)[1:]
 
 
-@dataclass(frozen=True)
-class RawTrace:
-    """A log as it was read: columns, and what reading them met."""
+def as_workload(
+    frame: pl.DataFrame,
+    *,
+    source: str,
+    sha256: str,
+    settings: Mapping[str, object],
+    checked_counts: dict[str, Any] | None = None,
+    line_of: Callable[[int], int] | None = None,
+    skips_bad_rows: bool = False,
+    bad_lines: Sequence[TraceError] = (),
+) -> Workload:
+    """The jobs of a log, held to the schema; a `TraceError` at the first value that does not fit.
 
-    frame: pl.DataFrame
-    source: str
-    """The file's name as it was given, for messages."""
-    sha256: str
-    """Of the file's bytes, before any decompression."""
-    counts: dict[str, Any] = field(default_factory=dict)
-    """Jobs kept, changed and dropped, and other counts, by name."""
-    is_checked: bool = False
-    """Whether the reader has already held the columns to the workload's schema."""
-    settings: dict[str, Any] = field(default_factory=dict)
-    """The reader's options that were given and change what is read."""
-    line_of: Callable[[int], int] | None = None
-    """From a row (from 0) of a text file to its line (from 1); None where rows have no lines."""
-    skips_bad_rows: bool = False
-    """Whether rows that do not fit the schema are to be skipped and counted."""
-    bad_lines: tuple[TraceError, ...] = ()
-    """Faults of lines that were skipped already."""
-
-    def workload(self) -> Workload:
-        """The jobs, held to the schema; a `TraceError` at the first value that does not fit."""
-        frame, counts = self.frame, self.counts
-        origin = Origin(self.source, self.line_of, skips_bad_rows=self.skips_bad_rows)
-        if self.skips_bad_rows:
-            frame, counts = conformed_rows(frame, origin, self.bad_lines)
-        elif not self.is_checked:
-            frame, counts = conformed(frame, origin)
-        elif self.bad_lines:
-            counts = counts | {"first_bad_lines": told_bad_lines(self.bad_lines)}
-        name = os.path.basename(self.source)
-        settings = ", ".join(f"{option}={value}" for option, value in self.settings.items())
-        return Workload(
-            frame,
-            source=self.source,
-            report=Report(name, {**counts, **coarse_clock(frame["submit_s"])}),
-            history=[f"read {name}{f' with {settings}' if settings else ''}"],
-            source_sha256=self.sha256,
-        )
+    `settings` are the reader's options that change what is read; `checked_counts` are the counts of a reader that has
+    held its columns to the schema itself; `line_of` goes from a row (from 0) of a text file to its line (from 1);
+    `bad_lines` are the faults of lines that were skipped already.
+    """
+    origin = Origin(source, line_of, skips_bad_rows=skips_bad_rows)
+    if checked_counts is not None:
+        counts = checked_counts | ({"first_bad_lines": told_bad_lines(bad_lines)} if bad_lines else {})
+    elif skips_bad_rows:
+        frame, counts = conformed_rows(frame, origin, bad_lines)
+    else:
+        frame, counts = conformed(frame, origin)
+    name = os.path.basename(source)
+    given = ", ".join(f"{option}={value}" for option, value in settings.items())
+    return Workload(
+        frame,
+        source=source,
+        report=Report(name, {**counts, **coarse_clock(frame["submit_s"])}),
+        history=[f"read {name}{f' with {given}' if given else ''}"],
+        source_sha256=sha256,
+    )
 
 
 class Piped(bytes):

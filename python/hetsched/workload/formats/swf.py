@@ -15,7 +15,7 @@ import polars as pl
 from hetsched import _core
 from hetsched.checks import Faults, one_line
 from hetsched.workload.convert import Origin
-from hetsched.workload.formats.raw import Format, RawTrace, Source, check_on_bad_line, contents
+from hetsched.workload.formats.raw import Format, Source, as_workload, check_on_bad_line, contents
 from hetsched.workload.generators.parameters import shown_text
 from hetsched.workload.jobs import Workload
 from hetsched.workload.schema import COLUMNS
@@ -88,14 +88,12 @@ def read_swf(
         data, file=name, procs_per_node=procs_per_node, skip_bad_lines=skips, progress=progress
     )
     del data
-    faulty = tuple(counts.pop("first_bad_lines"))
+    faulty = counts.pop("first_bad_lines")
     settings: dict[str, object] = {} if procs_per_node is None else {"procs_per_node": procs_per_node}
     settings |= {"on_bad_line": on_bad_line} if skips else {}
-    frame = pl.DataFrame(columns)
-    raw = RawTrace(
-        frame, source=name, sha256=sha256, counts=counts, is_checked=True, settings=settings, bad_lines=faulty
+    return as_workload(
+        pl.DataFrame(columns), source=name, sha256=sha256, settings=settings, checked_counts=counts, bad_lines=faulty
     )
-    return raw.workload()
 
 
 def swf_parts(jobs: pl.DataFrame, *, header: Iterable[tuple[str, object]] = ()) -> Iterator[str]:

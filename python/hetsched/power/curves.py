@@ -7,18 +7,128 @@ weights that fall with these errors (pseudo Bayesian model averaging, the expone
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from itertools import product
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from hetsched.power.checks import Floats
-from hetsched.power.kernels import KERNELS, Scaling, kernel_matrices
 
-__all__ = ["Applications", "Curve", "Trials", "model_weights"]
+Scale = Literal["plain", "root", "log"]
+
+_STEEPNESS = 3.0
+"""Of the logarithmic scale: a feature's mean stands at log(1 + 3)."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A Matérn kernel of smoothness 5/2, and a share of a linear one: how alike two applications are.
+
+    `length` is in standard deviations of a feature on its scale, `linear` a variance in units of the other part's. An
+    additive kernel is a mean of kernels of single features, so that effects of features add up.
+    """
+
+    scale: Scale
+    length: float
+    linear: float
+    additive: bool
+
+
+_SCALES: tuple[Scale, ...] = ("plain", "root", "log")
+_LENGTHS = (0.5, 1.5, 4.0)
+_LINEAR = (0.1, 1.0)
+KERNELS = tuple(Kernel(*own) for own in product(_SCALES, _LENGTHS, _LINEAR, (False, True)))
+"""All that are tried."""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What makes features comparable: their mean size, and mean and deviation on each scale, shape (3, n_features).
+
+    The deviation of a constant feature is infinite, so that it tells nothing.
+    """
+
+    size: Floats
+    mean: Floats
+    deviation: Floats
+
+    @classmethod
+    def of(cls, features: Floats) -> Scaling:
+        """Learned from some applications."""
+        size = np.abs(features).mean(axis=0)
+        size = np.where(size > 0, size, 1.0)
+        taken = np.array([_taken(features / size, scale) for scale in _SCALES])
+        deviation = taken.std(axis=1)
+        # Rounding leaves a constant feature a deviation that is not quite 0.
+        return cls(size, taken.mean(axis=1), np.where(deviation > 1e-9, deviation, np.inf))
+
+    def __call__(self, features: Floats, scale: Scale) -> Floats:
+        """Features on a scale, with mean 0 and deviation 1 over the applications it was learned from."""
+        place = _SCALES.index(scale)
+        return np.asarray((_taken(features / self.size, scale) - self.mean[place]) / self.deviation[place])
+
+
+def kernel_matrices(scaling: Scaling, rows: Floats, columns: Floats, which: Sequence[int]) -> Floats:
+    """Some of `KERNELS` between two sets of applications, shape (len(which), n_rows, n_columns)."""
+    found = np.empty((len(which), len(rows), len(columns)))
+    sides: dict[Scale, tuple[Floats, Floats]] = {}
+    products: dict[Scale, Floats] = {}
+    smooth: dict[tuple[Scale, float, bool], Floats] = {}
+    for place, number in enumerate(which):
+        kernel = KERNELS[number]
+        if kernel.scale not in sides:
+            sides[kernel.scale] = scaling(rows, kernel.scale), scaling(columns, kernel.scale)
+            products[kernel.scale] = _products(*sides[kernel.scale])
+        key = kernel.scale, kernel.length, kernel.additive
+        if key not in smooth:
+            smooth[key] = _smooth(kernel, *sides[kernel.scale])
+        np.multiply(kernel.linear, products[kernel.scale], out=found[place])
+        found[place] /= rows.shape[1]
+        found[place] += smooth[key]
+    return found
+
+
+def _products(rows: Floats, columns: Floats) -> Floats:
+    # Feature by feature: a product of matrices would round a row in other ways in other company.
+    found = np.zeros((len(rows), len(columns)))
+    for own, other in zip(rows.T, columns.T, strict=True):
+        found += own[:, None] * other
+    return found
+
+
+def _smooth(kernel: Kernel, rows: Floats, columns: Floats) -> Floats:
+    found = np.zeros((len(rows), len(columns)))
+    for own, other in zip(rows.T, columns.T, strict=True):
+        squares = own[:, None] - other
+        squares *= squares
+        found += _matern(squares, kernel.length) if kernel.additive else squares
+    found /= rows.shape[1]
+    return found if kernel.additive else _matern(found, kernel.length)
+
+
+def _matern(squares: Floats, length: float) -> Floats:
+    """``(1 + d + d² / 3) exp(-d)`` of the scaled distance d, in place where it can be: these are large matrices."""
+    distance = np.sqrt(5.0 * squares)
+    distance /= length
+    found = distance * distance
+    found /= 3.0
+    found += 1.0 + distance
+    np.negative(distance, out=distance)
+    found *= np.exp(distance, out=distance)
+    return found
+
+
+def _taken(relative: Floats, scale: Scale) -> Floats:
+    if scale == "plain":
+        return relative
+    # Counters are not negative; features that are keep their sign.
+    size = np.abs(relative)
+    return np.copysign(np.sqrt(size) if scale == "root" else np.log1p(_STEEPNESS * size), relative)
+
 
 _NOISE = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0, 100.0])
 """Of an application, as a share of the function's own variance: from interpolation to hardly more than a mean."""
@@ -36,16 +146,9 @@ Inverses: TypeAlias = tuple[Callable[[Floats], Floats], Floats]
 
 @dataclass(frozen=True)
 class Curve:
-    """A fitted function of features.
+    """A fitted function of features: coefficients on each of its kernels and each application it was fitted to.
 
-    Parameters
-    ----------
-    kernels
-        Which of `KERNELS` take part.
-    coefficients
-        On each of these and each application it was fitted to, shape (n_kernels, n_apps).
-    centre, reach
-        Mean and standard deviation of the values it was fitted to: what the coefficients are relative to.
+    They are relative to `centre` and `reach`, mean and standard deviation of the values it was fitted to.
     """
 
     kernels: npt.NDArray[np.intp]
@@ -54,13 +157,7 @@ class Curve:
     reach: float
 
     def values(self, matrices: Floats) -> Floats:
-        """The function's values, shape (n_rows,).
-
-        Parameters
-        ----------
-        matrices
-            Its kernels between the rows and the applications it was fitted to, shape (n_kernels, n_rows, n_apps).
-        """
+        """The function's values, from its kernels between the rows and the applications it was fitted to."""
         along = np.full(matrices.shape[1], _CONSTANT * self.coefficients.sum())
         for matrix, coefficients in zip(matrices, self.coefficients, strict=True):
             # Not a product of matrices, which would round a row in other ways in other company.
@@ -70,16 +167,9 @@ class Curve:
 
 @dataclass(frozen=True)
 class Trials:
-    """Regressions on every kernel and with every noise, not averaged yet.
+    """Regressions on every kernel and with every noise, not averaged yet: a row each, a column a judged application.
 
-    Parameters
-    ----------
-    left_out
-        What each predicts of each judged application without it, shape (n_kernels × n_noises, n_judged).
-    coefficients
-        Shape (n_kernels × n_noises, n_judged).
-    centre, reach
-        As in `Curve`.
+    `left_out` is what each predicts of an application without it.
     """
 
     left_out: Floats
@@ -91,12 +181,7 @@ class Trials:
 class Applications:
     """Applications that functions are fitted to, with what all functions of the same features have in common.
 
-    Parameters
-    ----------
-    features
-        Shape (n_apps, n_features).
-    values
-        One an application: where there are many, those that tell regressions apart lie evenly over its range.
+    Where there are many, those that tell regressions apart lie evenly over the range of `values`.
     """
 
     def __init__(self, features: Floats, values: Floats) -> None:
@@ -115,15 +200,7 @@ class Applications:
         return _inverses(self._matrices)
 
     def tried(self, values: Floats, weight: Floats | None = None) -> Trials:
-        """Fit every regression to the judged applications.
-
-        Parameters
-        ----------
-        values
-            One an application.
-        weight
-            One over the standard deviation of an application's noise, relative. None: all alike.
-        """
+        """Fit every regression to the judged applications; `weight` is one over the noise of each, None: all alike."""
         own = values[self.judged]
         centre, reach = float(values.mean()), float(values.std()) or 1.0
         scale = np.ones(len(own)) if weight is None else weight[self.judged]
@@ -134,17 +211,7 @@ class Applications:
         return Trials(own - missed / scale * reach, coefficients * scale, centre, reach)
 
     def curve(self, trials: Trials, share: Floats, values: Floats, weight: Floats | None = None) -> Curve:
-        """Average regressions into one function.
-
-        Parameters
-        ----------
-        trials
-            Of the same values.
-        share
-            Of each regression; any positive numbers.
-        values, weight
-            As in `tried`.
-        """
+        """Average regressions into one function."""
         total = share.sum()
         if total == 0:
             return Curve(np.zeros(0, np.intp), np.zeros((0, len(self.features))), trials.centre, trials.reach)
@@ -171,19 +238,7 @@ class Applications:
 def model_weights(errors: Floats) -> Floats:
     """How much each model counts, from its leave-one-out errors; the best counts 1.
 
-    Parameters
-    ----------
-    errors
-        Shape (n_models, n_apps).
-
-    Source
-    ------
     Yao, Vehtari, Simpson & Gelman, Using stacking to average Bayesian predictive distributions, 2018: pseudo-BMA.
-
-    Examples
-    --------
-    >>> model_weights(np.array([[1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0]])).tolist()
-    [1.0, 0.25]
     """
     mean_square = np.maximum((errors**2).mean(axis=1), 1e-12)
     shares = np.exp(-_TEMPER * errors.shape[1] / 2 * np.log(mean_square / mean_square.min()))

@@ -1,7 +1,7 @@
-"""Arrays of a model's file: each is read when it is asked for, and only as large and of the kind that was asked for.
+"""Archives of arrays: each is read when it is asked for, and only as large and of the kind that was asked for.
 
-A file may come from anywhere. A few kilobytes of it can unpack to gigabytes, and numbers that are none would turn up as
-predictions; so what is read is bounded by the size of the file, and checked before anybody works with it.
+A file may come from anywhere. A few kilobytes of it can unpack to gigabytes, and invalid numbers would turn up as
+predictions; so what is read is bounded by the size of the file, and checked before anything works with it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ import numpy.typing as npt
 
 from hetsched.files import MALFORMED
 from hetsched.power.checks import Floats
-
-__all__ = ["DAMAGED", "Content", "Saved", "finite", "zipped"]
 
 Content = Mapping[str, npt.NDArray[np.generic]]
 
@@ -46,17 +44,7 @@ _HEADER = re.compile(
 
 @dataclass(frozen=True)
 class Saved:
-    """The arrays of an archive whose names begin alike.
-
-    Parameters
-    ----------
-    archive
-        The open file.
-    budget
-        How many bytes are left to be unpacked, a list of one number.
-    prefix
-        How their names begin.
-    """
+    """The arrays of an open archive whose names begin alike; `budget` is how many bytes are left to be unpacked."""
 
     archive: zipfile.ZipFile
     budget: list[int]
@@ -64,18 +52,7 @@ class Saved:
 
     @classmethod
     def of(cls, file: BinaryIO) -> Saved:
-        """All arrays of a file.
-
-        Parameters
-        ----------
-        file
-            Open, at whatever place.
-
-        Raises
-        ------
-        zipfile.BadZipFile
-            If it is no archive; or others of `DAMAGED`.
-        """
+        """All arrays of a file; one of `DAMAGED` if it is no archive."""
         archive = zipfile.ZipFile(file)
         return cls(archive, [_most(file.seek(0, io.SEEK_END))])
 
@@ -84,25 +61,10 @@ class Saved:
         return replace(self, prefix=f"{self.prefix}{name}.")
 
     def __contains__(self, name: str) -> bool:
-        return f"{self.prefix}{name}.npy" in self.archive.namelist()
+        return f"{self.prefix}{name}.npy" in self.archive.NameToInfo
 
     def floats(self, name: str, *shape: int | None, finite: bool = True) -> Floats:
-        """An array of numbers.
-
-        Parameters
-        ----------
-        name
-            Which one.
-        shape
-            How large it has to be along each axis. None: whatever it is.
-        finite
-            Whether all of them have to be.
-
-        Raises
-        ------
-        KeyError, ValueError
-            If there is no such array, or another one; or others of `DAMAGED`.
-        """
+        """An array of numbers, as large along each axis as `shape` says (None: whatever it is); or one of `DAMAGED`."""
         found = self._array(name, shape, "f").astype(np.float64)
         if finite and not np.isfinite(found).all():
             raise ValueError("numbers that are not finite")
@@ -149,39 +111,16 @@ def _most(size: int) -> int:
 
 
 def finite(values: object, count: int) -> list[float]:
-    """So many finite numbers, of a header.
-
-    Raises
-    ------
-    ValueError
-        If they are none, or more or fewer.
-
-    Examples
-    --------
-    >>> finite([1, 2.5], 2)
-    [1.0, 2.5]
-    """
+    """So many finite numbers, of a header; or ValueError."""
     is_whole = isinstance(values, list) and len(values) == count
     found = [float(value) for value in values] if is_whole else [math.nan]  # type: ignore[attr-defined]
     if not all(map(math.isfinite, found)):
-        raise ValueError("numbers that are none")
+        raise ValueError("invalid numbers")
     return found
 
 
 def zipped(content: Content) -> bytes:
-    """An archive of arrays, by name, that `Saved` reads; equal arrays make equal archives.
-
-    Parameters
-    ----------
-    content
-        The arrays.
-
-    Examples
-    --------
-    >>> arrays = Saved.of(io.BytesIO(zipped({"watts": np.array([[200.0, 220.0]])})))
-    >>> arrays.floats("watts", 1, None).tolist()
-    [[200.0, 220.0]]
-    """
+    """An archive of arrays, by name, that `Saved` reads; equal arrays make equal archives."""
     packed = _archive(content, zipfile.ZIP_DEFLATED)
     # Arrays of a few numbers over and over pack so well that they would pass for a trap.
     plain = sum(array.nbytes for array in content.values()) + 2**10 * len(content)

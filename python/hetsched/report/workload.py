@@ -1,22 +1,28 @@
-"""A picture of a workload before any run: what it asks of the machine over time, and what its jobs are like."""
+"""Picture and tables of a workload before any run: demand over time, kinds of jobs, and the generators."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from rich.table import Table
+from rich.text import Text
 
+from hetsched.analysis import METRICS
 from hetsched.analysis.timeline import binned
-from hetsched.report.axes import TimeAxis
-from hetsched.report.canvas import COLOURS, DASHES, new_figure
+from hetsched.report.canvas import COLOURS, DASHES, TimeAxis, new_figure
+from hetsched.report.tables import LOOK
+from hetsched.workload import Workload
+from hetsched.workload.generators import Generator, Parameter
+from hetsched.workload.generators.parameters import shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["workload_overview"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,21 +33,20 @@ _UNITS = ((1.0, "s"), (60.0, "min"), (3600.0, "h"), (86400.0, "d"))
 _STEPS = {"s": (1, 2, 5, 10, 30), "min": (1, 2, 5, 10, 30), "h": (1, 2, 5, 10), "d": (1, 2, 5, 10, 100, 1000)}
 _TICKS = [(number * scale, f"{number} {unit}") for scale, unit in _UNITS for number in _STEPS[unit]]
 
+_TITLES = {
+    "runtime_s": "run length",
+    "walltime_s": "requested time",
+    "node_count": "nodes",
+    "area_node_s": "node-seconds",
+    "interarrival_s": "submission gap",
+}
+
 
 def workload_overview(jobs: pl.DataFrame, *, nodes: int, title: str = "") -> Figure:
     """A workload in one picture: demand and submissions over time, sizes and run lengths of its jobs.
 
     Demand is the share of nodes that would be busy if every job started when it is submitted; a machine cannot follow
     above 100 %.
-
-    Parameters
-    ----------
-    jobs
-        A job table with at least one job; reads ``submit_s``, ``runtime_s`` and ``node_count``.
-    nodes
-        How many the machine has.
-    title
-        What stands above it.
     """
     with new_figure([1.45, 1.15, 1.5, 1.6]) as (figure, axes):
         demand = _demand(jobs)
@@ -112,25 +117,19 @@ def _draw_sizes(axes: Axes, node_count: npt.NDArray[np.int32], work: Floats) -> 
 
 
 def _size_class(power: int) -> str:
-    """The node counts whose binary logarithm, rounded up, is this.
-
-    Examples
-    --------
-    >>> [_size_class(power) for power in (0, 1, 2, 3)]
-    ['1', '2', '3–4', '5–8']
-    """
+    """The node counts whose binary logarithm, rounded up, is this."""
     low, high = (2**power // 2) + 1, 2**power
     return f"{high}" if low >= high else f"{low}–{high}"
 
 
 def _draw_runtimes(axes: Axes, runtime_s: Floats, work: Floats) -> None:
-    """Which share of jobs, and of the work in them, is in runs up to a length."""
+    """Draw the share of jobs, and of their work, in runs up to a length."""
     order = np.argsort(runtime_s, kind="stable")
     lengths = np.clip(runtime_s[order], 1e-3, None)
     _label_lengths(axes, float(lengths[0]), float(lengths[-1]))
     for place, (name, weights) in enumerate((("jobs", np.ones(len(order))), ("work (node-seconds)", work[order]))):
         share = np.cumsum(weights) / max(float(weights.sum()), 1e-300)
-        # A few hundred points are as many as can be seen, and a picture of a million would be slow to show.
+        # A few hundred points are enough to see, and a picture of a million would be slow to show.
         last = len(share) - 1
         kept = np.unique(np.append(np.minimum(np.searchsorted(share, np.linspace(0, 1, 400)), last), last))
         x, y = np.append(1e-6, lengths[kept]), np.append(0.0, share[kept])
@@ -143,7 +142,7 @@ def _draw_runtimes(axes: Axes, runtime_s: Floats, work: Floats) -> None:
 
 
 def _label_lengths(axes: Axes, shortest_s: float, longest_s: float) -> None:
-    """Make x a logarithmic axis of run lengths, at most six of them told in the units people count in."""
+    """Make x a logarithmic axis of run lengths, with at most six labels in everyday units."""
     low, high = max(shortest_s, 0.5), max(longest_s, 2.0)
     # Lengths that lie close together get room, so that there are ticks around them.
     room = 1.3 if high > 10 * low else 2.5
@@ -155,3 +154,75 @@ def _label_lengths(axes: Axes, shortest_s: float, longest_s: float) -> None:
     axes.set_xticks([seconds for seconds, _ in kept], [text for _, text in kept])
     axes.set_xticks([seconds for seconds, _ in ticks], minor=True)
     axes.xaxis.set_minor_formatter("")
+
+
+def workload_table(workload: Workload, *, title: str = "") -> Table:
+    """Distributions of a workload below each other: mean, percentiles, largest."""
+    table = Table(title=title or None, **LOOK)
+    table.add_column("")
+    for name in ("mean", "5 %", "median", "95 %", "largest"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in workload.describe().iter_rows(named=True):
+        if row["quantity"] in _TITLES and row["count"]:
+            values = [row[name] for name in ("mean", "p5", "median", "p95", "max")]
+            table.add_row(_TITLES[row["quantity"]], *(_shown(row["quantity"], value) for value in values))
+    return table
+
+
+def _shown(quantity: str, value: float) -> str:
+    if quantity.endswith("node_s") or not quantity.endswith("_s"):
+        return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:,.4g}"
+    return METRICS["mean_wait_s"].text(value)
+
+
+def apps_table(jobs: pl.DataFrame, *, most: int = 12) -> Table | None:
+    """Applications with their jobs and their share of the work; None where no application is known."""
+    if "app" not in jobs.columns or not jobs["app"].count():
+        return None
+    area = pl.col("node_count") * pl.col("runtime_s")
+    shares = (
+        jobs.group_by("app")
+        .agg(jobs=pl.len(), mean_s=pl.col("runtime_s").mean(), area=area.sum())
+        .sort("jobs", "app", descending=[True, False], nulls_last=True)
+    )
+    total = max(float(shares["area"].sum()), 1e-300)
+    table = Table(**LOOK)
+    table.add_column("application", overflow="fold")
+    for name in ("jobs", "mean run length", "of the work"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in shares.head(most).iter_rows(named=True):
+        length = METRICS["mean_wait_s"].text(row["mean_s"])
+        table.add_row(row["app"] or "unknown", f"{row['jobs']:,}", length, f"{100 * row['area'] / total:.2f} %")
+    if len(shares) > most:
+        table.add_row(f"and {len(shares) - most:,} more", "", "", "")
+    return table
+
+
+def generators_table(generators: Sequence[Generator]) -> Table:
+    """Every generator with its parameters and their defaults; parameters of several are explained once, at the end."""
+    uses = Counter(parameter for generator in generators for parameter in generator.parameters)
+    table = Table("generator", "what it makes", **LOOK)
+    for generator in generators:
+        table.add_row(Text(generator.name, style="bold"), generator.doc)
+        table.add_row("", Text(generator.source, style="dim"))
+        shared = [one for one in generator.parameters if uses[one] > 1]
+        table.add_row("", " ".join(_setting(generator, one) for one in shared))
+        for parameter in generator.parameters:
+            if parameter not in shared:
+                default = shown_text(generator.default(parameter.name))
+                table.add_row(Text(f"  {parameter.name}"), _about(parameter, f"{default}: "))
+    table.add_section()
+    for parameter in (one for one in uses if uses[one] > 1):
+        table.add_row(Text(f"  {parameter.name}"), _about(parameter))
+    return table
+
+
+def _setting(generator: Generator, parameter: Parameter) -> str:
+    return f"{parameter.name}={shown_text(generator.default(parameter.name))}"
+
+
+def _about(parameter: Parameter, default: str = "") -> Text:
+    unit = f", in {parameter.unit}" if parameter.unit and parameter.unit not in parameter.doc else ""
+    text = Text(default)
+    text.append(f"{parameter.doc}{unit} ({parameter.range})", style="dim")
+    return text

@@ -1,0 +1,175 @@
+"""The options of a run on the command line, and what they ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hetsched.checks import Faults, did_you_mean, shown
+from hetsched.cli import options as opt
+from hetsched.cli.faults import inside
+from hetsched.cli.options import chosen, number, whole
+from hetsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from hetsched.platform import Platform
+    from hetsched.platform.predictor import AnyPredictor
+    from hetsched.run.options import RunOptions
+    from hetsched.workload import Workload
+
+_RUN = "Run"
+_PREDICTORS = ("ideal", "history")
+_TABLES = (".csv", ".csv.gz", ".csv.zst", ".parquet")
+
+# As in `hetsched.run.options`, which takes longer to import than help may.
+_WALLTIMES = ("fixed", "stretch")
+_UNKNOWN_APP = ("error", "nominal")
+
+Predictor = Annotated[
+    str | None,
+    typer.Option(
+        "--predictor",
+        metavar="HOW",
+        help="What decisions believe: ideal, noisy:ERROR, history (of earlier jobs' power_w), or a table's file. "
+        "Default: as --table and --known-draws say.",
+        autocompletion=lambda incomplete: [form for form in (*_PREDICTORS, "noisy:") if form.startswith(incomplete)],
+        rich_help_panel="Machine",
+    ),
+]
+UntilSeconds = Annotated[
+    str | None,
+    typer.Option("--until-s", metavar="T", help="Stop at this second of the log's clock.", rich_help_panel=_RUN),
+]
+NoKill = Annotated[
+    bool,
+    typer.Option("--no-kill-at-walltime", metavar="", help="Let jobs run past their walltime.", rich_help_panel=_RUN),
+]
+KillGrace = Annotated[
+    str,
+    typer.Option(
+        "--kill-grace-s",
+        metavar="T",
+        help="Kill jobs this long after their walltime; plans go by the walltime.",
+        rich_help_panel=_RUN,
+    ),
+]
+Walltimes = Annotated[
+    str,
+    typer.Option(
+        "--walltimes",
+        metavar="fixed|stretch",
+        help="stretch: walltimes were meant for nominal speed, and are longer on slower nodes.",
+        autocompletion=lambda: list(_WALLTIMES),
+        rich_help_panel=_RUN,
+    ),
+]
+OnUnknownApp = Annotated[
+    str,
+    typer.Option(
+        "--on-unknown-app",
+        metavar="error|nominal",
+        help="What to do with an application that the table does not hold.",
+        autocompletion=lambda: list(_UNKNOWN_APP),
+        rich_help_panel=_RUN,
+    ),
+]
+Bound = Annotated[
+    bool,
+    typer.Option(
+        "--bound",
+        metavar="",
+        help="Also compute the least job energy that any placement could reach.",
+        rich_help_panel=_RUN,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class RunTexts:
+    """The options of a run as they were given, and its predictor."""
+
+    predictor: Predictor = None
+    seed: opt.Seed = "0"
+    until_s: UntilSeconds = None
+    no_kill_at_walltime: NoKill = False
+    kill_grace_s: KillGrace = "0"
+    walltimes: Walltimes = "fixed"
+    on_unknown_app: OnUnknownApp = "error"
+    bound: Bound = False
+
+    def check(self, faults: Faults, *, has_table: bool) -> None:
+        """Note what is invalid before anything is read; `has_table`: whether a table or a platform is given."""
+        self._check_predictor(faults, has_table=has_table)
+        chosen(faults, "--on-unknown-app", self.on_unknown_app, _UNKNOWN_APP)
+        chosen(faults, "--walltimes", self.walltimes, _WALLTIMES)
+        for option, text, low in (("--kill-grace-s", self.kill_grace_s, 0.0), ("--until-s", self.until_s, -1e12)):
+            value = number(faults, option, text, unit="seconds")
+            if value is not None:
+                faults.number(option, value, low=low, high=1e12)
+        whole(faults, "--seed", self.seed, low=0, high=2**64 - 1)
+
+    def options(self) -> RunOptions:
+        """The options, of which `check` found nothing wrong; raises ConfigError if a table's file cannot be read."""
+        from hetsched.run.options import RunOptions  # noqa: PLC0415 -- polars is slow to import
+
+        return RunOptions(
+            seed=self._seed,
+            kill_at_walltime=not self.no_kill_at_walltime,
+            kill_grace_s=float(self.kill_grace_s),
+            walltimes=self.walltimes,
+            on_unknown_app=self.on_unknown_app,
+            bound=self.bound,
+            until_s=None if self.until_s is None else float(self.until_s),
+            predictor=self._predictor(),
+        )
+
+    @property
+    def _seed(self) -> int:
+        return int(self.seed)
+
+    def _check_predictor(self, faults: Faults, *, has_table: bool) -> None:
+        if self.predictor is None or self.predictor in _PREDICTORS:
+            return
+        if self.predictor.lower().endswith(_TABLES):
+            if not has_table:
+                faults.add("--predictor", self.predictor, "--table beside it: predictions are of what a table says")
+            return
+        name, _, ratio = self.predictor.partition(":")
+        if name != "noisy":
+            hint = did_you_mean(name, (*_PREDICTORS, "noisy"))
+            expected = f"ideal, noisy:ERROR, history or a table ending in .csv or .parquet{hint}"
+            faults.add("--predictor", self.predictor, expected)
+            return
+        own = Faults()
+        error = number(own, "--predictor noisy", ratio, unit="a share")
+        if error is not None:
+            own.number("--predictor noisy", error, low=0.0)
+        if own.found:
+            faults.add("--predictor", self.predictor, "noisy:ERROR with a number from 0, such as noisy:0.1")
+
+    def check_inputs(self, workload: Workload, platform: Platform) -> None:
+        """Refuse a predictor that has nothing to predict: no table, and no job that brings a measured draw."""
+        if self.predictor is None or (platform.actual is not None and self.predictor != "history"):
+            return
+        jobs = workload.to_polars()
+        if "power_w" not in jobs.columns or not (jobs["power_w"] > 0).any():
+            other = "" if self.predictor == "history" else ", or --table beside it"
+            expected = f"a log whose jobs bring power_w{other}"
+            raise ConfigError([("--predictor", shown(self.predictor), expected)])
+
+    def _predictor(self) -> AnyPredictor | None:
+        """Source of predictions, as `hetsched.simulate` takes it."""
+        if self.predictor is None or self.predictor == "ideal":
+            return self.predictor
+        if self.predictor.lower().endswith(_TABLES):
+            from hetsched.platform import VariationTable  # noqa: PLC0415 -- polars is slow to import
+
+            with inside(self.predictor):
+                return VariationTable.read(self.predictor)
+        from hetsched.power import History, Noisy  # noqa: PLC0415
+
+        if self.predictor == "history":
+            return History()
+        return Noisy(error_ratio=float(self.predictor.partition(":")[2]), seed=self._seed)

@@ -1,0 +1,130 @@
+"""The diffs of the page on architecture apply to a copy of the code, and what they add works."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "background" / "architecture.md").read_text(encoding="utf-8")
+DIFFS = dict(re.findall(r"^### ([^\n]*)\n(?:(?!^###).)*?^```diff\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL))
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git applies the diffs")
+
+JOBS = "\n".join(
+    json.dumps({"job_id": number, "submit_s": 10 * number, "runtime_s": 60, "node_count": 1 + number % 2})
+    for number in range(1, 9)
+)
+
+
+def patched(folder: Path, title: str, *, top: str) -> Path:
+    """A copy of one of the project's folders, with the page's diff of that title applied."""
+    ignored = shutil.ignore_patterns("__pycache__", "*.so", "target")
+    shutil.copytree(ROOT / top, folder / top, ignore=ignored)
+    for extension in (ROOT / top).rglob("*.so"):
+        (folder / extension.relative_to(ROOT)).symlink_to(extension)
+    done = subprocess.run(
+        ["git", "apply", "--whitespace=nowarn", "-"],
+        cwd=folder,
+        input=DIFFS[title],
+        # The copy may lie inside of a repository, whose index knows nothing of it.
+        env={**os.environ, "GIT_DIR": os.devnull},
+        encoding="utf-8",
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def said(folder: Path, *arguments: str) -> str:
+    """What a command of the copy says, on both streams."""
+    environment = {**os.environ, "PYTHONPATH": str(folder / "python"), "COLUMNS": "100"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "hetsched", *arguments],
+        cwd=folder,
+        env=environment,
+        encoding="utf-8",
+        capture_output=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> str:
+    """A small log in CSV."""
+    rows = [json.loads(line) for line in JOBS.splitlines()]
+    lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+    (tmp_path / "jobs.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return "jobs.csv"
+
+
+def test_the_page_has_a_diff_for_each_addition() -> None:
+    titles = ["A placement", "A trace format", "A metric", "A generator", "An experiment", "A verb"]
+    assert list(DIFFS) == titles
+
+
+def test_a_trace_format_reads_a_file(tmp_path: Path) -> None:
+    copy = patched(tmp_path, "A trace format", top="python")
+    (copy / "jobs.jsonl").write_text(JOBS, encoding="utf-8")
+    assert "8 jobs read from jobs.jsonl" in said(copy, "simulate", "jobs.jsonl", "--nodes", "4")
+
+
+def test_a_metric_is_compared(tmp_path: Path, log: str) -> None:
+    copy = patched(tmp_path, "A metric", top="python")
+    arguments = ("compare", log, "--nodes", "4", "--policies", "fcfs,easy", "--metrics", "p99_wait_s")
+    assert "percentile" in said(copy, *arguments)
+    assert "99th percentile of waits" in said(copy, "simulate", log, "--nodes", "4")
+
+
+def test_a_generator_generates(tmp_path: Path) -> None:
+    copy = patched(tmp_path, "A generator", top="python")
+    assert "burst" in said(copy, "generate")
+    assert "7 jobs" in said(copy, "generate", "burst", "--nodes", "4", "--jobs", "7", "--out", "burst.swf")
+
+
+def test_an_experiment_is_reproduced(tmp_path: Path) -> None:
+    copy = patched(tmp_path, "An experiment", top="python")
+    found = said(copy, "reproduce", "backfilling", "--quick", "--out", "out")
+    assert "mean wait under EASY" in found
+    assert "claim holds" in found
+    assert (copy / "out" / "table.csv").is_file()
+
+
+def test_a_verb_is_listed_and_runs(tmp_path: Path) -> None:
+    copy = patched(tmp_path, "A verb", top="python")
+    assert "List the metrics of a run." in said(copy, "--help")
+    assert "mean_wait_s: mean wait" in said(copy, "metrics")
+
+
+def test_a_placement_applies(tmp_path: Path) -> None:
+    copy = patched(tmp_path, "A placement", top="rust")
+    assert '"highest-id"' in (copy / "rust/core/src/policy/registry.rs").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo compiles the engine")
+def test_a_placement_compiles(tmp_path: Path) -> None:
+    copy = patched(tmp_path, "A placement", top="rust")
+    for name in ("Cargo.toml", "Cargo.lock", "clippy.toml"):
+        shutil.copy(ROOT / name, copy / name)
+    done = subprocess.run(
+        ["cargo", "check", "--quiet", "--offline", "--package", "hetsched-core"],
+        cwd=copy,
+        # Dependencies are compiled once for all runs of this test.
+        env={**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target" / "architecture")},
+        encoding="utf-8",
+        capture_output=True,
+        check=False,
+    )
+    if "--offline" in done.stderr:
+        pytest.skip("crates that the engine needs are not here")
+    assert done.returncode == 0, done.stderr
