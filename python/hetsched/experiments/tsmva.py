@@ -22,7 +22,6 @@ from hetsched.experiments.experiment import Experiment, Parameter, Repetition, R
 from hetsched.experiments.runs import Floats, Runs
 from hetsched.experiments.vahrm.machine import SOURCE
 from hetsched.power import PowerModel, PowerRatio, SharedResponse, SingleStage, TwoStage
-from hetsched.power.learners import learned
 from hetsched.power.synthetic import DEVICE_TYPES, Profiles, Spread, synthetic_profiles
 from hetsched.report.panel_figure import curve, panel_figure
 
@@ -131,8 +130,8 @@ def _chosen(drawn: Profiles, rng: np.random.Generator, size: Size) -> tuple[Plac
 
 def _seen(kind: str, drawn: Profiles, devices: Places) -> Iterator[dict[str, Any]]:
     for label in MODELS:
-        found = predicted_w(label, drawn.features, drawn.power_w, drawn.features, devices)
-        errors = _percent_off(found, drawn.power_w[devices]).mean(axis=0)
+        found = MODELS[label].unfitted().fit(drawn.features, drawn.power_w).predict(drawn.features)
+        errors = _percent_off(found, drawn.power_w)[devices].mean(axis=0)
         for app, error in zip(drawn.apps, errors, strict=True):
             yield _row(kind, label, SEEN, app, error)
 
@@ -142,8 +141,8 @@ def _left_out(kind: str, drawn: Profiles, devices: Places, apps: Places) -> Iter
         others = np.arange(len(drawn.apps)) != app
         fitted = drawn.features[others], drawn.power_w[:, others]
         for label in MODELS:
-            found = predicted_w(label, *fitted, drawn.features[[app]], devices)
-            error = _percent_off(found, drawn.power_w[np.ix_(devices, [app])]).mean()
+            found = MODELS[label].unfitted().fit(*fitted).predict(drawn.features[[app]])
+            error = _percent_off(found, drawn.power_w[:, [app]])[devices].mean()
             yield _row(kind, label, LEFT_OUT, drawn.apps[app], error)
 
 
@@ -162,25 +161,6 @@ def _new(kind: str, drawn: Profiles, rng: np.random.Generator, size: Size) -> It
             found = model.fit(drawn.features, known).predict(drawn.features)
             error = _percent_off(found, power_w)[np.isnan(known)].mean()
             yield _row(kind, label, NEW, f"after {runs}", error)
-
-
-def predicted_w(label: str, features: Floats, power_w: Floats, asked: Floats, devices: npt.NDArray[np.intp]) -> Floats:
-    """Watts of some devices as a model predicts that is fitted on all, every cell of `power_w` measured.
-
-    A forest a device is most of the work, and no forest knows of another device: only those of `devices` are grown.
-    The mean over devices, the reference device and the shared response see all of them.
-    """
-    model = MODELS[label]
-    if isinstance(model, SingleStage):
-        return model.unfitted().fit(features, power_w[devices]).predict(asked)
-    if not isinstance(model, TwoStage):
-        return model.unfitted().fit(features, power_w).predict(asked)[devices]
-    stage = "power.two_stage"
-    mean_w = power_w.mean(axis=0)[None, :]
-    mean = learned(model.mean_model, features, mean_w, seed=model.seed, purpose=f"{stage}.mean", names=None)
-    deviation = power_w[devices] - mean.predict(features)
-    own = learned(model.device_model, features, deviation, seed=model.seed, purpose=f"{stage}.device", names=devices)
-    return np.maximum(mean.predict(asked) + own.predict(asked), 0.0)
 
 
 def _some(rng: np.random.Generator, among: int, count: int) -> Places:
