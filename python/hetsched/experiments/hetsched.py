@@ -180,25 +180,13 @@ def _against(own: Runs, where: str, numbers: Collection[int], *, why: str = "") 
     (longest_h, vahrm_h) = of("longest", OURS, "vahrm")
     better, sooner_s = np.maximum(*of("placement", *RIVALS)), np.minimum(*of("mean_turnaround_s", *RIVALS))
     both = "the better of VAHRM and CGVA-FCFS-B"
+    sooner, shorter = 100.0 * (ours_s / sooner_s - 1.0), 100.0 * (longest_h / vahrm_h - 1.0)
+    more, early = "more placement energy is saved than by either", "jobs are done no later than under either"
+    waits = "no large job waits as long as under VAHRM"
     return [
-        statement(
-            f"placement part less {both}, {where}, points",
-            ours - better,
-            claim="more placement energy is saved than by either",
-        ),
-        statement(
-            f"turnaround vs {both}, {where}, %",
-            100.0 * (ours_s / sooner_s - 1.0),
-            claim="jobs are done no later than under either",
-            side=-1,
-            why=why,
-        ),
-        statement(
-            f"longest wait of a large job vs VAHRM, {where}, %",
-            100.0 * (longest_h / vahrm_h - 1.0),
-            claim="no large job waits as long as under VAHRM",
-            side=-1,
-        ),
+        statement(f"placement part less {both}, {where}, points", ours - better, claim=more),
+        statement(f"turnaround vs {both}, {where}, %", sooner, claim=early, side=-1, why=why),
+        statement(f"longest wait of a large job vs VAHRM, {where}, %", shorter, claim=waits, side=-1),
     ]
 
 
@@ -212,27 +200,19 @@ def _prices(own: Runs, preset: str) -> list[Row]:
         f"{tail_s['vahrm'].mean() / 3600.0:.0f} h under VAHRM, which runs long jobs first and so shortens the end of a "
         "trace that ends; a machine in service has no such end"
     )
+    ahead = ("hetsched's less VAHRM's", window[OURS] - window["vahrm"])
+    short = f"a makespan as short as VAHRM's ({window['vahrm'].mean():.3g} %)"
+    more = system[OURS] - system["vahrm"]
+    longer = own.mean("longest", OURS) - own.mean("longest", "cgva-fcfs-b")
+    waits = "no large job waits as long as under EASY"
+    held = f"{preset}: EASY holds nodes for the first job in the queue from the start, hetsched after 36 h"
+    quantity = f"longest wait of a large job less CGVA-FCFS-B's, {preset}, h"
     return [
+        statement(f"window part of the saving, {preset}, %", window[OURS], tested=ahead, claim=short, why=why),
         statement(
-            f"window part of the saving, {preset}, %",
-            window[OURS],
-            tested=("hetsched's less VAHRM's", window[OURS] - window["vahrm"]),
-            claim=f"a makespan as short as VAHRM's ({window['vahrm'].mean():.3g} %)",
-            why=why,
+            f"system energy saved, less VAHRM's, {preset}, points", more, claim="more system energy saved", why=why
         ),
-        statement(
-            f"system energy saved, less VAHRM's, {preset}, points",
-            system[OURS] - system["vahrm"],
-            claim="more system energy saved",
-            why=why,
-        ),
-        statement(
-            f"longest wait of a large job less CGVA-FCFS-B's, {preset}, h",
-            own.mean("longest", OURS) - own.mean("longest", "cgva-fcfs-b"),
-            side=-1,
-            claim="no large job waits as long as under EASY",
-            why=f"{preset}: EASY holds nodes for the first job in the queue from the start, hetsched after 36 h",
-        ),
+        statement(quantity, longer, side=-1, claim=waits, why=held),
     ]
 
 
