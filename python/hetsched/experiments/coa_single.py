@@ -84,18 +84,14 @@ def _of_paper(runs: Runs, times: str) -> list[Row]:
     busy, free = f"busy, {times}", f"free, {times}"
     coa, paa = ({where: runs.saving(label, scenario=where) for where in (busy, free)} for label in ("coa", "paa"))
     more = {where: 100.0 * (coa[where] / paa[where] - 1.0) for where in (busy, free)}
+    ahead, farther = ("busy less free", more[busy] - more[free]), "COA is farther ahead of PAA when busy"
     return [
         value(f"COA saving, {free}, %", coa[free], paper=PAPER_COA_FREE, undisclosed=_JOINT),
         statement(f"COA saving, {busy}, %", coa[busy], claim="COA saves against naive"),
         statement(f"PAA saving, {free}, %", paa[free], claim="PAA saves against naive"),
         statement(f"PAA saving, {busy}, %", paa[busy], claim="PAA saves against naive"),
         value(f"COA over PAA, {busy}, % more saved", more[busy], paper=PAPER_COA_OVER_PAA_BUSY, undisclosed=_JOINT),
-        statement(
-            f"COA over PAA, {free}, % more saved",
-            more[free],
-            tested=("busy less free", more[busy] - more[free]),
-            claim="COA is farther ahead of PAA when busy",
-        ),
+        statement(f"COA over PAA, {free}, % more saved", more[free], tested=ahead, claim=farther),
         *(
             statement(
                 f"{name} free - busy, {times}, points", own[free] - own[busy], claim=f"{name} saves more when free"

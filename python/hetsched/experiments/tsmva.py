@@ -226,15 +226,14 @@ def _printed(errors: Runs, kind: str, name: str) -> list[Row]:
 def _unseen(errors: Runs, name: str) -> list[Row]:
     """Errors on kernels that were left out."""
     apart = {label: _error(errors, label, LEFT_OUT) for label in MODELS}
-    more = {label: apart[label] - _error(errors, label, SEEN) for label in MODELS if label != OURS}
+    more = {
+        label: ("left out less in-sample", apart[label] - _error(errors, label, SEEN))
+        for label in MODELS
+        if label != OURS
+    }
     return [
         *(
-            statement(
-                f"{label}, left out, {name}, %",
-                apart[label],
-                tested=("left out less in-sample", own),
-                claim="larger than in-sample",
-            )
+            statement(f"{label}, left out, {name}, %", apart[label], tested=own, claim="larger than in-sample")
             for label, own in more.items()
         ),
         _smaller(f"beyond: {OURS}, left out, {name}, %", apart[OURS], apart["RF+RF"]),
