@@ -1,4 +1,4 @@
-"""How sure a mean of a few runs is, by Student's t."""
+"""Confidence intervals of means of a few runs, by Student's t."""
 
 from __future__ import annotations
 

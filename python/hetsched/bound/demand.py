@@ -1,4 +1,4 @@
-"""What a run's jobs ask of nodes: seconds of work on a grid of kinds of jobs, and what each costs on each kind of node.
+"""Demand of a run's jobs: seconds of work on a grid of kinds of jobs, and their cost on each kind of node.
 
 Jobs of one table row are alike but for three things: their length, their own measured watts where the table holds
 factors, and how soon their walltime cuts them. Energy is concave in the last two, so a job between two grid values is
@@ -39,7 +39,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class _Rates:
-    """How jobs of each group (a row) fare on each kind of node (a column): watts = fixed_w + own watts × factor."""
+    """Rates of jobs of each group (a row) on each kind of node (a column): watts = fixed_w + own watts × factor."""
 
     time_ratio: Floats
     fixed_w: Floats

@@ -68,7 +68,7 @@ def energy_bound(
 
 
 def node_prices(grid: Grid, window_s: float) -> Floats:
-    """What a second of each kind of node is worth, W, if the jobs are spread over the window as cheaply as possible."""
+    """Worth of a second of each kind of node, W, with the jobs spread over the window as cheaply as possible."""
     kinds = len(grid.nodes)
     watts = float(grid.power_w.mean())
     if kinds == 1 or watts == 0:
@@ -110,7 +110,7 @@ def _solved(grid: Grid, window_s: float, watts: float) -> Any:
 
 
 def lower_bound(grid: Grid, window_s: float, prices: Floats, *, terms: int) -> float:
-    """What the jobs cost at least if node time had these prices, less what the whole window is worth at them.
+    """Least cost of the jobs if node time had these prices, less the worth of the whole window at them.
 
     No prices make it wrong, good ones make it sharp; a rounding error for each of the `terms` added up is taken off.
     """

@@ -45,7 +45,7 @@ _MODULES = {
     "vahrm-error": "vahrm.predictions",
     "vahrm-first-run": "vahrm.predictions",
 }
-"""Where an experiment is, if not in the module of its name."""
+"""Home of an experiment that is not in the module of its name."""
 
 _HOMES = {"experiment": ("Experiment", "Report", "Row"), "reproduction": ("reproduce",)}
 

@@ -170,7 +170,7 @@ def _savings(runs: Runs) -> list[dict[str, Floats]]:
 
 
 def _of_both(swa: dict[str, Floats], paa: dict[str, Floats], states: Sequence[str]) -> list[Row]:
-    """What the paper says of PAA, and of the two algorithms beside each other."""
+    """Claims of the paper on PAA, and on the two algorithms beside each other."""
     lead = {state: swa[state] - paa[state] for state in UTILIZATION}
     return [
         *(statement(f"PAA saving, {one}, %", paa[one], claim="PAA saves against naive") for one in states),

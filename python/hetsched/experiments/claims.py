@@ -1,4 +1,4 @@
-"""When a quantity counts as reproduced: one rule for every row of every experiment.
+"""Verdicts on quantities: one rule for every row of every experiment.
 
 What is judged is the 95 % interval of our mean over the repetitions; they are paired: both sides of a difference ran on
 the same draws. Where the interval holds what one verdict asks for beside what another does, it is too wide to say:
@@ -29,10 +29,10 @@ from hetsched.analysis import mean_and_half_width
 from hetsched.experiments.experiment import Row, Verdict
 
 TOLERANCE = 0.10
-"""How far from a printed value, as a share of it, a mean still agrees with it."""
+"""Distance from a printed value, as a share of it, up to which a mean agrees with it."""
 
 SHAPE_FACTOR = 2.0
-"""How many times a printed value, or how small a part of it, our value may be and still have its shape."""
+"""Times a printed value, or part of it, that our value may be and still have its shape."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -57,7 +57,7 @@ def value(quantity: str, values: npt.ArrayLike, *, paper: float, undisclosed: st
 
 
 def _accepted(undisclosed: str) -> tuple[float, float]:
-    """What reproduces a printed value at least in part, in multiples of it."""
+    """Range that reproduces a printed value at least in part, in multiples of it."""
     return (1.0 / SHAPE_FACTOR, SHAPE_FACTOR) if undisclosed else (1.0 - TOLERANCE, 1.0 + TOLERANCE)
 
 
@@ -122,7 +122,7 @@ def limit(quantity: str, values: npt.ArrayLike, *, most: float, claim: str, prin
 
 
 def _reach(interval: tuple[float, float]) -> tuple[float, float]:
-    """How near an interval comes to 0, and how far away from it."""
+    """Distances of an interval's nearest and farthest points from 0."""
     low, high = interval
     return max(low, -high, 0.0), max(-low, high)
 

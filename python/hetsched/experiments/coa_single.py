@@ -84,18 +84,14 @@ def _of_paper(runs: Runs, times: str) -> list[Row]:
     busy, free = f"busy, {times}", f"free, {times}"
     coa, paa = ({where: runs.saving(label, scenario=where) for where in (busy, free)} for label in ("coa", "paa"))
     more = {where: 100.0 * (coa[where] / paa[where] - 1.0) for where in (busy, free)}
+    ahead, farther = ("busy less free", more[busy] - more[free]), "COA is farther ahead of PAA when busy"
     return [
         value(f"COA saving, {free}, %", coa[free], paper=PAPER_COA_FREE, undisclosed=_JOINT),
         statement(f"COA saving, {busy}, %", coa[busy], claim="COA saves against naive"),
         statement(f"PAA saving, {free}, %", paa[free], claim="PAA saves against naive"),
         statement(f"PAA saving, {busy}, %", paa[busy], claim="PAA saves against naive"),
         value(f"COA over PAA, {busy}, % more saved", more[busy], paper=PAPER_COA_OVER_PAA_BUSY, undisclosed=_JOINT),
-        statement(
-            f"COA over PAA, {free}, % more saved",
-            more[free],
-            tested=("busy less free", more[busy] - more[free]),
-            claim="COA is farther ahead of PAA when busy",
-        ),
+        statement(f"COA over PAA, {free}, % more saved", more[free], tested=ahead, claim=farther),
         *(
             statement(
                 f"{name} free - busy, {times}, points", own[free] - own[busy], claim=f"{name} saves more when free"
@@ -107,7 +103,7 @@ def _of_paper(runs: Runs, times: str) -> list[Row]:
 
 
 def _window(runs: Runs, scenario: str, saving: Floats) -> Row:
-    """The saving is of the same jobs; what it does to the length of the whole."""
+    """Change of the makespan, as the saving is of the same jobs."""
     change = -runs.saving("coa", "makespan_s", scenario=scenario)
     claim = "the makespan changes by less than the energy"
     quantity = f"makespan under COA, {scenario}, change, %"
@@ -115,7 +111,7 @@ def _window(runs: Runs, scenario: str, saving: Floats) -> Row:
 
 
 def _beyond(runs: Runs, times: str) -> list[Row]:
-    """What is left to save, and what saves more than the paper's own."""
+    """Savings that are left, and policies that save more than the paper's own."""
     rows = []
     for scenario in (f"{state}, {times}" for state in UTILIZATION):
         share, of_paa = (runs.metric("share", label, scenario=scenario) for label in ("coa", "paa"))
@@ -132,7 +128,7 @@ def _beyond(runs: Runs, times: str) -> list[Row]:
 
 
 def _gathering(runs: Runs, scenario: str) -> Row:
-    """What it is worth to gather jobs over an interval, which the paper does and does not state."""
+    """Worth of gathering jobs over an interval, which the paper does and does not state."""
     policy = "coa + easy, every 20 s"
     lead = runs.saving(policy, scenario=scenario) - runs.saving("coa", scenario=scenario)
     wait_s = float(runs.values("mean_wait_s", policy, scenario=scenario).mean())

@@ -90,7 +90,7 @@ def measured(name: str, value: Any, more: str) -> Parameter:
 
 @dataclass(frozen=True)
 class Repetition:
-    """What the runs of a repetition are made from."""
+    """Origin of a repetition's runs."""
 
     seed: int  # all their chance comes from it
     is_quick: bool = False  # smaller, where the whole would take long

@@ -53,7 +53,7 @@ WITHOUT = {
 
 POLICIES: Mapping[str, str | Policy] = {name: name for name in (*FAMILY, *OTHERS)} | WITHOUT
 BESIDE = ("vu-fcfs", "cgva-fcfs-b", "vahrm", "hetsched")
-"""What runs under other settings, too."""
+"""Policies that run under other settings, too."""
 
 TUNED = (0, 4, 8)
 """The workloads that the preset was tuned on."""
@@ -65,7 +65,7 @@ REPETITIONS = 8
 
 @dataclass(frozen=True)
 class Setting:
-    """What runs differ in beside workload and policy; by itself, what the preset was tuned under."""
+    """Settings of a run beside workload and policy; the default is the one the preset was tuned under."""
 
     spread: float = SPREAD  # of devices, as `drawn_machine` takes it
     error: float = 0.0  # of predictions, a share of the watts
@@ -84,7 +84,7 @@ AXES = {"turnaround": "turnaround vs VU-FCFS's", "longest": "longest wait of a l
 """From a metric to what stands below it in the picture; smaller is better."""
 
 FIRST = (OURS, *RIVALS, "coa", "easy", "sjf")
-"""What gets colours that it shares with no other of these."""
+"""Policies with a colour that no other of these has."""
 
 
 def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
@@ -155,7 +155,7 @@ def _rows(runs: Runs, preset: str) -> list[Row]:
 
 
 def _levels(own: Runs, where: str, numbers: Sequence[int]) -> list[Row]:
-    """How much it is, of some workloads together, beside VAHRM's."""
+    """Averages over some workloads, beside VAHRM's."""
     asked: list[tuple[str, str, Literal[1, -1]]] = [
         ("placement", f"placement part of the saving, {where}, %", 1),
         ("share", f"share of the attainable placement part, {where}, %", 1),
@@ -171,7 +171,7 @@ def _levels(own: Runs, where: str, numbers: Sequence[int]) -> list[Row]:
 
 
 def _against(own: Runs, where: str, numbers: Collection[int], *, why: str = "") -> list[Row]:
-    """What the preset promises, against the better of both rivals in every repetition."""
+    """Promises of the preset, against the better of both rivals in every repetition."""
 
     def of(name: str, *policies: str) -> list[Floats]:
         return [own.mean(name, policy, numbers=numbers) for policy in policies]
@@ -180,30 +180,18 @@ def _against(own: Runs, where: str, numbers: Collection[int], *, why: str = "") 
     (longest_h, vahrm_h) = of("longest", OURS, "vahrm")
     better, sooner_s = np.maximum(*of("placement", *RIVALS)), np.minimum(*of("mean_turnaround_s", *RIVALS))
     both = "the better of VAHRM and CGVA-FCFS-B"
+    sooner, shorter = 100.0 * (ours_s / sooner_s - 1.0), 100.0 * (longest_h / vahrm_h - 1.0)
+    more, early = "more placement energy is saved than by either", "jobs are done no later than under either"
+    waits = "no large job waits as long as under VAHRM"
     return [
-        statement(
-            f"placement part less {both}, {where}, points",
-            ours - better,
-            claim="more placement energy is saved than by either",
-        ),
-        statement(
-            f"turnaround vs {both}, {where}, %",
-            100.0 * (ours_s / sooner_s - 1.0),
-            claim="jobs are done no later than under either",
-            side=-1,
-            why=why,
-        ),
-        statement(
-            f"longest wait of a large job vs VAHRM, {where}, %",
-            100.0 * (longest_h / vahrm_h - 1.0),
-            claim="no large job waits as long as under VAHRM",
-            side=-1,
-        ),
+        statement(f"placement part less {both}, {where}, points", ours - better, claim=more),
+        statement(f"turnaround vs {both}, {where}, %", sooner, claim=early, side=-1, why=why),
+        statement(f"longest wait of a large job vs VAHRM, {where}, %", shorter, claim=waits, side=-1),
     ]
 
 
 def _prices(own: Runs, preset: str) -> list[Row]:
-    """What it gives up for that."""
+    """Price of these promises."""
     window, system, tail_s = (
         {label: own.mean(name, label) for label in (OURS, "vahrm")} for name in ("window", "saving", "tail_s")
     )
@@ -212,32 +200,24 @@ def _prices(own: Runs, preset: str) -> list[Row]:
         f"{tail_s['vahrm'].mean() / 3600.0:.0f} h under VAHRM, which runs long jobs first and so shortens the end of a "
         "trace that ends; a machine in service has no such end"
     )
+    ahead = ("hetsched's less VAHRM's", window[OURS] - window["vahrm"])
+    short = f"a makespan as short as VAHRM's ({window['vahrm'].mean():.3g} %)"
+    more = system[OURS] - system["vahrm"]
+    longer = own.mean("longest", OURS) - own.mean("longest", "cgva-fcfs-b")
+    waits = "no large job waits as long as under EASY"
+    held = f"{preset}: EASY holds nodes for the first job in the queue from the start, hetsched after 36 h"
+    quantity = f"longest wait of a large job less CGVA-FCFS-B's, {preset}, h"
     return [
+        statement(f"window part of the saving, {preset}, %", window[OURS], tested=ahead, claim=short, why=why),
         statement(
-            f"window part of the saving, {preset}, %",
-            window[OURS],
-            tested=("hetsched's less VAHRM's", window[OURS] - window["vahrm"]),
-            claim=f"a makespan as short as VAHRM's ({window['vahrm'].mean():.3g} %)",
-            why=why,
+            f"system energy saved, less VAHRM's, {preset}, points", more, claim="more system energy saved", why=why
         ),
-        statement(
-            f"system energy saved, less VAHRM's, {preset}, points",
-            system[OURS] - system["vahrm"],
-            claim="more system energy saved",
-            why=why,
-        ),
-        statement(
-            f"longest wait of a large job less CGVA-FCFS-B's, {preset}, h",
-            own.mean("longest", OURS) - own.mean("longest", "cgva-fcfs-b"),
-            side=-1,
-            claim="no large job waits as long as under EASY",
-            why=f"{preset}: EASY holds nodes for the first job in the queue from the start, hetsched after 36 h",
-        ),
+        statement(quantity, longer, side=-1, claim=waits, why=held),
     ]
 
 
 def _parts(own: Runs, preset: str) -> list[Row]:
-    """What is lost with each part, mean over workloads."""
+    """Loss without each part, mean over workloads."""
     asked: list[tuple[str, str, str, Literal[1, -1]]] = [
         ("no energy in the order", "turnaround", "the order shortens the turnaround", 1),
         ("no energy in the order", "placement", "the order saves placement energy", -1),

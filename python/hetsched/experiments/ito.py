@@ -95,7 +95,7 @@ def _implied_correlation() -> float:
 IMPLIED = Parameter(
     "implied_correlation", round(_implied_correlation(), 3), "follows: of a node's watts under the two benchmarks"
 )
-"""How much a rank that is blind to applications can know of each."""
+"""Knowledge of each that a rank blind to applications can have."""
 
 
 def single_nodes(seed: int, *, nodes: int, times_vary: bool) -> Platform:
@@ -159,7 +159,7 @@ def _fft2d_watts() -> dict[tuple[str, str], Normal]:
 
 
 def _numbered(watts: npt.NDArray[np.float64], correlation: float, seed: int) -> npt.NDArray[np.intp]:
-    """Which drawn node gets which number, so that numbers correlate with watts."""
+    """Order of the drawn nodes whose numbers correlate with watts."""
     score = (watts - watts.mean()) / watts.std()
     noise = stream(seed, "node numbers").standard_normal(len(watts))
     return np.argsort(correlation * score + np.sqrt(1 - correlation**2) * noise, kind="stable")

@@ -161,7 +161,7 @@ def _against(runs: Runs, rival: str, where: str) -> list[Row]:
 
 
 def _of_sequence(runs: Runs) -> list[Row]:
-    """What `sequence` costs over `random` hangs on the ids alone."""
+    """Cost of `sequence` over `random`, which hangs on the ids alone."""
     blind, hungry = (-runs.saving("sequence", scenario=scenario) for scenario in ID_CORRELATIONS)
     most = 0.1 * PAPER["random"]["energy"]
     claim = f"where ids say nothing sequence costs what random costs, to {most:.3g} %"

@@ -149,7 +149,7 @@ class Runs:
         return np.column_stack([self.mean(name, policy, **{vary: one}, **more) for one in values])
 
     def saving(self, policy: str, column: str = "job_energy_j", *, over: str = "", **at: Any) -> Floats:
-        """How much less of a column than under another policy, percent (eq. 12 of the COA/SWA paper)."""
+        """Decrease of a column against another policy, percent (eq. 12 of the COA/SWA paper)."""
         other = self.values(column, over or self._baseline, **at)
         return 100.0 * (other - self.values(column, policy, **at)) / other
 
@@ -167,7 +167,7 @@ class Runs:
         return number(f"{label}: {quantity}", values, **told)
 
     def saved_by_yours(self, scenarios: Iterable[str]) -> list[Row]:
-        """What a user's own policies save; nothing where there are none."""
+        """Savings of a user's own policies; nothing where there are none."""
         over = f"job energy saved over {self._baseline}"
         return [
             self.row_of_yours(label, f"{over}, {scenario}, %", self.saving(label, scenario=scenario))
@@ -178,7 +178,7 @@ class Runs:
     def drawn(
         self, panels: Mapping[str, str], policies: Sequence[str], paper: Mapping[tuple[str, str], float]
     ) -> pl.DataFrame:
-        """What a figure of savings shows: panels by title with their scenario, the paper's by scenario and policy."""
+        """Rows of a figure of savings: panels by title with their scenario, the paper's by scenario and policy."""
         return pl.concat(
             pl.DataFrame(
                 {

@@ -130,8 +130,8 @@ def _chosen(drawn: Profiles, rng: np.random.Generator, size: Size) -> tuple[Plac
 
 def _seen(kind: str, drawn: Profiles, devices: Places) -> Iterator[dict[str, Any]]:
     for label in MODELS:
-        found = predicted_w(label, drawn.features, drawn.power_w, drawn.features, devices)
-        errors = _percent_off(found, drawn.power_w[devices]).mean(axis=0)
+        found = MODELS[label].unfitted().fit(drawn.features, drawn.power_w).predict(drawn.features)
+        errors = _percent_off(found, drawn.power_w)[devices].mean(axis=0)
         for app, error in zip(drawn.apps, errors, strict=True):
             yield _row(kind, label, SEEN, app, error)
 
@@ -141,8 +141,8 @@ def _left_out(kind: str, drawn: Profiles, devices: Places, apps: Places) -> Iter
         others = np.arange(len(drawn.apps)) != app
         fitted = drawn.features[others], drawn.power_w[:, others]
         for label in MODELS:
-            found = predicted_w(label, *fitted, drawn.features[[app]], devices)
-            error = _percent_off(found, drawn.power_w[np.ix_(devices, [app])]).mean()
+            found = MODELS[label].unfitted().fit(*fitted).predict(drawn.features[[app]])
+            error = _percent_off(found, drawn.power_w[:, [app]])[devices].mean()
             yield _row(kind, label, LEFT_OUT, drawn.apps[app], error)
 
 
@@ -161,11 +161,6 @@ def _new(kind: str, drawn: Profiles, rng: np.random.Generator, size: Size) -> It
             found = model.fit(drawn.features, known).predict(drawn.features)
             error = _percent_off(found, power_w)[np.isnan(known)].mean()
             yield _row(kind, label, NEW, f"after {runs}", error)
-
-
-def predicted_w(label: str, features: Floats, power_w: Floats, asked: Floats, devices: npt.NDArray[np.intp]) -> Floats:
-    """Watts of some devices as a model predicts that is fitted on all, every cell of `power_w` measured."""
-    return MODELS[label].unfitted().fit(features, power_w).predict(asked)[devices]
 
 
 def _some(rng: np.random.Generator, among: int, count: int) -> Places:
@@ -231,15 +226,14 @@ def _printed(errors: Runs, kind: str, name: str) -> list[Row]:
 def _unseen(errors: Runs, name: str) -> list[Row]:
     """Errors on kernels that were left out."""
     apart = {label: _error(errors, label, LEFT_OUT) for label in MODELS}
-    more = {label: apart[label] - _error(errors, label, SEEN) for label in MODELS if label != OURS}
+    more = {
+        label: ("left out less in-sample", apart[label] - _error(errors, label, SEEN))
+        for label in MODELS
+        if label != OURS
+    }
     return [
         *(
-            statement(
-                f"{label}, left out, {name}, %",
-                apart[label],
-                tested=("left out less in-sample", own),
-                claim="larger than in-sample",
-            )
+            statement(f"{label}, left out, {name}, %", apart[label], tested=own, claim="larger than in-sample")
             for label, own in more.items()
         ),
         _smaller(f"beyond: {OURS}, left out, {name}, %", apart[OURS], apart["RF+RF"]),

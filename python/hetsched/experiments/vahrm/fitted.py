@@ -24,15 +24,15 @@ FITTED = "vahrm+fitted"
 """Label of VAHRM under these predictions."""
 
 KINDS: Mapping[str, str] = {"gpu": "p100", "cpu": "xeon"}
-"""Whose counters and mean watts the kernels of a class of device have, by class."""
+"""Device types whose counters and mean watts the kernels have, by class of device."""
 
 KERNELS: Mapping[str, int] = {name: DEVICE_TYPES[kind].apps for name, kind in KINDS.items()}
-"""How many kernels models are fitted on, by class of device: as many as the paper's."""
+"""Kernels that models are fitted on, by class of device: as many as the paper's."""
 
 
 @dataclass(frozen=True, eq=False)
 class Kernels:
-    """What the devices of a class were measured under, the jobs' kernels among it."""
+    """Kernels that the devices of a class were measured under, the jobs' among them."""
 
     features: Floats  # counters, events a second, shape (n_kernels, n_features)
     power_w: Floats  # of each device under each kernel, shape (n_devices, n_kernels)

@@ -1,6 +1,6 @@
 """The machine, the nine workloads and the eight schedulers of the VAHRM paper, and one run of them as a row.
 
-What its experiments have in common. 540 nodes of two CPUs and four GPUs; workload 0 to 8 of Table III on two readings
+540 nodes of two CPUs and four GPUs; workload 0 to 8 of Table III on two readings
 of a log that is not public; every run of a repetition on the same devices and the same submissions, so that runs differ
 in what an experiment varies and in nothing else.
 """
@@ -83,10 +83,10 @@ PARAMETERS = (
     assumed("rivals_predictions", "ideal", "the paper does not say what CVA and CGVA predict with"),
     assumed("backfilling_knows", "run lengths", "what jobs ask for is not printed"),
 )
-"""What all its experiments have in common."""
+"""Parameters that all its experiments share."""
 
 QUICK = (Parameter("jobs", QUICK_JOBS, "ours, of a quick run: a fifth of the printed"),)
-"""What is another in a quick run."""
+"""Parameters of a quick run in place of those."""
 
 
 @dataclass(frozen=True)

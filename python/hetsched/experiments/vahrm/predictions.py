@@ -170,29 +170,18 @@ def _rows_of_first_runs(runs: Runs, preset: str) -> list[Row]:
         f"{preset}: better nodes save {none.mean():.2g} % of energy, and runs that take 5 % longer at a ratio of 0.3, "
         f"on random nodes, cost {-lost.mean():.2g} %"
     )
-    blind = "unknown jobs run on random nodes, and 5 % longer"
+    spread, blind = f"the devices' spread; {why}", "unknown jobs run on random nodes, and 5 % longer"
+    reached, whole = at("saving", PAPER_AT), 100.0 + at("throughput", 0.0)
+    saving, turnaround = at("saving", GOOD_UNTIL), at("turnaround", GOOD_UNTIL)
+    longer, little = "first runs lengthen turnaround", "throughput is little affected"
     return [
-        value(
-            f"saving at a ratio of {PAPER_AT}, {preset}, %",
-            at("saving", PAPER_AT),
-            paper=PAPER_SAVING,
-            undisclosed=f"the devices' spread; {why}",
-        ),
+        value(f"saving at a ratio of {PAPER_AT}, {preset}, %", reached, paper=PAPER_SAVING, undisclosed=spread),
         statement(f"saving, {where}, points", rise["saving"], side=-1, claim="first runs cost savings"),
         statement(f"job energy part, {where}, points", rise["placement"], side=-1, claim=blind),
-        statement(f"saving {early}", at("saving", GOOD_UNTIL), claim="VAHRM still saves at 0.3", why=why),
-        statement(
-            f"turnaround vs VU-FCFS {early}", at("turnaround", GOOD_UNTIL), side=-1, claim="VAHRM is still ahead at 0.3"
-        ),
-        statement(
-            f"turnaround vs VU-FCFS, {where}, points", rise["turnaround"], claim="first runs lengthen turnaround"
-        ),
-        alike(
-            f"throughput, {where}, %",
-            rise["throughput"],
-            of=100.0 + at("throughput", 0.0),
-            claim="throughput is little affected",
-        ),
+        statement(f"saving {early}", saving, claim="VAHRM still saves at 0.3", why=why),
+        statement(f"turnaround vs VU-FCFS {early}", turnaround, side=-1, claim="VAHRM is still ahead at 0.3"),
+        statement(f"turnaround vs VU-FCFS, {where}, points", rise["turnaround"], claim=longer),
+        alike(f"throughput, {where}, %", rise["throughput"], of=whole, claim=little),
     ]
 
 

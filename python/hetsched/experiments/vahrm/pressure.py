@@ -107,7 +107,7 @@ def _rows_of_budgets(runs: Runs, preset: str) -> list[Row]:
 
 
 def _felt(runs: Runs, preset: str, group: str) -> list[Row]:
-    """What half the budget does, over all workloads or where it is felt."""
+    """Effect of half the budget, over all workloads or where it is felt."""
     numbers, where = GROUPS[group], f"PCR 0.5 less 1, {group}, {preset}, points"
     used, starved = (
         100.0 * runs.mean(name, "vahrm", pcr=0.5, numbers=numbers).mean()
@@ -139,21 +139,14 @@ def _kept(runs: Runs, preset: str) -> list[Row]:
     """The workloads that do not notice the budget, and that it is kept."""
     others = [number for number in range(len(MIXES)) if number not in HUNGRY]
     full, half = (runs.values("energy_j", "vahrm", pcr=pcr)[:, others] for pcr in (1.0, 0.5))
+    change = (100.0 * (half / full - 1.0)).mean(axis=1)
+    over_s = sum(runs.values("over_budget_s", label, pcr=0.5).sum(axis=1) for label in UNDER_BUDGET)
+    unfelt, kept = "the others do not feel half the budget", "where predictions are exact the budget is kept"
+    others_energy = f"energy at PCR 0.5 over 1, the other seven, {preset}, change, %"
+    above = f"time above the budget at PCR 0.5, all schedulers, {preset}, s"
     return [
-        limit(
-            f"energy at PCR 0.5 over 1, the other seven, {preset}, change, %",
-            (100.0 * (half / full - 1.0)).mean(axis=1),
-            most=0.1,
-            claim="the others do not feel half the budget",
-            printed=False,
-        ),
-        limit(
-            f"time above the budget at PCR 0.5, all schedulers, {preset}, s",
-            sum(runs.values("over_budget_s", label, pcr=0.5).sum(axis=1) for label in UNDER_BUDGET),
-            most=0.0,
-            claim="where predictions are exact the budget is kept",
-            printed=False,
-        ),
+        limit(others_energy, change, most=0.1, claim=unfelt, printed=False),
+        limit(above, over_s, most=0.0, claim=kept, printed=False),
     ]
 
 

@@ -1,4 +1,4 @@
-"""What the VAHRM paper's figures and tables show of runs, relative to other runs of the same jobs."""
+"""Quantities of the VAHRM paper's figures and tables, relative to other runs of the same jobs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ QUANTITIES = {
     "waiting": "wait, change",
     "merit": "M_β",
 }
-"""What rows call a metric."""
+"""Names of metrics in rows."""
 
 UNITS = {"wait": "", "merit": "% over ratio"}
 """Of those that are not percent."""
@@ -155,7 +155,7 @@ def rows_of_yours(
 
 
 def log_under_baseline(frame: pl.DataFrame, **at: float) -> list[Parameter]:
-    """What either reading of the log is like under VU-FCFS, averaged over repetitions and workloads.
+    """Load, use and waits of either reading of the log under VU-FCFS, averaged over repetitions and workloads.
 
     `at` is the value of what is varied that stands for the experiment.
     """

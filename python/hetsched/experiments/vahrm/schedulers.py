@@ -46,7 +46,7 @@ from hetsched.workload.generators.cpu_gpu_log import MIXES
 
 SPREADS = (0.0, 0.02, SPREAD, 0.08, 0.12)
 BESIDE = ("vu-fcfs", "cgva-fcfs-b", "vahrm+ideal")
-"""What runs at the other spreads, too."""
+"""Schedulers that run at the other spreads, too."""
 
 FITTED_REPETITIONS = 4
 
@@ -184,7 +184,7 @@ def _measured(frame: pl.DataFrame) -> list[Parameter]:
 
 
 def _measured_of_fit(own: pl.DataFrame) -> list[Parameter]:
-    """What must be known of the fitted models; nothing where none was fitted."""
+    """Errors of the fitted models on the jobs' kernels; nothing where none was fitted."""
     if own.is_empty():
         return []
 
