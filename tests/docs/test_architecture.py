@@ -128,3 +128,21 @@ def test_a_placement_compiles(tmp_path: Path) -> None:
     if "--offline" in done.stderr:
         pytest.skip("crates that the engine needs are not here")
     assert done.returncode == 0, done.stderr
+
+
+def test_the_page_shows_the_layers_that_the_linter_checks() -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    layers = re.search(r"^layers = \[\n(.*?)^\]", project, flags=re.MULTILINE | re.DOTALL)
+    shown = re.search(r"^```text\n(cli\n.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+    assert layers is not None
+    assert shown is not None
+    # In brackets: not built yet.
+    checked = [re.sub(r" \| \(\w+\)", "", layer) for layer in re.findall(r'"(.*)"', layers[1])]
+    assert shown[1].splitlines() == checked
+
+
+def test_the_page_names_every_package() -> None:
+    packages = {path.parent.name for path in (ROOT / "python" / "hetsched").glob("*/__init__.py")}
+    named = set(re.findall(r"^\| `(\w+)` \|", PAGE, flags=re.MULTILINE))
+    assert packages <= named
+    assert named - packages <= {"comparison"}

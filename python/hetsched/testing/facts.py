@@ -39,7 +39,7 @@ class Books:
     """State of every node between two changes, derived from the jobs alone.
 
     Where nodes are shared, a job draws its slots' part of what it would draw there alone, and the idle draw of slots
-    that nobody uses is borne by the jobs on the node, by slots. A whole node is one slot.
+    that is not in use is borne by the jobs on the node, by slots. A whole node is one slot.
     """
 
     node: Ints
