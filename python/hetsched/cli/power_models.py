@@ -74,24 +74,7 @@ DeviceLearner = Annotated[
 
 
 class Models:
-    """The models that were asked for, by the text they were asked for with.
-
-    Parameters
-    ----------
-    texts
-        As given with ``--model``: ``NAME`` or ``NAME:PARAM=VALUE:...``.
-    mean_learner, device_learner
-        As given with ``--mean-model`` and ``--device-model``.
-    seed
-        Of all draws.
-
-    Examples
-    --------
-    >>> models = Models(["two-stage:min_apps=5", "power-ratio"], None, "linear", seed=0)
-    >>> list(models.made(Faults()).values())  # doctest: +NORMALIZE_WHITESPACE
-    [TwoStage(mean_model='random_forest', device_model='linear', seed=0, min_apps=5),
-     PowerRatio(model='linear', reference_device=0, seed=0)]
-    """
+    """The models that were asked for, by the text they were asked for with."""
 
     def __init__(
         self, texts: Sequence[str], mean_learner: str | None, device_learner: str | None, *, seed: int | None
@@ -101,13 +84,7 @@ class Models:
         self._seed = seed or 0
 
     def made(self, faults: Faults) -> dict[str, PowerModel]:
-        """The models, not fitted; what cannot be is noted.
-
-        Parameters
-        ----------
-        faults
-            Where to note it.
-        """
+        """The models, not fitted; what is invalid is noted."""
         for option, learner in self._learners.items():
             if learner is not None:
                 chosen(faults, option, learner, LEARNERS)
@@ -174,28 +151,12 @@ def _value(option: str, text: str, default: object, faults: Faults) -> Any:
 
 
 def described(model: PowerModel) -> dict[str, Any]:
-    """A model as JSON holds it: its kind and all its parameters.
-
-    Parameters
-    ----------
-    model
-        Made here or read from a file, so that its parameters are numbers and text.
-    """
+    """A model as JSON holds it: its kind and all its parameters."""
     return {"kind": model.kind.replace("_", "-"), **model.get_params(deep=False)}
 
 
 def read_files(features: str, watts: str, screen: Screen, *, labels: str | None = None) -> tuple[Features, Watts]:
-    """Features and measured watts, saying what the files held and what was left out.
-
-    Parameters
-    ----------
-    features, watts
-        The files.
-    screen
-        Where to say it.
-    labels
-        A column of the features that holds labels.
-    """
+    """Features and measured watts, saying what the files held and what was left out."""
     from hetsched.power.feature_files import left_out, read_features, read_watts  # noqa: PLC0415
     from hetsched.text import few, many  # noqa: PLC0415 -- polars is slow to import
 
@@ -228,15 +189,7 @@ def about_cells(watts: Watts) -> str:
 
 @contextmanager
 def fitting(text: str, features: str, watts: str) -> Iterator[None]:
-    """Call what a fit complains of by what was given on the command line.
-
-    Parameters
-    ----------
-    text
-        The model, as given with ``--model``.
-    features, watts
-        The files.
-    """
+    """Call what a fit complains of by what was given on the command line."""
     name = text.partition(":")[0]
     parameters = ("min_apps", "reference_device", "factors", "seed")
     names = {parameter: f"--model {name}:{parameter}" for parameter in parameters}

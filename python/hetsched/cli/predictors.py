@@ -35,31 +35,12 @@ PredictorOption = Annotated[
 
 @dataclass(frozen=True)
 class PredictorChoice:
-    """What ``--predictor`` asks for.
-
-    Parameters
-    ----------
-    text
-        As given. None: nothing.
-
-    Examples
-    --------
-    >>> PredictorChoice("noisy:0.1").made(seed=7)
-    Noisy(error_ratio=0.1, seed=7)
-    """
+    """What ``--predictor`` asks for."""
 
     text: str | None
 
     def check(self, faults: Faults, *, has_table: bool) -> None:
-        """Note what cannot be, before anything is read.
-
-        Parameters
-        ----------
-        faults
-            Where to note it.
-        has_table
-            Whether a table, or a platform that may name one, was given.
-        """
+        """Note what is invalid, before anything is read (`has_table`: or a platform that may name one)."""
         if self.text is None or self.text in _NAMES:
             return
         if self.text.lower().endswith(_TABLES):
@@ -80,18 +61,7 @@ class PredictorChoice:
             faults.add("--predictor", self.text, "noisy:ERROR with a number from 0, such as noisy:0.1")
 
     def check_inputs(self, workload: Workload, platform: Platform) -> None:
-        """Refuse a predictor that finds nothing to predict.
-
-        Parameters
-        ----------
-        workload, platform
-            Of the run.
-
-        Raises
-        ------
-        ConfigError
-            If there is no table, and no job brings a measured draw.
-        """
+        """Refuse a predictor that finds nothing to predict."""
         if self.text is None or (platform.actual is not None and self.text != "history"):
             return
         jobs = workload.to_polars()
@@ -100,18 +70,7 @@ class PredictorChoice:
             raise ConfigError([("--predictor", shown(self.text), expected)])
 
     def made(self, *, seed: Any) -> AnyPredictor | None:
-        """What `hetsched.simulate` takes.
-
-        Parameters
-        ----------
-        seed
-            Of a noisy predictor's draws.
-
-        Raises
-        ------
-        ConfigError
-            If a table's file cannot be read.
-        """
+        """What `hetsched.simulate` takes."""
         if self.text is None or self.text == "ideal":
             return self.text
         if self.text.lower().endswith(_TABLES):
