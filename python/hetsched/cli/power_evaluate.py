@@ -130,7 +130,7 @@ class _Asked:
         return None if is_file else self._groups
 
     def check(self, faults: Faults) -> None:
-        """Note whatever cannot be before a file is read."""
+        """Note whatever is invalid, before a file is read."""
         if self._folds is not None and self._name == "in_sample":
             faults.add("--folds", self._folds, "none for in_sample, which leaves nothing out")
         if self._groups is not None and self._name != "leave_one_app_out":

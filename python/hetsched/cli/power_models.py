@@ -84,7 +84,7 @@ class Models:
         self._seed = seed or 0
 
     def made(self, faults: Faults) -> dict[str, PowerModel]:
-        """The models, not fitted; what cannot be is noted."""
+        """The models, not fitted; what is invalid is noted."""
         for option, learner in self._learners.items():
             if learner is not None:
                 chosen(faults, option, learner, LEARNERS)

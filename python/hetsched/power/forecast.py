@@ -30,16 +30,7 @@ _MOST_W = 1e6
 
 @dataclass(frozen=True)
 class Forecast:
-    """What is known of jobs' own draws before they have run.
-
-    Parameters
-    ----------
-    known_w
-        W a node, one number a job; NaN = nothing is known.
-    report
-        Name of the ``predictor``; ``jobs`` that it is asked for; of these ``predicted``, the rest being ``unknown``;
-        ``levels``, how many are from where, if the predictor says so; ``mape_percent`` of those predicted.
-    """
+    """What is known of jobs' own draws before they have run, W a node (NaN: nothing), and a report of where from."""
 
     known_w: npt.NDArray[np.float64]
     report: dict[str, Any]
@@ -52,27 +43,6 @@ def believed(
 
     A predictor with both a ``table`` and ``draws`` serves by its table whatever the actual table has a row for, and by
     its draws the rest: no job is predicted twice.
-
-    Parameters
-    ----------
-    workload, platform
-        Of the run.
-    predictor
-        As `hetsched.simulate` takes it.
-
-    Raises
-    ------
-    ConfigError
-        If `predictor` is none, or there is nothing that it could predict.
-
-    Examples
-    --------
-    >>> from hetsched.power import Noisy
-    >>> jobs = {"job_id": [1], "submit_s": [0], "runtime_s": [9], "node_count": [1], "power_w": [250.0]}
-    >>> workload = Workload.from_polars(pl.DataFrame(jobs))
-    >>> machine = Platform.homogeneous(nodes=1, idle_w=90, tdp_w=300)
-    >>> believed(workload, machine, Noisy(error_ratio=0.0))[1].known_w.tolist()
-    [250.0]
     """
     if predictor is None:
         return platform, None

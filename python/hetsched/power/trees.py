@@ -168,14 +168,16 @@ def fit_forest(features: Floats, targets: Floats, *, seed: int, purpose: str) ->
     patterns, pattern_of = np.unique(~np.isnan(targets), axis=0, return_inverse=True)
     groups = np.split(np.argsort(pattern_of.ravel(), kind="stable"), np.cumsum(np.bincount(pattern_of.ravel()))[:-1])
     groups = [rows[np.lexsort(targets[np.ix_(rows, known)].T)] for rows, known in zip(groups, patterns, strict=True)]
-    # Of few groups, the trees of each are several parts of the work.
-    portions = [range(_PORTIONS)] if len(groups) > _PORTIONS else [range(n, n + 1) for n in range(_PORTIONS)]
+    # Many groups are small ones, which keep the interpreter busier than the library: no work for threads.
+    is_many = len(groups) > _PORTIONS
+    portions = [range(_PORTIONS)] if is_many else [range(n, n + 1) for n in range(_PORTIONS)]
     works = [
         (features[known], targets[np.ix_(rows, known)], f"{purpose}.{known.sum()}", numbers)
         for rows, known in zip(groups, patterns, strict=True)
         for numbers in portions
     ]
-    grown = side_by_side(partial(_bagged, seed), works)
+    grow = partial(_bagged, seed)
+    grown = [grow(work) for work in works] if is_many else side_by_side(grow, works)
     by_size = sorted(range(len(groups)), key=lambda group: len(groups[group]))
     parts = [
         _joined([_joined(grown[n * len(portions) : (n + 1) * len(portions)], axis=1) for n in same], axis=0)
