@@ -5,7 +5,7 @@
 Every way works in a process of its own, pinned to one core; times are CPU seconds, the median of a few runs.
 The made-up devices differ in level, gain and every application. As many applications as are learned are kept apart: the
 error on them shows what the speed costs. Errors well above those of scikit-learn's loop make the run fail; speed never
-does. Needs scikit-learn and LightGBM: ``pip install "hetsched[models]"``.
+does. Needs LightGBM: ``pip install "hetsched[models]"``.
 """
 
 from __future__ import annotations

@@ -403,5 +403,5 @@ def test_linear_models_the_shared_response_and_predictors_need_numpy_alone():
     assert done.stdout.splitlines() == [
         "Ideal() Noisy(error_ratio=0.1, seed=0)",
         'lightgbm: found no such library, expected it installed: pip install "hetsched[models]"',
-        'scikit-learn: found no such library, expected it installed: pip install "hetsched[models]"',
+        'scikit-learn: found no such library, expected it installed: pip install "hetsched"',
     ]

@@ -54,20 +54,19 @@ _PARAMETERS = {
 }
 """LightGBM's defaults are made for thousands of rows: a table of 39 applications or fewer they cannot split at all."""
 
-_LIBRARIES = {"sklearn": "scikit-learn"}
+_INSTALLED_BY = {"sklearn": ("scikit-learn", "hetsched"), "lightgbm": ("lightgbm", "hetsched[models]")}
+"""Names of libraries by their modules, and of what to install for them."""
 
 
 def library(module: str) -> Any:
-    """A module of a library that only some learners need, or an error that says how to install it."""
+    """A module of a library that takes long to load, or an error that says how to install it."""
     try:
         return import_module(module)
     except ImportError as error:
-        name = module.partition(".")[0]
+        name, package = _INSTALLED_BY[module.partition(".")[0]]
         # A library that is there but lacks one of its own (such as libgomp) says so itself.
         found = "no such library" if isinstance(error, ModuleNotFoundError) else f"one that does not load ({error})"
-        raise ConfigError(
-            [(_LIBRARIES.get(name, name), found, 'it installed: pip install "hetsched[models]"')]
-        ) from None
+        raise ConfigError([(name, found, f'it installed: pip install "{package}"')]) from None
 
 
 @dataclass(frozen=True, eq=False)
