@@ -1,4 +1,4 @@
-"""Who gets what so that the sum is least: the linear assignment problem, with a proof of every answer.
+"""The linear assignment problem, with a proof of every answer.
 
 Placing jobs on nodes that are not alike is this problem: a row a job, a column a node, and as cost the energy that the
 job would take there. Both functions return *duals*, labels of rows and columns that prove the answer optimal by sums

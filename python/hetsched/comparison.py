@@ -50,7 +50,7 @@ _NO_TIMELINE = pl.DataFrame(
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is kept of a run when its frames are let go of.
+    """The part of a run that is kept when its frames are dropped.
 
     `summary`, `provenance`, `timing` and `concerns` are the result's. Pictures need `curve` (of `waiting_curve`),
     `bins` (of `run_bins`), and `jobs` where they are few enough to be drawn one by one; empty unless asked for.
@@ -69,7 +69,7 @@ class Outcome:
 
     @classmethod
     def of(cls, policy: str, result: Result, keep: Keep) -> Outcome:
-        """What to keep of a result."""
+        """The part of a result that is kept."""
         jobs = result.jobs if keep.drawn else result.jobs.clear()
         timeline = result.timeline if keep.drawn else _NO_TIMELINE
         window = keep.window
@@ -88,7 +88,7 @@ class Outcome:
 
     @property
     def nodes(self) -> int:
-        """How many nodes it ran on."""
+        """Number of nodes that it ran on."""
         return int(self.provenance["platform"]["nodes"])
 
     @property
@@ -98,7 +98,7 @@ class Outcome:
 
     @property
     def title(self) -> str:
-        """What stands above its pictures."""
+        """Title of its pictures."""
         return f"{self.policy}, {many_of(self.nodes, 'node')}"
 
     def row(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Keep:
-    """What to keep of runs: numbers of all of them or of a window (its ends in seconds), and what pictures need."""
+    """The part of runs that is kept: numbers of the whole or of a window (its ends in seconds), and data for pictures."""
 
     window: tuple[float, float] | None = None
     drawn: bool = False
@@ -116,7 +116,7 @@ class Keep:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of comparing policies. Made by `hetsched.compare`.
+    """The outcome of comparing policies. Made by `hetsched.compare`.
 
     Parameters
     ----------
@@ -456,7 +456,7 @@ def _mean_summary(summaries: Sequence[Mapping[str, Any]]) -> dict[str, float | N
 
 
 def _default_metrics(runs: pl.DataFrame) -> tuple[str, ...]:
-    """What to compare by if nothing was asked for: in windows that differ, idle nodes make the energy differ, too."""
+    """Metrics if none are asked for: in windows that differ, idle nodes make the energy differ, too."""
     if "makespan_s" not in runs.columns:  # a part of each run was measured, the same of all
         return DEFAULT_METRICS
     if not _windows_differ(runs.group_by("policy").agg(pl.col("makespan_s").mean())["makespan_s"].to_list()):

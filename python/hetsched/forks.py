@@ -11,11 +11,11 @@ from hetsched.errors import SimulationError
 __all__ = ["check_threads"]
 
 _OF_POLARS = re.compile(r"polars-\d|async-executor|tokio-rt")
-"""How the threads that polars computes with are called; it starts them at its first work, not when it is imported."""
+"""Names of the threads that polars computes with; it starts them at its first work, not when it is imported."""
 
 
 class _State:
-    """What is known of this process."""
+    """Knowledge about this process."""
 
     had_threads = False
     """Whether there were threads of polars when the last fork began."""

@@ -67,7 +67,7 @@ def threads(most: int, *, stop: Callable[[], object] = lambda: None) -> Iterator
 
 
 def ended(futures: Mapping[Future[Done], Part]) -> Iterator[tuple[Part, Future[Done]]]:
-    """What each future stands for and the future, as they end; what has not begun is cancelled at the end."""
+    """Each future with the thing it stands for, as they end; what has not begun is cancelled at the end."""
     waiting = dict(futures)
     try:
         while waiting:

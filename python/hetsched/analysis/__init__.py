@@ -1,4 +1,4 @@
-"""What results say: metrics and their units, comparisons with a baseline, and curves; frames in, new frames out."""
+"""Analysis of results: metrics and their units, comparisons with a baseline, and curves; frames in, new frames out."""
 
 from hetsched.analysis.ratios import attained_ratio, compare, runs_frame
 from hetsched.analysis.statistics import mean_and_half_width, student_t_quantile

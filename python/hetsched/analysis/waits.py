@@ -1,4 +1,4 @@
-"""How long jobs wait, as a curve: which share of them waits longer than a given time."""
+"""Waits as a curve: the share of jobs that wait longer than a given time."""
 
 from __future__ import annotations
 

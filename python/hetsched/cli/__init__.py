@@ -20,7 +20,7 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; see `hetsched.cli.app.main`, which loads here so that Ctrl-C meanwhile ends as it does later.
 
-    A standard output or error that was closed beforehand (``>&-``) counts as one that nobody reads.
+    A standard output or error that was closed beforehand (``>&-``) counts as one without a reader.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     code = ended(command, debug="--debug" in given)
     if code == INTERRUPTED and arguments is None:
-        # Threads may be in the middle of something that takes its time and that nobody waits for any more.
+        # Threads may be in the middle of something slow whose result is not wanted any more.
         os._exit(code)
     return code
 

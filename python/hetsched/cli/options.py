@@ -19,7 +19,7 @@ KNOWN_DRAWS = ("measured", "table", "tdp")
 """As in `hetsched.platform.known_draws`, which is slow to import."""
 
 OTHER_DRAWS = "--known-draws table or tdp, or --predictor history, has them not know it"
-"""How to have decisions that know no job's draw before it has run."""
+"""Options that keep decisions from knowing a job's draw before it has run."""
 
 _MACHINE, _RUN, _OUTPUT = "Machine", "Run", "Output"
 

@@ -118,7 +118,7 @@ def evaluate(
 
 
 class _Asked:
-    """What is left out, as given on the command line."""
+    """Options on what is left out, as given on the command line."""
 
     def __init__(self, name: str, folds: str | None, groups: str | None, test_runs: str, *, seed: int) -> None:
         self._name, self._folds, self._groups, self._test_runs, self._seed = name, folds, groups, test_runs, seed
@@ -173,7 +173,7 @@ def _drawn(found: dict[str, LeftOut], apps: Sequence[str], devices: Sequence[str
 
 
 def _title(split: Split, found: LeftOut) -> str:
-    """What was left out, and how."""
+    """Title of the split, in words."""
     if split.name == "in_sample":
         return "in sample"
     what = {"new_device": "devices"}.get(split.name, "applications" if split.groups is None else "groups")
@@ -182,7 +182,7 @@ def _title(split: Split, found: LeftOut) -> str:
 
 
 def _seen(split: Split, found: LeftOut, apps: int) -> str:
-    """What the models were fitted on."""
+    """Size of the data that the models were fitted on."""
     if split.name == "in_sample":
         return "fitted on all of them, and asked for the same ones"
     if split.name == "new_device":
@@ -243,7 +243,7 @@ def _show(
 
 
 def _whole(found: dict[str, LeftOut]) -> LeftOut:
-    """What was left out of the model that was asked most: a reference device is never new."""
+    """Cells left out of the model that was asked most: a reference device is never new."""
     return max(found.values(), key=lambda one: one.of)
 
 

@@ -22,7 +22,7 @@ MODELS = ("two-stage", "single-stage", "power-ratio", "shared-response")
 """Names of the models."""
 
 LEARNERS = ("linear", "random_forest", "lightgbm")
-"""What stages of models learn with."""
+"""Learners of the stages of models."""
 
 _LEARNING = {"two-stage": ("mean_model", "device_model"), "single-stage": ("model",), "power-ratio": ("model",)}
 """Of each model the parameters that are learners; the last is what ``--device-model`` says."""
@@ -181,7 +181,7 @@ def read_files(features: str, watts: str, screen: Screen, *, labels: str | None 
 
 
 def about_cells(watts: Watts) -> str:
-    """How many pairs of device and application were measured, in words."""
+    """Number of pairs of device and application that were measured, in words."""
     measured = int(watts.is_measured.sum())
     all_of = "all" if measured == watts.power_w.size else f"{measured:,} of"
     return f"{all_of} {watts.power_w.size:,} pairs of device and application measured"

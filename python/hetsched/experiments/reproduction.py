@@ -150,7 +150,7 @@ class _Task:
 
     @property
     def names(self) -> dict[str, Any]:
-        """What people call it."""
+        """Names for people to read."""
         return {"experiment": self.experiment.name, "seed": self.one.seed}
 
     @property

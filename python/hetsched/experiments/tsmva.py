@@ -58,7 +58,7 @@ QUANTILES = np.linspace(0.0, 1.0, 11)
 
 @dataclass(frozen=True)
 class Size:
-    """How many devices are looked at."""
+    """Number of devices that are evaluated."""
 
     seen: int  # in-sample
     left_out: int  # where kernels are left out

@@ -1,4 +1,4 @@
-"""How much each device will draw under each application: models that learn it, and predictors that know it.
+"""Predictions of each device's draw under each application: models that learn it, and predictors that know it.
 
 A model's `fit` takes what is known of applications (rates of events, counted on one device) and the watts that were
 measured on every device; `predict` gives watts of every device under any application. `Ideal` and `Noisy` turn a table

@@ -25,13 +25,13 @@ from hetsched.power.checks import Floats
 Content = Mapping[str, npt.NDArray[np.generic]]
 
 DAMAGED = (*MALFORMED, zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError)
-"""What numpy, zip files and JSON raise where bytes are not what they should be."""
+"""Errors that numpy, zip files and JSON raise on damaged bytes."""
 
 _ALWAYS = 2**26
 """Bytes that any file may unpack to."""
 
 _RATIO = 100
-"""How many bytes a byte of a larger file may unpack to; `zipped` sees to it that what it writes keeps within."""
+"""Bytes that a byte of a larger file may unpack to; what `zipped` writes keeps within."""
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
@@ -39,7 +39,7 @@ _HEADER = re.compile(
     rb"\x93NUMPY\x01\x00..\{'descr': '([<|][fiu][1248])', 'fortran_order': False, 'shape': \(([\d, ]*)\), \} *\n",
     re.DOTALL,
 )
-"""What numpy writes before an array. Its own reader evaluates what it finds there."""
+"""Header of an array in numpy's format. Numpy's own reader evaluates it."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Saved:
 
 
 def _most(size: int) -> int:
-    """How many bytes a file of a size may unpack to."""
+    """Bytes that a file of a size may unpack to."""
     return max(_ALWAYS, _RATIO * size)
 
 

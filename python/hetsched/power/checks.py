@@ -1,4 +1,4 @@
-"""What features and measured watts must be, for every model of the package alike."""
+"""Checks of features and measured watts, the same for every model of the package."""
 
 from __future__ import annotations
 

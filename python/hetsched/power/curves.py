@@ -47,7 +47,7 @@ KERNELS = tuple(Kernel(*own) for own in product(_SCALES, _LENGTHS, _LINEAR, (Fal
 
 @dataclass(frozen=True)
 class Scaling:
-    """What makes features comparable: their mean size, and mean and deviation on each scale, shape (3, n_features).
+    """Scales of features: their mean size, and mean and deviation on each scale, shape (3, n_features).
 
     The deviation of a constant feature is infinite, so that it tells nothing.
     """
@@ -139,7 +139,7 @@ _MOST_JUDGED = 128
 _MOST_INVERTED = 64
 """Small matrices are inverted, one a noise: more work than one decomposition, but none that threads have to share."""
 _MOST_FITTED = 4
-"""How many regressions are averaged where there are more applications than are judged by."""
+"""Number of regressions that are averaged where there are more applications than are judged by."""
 
 Inverses: TypeAlias = tuple[Callable[[Floats], Floats], Floats]
 
@@ -236,7 +236,7 @@ class Applications:
 
 
 def model_weights(errors: Floats) -> Floats:
-    """How much each model counts, from its leave-one-out errors; the best counts 1.
+    """Weight of each model, from its leave-one-out errors; the best has 1.
 
     Yao, Vehtari, Simpson & Gelman, Using stacking to average Bayesian predictive distributions, 2018: pseudo-BMA.
     """

@@ -1,4 +1,4 @@
-"""How devices differ, in a few numbers a device: a factor model of log watts, fitted with gaps.
+"""Differences between devices in a few numbers each: a factor model of log watts, fitted with gaps.
 
 ``log P_ij = m_j + l_j · z_i + e_ij``: `m` the level of application j, `l` how strongly it feels each factor, `z` device
 i's factors (a priori normal with mean 0 and covariance 1), `e` noise of the application's own size. A device with few
@@ -17,7 +17,7 @@ _MOST_STEPS = 60
 _TOLERANCE = 1e-3
 _LEAST_VARIANCE = 1e-7
 _PRIOR_DEVICES = 3.0
-"""How many devices the common noise counts for in the noise of an application."""
+"""Number of devices that the common noise counts for in the noise of an application."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _noise(rest: Floats, count: Floats, common: float) -> Floats:
 
 
 def _moved(before: DeviceFactors, after: DeviceFactors) -> float:
-    """How far one step went: the largest change of a level, or the change of the covariance relative to it."""
+    """Size of one step: the largest change of a level, or the change of the covariance relative to it."""
     level = float(np.abs(after.level - before.level).max())
     # The norm of A Aᵀ - B Bᵀ from small products only; axes may turn, which changes nothing.
     own, other, both = (

@@ -1,4 +1,4 @@
-"""How far predictions are off: MAPE, overall and by application, on what a model has seen and on what it has not."""
+"""Errors of predictions: MAPE, overall and by application, on data that a model has seen and on new data."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def evaluate(
     seed: int = 0,
     feature_names: Sequence[str] | None = None,
 ) -> pl.DataFrame:
-    """How far a model's predictions are off for each application, over the devices it was measured on.
+    """Errors of a model's predictions for each application, over the devices it was measured on.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a predictor has a run's decisions believe: tables, and what is known of each job's own draw."""
+"""Beliefs of a run's decisions, from a predictor: tables, and each job's own draw."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_W = 1e6
 
 @dataclass(frozen=True)
 class Forecast:
-    """What is known of jobs' own draws before they have run, W a node (NaN: nothing), and a report of where from."""
+    """Jobs' own draws as known before they have run, W a node (NaN: unknown), and a report of their sources."""
 
     known_w: npt.NDArray[np.float64]
     report: dict[str, Any]
@@ -113,7 +113,7 @@ def _forecast(
 
 
 def _checked(source: object, frame: object, jobs: pl.DataFrame) -> pl.DataFrame:
-    """What a predictor says of the jobs, if it can be."""
+    """A predictor's answer about the jobs, if it is valid."""
     name = type(source).__name__
     if not isinstance(frame, pl.DataFrame) or "known_w" not in frame.columns:
         found = (

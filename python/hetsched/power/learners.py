@@ -1,4 +1,4 @@
-"""What a stage of a model can learn with: a name, or any regressor with scikit-learn's methods.
+"""Learners of a model's stages: a name, or any regressor with scikit-learn's methods.
 
 A learner fits many targets at once, each on the applications that it has. `linear` needs numpy alone, `random_forest`,
 `lightgbm` and regressors of scikit-learn the extra ``models``.
@@ -46,7 +46,7 @@ class Fit(Protocol):
         """The targets of each application, shape (n_targets, n_apps)."""
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """What `restored` of its class makes it from."""
+        """Arguments of `restored` of its class."""
 
 
 @dataclass(frozen=True, eq=False)

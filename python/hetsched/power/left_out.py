@@ -35,7 +35,7 @@ Tell = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class Split:
-    """What a model is asked that it was not fitted on; as `hetsched.power.evaluate` takes it."""
+    """The part of the data that a model is not fitted on; as `hetsched.power.evaluate` takes it."""
 
     name: str
     folds: int | None = None
@@ -88,7 +88,7 @@ class Split:
 
 
 def units_of(apps: Places, groups: Sequence[object] | None) -> list[Places]:
-    """What is left out together at least: each measured application by itself, or those of each group."""
+    """Units that are left out together: each measured application by itself, or those of each group."""
     if groups is None:
         return [apps[place : place + 1] for place in range(len(apps))]
     found: dict[object, list[int]] = {}
@@ -189,7 +189,7 @@ def predicted(
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """What `predicted` is given."""
+    """Arguments of `predicted`."""
 
     model: PowerModel
     features: Floats
@@ -291,7 +291,7 @@ def _unseen(task: _Task, fold: Places) -> Floats:
 
 
 def _beyond(own: Floats, seen: Floats, every: Floats) -> Floats:
-    """How far features lie outside those seen, in standard deviations of these, or of all where these are the same."""
+    """Distance of features from those seen, in standard deviations of these, or of all where these are the same."""
     deviation = seen.std(axis=0)
     deviation = np.where(deviation > 0, deviation, every.std(axis=0))
     far: Floats = np.maximum(own - seen.max(axis=0), 0.0) - np.maximum(seen.min(axis=0) - own, 0.0)

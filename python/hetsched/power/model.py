@@ -121,7 +121,7 @@ class PowerModel(ABC):
 
     @abstractmethod
     def _state(self) -> State:
-        """What was learned: values that JSON can hold, and arrays by name."""
+        """The learned state: values that JSON can hold, and arrays by name."""
 
     @abstractmethod
     def _restore(self, header: dict[str, Any], arrays: Saved) -> None:
@@ -216,7 +216,7 @@ class PowerModel(ABC):
         return watts
 
     def score(self, features: npt.ArrayLike, power_w: npt.ArrayLike) -> float:
-        """How much of the spread of measured watts the predictions explain: R², as of scikit-learn's regressors.
+        """Share of the spread of measured watts that the predictions explain: R², as of scikit-learn's regressors.
 
         ``1 - Σ (measured - predicted)² / Σ (measured - mean of measured)²`` over all measured cells of all devices
         together. It says little where devices differ much: `mape` and `evaluate` tell errors as shares.

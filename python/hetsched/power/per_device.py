@@ -280,7 +280,7 @@ def app_means(power_w: Floats) -> Floats:
 
 
 def _device_effects(power_w: Floats, is_measured: npt.NDArray[np.bool_]) -> Floats:
-    """What each device adds, up to one number a group of devices."""
+    """The part of each device, up to one number a group of devices."""
     # The system has an unknown for each of the smaller side; the other side's follow.
     if len(power_w) > power_w.shape[1]:
         by_app = _device_effects(power_w.T, is_measured.T)

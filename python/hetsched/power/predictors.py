@@ -49,7 +49,7 @@ class Ideal:
         return actual
 
     def draws(self, jobs: pl.DataFrame) -> pl.DataFrame:
-        """What is known of each job's own draw: all of it.
+        """Each job's own draw as it is.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class Noisy:
         return type(actual)(actual.apps, **powers, time_ratio=actual.time_ratio, cap_w=actual.cap_w)
 
     def draws(self, jobs: pl.DataFrame) -> pl.DataFrame:
-        """What is known of each job's own draw: its ``power_w`` with an error.
+        """Each job's own draw: its ``power_w`` with an error.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class History:
         self.last = last
 
     def draws(self, jobs: pl.DataFrame) -> pl.DataFrame:
-        """What is known of each job's draw when it is submitted.
+        """Each job's draw as far as it is known when the job is submitted.
 
         Parameters
         ----------

@@ -32,7 +32,7 @@ _MOST_DEVICES, _MOST_APPS = 2000, 2000
 _AT_ONCE = 256
 """Applications predicted at a time, to bound memory."""
 _LEAST, _MOST = 0.5, 1.5
-"""How far below the least and above the most level it was fitted to a level may lie, as a factor."""
+"""Factor by which a level may lie below the least and above the largest level it was fitted to."""
 _SLACK = 0.5
 """The same of a loading, as a share of the range."""
 

@@ -101,7 +101,7 @@ DEVICE_TYPES: Mapping[str, DeviceType] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Spread:
-    """How much devices differ, and how much of an application's watts its counters do not tell.
+    """Spread of devices, and of the part of an application's watts that its counters do not tell.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Profiles:
-    """What a power model is fitted on.
+    """Data that a power model is fitted on.
 
     Parameters
     ----------

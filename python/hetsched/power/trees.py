@@ -86,7 +86,7 @@ class Trees:
 
     @property
     def n_targets(self) -> int:
-        """How many targets they answer for."""
+        """Number of targets."""
         return len(self.roots) * int(self.value.shape[1])
 
     def sums(self, features: Floats) -> Floats:
@@ -126,7 +126,7 @@ class Trees:
 
 @dataclass(frozen=True, eq=False)
 class TreesFit:
-    """What a forest or boosters have learned: trees, and which of their targets is the n-th."""
+    """Trees of a forest or of boosters, and which of their targets is the n-th."""
 
     kind: str
     parts: tuple[Trees, ...]

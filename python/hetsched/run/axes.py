@@ -1,4 +1,4 @@
-"""What a sweep varies: workloads, platforms, policies and seeds, each thing under a name of its own."""
+"""Axes of a sweep: workloads, platforms, policies and seeds, each under a name of its own."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def noted_within(place: str, faults: Faults) -> Iterator[None]:
 
 
 def summary_names(options: RunOptions) -> Collection[str]:
-    """What every run of a sweep sums up."""
+    """Keys of the summaries of a sweep's runs."""
     one_node = Platform.homogeneous(nodes=1, idle_w=0, tdp_w=1)
     return Run(_one_job(), one_node, Policy(), replace(options, predictor=None)).execute().summary().keys()
 

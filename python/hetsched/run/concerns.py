@@ -1,4 +1,4 @@
-"""What a reader of a run's numbers should know before trusting them: inputs and outcomes that look wrong.
+"""Concerns about a run's inputs and outcomes, for the reader of its numbers.
 
 Each is said as a warning by `hetsched.simulate`. None of them stops a run: the numbers are exact, but may answer
 another question than was asked.
@@ -92,7 +92,7 @@ def concerns_of_draws(jobs: pl.DataFrame, platform: Platform) -> Iterator[Concer
 def concerns_of_run(
     jobs: pl.DataFrame, recorded: pl.DataFrame, timeline: pl.DataFrame, platform: Platform
 ) -> list[Concern]:
-    """What looks wrong after a run."""
+    """Concerns after a run."""
     found = (_killed(recorded["state"]), _quiet(timeline, platform.nodes))
     return [*(one for one in found if one is not None), *_on_gpus(jobs, recorded, timeline, platform)]
 
@@ -184,7 +184,7 @@ CHANGE = 'known_draws ("table" or "tdp") or a predictor changes that'
 def draws_record(
     policy: Policy, platform: Platform, *, jobs: int, forecast: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """What a result's record says of it."""
+    """The record of this in a result's provenance."""
     table = platform.actual if platform.predicted is None else platform.predicted
     readers = policy.reading_draws(factors=table is not None and table.power_ratio is not None)
     record = {"rule": platform.known_draws, "jobs": jobs, "read_by": readers, "forecast": forecast}

@@ -79,7 +79,7 @@ def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame) -> pl.DataFrame:
 
 
 def names_in_result(columns: Sequence[str], recorded: Iterable[str] = ()) -> dict[str, str]:
-    """What a workload's columns are called in `Result.jobs`.
+    """Names of a workload's columns in `Result.jobs`.
 
     The runtime is ``nominal_runtime_s`` there. One of the user's own whose name is a column of the run's has ``trace_``
     put before it, and once more as long as the workload has a column of that name too: what a run recorded is kept

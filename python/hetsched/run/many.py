@@ -24,7 +24,7 @@ class Task(Protocol):
 
     @property
     def names(self) -> Mapping[str, Any]:
-        """What people call it, for the store's lines."""
+        """Names for people to read, for the store's lines."""
 
     def execute(self) -> Any:
         """The answer."""

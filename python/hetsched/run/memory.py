@@ -33,7 +33,7 @@ _SMALL_B = 2**26
 
 @dataclass(frozen=True)
 class Need:
-    """What a run needs at least, by what needs it."""
+    """Memory that a run needs at least, by purpose."""
 
     parts: dict[str, int]
 
@@ -58,7 +58,7 @@ def check_memory(workload: Workload, platform: Platform, policy: Policy, *, unti
 
 
 def need_of(workload: Workload, platform: Platform, policy: Policy, *, until_s: float | None) -> Need:
-    """What a run needs at least."""
+    """Memory that a run needs at least."""
     is_held = "machine" in vars(platform)
     parts = {many(platform.nodes, "node"): platform.nodes * _NODE_B[is_held]}
     if platform.actual is not None:
@@ -74,7 +74,7 @@ def need_of(workload: Workload, platform: Platform, policy: Policy, *, until_s: 
 
 
 def _served_nodes(workload: Workload, platform: Platform) -> int:
-    """How many nodes the jobs that the platform can hold ask for, each job's counted."""
+    """Sum of the node counts of the jobs that the platform can hold."""
     jobs = workload.to_polars()
     fits = jobs["node_count"] <= platform.nodes
     if "slots" in jobs.columns:
@@ -83,13 +83,13 @@ def _served_nodes(workload: Workload, platform: Platform) -> int:
 
 
 def available_bytes() -> int | None:
-    """What the system and this process's own limit still leave; None where neither says."""
+    """Memory that the system and this process's own limit still leave; None where neither says."""
     limits = [limit for limit in (system_bytes(), _of_process()) if limit is not None]
     return min(limits, default=None)
 
 
 def system_bytes() -> int | None:
-    """What the system has left for all processes, swap included; None where it does not say."""
+    """Memory that the system has left for all processes, swap included; None where it does not say."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -99,7 +99,7 @@ def system_bytes() -> int | None:
 
 
 def _of_process() -> int | None:
-    """What is left of the address space (``ulimit -v``)."""
+    """The rest of the address space (``ulimit -v``)."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return None
@@ -124,7 +124,7 @@ _RESULT_JOBS_NODE_B = 16
 
 
 def most_at_once(workloads: Iterable[Workload], platforms: Iterable[Platform], *, in_processes: bool) -> int:
-    """How many runs fit beside each other: one a core, and no more than there is memory for."""
+    """Number of runs at a time: one a core, and no more than there is memory for."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     left_b = system_bytes()
     largest_b = max(map(_result_bytes, workloads))

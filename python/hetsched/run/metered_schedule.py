@@ -74,7 +74,7 @@ def _taken(starts: pl.DataFrame, name: str) -> pl.Series:
 
 
 def _rules_of_values(given: pl.DataFrame) -> list[Rule]:
-    """What is missing or no number."""
+    """Rules against missing values and values that are no numbers."""
 
     def no_value(name: str) -> Rule:
         expected = _EXPECTED[name] + ("" if name == "job_id" else _NO_ROW)
@@ -202,7 +202,7 @@ _MOST_FAULTS = 20
 
 @dataclass(frozen=True)
 class Rule:
-    """What must not be."""
+    """A rule that rows must keep."""
 
     broken: pl.Series
     told: Callable[[int], Fault]

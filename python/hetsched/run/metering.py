@@ -73,7 +73,7 @@ def meter(
         twice or beyond the platform, a missing value; two jobs on one node at once, or more slots than it has. As
         `simulate` otherwise.
     TraceError
-        If a column of `starts` is of a type that cannot be meant.
+        If a column of `starts` has a type that makes no sense there.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def _as_told(workload: Workload, schedule: pl.DataFrame) -> _core.JobColumns:
 
 
 def _provenance(schedule: pl.DataFrame) -> dict[str, Any]:
-    """What was metered; the order of the rows plays no part in the sum."""
+    """Record of the metered schedule; the order of its rows plays no part in the sum."""
     content = schedule.drop("row").sort("job_id")
     ends = len(schedule) - schedule["end_s"].null_count()
     return {"jobs": len(schedule), "ends": ends, "starts_sha256": frame_sha256(content)}
@@ -139,4 +139,4 @@ def _raise_conflicts(jobs: pl.DataFrame, schedule: pl.DataFrame, platform: Platf
     told = schedule.select("row", "job_id", "nodes", start, end=start + (ended - started), need=need)
     late = schedule["row"].filter(started > start).to_list()
     raise_faults(conflicts(told, late, platform))
-    raise SimulationError(f"metered: {len(late)} jobs do not start when they were told to, and nobody is in their way")
+    raise SimulationError(f"metered: {len(late)} jobs do not start when they were told to, and nothing is in their way")

@@ -56,7 +56,7 @@ _ENERGY_DELAY = tuple(Unit(f"{prefix}J s", 1e3**power) for power, prefix in enum
 
 @dataclass(frozen=True)
 class Metric:
-    """How one key of `Result.summary` is shown and judged.
+    """A key of `Result.summary`: how it is computed, shown and judged.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Metric:
 
     @property
     def short_title(self) -> str:
-        """What to call it where the metric it is a part of has just been named."""
+        """Title where the metric it is a part of has just been named."""
         return self.part_title or self.title
 
     def unit_for(self, values: Sequence[float | None]) -> Unit:
@@ -162,7 +162,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Facts:
-    """What metrics are computed from: the jobs (`Result.jobs`), the engine's sums over the run, the machine's size."""
+    """Data of metrics: the jobs (`Result.jobs`), the engine's sums over the run, the machine's size."""
 
     jobs: pl.DataFrame
     totals: Mapping[str, Any]
@@ -173,7 +173,7 @@ class Facts:
 
     @cached_property
     def states(self) -> dict[str, int]:
-        """How many jobs ended in each state."""
+        """Number of jobs that ended in each state."""
         return dict(self.jobs["state"].value_counts().rows())
 
     @cached_property
@@ -396,7 +396,7 @@ def in_section(section: str) -> list[tuple[int, Metric]]:
 
 
 DEFAULT_METRICS = ("energy_j", "mean_wait_s", "mean_bounded_slowdown", "utilization_ratio")
-"""What a comparison shows if nothing else is asked for."""
+"""Metrics of a comparison if no others are asked for."""
 
 
 def metrics_named(keys: Sequence[str], *, parameter: str = "metrics") -> list[Metric]:
@@ -428,5 +428,5 @@ def metrics_named(keys: Sequence[str], *, parameter: str = "metrics") -> list[Me
 
 
 def _expected_for(key: str) -> str:
-    """What a key that is none should have been: the nearest one, or one of all."""
+    """The expected key in place of an unknown one: the nearest one, or one of all."""
     return f"a metric{near}" if (near := did_you_mean(key, METRICS)) else f"one of {', '.join(METRICS)}"

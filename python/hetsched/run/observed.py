@@ -63,7 +63,7 @@ def _check_nodes(frame: pl.DataFrame, platform: Platform, faults: Faults) -> Non
 
 
 def replay_counts(policy: Policy, totals: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """What a result's provenance says of a replay: jobs that start later than they did, and jobs left out."""
+    """A replay's part of a result's provenance: jobs that start later than they did, and jobs left out."""
     return {"replay": {name: totals[name] for name in ("late_starts", "left_out_jobs")}} if is_replay(policy) else {}
 
 

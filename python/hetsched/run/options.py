@@ -54,7 +54,7 @@ class RunOptions:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """How long jobs may run, as the engine takes it."""
+        """Limits of jobs' run times, as the engine takes them."""
         return {name: getattr(self, name) for name in LIMITS}
 
 

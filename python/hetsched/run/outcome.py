@@ -25,7 +25,7 @@ from hetsched.workload import Workload
 
 @dataclass(frozen=True)
 class Setting:
-    """What a run was made of: the platform as decisions saw it, the policy as it ran, and the concerns beforehand."""
+    """Ingredients of a run: the platform as decisions saw it, the policy as it ran, and the concerns beforehand."""
 
     workload: Workload
     platform: Platform
@@ -73,7 +73,7 @@ def result_of(
 
 
 def _recorded(records: _core.Records, policy: Policy) -> pl.DataFrame:
-    """What the engine wrote down of the jobs; whether they were profiled only where the policy profiles."""
+    """The engine's records of the jobs; with the column `profiled` only where the policy profiles."""
     frame = pl.DataFrame(records.take_jobs())
     return frame if (policy.parts["order"] or {}).get("first_run") else frame.drop("profiled")
 

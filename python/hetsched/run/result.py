@@ -18,7 +18,7 @@ from hetsched.run.result_files import read_files, write_files
 
 @dataclass(frozen=True)
 class Parts:
-    """What a result consists of, each made when it is first asked for."""
+    """Parts of a result, each made when it is first asked for."""
 
     jobs: Callable[[], pl.DataFrame]
     timeline: Callable[[], pl.DataFrame]
@@ -30,7 +30,7 @@ class Parts:
 
 
 class Result:
-    """What a run did. Made by `hetsched.simulate` and `hetsched.read_result`.
+    """The outcome of a run. Made by `hetsched.simulate` and `hetsched.read_result`.
 
     Parameters
     ----------
@@ -115,12 +115,12 @@ class Result:
 
     @property
     def timing(self) -> dict[str, float]:
-        """What the run took: ``wall_s`` and ``jobs_per_s``. The only thing that differs between equal runs."""
+        """Cost of the run: ``wall_s`` and ``jobs_per_s``. The only thing that differs between equal runs."""
         return dict(self._parts.timing)
 
     @property
     def concerns(self) -> tuple[Concern, ...]:
-        """What looks wrong with the run, as `hetsched.simulate` warned of it; nothing where it was read from files."""
+        """Concerns about the run, as `hetsched.simulate` warned of them; empty if it was read from files."""
         return self._parts.concerns
 
     def write(self, folder: str | os.PathLike[str], *, csv: bool = False) -> None:

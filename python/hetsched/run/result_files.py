@@ -93,7 +93,7 @@ def _write_all(folder: Path, writers: dict[str, Writer], numbers: dict[str, Any]
         try:
             for name, write in writers.items():
                 sha256[name] = _write(temporary[name], write)
-            # Names the others' bytes: whoever finds it beside files of another run can tell.
+            # Names the others' bytes: beside files of another run that shows.
             text = json.dumps({**numbers, "files": sha256}, indent=2, allow_nan=False) + "\n"
             name = _SUMMARY
             temporary[name].write_bytes(text.encode())
@@ -125,7 +125,7 @@ def read_files(folder: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
         if not left:
             found = "bytes that summary.json does not name"
             raise TraceError(file=str(folder / odd[0]), found=found, expected=_OF_ONE_WRITE)
-        # Where nobody can be kept waiting, a writer may be between two of its files.
+        # Where the system has no locks, a writer may be between two of its files.
         time.sleep(_BETWEEN_READS_S)
     frames = {name: _frame(name, contents[f"{name}.parquet"], numbers, folder) for name in FRAMES}
     return frames, {key: value for key, value in numbers.items() if key != "files"}

@@ -50,7 +50,7 @@ class Run:
 
     @cached_property
     def concerns(self) -> list[Concern]:
-        """What looks wrong before it has begun."""
+        """Concerns before it has begun."""
         return [
             *concerns_of_load(self.workload, self.platform),
             *concerns_of_draws(self.workload.to_polars(), self.platform),

@@ -127,7 +127,7 @@ def specs(
     Raises
     ------
     ConfigError
-        With everything that cannot be on an axis, and a `folder` that is no name.
+        If an axis, an option or the name of the folder is invalid; lists all that is.
     OutputError
         If `folder` cannot be written to.
 
@@ -169,7 +169,7 @@ def code_sha256() -> str:
 
 
 def versions() -> list[str]:
-    """What computes an answer that is more than the engine's: its version and build, and those of the libraries."""
+    """Versions of everything that computes an answer: of the engine, its build, and the libraries."""
     found = []
     for library in ("numpy", "polars", "scipy", "scikit-learn", "lightgbm"):
         with suppress(PackageNotFoundError):
@@ -193,7 +193,7 @@ def plan_of(axes: Axes, options: RunOptions) -> list[Plan]:
 
 
 def _belief(workload: Workload, platform: Platform, options: RunOptions) -> list[str | None]:
-    """What decides of a predictor: the tables and draws that it gives, not what it is called."""
+    """The decisive part of a predictor: the tables and draws that it gives, not its name."""
     if options.predictor is None:
         return []
     platform, forecast = believed(workload, platform, options.predictor)
@@ -287,7 +287,7 @@ def platform_sha256(platform: Platform) -> str:
 # Two of each: runs of one workload come one after the other, and at the seam every process needs the next one.
 @functools.lru_cache(maxsize=2)
 def read_workload(path: str, name: str) -> Workload:
-    """What `write_workload` wrote; held for the next run on it."""
+    """A workload from `write_workload`; held for the next run on it."""
     with _unless_gone(path, "the jobs"):
         frame = pl.read_ipc(path).rechunk()
     return Workload(frame, source=name, report=Report(name, {"jobs": len(frame)}), history=[f"read {name}"])
@@ -295,7 +295,7 @@ def read_workload(path: str, name: str) -> Workload:
 
 @functools.lru_cache(maxsize=2)
 def read_platform(path: str) -> Platform:
-    """What `write_platform` wrote; held for the next run on it."""
+    """A platform from `write_platform`; held for the next run on it."""
     with _unless_gone(path, "the platform"):
         content: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
     return Platform.from_dict(content)

@@ -135,7 +135,7 @@ class Store:
                 raise TraceError(file=str(self._path), line=number, found=found, expected=_EXPECTED.format(self._by))
 
     def _answer_in(self, line: bytes) -> tuple[str, Any]:
-        """What a line holds; no key if it holds nothing."""
+        """The content of a line; no key if it is invalid."""
         try:
             content = json.loads(line) if line.endswith(b"\n") else None
         except ValueError:

@@ -91,7 +91,7 @@ def sweep(
     Raises
     ------
     ConfigError
-        Before the first run, with everything that cannot be.
+        Before the first run, if anything is invalid; lists all of it.
     SimulationError
         If a run cannot go on, or its process was ended from outside; says which. Finished runs stay in `out`.
     OutputError
@@ -148,7 +148,7 @@ def sweep(
 
 @dataclass(frozen=True)
 class _Work:
-    """What the runs of a sweep share."""
+    """The things that all runs of a sweep share."""
 
     axes: Axes
     options: RunOptions

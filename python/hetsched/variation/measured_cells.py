@@ -34,7 +34,7 @@ class Cells:
     apps: list[str]
     nodes: Sequence[str | int]
     runs: npt.NDArray[np.int64]
-    """How many usable runs each pair had, shape (n_apps, n_nodes) as that of the next two."""
+    """Number of usable runs of each pair, shape (n_apps, n_nodes) as that of the next two."""
     is_missing: npt.NDArray[np.bool_]
     values: dict[str, Matrix]
     """Medians by quantity, ``power_w`` and ``time_s``."""

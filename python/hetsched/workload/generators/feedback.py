@@ -24,7 +24,7 @@ class Control:
     utilization: float
     """Mean share of busy nodes to reach."""
     fluctuation: float
-    """How far the target wanders to both sides, at most to 0 or 1."""
+    """Range of the target to both sides, at most to 0 or 1."""
     wander_steps: float
     """Correlation time of that."""
     ramp_steps: float
