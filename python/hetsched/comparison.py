@@ -108,7 +108,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Keep:
-    """The part of runs that is kept: numbers of the whole or of a window (its ends in seconds), and data for pictures."""
+    """The part of runs that is kept: numbers of all or of a window (its ends in seconds), and data for pictures."""
 
     window: tuple[float, float] | None = None
     drawn: bool = False

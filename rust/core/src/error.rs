@@ -6,9 +6,9 @@ use std::fmt;
 /// What stopped a read, a configuration or a run.
 #[derive(Debug)]
 pub enum Error {
-    /// A trace says something that cannot be.
+    /// A trace is invalid.
     Trace(TraceError),
-    /// A platform, table, policy or option says something that cannot be.
+    /// A platform, table, policy or option is invalid.
     Config(ConfigError),
     /// A run could not go on.
     Simulation(SimulationError),
@@ -54,7 +54,7 @@ pub struct Fault {
     pub expected: String,
 }
 
-/// A run that cannot go on: a decision that cannot be carried out, or a state that cannot be.
+/// A run that cannot go on: a decision that cannot be carried out, or an impossible state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimulationError(pub String);
 

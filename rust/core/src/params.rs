@@ -31,7 +31,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// What a part says about one of its parameters; shown by `hetsched policies` and checked by nobody but the part.
+/// What a part says about one of its parameters; shown by `hetsched policies` and checked by the part alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     /// Name, with the unit as suffix where it has one.
@@ -131,7 +131,7 @@ impl Params {
     /// Ends the taking.
     ///
     /// # Errors
-    /// If a parameter was given that nobody took.
+    /// If a parameter was given that no part took.
     pub fn finish(self) -> Result<BTreeMap<String, Value>> {
         let known = self.taken.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
         let expected = if known.is_empty() { "no parameters".to_owned() } else { format!("one of {known}") };

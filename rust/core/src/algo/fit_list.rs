@@ -24,7 +24,7 @@ pub struct Waiting {
     pub units: i64,
     /// How long it is planned to run.
     pub length: SimDuration,
-    /// Microwatts that it adds to the idle machine at least; 0 where nobody counts them.
+    /// Microwatts that it adds to the idle machine at least; 0 where they are not counted.
     pub watts: i64,
 }
 

@@ -134,7 +134,7 @@ impl PlatformColumns {
     /// Checks every value and turns the columns into a [`Platform`].
     ///
     /// # Errors
-    /// A [`ConfigError`] with every fault: no nodes, lengths that differ, watts or seconds that cannot be.
+    /// A [`ConfigError`] with every fault: no nodes, lengths that differ, invalid watts or seconds.
     pub fn into_platform(self) -> Result<Platform> {
         let mut faults = self.length_faults();
         if faults.is_empty() {

@@ -13,7 +13,7 @@ pub enum NodeState {
         /// When it will be ready.
         until: SimTime,
     },
-    /// On, serving nobody.
+    /// On, without a job.
     Idle,
     /// Serving jobs.
     Busy {
@@ -34,7 +34,7 @@ pub enum NodeState {
 pub enum Class {
     /// Serving a job.
     Busy,
-    /// On, serving nobody.
+    /// On, without a job.
     Idle,
     /// Off.
     Off,
@@ -77,7 +77,7 @@ impl NodeState {
     /// One job on the node ends.
     ///
     /// # Errors
-    /// If the node serves nobody.
+    /// If the node serves no job.
     pub fn end_job(self) -> Result<Self, SimulationError> {
         match self {
             Self::Busy { jobs: 1 } => Ok(Self::Idle),

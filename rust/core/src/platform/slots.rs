@@ -90,7 +90,7 @@ impl Slots {
         }
     }
 
-    /// Takes a node out of service: its free slots are nobody's.
+    /// Takes a node out of service: its free slots serve no job.
     pub fn close(&mut self, node: u32) {
         if self.open.remove(node) {
             self.units -= i64::from(self.free[node as usize]);

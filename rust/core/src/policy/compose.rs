@@ -125,7 +125,7 @@ impl Composed {
         }
     }
 
-    /// Tells a job that joins the queue to whoever keeps a list of their own.
+    /// Tells a job that joins the queue to the parts that keep lists of their own.
     fn announce(&mut self, view: &View<'_>, job: JobId) {
         if let Some(starvation) = &mut self.starvation {
             starvation.queue(view.jobs, job);
@@ -145,7 +145,7 @@ impl Composed {
         self.needing(view, rank, job, estimate)
     }
 
-    /// A waiting job with all it needs, the watts too if anybody counts them.
+    /// A waiting job with all it needs, the watts too if they are counted.
     fn needing(&mut self, view: &View<'_>, rank: i64, job: JobId, estimate: Estimate) -> Waiting {
         let least = self.ledger.as_mut().map_or(0, |ledger| ledger.price(view, job, estimate).least.microwatts_down());
         Waiting { watts: least, ..waiting(view, rank, job) }

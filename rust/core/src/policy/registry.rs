@@ -104,8 +104,8 @@ pub const ORDERS: &[Row<dyn Order>] = &[
 
 /// The backfills.
 pub const BACKFILLS: &[Row<dyn Backfill>] = &[
-    plain("none", "nobody overtakes: the head blocks", |_, _| Ok(Box::new(NoBackfill))),
-    plain("first-fit", "whoever fits starts, in policy order", |_, _| Ok(Box::new(FirstFit))),
+    plain("none", "no job overtakes: the head of the queue blocks", |_, _| Ok(Box::new(NoBackfill))),
+    plain("first-fit", "every job that fits starts, in policy order", |_, _| Ok(Box::new(FirstFit))),
     Row {
         name: "reservations",
         doc: "later jobs start if they delay none of the first `depth` blocked ones",
@@ -125,7 +125,7 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
     }),
     Row {
         name: "patience",
-        doc: "whoever fits starts, who suits the free nodes first; long waits hold reservations",
+        doc: "every job that fits starts, those that suit the free nodes first; long waits hold reservations",
         parameters: PATIENCE,
         uses_chance: false,
         reads_draws: ReadsDraws::Never,

@@ -294,7 +294,7 @@ pub struct Predicted(Draws, KnownDraws);
 /// Both, built and checked together. Decisions know measured draws, unless [`Predicted::knowing`] says otherwise.
 ///
 /// # Errors
-/// A [`ConfigError`] for a table of the wrong shape, with values that cannot be, or without a row for an application that
+/// A [`ConfigError`] for a table of the wrong shape, with invalid values, or without a row for an application that
 /// some job has (unless `unknown` allows it); also if `predicted` has other applications than `actual`.
 pub fn tables(
     platform: &Platform,

@@ -38,7 +38,7 @@ pub enum JobState {
 /// How a job came to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartedBy {
-    /// In the round it was submitted, with nobody before it left waiting.
+    /// In the round it was submitted, with no job before it left waiting.
     Immediate,
     /// While an earlier job in policy order stayed queued.
     Backfill,

@@ -1,7 +1,7 @@
 //! Nodes that several jobs share, slot by slot: who is on them, and who pays for what.
 //!
 //! A job's share of a node's draw is its slots' part of what the job would draw there alone, and of the idle draw of the
-//! slots nobody uses its part by slots. Shares are whole picowatts and the node draws their sum, so the books balance.
+//! free slots its part by slots. Shares are whole picowatts and the node draws their sum, so the books balance.
 
 use crate::platform::Platform;
 use crate::power::meter::Meter;

@@ -17,7 +17,7 @@ const LAST_STATUS: i32 = 5;
 /// The shortest time that the engine's clock can tell from none.
 const SHORTEST_S: f64 = 1e-6;
 
-/// A field that cannot be what it is.
+/// An invalid field.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     /// Index of the field.
@@ -70,7 +70,7 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// The job of one line, or the first of its fields that cannot be.
+    /// The job of one line, or the first of its invalid fields.
     pub(super) fn check(fields: &Fields) -> Result<Self, Refusal> {
         let status = status(fields);
         Ok(Self {

@@ -3,7 +3,7 @@
 //! Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of
 //! Operations Research 14 (1988), pages 105-123. Each row in turn takes the column that is cheapest for it and raises
 //! its price (lowers its dual) until a second one is cheaper by a step; who had it bids again. From round to round the
-//! steps fall and the prices stay. With more columns than rows, the ones that nobody takes have to be the least
+//! steps fall and the prices stay. With more columns than rows, the ones that are left over have to be the least
 //! wanted: bidders without any costs, as many as there are columns to spare, bid all at once when the rows are done
 //! (Bertsekas & Castanon, "The auction algorithm for the transportation problem", Annals of Operations Research 20
 //! (1989), pages 67-96, on bidders that are alike).

@@ -182,7 +182,7 @@ impl State {
         Ok(self.finish(problem.rows))
     }
 
-    /// Moves columns along a path, from its end; says which one nobody has in the end if none was free at its start.
+    /// Moves columns along a path, from its end; says which one is left over in the end if none was free at its start.
     fn flip(&mut self, end: u32, search: &Search) -> u32 {
         let mut column = end;
         while column != NONE {

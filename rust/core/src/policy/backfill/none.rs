@@ -1,4 +1,4 @@
-//! Nobody overtakes: the head of the queue blocks whoever comes after it.
+//! No job overtakes: the head of the queue blocks all that come after it.
 
 use crate::error::Result;
 use crate::policy::backfill::{Backfill, start_heads};

@@ -2,7 +2,7 @@
 //!
 //! Greedy first fit keeps the machine busy and lets large jobs wait for ever. Here the jobs that have waited longer than a
 //! patience go first, the longest wait first; those of them that do not fit are planned at their earliest time, and
-//! nobody who starts now may delay them.
+//! no job that starts now may delay them.
 
 use std::collections::BTreeSet;
 

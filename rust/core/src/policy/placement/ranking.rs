@@ -30,7 +30,7 @@ impl Ranking {
         for (rank, &node) in (0..).zip(&nodes) {
             ranks[node as usize] = rank;
         }
-        // What nobody has seen yet counts as busy: the first look starts over.
+        // What has not been seen yet counts as busy: the first look starts over.
         Self { nodes, ranks, free: NodeSet::empty(count), seen: u64::MAX }
     }
 
