@@ -190,8 +190,28 @@ class Policy:
         (True, False)
         """
         chosen = [(role, part["name"]) for role, part in self._parts.items() if part is not None]
-        profiles = (self._parts["order"] or {}).get("first_run") is True  # first runs go to random nodes
-        return profiles or any(parts()[part]["uses_chance"] for part in chosen)
+        # First runs go to random nodes.
+        return self.profiles or any(parts()[part]["uses_chance"] for part in chosen)
+
+    @property
+    def profiles(self) -> bool:
+        """Whether it profiles first runs, of which results then have a column."""
+        return (self._parts["order"] or {}).get("first_run") is True
+
+    @property
+    def measures_borders(self) -> bool:
+        """Whether the borders of its pools are to be measured in a run under random placement; see `with_borders`."""
+        return bool((self._parts["placement"] or {}).get("measured"))
+
+    @property
+    def for_borders(self) -> Policy:
+        """The policy whose run the borders are measured in."""
+        return Policy.from_dict({**self.parts, "placement": "random"})
+
+    def with_borders(self, low: float, high: float) -> Policy:
+        """The same with these utilizations as the borders of its pools."""
+        measured = {**(self.parts["placement"] or {}), "u_l": low, "u_h": high}
+        return Policy.from_dict({**self.parts, "placement": measured, "name": self.name})
 
     def reading_draws(self, *, factors: bool) -> list[str]:
         """Parts that read the predicted draw of jobs, each as its role and name.

@@ -90,11 +90,9 @@ class Run:
 
     def _with_measured_borders(self, run: Callable[[Policy], _core.Records]) -> Policy:
         """The policy with the machine's utilization under random placement as its pools' borders, if asked."""
-        parts = self.policy.parts
-        placement = parts["placement"] or {}
-        if not placement.get("measured"):
+        if not self.policy.measures_borders:
             return self.policy
-        rehearsal = run(Policy.from_dict({**parts, "placement": "random"}))
+        rehearsal = run(self.policy.for_borders)
         submit_s, until_s = self.workload.to_polars()["submit_s"].to_numpy(), self.options.until_s
         last_s = float(submit_s[-1]) if len(submit_s) else 0.0
         low, high = utilization_band(
@@ -102,8 +100,7 @@ class Run:
             nodes=self.platform.nodes,
             last_submit_s=last_s if until_s is None else min(last_s, until_s),
         )
-        measured = {**placement, "u_l": low, "u_h": high}
-        return Policy.from_dict({**parts, "placement": measured, "name": self.policy.name})
+        return self.policy.with_borders(low, high)
 
 
 @takes_run_options()
