@@ -63,19 +63,29 @@ _SLOWDOWN_FLOOR_S = 10.0
 def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame) -> pl.DataFrame:
     """One row a job, in the workload's order."""
     more = [name for name in run.columns if name not in JOB_COLUMNS]
-    own = workload.rename(names_in_result(workload.columns, more))
-    others = [name for name in own.columns if name not in JOB_COLUMNS]
-    missing = [pl.lit(None, JOB_COLUMNS[name]).alias(name) for name in _FROM_WORKLOAD if name not in own.columns]
-    joined = pl.concat([own, run], how="horizontal").with_columns(
-        *missing,
-        runtime_s=pl.col("end_s") - pl.col("start_s"),
-        wait_s=pl.col("start_s") - pl.col("submit_s"),
-        turnaround_s=pl.col("end_s") - pl.col("submit_s"),
-    )
-    return joined.with_columns(
-        bounded_slowdown=(pl.col("turnaround_s") / pl.col("runtime_s").clip(_SLOWDOWN_FLOOR_S)).clip(1.0),
-        mean_power_w=pl.when(pl.col("runtime_s") > 0).then(pl.col("energy_j") / pl.col("runtime_s")),
-    ).select(*(pl.col(name).cast(dtype) for name, dtype in JOB_COLUMNS.items()), *more, *others)
+    names = names_in_result(workload.columns, more)
+    own = [series.alias(names.get(series.name, series.name)) for series in workload.get_columns()]
+    joined = pl.DataFrame([*own, *run.get_columns()])
+    schema = joined.schema
+    others = [series.name for series in own if series.name not in JOB_COLUMNS]
+    runtime_s, turnaround_s = pl.col("end_s") - pl.col("start_s"), pl.col("end_s") - pl.col("submit_s")
+    made = {
+        "runtime_s": runtime_s,
+        "wait_s": pl.col("start_s") - pl.col("submit_s"),
+        "turnaround_s": turnaround_s,
+        "bounded_slowdown": (turnaround_s / runtime_s.clip(_SLOWDOWN_FLOOR_S)).clip(1.0),
+        "mean_power_w": pl.when(runtime_s > 0).then(pl.col("energy_j") / runtime_s),
+    }
+    # One query: where a run has a few thousand jobs, queries cost more than the work in them.
+    columns = [
+        made[name].alias(name) if name in made else pl.col(name) if name in schema else pl.lit(None).alias(name)
+        for name in JOB_COLUMNS
+    ]
+    typed = [
+        one if schema.get(name) == dtype else one.cast(dtype)
+        for one, (name, dtype) in zip(columns, JOB_COLUMNS.items(), strict=True)
+    ]
+    return joined.select(*typed, *more, *others)
 
 
 def names_in_result(columns: Sequence[str], recorded: Iterable[str] = ()) -> dict[str, str]:
