@@ -12,7 +12,7 @@ from hetsched.cli import options as opt
 from hetsched.cli.faults import noted, renamed
 from hetsched.cli.machine import Inputs
 from hetsched.cli.pictures import check_folder, check_plot, draw_comparison
-from hetsched.cli.policy_lists import of_policy, policies_in
+from hetsched.cli.policies import of_policy, policies_in
 from hetsched.cli.run_options import RunTexts
 from hetsched.cli.screen import Screen
 from hetsched.errors import ConfigError

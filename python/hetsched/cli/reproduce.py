@@ -14,7 +14,7 @@ from hetsched.checks import Faults, reason_of
 from hetsched.cli import options as opt
 from hetsched.cli.faults import changed, noted
 from hetsched.cli.pictures import check_folder
-from hetsched.cli.policy_lists import policies_in
+from hetsched.cli.policies import policies_in
 from hetsched.cli.screen import Screen
 from hetsched.errors import OutputError
 from hetsched.experiments import EXPERIMENTS
