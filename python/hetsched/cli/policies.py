@@ -1,4 +1,4 @@
-"""``hetsched policies``: the presets and the parts they are made of; and lists of policies in options of other verbs."""
+"""``hetsched policies``: the presets and their parts; and lists of policies in options of other verbs."""
 
 from __future__ import annotations
 
