@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from rich.console import Console
 
 from hetsched.analysis.ratios import attained_ratio, table_of
 from hetsched.analysis.timeline import run_bins
@@ -25,6 +28,7 @@ from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.report.canvas import unix_zero
 from hetsched.report.figures import MOST_JOBS
+from hetsched.report.tables import comparison_table
 from hetsched.run.axes import Policies, named_policies
 from hetsched.run.concerns import CHANGE, Concern, draws_note, joined
 from hetsched.run.many import many
@@ -114,7 +118,7 @@ class Keep:
     drawn: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The outcome of comparing policies. Made by `hetsched.compare`.
 
@@ -140,6 +144,21 @@ class Comparison:
     outcomes: Sequence[Outcome]
     is_alike: bool = False
     change: str = CHANGE
+
+    def __repr__(self) -> str:
+        others = ", ".join(policy for policy in self.summaries if policy != self.baseline)
+        return f"<Comparison: {self.baseline}{f' against {others}' if others else ''}, {len(self.outcomes)} runs>"
+
+    def __str__(self) -> str:
+        """The table and the notes, as ``hetsched compare`` shows them."""
+        with (console := Console(width=80, file=StringIO(), highlight=False)).capture() as captured:
+            console.print(comparison_table(self.table, baseline=self.baseline))
+        lines = [line.rstrip() for line in captured.get().splitlines()]
+        return "\n".join([*lines, *self.notes]).strip("\n")
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"{self.table._repr_html_()}{notes}"
 
     def value(self, policy: str, metric: str, column: str = "mean") -> float:
         """A number of the table; NaN where it holds none."""

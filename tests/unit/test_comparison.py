@@ -1,6 +1,7 @@
 """Comparisons with a baseline, worked out by hand."""
 
 import math
+from html import escape
 
 import numpy as np
 import polars as pl
@@ -8,6 +9,7 @@ import pytest
 
 import hetsched as hs
 from hetsched.analysis import compare, measured, runs_frame
+from hetsched.cli import main
 
 # Three runs of a policy that draws lots against one that does not.
 #   lots:  mean 110, deviations -10, 0, 10: s = 10, half width 4.302652729911275 * 10 / sqrt(3) = 24.843
@@ -249,3 +251,17 @@ def test_each_matter_is_warned_of_once_at_the_callers_line():
         hs.compare(high, platform, ["fcfs", "easy"])
     (warning,) = [one for one in said if one.category is hs.PowerWarning]
     assert warning.filename == __file__
+
+
+@pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
+def test_a_comparison_shows_itself_as_the_command_line_does(tmp_path, capfd):
+    workload, platform = contest()
+    workload.to_polars().write_parquet(tmp_path / "jobs.parquet")
+    found = hs.compare(workload, hs.Platform.homogeneous(8, 100, 400), ["fcfs", "easy:placement=random"])
+    assert repr(found) == "<Comparison: fcfs against easy:placement=random, 2 runs>"
+    policies = ["--policies", "fcfs,easy:placement=random", "--nodes", "8"]
+    assert main(["compare", str(tmp_path / "jobs.parquet"), *policies]) == 0
+    assert str(found) in capfd.readouterr().out
+    html = found._repr_html_()
+    assert "<table" in html
+    assert all(f"<p>{escape(note)}</p>" in html for note in found.notes)
