@@ -255,7 +255,7 @@ def test_each_matter_is_warned_of_once_at_the_callers_line():
 
 @pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 def test_a_comparison_shows_itself_as_the_command_line_does(tmp_path, capfd):
-    workload, platform = contest()
+    workload, _ = contest()
     workload.to_polars().write_parquet(tmp_path / "jobs.parquet")
     found = hs.compare(workload, hs.Platform.homogeneous(8, 100, 400), ["fcfs", "easy:placement=random"])
     assert repr(found) == "<Comparison: fcfs against easy:placement=random, 2 runs>"
