@@ -192,6 +192,14 @@ class Facts:
         known = self.jobs[column].drop_nulls().to_numpy()
         return float(known.mean()) if len(known) else 0.0
 
+    @cached_property
+    def wait_quantiles_s(self) -> tuple[float, float]:
+        """The median and the 95th percentile of the waits; 0 if there are none."""
+        if not len(self.waits_s):
+            return 0.0, 0.0
+        median, p95 = np.quantile(self.waits_s, [0.5, 0.95])
+        return float(median), float(p95)
+
     def wait_s(self, of: Callable[[npt.NDArray[np.float64]], Any]) -> float:
         """A number of the waits; 0 if there are none."""
         return float(of(self.waits_s)) if len(self.waits_s) else 0.0
@@ -295,10 +303,8 @@ def _rows() -> Iterator[Metric]:
         of=_energy_per_work,
     )
     yield _wait("mean_wait_s", "mean wait", lambda facts: facts.wait_s(np.mean))
-    yield _wait("median_wait_s", "median wait", lambda facts: facts.wait_s(lambda waits: np.quantile(waits, 0.5)))
-    yield _wait(
-        "p95_wait_s", "95th percentile of waits", lambda facts: facts.wait_s(lambda waits: np.quantile(waits, 0.95))
-    )
+    yield _wait("median_wait_s", "median wait", lambda facts: facts.wait_quantiles_s[0])
+    yield _wait("p95_wait_s", "95th percentile of waits", lambda facts: facts.wait_quantiles_s[1])
     yield _wait("max_wait_s", "longest wait", lambda facts: facts.wait_s(np.max))
     yield _wait("mean_turnaround_s", "mean turnaround", lambda facts: facts.mean("turnaround_s"))
     yield _wait(
