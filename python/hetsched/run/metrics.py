@@ -269,51 +269,51 @@ def _beyond(key: str, title: str, units: tuple[Unit, ...], better: Direction = "
     return Metric(key, title, units, better, digits, section="budget", is_rare=True, of=_total(key))
 
 
-def _rows() -> Iterator[Metric]:
-    yield Metric("jobs", "jobs", _COUNT, digits=0, section="jobs", in_windows=True, of=lambda facts: len(facts.jobs))
-    yield _state("completed", "completed jobs", "higher", "completed")
-    yield _state("timeout", "jobs killed at their walltime", part_title="killed at their walltime")
-    yield _state("failed", "failed jobs", part_title="failed")
-    yield _state("rejected", "rejected jobs", part_title="rejected")
-    yield _state("cancelled", "cancelled jobs", "neither", "cancelled")
-    yield _state("running", "jobs still running", "neither", "still running")
-    yield _state("pending", "jobs still queued", part_title="still queued")
-    yield Metric("makespan_s", "makespan", _TIME, "lower", section="machine", of=lambda facts: facts.makespan_s)
-    yield Metric("energy_j", "energy", _ENERGY, "lower", section="energy", in_windows=True, of=_total("energy_j"))
-    yield _share_of_energy("job_energy_j", "energy of nodes at work", "of nodes at work", is_rare=False)
-    yield _share_of_energy("idle_energy_j", "energy of idle nodes", "of idle nodes", is_rare=False)
-    yield _share_of_energy("transition_energy_j", "energy of booting and shutting down", "of booting and shutting down")
-    yield _share_of_energy("off_energy_j", "energy of nodes switched off", "of nodes switched off")
-    yield _share_of_energy("down_energy_j", "energy of failed nodes", "of failed nodes")
-    yield Metric("work_lost_node_s", "work lost", _NODE_TIME, "lower", section="work", of=_total("work_lost_node_s"))
-    yield Metric(
+_ROWS = (
+    Metric("jobs", "jobs", _COUNT, digits=0, section="jobs", in_windows=True, of=lambda facts: len(facts.jobs)),
+    _state("completed", "completed jobs", "higher", "completed"),
+    _state("timeout", "jobs killed at their walltime", part_title="killed at their walltime"),
+    _state("failed", "failed jobs", part_title="failed"),
+    _state("rejected", "rejected jobs", part_title="rejected"),
+    _state("cancelled", "cancelled jobs", "neither", "cancelled"),
+    _state("running", "jobs still running", "neither", "still running"),
+    _state("pending", "jobs still queued", part_title="still queued"),
+    Metric("makespan_s", "makespan", _TIME, "lower", section="machine", of=lambda facts: facts.makespan_s),
+    Metric("energy_j", "energy", _ENERGY, "lower", section="energy", in_windows=True, of=_total("energy_j")),
+    _share_of_energy("job_energy_j", "energy of nodes at work", "of nodes at work", is_rare=False),
+    _share_of_energy("idle_energy_j", "energy of idle nodes", "of idle nodes", is_rare=False),
+    _share_of_energy("transition_energy_j", "energy of booting and shutting down", "of booting and shutting down"),
+    _share_of_energy("off_energy_j", "energy of nodes switched off", "of nodes switched off"),
+    _share_of_energy("down_energy_j", "energy of failed nodes", "of failed nodes"),
+    Metric("work_lost_node_s", "work lost", _NODE_TIME, "lower", section="work", of=_total("work_lost_node_s")),
+    Metric(
         "completed_work_ratio",
         "completed work",
         _SHARE,
         "higher",
         section="work",
         of=lambda facts: completed_work_ratio(facts.totals),
-    )
-    yield Metric(
+    ),
+    Metric(
         "energy_per_work_j_per_node_s",
         "energy per work",
         _ENERGY_PER_WORK,
         "lower",
         section="work",
         of=_energy_per_work,
-    )
-    yield _wait("mean_wait_s", "mean wait", lambda facts: facts.wait_s(np.mean))
-    yield _wait("median_wait_s", "median wait", lambda facts: facts.wait_quantiles_s[0])
-    yield _wait("p95_wait_s", "95th percentile of waits", lambda facts: facts.wait_quantiles_s[1])
-    yield _wait("max_wait_s", "longest wait", lambda facts: facts.wait_s(np.max))
-    yield _wait("mean_turnaround_s", "mean turnaround", lambda facts: facts.mean("turnaround_s"))
-    yield _wait(
+    ),
+    _wait("mean_wait_s", "mean wait", lambda facts: facts.wait_s(np.mean)),
+    _wait("median_wait_s", "median wait", lambda facts: facts.wait_quantiles_s[0]),
+    _wait("p95_wait_s", "95th percentile of waits", lambda facts: facts.wait_quantiles_s[1]),
+    _wait("max_wait_s", "longest wait", lambda facts: facts.wait_s(np.max)),
+    _wait("mean_turnaround_s", "mean turnaround", lambda facts: facts.mean("turnaround_s")),
+    _wait(
         "mean_bounded_slowdown",
         "mean bounded slowdown",
         lambda facts: facts.mean("bounded_slowdown"),
         _COUNT,
-    )
-    yield Metric(
+    ),
+    Metric(
         "throughput_jobs_per_hour",
         "throughput",
         (Unit("jobs/h", 1.0),),
@@ -321,42 +321,38 @@ def _rows() -> Iterator[Metric]:
         section="machine",
         in_windows=True,
         of=lambda facts: facts.per_makespan(facts.states.get("completed", 0) * 3600.0),
-    )
-    yield Metric(
-        "utilization_ratio", "utilization", _SHARE, "higher", section="machine", in_windows=True, of=_utilization
-    )
-    yield Metric(
+    ),
+    Metric("utilization_ratio", "utilization", _SHARE, "higher", section="machine", in_windows=True, of=_utilization),
+    Metric(
         "mean_power_w",
         "mean power",
         _POWER,
         section="power",
         in_windows=True,
         of=lambda facts: facts.per_makespan(facts.totals["energy_j"]),
-    )
-    yield Metric(
-        "peak_power_w", "peak power", _POWER, "lower", section="power", in_windows=True, of=_total("peak_power_w")
-    )
-    yield Metric(
+    ),
+    Metric("peak_power_w", "peak power", _POWER, "lower", section="power", in_windows=True, of=_total("peak_power_w")),
+    Metric(
         "energy_delay_product_js",
         "energy × makespan",
         _ENERGY_DELAY,
         "lower",
         section="power",
         of=lambda facts: facts.totals["energy_j"] * facts.makespan_s,
-    )
-    yield Metric(
+    ),
+    Metric(
         "offered_load_ratio",
         "offered load",
         _COUNT,
         digits=3,
         section="machine",
         of=lambda facts: facts.offered_load,
-    )
-    yield replace(_beyond("budget_w", "power budget", _POWER, "neither"), in_windows=True)
-    yield _beyond("over_budget_count", "times beyond the budget", _COUNT, digits=0)
-    yield _beyond("over_budget_s", "time beyond the budget", _TIME)
-    yield _beyond("over_budget_peak_w", "most power beyond the budget", _POWER)
-    yield Metric(
+    ),
+    replace(_beyond("budget_w", "power budget", _POWER, "neither"), in_windows=True),
+    _beyond("over_budget_count", "times beyond the budget", _COUNT, digits=0),
+    _beyond("over_budget_s", "time beyond the budget", _TIME),
+    _beyond("over_budget_peak_w", "most power beyond the budget", _POWER),
+    Metric(
         "profiled_jobs",
         "profiled first runs",
         _COUNT,
@@ -364,8 +360,8 @@ def _rows() -> Iterator[Metric]:
         section="jobs",
         is_rare=True,
         of=_total("profiled_jobs"),
-    )
-    yield Metric(
+    ),
+    Metric(
         "energy_bound_j",
         "least energy of nodes at work",
         _ENERGY,
@@ -374,10 +370,11 @@ def _rows() -> Iterator[Metric]:
         part_of="job_energy_j",
         is_rare=True,
         of=lambda facts: None if facts.bound_j is None else facts.bound_j(facts.jobs, facts.makespan_s),
-    )
+    ),
+)
 
 
-METRICS: dict[str, Metric] = {metric.key: metric for metric in _rows()}
+METRICS: dict[str, Metric] = {metric.key: metric for metric in _ROWS}
 """Every metric by its key, in the summary's order."""
 
 STATES = tuple(metric.key for metric in METRICS.values() if metric.section == "jobs" and metric.part_of == "jobs")
