@@ -396,15 +396,17 @@ def compared(
     # Made here, so that threads don't make them twice.
     _ = workload.columns, workload.sha256, platform.machine, platform.sha256
     with Bars(shown=shown) as bars:
-        tasks = [_Task(name, run, keep, _bar(bars, name, run)) for name, run in runs]
+        tasks = [
+            _Task(name, run, keep, _bar(bars, name, run), _folder_of(name, run, folder, seeds)) for name, run in runs
+        ]
         outcomes: dict[str, Outcome] = {}
         count = min(len(tasks), most_at_once([workload], [platform], in_processes=False))
         with threads(count, stop=bars.stop) as executor, closing(many(tasks, executor=executor)) as answers:
             for task, (outcome, result) in answers:
                 outcomes[task.key] = outcome
-                if folder is not None:
+                if task.folder is not None and result is not None:
                     # Here, in the main thread: Ctrl-C reaches no other, and must not find a file half-written.
-                    result.write(folder / task.folder_name(is_one_of_many=seeds > 1))
+                    result.write(task.folder)
     found = [outcomes[task.key] for task in tasks]
     _warn_of(found, before=len(runs[0][1].concerns))
     frame = pl.DataFrame([outcome.row() for outcome in found], infer_schema_length=None)
@@ -423,6 +425,7 @@ class _Task:
     run: Run
     keep: Keep
     tell: Progress
+    folder: Path | None
 
     @property
     def key(self) -> str:
@@ -432,15 +435,18 @@ class _Task:
     def names(self) -> dict[str, Any]:
         return {"policy": self.policy, "seed": self.run.options.seed}
 
-    def execute(self) -> tuple[Outcome, Result]:
+    def execute(self) -> tuple[Outcome, Result | None]:
+        """What is kept of it, and the result itself as long as its files are to be written."""
         result = self.run.execute(self.tell)
         self.tell(1, 1, 0.0)
-        return Outcome.of(self.policy, result, self.keep), result
+        return Outcome.of(self.policy, result, self.keep), None if self.folder is None else result
 
-    def folder_name(self, *, is_one_of_many: bool) -> str:
-        """Where its files go."""
-        several = is_one_of_many and self.run.policy.uses_chance
-        return file_name(self.policy) + (f"-seed-{self.run.options.seed}" if several else "")
+
+def _folder_of(name: str, run: Run, folder: Path | None, seeds: int) -> Path | None:
+    """Where the files of a run go, in a folder of its own."""
+    several = seeds > 1 and run.policy.uses_chance
+    own = file_name(name) + (f"-seed-{run.options.seed}" if several else "")
+    return None if folder is None else folder / own
 
 
 def _bar(bars: Bars, name: str, run: Run) -> Progress:

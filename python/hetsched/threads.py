@@ -69,11 +69,16 @@ def threads(most: int, *, stop: Callable[[], object] = lambda: None) -> Iterator
 def ended(futures: Mapping[Future[Done], Part]) -> Iterator[tuple[Part, Future[Done]]]:
     """Each future with the thing it stands for, as they end; what has not begun is cancelled at the end."""
     waiting = dict(futures)
+    # What a future answers may be large: once it has been given out, nothing here holds it any more.
+    del futures
     try:
         while waiting:
             # In small steps: Ctrl-C does not wake a waiting thread, because polars handles it with SA_RESTART.
             done, _ = wait(waiting, timeout=_STEP_S, return_when=FIRST_COMPLETED)
-            for future in [future for future in waiting if future in done]:
+            batch = [future for future in waiting if future in done]
+            del done
+            while batch:
+                future = batch.pop(0)
                 yield waiting.pop(future), future
     finally:
         for future in waiting:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -209,3 +210,20 @@ def test_a_reproduction_that_was_stopped_goes_on_where_it_was(tmp_path):
     assert (tmp_path / "repetitions.jsonl").read_text().splitlines()[: len(finished)] == finished
     with pytest.raises(hs.ConfigError, match="out: found ``, expected a folder's name"):
         hs.experiments.reproduce("swa-multi", quick=True, out="")
+
+
+def test_what_has_been_given_out_is_let_go_of():
+    class Large:
+        pass
+
+    class Makes(Square):
+        def execute(self):
+            return Large()
+
+    alive = []
+    with ThreadPoolExecutor(1) as pool:
+        for _, answer in many([Makes(number) for number in range(6)], executor=pool):
+            alive.append(weakref.ref(answer))
+            del answer
+            # The last one given out may still be in a frame; those before are not.
+            assert sum(one() is not None for one in alive[:-1]) == 0

@@ -163,10 +163,11 @@ class _Work:
         rows = Counter(plan.key for plan in plans)
         done = sum(count for key, count in rows.items() if key in known)
         tell(done, len(plans))
-        missing = list({plan.key: plan for plan in reversed(plans) if plan.key not in known}.values())[::-1]
+        missing = [plan for plan in plans if plan.key not in known]
         if not missing:
             return known
-        with _inputs_folder(self.folder) as inputs, self._executor(executor, workers, len(missing)) as chosen:
+        runs = len({plan.key for plan in missing})
+        with _inputs_folder(self.folder) as inputs, self._executor(executor, workers, runs) as chosen:
             tasks = written(missing, self.axes, self.options, inputs)
             with closing(many(tasks, executor=chosen, store=self.store, place=str)) as answers:
                 for task, summary in answers:
