@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use hetsched_core::policy::backfill::reservations::Reservations;
 use hetsched_core::policy::registry::{BACKFILLS, ORDERS, PLACEMENTS};
 use hetsched_core::sim::Options;
+use hetsched_core::sim::event::Event;
 use hetsched_core::sim::limits::Walltimes;
 use hetsched_core::sim::record::{JobState, Records, StartedBy};
 use hetsched_core::units::{SimDuration, SimTime};
@@ -20,6 +21,12 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
     let walltime = prop_oneof![Just(0), 1..40_u8];
     let runtime = prop_oneof![Just(0), Just(10), 0..40_u8];
     prop::collection::vec((0..60_u8, runtime, 1..8_u8, walltime, 0..4_u8), 0..25)
+}
+
+/// Many jobs of whatever lengths, without walltimes, so that all end when planning says; most come at once.
+fn jobs_that_end_as_planned() -> impl Strategy<Value = Vec<Job>> {
+    let submit = prop_oneof![3 => Just(0), 1 => 0..60_u8];
+    prop::collection::vec((submit, 0..40_u8, 1..6_u8, Just(0), 0..4_u8), 0..160)
 }
 
 fn policy_names() -> impl Strategy<Value = (usize, usize, usize)> {
@@ -201,6 +208,28 @@ proptest! {
             schedule(&run(simulation(&jobs, platform(5, 3, exclusive), policy, options)).unwrap())
         };
         prop_assert_eq!(go(Reservations::new(1)), go(Reservations::by_profile(1)));
+    }
+
+    /// A plan that is kept is the one that would be made anew.
+    #[test]
+    fn a_plan_that_is_kept_is_the_one_made_anew(
+        jobs in prop_oneof![jobs(), jobs_that_end_as_planned()],
+        kill_at_walltime in any::<bool>(),
+        order in 0..ORDERS.len(),
+        outages in prop::collection::vec((0..5_u32, 60..260_i64, 1..50_i64), 0..3),
+    ) {
+        let go = |backfill: Reservations| {
+            let policy = with_backfill(ORDERS[order].name, Box::new(backfill));
+            let options = Options { kill_at_walltime, ..Options::default() };
+            let mut simulation = simulation(&jobs, platform(5, 3, true), policy, options);
+            for &(node, from, length) in &outages {
+                let at = |seconds: i64| SimTime::from_micros(seconds * 1_000_000);
+                simulation.schedule(at(from), Event::NodeFailed(node));
+                simulation.schedule(at(from + length), Event::NodeRepaired(node));
+            }
+            schedule(&run(simulation).unwrap())
+        };
+        prop_assert_eq!(go(Reservations::new(usize::MAX)), go(Reservations::planning_anew(usize::MAX)));
     }
 
     /// Placement chooses nodes; where nodes are alike it never changes a start.

@@ -112,6 +112,18 @@ impl Availability {
         self.blocks.extend(steps.chunks(BLOCK / 2).map(|steps| Block::new(steps.to_vec())));
     }
 
+    /// Forgets what was before `now`, which is not before the first step; returns what is free now.
+    pub fn advance(&mut self, now: SimTime) -> i64 {
+        let past = self.blocks.partition_point(|block| block.begins() <= now).saturating_sub(1);
+        self.blocks.drain(..past);
+        let Some(block) = self.blocks.first_mut() else { return 0 };
+        let past = block.steps.partition_point(|step| step.at <= now).saturating_sub(1);
+        block.steps.drain(..past);
+        block.steps[0].at = now;
+        block.summarize();
+        block.steps[0].free + block.lift
+    }
+
     /// The earliest instant from which `units` are free for `length`; [`SimTime::NEVER`] if there is none.
     ///
     /// A length of zero needs the units at the instant itself.
@@ -225,6 +237,20 @@ mod tests {
 
     fn span(micros: i64) -> SimDuration {
         SimDuration::from_micros(micros)
+    }
+
+    #[test]
+    fn what_is_past_is_forgotten() {
+        let mut profile = Availability::default();
+        profile.reset(at(0), 1, (1..200).map(|end| (at(end), 1)));
+        profile.reserve(at(90), span(20), 50);
+        let fits = |profile: &Availability| {
+            [1, 41, 60, 61, 130].map(|units| profile.earliest_fit_from(at(100), units, span(5)))
+        };
+        let before = fits(&profile);
+        assert_eq!(profile.advance(at(100)), 51);
+        assert_eq!(fits(&profile), before);
+        assert!(profile.fits_now(51, span(5)) && !profile.fits_now(52, span(1)));
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub mod assignment;
 pub mod availability;
 pub mod event_heap;
 pub mod fit_list;
+pub mod floors;
 pub mod node_set;
 pub mod releases;
 pub mod sorted_blocks;

@@ -146,6 +146,21 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         items.get(items.partition_point(|other| other.key() < key))
     }
 
+    /// Where the first element stands that comes after this key.
+    #[must_use]
+    pub fn place_after(&self, key: T::Key) -> Place {
+        let block = self.blocks.partition_point(|block| block.items.last().is_some_and(|last| last.key() <= key));
+        let items = self.blocks.get(block).map_or(&[][..], |block| &block.items);
+        Place { block, item: items.partition_point(|other| other.key() <= key) }
+    }
+
+    /// How many elements come after this key.
+    #[must_use]
+    pub fn count_after(&self, key: T::Key) -> usize {
+        let Place { block, item } = self.place_after(key);
+        self.blocks[block..].iter().map(|block| block.items.len()).sum::<usize>() - item
+    }
+
     /// Removes the element with this key.
     pub fn remove(&mut self, key: T::Key) -> Option<T> {
         self.place_of(key).map(|place| self.remove_at(place).0)
@@ -203,6 +218,30 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         }
     }
 
+    /// Gives every element a new key, and the list the order of the new keys.
+    pub fn rekey(&mut self, mut change: impl FnMut(&mut T)) {
+        let mut last = None;
+        let mut sorted = true;
+        for item in self.blocks.iter_mut().flat_map(|block| &mut block.items) {
+            change(item);
+            sorted &= last.is_none_or(|last| last < item.key());
+            last = Some(item.key());
+        }
+        if sorted {
+            self.blocks.iter_mut().for_each(Block::summarize);
+            return;
+        }
+        let mut items: Vec<_> = self.iter().copied().collect();
+        // Little changes places from one time to the next: a sort that uses what is in order already is the quickest.
+        items.sort_by_key(Keyed::key);
+        self.blocks.truncate(items.len().div_ceil(BLOCK));
+        for (block, items) in self.blocks.iter_mut().zip(items.chunks(BLOCK)) {
+            block.items.clear();
+            block.items.extend_from_slice(items);
+            block.summarize();
+        }
+    }
+
     /// Empties the list.
     pub fn clear(&mut self) {
         self.blocks.clear();
@@ -257,6 +296,8 @@ mod tests {
             prop_assert_eq!(list.len(), twin.len());
             for key in [0, 63, 300, 600] {
                 prop_assert_eq!(list.first_from(key).map(|item| item.0), twin.range(key..).next().copied());
+                prop_assert_eq!(list.get(list.place_after(key)).map(|item| item.0), twin.range(key + 1..).next().copied());
+                prop_assert_eq!(list.count_after(key), twin.range(key + 1..).count());
             }
             for bound in [0, 1, 5, 50] {
                 let found = list.find(Place::FRONT, |least| least.0 <= bound, |item| item.0 % 97 <= bound);
@@ -267,6 +308,22 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn takes_the_order_of_new_keys(keys in prop::collection::btree_set(0..600_u32, 0..90), turn in 0..600_u32) {
+            let mut list = SortedBlocks::<Item, Least, 4>::default();
+            for &key in &keys {
+                list.insert(Item(key));
+            }
+            let turned = |key: u32| (key + turn) % 600;
+            list.rekey(|item| item.0 = turned(item.0));
+            let mut twin: Vec<_> = keys.into_iter().map(turned).collect();
+            twin.sort_unstable();
+            prop_assert_eq!(list.iter().map(|item| item.0).collect::<Vec<_>>(), twin);
+            for (items, summary) in list.blocks() {
+                prop_assert_eq!(summary, items.iter().fold(Least::EMPTY, Least::with));
+            }
+        }
+
         #[test]
         fn after_a_removal_the_place_is_the_next_element_s(
             keys in prop::collection::btree_set(0..200_u32, 1..120),

@@ -51,7 +51,8 @@ impl Composed {
     ///
     /// # Errors
     /// If nothing could ever start under the budget.
-    pub fn new(name: impl Into<String>, parts: Parts, platform: &Platform) -> Result<Self> {
+    pub fn new(name: impl Into<String>, mut parts: Parts, platform: &Platform) -> Result<Self> {
+        parts.backfill.queue_in(parts.order.as_ref());
         let limit = parts.order.starvation_limit();
         let first_runs = parts.order.profiling_ratio().map(|ratio| FirstRuns::new(ratio, parts.seed));
         let ceiling = parts.power.as_ref().map(|power| power.ceiling(platform)).transpose()?;
@@ -111,18 +112,13 @@ impl Composed {
 
     /// Sorts the queue anew for an order that changes as time passes.
     fn reorder(&mut self, view: &View<'_>) {
-        let mut jobs: Vec<_> = self.queue.iter().map(|item| JobId(item.key.row)).collect();
-        for job in self.take_submitted() {
-            self.announce(view, job);
-            jobs.push(job);
-        }
-        let mut items: Vec<_> = jobs.iter().map(|&job| self.waiting(view, job)).collect();
-        // Little has changed places since the last pass: a sort that uses what is in order already is the quickest.
-        items.sort_by_key(|item| item.key);
-        self.queue.clear();
-        for item in items {
-            self.queue.insert(item);
-        }
+        let (order, first_runs) = (&mut self.parts.order, &self.first_runs);
+        self.queue.rekey(|waiting| {
+            let job = JobId(waiting.key.row);
+            let estimate = estimate(first_runs.as_ref(), view, job);
+            waiting.key.rank = order.rank(view, job, estimate);
+        });
+        self.admit(view);
     }
 
     /// Tells a job that joins the queue to the parts that keep lists of their own.
@@ -140,7 +136,7 @@ impl Composed {
     }
 
     fn waiting(&mut self, view: &View<'_>, job: JobId) -> Waiting {
-        let estimate = self.estimate(view, job);
+        let estimate = estimate(self.first_runs.as_ref(), view, job);
         let rank = self.parts.order.rank(view, job, estimate);
         self.needing(view, rank, job, estimate)
     }
@@ -149,10 +145,6 @@ impl Composed {
     fn needing(&mut self, view: &View<'_>, rank: i64, job: JobId, estimate: Estimate) -> Waiting {
         let least = self.ledger.as_mut().map_or(0, |ledger| ledger.price(view, job, estimate).least.microwatts_down());
         Waiting { watts: least, ..waiting(view, rank, job) }
-    }
-
-    fn estimate(&self, view: &View<'_>, job: JobId) -> Estimate {
-        self.first_runs.as_ref().map_or(Estimate::Predicted, |first_runs| first_runs.estimate(view.jobs, job))
     }
 
     fn pass(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<Outcome> {
@@ -182,8 +174,7 @@ impl Composed {
         // What ran for the first time in this pass counts as predicted from now on.
         let Some(ledger) = &mut self.ledger else { return };
         let first_runs = self.first_runs.as_ref();
-        let estimate = |job| first_runs.map_or(Estimate::Predicted, |first_runs| first_runs.estimate(view.jobs, job));
-        out.claim(|job, nodes| ledger.start(view, job, estimate(job), nodes, binds));
+        out.claim(|job, nodes| ledger.start(view, job, estimate(first_runs, view, job), nodes, binds));
     }
 
     /// An application has a profile now: its queued jobs are estimated anew.
@@ -201,6 +192,11 @@ impl Composed {
             self.join(view, job);
         }
     }
+}
+
+/// What the job's draw is taken for.
+fn estimate(first_runs: Option<&FirstRuns>, view: &View<'_>, job: JobId) -> Estimate {
+    first_runs.map_or(Estimate::Predicted, |first_runs| first_runs.estimate(view.jobs, job))
 }
 
 fn waiting(view: &View<'_>, rank: i64, job: JobId) -> Waiting {

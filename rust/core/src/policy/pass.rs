@@ -180,6 +180,12 @@ impl<'a> Pass<'a> {
         self.room.is_some()
     }
 
+    /// Whether there is no more to know of a job than how many units it takes for how long.
+    #[must_use]
+    pub fn only_counts(&self) -> bool {
+        self.placing == Placing::Together
+    }
+
     /// What is free now: units, and microwatts where the budget may bind. From then on [`Pass::added`] says what the starts
     /// so far give back.
     ///

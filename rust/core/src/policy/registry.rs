@@ -500,12 +500,11 @@ impl PolicySpec {
         match (order, backfill, placement, power) {
             (
                 Ok((order, order_params)),
-                Ok((mut backfill, backfill_params)),
+                Ok((backfill, backfill_params)),
                 Ok((placement, placement_params)),
                 Ok(power),
             ) => {
                 let (power, power_params) = power.unzip();
-                backfill.queue_in(order.as_ref());
                 let full = Self {
                     name: self.name.clone(),
                     order: PartSpec { params: order_params, ..self.order.clone() },

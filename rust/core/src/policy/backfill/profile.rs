@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::algo::availability::Availability;
+use crate::algo::floors::Floors;
 use crate::algo::releases::{Claim, Release, Releases};
 use crate::algo::staircase::Staircase;
 use crate::error::Result;
@@ -21,6 +22,10 @@ pub(super) struct Profile {
     refused: Staircase,
     /// Where a need and length was promised last: those alike fit no earlier.
     last: BTreeMap<(Claim, SimDuration), SimTime>,
+    /// Before when larger and longer needs do not fit, where only units are counted.
+    floors: Floors,
+    /// Which starts the last call of `reserve` has promised, and to how many jobs.
+    promised: Vec<(SimTime, usize)>,
 }
 
 impl Profile {
@@ -31,6 +36,7 @@ impl Profile {
         self.now = now;
         self.refused.clear();
         self.last.clear();
+        self.floors.reset(now, pass.view.platform.units());
         let ends = || Merged::new(pass.view.releases, pass.added());
         self.units.reset(now, free.units, ends().map(|release| (release.at.max(now), release.claim.units)));
         self.microwatts = pass.counts_watts().then(|| {
@@ -40,6 +46,13 @@ impl Profile {
             microwatts
         });
         Ok(())
+    }
+
+    /// Goes on with the same promises at a later instant; returns what is free then beside them.
+    pub(super) fn advance(&mut self, now: SimTime) -> i64 {
+        self.now = now;
+        self.refused.clear();
+        self.units.advance(now)
     }
 
     pub(super) fn holds(&mut self, claim: Claim, length: SimDuration) -> bool {
@@ -56,28 +69,51 @@ impl Profile {
 
     /// Promises `count` jobs that are alike, one after the other.
     pub(super) fn reserve(&mut self, need: Claim, length: SimDuration, count: usize) {
-        let mut left = i64::try_from(count).unwrap_or(i64::MAX);
+        self.promised.clear();
+        let mut left = count;
         while left > 0 {
-            let from = self.last.get(&(need, length)).copied().unwrap_or(self.now);
-            let start = self.earliest_fit(from, need, length);
-            self.last.insert((need, length), start);
-            if start == SimTime::NEVER {
-                return;
-            }
+            let start = self.earliest_fit(self.floor(need, length), need, length);
+            self.raise(need, length, start);
             // Those that follow fit at the same instant as long as enough is left for them.
-            let together = if left > 1 { self.fit_together(start, need, length).clamp(1, left) } else { 1 };
-            self.take(start, need.times(together), length.max(TICK));
+            let together = match start {
+                SimTime::NEVER => left,
+                _ if left == 1 => 1,
+                _ => self.fit_together(start, need, length).clamp(1, left),
+            };
+            self.promised.push((start, together));
+            if start != SimTime::NEVER {
+                self.take(start, need.times(i64::try_from(together).unwrap_or(i64::MAX)), length.max(TICK));
+            }
             left -= together;
         }
     }
 
+    /// What the last call of [`Profile::reserve`] has promised: starts, and how many jobs have each.
+    pub(super) fn promised(&self) -> &[(SimTime, usize)] {
+        &self.promised
+    }
+
+    /// An instant before which `need` does not fit: in a pass there is only ever less.
+    fn floor(&self, need: Claim, length: SimDuration) -> SimTime {
+        let last = self.last.get(&(need, length)).copied().unwrap_or(self.now);
+        let floor = if self.microwatts.is_some() { last } else { last.max(self.floors.of(need.units, length)) };
+        floor.max(self.now)
+    }
+
+    fn raise(&mut self, need: Claim, length: SimDuration, start: SimTime) {
+        let new = self.last.insert((need, length), start).is_none();
+        if new && self.microwatts.is_none() {
+            self.floors.raise(need.units, length, start);
+        }
+    }
+
     /// How many times `need` fits at `start`.
-    fn fit_together(&self, start: SimTime, need: Claim, length: SimDuration) -> i64 {
+    fn fit_together(&self, start: SimTime, need: Claim, length: SimDuration) -> usize {
         let length = length.max(TICK);
         let times =
             |of: &Availability, need: i64| if need > 0 { of.least_between(start, length) / need } else { i64::MAX };
         let watts = self.microwatts.as_ref().map_or(i64::MAX, |microwatts| times(microwatts, need.microwatts));
-        times(&self.units, need.units).min(watts)
+        usize::try_from(times(&self.units, need.units).min(watts)).unwrap_or(0)
     }
 
     /// Needs of units and lengths that do not fit now.

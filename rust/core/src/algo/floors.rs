@@ -1,0 +1,99 @@
+//! Where a plan that only ever gets fuller was last asked: what needs no less for no shorter fits no earlier.
+
+use crate::units::{SimDuration, SimTime};
+
+/// Thresholds an octave.
+const STEPS: u32 = 2;
+/// As many thresholds as the longest length has.
+const LENGTHS: usize = (i64::BITS * STEPS) as usize;
+
+/// For thresholds of units and of lengths: no need of so much for so long fits earlier.
+///
+/// A row never falls from one threshold to the next, nor does a column.
+#[derive(Clone, Debug, Default)]
+pub struct Floors {
+    cells: Vec<SimTime>,
+    rows: usize,
+}
+
+impl Floors {
+    /// Forgets everything; `most` units are the most that will be asked for.
+    pub fn reset(&mut self, now: SimTime, most: i64) {
+        self.rows = below(most) + 1;
+        self.cells.clear();
+        self.cells.resize(self.rows * LENGTHS, now);
+    }
+
+    /// An instant before which a need of `units` for `length` does not fit.
+    #[must_use]
+    pub fn of(&self, units: i64, length: SimDuration) -> SimTime {
+        let row = below(units).min(self.rows - 1);
+        self.cells[row * LENGTHS + below(length.micros())]
+    }
+
+    /// Notes that a need of `units` for `length` fits no earlier than `start`.
+    pub fn raise(&mut self, units: i64, length: SimDuration, start: SimTime) {
+        let first = above(length.micros());
+        for row in above(units)..self.rows {
+            let cells = &mut self.cells[row * LENGTHS + first..(row + 1) * LENGTHS];
+            let lower = cells.partition_point(|&cell| cell < start);
+            if lower == 0 {
+                return;
+            }
+            cells[..lower].fill(start);
+        }
+    }
+}
+
+/// The last threshold that is not above `number`.
+fn below(number: i64) -> usize {
+    let number = number.max(1).cast_unsigned();
+    let octave = number.ilog2();
+    let step = if octave == 0 { 0 } else { (number >> (octave - 1)) & 1 };
+    (octave * STEPS) as usize + usize::from(step == 1)
+}
+
+/// The first threshold that is not below `number`.
+fn above(number: i64) -> usize {
+    if number <= 1 { 0 } else { below(number - 1) + 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_threshold_below_is_not_above_and_the_next_is() {
+        for number in 1..5_000_i64 {
+            let (under, over) = (below(number), above(number));
+            assert!(over.abs_diff(under) <= 1, "{number}: {under} {over}");
+            assert!(below(number + 1) >= under && above(number + 1) >= over && above(number) <= below(2 * number));
+        }
+    }
+
+    proptest! {
+        /// Twin: a list of all that was noted. It never says more, and knows all that was noted of half the need.
+        #[test]
+        fn says_no_more_than_a_list_of_what_was_noted(
+            noted in prop::collection::vec((1..100_i64, 0..100_000_i64, 0..1000_i64), 0..60),
+            asked in prop::collection::vec((1..220_i64, 0..220_000_i64), 1..40),
+        ) {
+            let (now, most) = (SimTime::from_micros(0), 220);
+            let mut floors = Floors::default();
+            floors.reset(now, most);
+            for &(units, length, start) in &noted {
+                floors.raise(units, SimDuration::from_micros(length), SimTime::from_micros(start));
+            }
+            for (units, length) in asked {
+                let floor = floors.of(units, SimDuration::from_micros(length));
+                let least = |factor: i64| {
+                    let known = noted.iter().filter(|note| factor * note.0 <= units && factor * note.1.max(1) <= length.max(1));
+                    known.map(|note| SimTime::from_micros(note.2)).max().unwrap_or(now)
+                };
+                prop_assert!(least(2) <= floor && floor <= least(1), "{:?} {:?} {:?}", least(2), floor, least(1));
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! A plan that is kept from pass to pass, for as long as planning anew would give the same one.
+//!
+//! Where all that runs has ended as planned and jobs have only joined the queue behind those that were promised a start,
+//! each of these fits at its promise and, as then, not before. Whatever else happens makes the plan worthless: an end
+//! before or after its time, a node that fails or returns, a job that goes ahead.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::algo::fit_list::{QueueKey, Waiting};
+use crate::algo::sorted_blocks::Place;
+use crate::policy::pass::Pass;
+use crate::units::{SimDuration, SimTime};
+
+/// What a plan has promised, and what must be true for it to hold.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kept {
+    /// Whether the plan says all there is to say about the next pass, as far as is known.
+    whole: bool,
+    /// Promised starts, each with the first of the jobs that have it, and how many of those that follow have it, too.
+    promises: BinaryHeap<Reverse<(SimTime, QueueKey, usize)>>,
+    /// Jobs with a promise.
+    promised: usize,
+    /// The last job in policy order that was promised a start or has started; those behind it are not planned yet.
+    last: Option<QueueKey>,
+    /// Planned ends of all that runs.
+    ends: BinaryHeap<Reverse<SimTime>>,
+    /// Planned ends and rows of what the last pass started.
+    started: Vec<(SimTime, u32)>,
+}
+
+impl Kept {
+    /// The plan is worth nothing.
+    pub(super) fn forget(&mut self) {
+        self.whole = false;
+    }
+
+    /// A plan is made anew in this pass.
+    pub(super) fn begin(&mut self, pass: &Pass<'_>) {
+        self.whole = true;
+        self.promises.clear();
+        self.promised = 0;
+        self.last = None;
+        self.started.clear();
+        self.ends.clear();
+        self.ends.extend(pass.view.releases.iter().map(|release| Reverse(release.at)));
+        for release in pass.added() {
+            self.note_end(release.at, release.row);
+        }
+    }
+
+    /// Jobs that follow one another were promised `start`.
+    pub(super) fn promise(&mut self, jobs: &[Waiting], start: SimTime) {
+        let (Some(first), Some(last)) = (jobs.first(), jobs.last()) else { return };
+        // Where nothing ever fits, or for a job of no length, the promise is not all that decides when it starts.
+        self.whole &= start != SimTime::NEVER && first.length > SimDuration::ZERO;
+        self.promises.push(Reverse((start, first.key, jobs.len())));
+        self.promised += jobs.len();
+        self.last = Some(last.key);
+    }
+
+    /// A job of the queue has started.
+    pub(super) fn start(&mut self, pass: &Pass<'_>, waiting: &Waiting) {
+        if waiting.length > SimDuration::ZERO {
+            self.note_end(pass.view.now.saturating_add(waiting.length), waiting.key.row);
+        }
+        self.last = self.last.max(Some(waiting.key));
+    }
+
+    fn note_end(&mut self, at: SimTime, row: u32) {
+        self.ends.push(Reverse(at));
+        self.started.push((at, row));
+    }
+
+    /// Whether the plan holds in this pass, if as many units are free as it says.
+    pub(super) fn holds(&mut self, pass: &Pass<'_>) -> bool {
+        self.whole = self.whole && pass.only_counts() && self.ended_as_planned(pass) && self.queued_as_planned(pass);
+        self.started.clear();
+        self.whole
+    }
+
+    fn ended_as_planned(&mut self, pass: &Pass<'_>) -> bool {
+        let (now, releases) = (pass.view.now, pass.view.releases);
+        while self.ends.peek().is_some_and(|end| end.0 <= now) {
+            self.ends.pop();
+        }
+        let known = |&(at, row): &(SimTime, u32)| at <= now || releases.place_of((at, row)).is_some();
+        // What runs ran then or was started since: where as many run as should, and none is late, they are the same.
+        releases.len() == self.ends.len()
+            && releases.get(Place::FRONT).is_none_or(|first| first.at > now)
+            && self.started.iter().all(known)
+    }
+
+    fn queued_as_planned(&self, pass: &Pass<'_>) -> bool {
+        let in_time = self.promises.peek().is_none_or(|first| first.0.0 >= pass.view.now);
+        let planned = self.last.map_or(0, |last| pass.queue.len() - pass.queue.count_after(last));
+        in_time && planned == self.promised
+    }
+
+    /// Takes out the jobs that are promised a start now, in policy order.
+    pub(super) fn take_due(&mut self, pass: &Pass<'_>) -> Vec<Waiting> {
+        let mut due = Vec::new();
+        while let Some(&Reverse((start, first, count))) = self.promises.peek() {
+            if start > pass.view.now {
+                break;
+            }
+            self.promises.pop();
+            self.promised -= count;
+            let mut place = pass.queue.place_of(first);
+            for _ in 0..count {
+                due.extend(place.and_then(|place| pass.queue.get(place)).copied());
+                place = place.map(|place| pass.queue.after(place));
+            }
+        }
+        due.sort_unstable_by_key(|waiting| waiting.key);
+        due
+    }
+
+    /// The first job that is not planned yet.
+    pub(super) fn next(&self, pass: &Pass<'_>) -> Place {
+        self.last.map_or(Place::FRONT, |last| pass.queue.place_after(last))
+    }
+}
