@@ -17,6 +17,7 @@ use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
 /// The parts of a policy.
+#[derive(Clone)]
 pub struct Parts {
     /// Who is next.
     pub order: Box<dyn Order>,
@@ -31,6 +32,7 @@ pub struct Parts {
 }
 
 /// A scheduler composed of parts.
+#[derive(Clone)]
 pub struct Composed {
     name: String,
     parts: Parts,

@@ -16,6 +16,8 @@ pub mod profile;
 pub mod registry;
 pub mod starvation;
 
+use dyn_clone::DynClone;
+
 use crate::algo::node_set::NodeSet;
 use crate::algo::releases::Releases;
 use crate::error::Result;
@@ -118,7 +120,7 @@ pub struct Decisions {
 }
 
 /// A scheduler: told what happens, asked what to do.
-pub trait Policy: Send {
+pub trait Policy: DynClone + Send {
     /// Its name, for messages.
     fn name(&self) -> &str;
 
@@ -153,6 +155,8 @@ pub trait Policy: Send {
         false
     }
 }
+
+dyn_clone::clone_trait_object!(Policy);
 
 impl View<'_> {
     /// What is known of the job's own draw before it runs; what it really draws is not for a policy to know.

@@ -24,7 +24,7 @@ use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
 /// Memory that a policy keeps from pass to pass, so that a pass allocates nothing.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Scratch {
     /// Started, not placed yet.
     starting: Vec<JobId>,

@@ -10,6 +10,8 @@ mod profile;
 pub mod reservations;
 mod shadow;
 
+use dyn_clone::DynClone;
+
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::Jobs;
@@ -18,7 +20,7 @@ use crate::policy::pass::Pass;
 use crate::workload::JobId;
 
 /// Says which waiting jobs start now.
-pub trait Backfill: Send {
+pub trait Backfill: DynClone + Send {
     /// Starts jobs of `pass.queue` through [`Pass::start`], in policy order.
     ///
     /// # Errors
@@ -36,6 +38,8 @@ pub trait Backfill: Send {
         false
     }
 }
+
+dyn_clone::clone_trait_object!(Backfill);
 
 /// Starts jobs from the front while they fit; true if one is left that does not.
 fn start_heads(pass: &mut Pass<'_>) -> Result<bool> {

@@ -9,13 +9,15 @@ pub mod size;
 pub mod vahrm;
 pub mod wfp3;
 
+use dyn_clone::DynClone;
+
 use crate::policy::View;
 use crate::policy::first_runs::Estimate;
 use crate::units::SimDuration;
 use crate::workload::JobId;
 
 /// Says which job is next.
-pub trait Order: Send {
+pub trait Order: DynClone + Send {
     /// The job's rank now: lower goes first. `estimate` says what its draw is to be taken for.
     fn rank(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> i64;
 
@@ -39,3 +41,5 @@ pub trait Order: Send {
         None
     }
 }
+
+dyn_clone::clone_trait_object!(Order);

@@ -11,6 +11,8 @@ pub mod ranked;
 pub mod ranking;
 pub mod sliding_window;
 
+use dyn_clone::DynClone;
+
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
 use crate::policy::{Decisions, View};
@@ -18,7 +20,7 @@ use crate::units::SimDuration;
 use crate::workload::JobId;
 
 /// Says where jobs go.
-pub trait Placement: Send {
+pub trait Placement: DynClone + Send {
     /// Starts every job of `starts` through [`Decisions::start_with`], on nodes taken from `free`.
     ///
     /// `free` holds enough nodes for all of them, and only nodes that can serve each.
@@ -89,3 +91,5 @@ pub trait Placement: Send {
         SimDuration::ZERO
     }
 }
+
+dyn_clone::clone_trait_object!(Placement);
