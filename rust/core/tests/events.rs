@@ -20,6 +20,7 @@ fn at(seconds: i64) -> SimTime {
 
 type Act = fn(&View<'_>, &[Notice], &mut Decisions);
 
+#[derive(Clone)]
 /// Does what a function says, with everything it was told since the last pass.
 struct Script {
     act: Act,
