@@ -115,7 +115,7 @@ impl Controller {
         Ok(off)
     }
 
-    /// A node comes back into service; false while another outage of it lasts.
+    /// A node comes back into service; false if it has not failed.
     ///
     /// # Errors
     /// As [`Cluster::node_repaired`].

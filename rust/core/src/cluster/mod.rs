@@ -52,8 +52,6 @@ pub struct Cluster {
     queued: i32,
     running: i32,
     nodes: Vec<NodeState>,
-    /// Outages under way of each node.
-    outages: Vec<u32>,
     classes: [i32; Class::COUNT],
     on_nodes: OnNodes,
 }
@@ -114,7 +112,6 @@ impl Cluster {
             queued: 0,
             running: 0,
             nodes: vec![NodeState::Idle; count],
-            outages: vec![0; count],
             classes,
             on_nodes: if exclusive {
                 OnNodes::One(vec![None; count])
@@ -263,17 +260,15 @@ impl Cluster {
         Ok(true)
     }
 
-    /// A node that was down is back; false while another outage of the same node lasts.
+    /// A node that has failed is back; false if it has not failed.
     ///
     /// # Errors
-    /// If the node was not down.
+    /// None while nodes that are down can be repaired.
     pub fn node_repaired(&mut self, node: u32) -> Result<bool, SimulationError> {
-        let refused = |what| SimulationError(format!("node {node}, at {} s: {what}", self.now.seconds()));
-        let state = self.node(node).repaired().map_err(refused)?;
-        self.outages[node as usize] -= 1;
-        if self.outages[node as usize] > 0 {
+        if self.node(node) != NodeState::Down {
             return Ok(false);
         }
+        let state = self.node(node).repaired()?;
         self.back_in_service(node, state);
         Ok(true)
     }
@@ -284,9 +279,8 @@ impl Cluster {
         self.on_nodes.of(node)
     }
 
-    /// A node is down from now on; what ran on it has ended. One that is down already has one outage more.
+    /// A node is down from now on; what ran on it has ended.
     pub fn node_failed(&mut self, node: u32) {
-        self.outages[node as usize] += 1;
         self.slots.close(node);
         self.enter(node, NodeState::Down);
     }

@@ -33,8 +33,16 @@ impl Feeds {
         &self.submits
     }
 
-    /// Has something befall the machine.
-    pub(super) fn announce(&mut self, at: SimTime, event: Event) {
+    /// Has something befall the machine at `at`, or now if that is past: then it is the last word on what was past before.
+    pub(super) fn announce(&mut self, at: SimTime, now: SimTime, event: Event) {
+        if at < now {
+            let next = self.next_outside;
+            let same = |other: &(SimTime, Event)| other.0 == now && other.1.is_about(event);
+            if let Some(place) = self.outside[next..].iter().position(same) {
+                self.outside.remove(next + place);
+            }
+        }
+        let at = at.max(now);
         let key = |&(at, event): &(SimTime, Event)| (at, event.rank());
         let to_come = &self.outside[self.next_outside..];
         let place = self.next_outside + to_come.partition_point(|other| key(other) <= (at, event.rank()));

@@ -22,7 +22,7 @@ use crate::cluster::runs::RunId;
 use crate::control::{Controller, Effect};
 use crate::error::{Error, Result};
 use crate::platform::Platform;
-use crate::platform::node_state::Class;
+use crate::platform::node_state::{Class, NodeState};
 use crate::policy::{Decision, Policy};
 use crate::power::pvt::{Actual, Predicted};
 use crate::power::slowest::Slowest;
@@ -76,6 +76,8 @@ pub struct Simulation {
     options: Options,
     pass_due: Option<SimTime>,
     totals: Totals,
+    /// Whether an instant was begun and not ended: something failed in it.
+    is_broken: bool,
 }
 
 impl Default for Options {
@@ -124,17 +126,20 @@ impl Simulation {
             options,
             pass_due: None,
             totals,
+            is_broken: false,
         }
     }
 
-    /// Has something happen from outside: a node fails or comes back, the budget changes, a timer runs out. What is
-    /// scheduled for the past happens at the next instant, what is scheduled before the first submit at that.
+    /// Has something happen from outside: a node fails or comes back, the budget changes, a timer runs out.
+    ///
+    /// What is scheduled for the past happens at the present instant, which is the first submit's before the run begins.
+    /// Of several such words on one node, the last to be scheduled counts.
     pub fn schedule(&mut self, at: SimTime, event: Event) {
-        let at = at.max(self.now());
+        let now = self.now();
         if event.is_from_outside() {
-            self.feeds.announce(at, event);
+            self.feeds.announce(at, now, event);
         } else {
-            self.coming.push(at, event.rank(), event);
+            self.coming.push(at.max(now), event.rank(), event);
         }
     }
 
@@ -156,16 +161,13 @@ impl Simulation {
     /// Lets everything happen that does up to `until` and within the run; true if nothing is left to happen.
     ///
     /// # Errors
-    /// As [`Simulation::run`]; the run is worth nothing then.
+    /// As [`Simulation::run`]; the run is worth nothing then if it [is broken](Simulation::is_broken).
     pub fn step_until(&mut self, until: SimTime, watch: &mut Watch<'_>) -> Result<bool> {
         let (watch, until) = (RefCell::new(watch), until.min(self.options.until));
         let mut instants = 0_u64;
-        while let Some(now) = self.next_time() {
+        while let Some(now) = self.next_time().filter(|&now| now <= until) {
             if self.is_over() {
-                return Ok(true);
-            }
-            if now > until {
-                return Ok(false);
+                break;
             }
             self.step(now, &watch)?;
             instants += 1;
@@ -173,17 +175,31 @@ impl Simulation {
                 return Err(Error::Interrupted);
             }
         }
-        Ok(true)
+        Ok(self.has_ended())
+    }
+
+    /// Whether nothing is left to happen, within the run, unless something befalls the machine.
+    #[must_use]
+    pub fn has_ended(&mut self) -> bool {
+        self.is_over() || self.next_time().is_none_or(|next| next > self.options.until)
+    }
+
+    /// Whether something failed within an instant: what is left of the run makes no sense.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.is_broken
     }
 
     /// All that happens at one instant.
     fn step(&mut self, now: SimTime, watch: &RefCell<&mut Watch<'_>>) -> Result<()> {
+        self.is_broken = true;
         self.plant.advance(now)?;
         self.controller.advance(now);
         while self.absorb(now)? {
             self.decide(now, watch)?;
         }
         self.history.record(self.controller.cluster(), self.plant.draw());
+        self.is_broken = false;
         Ok(())
     }
 
@@ -239,26 +255,36 @@ impl Simulation {
         }
     }
 
+    /// What changes nothing is no event: a node fails that is down, or is repaired and is not.
     fn absorb_one(&mut self, event: Event) -> Result<()> {
-        self.totals.events += 1;
-        match event {
+        let happened = match event {
             Event::NodeReady(node) => {
                 let ready = self.controller.node_ready(node)?;
                 self.enter_if(ready, node, Class::Idle);
+                true
             }
             Event::NodeOff(node) => {
                 let off = self.controller.node_off(node)?;
                 self.enter_if(off, node, Class::Off);
+                true
             }
             Event::NodeRepaired(node) => {
                 let back = self.controller.node_repaired(node)?;
                 self.enter_if(back, node, Class::Idle);
+                back
             }
             Event::NodeFailed(node) => self.fail(node)?,
-            Event::BudgetChanged(budget) => self.controller.set_budget(budget),
-            Event::Timer => self.controller.timer(),
-            Event::PassDue => {}
-        }
+            Event::BudgetChanged(budget) => {
+                self.controller.set_budget(budget);
+                true
+            }
+            Event::Timer => {
+                self.controller.timer();
+                true
+            }
+            Event::PassDue => true,
+        };
+        self.totals.events += u64::from(happened);
         Ok(())
     }
 
@@ -278,13 +304,17 @@ impl Simulation {
         Ok(())
     }
 
-    fn fail(&mut self, node: u32) -> Result<()> {
+    /// A node fails, and the runs on it; false if it is down already.
+    fn fail(&mut self, node: u32) -> Result<bool> {
+        if self.controller.cluster().node(node) == NodeState::Down {
+            return Ok(false);
+        }
         for id in self.controller.cluster().runs_on(node) {
             self.end(id, Some(JobState::Failed))?;
         }
         self.controller.node_failed(node);
         self.plant.enter(self.now(), node, Class::Down);
-        Ok(())
+        Ok(true)
     }
 
     /// One scheduling pass, unless the policy's interval delays it.
