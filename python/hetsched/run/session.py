@@ -49,7 +49,8 @@ class Session:
     Examples
     --------
     >>> import polars as pl, hetsched as hs
-    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3], "submit_s": [0, 10, 200], "runtime_s": [60, 30, 9], "node_count": [1, 2, 1]})
+    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3], "submit_s": [0, 10, 200], "runtime_s": [60, 30, 9]})
+    >>> jobs = jobs.with_columns(node_count=pl.Series([1, 2, 1]))
     >>> platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
     >>> session = Session(hs.Workload.from_polars(jobs), platform, "fcfs")
     >>> session.step_until(30)
