@@ -20,6 +20,9 @@ pub(super) struct Profile {
     microwatts: Option<Availability>,
     /// Needs that do not fit now: in a pass there is only ever less.
     refused: Staircase,
+    /// Needs that do not fit before an instant, and the instant.
+    late: Staircase,
+    late_from: SimTime,
     /// Where a need and length was promised last: those alike fit no earlier.
     last: BTreeMap<(Claim, SimDuration), SimTime>,
     /// Before when larger and longer needs do not fit, where only units are counted.
@@ -35,6 +38,7 @@ impl Profile {
         let now = pass.view.now;
         self.now = now;
         self.refused.clear();
+        self.late.clear();
         self.last.clear();
         self.floors.reset(now, pass.view.platform.units());
         let ends = || Merged::new(pass.view.releases, pass.added());
@@ -52,6 +56,7 @@ impl Profile {
     pub(super) fn advance(&mut self, now: SimTime) -> i64 {
         self.now = now;
         self.refused.clear();
+        self.late.clear();
         self.units.advance(now)
     }
 
@@ -65,6 +70,26 @@ impl Profile {
 
     pub(super) fn start(&mut self, claim: Claim, length: SimDuration) {
         self.take(self.now, claim, length);
+    }
+
+    /// Needs that are known not to fit before `until`.
+    pub(super) fn not_before(&mut self, until: SimTime) -> &Staircase {
+        if until > self.late_from {
+            self.late.clear();
+            self.late_from = until;
+        }
+        &self.late
+    }
+
+    /// Whether `need` fits before `until`.
+    pub(super) fn fits_before(&mut self, until: SimTime, need: Claim, length: SimDuration) -> bool {
+        let from = self.floor(need, length);
+        let fits = from < until && self.earliest_fit(from, need, length) < until;
+        if !fits {
+            self.late.refuse(need.units, length);
+            self.late_from = self.late_from.min(until);
+        }
+        fits
     }
 
     /// Promises `count` jobs that are alike, one after the other.
