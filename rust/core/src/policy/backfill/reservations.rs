@@ -118,11 +118,12 @@ impl Reservations {
         while let Some(found) = self.next_candidate(pass, course.candidate)? {
             course.candidate = found;
             let Some(waiting) = pass.queue.get(found).copied() else { break };
-            if course.place != found && course.held < self.depth {
-                if let Some(last) = self.last_to_plan(pass, &mut course, &waiting)? {
-                    self.reserve_through(pass, &mut course, last)?;
-                    continue;
-                }
+            if course.place != found
+                && course.held < self.depth
+                && let Some(last) = self.last_to_plan(pass, &mut course, &waiting)?
+            {
+                self.reserve_through(pass, &mut course, last)?;
+                continue;
             }
             let all_planned = course.place == found;
             if pass.fits(&waiting)? {
