@@ -17,6 +17,10 @@ pub trait Amount: Copy + Debug + PartialEq {
     #[must_use]
     fn holds(self, need: Self) -> bool;
 
+    /// Whether there is less of everything than in `other`.
+    #[must_use]
+    fn below(self, other: Self) -> bool;
+
     /// Both together.
     #[must_use]
     fn plus(self, other: Self) -> Self;
@@ -53,6 +57,11 @@ impl Amount for i64 {
     #[inline]
     fn holds(self, need: Self) -> bool {
         self >= need
+    }
+
+    #[inline]
+    fn below(self, other: Self) -> bool {
+        self < other
     }
 
     #[inline]
@@ -94,6 +103,11 @@ impl<const N: usize> Amount for [i64; N] {
     #[inline]
     fn holds(self, need: Self) -> bool {
         self.iter().zip(need).all(|(free, need)| *free >= need)
+    }
+
+    #[inline]
+    fn below(self, other: Self) -> bool {
+        self.iter().zip(other).all(|(one, other)| *one < other)
     }
 
     #[inline]
@@ -156,6 +170,7 @@ mod tests {
         assert_eq!((one.plus(other), one.minus(other)), ([4, -1], [2, -9]));
         assert_eq!((one.least(other), one.most(other)), ([1, -5], [3, 4]));
         assert_eq!((one.times(3), 4.times(3)), ([9, -15], 12));
+        assert!([2, 3].below([3, 4]) && ![2, 4].below([3, 4]) && 2.below(3) && !3.below(3));
         assert_eq!((2.plus(3), 2.minus(3), 2.least(3), 2.most(3)), (5, -1, 2, 3));
     }
 

@@ -198,7 +198,7 @@ impl<A: Amount> Profile<A> {
         })
     }
 
-    /// Takes `amount` away from `start` for `length`.
+    /// Takes `amount`, nothing of which is below zero, away from `start` for `length`.
     pub fn reserve(&mut self, start: SimTime, length: SimDuration, amount: A) {
         let end = start.saturating_add(length);
         if start == end {
@@ -215,8 +215,7 @@ impl<A: Amount> Profile<A> {
             if (from, to) == (0, steps.len()) {
                 self.heads[index].lower(amount);
             } else if from < to {
-                steps.lower(from, to, amount);
-                self.heads[index] = Head::of(steps, self.heads[index].lift);
+                steps.lower(&mut self.heads[index], (from, to), amount);
             }
         }
     }

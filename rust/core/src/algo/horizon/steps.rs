@@ -70,10 +70,18 @@ impl<A: Amount> Steps<A> {
         self.at.partition_point(|&step| step <= at).saturating_sub(1)
     }
 
-    /// Takes `amount` away from the steps from one on and before another.
-    pub(super) fn lower(&mut self, from: usize, to: usize, amount: A) {
+    /// Takes `amount`, which is not below zero, away from the steps from one on and before another; `head` knows of it.
+    pub(super) fn lower(&mut self, head: &mut Head<A>, (from, to): (usize, usize), amount: A) {
+        let (mut lowest, mut highest) = (A::UNBOUNDED, A::BOTTOM);
         for free in &mut self.free[from..to] {
+            highest = highest.most(*free);
             *free = free.minus(amount);
+            lowest = lowest.least(*free);
+        }
+        head.lowest = head.lowest.least(lowest.plus(head.lift));
+        // Who was lower than the highest before says nothing of the highest now.
+        if !highest.plus(head.lift).below(head.highest) {
+            head.highest = self.free.iter().fold(A::BOTTOM, |most, &free| most.most(free)).plus(head.lift);
         }
     }
 
