@@ -32,6 +32,12 @@ fn jobs_that_end_as_planned() -> impl Strategy<Value = Vec<Job>> {
     prop::collection::vec((submit, 0..40_u8, 1..6_u8, Just(0), 0..4_u8), 0..160)
 }
 
+/// Many jobs that come at once, most with walltimes that they do not need, so that a plan seldom holds.
+fn jobs_that_end_early() -> impl Strategy<Value = Vec<Job>> {
+    let walltime = prop_oneof![1 => Just(0), 4 => 1..60_u8];
+    prop::collection::vec((0..20_u8, 0..30_u8, 1..6_u8, walltime, 0..4_u8), 0..160)
+}
+
 fn policy_names() -> impl Strategy<Value = (usize, usize, usize)> {
     (0..ORDERS.len(), 0..BACKFILLS.len(), 0..PLACEMENTS.len())
 }
@@ -213,10 +219,11 @@ proptest! {
         prop_assert_eq!(go(Reservations::new(1)), go(Reservations::by_profile(1)));
     }
 
-    /// A plan that is kept is the one that would be made anew.
+    /// A plan that is kept, and made no longer than need be, is the one that would be made anew for everybody.
     #[test]
     fn a_plan_that_is_kept_is_the_one_made_anew(
-        jobs in prop_oneof![jobs(), jobs_that_end_as_planned()],
+        jobs in prop_oneof![jobs(), jobs_that_end_as_planned(), jobs_that_end_early()],
+        depth in prop_oneof![2 => Just(usize::MAX), 1 => 2..40_usize],
         kill_at_walltime in any::<bool>(),
         order in 0..ORDERS.len(),
         outages in prop::collection::vec((0..5_u32, 60..260_i64, 1..50_i64), 0..3),
@@ -232,7 +239,7 @@ proptest! {
             }
             schedule(&run(simulation).unwrap())
         };
-        prop_assert_eq!(go(Reservations::new(usize::MAX)), go(Reservations::planning_anew(usize::MAX)));
+        prop_assert_eq!(go(Reservations::new(depth)), go(Reservations::planning_anew(depth)));
     }
 
     /// Any steps are one run, a fork and its parent end alike, and a run that is stopped is one that was to stop there.

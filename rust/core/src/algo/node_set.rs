@@ -85,6 +85,15 @@ impl NodeSet {
         self.capacity = one.capacity;
     }
 
+    /// Keeps only the nodes that `other`, of the same capacity, has too.
+    pub fn keep_common(&mut self, other: &Self) {
+        self.len = 0;
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= other;
+            self.len += word.count_ones();
+        }
+    }
+
     /// The nodes of the set, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().zip((0..).step_by(BITS as usize)).flat_map(|(&word, base)| bits(word, base))
@@ -180,6 +189,8 @@ mod tests {
         common.copy_common(&one, &other);
         assert_eq!(common.iter().collect::<Vec<_>>(), [0, 128, 129]);
         assert_eq!((common.len(), common.capacity()), (3, 130));
+        other.keep_common(&one);
+        assert_eq!(other, common);
     }
 
     #[test]

@@ -64,7 +64,11 @@ impl Kept {
         if waiting.length > SimDuration::ZERO {
             self.note_end(pass.view.now.saturating_add(waiting.length), waiting.key.row);
         }
-        self.last = self.last.max(Some(waiting.key));
+    }
+
+    /// All jobs up to this one are planned or have started.
+    pub(super) fn reach(&mut self, key: QueueKey) {
+        self.last = self.last.max(Some(key));
     }
 
     fn note_end(&mut self, at: SimTime, row: u32) {

@@ -1,6 +1,7 @@
 //! Who may start before the jobs ahead of it.
 
 pub mod first_fit;
+mod free;
 mod kept;
 pub mod none;
 pub mod observed;

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::policy::backfill::profile::Profile;
 use crate::policy::backfill::shadow::ShadowTime;
 use crate::policy::pass::Pass;
-use crate::units::SimDuration;
+use crate::units::{SimDuration, SimTime};
 
 /// A job of length zero needs its nodes all the same: its reservation holds them for one tick.
 pub(super) const TICK: SimDuration = SimDuration::from_micros(1);
@@ -108,6 +108,28 @@ impl Plan {
             let Some(waiting) = pass.queue.get(found) else { break };
             let least = Claim { units: waiting.units, microwatts: waiting.watts };
             if self.holds(least, waiting.length) {
+                return Ok(Some(found));
+            }
+            place = pass.queue.after(found);
+        }
+        Ok(None)
+    }
+
+    /// The first job from one place on and before another that may fit before `until`, which is not before now.
+    pub(super) fn first_before(
+        &mut self,
+        pass: &mut Pass<'_>,
+        (from, to): (Place, Place),
+        until: SimTime,
+    ) -> Result<Option<Place>> {
+        let Self::Profile(profile) = self else { return Ok(Some(from)) };
+        let (mut place, room) = (from, Room::of(i64::MAX));
+        while let Some(found) =
+            pass.queue.first_fit_unless(place, room, profile.not_before(until)).filter(|&at| at < to)
+        {
+            pass.examine()?;
+            let Some(waiting) = pass.queue.get(found).copied() else { break };
+            if profile.fits_before(until, pass.mean_need(&waiting), waiting.length) {
                 return Ok(Some(found));
             }
             place = pass.queue.after(found);

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::algo::availability::Availability;
 use crate::algo::floors::Floors;
 use crate::algo::releases::{Claim, Release, Releases};
 use crate::algo::staircase::Staircase;
 use crate::error::Result;
+use crate::policy::backfill::free::Free;
 use crate::policy::backfill::plan::TICK;
 use crate::policy::pass::Pass;
 use crate::units::{SimDuration, SimTime};
@@ -15,11 +15,12 @@ use crate::units::{SimDuration, SimTime};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Profile {
     now: SimTime,
-    units: Availability,
-    /// Microwatts, where the budget may bind; a need is rounded up, what is free down.
-    microwatts: Option<Availability>,
+    free: Free,
     /// Needs that do not fit now: in a pass there is only ever less.
     refused: Staircase,
+    /// Needs that do not fit before an instant, and the instant.
+    late: Staircase,
+    late_from: SimTime,
     /// Where a need and length was promised last: those alike fit no earlier.
     last: BTreeMap<(Claim, SimDuration), SimTime>,
     /// Before when larger and longer needs do not fit, where only units are counted.
@@ -35,16 +36,15 @@ impl Profile {
         let now = pass.view.now;
         self.now = now;
         self.refused.clear();
+        self.late.clear();
         self.last.clear();
         self.floors.reset(now, pass.view.platform.units());
-        let ends = || Merged::new(pass.view.releases, pass.added());
-        self.units.reset(now, free.units, ends().map(|release| (release.at.max(now), release.claim.units)));
-        self.microwatts = pass.counts_watts().then(|| {
-            let mut microwatts = Availability::default();
-            let given = ends().map(|release| (release.at.max(now), pass.given_back(&release).microwatts));
-            microwatts.reset(now, free.microwatts, given);
-            microwatts
-        });
+        let ends = Merged::new(pass.view.releases, pass.added()).map(|release| (release.at.max(now), release));
+        if pass.counts_watts() {
+            self.free.reset_both(now, free, ends.map(|(at, release)| (at, pass.given_back(&release))));
+        } else {
+            self.free.reset_units(now, free.units, ends.map(|(at, release)| (at, release.claim.units)));
+        }
         Ok(())
     }
 
@@ -52,19 +52,41 @@ impl Profile {
     pub(super) fn advance(&mut self, now: SimTime) -> i64 {
         self.now = now;
         self.refused.clear();
-        self.units.advance(now)
+        self.late.clear();
+        self.free.advance(now)
     }
 
     pub(super) fn holds(&mut self, claim: Claim, length: SimDuration) -> bool {
-        if !self.units.fits_now(claim.units, length) {
+        let fits = self.free.fits_now(claim, length);
+        // Only a lack of units speaks for all that need no fewer: watts are not in the stairs.
+        if !fits && self.free.lacks_units_now(claim, length) {
             self.refused.refuse(claim.units, length);
-            return false;
         }
-        self.microwatts.as_ref().is_none_or(|microwatts| microwatts.fits_now(claim.microwatts, length))
+        fits
     }
 
     pub(super) fn start(&mut self, claim: Claim, length: SimDuration) {
         self.take(self.now, claim, length);
+    }
+
+    /// Needs that are known not to fit before `until`.
+    pub(super) fn not_before(&mut self, until: SimTime) -> &Staircase {
+        if until > self.late_from {
+            self.late.clear();
+            self.late_from = until;
+        }
+        &self.late
+    }
+
+    /// Whether `need` fits before `until`.
+    pub(super) fn fits_before(&mut self, until: SimTime, need: Claim, length: SimDuration) -> bool {
+        let from = self.floor(need, length);
+        let fits = self.free.fits_between(from, until, need, length);
+        if !fits {
+            self.late.refuse(need.units, length);
+            self.late_from = self.late_from.min(until);
+        }
+        fits
     }
 
     /// Promises `count` jobs that are alike, one after the other.
@@ -72,7 +94,7 @@ impl Profile {
         self.promised.clear();
         let mut left = count;
         while left > 0 {
-            let start = self.earliest_fit(self.floor(need, length), need, length);
+            let start = self.earliest_fit(need, length);
             self.raise(need, length, start);
             // Those that follow fit at the same instant as long as enough is left for them.
             let together = match start {
@@ -96,24 +118,20 @@ impl Profile {
     /// An instant before which `need` does not fit: in a pass there is only ever less.
     fn floor(&self, need: Claim, length: SimDuration) -> SimTime {
         let last = self.last.get(&(need, length)).copied().unwrap_or(self.now);
-        let floor = if self.microwatts.is_some() { last } else { last.max(self.floors.of(need.units, length)) };
+        let floor = if self.free.counts_watts() { last } else { last.max(self.floors.of(need.units, length)) };
         floor.max(self.now)
     }
 
     fn raise(&mut self, need: Claim, length: SimDuration, start: SimTime) {
         let new = self.last.insert((need, length), start).is_none();
-        if new && self.microwatts.is_none() {
+        if new && !self.free.counts_watts() {
             self.floors.raise(need.units, length, start);
         }
     }
 
     /// How many times `need` fits at `start`.
     fn fit_together(&self, start: SimTime, need: Claim, length: SimDuration) -> usize {
-        let length = length.max(TICK);
-        let times =
-            |of: &Availability, need: i64| if need > 0 { of.least_between(start, length) / need } else { i64::MAX };
-        let watts = self.microwatts.as_ref().map_or(i64::MAX, |microwatts| times(microwatts, need.microwatts));
-        usize::try_from(times(&self.units, need.units).min(watts)).unwrap_or(0)
+        usize::try_from(self.free.fit_together(start, need, length.max(TICK))).unwrap_or(0)
     }
 
     /// Needs of units and lengths that do not fit now.
@@ -122,29 +140,14 @@ impl Profile {
     }
 
     fn take(&mut self, start: SimTime, claim: Claim, length: SimDuration) {
-        self.units.reserve(start, length, claim.units);
-        if let Some(microwatts) = &mut self.microwatts {
-            microwatts.reserve(start, length, claim.microwatts);
-        }
+        self.free.reserve(start, length, claim);
     }
 
-    fn earliest_fit(&self, from: SimTime, need: Claim, length: SimDuration) -> SimTime {
-        if from == SimTime::NEVER {
-            return from;
+    fn earliest_fit(&self, need: Claim, length: SimDuration) -> SimTime {
+        match self.floor(need, length) {
+            SimTime::NEVER => SimTime::NEVER,
+            floor => self.free.earliest_fit(floor, need, length),
         }
-        let mut start = self.units.earliest_fit_from(from, need.units, length);
-        let Some(microwatts) = &self.microwatts else { return start };
-        while start != SimTime::NEVER {
-            let both = microwatts.earliest_fit_from(start, need.microwatts, length);
-            if both == start {
-                break;
-            }
-            start = both;
-            if start != SimTime::NEVER {
-                start = self.units.earliest_fit_from(start, need.units, length);
-            }
-        }
-        start
     }
 }
 

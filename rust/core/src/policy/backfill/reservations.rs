@@ -13,12 +13,15 @@ use crate::policy::backfill::shadow::ShadowTime;
 use crate::policy::backfill::{Backfill, start_heads};
 use crate::policy::order::Order;
 use crate::policy::pass::Pass;
+use crate::units::SimTime;
 
 /// Backfilling under reservations.
 #[derive(Clone, Debug)]
 pub struct Reservations {
     depth: usize,
     by_profile: bool,
+    /// Whether jobs are planned only once their promises may decide who starts now.
+    puts_off: bool,
     plan: Plan,
     /// The plan of the last pass, where it may be kept.
     kept: Option<Kept>,
@@ -34,6 +37,16 @@ struct Course {
     candidate: Place,
     /// How many hold a reservation.
     held: usize,
+    /// Those before this one that are not planned yet ...
+    clear: Place,
+    /// ... fit no earlier than this.
+    until: SimTime,
+}
+
+impl Course {
+    fn new(from: Place) -> Self {
+        Self { place: from, candidate: from, held: 0, clear: from, until: SimTime::NEVER }
+    }
 }
 
 impl Reservations {
@@ -41,7 +54,8 @@ impl Reservations {
     #[must_use]
     pub fn new(depth: usize) -> Self {
         let kept = (depth == usize::MAX).then(Kept::default);
-        Self { depth, by_profile: depth != 1, plan: Plan::Profile(Profile::default()), kept, alike: Vec::new() }
+        let plan = Plan::Profile(Profile::default());
+        Self { depth, by_profile: depth != 1, puts_off: true, plan, kept, alike: Vec::new() }
     }
 
     /// The same with a profile of the future even for one reservation: the slow twin of the textbook's short cut.
@@ -50,10 +64,11 @@ impl Reservations {
         Self { by_profile: true, ..Self::new(depth) }
     }
 
-    /// The same with a new plan in every pass: the slow twin of a plan that is kept.
+    /// The same with a new and whole plan in every pass: the slow twin of a plan that is kept and made no longer than need
+    /// be.
     #[must_use]
     pub fn planning_anew(depth: usize) -> Self {
-        Self { kept: None, ..Self::new(depth) }
+        Self { kept: None, puts_off: false, by_profile: true, ..Self::new(depth) }
     }
 
     /// Makes the plan of this pass.
@@ -95,22 +110,32 @@ impl Reservations {
     /// Each blocked job is planned at its earliest fit; later ones start beside the promises.
     ///
     /// A job that does not fit now beside the reservations made so far will not fit beside more of them. So only a job
-    /// that still does makes it worth while to plan those ahead of it, and the plan ends with the last of these.
+    /// that still does makes it worth while to plan those ahead of it. And of these only the ones matter that fit before
+    /// such a job would end, and who is ahead of them: all others are promised the same start after it has started, and
+    /// are planned only when they are ahead of somebody for whom they matter.
     fn planned(&mut self, pass: &mut Pass<'_>, from: Place) -> Result<()> {
-        let mut course = Course { place: from, candidate: from, held: 0 };
+        let mut course = Course::new(from);
         while let Some(found) = self.next_candidate(pass, course.candidate)? {
             course.candidate = found;
-            if course.place != found && course.held < self.depth {
-                self.reserve_alike(pass, &mut course)?;
+            let Some(waiting) = pass.queue.get(found).copied() else { break };
+            if course.place != found
+                && course.held < self.depth
+                && let Some(last) = self.last_to_plan(pass, &mut course, &waiting)?
+            {
+                self.reserve_through(pass, &mut course, last)?;
                 continue;
             }
-            let Some(waiting) = pass.queue.get(found).copied() else { break };
+            let all_planned = course.place == found;
             if pass.fits(&waiting)? {
                 self.plan.start(pass, &waiting)?;
                 if let Some(kept) = &mut self.kept {
                     kept.start(pass, &waiting);
+                    if all_planned {
+                        kept.reach(waiting.key);
+                    }
                 }
                 course.candidate = pass.start(found)?;
+                course.clear = course.candidate;
             } else {
                 if course.held < self.depth {
                     self.reserve(pass, &[waiting]);
@@ -118,7 +143,29 @@ impl Reservations {
                 }
                 course.candidate = pass.queue.after(found);
             }
-            course.place = course.candidate;
+            if all_planned {
+                course.place = course.candidate;
+            }
+        }
+        Ok(())
+    }
+
+    /// Up to whom jobs must be planned before it is certain that the candidate can start; nobody if it is.
+    fn last_to_plan(&mut self, pass: &mut Pass<'_>, course: &mut Course, waiting: &Waiting) -> Result<Option<Place>> {
+        if !self.puts_off || !pass.only_counts() {
+            return Ok(Some(course.place));
+        }
+        let until = pass.view.now.saturating_add(waiting.length);
+        let from = if until <= course.until { course.clear.max(course.place) } else { course.place };
+        let found = self.plan.first_before(pass, (from, course.candidate), until)?;
+        (course.clear, course.until) = (found.unwrap_or(course.candidate), until);
+        Ok(found)
+    }
+
+    /// Plans jobs up to `last`, as far as there may be reservations.
+    fn reserve_through(&mut self, pass: &mut Pass<'_>, course: &mut Course, last: Place) -> Result<()> {
+        while course.place <= last && course.held < self.depth {
+            self.reserve_alike(pass, course)?;
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
-//! The availability profile as conservative backfilling uses it: built anew, then each waiting job planned into it.
+//! The profile of the future as conservative backfilling uses it: built anew, then each waiting job planned into it.
 
 mod settings;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use hetsched_core::algo::availability::Availability;
+use hetsched_core::algo::horizon::Profile;
 use hetsched_core::random::Stream;
 use hetsched_core::units::{SimDuration, SimTime};
 
@@ -15,26 +15,26 @@ fn seconds(seconds: u32) -> SimDuration {
 }
 
 /// When the running jobs give back what they hold: all nodes but the few that are free.
-fn releases(chance: &mut Stream) -> Vec<(SimTime, u32)> {
+fn releases(chance: &mut Stream) -> Vec<(SimTime, i64)> {
     let at = |chance: &mut Stream| SimTime::from_micros(0) + seconds(1 + chance.below(86_400));
-    let mut releases: Vec<_> = (0..RUNNING).map(|_| (at(chance), NODES / RUNNING)).collect();
+    let mut releases: Vec<_> = (0..RUNNING).map(|_| (at(chance), i64::from(NODES / RUNNING))).collect();
     releases.sort_unstable();
     releases
 }
 
 /// What the waiting jobs need, and for how long.
-fn wishes(chance: &mut Stream, count: usize) -> Vec<(u32, SimDuration)> {
+fn wishes(chance: &mut Stream, count: usize) -> Vec<(i64, SimDuration)> {
     (0..count).map(|_| (1 << chance.below(8), seconds(60 + chance.below(86_400)))).collect()
 }
 
 fn plan_a_queue(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("availability/plan_a_queue");
+    let mut group = criterion.benchmark_group("profile/plan_a_queue");
     let mut chance = Stream::new(1, "plan");
     let releases = releases(&mut chance);
-    let free = NODES - RUNNING * (NODES / RUNNING);
+    let free = i64::from(NODES - RUNNING * (NODES / RUNNING));
     for waiting in [1, 30, 300] {
         let wishes = wishes(&mut chance, waiting);
-        let mut plan = Availability::default();
+        let mut plan = Profile::default();
         group.bench_function(BenchmarkId::from_parameter(waiting), |bencher| {
             bencher.iter(|| {
                 plan.reset(SimTime::from_micros(0), free, releases.iter().copied());

@@ -1,0 +1,391 @@
+//! How much is free when: the future as a staircase, asked for the earliest fit.
+//!
+//! The stairs stand in blocks that know their lowest and highest step, so that a search passes over whole blocks that
+//! cannot begin a fit or cannot end one, and a reservation lowers whole blocks at once.
+
+use crate::algo::horizon::amount::Amount;
+use crate::algo::horizon::steps::{Head, MOST, Steps};
+use crate::units::{SimDuration, SimTime};
+
+/// Free amounts over future time. Each step holds until the next; the last holds for ever.
+///
+/// What is free may be below zero where a plan promised more than there is: nothing fits there.
+#[derive(Clone, Debug)]
+pub struct Profile<A> {
+    /// One for each block.
+    heads: Vec<Head<A>>,
+    /// The blocks, and behind them memory for more.
+    blocks: Vec<Steps<A>>,
+}
+
+impl<A> Default for Profile<A> {
+    fn default() -> Self {
+        Self { heads: Vec::new(), blocks: Vec::new() }
+    }
+}
+
+/// A search for the earliest fit, block after block.
+struct Search<A> {
+    need: A,
+    length: SimDuration,
+    /// No fit begins before.
+    from: SimTime,
+    /// Since when enough has been free.
+    start: Option<SimTime>,
+}
+
+impl<A: Amount> Search<A> {
+    /// Whether the fit found so far is over by `at`, which is after `from`: nothing that comes then can spoil it.
+    fn is_over_by(&self, at: SimTime) -> bool {
+        self.start.is_some_and(|start| at >= start.saturating_add(self.length))
+    }
+
+    /// Whether a block changes nothing: it begins no fit, or spoils none.
+    fn passes_over(&self, head: &Head<A>) -> bool {
+        if self.start.is_some() { head.lowest.holds(self.need) } else { !head.highest.holds(self.need) }
+    }
+
+    /// Looks through a block from a step on; true once a fit is found.
+    fn look_through(&mut self, head: &Head<A>, steps: &Steps<A>, first: usize) -> bool {
+        let bits = steps.that_hold(self.need, head.lift);
+        let mut place = first;
+        loop {
+            if self.start.is_none() {
+                let ahead = bits & (u64::MAX << place);
+                if ahead == 0 {
+                    return false;
+                }
+                place = ahead.trailing_zeros() as usize;
+                self.start = Some(steps.at[place].max(self.from));
+            }
+            let short = !bits & (u64::MAX << place);
+            place = short.trailing_zeros() as usize;
+            // Bits beyond the last step say nothing.
+            if place >= steps.len() {
+                return false;
+            }
+            if self.is_over_by(steps.at[place]) {
+                return true;
+            }
+            self.start = None;
+        }
+    }
+}
+
+impl<A: Amount> Profile<A> {
+    /// Starts anew at `now` with `free`, and with `releases` (amounts by instant, ascending) coming back later; those due
+    /// before `now` count as of `now`.
+    pub fn reset(&mut self, now: SimTime, free: A, releases: impl Iterator<Item = (SimTime, A)>) {
+        let (mut last, mut sum, mut used) = (now, free, 0);
+        self.heads.clear();
+        for (at, amount) in releases {
+            if at > last {
+                used = self.append(used, last, sum);
+                last = at;
+            }
+            sum = sum.plus(amount);
+        }
+        used = self.append(used, last, sum);
+        self.heads.extend(self.blocks[..used].iter().map(|steps| Head::of(steps, A::NONE)));
+    }
+
+    /// Adds a step to the last of the blocks in use, or to a new one; returns how many are then in use.
+    fn append(&mut self, used: usize, at: SimTime, free: A) -> usize {
+        let full = used == 0 || self.blocks[used - 1].len() >= MOST / 2;
+        let used = used + usize::from(full);
+        if full {
+            if self.blocks.len() < used {
+                self.blocks.push(Steps::new());
+            }
+            self.blocks[used - 1].clear();
+        }
+        self.blocks[used - 1].push(at, free);
+        used
+    }
+
+    /// Forgets what was before `now`, which is not before the first step; returns what is free now.
+    pub fn advance(&mut self, now: SimTime) -> A {
+        let past = self.block_at(now);
+        self.heads.drain(..past);
+        self.blocks[..].rotate_left(past);
+        let (Some(head), Some(steps)) = (self.heads.first_mut(), self.blocks.first_mut()) else { return A::NONE };
+        let past = steps.in_force(now);
+        steps.at.drain(..past);
+        steps.free.drain(..past);
+        steps.at[0] = now;
+        *head = Head::of(steps, head.lift);
+        steps.free[0].plus(head.lift)
+    }
+
+    /// The earliest instant from which `need` is free for `length`; [`SimTime::NEVER`] if there is none.
+    ///
+    /// A length of zero needs it at the instant itself.
+    #[must_use]
+    pub fn earliest_fit(&self, need: A, length: SimDuration) -> SimTime {
+        let first = self.heads.first().map_or(SimTime::NEVER, |head| head.begins);
+        self.earliest_fit_from(first, need, length)
+    }
+
+    /// The same, no earlier than `from`.
+    #[must_use]
+    pub fn earliest_fit_from(&self, from: SimTime, need: A, length: SimDuration) -> SimTime {
+        self.search(from, SimTime::NEVER, need, length).unwrap_or(SimTime::NEVER)
+    }
+
+    /// Whether there is a fit that begins no earlier than `from` and before `until`.
+    #[must_use]
+    pub fn fits_between(&self, from: SimTime, until: SimTime, need: A, length: SimDuration) -> bool {
+        from < until && self.search(from, until, need, length).is_some_and(|start| start < until)
+    }
+
+    /// The earliest fit from `from` on; a fit that does not begin before `until` need not be found.
+    fn search(&self, from: SimTime, until: SimTime, need: A, length: SimDuration) -> Option<SimTime> {
+        let mut search = Search { need, length, from, start: None };
+        let first = self.block_at(from);
+        let blocks = self.heads.iter().zip(&self.blocks).skip(first);
+        for (index, (head, steps)) in blocks.enumerate() {
+            let over = if search.start.is_none() { head.begins >= until } else { search.is_over_by(head.begins) };
+            if index > 0 && over {
+                break;
+            }
+            if search.passes_over(head) {
+                continue;
+            }
+            let step = if index == 0 { steps.in_force(from) } else { 0 };
+            if search.look_through(head, steps, step) {
+                break;
+            }
+        }
+        search.start
+    }
+
+    /// The least that is free from `start` on for `length`, which is longer than zero.
+    #[must_use]
+    pub fn least_between(&self, start: SimTime, length: SimDuration) -> A {
+        let end = start.saturating_add(length);
+        let mut least = A::UNBOUNDED;
+        for index in self.block_at(start)..self.heads.len() {
+            let (head, steps) = (&self.heads[index], &self.blocks[index]);
+            if head.begins >= end {
+                break;
+            }
+            // Where the whole block is no lower, its part is not.
+            if head.lowest.holds(least) {
+                continue;
+            }
+            let ends = self.heads.get(index + 1).map(|next| next.begins);
+            let during = if head.begins >= start && ends.is_some_and(|ends| ends <= end) {
+                head.lowest
+            } else {
+                let during = &steps.free[steps.in_force(start)..steps.before(end)];
+                during.iter().fold(A::UNBOUNDED, |least, &free| least.least(free)).plus(head.lift)
+            };
+            least = least.least(during);
+        }
+        least
+    }
+
+    /// Whether `need` is free from now on for `length`.
+    #[must_use]
+    pub fn fits_now(&self, need: A, length: SimDuration) -> bool {
+        let Some(first) = self.heads.first() else { return false };
+        let end = first.begins.saturating_add(length);
+        let now = self.blocks[0].free[0].plus(first.lift).holds(need);
+        let mut blocks = self.heads.iter().zip(&self.blocks).take_while(|(head, _)| head.begins < end);
+        now && blocks.all(|(head, steps)| {
+            let during = || &steps.free[..steps.before(end)];
+            head.lowest.holds(need) || during().iter().all(|free| free.plus(head.lift).holds(need))
+        })
+    }
+
+    /// Takes `amount`, nothing of which is below zero, away from `start` for `length`.
+    pub fn reserve(&mut self, start: SimTime, length: SimDuration, amount: A) {
+        let end = start.saturating_add(length);
+        if start == end {
+            return;
+        }
+        let first = self.split(start);
+        self.split(end);
+        for index in first..self.heads.len() {
+            if self.heads[index].begins >= end {
+                break;
+            }
+            let steps = &mut self.blocks[index];
+            let (from, to) = (steps.before(start), steps.before(end));
+            if (from, to) == (0, steps.len()) {
+                self.heads[index].lower(amount);
+            } else if from < to {
+                steps.lower(&mut self.heads[index], (from, to), amount);
+            }
+        }
+    }
+
+    /// The block that holds at `at`, or the first.
+    fn block_at(&self, at: SimTime) -> usize {
+        self.heads.partition_point(|head| head.begins <= at).saturating_sub(1)
+    }
+
+    /// Makes sure that a step begins at `at`, which is not before the first, and returns its block, or the one before.
+    fn split(&mut self, at: SimTime) -> usize {
+        let index = self.block_at(at);
+        if index == self.heads.len() {
+            return 0;
+        }
+        let steps = &mut self.blocks[index];
+        let place = steps.before(at);
+        if steps.at.get(place) != Some(&at) {
+            let free = steps.free[place.saturating_sub(1)];
+            steps.at.insert(place, at);
+            steps.free.insert(place, free);
+            if steps.len() > MOST {
+                self.halve(index);
+            }
+        }
+        index
+    }
+
+    /// Makes two blocks of one.
+    fn halve(&mut self, index: usize) {
+        let mut upper =
+            if self.blocks.len() > self.heads.len() { self.blocks.pop() } else { None }.unwrap_or_else(Steps::new);
+        upper.clear();
+        let (steps, lift) = (&mut self.blocks[index], self.heads[index].lift);
+        steps.split_into(MOST / 2, &mut upper);
+        self.heads[index] = Head::of(steps, lift);
+        self.heads.insert(index + 1, Head::of(&upper, lift));
+        self.blocks.insert(index + 1, upper);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(micros: i64) -> SimTime {
+        SimTime::from_micros(micros)
+    }
+
+    fn span(micros: i64) -> SimDuration {
+        SimDuration::from_micros(micros)
+    }
+
+    #[test]
+    fn what_is_past_is_forgotten() {
+        let mut profile = Profile::default();
+        profile.reset(at(0), 1_i64, (1..200).map(|end| (at(end), 1)));
+        profile.reserve(at(90), span(20), 50);
+        let fits = |profile: &Profile<i64>| {
+            [1, 41, 60, 61, 130].map(|units| profile.earliest_fit_from(at(100), units, span(5)))
+        };
+        let before = fits(&profile);
+        assert_eq!(profile.advance(at(100)), 51);
+        assert_eq!(fits(&profile), before);
+        assert!(profile.fits_now(51, span(5)) && !profile.fits_now(52, span(1)));
+    }
+
+    #[test]
+    fn a_length_of_zero_needs_the_units_at_its_instant() {
+        let mut profile = Profile::default();
+        profile.reset(at(0), 1_i64, [(at(5), 2)].into_iter());
+        assert_eq!(profile.earliest_fit(3, SimDuration::ZERO), at(5));
+        assert_eq!(profile.earliest_fit(1, SimDuration::ZERO), at(0));
+        assert_eq!(profile.earliest_fit(4, SimDuration::ZERO), SimTime::NEVER);
+    }
+
+    #[test]
+    fn two_things_must_be_there_at_once() {
+        let mut profile = Profile::default();
+        profile.reset(at(0), [9, 1], [(at(10), [0, 9]), (at(30), [9, 0])].into_iter());
+        profile.reserve(at(10), span(10), [5, 0]);
+        assert_eq!(profile.earliest_fit([9, 1], span(10)), at(0));
+        assert_eq!(profile.earliest_fit([9, 1], span(11)), at(20));
+        assert_eq!(profile.earliest_fit([9, 2], span(10)), at(20));
+        assert_eq!(profile.earliest_fit([4, 2], span(10)), at(10));
+        assert_eq!(profile.earliest_fit([10, 11], span(1)), SimTime::NEVER);
+    }
+
+    const CELLS: usize = 6000;
+
+    /// Twin: an array with a cell for every microsecond.
+    struct Cells<A>(Vec<A>);
+
+    impl<A: Amount> Cells<A> {
+        fn new(free: A, releases: &[(i64, A)]) -> Self {
+            let by =
+                |t: i64| releases.iter().filter(|(end, _)| *end <= t).fold(free, |sum, (_, amount)| sum.plus(*amount));
+            Self((0..).take(CELLS).map(by).collect())
+        }
+
+        fn earliest(&self, from: usize, need: A, length: usize) -> SimTime {
+            let cells = length.max(1);
+            let fits = |&t: &usize| self.0[t..t + cells].iter().all(|free| free.holds(need));
+            (from..CELLS - cells).find(fits).map_or(SimTime::NEVER, |t| at(i64::try_from(t).unwrap()))
+        }
+
+        fn least(&self, from: usize, length: usize) -> A {
+            self.0[from..from + length.max(1)].iter().fold(A::UNBOUNDED, |least, &free| least.least(free))
+        }
+
+        fn reserve(&mut self, start: usize, length: usize, amount: A) {
+            self.0[start..start + length].iter_mut().for_each(|free| *free = free.minus(amount));
+        }
+    }
+
+    /// Plans one wish after the other in both; now and then the past is forgotten.
+    fn agrees<A: Amount>(free: A, releases: &[(i64, A)], wishes: &[(A, i64)], pace: i64) -> Result<(), TestCaseError> {
+        let mut profile = Profile::default();
+        // What a profile was before leaves no trace.
+        profile.reset(at(5), A::UNBOUNDED, (6..200).map(|end| (at(end), A::NONE)));
+        profile.reset(at(0), free, releases.iter().map(|&(end, amount)| (at(end), amount)));
+        let (mut cells, mut now) = (Cells::new(free, releases), 0);
+        for (index, &(need, length)) in (0..).zip(wishes) {
+            let micros = usize::try_from(length).unwrap();
+            for from in [now, now + 7, now + 90, now + 301] {
+                let first = usize::try_from(from).unwrap();
+                let earliest = cells.earliest(first, need, micros);
+                prop_assert_eq!(profile.earliest_fit_from(at(from), need, span(length)), earliest);
+                for until in [from, from + 20, from + 300] {
+                    let fits = profile.fits_between(at(from), at(until), need, span(length));
+                    prop_assert_eq!(fits, earliest < at(until));
+                }
+                prop_assert_eq!(profile.least_between(at(from), span(length.max(1))), cells.least(first, micros));
+            }
+            let found = profile.earliest_fit(need, span(length));
+            prop_assert_eq!(found, cells.earliest(usize::try_from(now).unwrap(), need, micros));
+            prop_assert_eq!(profile.fits_now(need, span(length)), found == at(now));
+            if found != SimTime::NEVER {
+                profile.reserve(found, span(length), need);
+                cells.reserve(usize::try_from(found.micros()).unwrap(), micros, need);
+            }
+            if index % 8 == 7 {
+                now += pace;
+                prop_assert_eq!(profile.advance(at(now)), cells.0[usize::try_from(now).unwrap()]);
+            }
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn one_amount_agrees_with_a_cell_for_every_instant(
+            mut releases in prop::collection::vec((0..300_i64, 1..4_i64), 0..150),
+            wishes in prop::collection::vec((1..150_i64, 0..90_i64), 1..60),
+            pace in 0..40_i64,
+        ) {
+            releases.sort_unstable();
+            agrees(3, &releases, &wishes, pace)?;
+        }
+
+        #[test]
+        fn two_amounts_agree_with_a_cell_for_every_instant(
+            mut releases in prop::collection::vec((0..300_i64, [0..4_i64, 0..9_i64]), 0..150),
+            wishes in prop::collection::vec(([1..120_i64, 0..250_i64], 0..90_i64), 1..60),
+            pace in 0..40_i64,
+        ) {
+            releases.sort_unstable();
+            agrees([3, 5], &releases, &wishes, pace)?;
+        }
+    }
+}

@@ -1,0 +1,459 @@
+//! Which nodes are free when: windows of time, each with what is free throughout.
+//!
+//! A promise names its nodes, so that it can be kept where nodes differ, where they are shared, and where they belong to
+//! overlapping groups. What a job may take from then on is what the windows it would run through have in common; which of
+//! these nodes it takes is asked of whoever places it.
+
+use crate::algo::horizon::Need;
+use crate::algo::node_set::NodeSet;
+use crate::units::{SimDuration, SimTime};
+
+/// What is free of each node in a window.
+pub trait Freedom: Clone + PartialEq {
+    /// Keeps what is free here and there.
+    fn meet(&mut self, other: &Self);
+
+    /// Makes this equal to `other`, keeping its memory.
+    fn copy_from(&mut self, other: &Self);
+
+    /// Whether there are as many nodes as `need` says, each with what it asks of a node.
+    #[must_use]
+    fn suffices(&self, need: &Need) -> bool;
+
+    /// Takes `slots` away on each of `nodes`.
+    fn take(&mut self, nodes: &[u32], slots: i32);
+
+    /// Gives back what was taken.
+    fn give(&mut self, nodes: &[u32], slots: i32);
+}
+
+/// Whole nodes, free or not: one is held by one promise at a time.
+impl Freedom for NodeSet {
+    fn meet(&mut self, other: &Self) {
+        self.keep_common(other);
+    }
+
+    fn copy_from(&mut self, other: &Self) {
+        self.copy_from(other);
+    }
+
+    fn suffices(&self, need: &Need) -> bool {
+        self.len() >= need.nodes
+    }
+
+    fn take(&mut self, nodes: &[u32], _slots: i32) {
+        for &node in nodes {
+            let free = self.remove(node);
+            debug_assert!(free, "node {node} is held twice");
+        }
+    }
+
+    fn give(&mut self, nodes: &[u32], _slots: i32) {
+        for &node in nodes {
+            let held = self.insert(node);
+            debug_assert!(held, "node {node} is given back twice");
+        }
+    }
+}
+
+/// Free slots of each node.
+///
+/// Below zero where more is held than there is: a node that is out of service is held whole, whoever runs on it, and what
+/// was held can be given back in any order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SlotTable {
+    free: Vec<i32>,
+}
+
+impl SlotTable {
+    /// As many slots as are said, node by node.
+    #[must_use]
+    pub fn new(free: Vec<i32>) -> Self {
+        Self { free }
+    }
+
+    /// Free slots of a node.
+    #[must_use]
+    pub fn of(&self, node: u32) -> i32 {
+        self.free[node as usize]
+    }
+
+    /// The nodes with at least so many free slots, ascending.
+    pub fn holding(&self, slots: i32) -> impl Iterator<Item = u32> + '_ {
+        (0..).zip(&self.free).filter(move |&(_, &free)| free >= slots).map(|(node, _)| node)
+    }
+}
+
+impl Freedom for SlotTable {
+    fn meet(&mut self, other: &Self) {
+        for (free, other) in self.free.iter_mut().zip(&other.free) {
+            *free = (*free).min(*other);
+        }
+    }
+
+    fn copy_from(&mut self, other: &Self) {
+        self.free.clone_from(&other.free);
+    }
+
+    fn suffices(&self, need: &Need) -> bool {
+        let enough = self.free.iter().filter(|&&free| free >= need.slots).count();
+        enough >= need.nodes as usize
+    }
+
+    fn take(&mut self, nodes: &[u32], slots: i32) {
+        for &node in nodes {
+            self.free[node as usize] -= slots;
+        }
+    }
+
+    fn give(&mut self, nodes: &[u32], slots: i32) {
+        for &node in nodes {
+            self.free[node as usize] += slots;
+        }
+    }
+}
+
+/// What is free from now on, node by node, and of watts.
+#[derive(Clone, Debug)]
+pub struct Windows<F> {
+    windows: Vec<Window<F>>,
+}
+
+/// A stretch of time up to the next window's beginning; the last one has no end.
+#[derive(Clone, Debug, PartialEq)]
+struct Window<F> {
+    begins: SimTime,
+    free: F,
+    microwatts: i64,
+}
+
+/// What comes back, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Return<'a> {
+    /// The instant; one that has passed counts as now.
+    pub at: SimTime,
+    /// The nodes it was held on.
+    pub nodes: &'a [u32],
+    /// Slots on each of them.
+    pub slots: i32,
+    /// Microwatts in all.
+    pub microwatts: i64,
+}
+
+impl<F: Freedom> Windows<F> {
+    /// From `now` on `free` and so many microwatts, and what comes back later, ascending by instant.
+    #[must_use]
+    pub fn new<'a>(now: SimTime, free: F, microwatts: i64, returns: impl IntoIterator<Item = Return<'a>>) -> Self {
+        let mut windows = Vec::new();
+        let mut last = Window { begins: now, free, microwatts };
+        for back in returns {
+            if back.at > last.begins {
+                windows.push(last.clone());
+                last.begins = back.at;
+            }
+            last.free.give(back.nodes, back.slots);
+            last.microwatts += back.microwatts;
+        }
+        windows.push(last);
+        Self { windows }
+    }
+
+    /// How many windows there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.windows.len()
+    }
+
+    /// Whether nothing is known of the future; never.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.windows.is_empty()
+    }
+
+    /// Forgets what was before `now`, which is not before the first window.
+    pub fn advance(&mut self, now: SimTime) {
+        let past = self.in_force(now);
+        self.windows.drain(..past);
+        self.windows[0].begins = now;
+    }
+
+    /// The earliest instant at or after `from`, itself or a window's beginning, at which `need` is free for its length and
+    /// `pick` finds nodes that it likes.
+    ///
+    /// `pick` is told the instant and what is free throughout; it writes down nodes and says whether it took them.
+    pub fn earliest(
+        &self,
+        need: &Need,
+        from: SimTime,
+        mut pick: impl FnMut(SimTime, &F, &mut Vec<u32>) -> bool,
+    ) -> Option<(SimTime, Vec<u32>)> {
+        let first = self.in_force(from);
+        let (mut common, mut nodes) = (self.windows[first].free.clone(), Vec::new());
+        for (index, window) in self.windows.iter().enumerate().skip(first) {
+            let start = window.begins.max(from);
+            if self.common(index, start, need, &mut common) {
+                nodes.clear();
+                if pick(start, &common, &mut nodes) {
+                    return Some((start, nodes));
+                }
+            }
+        }
+        None
+    }
+
+    /// What the windows from one on have in common while a job that starts at `start` would run; false once that is too
+    /// little.
+    fn common(&self, first: usize, start: SimTime, need: &Need, common: &mut F) -> bool {
+        let end = start.saturating_add(need.length);
+        common.copy_from(&self.windows[first].free);
+        for (index, window) in self.windows.iter().enumerate().skip(first) {
+            // A length of zero needs its instant all the same.
+            if index > first && window.begins >= end {
+                break;
+            }
+            if index > first {
+                common.meet(&window.free);
+            }
+            if window.microwatts < need.microwatts || !common.suffices(need) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Promises `nodes` to somebody from `at` on, which is not before the first window.
+    pub fn hold(&mut self, at: SimTime, need: &Need, nodes: &[u32]) {
+        self.change(at, need.length, |window| {
+            window.free.take(nodes, need.slots);
+            window.microwatts -= need.microwatts;
+        });
+    }
+
+    /// Gives back what [`Windows::hold`] was told in the same words, whatever has been held since; of the past nothing
+    /// comes back.
+    pub fn drop(&mut self, at: SimTime, need: &Need, nodes: &[u32]) {
+        self.change(at, need.length, |window| {
+            window.free.give(nodes, need.slots);
+            window.microwatts += need.microwatts;
+        });
+    }
+
+    /// Changes all windows from `start` on for `length`.
+    fn change(&mut self, start: SimTime, length: SimDuration, mut change: impl FnMut(&mut Window<F>)) {
+        let end = start.saturating_add(length);
+        let start = start.max(self.windows[0].begins);
+        if start >= end {
+            return;
+        }
+        let (first, last) = (self.split(start), self.split(end));
+        self.windows[first..last].iter_mut().for_each(&mut change);
+        // In between windows differ as they did.
+        self.join(last);
+        self.join(first);
+    }
+
+    /// Makes sure that a window begins at `at`; returns which.
+    fn split(&mut self, at: SimTime) -> usize {
+        let index = self.in_force(at);
+        if self.windows[index].begins == at {
+            return index;
+        }
+        let later = Window { begins: at, ..self.windows[index].clone() };
+        self.windows.insert(index + 1, later);
+        index + 1
+    }
+
+    /// Makes one window of one and the last before it if they do not differ.
+    fn join(&mut self, index: usize) {
+        if index == 0 || index >= self.windows.len() {
+            return;
+        }
+        let (before, here) = (&self.windows[index - 1], &self.windows[index]);
+        if before.microwatts == here.microwatts && before.free == here.free {
+            self.windows.remove(index);
+        }
+    }
+
+    /// The window that holds at `at`, or the first.
+    fn in_force(&self, at: SimTime) -> usize {
+        self.windows.partition_point(|window| window.begins <= at).saturating_sub(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CELLS: i64 = 800;
+    const NODES: u32 = 6;
+
+    fn at(micros: i64) -> SimTime {
+        SimTime::from_micros(micros)
+    }
+
+    fn need(nodes: u32, slots: i32, microwatts: i64, micros: i64) -> Need {
+        Need { nodes, slots, microwatts, length: SimDuration::from_micros(micros) }
+    }
+
+    /// Takes the lowest-numbered of `nodes`, if there are enough.
+    fn lowest(nodes: impl Iterator<Item = u32>, need: &Need, out: &mut Vec<u32>) -> bool {
+        out.extend(nodes.take(need.nodes as usize));
+        out.len() == need.nodes as usize
+    }
+
+    /// A kind of freedom, as the twin sees it.
+    trait Seen: Freedom + std::fmt::Debug {
+        fn all(slots: i32) -> Self;
+        fn members(&self, need: &Need) -> Vec<u32>;
+    }
+
+    impl Seen for NodeSet {
+        fn all(_slots: i32) -> Self {
+            Self::full(NODES)
+        }
+        fn members(&self, _need: &Need) -> Vec<u32> {
+            self.iter().collect()
+        }
+    }
+
+    impl Seen for SlotTable {
+        fn all(slots: i32) -> Self {
+            Self::new(vec![slots; NODES as usize])
+        }
+        fn members(&self, need: &Need) -> Vec<u32> {
+            self.holding(need.slots).collect()
+        }
+    }
+
+    /// Twin: for every microsecond the free slots of each node, and the watts.
+    struct Cells(Vec<(Vec<i32>, i64)>);
+
+    impl Cells {
+        fn change(&mut self, start: i64, need: &Need, nodes: &[u32], sign: i32) {
+            let end = (start + need.length.micros()).min(CELLS);
+            for cell in &mut self.0[usize::try_from(start).unwrap()..usize::try_from(end.max(start)).unwrap()] {
+                nodes.iter().for_each(|&node| cell.0[node as usize] += sign * need.slots);
+                cell.1 += i64::from(sign) * need.microwatts;
+            }
+        }
+
+        /// The nodes that have what is needed throughout, if the watts are there, too.
+        fn free_throughout(&self, start: i64, need: &Need) -> Option<Vec<u32>> {
+            let first = usize::try_from(start).unwrap();
+            let last = first + usize::try_from(need.length.micros()).unwrap().max(1);
+            let during = &self.0[first.min(self.0.len() - 1)..last.clamp(first + 1, self.0.len()).max(1)];
+            let has = |node: &u32| during.iter().all(|cell| cell.0[*node as usize] >= need.slots);
+            let watts = during.iter().all(|cell| cell.1 >= need.microwatts);
+            watts.then(|| (0..NODES).filter(has).collect())
+        }
+
+        fn earliest(&self, from: i64, need: &Need, likes: impl Fn(u32) -> bool) -> Option<(SimTime, Vec<u32>)> {
+            (from..CELLS).find_map(|start| {
+                let liked = self.free_throughout(start, need)?.into_iter().filter(|&node| likes(node));
+                let mut nodes = Vec::new();
+                lowest(liked, need, &mut nodes).then(|| (at(start), nodes))
+            })
+        }
+    }
+
+    type Wish = (u32, i32, i64, i64, i64, bool);
+
+    /// Plans, holds and drops in both, wish by wish.
+    fn agrees<F: Seen>(slots: i32, running: &[(i64, u32)], wishes: &[Wish]) -> Result<(), TestCaseError> {
+        // A job runs alone on each of some nodes until its end, with 2 of the watts.
+        let mut running: Vec<_> = (0..NODES).zip(running).map(|(node, &(end, _))| (end, [node])).collect();
+        running.sort_unstable();
+        let mut cells = Cells(vec![(vec![slots; NODES as usize], 20); usize::try_from(CELLS).unwrap()]);
+        let mut free = F::all(slots);
+        for (end, nodes) in &running {
+            free.take(nodes, slots);
+            cells.change(0, &need(1, slots, 2, *end), nodes, -1);
+        }
+        let watts = 20 - 2 * i64::try_from(running.len()).unwrap();
+        let back = running.iter().map(|(end, nodes)| Return { at: at(*end), nodes, slots, microwatts: 2 });
+        let mut windows = Windows::new(at(0), free, watts, back);
+        let mut held: Vec<(SimTime, Need, Vec<u32>)> = Vec::new();
+        for (index, &(nodes, few, microwatts, length, from, fussy)) in wishes.iter().enumerate() {
+            let need = need(nodes, few.min(slots), microwatts, length);
+            let likes = |node: u32| !fussy || node % 2 == 0;
+            let found = windows.earliest(&need, at(from), |_, free, out| {
+                lowest(free.members(&need).into_iter().filter(|&node| likes(node)), &need, out)
+            });
+            prop_assert_eq!(&found, &cells.earliest(from, &need, likes));
+            if let Some((start, nodes)) = found {
+                windows.hold(start, &need, &nodes);
+                cells.change(start.micros(), &need, &nodes, -1);
+                held.push((start, need, nodes));
+            }
+            if index % 3 == 2 && !held.is_empty() {
+                let (start, need, nodes) = held.swap_remove(index % held.len());
+                windows.drop(start, &need, &nodes);
+                cells.change(start.micros(), &need, &nodes, 1);
+            }
+        }
+        let mut changes = cells.0.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        changes += 1;
+        for (start, need, nodes) in held {
+            windows.drop(start, &need, &nodes);
+        }
+        let ends: std::collections::BTreeSet<_> = running.iter().map(|run| run.0).filter(|&end| end > 0).collect();
+        prop_assert!(changes > 0);
+        prop_assert_eq!(windows.len(), ends.len() + 1, "what is dropped leaves no trace");
+        Ok(())
+    }
+
+    fn wishes() -> impl Strategy<Value = Vec<Wish>> {
+        prop::collection::vec((1..7_u32, 1..4_i32, 0..9_i64, 0..25_i64, 0..30_i64, any::<bool>()), 0..24)
+    }
+
+    proptest! {
+        #[test]
+        fn whole_nodes_agree_with_a_set_for_every_instant(
+            running in prop::collection::vec((0..40_i64, 0..1_u32), 0..6),
+            wishes in wishes(),
+        ) {
+            agrees::<NodeSet>(1, &running, &wishes)?;
+        }
+
+        #[test]
+        fn shared_nodes_agree_with_a_table_for_every_instant(
+            running in prop::collection::vec((0..40_i64, 0..1_u32), 0..6),
+            wishes in wishes(),
+        ) {
+            agrees::<SlotTable>(3, &running, &wishes)?;
+        }
+    }
+
+    #[test]
+    fn a_node_out_of_service_is_held_whole_whoever_runs_on_it() {
+        let mut windows = Windows::new(at(0), SlotTable::new(vec![2, 3]), 0, []);
+        let (job, outage) = (need(1, 1, 0, 50), need(1, 2, 0, 30));
+        windows.hold(at(0), &job, &[0]);
+        windows.hold(at(10), &outage, &[0]);
+        let first = |windows: &Windows<SlotTable>, wish: &Need| {
+            windows.earliest(wish, at(0), |_, free, out| lowest(free.holding(wish.slots).take(1), wish, out))
+        };
+        assert_eq!(first(&windows, &need(1, 1, 0, 11)), Some((at(0), vec![1])));
+        windows.hold(at(0), &need(1, 3, 0, 60), &[1]);
+        assert_eq!(first(&windows, &need(1, 1, 0, 11)), Some((at(40), vec![0])));
+        windows.drop(at(0), &job, &[0]);
+        windows.drop(at(10), &outage, &[0]);
+        assert_eq!(first(&windows, &need(1, 2, 0, 11)), Some((at(0), vec![0])));
+    }
+
+    #[test]
+    fn what_is_past_is_forgotten_and_does_not_come_back() {
+        let mut windows = Windows::new(at(0), NodeSet::full(2), 0, []);
+        let early = need(1, 1, 0, 20);
+        windows.hold(at(5), &early, &[0]);
+        windows.advance(at(10));
+        assert_eq!(windows.len(), 2);
+        windows.drop(at(5), &early, &[0]);
+        assert_eq!(windows.len(), 1);
+        let all =
+            windows.earliest(&need(2, 1, 0, 1), at(0), |_, free, out| lowest(free.iter(), &need(2, 1, 0, 1), out));
+        assert_eq!(all, Some((at(10), vec![0, 1])));
+    }
+}

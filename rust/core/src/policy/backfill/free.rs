@@ -1,0 +1,104 @@
+//! What is free when: units alone, or units and microwatts at once where the budget may bind.
+
+use crate::algo::horizon::{Amount, Profile};
+use crate::algo::releases::Claim;
+use crate::units::{SimDuration, SimTime};
+
+/// A profile of what a pass counts, and of nothing else.
+///
+/// A need of microwatts is rounded up, what is free of them down.
+#[derive(Clone, Debug)]
+pub(super) enum Free {
+    /// Units.
+    Units(Profile<i64>),
+    /// Units and microwatts.
+    Both(Profile<[i64; 2]>),
+}
+
+fn both(claim: Claim) -> [i64; 2] {
+    [claim.units, claim.microwatts]
+}
+
+impl Default for Free {
+    fn default() -> Self {
+        Self::Units(Profile::default())
+    }
+}
+
+impl Free {
+    pub(super) fn counts_watts(&self) -> bool {
+        matches!(self, Self::Both(_))
+    }
+
+    /// Starts anew with units.
+    pub(super) fn reset_units(&mut self, now: SimTime, free: i64, releases: impl Iterator<Item = (SimTime, i64)>) {
+        if let Self::Both(_) = self {
+            *self = Self::default();
+        }
+        if let Self::Units(units) = self {
+            units.reset(now, free, releases);
+        }
+    }
+
+    /// Starts anew with units and microwatts.
+    pub(super) fn reset_both(&mut self, now: SimTime, free: Claim, releases: impl Iterator<Item = (SimTime, Claim)>) {
+        if let Self::Units(_) = self {
+            *self = Self::Both(Profile::default());
+        }
+        if let Self::Both(profile) = self {
+            profile.reset(now, both(free), releases.map(|(at, claim)| (at, both(claim))));
+        }
+    }
+
+    /// Forgets what was before `now`; returns the units that are free then.
+    pub(super) fn advance(&mut self, now: SimTime) -> i64 {
+        match self {
+            Self::Units(units) => units.advance(now),
+            Self::Both(profile) => profile.advance(now)[0],
+        }
+    }
+
+    /// Whether it is for want of units, whatever the watts, that a claim does not fit now.
+    pub(super) fn lacks_units_now(&self, claim: Claim, length: SimDuration) -> bool {
+        match self {
+            Self::Units(_) => true,
+            Self::Both(profile) => !profile.fits_now([claim.units, i64::MIN], length),
+        }
+    }
+
+    pub(super) fn fits_now(&self, claim: Claim, length: SimDuration) -> bool {
+        match self {
+            Self::Units(units) => units.fits_now(claim.units, length),
+            Self::Both(profile) => profile.fits_now(both(claim), length),
+        }
+    }
+
+    pub(super) fn fits_between(&self, from: SimTime, until: SimTime, need: Claim, length: SimDuration) -> bool {
+        match self {
+            Self::Units(units) => units.fits_between(from, until, need.units, length),
+            Self::Both(profile) => profile.fits_between(from, until, both(need), length),
+        }
+    }
+
+    pub(super) fn earliest_fit(&self, from: SimTime, need: Claim, length: SimDuration) -> SimTime {
+        match self {
+            Self::Units(units) => units.earliest_fit_from(from, need.units, length),
+            Self::Both(profile) => profile.earliest_fit_from(from, both(need), length),
+        }
+    }
+
+    /// How many times `need` is free from `start` on for `length`, which is longer than zero.
+    pub(super) fn fit_together(&self, start: SimTime, need: Claim, length: SimDuration) -> i64 {
+        match self {
+            Self::Units(units) => units.least_between(start, length).how_often(need.units),
+            Self::Both(profile) => profile.least_between(start, length).how_often(both(need)),
+        }
+    }
+
+    pub(super) fn reserve(&mut self, start: SimTime, length: SimDuration, claim: Claim) {
+        match self {
+            Self::Units(units) => units.reserve(start, length, claim.units),
+            Self::Both(profile) => profile.reserve(start, length, both(claim)),
+        }
+    }
+}
