@@ -4,12 +4,12 @@ use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::error::Result;
 use crate::platform::Platform;
 use crate::policy::backfill::Backfill;
-use crate::policy::budget::Budget;
-use crate::policy::budget::ledger::Ledger;
+use crate::policy::budget::draw::beyond_idle;
+use crate::policy::budget::{Budget, Power};
 use crate::policy::first_runs::{Estimate, FirstRuns};
 use crate::policy::held::Held;
 use crate::policy::order::Order;
-use crate::policy::pass::{Desk, Outcome, Pass, Scratch};
+use crate::policy::pass::{Desk, Pass, Scratch};
 use crate::policy::placement::Placement;
 use crate::policy::starvation::Starvation;
 use crate::policy::{Decisions, Jobs, Notice, Policy, Rejection, View};
@@ -41,7 +41,7 @@ pub struct Composed {
     submitted: Vec<JobId>,
     starvation: Option<Starvation>,
     first_runs: Option<FirstRuns>,
-    ledger: Option<Ledger>,
+    power: Option<Power>,
     held: Held,
     /// How many of `submitted` were asked whether they are to be held.
     judged: usize,
@@ -57,10 +57,11 @@ impl Composed {
         parts.backfill.queue_in(parts.order.as_ref());
         let limit = parts.order.starvation_limit();
         let first_runs = parts.order.profiling_ratio().map(|ratio| FirstRuns::new(ratio, parts.seed));
-        let ceiling = parts.power.as_ref().map(|power| power.ceiling(platform)).transpose()?;
+        let power =
+            parts.power.as_deref().map(|budget| Power::new(budget, platform, first_runs.is_some())).transpose()?;
         Ok(Self {
             name: name.into(),
-            ledger: ceiling.map(|ceiling| Ledger::new(ceiling, platform, first_runs.is_some())),
+            power,
             starvation: (limit != SimDuration::FOREVER).then(|| Starvation::new(limit)),
             first_runs,
             parts,
@@ -74,13 +75,13 @@ impl Composed {
 
     /// Holds the jobs that cannot start before their application has a profile, and rejects those that never will.
     fn judge(&mut self, view: &View<'_>, out: &mut Decisions) {
-        let (Some(first_runs), Some(ledger)) = (&self.first_runs, &mut self.ledger) else { return };
+        let (Some(first_runs), Some(power)) = (&self.first_runs, &mut self.power) else { return };
         let held = &mut self.held;
         let mut kept = self.judged;
         for index in self.judged..self.submitted.len() {
             let job = self.submitted[index];
             match first_runs.teaches(view.jobs, job) {
-                Some(app) if ledger.exceeds_at_tdp(view, job) => held.hold(app, job),
+                Some(app) if power.exceeds(view, job, Estimate::Tdp) => held.hold(app, job),
                 teaches => {
                     if let Some(app) = teaches {
                         held.expect(app);
@@ -131,8 +132,8 @@ impl Composed {
         if let Some(first_runs) = &mut self.first_runs {
             first_runs.queue(view.jobs, job);
         }
-        if let Some(ledger) = &mut self.ledger {
-            ledger.queue(view, job);
+        if let Some(power) = &mut self.power {
+            power.ceiling.joined(view, job);
         }
         self.parts.placement.queued(view, job);
     }
@@ -145,14 +146,15 @@ impl Composed {
 
     /// A waiting job with all it needs, the watts too if they are counted.
     fn needing(&mut self, view: &View<'_>, rank: i64, job: JobId, estimate: Estimate) -> Waiting {
-        let least = self.ledger.as_mut().map_or(0, |ledger| ledger.price(view, job, estimate).least.microwatts_down());
+        let price = |power: &mut Power| power.prices.of(view, job, estimate);
+        let least = self.power.as_mut().map_or(0, |power| price(power).least.microwatts_down());
         Waiting { watts: least, ..waiting(view, rank, job) }
     }
 
-    fn pass(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<Outcome> {
+    fn pass(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<i64> {
         let desk = Desk {
             placement: self.parts.placement.as_mut(),
-            ledger: self.ledger.as_mut(),
+            power: self.power.as_mut(),
             first_runs: self.first_runs.as_mut(),
         };
         let mut pass = Pass::new(view, &mut self.queue, desk, &mut self.scratch, out);
@@ -166,17 +168,29 @@ impl Composed {
         pass.finish()
     }
 
-    /// Takes note of what a pass has started, and writes what is held for it into the decisions.
-    fn settle(&mut self, view: &View<'_>, binds: bool, out: &mut Decisions) {
+    /// Takes note of what a pass has started, and writes into the decisions what it claims.
+    fn settle(&mut self, view: &View<'_>, out: &mut Decisions) {
+        self.claim(view, out);
         if let Some(first_runs) = &self.first_runs {
             for app in first_runs.learned(view.jobs, out) {
                 self.learn(view, app);
             }
         }
-        // What ran for the first time in this pass counts as predicted from now on.
-        let Some(ledger) = &mut self.ledger else { return };
+    }
+
+    /// What each start claims of the watts: what it was granted, and what it counts with once this pass is over. What runs
+    /// for the first time counts as predicted from then on.
+    fn claim(&mut self, view: &View<'_>, out: &mut Decisions) {
+        let Some(power) = &mut self.power else { return };
         let first_runs = self.first_runs.as_ref();
-        out.claim(|job, nodes| ledger.start(view, job, estimate(first_runs, view, job), nodes, binds));
+        let learned = first_runs.map_or_else(Vec::new, |first_runs| first_runs.learned(view.jobs, out));
+        out.claim(|job, nodes| {
+            power.prices.forget(job);
+            let granted = beyond_idle(view, job, estimate(first_runs, view, job), nodes);
+            let is_learned = view.jobs.app(job).is_some_and(|app| learned.contains(&app));
+            let learns = is_learned && view.jobs.first_run(job).is_none();
+            (granted, if learns { beyond_idle(view, job, Estimate::Predicted, nodes) } else { granted })
+        });
     }
 
     /// An application has a profile now: its queued jobs are estimated anew.
@@ -234,12 +248,8 @@ impl Policy for Composed {
     fn notice(&mut self, _jobs: Jobs<'_>, notice: Notice) {
         match notice {
             Notice::Submitted(job) => self.submitted.push(job),
-            Notice::Ended(job) => {
-                if let Some(ledger) = &mut self.ledger {
-                    ledger.end(job);
-                }
-            }
-            Notice::NodeReady(_)
+            Notice::Ended(_)
+            | Notice::NodeReady(_)
             | Notice::NodeOff(_)
             | Notice::NodeFailed(_)
             | Notice::BudgetChanged
@@ -258,9 +268,8 @@ impl Policy for Composed {
                 self.admit(view);
             }
             self.parts.placement.begin(view)?;
-            let outcome = self.pass(view, out)?;
-            self.settle(view, outcome.binds, out);
-            free_units = outcome.free_units;
+            free_units = self.pass(view, out)?;
+            self.settle(view, out);
         }
         self.parts.placement.passed(view, view.platform.units() - free_units);
         Ok(())
@@ -271,7 +280,7 @@ impl Policy for Composed {
     }
 
     fn budget(&self) -> Option<Watts> {
-        self.ledger.as_ref().map(Ledger::ceiling)
+        self.power.as_ref().map(|power| power.ceiling.draw())
     }
 
     fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {
@@ -279,13 +288,13 @@ impl Policy for Composed {
     }
 
     fn exceeds_budget(&mut self, view: &View<'_>, job: JobId) -> bool {
-        let Some(ledger) = &mut self.ledger else { return false };
+        let Some(power) = &mut self.power else { return false };
         let at_tdp = match (&self.first_runs, view.jobs.first_run(job)) {
             (None, _) | (_, Some(false)) => false,
             // Without a name there never is a profile; with one the job is held until there is.
             (_, first_run) => first_run == Some(true) || view.jobs.app(job).is_none(),
         };
-        if at_tdp { ledger.exceeds_at_tdp(view, job) } else { ledger.exceeds(view, job) }
+        power.exceeds(view, job, if at_tdp { Estimate::Tdp } else { Estimate::Predicted })
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
-use crate::policy::budget::ledger::Ledger;
+use crate::policy::budget::draw::beyond_idle;
 use crate::policy::budget::prices::Price;
 use crate::policy::first_runs::Estimate;
 use crate::policy::placement::Placement;
@@ -106,7 +106,7 @@ impl Joint {
         self.free.copy_from(host.free);
         self.trial.clear();
         host.placement.place(host.view, &self.jobs, &mut self.free, &mut self.trial)?;
-        let watts = |job, nodes: &[u32]| Ledger::beyond_idle(host.view, job, Estimate::Predicted, nodes);
+        let watts = |job, nodes: &[u32]| beyond_idle(host.view, job, Estimate::Predicted, nodes);
         Ok(self.trial.starts().map(|start| (start.job, watts(start.job, self.trial.nodes_of(start)))).collect())
     }
 }

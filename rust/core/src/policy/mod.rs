@@ -5,6 +5,7 @@
 
 pub mod backfill;
 pub mod budget;
+pub mod class;
 pub mod compose;
 pub mod first_runs;
 pub mod held;
@@ -12,7 +13,6 @@ mod joint;
 pub mod order;
 pub mod pass;
 pub mod placement;
-pub mod profile;
 pub mod registry;
 pub mod starvation;
 
@@ -50,6 +50,8 @@ pub struct View<'a> {
     pub releases: &'a Releases,
     /// Predicted draws and speeds.
     pub predicted: &'a Predicted,
+    /// What all running jobs claim beyond the idle machine: the sum of what their starts said.
+    pub claimed: Watts,
     /// Ceiling of the system's draw, if there is one.
     pub budget: Option<Watts>,
     /// Says whether the host wants to stop; to be asked now and then by a pass that takes long.
@@ -106,8 +108,10 @@ pub struct Start {
     pub overtakes: bool,
     /// How many times longer the run takes because it is profiled, if it is.
     pub profiling_ratio: Option<f64>,
-    /// Microwatts beyond idle that the policy holds for the run; 0 where it counts none.
-    pub microwatts: i64,
+    /// Watts beyond idle that the start was granted; 0 where the policy counts none.
+    pub granted: Watts,
+    /// What the run claims of the watts: something else than it was granted where its start has taught something.
+    pub claim: Watts,
     first_node: usize,
     node_count: usize,
 }
@@ -304,7 +308,8 @@ impl Decisions {
             job,
             overtakes: false,
             profiling_ratio: None,
-            microwatts: 0,
+            granted: Watts::ZERO,
+            claim: Watts::ZERO,
             first_node,
             node_count,
         }));
@@ -317,12 +322,12 @@ impl Decisions {
         }
     }
 
-    /// Notes in every start what the policy holds for it: `microwatts` of a job and its nodes.
-    pub fn claim(&mut self, mut microwatts: impl FnMut(JobId, &[u32]) -> i64) {
+    /// Notes in every start what it was granted and what it claims: the `watts` of a job and its nodes.
+    pub fn claim(&mut self, mut watts: impl FnMut(JobId, &[u32]) -> (Watts, Watts)) {
         for decision in &mut self.list {
             if let Decision::Start(start) = decision {
                 let nodes = &self.nodes[start.first_node..start.first_node + start.node_count];
-                start.microwatts = microwatts(start.job, nodes);
+                (start.granted, start.claim) = watts(start.job, nodes);
             }
         }
     }

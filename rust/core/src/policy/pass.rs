@@ -14,11 +14,12 @@ use crate::algo::releases::{Claim, Release};
 use crate::algo::sorted_blocks::Place;
 use crate::error::{Error, Result};
 use crate::platform::slots::Slots;
-use crate::policy::budget::ledger::Ledger;
+use crate::policy::budget::Power;
+use crate::policy::budget::draw::{beyond_idle, take_cheapest};
+use crate::policy::class::JobClass;
 use crate::policy::first_runs::{Estimate, FirstRuns};
 use crate::policy::joint::{Host, Joining, Joint};
 use crate::policy::placement::Placement;
-use crate::policy::profile::{Profile, profile};
 use crate::policy::{Decisions, View};
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
@@ -34,9 +35,9 @@ pub struct Scratch {
     in_order: Vec<QueueKey>,
     /// Rows of jobs of which it is known that they overtake one that stays queued.
     overtaking: Vec<u32>,
-    /// Fewest nodes at which jobs of a profile, an estimate and a need of slots were refused for their watts, where fewer
+    /// Fewest nodes at which jobs of a class, an estimate and a need of slots were refused for their watts, where fewer
     /// watts cannot be had.
-    refused: BTreeMap<(Profile, Estimate, u32), u32>,
+    refused: BTreeMap<(JobClass, Estimate, u32), u32>,
     /// Nodes that a placement may take from.
     free: NodeSet,
     /// Where nodes are shared: what the starts of this pass have left of them.
@@ -51,7 +52,7 @@ pub struct Desk<'a> {
     /// Where jobs go.
     pub placement: &'a mut dyn Placement,
     /// What may be drawn, if there is a budget.
-    pub ledger: Option<&'a mut Ledger>,
+    pub power: Option<&'a mut Power>,
     /// Which applications have a profile, if that matters.
     pub first_runs: Option<&'a mut FirstRuns>,
 }
@@ -104,15 +105,6 @@ pub struct Pass<'a> {
     examined: u32,
 }
 
-/// How a pass ended.
-#[derive(Clone, Copy, Debug)]
-pub struct Outcome {
-    /// Units that no running job and no start has taken.
-    pub free_units: i64,
-    /// Whether the budget might have bound.
-    pub binds: bool,
-}
-
 impl Tried {
     fn job(&self) -> JobId {
         match self {
@@ -138,7 +130,7 @@ impl<'a> Pass<'a> {
         scratch.overtaking.clear();
         scratch.refused.clear();
         scratch.shared = (!view.platform.is_exclusive()).then(|| view.slots.clone());
-        let room = desk.ledger.as_mut().and_then(|ledger| ledger.may_bind(view).then(|| ledger.room(view)));
+        let room = desk.power.as_mut().and_then(|power| power.ceiling.may_bind(view).then(|| power.ceiling.room(view)));
         let refuses = desk.placement.may_refuse() || desk.placement.judges();
         let placing = if scratch.shared.is_some() || refuses || desk.first_runs.is_some() {
             Placing::OneByOne
@@ -204,30 +196,16 @@ impl<'a> Pass<'a> {
         Ok(Claim { units: self.free_units, microwatts: (room - taken).microwatts_down() })
     }
 
-    /// Whether the releases of all running jobs say what they give back.
-    #[must_use]
-    pub fn is_claimed(&self) -> bool {
-        self.desk.ledger.as_ref().is_none_or(|ledger| ledger.is_claimed())
-    }
-
-    /// What a running job gives back when it ends.
-    #[must_use]
-    pub fn given_back(&self, release: &Release) -> Claim {
-        let own = |ledger: &&mut Ledger| ledger.given_back(release);
-        let microwatts = self.desk.ledger.as_ref().map_or(0, own);
-        Claim { microwatts, ..release.claim }
-    }
-
     /// What a reservation holds for a waiting job: its units and, of the budget, what it takes on average, rounded up.
     ///
     /// Some nodes are good enough for a job that was not rejected: it never needs more than there is.
     pub fn mean_need(&mut self, waiting: &Waiting) -> Claim {
         let job = JobId(waiting.key.row);
         let (view, estimate) = (self.view, self.estimate(job));
-        let microwatts = match &mut self.desk.ledger {
-            Some(ledger) if self.room.is_some() => {
-                let mean = ledger.price(view, job, estimate).mean.microwatts_up();
-                mean.min(ledger.all().microwatts_down())
+        let microwatts = match &mut self.desk.power {
+            Some(power) if self.room.is_some() => {
+                let mean = power.prices.of(view, job, estimate).mean.microwatts_up();
+                mean.min(power.ceiling.beyond_idle().microwatts_down())
             }
             _ => 0,
         };
@@ -302,9 +280,9 @@ impl<'a> Pass<'a> {
 
     /// Whether the list that is placed at the end stays within the room with one more job.
     fn fits_jointly(&mut self, job: JobId, room: Watts) -> Result<bool> {
-        let Some(ledger) = &mut self.desk.ledger else { return Ok(true) };
-        let price = ledger.price(self.view, job, Estimate::Predicted);
-        let alone = ledger.is_idle() && self.scratch.added.is_empty();
+        let Some(power) = &mut self.desk.power else { return Ok(true) };
+        let price = power.prices.of(self.view, job, Estimate::Predicted);
+        let alone = self.view.releases.is_empty() && self.scratch.added.is_empty();
         let mut host = Host { view: self.view, placement: &mut *self.desk.placement, free: &self.scratch.free };
         if let Some(joining) = self.scratch.joint.fits(job, price, room, &mut host)? {
             self.tried = Some(Tried::Joining(joining));
@@ -316,17 +294,17 @@ impl<'a> Pass<'a> {
     /// Places a job to see what it would draw; leaves it placed if that is within the room.
     fn fits_watts(&mut self, job: JobId, room: Watts) -> Result<bool> {
         let (view, estimate) = (self.view, self.estimate(job));
-        let (count, of) = (view.jobs.node_count(job), profile(view, job));
-        let Some(ledger) = &mut self.desk.ledger else { return Ok(true) };
+        let (count, of) = (view.jobs.node_count(job), JobClass::of(view, job));
+        let Some(power) = &mut self.desk.power else { return Ok(true) };
         // Only where a placement finds the fewest watts there are does a refusal speak for larger jobs, and for later ones.
-        let finds_least = ledger.idles_alike() && self.desk.placement.finds_fewest_watts();
-        let decisive = finds_least && estimate == Estimate::Predicted && !of.1;
+        let finds_least = power.ceiling.idles_alike() && self.desk.placement.finds_fewest_watts();
+        let decisive = finds_least && estimate == Estimate::Predicted && !of.follows_own();
         let key = (of, estimate, view.jobs.need(job, view.platform));
         if decisive && self.scratch.refused.get(&key).is_some_and(|&refused| count >= refused) {
             return Ok(false);
         }
-        if ledger.price(view, job, estimate).least <= room {
-            let nothing_runs = ledger.is_idle() && self.scratch.added.is_empty();
+        if power.prices.of(view, job, estimate).least <= room {
+            let nothing_runs = self.view.releases.is_empty() && self.scratch.added.is_empty();
             if self.try_out(job, estimate, Choice::WhereItGoes, room)? {
                 return Ok(true);
             }
@@ -345,7 +323,7 @@ impl<'a> Pass<'a> {
     fn try_out(&mut self, job: JobId, estimate: Estimate, choice: Choice, room: Watts) -> Result<bool> {
         self.place_alone(job, choice)?;
         let watts = match self.out.last_start() {
-            Some((_, nodes)) => Ledger::beyond_idle(self.view, job, estimate, nodes),
+            Some((_, nodes)) => beyond_idle(self.view, job, estimate, nodes),
             None => Watts::ZERO,
         };
         self.tried = Some(Tried::Placed(job, watts));
@@ -476,7 +454,7 @@ impl<'a> Pass<'a> {
         let estimate = self.estimate(job);
         if choice == Choice::WhereItAddsLeast {
             let (view, free) = (self.view, &mut self.scratch.free);
-            self.out.start_with(job, |nodes| Ledger::take_cheapest(view, job, estimate, free, nodes));
+            self.out.start_with(job, |nodes| take_cheapest(view, job, estimate, free, nodes));
             if let (Some(first_runs), Estimate::Tdp) = (&self.desk.first_runs, estimate) {
                 self.out.profile_last(first_runs.profiling_ratio());
             }
@@ -492,10 +470,11 @@ impl<'a> Pass<'a> {
     }
 
     /// Ends the pass: places the starts that are not placed yet, and notes which of all overtake a job that stays queued.
+    /// Returns the units that no running job and no start has taken.
     ///
     /// # Errors
     /// If the placement fails or the host interrupts.
-    pub fn finish(mut self) -> Result<Outcome> {
+    pub fn finish(mut self) -> Result<i64> {
         self.take_back();
         let Scratch { starting, joint, free, .. } = &mut *self.scratch;
         if !starting.is_empty() {
@@ -506,7 +485,7 @@ impl<'a> Pass<'a> {
             self.desk.placement.place(self.view, &joint.jobs, free, self.out)?;
         }
         self.note_overtaking();
-        Ok(Outcome { free_units: self.free_units, binds: self.room.is_some() })
+        Ok(self.free_units)
     }
 
     /// A job overtakes if one stays queued that comes before it in policy order.

@@ -6,12 +6,16 @@ use crate::policy::{Decision, Decisions, Jobs, Start};
 use crate::sim::event::Event;
 use crate::sim::record::{JobState, StartedBy};
 use crate::sim::state::State;
-use crate::units::SimTime;
+use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
 /// What carrying out needs beside the state.
 pub(super) struct Context<'a> {
     pub(super) policy: &'a str,
+    /// The ceiling that the policy keeps.
+    pub(super) ceiling: Option<Watts>,
+    /// What running jobs claim, and what the starts of this pass so far were granted.
+    pub(super) claimed: Watts,
     /// Whether the job joined the queue in this round.
     pub(super) joined: &'a dyn Fn(JobId) -> bool,
     pub(super) events: &'a mut EventHeap<Event>,
@@ -69,6 +73,7 @@ fn start_job(
     start: Start,
     context: &mut Context<'_>,
 ) -> Result<(), SimulationError> {
+    check_ceiling(state, start, context)?;
     let first = take_nodes(state, decisions, start)?;
     let (job, row) = (start.job, start.job.0 as usize);
     if let Some(ratio) = start.profiling_ratio {
@@ -93,9 +98,24 @@ fn start_job(
     state.queued -= 1;
     state.running += 1;
     state.occupy(job, first)?;
-    state.plan_release(job, start.microwatts);
+    state.plan_release(job, start.claim);
+    context.claimed += start.granted;
     push(context.events, state.jobs.end[row], Event::End(job));
     Ok(())
+}
+
+/// Refuses a start that passes the ceiling: the policy's own, or the budget that was set from outside.
+fn check_ceiling(state: &State, start: Start, context: &Context<'_>) -> Result<(), SimulationError> {
+    let draw = state.platform.idle() + context.claimed + start.granted;
+    let ceiling = context.ceiling.into_iter().chain(state.budget).min();
+    match ceiling.filter(|ceiling| start.granted > Watts::ZERO && draw > ceiling.as_ceiling()) {
+        Some(ceiling) => Err(SimulationError(format!(
+            "the system would draw {} W, more than the budget of {} W",
+            draw.watts(),
+            ceiling.watts()
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Takes the slots of a start and writes its nodes down, ascending; returns where.

@@ -3,6 +3,7 @@
 //! `docs/background/rules.md` states the rules of a run; the order of events within an instant stands in [`event`].
 
 mod apply;
+mod claims;
 pub mod columns;
 pub mod event;
 pub mod limits;
@@ -273,7 +274,13 @@ impl Simulation {
         }
         let joined_now = &self.submits[self.round..self.next_submit];
         let joined = |job: JobId| joined_now.binary_search(&job).is_ok();
-        let mut context = apply::Context { policy: self.policy.name(), joined: &joined, events: &mut self.events };
+        let mut context = apply::Context {
+            policy: self.policy.name(),
+            ceiling: self.policy.budget(),
+            claimed: self.state.claims.sum(),
+            joined: &joined,
+            events: &mut self.events,
+        };
         apply::apply(&mut self.state, &self.decisions, &mut context)
     }
 

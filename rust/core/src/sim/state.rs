@@ -11,6 +11,7 @@ use crate::policy::{Jobs, Rejection, View};
 use crate::power::meter::Meter;
 use crate::power::pvt::{Actual, Predicted};
 use crate::sim::Options;
+use crate::sim::claims::Claims;
 use crate::sim::limits::Limits;
 use crate::sim::record::{Counts, JobRecords, JobState, Timeline};
 use crate::sim::sharing::Sharing;
@@ -27,6 +28,8 @@ pub struct State {
     pub(super) predicted: Predicted,
     pub(super) slots: Slots,
     pub(super) releases: Releases,
+    /// What running jobs claim of the watts.
+    pub(super) claims: Claims,
     pub(super) budget: Option<Watts>,
     pub(super) jobs: JobRecords,
     pub(super) timeline: Timeline,
@@ -70,6 +73,7 @@ impl State {
             now: start,
             slots: Slots::new(nodes, platform.shared_slots()),
             releases: Releases::default(),
+            claims: Claims::default(),
             budget: None,
             jobs: JobRecords::new(workload.len()),
             timeline: Timeline::with_capacity(2 * workload.len() + 2),
@@ -103,6 +107,7 @@ impl State {
             slots: &self.slots,
             releases: &self.releases,
             predicted: &self.predicted,
+            claimed: self.claims.sum(),
             budget: self.budget,
             interrupted,
         }
@@ -188,6 +193,7 @@ impl State {
         let cut = (how != JobState::Completed).then(|| (self.now - self.jobs.start[row], self.whole_run(job)));
         self.work.end(&self.workload, job, cut);
         self.releases.remove((self.planned_end(job), job.0));
+        self.claims.give_back(job);
         self.jobs.energy_j[row] = energy.joules();
         (self.jobs.end[row], self.jobs.state[row]) = (self.now, how);
         self.running -= 1;
@@ -246,10 +252,11 @@ impl State {
         self.jobs.start[row].saturating_add(self.workload.planned_at(job, factor))
     }
 
-    /// Notes a started job's planned end.
-    pub(super) fn plan_release(&mut self, job: JobId, microwatts: i64) {
+    /// Notes a started job's planned end, and the watts it gives back then.
+    pub(super) fn plan_release(&mut self, job: JobId, watts: Watts) {
+        self.claims.take(job, watts);
         let units = Jobs::new(&self.workload).units(job, &self.platform);
-        let claim = Claim { units, microwatts };
+        let claim = Claim { units, microwatts: watts.microwatts_down() };
         self.releases.insert(Release { at: self.planned_end(job), row: job.0, claim });
     }
 

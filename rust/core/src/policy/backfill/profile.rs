@@ -41,7 +41,7 @@ impl Profile {
         self.units.reset(now, free.units, ends().map(|release| (release.at.max(now), release.claim.units)));
         self.microwatts = pass.counts_watts().then(|| {
             let mut microwatts = Availability::default();
-            let given = ends().map(|release| (release.at.max(now), pass.given_back(&release).microwatts));
+            let given = ends().map(|release| (release.at.max(now), release.claim.microwatts));
             microwatts.reset(now, free.microwatts, given);
             microwatts
         });

@@ -18,7 +18,6 @@ use crate::policy::pass::Pass;
 #[derive(Clone, Debug)]
 pub struct Reservations {
     depth: usize,
-    by_profile: bool,
     plan: Plan,
     /// The plan of the last pass, where it may be kept.
     kept: Option<Kept>,
@@ -41,13 +40,14 @@ impl Reservations {
     #[must_use]
     pub fn new(depth: usize) -> Self {
         let kept = (depth == usize::MAX).then(Kept::default);
-        Self { depth, by_profile: depth != 1, plan: Plan::Profile(Profile::default()), kept, alike: Vec::new() }
+        let plan = if depth == 1 { Plan::Shadow(ShadowTime::default()) } else { Plan::Profile(Profile::default()) };
+        Self { depth, plan, kept, alike: Vec::new() }
     }
 
     /// The same with a profile of the future even for one reservation: the slow twin of the textbook's short cut.
     #[must_use]
     pub fn by_profile(depth: usize) -> Self {
-        Self { by_profile: true, ..Self::new(depth) }
+        Self { plan: Plan::Profile(Profile::default()), ..Self::new(depth) }
     }
 
     /// The same with a new plan in every pass: the slow twin of a plan that is kept.
@@ -58,13 +58,6 @@ impl Reservations {
 
     /// Makes the plan of this pass.
     fn reset(&mut self, pass: &mut Pass<'_>) -> Result<()> {
-        // The short cut adds up what releases say; where they do not say all it cannot.
-        let by_profile = self.by_profile || !pass.is_claimed();
-        match (&self.plan, by_profile) {
-            (Plan::Profile(_), true) | (Plan::Shadow(_), false) => {}
-            (Plan::Shadow(_), true) => self.plan = Plan::Profile(Profile::default()),
-            (Plan::Profile(_), false) => self.plan = Plan::Shadow(ShadowTime::default()),
-        }
         self.plan.reset(pass)?;
         if let Some(kept) = &mut self.kept {
             kept.begin(pass);

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::policy::View;
+use crate::policy::class::JobClass;
 use crate::policy::compose::rank_of;
 use crate::policy::first_runs::Estimate;
 use crate::policy::order::Order;
-use crate::policy::profile::{Profile, profile};
 use crate::units::SimDuration;
 use crate::workload::JobId;
 
@@ -40,8 +40,8 @@ pub struct Weights {
 #[derive(Clone, Debug)]
 pub struct Vahrm {
     weights: Weights,
-    /// Mean predicted watts of a node by profile; of a profile that follows jobs' own draws, per watt of these.
-    means: BTreeMap<Profile, f64>,
+    /// Mean predicted watts of a node by class; of a class that follows jobs' own draws, per watt of these.
+    means: BTreeMap<JobClass, f64>,
     tdp_w: Option<f64>,
 }
 
@@ -58,13 +58,13 @@ impl Vahrm {
                 *self.tdp_w.get_or_insert_with(|| view.platform.tdp().watts() / f64::from(view.platform.len()))
             }
             Estimate::Predicted => {
-                let profile = profile(view, job);
+                let class = JobClass::of(view, job);
                 let own = view.known_draw(job);
                 let mean = self
                     .means
-                    .entry(profile)
+                    .entry(class)
                     .or_insert_with(|| view.predicted.mean_over_nodes(view.jobs.app(job), own.at(1.0)));
-                if profile.1 { *mean * own.watts() } else { *mean }
+                if class.follows_own() { *mean * own.watts() } else { *mean }
             }
         }
     }

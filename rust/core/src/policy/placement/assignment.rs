@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use crate::algo::assignment::{Costs, assign_types_unless, certify_types};
 use crate::algo::node_set::NodeSet;
 use crate::error::{Result, SimulationError};
+use crate::policy::class::JobClass;
 use crate::policy::placement::Placement;
-use crate::policy::profile::{Profile, profile};
 use crate::policy::{Decisions, View};
 use crate::units::SimDuration;
 use crate::workload::JobId;
@@ -36,17 +36,17 @@ struct Rate {
     communicating: Vec<f64>,
 }
 
-/// The rates of each profile; equal ones are shared.
+/// The rates of each class of jobs; equal ones are shared.
 #[derive(Clone, Debug, Default)]
 struct Rates {
-    of: BTreeMap<Profile, usize>,
+    of: BTreeMap<JobClass, usize>,
     rates: Vec<Rate>,
 }
 
 impl Rates {
     fn of(&mut self, view: &View<'_>, job: JobId) -> usize {
         let (of, rates) = (&mut self.of, &mut self.rates);
-        *of.entry(profile(view, job)).or_insert_with(|| {
+        *of.entry(JobClass::of(view, job)).or_insert_with(|| {
             let own = Rate::of(view, job);
             let known = rates.iter().position(|rates| *rates == own);
             known.unwrap_or_else(|| {
@@ -101,19 +101,18 @@ impl Types {
 
 impl Kind {
     fn of(view: &View<'_>, job: JobId, rates: &mut Rates) -> Self {
-        let (_, follows, _) = profile(view, job);
-        let scale = if follows { view.known_draw(job).watts() } else { 1.0 };
+        let scale = if JobClass::of(view, job).follows_own() { view.known_draw(job).watts() } else { 1.0 };
         let (runtime, comm) = (view.jobs.runtime(job).seconds(), view.jobs.comm(job).seconds());
         Self { rates: rates.of(view, job), running: runtime * scale, communicating: comm * scale }
     }
 }
 
 impl Rate {
-    /// For jobs of this job's profile.
+    /// For jobs of this job's class.
     fn of(view: &View<'_>, job: JobId) -> Self {
-        let (app, (_, follows, _)) = (view.jobs.app(job), profile(view, job));
+        let app = view.jobs.app(job);
         let own = view.known_draw(job).at(REFERENCE_W);
-        let divisor = if follows { REFERENCE_W } else { 1.0 };
+        let divisor = if JobClass::of(view, job).follows_own() { REFERENCE_W } else { 1.0 };
         let nodes = 0..view.platform.len();
         let watts = |node| view.predicted.draw(app, own, node).watts() / divisor;
         let communicating: Vec<f64> = nodes.clone().map(watts).collect();

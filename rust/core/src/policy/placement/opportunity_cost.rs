@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use crate::algo::assignment::{Costs, assign_types_unless};
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
+use crate::policy::class::JobClass;
 use crate::policy::placement::Placement;
 use crate::policy::placement::ranking::Ranking;
-use crate::policy::profile::{Profile, profile};
 use crate::policy::{Decisions, View};
 use crate::power::known::KnownDraw;
 use crate::units::SimTime;
@@ -24,18 +24,18 @@ const GROWTH: f64 = 1.1;
 /// Prices are made from the applications of the largest demand, so many of them.
 const PRICED: usize = 16;
 
-/// What jobs of one profile have asked for so far.
+/// What jobs of one class have asked for so far.
 #[derive(Clone, Copy, Debug)]
 struct Demand {
     app: Option<AppId>,
-    /// What is known of a job's own draw: the same kind for all of a profile.
+    /// What is known of a job's own draw: the same kind for all of a class.
     own: KnownDraw,
     node_s: f64,
     /// Known watts × node-seconds, for a mean.
     known: f64,
 }
 
-/// A profile's view of the nodes.
+/// A class's view of the nodes.
 #[derive(Clone, Debug)]
 struct Standing {
     ranking: Ranking,
@@ -49,12 +49,12 @@ struct Standing {
 #[derive(Clone, Debug)]
 pub struct OpportunityCost {
     tolerance: f64,
-    demand: BTreeMap<Profile, Demand>,
+    demand: BTreeMap<JobClass, Demand>,
     total_node_s: f64,
     priced_node_s: f64,
     prices: Vec<f64>,
-    shares: BTreeMap<Profile, u32>,
-    standings: BTreeMap<Profile, Standing>,
+    shares: BTreeMap<JobClass, u32>,
+    standings: BTreeMap<JobClass, Standing>,
     /// Until when seconds are counted, and how many units are busy from then on.
     seen: Option<(SimTime, i64)>,
     /// Seconds so far: of busy units, and of all.
@@ -95,7 +95,7 @@ impl OpportunityCost {
         let node_s = whole_nodes * view.jobs.planned(job).seconds();
         let own = view.known_draw(job);
         let new = Demand { app: view.jobs.app(job), own, node_s: 0.0, known: 0.0 };
-        let demand = self.demand.entry(profile(view, job)).or_insert(new);
+        let demand = self.demand.entry(JobClass::of(view, job)).or_insert(new);
         demand.node_s += node_s;
         demand.known += node_s * own.watts();
         self.total_node_s += node_s;
@@ -109,7 +109,7 @@ impl OpportunityCost {
         self.priced_node_s = self.total_node_s;
         self.standings.clear();
         self.shares.clear();
-        let mut largest: Vec<_> = self.demand.iter().map(|(&profile, &demand)| (profile, demand)).collect();
+        let mut largest: Vec<_> = self.demand.iter().map(|(&class, &demand)| (class, demand)).collect();
         largest.sort_by(|a, b| b.1.node_s.total_cmp(&a.1.node_s).then(a.0.cmp(&b.0)));
         largest.truncate(PRICED);
         let utilization = if self.all_unit_s > 0.0 { self.busy_unit_s / self.all_unit_s } else { 0.0 };
@@ -127,7 +127,7 @@ impl OpportunityCost {
     }
 
     fn standing(&mut self, view: &View<'_>, job: JobId) -> &mut Standing {
-        let of = profile(view, job);
+        let of = JobClass::of(view, job);
         let Self { demand, prices, shares, tolerance, standings, .. } = self;
         standings.entry(of).or_insert_with(|| {
             let known = view.known_draw(job);
@@ -159,7 +159,7 @@ fn micro(watts: f64) -> i64 {
     micro
 }
 
-/// Predicted joules a nominal second of a profile's jobs on each node.
+/// Predicted joules a nominal second of a class's jobs on each node.
 fn watts(view: &View<'_>, demand: Demand) -> Vec<f64> {
     let own = demand.own.at(demand.known / demand.node_s.max(f64::MIN_POSITIVE));
     let on = |node| view.predicted.draw(demand.app, own, node).watts() * view.predicted.time_ratio(demand.app, node);

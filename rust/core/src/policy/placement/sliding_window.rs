@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
 use crate::platform::slots::Slots;
+use crate::policy::class::JobClass;
 use crate::policy::placement::Placement;
 use crate::policy::placement::rank_by::{ByApplication, RankBy};
 use crate::policy::placement::ranking::Ranking;
-use crate::policy::profile::{Profile, profile};
 use crate::policy::{Decisions, View};
 use crate::workload::JobId;
 
@@ -52,8 +52,8 @@ pub struct SlidingWindow {
 /// `window` are free from end to end.
 #[derive(Clone, Debug, Default)]
 struct Refused {
-    /// By profile where each ranks for itself.
-    least: BTreeMap<Option<Profile>, u32>,
+    /// By class where each ranks for itself.
+    least: BTreeMap<Option<JobClass>, u32>,
     /// Changes of the machine that were looked at.
     seen: u64,
 }
@@ -68,7 +68,7 @@ impl Refused {
         self.seen = all;
     }
 
-    fn holds(&self, key: Option<Profile>, size: u32) -> bool {
+    fn holds(&self, key: Option<JobClass>, size: u32) -> bool {
         self.least.get(&key).is_some_and(|&least| size >= least)
     }
 }
@@ -148,7 +148,7 @@ impl Placement for SlidingWindow {
     fn accepts(&mut self, view: &View<'_>, job: JobId, free: &NodeSet) -> bool {
         let size = view.jobs.node_count(job);
         let by_application = matches!(self.rankings, Rankings::ByApplication(_));
-        let key = by_application.then(|| profile(view, job));
+        let key = by_application.then(|| JobClass::of(view, job));
         // Where nodes are shared, which of them are free depends on the job.
         let remembers = view.platform.is_exclusive();
         if remembers {
