@@ -343,8 +343,10 @@ fn a_start_that_passes_the_ceiling_is_refused() {
     // The two nodes idle at 200.1 W together, and the script's budget is 500 W.
     fn act(view: &View<'_>, told: &[Notice], out: &mut Decisions) {
         start_all(view, told, out);
-        let watts = |job: JobId| if job == JobId(0) { 100.0 } else { 199.9 + f64::from(job.0) };
-        out.claim(|job, _| (Watts::of_system(watts(job)), Watts::of_system(watts(job))));
+        out.revise(|start, _| {
+            let watts = if start.job == JobId(0) { 100.0 } else { 199.9 + f64::from(start.job.0) };
+            (start.granted, start.claim) = (Watts::of_system(watts), Watts::of_system(watts));
+        });
     }
     let jobs: [Job; 2] = [(0, 10, 1, 0, 0), (0, 10, 1, 0, 0)];
     let error = run(scripted(&jobs, act, 0)).unwrap_err().to_string();

@@ -4,9 +4,9 @@ mod support;
 
 use hetsched_core::error::Result;
 use hetsched_core::platform::PlatformColumns;
+use hetsched_core::policy::analyzer::Estimate;
 use hetsched_core::policy::budget::draw::beyond_idle;
 use hetsched_core::policy::budget::prices::{Price, Prices};
-use hetsched_core::policy::first_runs::Estimate;
 use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
 use hetsched_core::power::pvt::{Kind, OnUnknownApp, VariationTable, tables};
 use hetsched_core::sim::{Options, Simulation};

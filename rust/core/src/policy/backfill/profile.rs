@@ -8,7 +8,7 @@ use crate::algo::releases::{Claim, Release, Releases};
 use crate::algo::staircase::Staircase;
 use crate::error::Result;
 use crate::policy::backfill::plan::TICK;
-use crate::policy::pass::Pass;
+use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
 
 /// What is free from now on, less what was promised.
@@ -29,17 +29,17 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    pub(super) fn reset(&mut self, pass: &mut Pass<'_>) -> Result<()> {
-        let free = pass.free()?;
-        let pass = &*pass;
-        let now = pass.view.now;
+    pub(super) fn reset(&mut self, desk: &mut Desk<'_>) -> Result<()> {
+        let free = desk.free()?;
+        let desk = &*desk;
+        let now = desk.view.now;
         self.now = now;
         self.refused.clear();
         self.last.clear();
-        self.floors.reset(now, pass.view.platform.units());
-        let ends = || Merged::new(pass.view.releases, pass.added());
+        self.floors.reset(now, desk.view.platform.units());
+        let ends = || Merged::new(desk.view.releases, desk.added());
         self.units.reset(now, free.units, ends().map(|release| (release.at.max(now), release.claim.units)));
-        self.microwatts = pass.counts_watts().then(|| {
+        self.microwatts = desk.counts_watts().then(|| {
             let mut microwatts = Availability::default();
             let given = ends().map(|release| (release.at.max(now), release.claim.microwatts));
             microwatts.reset(now, free.microwatts, given);

@@ -3,16 +3,16 @@
 //! Every pass discards all reservations and plans anew, in policy order (engine rule 3). Reservations count nodes, they
 //! never name them; which nodes a job gets is `placement`'s business. Under a budget that may bind they count watts too.
 
-use crate::algo::fit_list::Waiting;
+use crate::algo::fit_list::{FitList, Waiting};
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::backfill::kept::Kept;
 use crate::policy::backfill::plan::Plan;
 use crate::policy::backfill::profile::Profile;
 use crate::policy::backfill::shadow::ShadowTime;
-use crate::policy::backfill::{Backfill, start_heads};
+use crate::policy::backfill::{Backfill, start, start_heads};
+use crate::policy::desk::{Desk, Offer};
 use crate::policy::order::Order;
-use crate::policy::pass::Pass;
 
 /// Backfilling under reservations.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ struct Course {
     place: Place,
     /// From here on jobs may fit now.
     candidate: Place,
+    /// What it takes to start the candidate, if it fits.
+    offer: Option<Offer>,
     /// How many hold a reservation.
     held: usize,
 }
@@ -57,30 +59,31 @@ impl Reservations {
     }
 
     /// Makes the plan of this pass.
-    fn reset(&mut self, pass: &mut Pass<'_>) -> Result<()> {
-        self.plan.reset(pass)?;
+    fn reset(&mut self, desk: &mut Desk<'_>) -> Result<()> {
+        self.plan.reset(desk)?;
         if let Some(kept) = &mut self.kept {
-            kept.begin(pass);
+            kept.begin(desk);
         }
         Ok(())
     }
 
     /// Starts what the plan of the last pass has promised for now, if it still holds; false if it does not.
-    fn resume(&mut self, pass: &mut Pass<'_>) -> Result<bool> {
+    fn resume(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<bool> {
         let (Some(kept), Plan::Profile(profile)) = (&mut self.kept, &mut self.plan) else { return Ok(false) };
-        if !kept.holds(pass) {
+        if !kept.holds(desk, queue) {
             return Ok(false);
         }
-        let due = kept.take_due(pass);
-        let free = profile.advance(pass.view.now) + due.iter().map(|waiting| waiting.units).sum::<i64>();
-        if free != pass.free_units() {
+        let due = kept.take_due(desk, queue);
+        let free = profile.advance(desk.view.now) + due.iter().map(|waiting| waiting.units).sum::<i64>();
+        if free != desk.free_units() {
             return Ok(false);
         }
         for waiting in due {
-            pass.examine()?;
-            let Some(place) = pass.queue.place_of(waiting.key) else { return Ok(false) };
-            kept.start(pass, &waiting);
-            pass.start(place)?;
+            desk.examine()?;
+            let Some(place) = queue.place_of(waiting.key) else { return Ok(false) };
+            let Some(offer) = desk.offer(&waiting)? else { return Ok(false) };
+            kept.start(desk, &waiting);
+            start(desk, queue, place, offer)?;
         }
         Ok(true)
     }
@@ -89,37 +92,98 @@ impl Reservations {
     ///
     /// A job that does not fit now beside the reservations made so far will not fit beside more of them. So only a job
     /// that still does makes it worth while to plan those ahead of it, and the plan ends with the last of these.
-    fn planned(&mut self, pass: &mut Pass<'_>, from: Place) -> Result<()> {
-        let mut course = Course { place: from, candidate: from, held: 0 };
-        while let Some(found) = self.next_candidate(pass, course.candidate)? {
-            course.candidate = found;
-            if course.place != found && course.held < self.depth {
-                self.reserve_alike(pass, &mut course)?;
+    fn planned(&mut self, desk: &mut Desk<'_>, queue: &mut FitList, from: Place) -> Result<()> {
+        let mut course = Course { place: from, candidate: from, offer: None, held: 0 };
+        while let Some(waiting) = self.next_candidate(desk, queue, &mut course)? {
+            if course.place != course.candidate && course.held < self.depth {
+                self.reserve_alike(desk, queue, &mut course)?;
                 continue;
             }
-            let Some(waiting) = pass.queue.get(found).copied() else { break };
-            if pass.fits(&waiting)? {
-                self.plan.start(pass, &waiting)?;
-                if let Some(kept) = &mut self.kept {
-                    kept.start(pass, &waiting);
-                }
-                course.candidate = pass.start(found)?;
+            let made = course.offer.take();
+            let offer = if made.is_some() { made } else { desk.offer(&waiting)? };
+            if let Some(offer) = offer {
+                course.candidate = self.start(desk, queue, course.candidate, &waiting, offer)?;
             } else {
                 if course.held < self.depth {
-                    self.reserve(pass, &[waiting]);
+                    self.reserve(desk, &[waiting]);
                     course.held += 1;
                 }
-                course.candidate = pass.queue.after(found);
+                course.candidate = queue.after(course.candidate);
             }
             course.place = course.candidate;
         }
         Ok(())
     }
 
+    /// Starts a job and notes it in the plan; returns the next job's place.
+    fn start(
+        &mut self,
+        desk: &mut Desk<'_>,
+        queue: &mut FitList,
+        place: Place,
+        waiting: &Waiting,
+        mut offer: Offer,
+    ) -> Result<Place> {
+        self.plan.start(desk, waiting, &mut offer)?;
+        if let Some(kept) = &mut self.kept {
+            kept.start(desk, waiting);
+        }
+        start(desk, queue, place, offer)
+    }
+
+    /// The first job from the candidate on that fits now beside the reservations made so far: the next candidate.
+    fn next_candidate(&mut self, desk: &mut Desk<'_>, queue: &FitList, course: &mut Course) -> Result<Option<Waiting>> {
+        if let (true, Some(&waiting)) = (course.offer.is_some(), queue.get(course.candidate)) {
+            // Reservations were made since the offer.
+            if self.plan.fits_now(desk, &waiting, &mut course.offer)? {
+                return Ok(Some(waiting));
+            }
+            course.candidate = queue.after(course.candidate);
+        }
+        while let Some(found) = self.plan.next(desk, queue, course.candidate) {
+            desk.examine()?;
+            let Some(&waiting) = queue.get(found) else { break };
+            course.candidate = found;
+            if self.plan.fits_now(desk, &waiting, &mut course.offer)? {
+                return Ok(Some(waiting));
+            }
+            course.candidate = queue.after(found);
+        }
+        Ok(None)
+    }
+
+    /// Promises the first job that is not planned its start, and with it those before the candidate that follow and are
+    /// alike.
+    fn reserve_alike(&mut self, desk: &mut Desk<'_>, queue: &FitList, course: &mut Course) -> Result<()> {
+        desk.examine()?;
+        let Some(first) = queue.get(course.place).copied() else {
+            course.place = course.candidate;
+            return Ok(());
+        };
+        // Under a budget a job is tried before it starts, which may draw random nodes: no try may be left out.
+        let most = if desk.counts_watts() { 1 } else { self.depth - course.held };
+        let mut alike = std::mem::take(&mut self.alike);
+        alike.clear();
+        alike.push(first);
+        course.place = queue.after(course.place);
+        while alike.len() < most && course.place != course.candidate {
+            let next = queue.get(course.place).copied();
+            let Some(next) = next.filter(|next| (next.units, next.length) == (first.units, first.length)) else {
+                break;
+            };
+            alike.push(next);
+            course.place = queue.after(course.place);
+        }
+        self.reserve(desk, &alike);
+        course.held += alike.len();
+        self.alike = alike;
+        Ok(())
+    }
+
     /// Promises jobs that are alike the earliest starts there are.
-    fn reserve(&mut self, pass: &mut Pass<'_>, alike: &[Waiting]) {
+    fn reserve(&mut self, desk: &mut Desk<'_>, alike: &[Waiting]) {
         let Some(first) = alike.first() else { return };
-        self.plan.reserve(pass, first, alike.len());
+        self.plan.reserve(desk, first, alike.len());
         if let (Some(kept), Plan::Profile(profile)) = (&mut self.kept, &self.plan) {
             let mut left = alike;
             for &(start, count) in profile.promised() {
@@ -129,64 +193,22 @@ impl Reservations {
             }
         }
     }
-
-    /// The first job at or after `from` that fits now beside the reservations made so far.
-    fn next_candidate(&mut self, pass: &mut Pass<'_>, from: Place) -> Result<Option<Place>> {
-        let mut place = from;
-        while let Some(found) = self.plan.next(pass, place) {
-            pass.examine()?;
-            let Some(waiting) = pass.queue.get(found).copied() else { break };
-            if self.plan.fits_now(pass, &waiting)? {
-                return Ok(Some(found));
-            }
-            place = pass.queue.after(found);
-        }
-        Ok(None)
-    }
-
-    /// Promises the first job that is not planned its start, and with it those before the candidate that follow and are
-    /// alike.
-    fn reserve_alike(&mut self, pass: &mut Pass<'_>, course: &mut Course) -> Result<()> {
-        pass.examine()?;
-        let Some(first) = pass.queue.get(course.place).copied() else {
-            course.place = course.candidate;
-            return Ok(());
-        };
-        // Under a budget a job is tried before it starts, which may draw random nodes: no try may be left out.
-        let most = if pass.counts_watts() { 1 } else { self.depth - course.held };
-        let mut alike = std::mem::take(&mut self.alike);
-        alike.clear();
-        alike.push(first);
-        course.place = pass.queue.after(course.place);
-        while alike.len() < most && course.place != course.candidate {
-            let next = pass.queue.get(course.place).copied();
-            let Some(next) = next.filter(|next| (next.units, next.length) == (first.units, first.length)) else {
-                break;
-            };
-            alike.push(next);
-            course.place = pass.queue.after(course.place);
-        }
-        self.reserve(pass, &alike);
-        course.held += alike.len();
-        self.alike = alike;
-        Ok(())
-    }
 }
 
 impl Backfill for Reservations {
-    fn select(&mut self, pass: &mut Pass<'_>) -> Result<()> {
-        if self.resume(pass)? {
-            let next = self.kept.as_ref().map_or(Place::FRONT, |kept| kept.next(pass));
-            return self.planned(pass, next);
+    fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+        if self.resume(desk, queue)? {
+            let next = self.kept.as_ref().map_or(Place::FRONT, |kept| kept.next(queue));
+            return self.planned(desk, queue, next);
         }
         if let Some(kept) = &mut self.kept {
             kept.forget();
         }
-        if !start_heads(pass)? || pass.free_units() == 0 {
+        if !start_heads(desk, queue)? || desk.free_units() == 0 {
             return Ok(());
         }
-        self.reset(pass)?;
-        self.planned(pass, Place::FRONT)
+        self.reset(desk)?;
+        self.planned(desk, queue, Place::FRONT)
     }
 
     fn queue_in(&mut self, order: &dyn Order) {

@@ -5,7 +5,7 @@
 
 use crate::algo::node_set::NodeSet;
 use crate::policy::View;
-use crate::policy::first_runs::Estimate;
+use crate::policy::analyzer::Estimate;
 use crate::power::pvt::JobDraws;
 use crate::units::Watts;
 use crate::workload::JobId;

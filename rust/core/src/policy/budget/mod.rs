@@ -10,9 +10,9 @@ use dyn_clone::DynClone;
 use crate::error::Result;
 use crate::platform::Platform;
 use crate::policy::View;
+use crate::policy::analyzer::Estimate;
 use crate::policy::budget::ceiling::Ceiling;
 use crate::policy::budget::prices::Prices;
-use crate::policy::first_runs::Estimate;
 use crate::units::Watts;
 use crate::workload::JobId;
 

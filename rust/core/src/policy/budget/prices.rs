@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::platform::Platform;
 use crate::policy::View;
+use crate::policy::analyzer::Estimate;
 use crate::policy::budget::draw::{beyond_idle_on, held};
 use crate::policy::class::JobClass;
-use crate::policy::first_runs::Estimate;
 use crate::power::pvt::JobDraws;
 use crate::units::Watts;
 use crate::workload::JobId;

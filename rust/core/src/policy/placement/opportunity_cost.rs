@@ -10,10 +10,11 @@ use std::collections::BTreeMap;
 use crate::algo::assignment::{Costs, assign_types_unless};
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
+use crate::policy::View;
+use crate::policy::analyzer::Ask;
 use crate::policy::class::JobClass;
-use crate::policy::placement::Placement;
 use crate::policy::placement::ranking::Ranking;
-use crate::policy::{Decisions, View};
+use crate::policy::placement::{Choice, News, Placement, Verdict};
 use crate::power::known::KnownDraw;
 use crate::units::SimTime;
 use crate::workload::{AppId, JobId};
@@ -167,41 +168,35 @@ fn watts(view: &View<'_>, demand: Demand) -> Vec<f64> {
 }
 
 impl Placement for OpportunityCost {
-    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
-        for &job in starts {
-            let count = view.jobs.node_count(job);
-            let ranking = &mut self.standing(view, job).ranking;
-            out.start_with(job, |nodes| ranking.take_best(view.slots, free, count, nodes));
+    fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
+        let count = ask.view.jobs.node_count(job);
+        self.standing(ask.view, job).ranking.take_best(ask.view.slots, free, count, nodes);
+        Ok(Choice::Chosen)
+    }
+
+    fn judge(&mut self, ask: &Ask<'_>, job: JobId, free: &NodeSet) -> Verdict {
+        let count = ask.view.jobs.node_count(job);
+        let Standing { ranking, costs, limit } = self.standing(ask.view, job);
+        if *limit == f64::INFINITY {
+            return Verdict::Suits;
+        }
+        let nodes = ranking.free_nodes(ask.view.slots, free).take(count as usize);
+        let sum: f64 = nodes.map(|node| costs[node as usize]).sum();
+        if sum <= *limit * f64::from(count) { Verdict::Suits } else { Verdict::Spare }
+    }
+
+    fn notice(&mut self, view: &View<'_>, news: News) -> Result<()> {
+        match news {
+            News::Joined(job) => self.count(view, job),
+            News::Begins => {
+                self.look(view);
+                self.price(view)?;
+            }
+            News::Over(busy) => {
+                self.look(view);
+                self.seen = Some((view.now, busy));
+            }
         }
         Ok(())
-    }
-
-    fn begin(&mut self, view: &View<'_>) -> Result<()> {
-        self.look(view);
-        self.price(view)
-    }
-
-    fn passed(&mut self, view: &View<'_>, busy: i64) {
-        self.look(view);
-        self.seen = Some((view.now, busy));
-    }
-
-    fn queued(&mut self, view: &View<'_>, job: JobId) {
-        self.count(view, job);
-    }
-
-    fn suits(&mut self, view: &View<'_>, job: JobId, free: &NodeSet) -> bool {
-        let count = view.jobs.node_count(job);
-        let Standing { ranking, costs, limit } = self.standing(view, job);
-        if *limit == f64::INFINITY {
-            return true;
-        }
-        let nodes = ranking.free_nodes(view.slots, free).take(count as usize);
-        let sum: f64 = nodes.map(|node| costs[node as usize]).sum();
-        sum <= *limit * f64::from(count)
-    }
-
-    fn judges(&self) -> bool {
-        true
     }
 }
