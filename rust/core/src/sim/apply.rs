@@ -12,10 +12,10 @@ use crate::workload::JobId;
 /// What carrying out needs beside the state.
 pub(super) struct Context<'a> {
     pub(super) policy: &'a str,
-    /// The ceiling that the policy keeps.
+    /// The ceiling that the policy keeps, or the budget that was set from outside if that is lower.
     pub(super) ceiling: Option<Watts>,
-    /// What running jobs claim, and what the starts of this pass so far were granted.
-    pub(super) claimed: Watts,
+    /// What the system draws by what running jobs claim, and what the starts of this pass so far were granted.
+    pub(super) draw: Watts,
     /// Whether the job joined the queue in this round.
     pub(super) joined: &'a dyn Fn(JobId) -> bool,
     pub(super) events: &'a mut EventHeap<Event>,
@@ -73,7 +73,7 @@ fn start_job(
     start: Start,
     context: &mut Context<'_>,
 ) -> Result<(), SimulationError> {
-    check_ceiling(state, start, context)?;
+    check_ceiling(start, context)?;
     let first = take_nodes(state, decisions, start)?;
     let (job, row) = (start.job, start.job.0 as usize);
     if let Some(ratio) = start.profiling_ratio {
@@ -99,16 +99,15 @@ fn start_job(
     state.running += 1;
     state.occupy(job, first)?;
     state.plan_release(job, start.claim);
-    context.claimed += start.granted;
+    context.draw += start.granted;
     push(context.events, state.jobs.end[row], Event::End(job));
     Ok(())
 }
 
-/// Refuses a start that passes the ceiling: the policy's own, or the budget that was set from outside.
-fn check_ceiling(state: &State, start: Start, context: &Context<'_>) -> Result<(), SimulationError> {
-    let draw = state.platform.idle() + context.claimed + start.granted;
-    let ceiling = context.ceiling.into_iter().chain(state.budget).min();
-    match ceiling.filter(|ceiling| start.granted > Watts::ZERO && draw > ceiling.as_ceiling()) {
+/// Refuses a start that passes the ceiling.
+fn check_ceiling(start: Start, context: &Context<'_>) -> Result<(), SimulationError> {
+    let draw = context.draw + start.granted;
+    match context.ceiling.filter(|ceiling| start.granted > Watts::ZERO && draw > ceiling.as_ceiling()) {
         Some(ceiling) => Err(SimulationError(format!(
             "the system would draw {} W, more than the budget of {} W",
             draw.watts(),

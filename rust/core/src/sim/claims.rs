@@ -6,13 +6,25 @@ use crate::units::Watts;
 use crate::workload::JobId;
 
 /// Claims by row, and their sum. Jobs that claim nothing are not in it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Claims {
+    /// What the idle machine draws.
+    idle: Watts,
     held: BTreeMap<u32, Watts>,
     sum: Watts,
 }
 
 impl Claims {
+    /// Nothing runs on a machine that draws `idle`.
+    pub(super) fn beyond(idle: Watts) -> Self {
+        Self { idle, held: BTreeMap::new(), sum: Watts::ZERO }
+    }
+
+    /// What the system draws by these claims.
+    pub(super) fn draw(&self) -> Watts {
+        self.idle + self.sum
+    }
+
     /// What all running jobs claim.
     pub(super) fn sum(&self) -> Watts {
         self.sum

@@ -276,8 +276,8 @@ impl Simulation {
         let joined = |job: JobId| joined_now.binary_search(&job).is_ok();
         let mut context = apply::Context {
             policy: self.policy.name(),
-            ceiling: self.policy.budget(),
-            claimed: self.state.claims.sum(),
+            ceiling: self.policy.budget().into_iter().chain(self.state.budget).min(),
+            draw: self.state.claims.draw(),
             joined: &joined,
             events: &mut self.events,
         };

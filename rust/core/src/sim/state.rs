@@ -73,7 +73,7 @@ impl State {
             now: start,
             slots: Slots::new(nodes, platform.shared_slots()),
             releases: Releases::default(),
-            claims: Claims::default(),
+            claims: Claims::beyond(platform.idle()),
             budget: None,
             jobs: JobRecords::new(workload.len()),
             timeline: Timeline::with_capacity(2 * workload.len() + 2),

@@ -4,19 +4,20 @@
 //! with the offer, so that what it draws there is known; those of a placement that matches jobs jointly get theirs at the
 //! end of the pass, and under a budget that may bind the list is judged as a whole (`together`).
 
+mod counts;
+mod terms;
+
 use std::collections::BTreeMap;
 
-use crate::algo::fit_list::{Room, Waiting};
-use crate::algo::releases::{Claim, Release};
+use crate::algo::fit_list::Waiting;
 use crate::error::{Error, Result, SimulationError};
 use crate::policy::analyzer::{Ask, Estimate};
 use crate::policy::budget::Power;
-use crate::policy::budget::draw::{beyond_idle, take_cheapest};
-use crate::policy::budget::prices::Price;
+use crate::policy::budget::draw::beyond_idle;
 use crate::policy::class::JobClass;
 use crate::policy::draft::{self, Draft, Mark};
-use crate::policy::placement::{Choice, Placement, Verdict};
-use crate::policy::together::{Host, Joining, Together};
+use crate::policy::placement::{Placement, Verdict};
+use crate::policy::together::{Joining, Together};
 use crate::policy::turns::Turns;
 use crate::policy::{Decisions, View};
 use crate::units::{SimTime, Watts};
@@ -56,15 +57,6 @@ enum Terms {
     Placed(Watts),
     /// It would join the list that is placed at the end.
     Joining(Joining),
-}
-
-/// How a job's nodes are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
-    /// By the placement.
-    WhereItGoes,
-    /// Where it adds the fewest watts.
-    WhereItAddsLeast,
 }
 
 /// A pass under way, as a backfill sees it.
@@ -213,210 +205,6 @@ impl<'a> Desk<'a> {
         }
         Ok(self.draft.free_units())
     }
-}
-
-/// What a plan asks.
-impl Desk<'_> {
-    /// Free units that no start of this pass has taken.
-    #[must_use]
-    pub fn free_units(&self) -> i64 {
-        self.draft.free_units()
-    }
-
-    /// Room for any job that fits now: free units, and watts where the budget may bind.
-    #[must_use]
-    pub fn whole_room(&self) -> Room {
-        Room::of(self.free_units()).within(self.left().map(|room| self.together.left(room)))
-    }
-
-    /// When the jobs started in this pass are planned to end, sorted.
-    #[must_use]
-    pub fn added(&self) -> &[Release] {
-        self.draft.ends()
-    }
-
-    /// Whether the budget may bind.
-    #[must_use]
-    pub fn counts_watts(&self) -> bool {
-        self.room.is_some()
-    }
-
-    /// Whether there is no more to know of a job than how many units it takes for how long.
-    #[must_use]
-    pub fn only_counts(&self) -> bool {
-        self.view.platform.is_exclusive() && self.room.is_none() && !*self.is_choosy && !self.ask.analyzer.learns()
-    }
-
-    /// What is free now: units, and microwatts where the budget may bind. From then on [`Desk::added`] says what the starts
-    /// so far give back.
-    ///
-    /// # Errors
-    /// If a placement fails or the host interrupts.
-    pub fn free(&mut self) -> Result<Claim> {
-        let Some(room) = self.left() else { return Ok(Claim { units: self.free_units(), microwatts: 0 }) };
-        let list = match self.host() {
-            Some((together, mut host)) => together.matched(&mut host)?,
-            None => Vec::new(),
-        };
-        for (job, watts) in &list {
-            self.draft.note(*job, watts.microwatts_down());
-        }
-        let taken: Watts = list.iter().map(|(_, watts)| *watts).sum();
-        Ok(Claim { units: self.free_units(), microwatts: (room - taken).microwatts_down() })
-    }
-
-    /// What a waiting job takes at least.
-    #[must_use]
-    pub fn least(&self, waiting: &Waiting) -> Claim {
-        Claim { units: waiting.units, microwatts: if self.counts_watts() { waiting.watts } else { 0 } }
-    }
-
-    /// What a reservation holds for a waiting job: its units and, of the budget, what it takes on average, rounded up.
-    ///
-    /// Some nodes are good enough for a job that was not rejected: it never needs more than there is.
-    pub fn mean(&mut self, waiting: &Waiting) -> Claim {
-        let job = JobId(waiting.key.row);
-        let estimate = self.ask.estimate(job);
-        let microwatts = match &mut self.power {
-            Some(power) if self.room.is_some() => {
-                let mean = power.prices.of(self.view, job, estimate).mean.microwatts_up();
-                mean.min(power.ceiling.beyond_idle().microwatts_down())
-            }
-            _ => 0,
-        };
-        Claim { units: waiting.units, microwatts }
-    }
-
-    /// What the job takes if the offer is accepted; microwatts rounded up.
-    ///
-    /// # Errors
-    /// If a placement fails or the host interrupts.
-    pub fn claim(&mut self, offer: &mut Offer) -> Result<Claim> {
-        let watts = match &mut offer.terms {
-            _ if self.room.is_none() => Watts::ZERO,
-            Terms::Placed(watts) => *watts,
-            Terms::Joining(joining) => match self.host() {
-                Some((together, mut host)) => together.added(joining, &mut host)?,
-                None => Watts::ZERO,
-            },
-        };
-        Ok(Claim { units: offer.waiting.units, microwatts: watts.microwatts_up() })
-    }
-}
-
-/// How offers are made.
-impl Desk<'_> {
-    /// What is left of the room beside the jobs that are placed.
-    fn left(&self) -> Option<Watts> {
-        self.room.map(|room| room - self.draft.granted())
-    }
-
-    /// The list of jobs to be placed together, and whom it asks.
-    fn host(&mut self) -> Option<(&mut Together, Host<'_>)> {
-        let joint = self.placement.jointly().filter(|_| self.is_joint)?;
-        Some((self.together, Host { ask: self.ask, joint, free: self.draft.free() }))
-    }
-
-    /// Whether the job starts on an idle machine: nothing will end for which it could wait.
-    fn nothing_runs(&self) -> bool {
-        self.view.releases.is_empty() && self.added().is_empty()
-    }
-
-    /// Whether the list that is placed at the end stays within the room with one more job.
-    fn terms_together(&mut self, waiting: &Waiting) -> Result<Option<Terms>> {
-        let job = JobId(waiting.key.row);
-        let estimate = self.ask.estimate(job);
-        let (Some(room), Some(power)) = (self.left(), &mut self.power) else {
-            return Ok(Some(Terms::Joining(Joining::new(job, Price::default()))));
-        };
-        let price = power.prices.of(self.view, job, estimate);
-        let mut joining = Joining::new(job, price);
-        if let Some((together, mut host)) = self.host()
-            && together.fits(&mut joining, room, &mut host)?
-        {
-            return Ok(Some(Terms::Joining(joining)));
-        }
-        if !self.nothing_runs() || price.least > room {
-            return Ok(None);
-        }
-        Ok(self.place(waiting, How::WhereItAddsLeast)?.0.map(Terms::Placed))
-    }
-
-    /// Places a job; where watts are counted, only if they are within the room.
-    fn terms_alone(&mut self, waiting: &Waiting) -> Result<Option<Terms>> {
-        let job = JobId(waiting.key.row);
-        let Some(room) = self.left() else {
-            return Ok(self.place(waiting, How::WhereItGoes)?.0.map(Terms::Placed));
-        };
-        if self.is_refused(job) || self.least_watts(job) > room {
-            return Ok(None);
-        }
-        let alone = self.nothing_runs();
-        let (placed, choice) = self.place(waiting, How::WhereItGoes)?;
-        if let Some(watts) = placed {
-            return Ok(Some(Terms::Placed(watts)));
-        }
-        // Where nothing runs nothing will end: a job that fits somewhere must not wait for it.
-        if alone
-            && choice != Choice::Refused
-            && let Some(watts) = self.place(waiting, How::WhereItAddsLeast)?.0
-        {
-            return Ok(Some(Terms::Placed(watts)));
-        }
-        if choice == Choice::FewestWatts {
-            self.refuse(job);
-        }
-        Ok(None)
-    }
-
-    /// Places a job, and takes that back if it takes more watts there than are left; with what the placement said.
-    fn place(&mut self, waiting: &Waiting, how: How) -> Result<(Option<Watts>, Choice)> {
-        let job = JobId(waiting.key.row);
-        let (ask, left, mark) = (self.ask, self.left(), self.draft.mark());
-        let (placement, counts) = (&mut *self.placement, self.power.is_some());
-        let mut choice = Choice::Chosen;
-        let placed = self.draft.put(waiting, |free, nodes| {
-            let first = nodes.len();
-            match how {
-                How::WhereItGoes => choice = placement.choose(&ask, job, free, nodes)?,
-                How::WhereItAddsLeast => take_cheapest(ask.view, job, ask.estimate(job), free, nodes),
-            }
-            let watts = |nodes| if counts { beyond_idle(ask.view, job, ask.estimate(job), nodes) } else { Watts::ZERO };
-            Ok((choice != Choice::Refused).then(|| watts(&nodes[first..])))
-        })?;
-        *self.is_choosy |= choice == Choice::Refused;
-        let within = placed.filter(|watts| left.is_none_or(|left| *watts <= left));
-        if within.is_none() {
-            self.draft.rollback(mark);
-        }
-        Ok((within, choice))
-    }
-
-    fn least_watts(&mut self, job: JobId) -> Watts {
-        let estimate = self.ask.estimate(job);
-        self.power.as_mut().map_or(Watts::ZERO, |power| power.prices.of(self.view, job, estimate).least)
-    }
-
-    /// Whether a smaller job alike was refused for its watts in this pass.
-    fn is_refused(&self, job: JobId) -> bool {
-        let count = self.view.jobs.node_count(job);
-        !self.refused.is_empty() && self.refused.get(&self.likeness(job)).is_some_and(|&refused| count >= refused)
-    }
-
-    /// Notes a job that was refused although it was given the fewest watts there are. Only where these are the fewest beyond
-    /// idle, too, does that speak for larger jobs, and for later ones.
-    fn refuse(&mut self, job: JobId) {
-        let idles_alike = self.power.as_ref().is_some_and(|power| power.ceiling.idles_alike());
-        let key = self.likeness(job);
-        if idles_alike && key.1 == Estimate::Predicted && !key.0.follows_own() {
-            self.refused.insert(key, self.view.jobs.node_count(job));
-        }
-    }
-
-    fn likeness(&self, job: JobId) -> (JobClass, Estimate, u32) {
-        let need = self.view.jobs.need(job, self.view.platform);
-        (JobClass::of(self.view, job), self.ask.estimate(job), need)
-    }
 
     fn carry_out(&mut self, offer: Offer) -> Result<()> {
         let Offer { waiting, number, terms, .. } = offer;
@@ -436,6 +224,7 @@ impl Desk<'_> {
 mod tests {
     use super::*;
     use crate::algo::fit_list::QueueKey;
+    use crate::algo::releases::Claim;
     use crate::policy::analyzer::tables::Tables;
     use crate::policy::budget::system_budget::SystemBudget;
     use crate::policy::placement::lowest_id::LowestId;
