@@ -72,7 +72,7 @@ impl Together {
         Ok(self.sum_with(joining, host)?.max(self.sum(host)?) - self.sum(host)?)
     }
 
-    pub(super) fn push(&mut self, joining: Joining) {
+    pub(super) fn push(&mut self, joining: &Joining) {
         self.jobs.push(joining.job);
         self.least += joining.price.least;
         self.most += joining.price.most;

@@ -56,7 +56,7 @@ enum Terms {
     /// It is placed; its watts beyond idle there.
     Placed(Watts),
     /// It would join the list that is placed at the end.
-    Joining(Joining),
+    Joining(Box<Joining>),
 }
 
 /// A pass under way, as a backfill sees it.
@@ -214,7 +214,7 @@ impl<'a> Desk<'a> {
         }
         if let Terms::Joining(joining) = terms {
             self.draft.count(&waiting);
-            self.together.push(joining);
+            self.together.push(&joining);
         }
         Ok(())
     }

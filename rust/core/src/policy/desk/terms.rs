@@ -43,14 +43,14 @@ impl Desk<'_> {
         let job = JobId(waiting.key.row);
         let estimate = self.ask.estimate(job);
         let (Some(room), Some(power)) = (self.left(), &mut self.power) else {
-            return Ok(Some(Terms::Joining(Joining::new(job, Price::default()))));
+            return Ok(Some(Terms::Joining(Box::new(Joining::new(job, Price::default())))));
         };
         let price = power.prices.of(self.view, job, estimate);
         let mut joining = Joining::new(job, price);
         if let Some((together, mut host)) = self.host()
             && together.fits(&mut joining, room, &mut host)?
         {
-            return Ok(Some(Terms::Joining(joining)));
+            return Ok(Some(Terms::Joining(Box::new(joining))));
         }
         if !self.nothing_runs() || price.least > room {
             return Ok(None);
