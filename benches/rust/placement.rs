@@ -87,6 +87,7 @@ fn one_pass(criterion: &mut Criterion) {
                     slots: &slots,
                     releases: &releases,
                     predicted: &predicted,
+                    claimed: hetsched_core::units::Watts::ZERO,
                     budget: None,
                     interrupted: &|| false,
                 };

@@ -89,6 +89,7 @@ fn one_pass(criterion: &mut Criterion) {
         slots,
         releases: &releases,
         predicted: &predicted,
+        claimed: hetsched_core::units::Watts::ZERO,
         budget: None,
         interrupted: &|| false,
     };

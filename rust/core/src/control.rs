@@ -163,8 +163,9 @@ impl Controller {
     pub fn decide(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
         self.decisions.clear();
         self.policy.decide(&self.cluster.view(interrupted), &mut self.decisions)?;
+        let mut headroom = self.cluster.headroom(self.policy.budget());
         for decision in self.decisions.list() {
-            let done = self.cluster.carry_out(decision, &self.decisions);
+            let done = self.cluster.carry_out(decision, &self.decisions, &mut headroom);
             done.and_then(|effect| host(&self.cluster, decision, effect))
                 .map_err(|what| self.cluster.refusal(self.policy.name(), decision, &what))?;
         }

@@ -186,6 +186,12 @@ impl Watts {
         Self(self.0 * i128::from(count))
     }
 
+    /// This draw as a ceiling that is not to be missed by a rounding: a billionth higher.
+    #[must_use]
+    pub fn as_ceiling(self) -> Self {
+        self.scaled(1.0 + 1e-9).max(self)
+    }
+
     /// The share `part` of `whole` of this draw, rounded down to a picowatt.
     #[must_use]
     pub fn share(self, part: u32, whole: u32) -> Self {

@@ -20,8 +20,8 @@ fn at(seconds: i64) -> SimTime {
 
 type Act = fn(&View<'_>, &[Notice], &mut Decisions);
 
-#[derive(Clone)]
 /// Does what a function says, with everything it was told since the last pass.
+#[derive(Clone)]
 struct Script {
     act: Act,
     told: Vec<Notice>,
@@ -45,6 +45,10 @@ impl Policy for Script {
 
     fn interval(&self) -> SimDuration {
         self.interval
+    }
+
+    fn budget(&self) -> Option<Watts> {
+        Some(Watts::of_system(500.0))
     }
 }
 
@@ -325,4 +329,23 @@ fn what_outgrows_the_books_is_an_error_and_never_a_wrong_number() {
     assert_eq!(go(1e12, 1).unwrap_err().to_string(), "the energy of this run is beyond 1.7e20 J");
     let message = go(6e11, 2).unwrap_err().to_string();
     assert!(message.ends_with("cannot start job 1: it would end later than 1000000000000 s"), "{message}");
+}
+
+#[test]
+fn a_start_that_passes_the_ceiling_is_refused() {
+    // The two nodes idle at 200.1 W together, and the script's budget is 500 W.
+    fn act(view: &View<'_>, told: &[Notice], out: &mut Decisions) {
+        start_all(view, told, out);
+        out.revise(|start, _| {
+            let watts = if start.job == JobId(0) { 100.0 } else { 199.9 + f64::from(start.job.0) };
+            (start.granted, start.claim) = (Watts::of_system(watts), Watts::of_system(watts));
+        });
+    }
+    let jobs: [Job; 2] = [(0, 10, 1, 0, 0), (0, 10, 1, 0, 0)];
+    let error = run(scripted(&jobs, act, 0)).unwrap_err().to_string();
+    let expected =
+        "policy script, at 0 s: cannot start job 2: the system would draw 501 W, more than the budget of 500 W";
+    assert_eq!(error, expected);
+    assert!(run(scripted(&jobs[..1], act, 0)).is_ok());
+    assert!(run(scripted(&[(0, 10, 1, 0, 0), (20, 10, 1, 0, 0)], act, 0)).is_ok(), "what has ended claims nothing");
 }

@@ -130,6 +130,15 @@ proptest! {
         prop_assert_eq!(records.totals.energy, records.totals.integral);
     }
 
+    /// All nodes together draw no more than 2,000 W, whoever they serve: under a budget above that nobody waits longer.
+    #[test]
+    fn a_budget_that_cannot_bind_changes_nothing(jobs in jobs(), (order, backfill, placement) in policy_names()) {
+        let names = [ORDERS[order].name, BACKFILLS[backfill].name, PLACEMENTS[placement].name];
+        let budget = under_budget(names, 2.0, 7, &platform(5, 3, true));
+        let go = |policy| schedule(&run_with_table(&jobs, platform(5, 3, true), policy, Options::default()));
+        prop_assert_eq!(go(budget), go(composed(names[0], names[1], names[2], 7)));
+    }
+
     /// One reservation of nodes and watts by two sums is one in a profile of the future.
     #[test]
     fn easy_under_a_budget_is_one_reservation(

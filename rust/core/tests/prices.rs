@@ -4,9 +4,9 @@ mod support;
 
 use hetsched_core::error::Result;
 use hetsched_core::platform::PlatformColumns;
-use hetsched_core::policy::budget::ledger::Ledger;
-use hetsched_core::policy::budget::prices::Price;
-use hetsched_core::policy::first_runs::Estimate;
+use hetsched_core::policy::analyzer::Estimate;
+use hetsched_core::policy::budget::draw::beyond_idle;
+use hetsched_core::policy::budget::prices::{Price, Prices};
 use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
 use hetsched_core::power::pvt::{Kind, OnUnknownApp, VariationTable, tables};
 use hetsched_core::sim::{Options, Simulation};
@@ -18,7 +18,8 @@ use support::run;
 
 #[derive(Clone)]
 /// Compares the prices of all jobs at their submission, and starts none.
-struct Asks(Ledger);
+#[derive(Clone)]
+struct Asks(Prices);
 
 impl Policy for Asks {
     fn name(&self) -> &'static str {
@@ -30,9 +31,9 @@ impl Policy for Asks {
     fn decide(&mut self, view: &View<'_>, _out: &mut Decisions) -> Result<()> {
         for job in [JobId(0), JobId(1), JobId(2)] {
             for estimate in [Estimate::Predicted, Estimate::Tdp] {
-                let found = self.0.price(view, job, estimate);
+                let found = self.0.of(view, job, estimate);
                 assert_eq!(found, by_sorting(view, job, estimate), "{job:?} {estimate:?}");
-                assert_eq!(self.0.price(view, job, estimate), found, "the second time it is remembered");
+                assert_eq!(self.0.of(view, job, estimate), found, "the second time it is remembered");
             }
         }
         Ok(())
@@ -40,7 +41,7 @@ impl Policy for Asks {
 }
 
 fn by_sorting(view: &View<'_>, job: JobId, estimate: Estimate) -> Price {
-    let on = |node| Ledger::beyond_idle(view, job, estimate, &[node]);
+    let on = |node| beyond_idle(view, job, estimate, &[node]);
     let mut watts: Vec<Watts> = (0..view.platform.len()).map(on).collect();
     watts.sort_unstable();
     let (count, all) = (view.jobs.node_count(job), watts.iter().copied().sum::<Watts>());
@@ -95,7 +96,7 @@ proptest! {
         };
         let table = has_table.then_some(&table);
         let (actual, predicted) = tables(&machine, &workload, table, None, OnUnknownApp::Nominal).unwrap();
-        let asks = Box::new(Asks(Ledger::new(Watts::of_system(1e6), &machine, true)));
+        let asks = Box::new(Asks(Prices::new(&machine)));
         let records = run(Simulation::new(workload, machine, actual, predicted, asks, Options::default())).unwrap();
         prop_assert!(records.totals.passes > 0, "it was asked");
     }

@@ -6,7 +6,7 @@ use crate::cluster::runs::{Run, RunId};
 use crate::cluster::{Cluster, Phase};
 use crate::error::SimulationError;
 use crate::policy::{Decision, Decisions, Rejection, Start};
-use crate::units::SimTime;
+use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
 /// What a decision that was carried out leaves to its host.
@@ -24,14 +24,44 @@ pub enum Effect {
     Rejected(JobId, Rejection),
 }
 
+/// What the system draws by what was granted, and the most that it may draw.
+#[derive(Clone, Copy, Debug)]
+pub struct Headroom {
+    pub(super) ceiling: Option<Watts>,
+    pub(super) draw: Watts,
+}
+
+impl Headroom {
+    /// Takes what a start was granted; refuses one that passes the ceiling.
+    fn take(&mut self, granted: Watts) -> Result<(), SimulationError> {
+        self.draw += granted;
+        match self.ceiling.filter(|ceiling| granted > Watts::ZERO && self.draw > ceiling.as_ceiling()) {
+            Some(ceiling) => Err(SimulationError(format!(
+                "the system would draw {} W, more than the budget of {} W",
+                self.draw.watts(),
+                ceiling.watts()
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Cluster {
-    /// Carries out one decision of a pass.
+    /// Carries out one decision of a pass that began with this headroom.
     ///
     /// # Errors
     /// What speaks against it; [`Cluster::refusal`] makes a sentence of that.
-    pub fn carry_out(&mut self, decision: &Decision, of: &Decisions) -> Result<Effect, SimulationError> {
+    pub fn carry_out(
+        &mut self,
+        decision: &Decision,
+        of: &Decisions,
+        headroom: &mut Headroom,
+    ) -> Result<Effect, SimulationError> {
         match *decision {
-            Decision::Start(start) => self.start(start, of.nodes_of(start)).map(Effect::Started),
+            Decision::Start(start) => {
+                headroom.take(start.granted)?;
+                self.start(start, of.nodes_of(start)).map(Effect::Started)
+            }
             Decision::Wake(node) => {
                 self.check_node(node)?;
                 let until = self.now + self.platform.node(node).boot_time;
@@ -85,7 +115,8 @@ impl Cluster {
             job: start.job,
             started: self.now,
             planned_end,
-            claim: self.claim(start.job, start.microwatts),
+            claim: self.claim(start.job, start.claim),
+            watts: start.claim,
             profiling_ratio: start.profiling_ratio,
             places,
         })

@@ -20,7 +20,7 @@ use crate::power::slowest::Slowest;
 use crate::units::{SimTime, Watts};
 use crate::workload::{JobId, Workload};
 
-pub use crate::cluster::carry_out::Effect;
+pub use crate::cluster::carry_out::{Effect, Headroom};
 
 /// Where a job is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,10 @@ pub struct Cluster {
     slowest: Option<Arc<Slowest>>,
     slots: Slots,
     releases: Releases,
+    /// What the idle machine draws.
+    idle: Watts,
+    /// What policies count for all that runs, beyond idle.
+    claimed: Watts,
     budget: Option<Watts>,
     runs: Runs,
     phases: Vec<Phase>,
@@ -106,6 +110,8 @@ impl Cluster {
             now: start,
             slots: Slots::new(platform.len(), platform.shared_slots()),
             releases: Releases::default(),
+            idle: platform.idle(),
+            claimed: Watts::ZERO,
             budget: None,
             runs: Runs::default(),
             phases: vec![Phase::Unborn; workload.len()],
@@ -135,6 +141,7 @@ impl Cluster {
             slots: &self.slots,
             releases: &self.releases,
             predicted: &self.predicted,
+            claimed: self.claimed,
             budget: self.budget,
             interrupted,
         }
@@ -229,6 +236,7 @@ impl Cluster {
             self.slots.give(node, need);
         }
         self.releases.remove((run.planned_end, run.job.0));
+        self.claimed -= run.watts;
         self.phases[run.job.0 as usize] = Phase::Over;
         self.running -= 1;
         Ok(Some(run))
@@ -303,7 +311,7 @@ impl Cluster {
 
     /// A run begins on nodes that were taken for it.
     fn begin(&mut self, run: Run) -> Result<RunId, SimulationError> {
-        let Run { job, planned_end, claim, .. } = run;
+        let Run { job, planned_end, claim, watts, .. } = run;
         let places = run.places.clone();
         let id = self.runs.begin(run);
         for &node in self.runs.written(places) {
@@ -312,14 +320,21 @@ impl Cluster {
             self.on_nodes.put(node, id);
         }
         self.releases.insert(Release { at: planned_end, row: job.0, claim });
+        self.claimed += watts;
         self.phases[job.0 as usize] = Phase::Running;
         (self.queued, self.running) = (self.queued - 1, self.running + 1);
         Ok(id)
     }
 
-    /// What a job takes: its units, and what a policy holds for it.
-    fn claim(&self, job: JobId, microwatts: i64) -> Claim {
-        Claim { units: self.jobs().units(job, &self.platform), microwatts }
+    /// What a job takes: its units, and the watts that its policy counts for it, rounded down.
+    fn claim(&self, job: JobId, watts: Watts) -> Claim {
+        Claim { units: self.jobs().units(job, &self.platform), microwatts: watts.microwatts_down() }
+    }
+
+    /// What the starts of a pass must stay under: the policy's ceiling, or the budget from outside if that is lower.
+    #[must_use]
+    pub fn headroom(&self, ceiling: Option<Watts>) -> Headroom {
+        Headroom { ceiling: ceiling.into_iter().chain(self.budget).min(), draw: self.idle + self.claimed }
     }
 }
 

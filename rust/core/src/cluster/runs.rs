@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::algo::releases::Claim;
-use crate::units::SimTime;
+use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
 /// A run: a place that is used again, and how often it has been.
@@ -24,6 +24,8 @@ pub struct Run {
     pub planned_end: SimTime,
     /// What it holds until then.
     pub claim: Claim,
+    /// The watts beyond idle that its policy counts for it, exactly.
+    pub watts: Watts,
     /// How many times longer it takes because it is profiled, if it is.
     pub profiling_ratio: Option<f64>,
     /// Where its nodes stand among those of all runs.
@@ -142,6 +144,7 @@ mod tests {
             started: SimTime::from_micros(0),
             planned_end: SimTime::from_micros(5),
             claim: Claim::default(),
+            watts: Watts::ZERO,
             profiling_ratio: None,
             places: 0..0,
         }

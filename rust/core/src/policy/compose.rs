@@ -1,24 +1,30 @@
-//! A policy made of parts: who is next, who may overtake, where, and under which budget.
+//! A policy made of parts, asked one after the other: who joins the queue, who is next, who may overtake, where, and under
+//! which budget.
 
 use crate::algo::fit_list::{FitList, QueueKey, Waiting};
+use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::platform::Platform;
+use crate::policy::analyzer::lessons::Lessons;
+use crate::policy::analyzer::{Analyzer, Ask};
 use crate::policy::backfill::Backfill;
-use crate::policy::budget::Budget;
-use crate::policy::budget::ledger::Ledger;
-use crate::policy::first_runs::{Estimate, FirstRuns};
-use crate::policy::held::Held;
+use crate::policy::budget::{Budget, Power};
+use crate::policy::desk::{Desk, Memory};
+use crate::policy::gate::Gate;
 use crate::policy::order::Order;
-use crate::policy::pass::{Desk, Outcome, Pass, Scratch};
-use crate::policy::placement::Placement;
-use crate::policy::starvation::Starvation;
-use crate::policy::{Decisions, Jobs, Notice, Policy, Rejection, View};
+use crate::policy::placement::{News, Placement};
+use crate::policy::timing::Timing;
+use crate::policy::{Decisions, Jobs, Notice, Policy, View};
 use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
 /// The parts of a policy.
 #[derive(Clone)]
 pub struct Parts {
+    /// What is believed of jobs.
+    pub analyzer: Box<dyn Analyzer>,
+    /// Who joins the queue; none: everybody.
+    pub gate: Option<Box<dyn Gate>>,
     /// Who is next.
     pub order: Box<dyn Order>,
     /// Who may overtake.
@@ -27,8 +33,8 @@ pub struct Parts {
     pub placement: Box<dyn Placement>,
     /// What may be drawn in all, if there is a ceiling.
     pub power: Option<Box<dyn Budget>>,
-    /// The run's seed, for what belongs to no part.
-    pub seed: u64,
+    /// When passes are made.
+    pub timing: Timing,
 }
 
 /// A scheduler composed of parts.
@@ -36,16 +42,13 @@ pub struct Parts {
 pub struct Composed {
     name: String,
     parts: Parts,
+    power: Option<Power>,
     queue: FitList,
-    /// Submitted since the last pass; they join the queue when it is next looked at.
+    /// Submitted since the gate was last asked.
     submitted: Vec<JobId>,
-    starvation: Option<Starvation>,
-    first_runs: Option<FirstRuns>,
-    ledger: Option<Ledger>,
-    held: Held,
-    /// How many of `submitted` were asked whether they are to be held.
-    judged: usize,
-    scratch: Scratch,
+    /// Let through; they join the queue when it is next looked at.
+    admitted: Vec<JobId>,
+    memory: Memory,
 }
 
 impl Composed {
@@ -55,175 +58,93 @@ impl Composed {
     /// If nothing could ever start under the budget.
     pub fn new(name: impl Into<String>, mut parts: Parts, platform: &Platform) -> Result<Self> {
         parts.backfill.queue_in(parts.order.as_ref());
-        let limit = parts.order.starvation_limit();
-        let first_runs = parts.order.profiling_ratio().map(|ratio| FirstRuns::new(ratio, parts.seed));
-        let ceiling = parts.power.as_ref().map(|power| power.ceiling(platform)).transpose()?;
+        let power = parts.power.as_deref().map(|budget| Power::new(budget, platform, parts.analyzer.learns()));
         Ok(Self {
             name: name.into(),
-            ledger: ceiling.map(|ceiling| Ledger::new(ceiling, platform, first_runs.is_some())),
-            starvation: (limit != SimDuration::FOREVER).then(|| Starvation::new(limit)),
-            first_runs,
+            power: power.transpose()?,
             parts,
             queue: FitList::default(),
             submitted: Vec::new(),
-            held: Held::default(),
-            judged: 0,
-            scratch: Scratch::default(),
+            admitted: Vec::new(),
+            memory: Memory::default(),
         })
     }
 
-    /// Holds the jobs that cannot start before their application has a profile, and rejects those that never will.
-    fn judge(&mut self, view: &View<'_>, out: &mut Decisions) {
-        let (Some(first_runs), Some(ledger)) = (&self.first_runs, &mut self.ledger) else { return };
-        let held = &mut self.held;
-        let mut kept = self.judged;
-        for index in self.judged..self.submitted.len() {
-            let job = self.submitted[index];
-            match first_runs.teaches(view.jobs, job) {
-                Some(app) if ledger.exceeds_at_tdp(view, job) => held.hold(app, job),
-                teaches => {
-                    if let Some(app) = teaches {
-                        held.expect(app);
-                    }
-                    self.submitted[kept] = job;
-                    kept += 1;
-                }
-            }
+    /// Lets jobs through that were submitted, and rejects those that were held and can never start.
+    fn admit(&mut self, view: &View<'_>, out: &mut Decisions) {
+        let Some(gate) = &mut self.parts.gate else {
+            self.admitted.append(&mut self.submitted);
+            return;
+        };
+        let ask = Ask { view, analyzer: self.parts.analyzer.as_ref() };
+        let power = &mut self.power;
+        self.admitted.extend(self.submitted.drain(..).filter(|&job| gate.admits(&ask, power.as_mut(), job)));
+        gate.reject().into_iter().for_each(|(job, why)| out.reject(job, why));
+    }
+
+    /// Sorts in who was admitted, and the whole queue for an order that changes as time passes.
+    fn arrange(&mut self, view: &View<'_>) -> Result<()> {
+        let Parts { order, analyzer, .. } = &mut self.parts;
+        let ask = Ask { view, analyzer: analyzer.as_ref() };
+        if order.changes() {
+            self.queue.rekey(|waiting| waiting.key.rank = order.rank(&ask, JobId(waiting.key.row)));
         }
-        self.submitted.truncate(kept);
-        self.judged = kept;
-        held.take_hopeless().into_iter().for_each(|job| out.reject(job, Rejection::NoProfile));
+        std::mem::take(&mut self.admitted).into_iter().try_for_each(|job| self.join(view, job))
     }
 
-    fn take_submitted(&mut self) -> Vec<JobId> {
-        self.judged = 0;
-        std::mem::take(&mut self.submitted)
-    }
-
-    fn admit(&mut self, view: &View<'_>) {
-        for job in self.take_submitted() {
-            self.join(view, job);
+    /// A job joins the queue.
+    fn join(&mut self, view: &View<'_>, job: JobId) -> Result<()> {
+        if let Some(power) = &mut self.power {
+            power.ceiling.joined(view, job);
         }
+        self.parts.placement.notice(view, News::Joined(job))?;
+        self.enqueue(view, job);
+        Ok(())
     }
 
-    fn join(&mut self, view: &View<'_>, job: JobId) {
-        self.announce(view, job);
-        let waiting = self.waiting(view, job);
-        self.queue.insert(waiting);
-    }
-
-    /// Sorts the queue anew for an order that changes as time passes.
-    fn reorder(&mut self, view: &View<'_>) {
-        let (order, first_runs) = (&mut self.parts.order, &self.first_runs);
-        self.queue.rekey(|waiting| {
-            let job = JobId(waiting.key.row);
-            let estimate = estimate(first_runs.as_ref(), view, job);
-            waiting.key.rank = order.rank(view, job, estimate);
+    fn enqueue(&mut self, view: &View<'_>, job: JobId) {
+        let ask = Ask { view, analyzer: self.parts.analyzer.as_ref() };
+        let rank = self.parts.order.rank(&ask, job);
+        let price = |power: &mut Power| power.prices.of(view, job, ask.estimate(job));
+        self.queue.insert(Waiting {
+            key: QueueKey { rank, submit: view.jobs.submit(job), row: job.0 },
+            units: view.jobs.units(job, view.platform),
+            length: view.jobs.planned(job),
+            watts: self.power.as_mut().map_or(0, |power| price(power).least.microwatts_down()),
         });
-        self.admit(view);
     }
 
-    /// Tells a job that joins the queue to the parts that keep lists of their own.
-    fn announce(&mut self, view: &View<'_>, job: JobId) {
-        if let Some(starvation) = &mut self.starvation {
-            starvation.queue(view.jobs, job);
-        }
-        if let Some(first_runs) = &mut self.first_runs {
-            first_runs.queue(view.jobs, job);
-        }
-        if let Some(ledger) = &mut self.ledger {
-            ledger.queue(view, job);
-        }
-        self.parts.placement.queued(view, job);
+    /// Has the jobs started that start now; returns the units that are free then.
+    fn pass(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<i64> {
+        let Self { parts, power, queue, memory, .. } = self;
+        parts.placement.notice(view, News::Begins)?;
+        let ask = Ask { view, analyzer: parts.analyzer.as_ref() };
+        let mut desk = Desk::new(ask, parts.placement.as_mut(), power.as_mut(), memory, out);
+        parts.backfill.select(&mut desk, queue)?;
+        desk.finish(queue.get(Place::FRONT))
     }
 
-    fn waiting(&mut self, view: &View<'_>, job: JobId) -> Waiting {
-        let estimate = estimate(self.first_runs.as_ref(), view, job);
-        let rank = self.parts.order.rank(view, job, estimate);
-        self.needing(view, rank, job, estimate)
-    }
-
-    /// A waiting job with all it needs, the watts too if they are counted.
-    fn needing(&mut self, view: &View<'_>, rank: i64, job: JobId, estimate: Estimate) -> Waiting {
-        let least = self.ledger.as_mut().map_or(0, |ledger| ledger.price(view, job, estimate).least.microwatts_down());
-        Waiting { watts: least, ..waiting(view, rank, job) }
-    }
-
-    fn pass(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<Outcome> {
-        let desk = Desk {
-            placement: self.parts.placement.as_mut(),
-            ledger: self.ledger.as_mut(),
-            first_runs: self.first_runs.as_mut(),
-        };
-        let mut pass = Pass::new(view, &mut self.queue, desk, &mut self.scratch, out);
-        let served = match &mut self.starvation {
-            Some(starvation) => serve_starving(starvation, self.parts.order.as_mut(), &mut pass)?,
-            None => true,
-        };
-        if served {
-            self.parts.backfill.select(&mut pass)?;
+    /// Takes note of what a pass has started: its prices need not be remembered, and first runs have taught something.
+    fn settle(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        if let Some(power) = &mut self.power {
+            out.starts().for_each(|start| power.prices.forget(start.job));
         }
-        pass.finish()
-    }
-
-    /// Takes note of what a pass has started, and writes what is held for it into the decisions.
-    fn settle(&mut self, view: &View<'_>, binds: bool, out: &mut Decisions) {
-        if let Some(first_runs) = &self.first_runs {
-            for app in first_runs.learned(view.jobs, out) {
-                self.learn(view, app);
-            }
+        if !self.parts.analyzer.learns() {
+            return Ok(());
         }
-        // What ran for the first time in this pass counts as predicted from now on.
-        let Some(ledger) = &mut self.ledger else { return };
-        let first_runs = self.first_runs.as_ref();
-        out.claim(|job, nodes| ledger.start(view, job, estimate(first_runs, view, job), nodes, binds));
-    }
-
-    /// An application has a profile now: its queued jobs are estimated anew.
-    fn learn(&mut self, view: &View<'_>, app: crate::workload::AppId) {
-        let Some(first_runs) = &mut self.first_runs else { return };
-        for job in first_runs.learn(app) {
-            let before = waiting(view, self.parts.order.rank(view, job, Estimate::Tdp), job);
-            if self.queue.remove(before.key).is_some() {
-                let after = self.parts.order.rank(view, job, Estimate::Predicted);
-                let item = self.needing(view, after, job, Estimate::Predicted);
-                self.queue.insert(item);
-            }
+        let lessons = Lessons::learn(view, self.parts.analyzer.as_mut(), out, self.power.is_some());
+        if lessons.apps.is_empty() {
+            return Ok(());
         }
-        for job in self.held.release(app) {
-            self.join(view, job);
+        let stale = self.queue.iter().filter(|waiting| lessons.concern(view.jobs, JobId(waiting.key.row)));
+        for key in stale.map(|waiting| waiting.key).collect::<Vec<_>>() {
+            self.queue.remove(key);
+            self.enqueue(view, JobId(key.row));
         }
+        let gate = self.parts.gate.as_mut();
+        let held = gate.map_or_else(Vec::new, |gate| lessons.apps.iter().flat_map(|&app| gate.release(app)).collect());
+        held.into_iter().try_for_each(|job| self.join(view, job))
     }
-}
-
-/// What the job's draw is taken for.
-fn estimate(first_runs: Option<&FirstRuns>, view: &View<'_>, job: JobId) -> Estimate {
-    first_runs.map_or(Estimate::Predicted, |first_runs| first_runs.estimate(view.jobs, job))
-}
-
-fn waiting(view: &View<'_>, rank: i64, job: JobId) -> Waiting {
-    let key = QueueKey { rank, submit: view.jobs.submit(job), row: job.0 };
-    Waiting { key, units: view.jobs.units(job, view.platform), length: view.jobs.planned(job), watts: 0 }
-}
-
-/// Starts the jobs that have waited too long, the longest wait first; false if one of them does not fit.
-fn serve_starving(starvation: &mut Starvation, order: &mut dyn Order, pass: &mut Pass<'_>) -> Result<bool> {
-    while let Some(job) = starvation.longest(pass.view) {
-        pass.examine()?;
-        let rank = order.rank(pass.view, job, pass.estimate(job));
-        if let Some(place) = pass.queue.place_of(waiting(pass.view, rank, job).key) {
-            let fits = match pass.queue.get(place).copied() {
-                Some(waiting) => pass.fits(&waiting)?,
-                None => false,
-            };
-            if !fits {
-                return Ok(false);
-            }
-            pass.start_first(place)?;
-        }
-        starvation.forget();
-    }
-    Ok(true)
 }
 
 impl Policy for Composed {
@@ -232,46 +153,29 @@ impl Policy for Composed {
     }
 
     fn notice(&mut self, _jobs: Jobs<'_>, notice: Notice) {
-        match notice {
-            Notice::Submitted(job) => self.submitted.push(job),
-            Notice::Ended(job) => {
-                if let Some(ledger) = &mut self.ledger {
-                    ledger.end(job);
-                }
-            }
-            Notice::NodeReady(_)
-            | Notice::NodeOff(_)
-            | Notice::NodeFailed(_)
-            | Notice::BudgetChanged
-            | Notice::Timer => {}
+        if let Notice::Submitted(job) = notice {
+            self.submitted.push(job);
         }
     }
 
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
-        self.judge(view, out);
+        self.admit(view, out);
         let mut free_units = view.slots.free_units();
         // Every job needs something free; until there is, those that came need not even be sorted in.
-        if free_units > 0 && !(self.queue.is_empty() && self.submitted.is_empty()) {
-            if self.parts.order.changes() {
-                self.reorder(view);
-            } else {
-                self.admit(view);
-            }
-            self.parts.placement.begin(view)?;
-            let outcome = self.pass(view, out)?;
-            self.settle(view, outcome.binds, out);
-            free_units = outcome.free_units;
+        if free_units > 0 && !(self.queue.is_empty() && self.admitted.is_empty()) {
+            self.arrange(view)?;
+            free_units = self.pass(view, out)?;
+            self.settle(view, out)?;
         }
-        self.parts.placement.passed(view, view.platform.units() - free_units);
-        Ok(())
+        self.parts.placement.notice(view, News::Over(view.platform.units() - free_units))
     }
 
     fn interval(&self) -> SimDuration {
-        self.parts.placement.interval()
+        self.parts.timing.interval()
     }
 
     fn budget(&self) -> Option<Watts> {
-        self.ledger.as_ref().map(Ledger::ceiling)
+        self.power.as_ref().map(|power| power.ceiling.draw())
     }
 
     fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {
@@ -279,13 +183,8 @@ impl Policy for Composed {
     }
 
     fn exceeds_budget(&mut self, view: &View<'_>, job: JobId) -> bool {
-        let Some(ledger) = &mut self.ledger else { return false };
-        let at_tdp = match (&self.first_runs, view.jobs.first_run(job)) {
-            (None, _) | (_, Some(false)) => false,
-            // Without a name there never is a profile; with one the job is held until there is.
-            (_, first_run) => first_run == Some(true) || view.jobs.app(job).is_none(),
-        };
-        if at_tdp { ledger.exceeds_at_tdp(view, job) } else { ledger.exceeds(view, job) }
+        let estimate = self.parts.analyzer.at_last(view.jobs, job);
+        self.power.as_mut().is_some_and(|power| power.exceeds(view, job, estimate))
     }
 }
 

@@ -3,22 +3,27 @@
 //! A policy knows no simulator. The same one is driven by the virtual clock of `sim` or by a live cluster; both hosts keep
 //! what a view borrows and carry the decisions out.
 
+pub mod analyzer;
 pub mod backfill;
 pub mod budget;
+pub mod class;
 pub mod compose;
-pub mod first_runs;
-pub mod held;
-mod joint;
+pub mod desk;
+pub mod draft;
+pub mod gate;
 pub mod order;
-pub mod pass;
 pub mod placement;
-pub mod profile;
 pub mod registry;
-pub mod starvation;
+#[cfg(test)]
+mod testing;
+pub mod timing;
+mod together;
+mod turns;
+
+use std::ops::Range;
 
 use dyn_clone::DynClone;
 
-use crate::algo::node_set::NodeSet;
 use crate::algo::releases::Releases;
 use crate::error::Result;
 use crate::platform::Platform;
@@ -50,6 +55,8 @@ pub struct View<'a> {
     pub releases: &'a Releases,
     /// Predicted draws and speeds.
     pub predicted: &'a Predicted,
+    /// What all running jobs claim beyond the idle machine: the sum of what their starts said.
+    pub claimed: Watts,
     /// Ceiling of the system's draw, if there is one.
     pub budget: Option<Watts>,
     /// Says whether the host wants to stop; to be asked now and then by a pass that takes long.
@@ -106,8 +113,10 @@ pub struct Start {
     pub overtakes: bool,
     /// How many times longer the run takes because it is profiled, if it is.
     pub profiling_ratio: Option<f64>,
-    /// Microwatts beyond idle that the policy holds for the run; 0 where it counts none.
-    pub microwatts: i64,
+    /// Watts beyond idle that the start was granted; 0 where the policy counts none.
+    pub granted: Watts,
+    /// What the run claims of the watts: something else than it was granted where its start has taught something.
+    pub claim: Watts,
     first_node: usize,
     node_count: usize,
 }
@@ -299,40 +308,31 @@ impl Decisions {
     pub fn start_with(&mut self, job: JobId, choose: impl FnOnce(&mut Vec<u32>)) {
         let first_node = self.nodes.len();
         choose(&mut self.nodes);
-        let node_count = self.nodes.len() - first_node;
+        self.start_on(job, first_node..self.nodes.len(), Watts::ZERO);
+    }
+
+    /// Starts `job` on nodes that were appended, which take `watts` beyond idle.
+    fn start_on(&mut self, job: JobId, nodes: Range<usize>, watts: Watts) {
         self.list.push(Decision::Start(Start {
             job,
             overtakes: false,
             profiling_ratio: None,
-            microwatts: 0,
-            first_node,
-            node_count,
+            granted: watts,
+            claim: watts,
+            first_node: nodes.start,
+            node_count: nodes.len(),
         }));
     }
 
-    /// Has the run of the last job started profiled: it takes `ratio` times as long.
-    pub fn profile_last(&mut self, ratio: f64) {
-        if let Some(Decision::Start(start)) = self.list.last_mut() {
-            start.profiling_ratio = Some(ratio);
-        }
-    }
-
-    /// Notes in every start what the policy holds for it: `microwatts` of a job and its nodes.
-    pub fn claim(&mut self, mut microwatts: impl FnMut(JobId, &[u32]) -> i64) {
-        for decision in &mut self.list {
+    /// Hands each start with its nodes to `revise`, to note in it what only the end of a pass can tell.
+    pub fn revise(&mut self, mut revise: impl FnMut(&mut Start, &[u32])) {
+        let Self { list, nodes } = self;
+        for decision in list {
             if let Decision::Start(start) = decision {
-                let nodes = &self.nodes[start.first_node..start.first_node + start.node_count];
-                start.microwatts = microwatts(start.job, nodes);
+                let own = start.first_node..start.first_node + start.node_count;
+                revise(start, &nodes[own]);
             }
         }
-    }
-
-    /// The starts so far, to note in them what only the end of a pass can tell.
-    pub fn starts_mut(&mut self) -> impl Iterator<Item = &mut Start> {
-        self.list.iter_mut().filter_map(|decision| match decision {
-            Decision::Start(start) => Some(start),
-            Decision::Wake(_) | Decision::Sleep(_) | Decision::Timer(_) | Decision::Reject(..) => None,
-        })
     }
 
     /// The starts so far.
@@ -343,22 +343,26 @@ impl Decisions {
         })
     }
 
-    /// The job started last, with its nodes.
-    #[must_use]
-    pub fn last_start(&self) -> Option<(JobId, &[u32])> {
-        match self.list.last() {
-            Some(Decision::Start(start)) => Some((start.job, self.nodes_of(*start))),
-            _ => None,
-        }
+    /// The nodes of all starts but those among the first `len` decisions.
+    fn nodes_since(&self, len: usize) -> &[u32] {
+        let first = self.list[len..].iter().find_map(|decision| match decision {
+            Decision::Start(start) => Some(start.first_node),
+            Decision::Wake(_) | Decision::Sleep(_) | Decision::Timer(_) | Decision::Reject(..) => None,
+        });
+        &self.nodes[first.unwrap_or(self.nodes.len())..]
     }
 
-    /// Takes the last start back, and its nodes into `free`.
-    pub fn take_back(&mut self, free: &mut NodeSet) {
-        if let Some(Decision::Start(start)) = self.list.pop_if(|last| matches!(last, Decision::Start(_))) {
-            for node in self.nodes.drain(start.first_node..) {
-                free.insert(node);
+    /// Takes back all but the first `len` decisions; `give_back` gets the nodes of starts.
+    fn truncate(&mut self, len: usize, mut give_back: impl FnMut(JobId, u32)) {
+        for decision in self.list.drain(len..) {
+            if let Decision::Start(start) = decision {
+                let own = start.first_node..start.first_node + start.node_count;
+                self.nodes[own].iter().for_each(|&node| give_back(start.job, node));
             }
         }
+        let end = |start: Start| start.first_node + start.node_count;
+        let left = self.starts().last().map_or(0, end);
+        self.nodes.truncate(left);
     }
 
     /// Switches a node on.

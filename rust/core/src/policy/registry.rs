@@ -4,15 +4,19 @@ use std::collections::BTreeMap;
 
 use crate::error::{ConfigError, Error, Result, config};
 use crate::params::{Parameter, Params, Value};
+use crate::policy::analyzer::{Analyzer, first_runs::FirstRuns, tables::Tables};
 use crate::policy::backfill::{
     Backfill, first_fit::FirstFit, none::NoBackfill, observed, patience::Patience, reservations::Reservations,
+    starving::Starving,
 };
 use crate::policy::budget::{Budget, system_budget::SystemBudget};
 use crate::policy::compose::Parts;
+use crate::policy::gate::{Gate, until_profiled::UntilProfiled};
 use crate::policy::order::{self, Order, arrival::Fcfs, length, size, vahrm, wfp3::Wfp3};
 use crate::policy::placement::{
     Placement,
     assignment::Assignment,
+    first_runs::FirstRunsByLot,
     lowest_id::LowestId,
     observed::ObservedNodes,
     opportunity_cost::OpportunityCost,
@@ -22,6 +26,7 @@ use crate::policy::placement::{
     ranked,
     sliding_window::{OnMiss, SlidingWindow},
 };
+use crate::policy::timing::Timing;
 use crate::units::{MAX_SECONDS, MAX_SYSTEM_WATTS, SimDuration};
 
 /// A row of the registry.
@@ -36,7 +41,29 @@ pub struct Row<T: ?Sized> {
     pub uses_chance: bool,
     /// Whether it decides by what is known of jobs' own draws.
     pub reads_draws: ReadsDraws,
-    make: fn(&mut Params, u64) -> Result<Box<T>>,
+    make: Make<T>,
+}
+
+/// How a part is made, from its parameters and the run's seed.
+enum Make<T: ?Sized> {
+    /// By itself.
+    Alone(fn(&mut Params, u64) -> Result<Box<T>>),
+    /// With something in other roles that its parameters ask for.
+    With(fn(&mut Params, u64) -> Result<Accompanied<T>>),
+}
+
+/// A part, and what it asks for beside it.
+type Accompanied<T> = (Box<T>, Beside);
+
+/// What the parameters of one part may ask for in other roles.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Beside {
+    /// Jobs that have waited longer go before all others.
+    starvation_limit: Option<SimDuration>,
+    /// First runs are profiled, and take so many times longer.
+    profiling_ratio: Option<f64>,
+    /// When passes are made.
+    timing: Timing,
 }
 
 /// When a part decides by how much a job is known to draw of its own.
@@ -79,7 +106,7 @@ const fn plain<T: ?Sized>(
     doc: &'static str,
     make: fn(&mut Params, u64) -> Result<Box<T>>,
 ) -> Row<T> {
-    Row { name, doc, parameters: &[], uses_chance: false, reads_draws: ReadsDraws::Never, make }
+    Row { name, doc, parameters: &[], uses_chance: false, reads_draws: ReadsDraws::Never, make: Make::Alone(make) }
 }
 
 /// The orders.
@@ -98,7 +125,10 @@ pub const ORDERS: &[Row<dyn Order>] = &[
         parameters: VAHRM,
         uses_chance: false,
         reads_draws: ReadsDraws::Always,
-        make: |params, _| Ok(Box::new(vahrm::Vahrm::new(take_weights(params)?))),
+        make: Make::With(|params, _| {
+            let (weights, beside) = take_weights(params)?;
+            Ok((Box::new(vahrm::Vahrm::new(weights)), beside))
+        }),
     },
 ];
 
@@ -118,7 +148,7 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
         }],
         uses_chance: false,
         reads_draws: ReadsDraws::Never,
-        make: |params, _| Ok(Box::new(Reservations::new(take_depth(params)?))),
+        make: Make::Alone(|params, _| Ok(Box::new(Reservations::new(take_depth(params)?)))),
     },
     plain("observed", "each job starts when it did in reality, or as soon after as it fits", |_, _| {
         Ok(Box::new(observed::OnObservedStart::default()))
@@ -129,7 +159,7 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
         parameters: PATIENCE,
         uses_chance: false,
         reads_draws: ReadsDraws::Never,
-        make: |params, _| Ok(Box::new(take_patience(params)?)),
+        make: Make::Alone(|params, _| Ok(Box::new(take_patience(params)?))),
     },
 ];
 
@@ -188,7 +218,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         }],
         uses_chance: false,
         reads_draws: ReadsDraws::Never,
-        make: |params, _| Ok(Box::new(ranked::BestRank::new(take_rank(params)?))),
+        make: Make::Alone(|params, _| Ok(Box::new(ranked::BestRank::new(take_rank(params)?)))),
     },
     Row {
         name: "opportunity-cost",
@@ -202,11 +232,11 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         }],
         uses_chance: false,
         reads_draws: ReadsDraws::WithFactors,
-        make: |params, _| {
+        make: Make::Alone(|params, _| {
             let expected = "a number from 0 to 1e9";
             let tolerance = params.take_number("tolerance", Value::Float(1.0), &(0.0..=1e9), expected)?;
             Ok(Box::new(OpportunityCost::new(tolerance)))
-        },
+        }),
     },
     Row {
         name: "assignment",
@@ -220,7 +250,10 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         }],
         uses_chance: false,
         reads_draws: ReadsDraws::WithFactors,
-        make: |params, _| Ok(Box::new(Assignment::new(take_interval(params)?))),
+        make: Make::With(|params, _| {
+            let timing = Timing::every(take_interval(params)?);
+            Ok((Box::new(Assignment::default()), Beside { timing, ..Beside::default() }))
+        }),
     },
     Row {
         name: "sliding-window",
@@ -228,7 +261,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         parameters: SLIDING_WINDOW,
         uses_chance: false,
         reads_draws: ReadsDraws::Never,
-        make: |params, _| Ok(Box::new(take_window(params)?)),
+        make: Make::Alone(|params, _| Ok(Box::new(take_window(params)?))),
     },
     Row {
         name: "pools",
@@ -236,7 +269,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         parameters: POOLS,
         uses_chance: true,
         reads_draws: ReadsDraws::Never,
-        make: |params, seed| Ok(Box::new(pools::Pools::new(take_borders(params)?, seed))),
+        make: Make::Alone(|params, seed| Ok(Box::new(pools::Pools::new(take_borders(params)?, seed)))),
     },
 ];
 
@@ -262,7 +295,7 @@ pub const BUDGETS: &[Row<dyn Budget>] = &[Row {
     ],
     uses_chance: false,
     reads_draws: ReadsDraws::Always,
-    make: |params, _| Ok(Box::new(take_budget(params)?)),
+    make: Make::Alone(|params, _| Ok(Box::new(take_budget(params)?))),
 }];
 
 const VAHRM: &[Parameter] = &[
@@ -379,7 +412,7 @@ fn take_patience(params: &mut Params) -> Result<Patience> {
     }
 }
 
-fn take_weights(params: &mut Params) -> Result<vahrm::Weights> {
+fn take_weights(params: &mut Params) -> Result<(vahrm::Weights, Beside)> {
     let beta = params.take_number("beta", Value::Float(0.25_f64.powi(6)), &(0.0..=1.0), "a number from 0 to 1");
     let limit = take_seconds_or_none(params, "starvation_limit_s", 604_800);
     let first_run = params.take_flag("first_run", false);
@@ -387,12 +420,15 @@ fn take_weights(params: &mut Params) -> Result<vahrm::Weights> {
     let ratio = params.take_number("profiling_ratio", Value::Float(1.05), &(1.0..=1000.0), expected);
     let length = params.take_choice("length", "runtime", &["runtime", "walltime"]);
     match (beta, limit, first_run, ratio, length) {
-        (Ok(beta), Ok(starvation_limit), Ok(first_run), Ok(ratio), Ok(length)) => Ok(vahrm::Weights {
-            beta,
-            length: if length == "walltime" { vahrm::Length::Walltime } else { vahrm::Length::Runtime },
-            starvation_limit,
-            profiling_ratio: first_run.then_some(ratio),
-        }),
+        (Ok(beta), Ok(limit), Ok(first_run), Ok(ratio), Ok(length)) => {
+            let length = if length == "walltime" { vahrm::Length::Walltime } else { vahrm::Length::Runtime };
+            let beside = Beside {
+                starvation_limit: (limit != SimDuration::FOREVER).then_some(limit),
+                profiling_ratio: first_run.then_some(ratio),
+                ..Beside::default()
+            };
+            Ok((vahrm::Weights { beta, length }, beside))
+        }
         (beta, limit, first_run, ratio, length) => {
             let faults = [beta.err(), limit.err(), first_run.err(), ratio.err(), length.err()];
             Err(all_faults(faults.into_iter().flatten()))
@@ -459,20 +495,50 @@ fn take_borders(params: &mut Params) -> Result<pools::Borders> {
     }
 }
 
-fn make<T: ?Sized>(
-    role: &str,
-    rows: &[Row<T>],
-    spec: &PartSpec,
-    seed: u64,
-) -> Result<(Box<T>, BTreeMap<String, Value>)> {
+/// A part that was made.
+struct Made<T: ?Sized> {
+    part: Box<T>,
+    beside: Beside,
+    /// All its parameters.
+    params: BTreeMap<String, Value>,
+}
+
+fn make<T: ?Sized>(role: &str, rows: &[Row<T>], spec: &PartSpec, seed: u64) -> Result<Made<T>> {
     let path = format!("policy.{role}");
     let Some(row) = rows.iter().find(|row| row.name == spec.name) else {
         let known: Vec<_> = rows.iter().map(|row| row.name).collect();
         return Err(config(path, format!("`{}`", spec.name), format!("one of {}", known.join(", "))));
     };
     let mut params = Params::new(path, spec.params.clone());
-    let part = (row.make)(&mut params, seed)?;
-    Ok((part, params.finish()?))
+    let (part, beside) = match row.make {
+        Make::Alone(make) => (make(&mut params, seed)?, Beside::default()),
+        Make::With(make) => make(&mut params, seed)?,
+    };
+    Ok(Made { part, beside, params: params.finish()? })
+}
+
+/// Puts the parts together with what their parameters ask for beside them.
+fn together(
+    order: Made<dyn Order>,
+    backfill: Box<dyn Backfill>,
+    placement: Made<dyn Placement>,
+    power: Option<Box<dyn Budget>>,
+    seed: u64,
+) -> Parts {
+    let Beside { starvation_limit, profiling_ratio, .. } = order.beside;
+    let timing = placement.beside.timing;
+    let backfill: Box<dyn Backfill> = match starvation_limit {
+        Some(limit) => Box::new(Starving::new(limit, backfill)),
+        None => backfill,
+    };
+    let (analyzer, placement): (Box<dyn Analyzer>, Box<dyn Placement>) = match profiling_ratio {
+        Some(ratio) => (Box::new(FirstRuns::new(ratio)), Box::new(FirstRunsByLot::new(placement.part, seed))),
+        None => (Box::new(Tables), placement.part),
+    };
+    // Without a budget every job fits, first run or not.
+    let holds = profiling_ratio.is_some() && power.is_some();
+    let gate = holds.then(|| Box::new(UntilProfiled::default()) as Box<dyn Gate>);
+    Parts { analyzer, gate, order: order.part, backfill, placement, power, timing }
 }
 
 impl ReadsDraws {
@@ -498,21 +564,17 @@ impl PolicySpec {
         let placement = make("placement", PLACEMENTS, &self.placement, seed);
         let power = self.power.as_ref().map(|part| make("power", BUDGETS, part, seed)).transpose();
         match (order, backfill, placement, power) {
-            (
-                Ok((order, order_params)),
-                Ok((backfill, backfill_params)),
-                Ok((placement, placement_params)),
-                Ok(power),
-            ) => {
-                let (power, power_params) = power.unzip();
-                let full = Self {
+            (Ok(order), Ok(backfill), Ok(placement), Ok(power)) => {
+                let full =
+                    |spec: &PartSpec, params: &BTreeMap<_, _>| PartSpec { params: params.clone(), ..spec.clone() };
+                let spec = Self {
                     name: self.name.clone(),
-                    order: PartSpec { params: order_params, ..self.order.clone() },
-                    backfill: PartSpec { params: backfill_params, ..self.backfill.clone() },
-                    placement: PartSpec { params: placement_params, ..self.placement.clone() },
-                    power: self.power.clone().zip(power_params).map(|(part, params)| PartSpec { params, ..part }),
+                    order: full(&self.order, &order.params),
+                    backfill: full(&self.backfill, &backfill.params),
+                    placement: full(&self.placement, &placement.params),
+                    power: self.power.as_ref().zip(power.as_ref()).map(|(spec, made)| full(spec, &made.params)),
                 };
-                Ok((Parts { order, backfill, placement, power, seed }, full))
+                Ok((together(order, backfill.part, placement, power.map(|power| power.part), seed), spec))
             }
             (order, backfill, placement, power) => {
                 let faults = [order.err(), backfill.err(), placement.err(), power.err()];

@@ -1,25 +1,25 @@
 //! Whoever fits starts, in policy order, whatever that does to those ahead.
 
+use crate::algo::fit_list::FitList;
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
-use crate::policy::backfill::Backfill;
-use crate::policy::pass::Pass;
+use crate::policy::backfill::{Backfill, start};
+use crate::policy::desk::Desk;
 
 /// Greedy first fit: large jobs may wait for ever.
 #[derive(Clone, Copy, Debug)]
 pub struct FirstFit;
 
 impl Backfill for FirstFit {
-    fn select(&mut self, pass: &mut Pass<'_>) -> Result<()> {
+    fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         let mut place = Place::FRONT;
-        while let Some(found) = pass.queue.first_fit(place, pass.whole_room()) {
-            pass.examine()?;
-            let Some(waiting) = pass.queue.get(found).copied() else { break };
-            if pass.fits(&waiting)? {
-                place = pass.start(found)?;
-            } else {
-                place = pass.queue.after(found);
-            }
+        while let Some(found) = queue.first_fit(place, desk.whole_room()) {
+            desk.examine()?;
+            let Some(waiting) = queue.get(found) else { break };
+            place = match desk.offer(waiting)? {
+                Some(offer) => start(desk, queue, found, offer)?,
+                None => queue.after(found),
+            };
         }
         Ok(())
     }

@@ -7,9 +7,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::algo::fit_list::{QueueKey, Waiting};
+use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::algo::sorted_blocks::Place;
-use crate::policy::pass::Pass;
+use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
 
 /// What a plan has promised, and what must be true for it to hold.
@@ -36,15 +36,15 @@ impl Kept {
     }
 
     /// A plan is made anew in this pass.
-    pub(super) fn begin(&mut self, pass: &Pass<'_>) {
+    pub(super) fn begin(&mut self, desk: &Desk<'_>) {
         self.whole = true;
         self.promises.clear();
         self.promised = 0;
         self.last = None;
         self.started.clear();
         self.ends.clear();
-        self.ends.extend(pass.view.releases.iter().map(|release| Reverse(release.at)));
-        for release in pass.added() {
+        self.ends.extend(desk.view.releases.iter().map(|release| Reverse(release.at)));
+        for release in desk.added() {
             self.note_end(release.at, release.row);
         }
     }
@@ -60,9 +60,9 @@ impl Kept {
     }
 
     /// A job of the queue has started.
-    pub(super) fn start(&mut self, pass: &Pass<'_>, waiting: &Waiting) {
+    pub(super) fn start(&mut self, desk: &Desk<'_>, waiting: &Waiting) {
         if waiting.length > SimDuration::ZERO {
-            self.note_end(pass.view.now.saturating_add(waiting.length), waiting.key.row);
+            self.note_end(desk.view.now.saturating_add(waiting.length), waiting.key.row);
         }
     }
 
@@ -77,14 +77,15 @@ impl Kept {
     }
 
     /// Whether the plan holds in this pass, if as many units are free as it says.
-    pub(super) fn holds(&mut self, pass: &Pass<'_>) -> bool {
-        self.whole = self.whole && pass.only_counts() && self.ended_as_planned(pass) && self.queued_as_planned(pass);
+    pub(super) fn holds(&mut self, desk: &Desk<'_>, queue: &FitList) -> bool {
+        self.whole =
+            self.whole && desk.only_counts() && self.ended_as_planned(desk) && self.queued_as_planned(desk, queue);
         self.started.clear();
         self.whole
     }
 
-    fn ended_as_planned(&mut self, pass: &Pass<'_>) -> bool {
-        let (now, releases) = (pass.view.now, pass.view.releases);
+    fn ended_as_planned(&mut self, desk: &Desk<'_>) -> bool {
+        let (now, releases) = (desk.view.now, desk.view.releases);
         while self.ends.peek().is_some_and(|end| end.0 <= now) {
             self.ends.pop();
         }
@@ -95,25 +96,25 @@ impl Kept {
             && self.started.iter().all(known)
     }
 
-    fn queued_as_planned(&self, pass: &Pass<'_>) -> bool {
-        let in_time = self.promises.peek().is_none_or(|first| first.0.0 >= pass.view.now);
-        let planned = self.last.map_or(0, |last| pass.queue.len() - pass.queue.count_after(last));
+    fn queued_as_planned(&self, desk: &Desk<'_>, queue: &FitList) -> bool {
+        let in_time = self.promises.peek().is_none_or(|first| first.0.0 >= desk.view.now);
+        let planned = self.last.map_or(0, |last| queue.len() - queue.count_after(last));
         in_time && planned == self.promised
     }
 
     /// Takes out the jobs that are promised a start now, in policy order.
-    pub(super) fn take_due(&mut self, pass: &Pass<'_>) -> Vec<Waiting> {
+    pub(super) fn take_due(&mut self, desk: &Desk<'_>, queue: &FitList) -> Vec<Waiting> {
         let mut due = Vec::new();
         while let Some(&Reverse((start, first, count))) = self.promises.peek() {
-            if start > pass.view.now {
+            if start > desk.view.now {
                 break;
             }
             self.promises.pop();
             self.promised -= count;
-            let mut place = pass.queue.place_of(first);
+            let mut place = queue.place_of(first);
             for _ in 0..count {
-                due.extend(place.and_then(|place| pass.queue.get(place)).copied());
-                place = place.map(|place| pass.queue.after(place));
+                due.extend(place.and_then(|place| queue.get(place)).copied());
+                place = place.map(|place| queue.after(place));
             }
         }
         due.sort_unstable_by_key(|waiting| waiting.key);
@@ -121,7 +122,7 @@ impl Kept {
     }
 
     /// The first job that is not planned yet.
-    pub(super) fn next(&self, pass: &Pass<'_>) -> Place {
-        self.last.map_or(Place::FRONT, |last| pass.queue.place_after(last))
+    pub(super) fn next(&self, queue: &FitList) -> Place {
+        self.last.map_or(Place::FRONT, |last| queue.place_after(last))
     }
 }

@@ -10,23 +10,25 @@ mod plan;
 mod profile;
 pub mod reservations;
 mod shadow;
+pub mod starving;
 
 use dyn_clone::DynClone;
 
+use crate::algo::fit_list::FitList;
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::Jobs;
+use crate::policy::desk::{Desk, Offer};
 use crate::policy::order::Order;
-use crate::policy::pass::Pass;
 use crate::workload::JobId;
 
 /// Says which waiting jobs start now.
 pub trait Backfill: DynClone + Send + Sync {
-    /// Starts jobs of `pass.queue` through [`Pass::start`], in policy order.
+    /// Has jobs of `queue` started through `desk`, in policy order, and takes them out.
     ///
     /// # Errors
     /// If a placement fails or the host interrupts.
-    fn select(&mut self, pass: &mut Pass<'_>) -> Result<()>;
+    fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()>;
 
     /// Told once, before the run, in which order the queue will stand.
     fn queue_in(&mut self, order: &dyn Order) {
@@ -42,14 +44,19 @@ pub trait Backfill: DynClone + Send + Sync {
 
 dyn_clone::clone_trait_object!(Backfill);
 
+/// Starts the job at `place`, for which the offer was made, in its turn; returns the next job's place.
+fn start(desk: &mut Desk<'_>, queue: &mut FitList, place: Place, offer: Offer) -> Result<Place> {
+    let (_, next) = queue.remove_at(place);
+    desk.accept(offer)?;
+    Ok(next)
+}
+
 /// Starts jobs from the front while they fit; true if one is left that does not.
-fn start_heads(pass: &mut Pass<'_>) -> Result<bool> {
-    while let Some(head) = pass.queue.get(Place::FRONT).copied() {
-        pass.examine()?;
-        if !pass.fits(&head)? {
-            return Ok(true);
-        }
-        pass.start(Place::FRONT)?;
+fn start_heads(desk: &mut Desk<'_>, queue: &mut FitList) -> Result<bool> {
+    while let Some(head) = queue.get(Place::FRONT) {
+        desk.examine()?;
+        let Some(offer) = desk.offer(head)? else { return Ok(true) };
+        start(desk, queue, Place::FRONT, offer)?;
     }
     Ok(false)
 }

@@ -1,15 +1,16 @@
 //! No job overtakes: the head of the queue blocks all that come after it.
 
+use crate::algo::fit_list::FitList;
 use crate::error::Result;
 use crate::policy::backfill::{Backfill, start_heads};
-use crate::policy::pass::Pass;
+use crate::policy::desk::Desk;
 
 /// Strict order.
 #[derive(Clone, Copy, Debug)]
 pub struct NoBackfill;
 
 impl Backfill for NoBackfill {
-    fn select(&mut self, pass: &mut Pass<'_>) -> Result<()> {
-        start_heads(pass).map(|_| ())
+    fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+        start_heads(desk, queue).map(|_| ())
     }
 }

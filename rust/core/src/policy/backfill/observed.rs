@@ -4,14 +4,14 @@
 //! instant, in another round. Those come first, and until none of them can start any more the others of the instant wait
 //! for the next round: this way a schedule that is possible is repeated to the last job.
 
-use crate::algo::fit_list::QueueKey;
+use crate::algo::fit_list::{FitList, QueueKey};
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::Jobs;
-use crate::policy::backfill::Backfill;
+use crate::policy::backfill::{Backfill, start};
+use crate::policy::desk::Desk;
 use crate::policy::order::Order;
 use crate::policy::order::observed::first_rank_at;
-use crate::policy::pass::Pass;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
@@ -32,38 +32,38 @@ impl Default for OnObservedStart {
 
 impl OnObservedStart {
     /// Asks for a pass when the next waiting job is due.
-    fn set_alarm(&mut self, pass: &mut Pass<'_>) {
-        let (now, jobs) = (pass.view.now, pass.view.jobs);
-        let start = |row: u32| jobs.observed_start(JobId(row)).filter(|&start| start > now);
+    fn set_alarm(&mut self, desk: &mut Desk<'_>, queue: &FitList) {
+        let (now, jobs) = (desk.view.now, desk.view.jobs);
+        let due = |row: u32| jobs.observed_start(JobId(row)).filter(|&start| start > now);
         let next = if self.in_order {
             let rank = first_rank_at(now.saturating_add(SimDuration::from_micros(1)));
             let key = QueueKey { rank, submit: SimTime::from_micros(i64::MIN), row: 0 };
-            pass.queue.first_from(key).and_then(|waiting| start(waiting.key.row))
+            queue.first_from(key).and_then(|waiting| due(waiting.key.row))
         } else {
-            pass.queue.iter().filter_map(|waiting| start(waiting.key.row)).min()
+            queue.iter().filter_map(|waiting| due(waiting.key.row)).min()
         };
         if let Some(next) = next.filter(|&next| next != self.alarm) {
             self.alarm = next;
-            pass.timer(next);
+            desk.timer(next);
         }
     }
 
     /// Starts those that are due and fit, of those that take no time or of the others; false if there were none.
-    fn sweep(&self, pass: &mut Pass<'_>, no_time: bool) -> Result<bool> {
-        let (now, jobs) = (pass.view.now, pass.view.jobs);
+    fn sweep(&self, desk: &mut Desk<'_>, queue: &mut FitList, no_time: bool) -> Result<bool> {
+        let (now, jobs) = (desk.view.now, desk.view.jobs);
         let (mut place, mut has_started) = (Place::FRONT, false);
-        while let Some(found) = pass.queue.first_fit(place, pass.whole_room()) {
-            pass.examine()?;
-            let Some(waiting) = pass.queue.get(found).copied() else { break };
+        while let Some(found) = queue.first_fit(place, desk.whole_room()) {
+            desk.examine()?;
+            let Some(waiting) = queue.get(found) else { break };
             let job = JobId(waiting.key.row);
             let is_due = jobs.observed_start(job).is_some_and(|start| start <= now);
             if self.in_order && !is_due {
                 break;
             }
-            if is_due && jobs.takes_no_time(job) == no_time && pass.fits(&waiting)? {
-                (place, has_started) = (pass.start(found)?, true);
-            } else {
-                place = pass.queue.after(found);
+            let offer = if is_due && jobs.takes_no_time(job) == no_time { desk.offer(waiting)? } else { None };
+            match offer {
+                Some(offer) => (place, has_started) = (start(desk, queue, found, offer)?, true),
+                None => place = queue.after(found),
             }
         }
         Ok(has_started)
@@ -71,10 +71,10 @@ impl OnObservedStart {
 }
 
 impl Backfill for OnObservedStart {
-    fn select(&mut self, pass: &mut Pass<'_>) -> Result<()> {
-        self.set_alarm(pass);
-        if !self.sweep(pass, true)? {
-            self.sweep(pass, false)?;
+    fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+        self.set_alarm(desk, queue);
+        if !self.sweep(desk, queue, true)? {
+            self.sweep(desk, queue, false)?;
         }
         Ok(())
     }

@@ -6,13 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::algo::fit_list::QueueKey;
+use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
-use crate::policy::backfill::Backfill;
 use crate::policy::backfill::plan::Plan;
 use crate::policy::backfill::profile::Profile;
-use crate::policy::pass::Pass;
+use crate::policy::backfill::{Backfill, start};
+use crate::policy::desk::{Desk, Offer};
 use crate::units::{SimDuration, SimTime};
 
 /// First fit with an end to waiting.
@@ -40,62 +40,88 @@ impl Patience {
     }
 
     /// Starts or plans the jobs that have waited long enough.
-    fn serve_patient(&mut self, pass: &mut Pass<'_>) -> Result<()> {
-        let mut patient = Patient::new(pass, self.limit, self.depth);
+    fn serve_patient(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+        let mut patient = Patient::new(desk, queue, self.limit, self.depth);
         let mut candidate = Place::FRONT;
         while self.reserved.len() < self.depth {
-            let Some(key) = patient.next(pass) else { break };
-            pass.examine()?;
-            let Some(place) = pass.queue.place_of(key) else { break };
-            let Some(waiting) = pass.queue.get(place).copied() else { break };
-            if self.reserved.is_empty() {
-                if pass.fits(&waiting)? {
-                    pass.start_first(place)?;
-                    continue;
-                }
-                self.plan.reset(pass)?;
-            } else if self.plan.fits_now(pass, &waiting)? && pass.fits(&waiting)? {
-                self.plan.start(pass, &waiting)?;
-                pass.start_first(place)?;
+            let Some(key) = patient.next(desk, queue) else { break };
+            desk.examine()?;
+            let Some(place) = queue.place_of(key) else { break };
+            let Some(waiting) = queue.get(place).copied() else { break };
+            if let Some(mut offer) = self.offer(desk, &waiting)? {
+                self.note(desk, &waiting, &mut offer)?;
+                desk.accept_first(offer)?;
+                queue.remove_at(place);
                 candidate = Place::FRONT;
                 continue;
             }
-            pass.block();
-            self.plan.reserve(pass, &waiting, 1);
+            if self.reserved.is_empty() {
+                self.plan.reset(desk)?;
+            }
+            desk.block();
+            self.plan.reserve(desk, &waiting, 1);
             self.reserved.insert(key);
             // Where nothing fits beside the promises made so far, nothing will beside more of them.
-            let Some(next) = self.plan.next_that_may(pass, candidate)? else { break };
+            let Some(next) = self.plan.next_that_may(desk, queue, candidate)? else { break };
             candidate = next;
         }
         Ok(())
     }
 
     /// Starts the jobs that fit, in policy order; only those that the free nodes suit, if `suited`.
-    fn sweep(&mut self, pass: &mut Pass<'_>, suited: bool) -> Result<()> {
+    fn sweep(&mut self, desk: &mut Desk<'_>, queue: &mut FitList, suited: bool) -> Result<()> {
         let mut place = Place::FRONT;
-        while let Some(found) = self.next(pass, place) {
-            pass.examine()?;
-            let Some(waiting) = pass.queue.get(found).copied() else { break };
-            let held = self.reserved.contains(&waiting.key);
-            let planned = self.reserved.is_empty() || (!held && self.plan.fits_now(pass, &waiting)?);
-            if planned && (!suited || pass.suits(&waiting)) && pass.fits(&waiting)? {
-                if !self.reserved.is_empty() {
-                    self.plan.start(pass, &waiting)?;
+        while let Some(found) = self.next(desk, queue, place) {
+            desk.examine()?;
+            let Some(waiting) = queue.get(found).copied() else { break };
+            let offer = self.offer_if(desk, &waiting, suited)?;
+            place = match offer {
+                Some(mut offer) => {
+                    self.note(desk, &waiting, &mut offer)?;
+                    start(desk, queue, found, offer)?
                 }
-                place = pass.start(found)?;
-            } else {
-                place = pass.queue.after(found);
-            }
+                None => queue.after(found),
+            };
         }
         Ok(())
     }
 
+    /// What it takes to start a job that holds no reservation; only one that the free nodes suit, if `suited`.
+    fn offer_if(&mut self, desk: &mut Desk<'_>, waiting: &Waiting, suited: bool) -> Result<Option<Offer>> {
+        let mut offer = None;
+        if self.reserved.contains(&waiting.key)
+            || !(self.reserved.is_empty() || self.plan.fits_now(desk, waiting, &mut offer)?)
+        {
+            return Ok(None);
+        }
+        let is_fine = !suited || desk.suits(waiting, offer.as_ref());
+        match offer {
+            Some(offer) if is_fine => Ok(Some(offer)),
+            Some(offer) => {
+                desk.decline(offer);
+                Ok(None)
+            }
+            None if is_fine => desk.offer(waiting),
+            None => Ok(None),
+        }
+    }
+
+    /// What it takes to start a job now beside the reservations.
+    fn offer(&mut self, desk: &mut Desk<'_>, waiting: &Waiting) -> Result<Option<Offer>> {
+        if self.reserved.is_empty() { desk.offer(waiting) } else { self.plan.offer(desk, waiting) }
+    }
+
+    /// Notes the start of an offered job in the plan, if there is one.
+    fn note(&mut self, desk: &mut Desk<'_>, waiting: &Waiting, offer: &mut Offer) -> Result<()> {
+        if self.reserved.is_empty() { Ok(()) } else { self.plan.start(desk, waiting, offer) }
+    }
+
     /// The first job at or after `from` that may fit.
-    fn next(&self, pass: &Pass<'_>, from: Place) -> Option<Place> {
+    fn next(&self, desk: &Desk<'_>, queue: &FitList, from: Place) -> Option<Place> {
         if self.reserved.is_empty() {
-            pass.queue.first_fit(from, pass.whole_room())
+            queue.first_fit(from, desk.whole_room())
         } else {
-            self.plan.next(pass, from)
+            self.plan.next(desk, queue, from)
         }
     }
 }
@@ -112,21 +138,21 @@ enum Patient {
 const FEW: usize = 4;
 
 impl Patient {
-    fn new(pass: &Pass<'_>, limit: SimDuration, depth: usize) -> Self {
+    fn new(desk: &Desk<'_>, queue: &FitList, limit: SimDuration, depth: usize) -> Self {
         if depth <= FEW {
             return Self::Sought(limit, (SimTime::from_micros(i64::MIN), 0));
         }
-        let now = pass.view.now;
-        let waits = pass.queue.iter().map(|waiting| waiting.key).filter(|key| now - key.submit > limit);
+        let now = desk.view.now;
+        let waits = queue.iter().map(|waiting| waiting.key).filter(|key| now - key.submit > limit);
         let mut keys: Vec<_> = waits.collect();
         keys.sort_unstable_by_key(|key| std::cmp::Reverse((key.submit, key.row)));
         Self::Sorted(keys)
     }
 
-    fn next(&mut self, pass: &Pass<'_>) -> Option<QueueKey> {
+    fn next(&mut self, desk: &Desk<'_>, queue: &FitList) -> Option<QueueKey> {
         match self {
             Self::Sought(limit, last) => {
-                let key = pass.queue.oldest_after(*last).filter(|key| pass.view.now - key.submit > *limit)?;
+                let key = queue.oldest_after(*last).filter(|key| desk.view.now - key.submit > *limit)?;
                 *last = (key.submit, key.row);
                 Some(key)
             }
@@ -136,12 +162,12 @@ impl Patient {
 }
 
 impl Backfill for Patience {
-    fn select(&mut self, pass: &mut Pass<'_>) -> Result<()> {
+    fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         self.reserved.clear();
-        self.serve_patient(pass)?;
+        self.serve_patient(desk, queue)?;
         if self.suited_first {
-            self.sweep(pass, true)?;
+            self.sweep(desk, queue, true)?;
         }
-        self.sweep(pass, false)
+        self.sweep(desk, queue, false)
     }
 }

@@ -4,14 +4,14 @@
 //! instant with enough of both is the head's (its shadow time), what is left over then is least at that instant, and both
 //! are found by adding up (Mu'alem & Feitelson 2001).
 
-use crate::algo::fit_list::{Room, Waiting};
+use crate::algo::fit_list::{FitList, Room, Waiting};
 use crate::algo::releases::Claim;
 use crate::algo::sorted_blocks::Place;
 use crate::algo::staircase::Staircase;
 use crate::error::Result;
 use crate::policy::backfill::profile::Profile;
 use crate::policy::backfill::shadow::ShadowTime;
-use crate::policy::pass::Pass;
+use crate::policy::desk::{Desk, Offer};
 use crate::units::{SimDuration, SimTime};
 
 /// A job of length zero needs its nodes all the same: its reservation holds them for one tick.
@@ -28,31 +28,47 @@ pub(super) enum Plan {
 
 impl Plan {
     /// Forgets all promises: what runs, and what started in this pass, ends as planned.
-    pub(super) fn reset(&mut self, pass: &mut Pass<'_>) -> Result<()> {
+    pub(super) fn reset(&mut self, desk: &mut Desk<'_>) -> Result<()> {
         match self {
-            Self::Profile(profile) => profile.reset(pass),
-            Self::Shadow(shadow) => shadow.reset(pass),
+            Self::Profile(profile) => profile.reset(desk),
+            Self::Shadow(shadow) => shadow.reset(desk),
         }
     }
 
-    /// Whether a waiting job can start now beside the promises made so far.
-    pub(super) fn fits_now(&mut self, pass: &mut Pass<'_>, waiting: &Waiting) -> Result<bool> {
-        // Which watts it takes depends on where it would go; what it takes at least does not.
-        let least = Claim { units: waiting.units, microwatts: waiting.watts };
-        if !self.holds(least, waiting.length) {
-            return Ok(false);
+    /// What it takes to start a waiting job now, if that delays none of the promises made so far.
+    pub(super) fn offer(&mut self, desk: &mut Desk<'_>, waiting: &Waiting) -> Result<Option<Offer>> {
+        let mut offer = None;
+        if !self.fits_now(desk, waiting, &mut offer)? {
+            return Ok(None);
         }
-        if !pass.counts_watts() {
+        if offer.is_some() { Ok(offer) } else { desk.offer(waiting) }
+    }
+
+    /// Whether a waiting job can start now beside the promises made so far, as far as counts tell. Where watts are counted
+    /// that takes an offer: the one that is given or a new one, which is left if the job fits.
+    pub(super) fn fits_now(
+        &mut self,
+        desk: &mut Desk<'_>,
+        waiting: &Waiting,
+        offer: &mut Option<Offer>,
+    ) -> Result<bool> {
+        // Which watts it takes depends on where it would go; what it takes at least does not.
+        let may_fit = self.holds(desk.least(waiting), waiting.length);
+        if !desk.counts_watts() {
+            return Ok(may_fit);
+        }
+        if may_fit && offer.is_none() {
+            *offer = desk.offer(waiting)?;
+        }
+        let Some(mut made) = offer.take() else { return Ok(false) };
+        // A job of length zero ends as it starts: it delays no other, so its watts need not be known.
+        let is_short = waiting.length == SimDuration::ZERO;
+        if may_fit && (is_short || self.holds(desk.claim(&mut made)?, waiting.length)) {
+            *offer = Some(made);
             return Ok(true);
         }
-        if !pass.fits(waiting)? {
-            return Ok(false);
-        }
-        // A job of length zero ends as it starts: it delays no other, so its watts need not be known.
-        Ok(waiting.length == SimDuration::ZERO || {
-            let claim = pass.tried_claim(waiting)?;
-            self.holds(claim, waiting.length)
-        })
+        desk.decline(made);
+        Ok(false)
     }
 
     /// Whether so much is free from now on for so long.
@@ -64,16 +80,12 @@ impl Plan {
             }
     }
 
-    /// A job starts that has just been found to fit.
-    pub(super) fn start(&mut self, pass: &mut Pass<'_>, waiting: &Waiting) -> Result<()> {
+    /// The job of an offer starts.
+    pub(super) fn start(&mut self, desk: &mut Desk<'_>, waiting: &Waiting, offer: &mut Offer) -> Result<()> {
         if waiting.length == SimDuration::ZERO {
             return Ok(());
         }
-        let claim = if pass.counts_watts() {
-            pass.tried_claim(waiting)?
-        } else {
-            Claim { units: waiting.units, microwatts: 0 }
-        };
+        let claim = desk.claim(offer)?;
         match self {
             Self::Profile(profile) => profile.start(claim, waiting.length),
             Self::Shadow(shadow) => shadow.start(claim, waiting),
@@ -83,34 +95,33 @@ impl Plan {
 
     /// Promises a waiting job, and as many as make `count` with it that are alike, the earliest times at which they fit,
     /// with its mean watts.
-    pub(super) fn reserve(&mut self, pass: &mut Pass<'_>, waiting: &Waiting, count: usize) {
-        let need = pass.mean_need(waiting);
+    pub(super) fn reserve(&mut self, desk: &mut Desk<'_>, waiting: &Waiting, count: usize) {
+        let need = desk.mean(waiting);
         match self {
             Self::Profile(profile) => profile.reserve(need, waiting.length, count),
-            Self::Shadow(shadow) => shadow.reserve(pass, need),
+            Self::Shadow(shadow) => shadow.reserve(desk, need),
         }
     }
 
     /// The first job at or after `from` that may fit now: only those are passed over that do not.
-    pub(super) fn next(&self, pass: &Pass<'_>, from: Place) -> Option<Place> {
-        let (room, refused) = self.within(pass.whole_room());
+    pub(super) fn next(&self, desk: &Desk<'_>, queue: &FitList, from: Place) -> Option<Place> {
+        let (room, refused) = self.within(desk.whole_room());
         match refused {
-            Some(refused) => pass.queue.first_fit_unless(from, room, refused),
-            None => pass.queue.first_fit(from, room),
+            Some(refused) => queue.first_fit_unless(from, room, refused),
+            None => queue.first_fit(from, room),
         }
     }
 
     /// The first job at or after `from` of which it cannot be said without trying it that it does not fit now.
-    pub(super) fn next_that_may(&mut self, pass: &mut Pass<'_>, from: Place) -> Result<Option<Place>> {
+    pub(super) fn next_that_may(&mut self, desk: &mut Desk<'_>, queue: &FitList, from: Place) -> Result<Option<Place>> {
         let mut place = from;
-        while let Some(found) = self.next(pass, place) {
-            pass.examine()?;
-            let Some(waiting) = pass.queue.get(found) else { break };
-            let least = Claim { units: waiting.units, microwatts: waiting.watts };
-            if self.holds(least, waiting.length) {
+        while let Some(found) = self.next(desk, queue, place) {
+            desk.examine()?;
+            let Some(waiting) = queue.get(found) else { break };
+            if self.holds(desk.least(waiting), waiting.length) {
                 return Ok(Some(found));
             }
-            place = pass.queue.after(found);
+            place = queue.after(found);
         }
         Ok(None)
     }
@@ -118,21 +129,20 @@ impl Plan {
     /// The first job from one place on and before another that may fit before `until`, which is not before now.
     pub(super) fn first_before(
         &mut self,
-        pass: &mut Pass<'_>,
+        desk: &mut Desk<'_>,
+        queue: &FitList,
         (from, to): (Place, Place),
         until: SimTime,
     ) -> Result<Option<Place>> {
         let Self::Profile(profile) = self else { return Ok(Some(from)) };
         let (mut place, room) = (from, Room::of(i64::MAX));
-        while let Some(found) =
-            pass.queue.first_fit_unless(place, room, profile.not_before(until)).filter(|&at| at < to)
-        {
-            pass.examine()?;
-            let Some(waiting) = pass.queue.get(found).copied() else { break };
-            if profile.fits_before(until, pass.mean_need(&waiting), waiting.length) {
+        while let Some(found) = queue.first_fit_unless(place, room, profile.not_before(until)).filter(|&at| at < to) {
+            desk.examine()?;
+            let Some(waiting) = queue.get(found) else { break };
+            if profile.fits_before(until, desk.mean(waiting), waiting.length) {
                 return Ok(Some(found));
             }
-            place = pass.queue.after(found);
+            place = queue.after(found);
         }
         Ok(None)
     }

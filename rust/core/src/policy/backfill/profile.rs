@@ -8,7 +8,7 @@ use crate::algo::staircase::Staircase;
 use crate::error::Result;
 use crate::policy::backfill::free::Free;
 use crate::policy::backfill::plan::TICK;
-use crate::policy::pass::Pass;
+use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
 
 /// What is free from now on, less what was promised.
@@ -30,18 +30,18 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    pub(super) fn reset(&mut self, pass: &mut Pass<'_>) -> Result<()> {
-        let free = pass.free()?;
-        let pass = &*pass;
-        let now = pass.view.now;
+    pub(super) fn reset(&mut self, desk: &mut Desk<'_>) -> Result<()> {
+        let free = desk.free()?;
+        let desk = &*desk;
+        let now = desk.view.now;
         self.now = now;
         self.refused.clear();
         self.late.clear();
         self.last.clear();
-        self.floors.reset(now, pass.view.platform.units());
-        let ends = Merged::new(pass.view.releases, pass.added()).map(|release| (release.at.max(now), release));
-        if pass.counts_watts() {
-            self.free.reset_both(now, free, ends.map(|(at, release)| (at, pass.given_back(&release))));
+        self.floors.reset(now, desk.view.platform.units());
+        let ends = Merged::new(desk.view.releases, desk.added()).map(|release| (release.at.max(now), release));
+        if desk.counts_watts() {
+            self.free.reset_both(now, free, ends.map(|(at, release)| (at, release.claim)));
         } else {
             self.free.reset_units(now, free.units, ends.map(|(at, release)| (at, release.claim.units)));
         }

@@ -3,24 +3,23 @@
 //! Every pass discards all reservations and plans anew, in policy order (engine rule 3). Reservations count nodes, they
 //! never name them; which nodes a job gets is `placement`'s business. Under a budget that may bind they count watts too.
 
-use crate::algo::fit_list::Waiting;
+use crate::algo::fit_list::{FitList, Waiting};
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::backfill::kept::Kept;
 use crate::policy::backfill::plan::Plan;
 use crate::policy::backfill::profile::Profile;
 use crate::policy::backfill::shadow::ShadowTime;
-use crate::policy::backfill::{Backfill, start_heads};
+use crate::policy::backfill::{Backfill, start, start_heads};
+use crate::policy::desk::{Desk, Offer};
 use crate::policy::order::Order;
-use crate::policy::pass::Pass;
 use crate::units::SimTime;
 
 /// Backfilling under reservations.
 #[derive(Clone, Debug)]
 pub struct Reservations {
     depth: usize,
-    by_profile: bool,
-    /// Whether jobs are planned only once their promises may decide who starts now.
+    /// Whether jobs are planned only where their promises may decide who starts now.
     puts_off: bool,
     plan: Plan,
     /// The plan of the last pass, where it may be kept.
@@ -35,6 +34,8 @@ struct Course {
     place: Place,
     /// From here on jobs may fit now.
     candidate: Place,
+    /// What it takes to start the candidate, if it fits.
+    offer: Option<Offer>,
     /// How many hold a reservation.
     held: usize,
     /// Those before this one that are not planned yet ...
@@ -45,7 +46,7 @@ struct Course {
 
 impl Course {
     fn new(from: Place) -> Self {
-        Self { place: from, candidate: from, held: 0, clear: from, until: SimTime::NEVER }
+        Self { place: from, candidate: from, offer: None, held: 0, clear: from, until: SimTime::NEVER }
     }
 }
 
@@ -54,55 +55,49 @@ impl Reservations {
     #[must_use]
     pub fn new(depth: usize) -> Self {
         let kept = (depth == usize::MAX).then(Kept::default);
-        let plan = Plan::Profile(Profile::default());
-        Self { depth, by_profile: depth != 1, puts_off: true, plan, kept, alike: Vec::new() }
+        let plan = if depth == 1 { Plan::Shadow(ShadowTime::default()) } else { Plan::Profile(Profile::default()) };
+        Self { depth, puts_off: true, plan, kept, alike: Vec::new() }
     }
 
     /// The same with a profile of the future even for one reservation: the slow twin of the textbook's short cut.
     #[must_use]
     pub fn by_profile(depth: usize) -> Self {
-        Self { by_profile: true, ..Self::new(depth) }
+        Self { plan: Plan::Profile(Profile::default()), ..Self::new(depth) }
     }
 
     /// The same with a new and whole plan in every pass: the slow twin of a plan that is kept and made no longer than need
     /// be.
     #[must_use]
     pub fn planning_anew(depth: usize) -> Self {
-        Self { kept: None, puts_off: false, by_profile: true, ..Self::new(depth) }
+        Self { kept: None, puts_off: false, ..Self::by_profile(depth) }
     }
 
     /// Makes the plan of this pass.
-    fn reset(&mut self, pass: &mut Pass<'_>) -> Result<()> {
-        // The short cut adds up what releases say; where they do not say all it cannot.
-        let by_profile = self.by_profile || !pass.is_claimed();
-        match (&self.plan, by_profile) {
-            (Plan::Profile(_), true) | (Plan::Shadow(_), false) => {}
-            (Plan::Shadow(_), true) => self.plan = Plan::Profile(Profile::default()),
-            (Plan::Profile(_), false) => self.plan = Plan::Shadow(ShadowTime::default()),
-        }
-        self.plan.reset(pass)?;
+    fn reset(&mut self, desk: &mut Desk<'_>) -> Result<()> {
+        self.plan.reset(desk)?;
         if let Some(kept) = &mut self.kept {
-            kept.begin(pass);
+            kept.begin(desk);
         }
         Ok(())
     }
 
     /// Starts what the plan of the last pass has promised for now, if it still holds; false if it does not.
-    fn resume(&mut self, pass: &mut Pass<'_>) -> Result<bool> {
+    fn resume(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<bool> {
         let (Some(kept), Plan::Profile(profile)) = (&mut self.kept, &mut self.plan) else { return Ok(false) };
-        if !kept.holds(pass) {
+        if !kept.holds(desk, queue) {
             return Ok(false);
         }
-        let due = kept.take_due(pass);
-        let free = profile.advance(pass.view.now) + due.iter().map(|waiting| waiting.units).sum::<i64>();
-        if free != pass.free_units() {
+        let due = kept.take_due(desk, queue);
+        let free = profile.advance(desk.view.now) + due.iter().map(|waiting| waiting.units).sum::<i64>();
+        if free != desk.free_units() {
             return Ok(false);
         }
         for waiting in due {
-            pass.examine()?;
-            let Some(place) = pass.queue.place_of(waiting.key) else { return Ok(false) };
-            kept.start(pass, &waiting);
-            pass.start(place)?;
+            desk.examine()?;
+            let Some(place) = queue.place_of(waiting.key) else { return Ok(false) };
+            let Some(offer) = desk.offer(&waiting)? else { return Ok(false) };
+            kept.start(desk, &waiting);
+            start(desk, queue, place, offer)?;
         }
         Ok(true)
     }
@@ -111,37 +106,29 @@ impl Reservations {
     ///
     /// A job that does not fit now beside the reservations made so far will not fit beside more of them. So only a job
     /// that still does makes it worth while to plan those ahead of it. And of these only the ones matter that fit before
-    /// such a job would end, and who is ahead of them: all others are promised the same start after it has started, and
-    /// are planned only when they are ahead of somebody for whom they matter.
-    fn planned(&mut self, pass: &mut Pass<'_>, from: Place) -> Result<()> {
+    /// such a job would end, and those ahead of them: all others are promised the same start after it has started, and
+    /// are planned only when they are ahead of a job for which they matter.
+    fn planned(&mut self, desk: &mut Desk<'_>, queue: &mut FitList, from: Place) -> Result<()> {
         let mut course = Course::new(from);
-        while let Some(found) = self.next_candidate(pass, course.candidate)? {
-            course.candidate = found;
-            let Some(waiting) = pass.queue.get(found).copied() else { break };
-            if course.place != found
+        while let Some(waiting) = self.next_candidate(desk, queue, &mut course)? {
+            if course.place != course.candidate
                 && course.held < self.depth
-                && let Some(last) = self.last_to_plan(pass, &mut course, &waiting)?
+                && let Some(last) = self.last_to_plan(desk, queue, &mut course, &waiting)?
             {
-                self.reserve_through(pass, &mut course, last)?;
+                self.reserve_through(desk, queue, &mut course, last)?;
                 continue;
             }
-            let all_planned = course.place == found;
-            if pass.fits(&waiting)? {
-                self.plan.start(pass, &waiting)?;
-                if let Some(kept) = &mut self.kept {
-                    kept.start(pass, &waiting);
-                    if all_planned {
-                        kept.reach(waiting.key);
-                    }
-                }
-                course.candidate = pass.start(found)?;
-                course.clear = course.candidate;
+            let all_planned = course.place == course.candidate;
+            let made = course.offer.take();
+            let offer = if made.is_some() { made } else { desk.offer(&waiting)? };
+            if let Some(offer) = offer {
+                self.start(desk, queue, &mut course, &waiting, offer)?;
             } else {
                 if course.held < self.depth {
-                    self.reserve(pass, &[waiting]);
+                    self.reserve(desk, &[waiting]);
                     course.held += 1;
                 }
-                course.candidate = pass.queue.after(found);
+                course.candidate = queue.after(course.candidate);
             }
             if all_planned {
                 course.place = course.candidate;
@@ -150,30 +137,112 @@ impl Reservations {
         Ok(())
     }
 
-    /// Up to whom jobs must be planned before it is certain that the candidate can start; nobody if it is.
-    fn last_to_plan(&mut self, pass: &mut Pass<'_>, course: &mut Course, waiting: &Waiting) -> Result<Option<Place>> {
-        if !self.puts_off || !pass.only_counts() {
+    /// Up to which job all must be planned before it is certain that the candidate can start; none if it is.
+    fn last_to_plan(
+        &mut self,
+        desk: &mut Desk<'_>,
+        queue: &FitList,
+        course: &mut Course,
+        waiting: &Waiting,
+    ) -> Result<Option<Place>> {
+        if !self.puts_off || !desk.only_counts() {
             return Ok(Some(course.place));
         }
-        let until = pass.view.now.saturating_add(waiting.length);
+        let until = desk.view.now.saturating_add(waiting.length);
         let from = if until <= course.until { course.clear.max(course.place) } else { course.place };
-        let found = self.plan.first_before(pass, (from, course.candidate), until)?;
+        let found = self.plan.first_before(desk, queue, (from, course.candidate), until)?;
         (course.clear, course.until) = (found.unwrap_or(course.candidate), until);
         Ok(found)
     }
 
     /// Plans jobs up to `last`, as far as there may be reservations.
-    fn reserve_through(&mut self, pass: &mut Pass<'_>, course: &mut Course, last: Place) -> Result<()> {
+    fn reserve_through(
+        &mut self,
+        desk: &mut Desk<'_>,
+        queue: &FitList,
+        course: &mut Course,
+        last: Place,
+    ) -> Result<()> {
         while course.place <= last && course.held < self.depth {
-            self.reserve_alike(pass, course)?;
+            self.reserve_alike(desk, queue, course)?;
         }
         Ok(())
     }
 
+    /// Starts the candidate and notes it in the plan.
+    fn start(
+        &mut self,
+        desk: &mut Desk<'_>,
+        queue: &mut FitList,
+        course: &mut Course,
+        waiting: &Waiting,
+        mut offer: Offer,
+    ) -> Result<()> {
+        self.plan.start(desk, waiting, &mut offer)?;
+        if let Some(kept) = &mut self.kept {
+            kept.start(desk, waiting);
+            if course.place == course.candidate {
+                kept.reach(waiting.key);
+            }
+        }
+        course.candidate = start(desk, queue, course.candidate, offer)?;
+        course.clear = course.candidate;
+        Ok(())
+    }
+
+    /// The first job from the candidate on that fits now beside the reservations made so far: the next candidate.
+    fn next_candidate(&mut self, desk: &mut Desk<'_>, queue: &FitList, course: &mut Course) -> Result<Option<Waiting>> {
+        if let (true, Some(&waiting)) = (course.offer.is_some(), queue.get(course.candidate)) {
+            // Reservations were made since the offer.
+            if self.plan.fits_now(desk, &waiting, &mut course.offer)? {
+                return Ok(Some(waiting));
+            }
+            course.candidate = queue.after(course.candidate);
+        }
+        while let Some(found) = self.plan.next(desk, queue, course.candidate) {
+            desk.examine()?;
+            let Some(&waiting) = queue.get(found) else { break };
+            course.candidate = found;
+            if self.plan.fits_now(desk, &waiting, &mut course.offer)? {
+                return Ok(Some(waiting));
+            }
+            course.candidate = queue.after(found);
+        }
+        Ok(None)
+    }
+
+    /// Promises the first job that is not planned its start, and with it those before the candidate that follow and are
+    /// alike.
+    fn reserve_alike(&mut self, desk: &mut Desk<'_>, queue: &FitList, course: &mut Course) -> Result<()> {
+        desk.examine()?;
+        let Some(first) = queue.get(course.place).copied() else {
+            course.place = course.candidate;
+            return Ok(());
+        };
+        // Under a budget a job is tried before it starts, which may draw random nodes: no try may be left out.
+        let most = if desk.counts_watts() { 1 } else { self.depth - course.held };
+        let mut alike = std::mem::take(&mut self.alike);
+        alike.clear();
+        alike.push(first);
+        course.place = queue.after(course.place);
+        while alike.len() < most && course.place != course.candidate {
+            let next = queue.get(course.place).copied();
+            let Some(next) = next.filter(|next| (next.units, next.length) == (first.units, first.length)) else {
+                break;
+            };
+            alike.push(next);
+            course.place = queue.after(course.place);
+        }
+        self.reserve(desk, &alike);
+        course.held += alike.len();
+        self.alike = alike;
+        Ok(())
+    }
+
     /// Promises jobs that are alike the earliest starts there are.
-    fn reserve(&mut self, pass: &mut Pass<'_>, alike: &[Waiting]) {
+    fn reserve(&mut self, desk: &mut Desk<'_>, alike: &[Waiting]) {
         let Some(first) = alike.first() else { return };
-        self.plan.reserve(pass, first, alike.len());
+        self.plan.reserve(desk, first, alike.len());
         if let (Some(kept), Plan::Profile(profile)) = (&mut self.kept, &self.plan) {
             let mut left = alike;
             for &(start, count) in profile.promised() {
@@ -183,64 +252,22 @@ impl Reservations {
             }
         }
     }
-
-    /// The first job at or after `from` that fits now beside the reservations made so far.
-    fn next_candidate(&mut self, pass: &mut Pass<'_>, from: Place) -> Result<Option<Place>> {
-        let mut place = from;
-        while let Some(found) = self.plan.next(pass, place) {
-            pass.examine()?;
-            let Some(waiting) = pass.queue.get(found).copied() else { break };
-            if self.plan.fits_now(pass, &waiting)? {
-                return Ok(Some(found));
-            }
-            place = pass.queue.after(found);
-        }
-        Ok(None)
-    }
-
-    /// Promises the first job that is not planned its start, and with it those before the candidate that follow and are
-    /// alike.
-    fn reserve_alike(&mut self, pass: &mut Pass<'_>, course: &mut Course) -> Result<()> {
-        pass.examine()?;
-        let Some(first) = pass.queue.get(course.place).copied() else {
-            course.place = course.candidate;
-            return Ok(());
-        };
-        // Under a budget a job is tried before it starts, which may draw random nodes: no try may be left out.
-        let most = if pass.counts_watts() { 1 } else { self.depth - course.held };
-        let mut alike = std::mem::take(&mut self.alike);
-        alike.clear();
-        alike.push(first);
-        course.place = pass.queue.after(course.place);
-        while alike.len() < most && course.place != course.candidate {
-            let next = pass.queue.get(course.place).copied();
-            let Some(next) = next.filter(|next| (next.units, next.length) == (first.units, first.length)) else {
-                break;
-            };
-            alike.push(next);
-            course.place = pass.queue.after(course.place);
-        }
-        self.reserve(pass, &alike);
-        course.held += alike.len();
-        self.alike = alike;
-        Ok(())
-    }
 }
 
 impl Backfill for Reservations {
-    fn select(&mut self, pass: &mut Pass<'_>) -> Result<()> {
-        if self.resume(pass)? {
-            let next = self.kept.as_ref().map_or(Place::FRONT, |kept| kept.next(pass));
-            return self.planned(pass, next);
+    fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+        if self.resume(desk, queue)? {
+            let next = self.kept.as_ref().map_or(Place::FRONT, |kept| kept.next(queue));
+            return self.planned(desk, queue, next);
         }
         if let Some(kept) = &mut self.kept {
             kept.forget();
         }
-        if !start_heads(pass)? || pass.free_units() == 0 {
+        if !start_heads(desk, queue)? || desk.free_units() == 0 {
             return Ok(());
         }
-        self.reset(pass)?;
-        self.planned(pass, Place::FRONT)
+        self.reset(desk)?;
+        self.planned(desk, queue, Place::FRONT)
     }
 
     fn queue_in(&mut self, order: &dyn Order) {

@@ -3,7 +3,7 @@
 use crate::algo::fit_list::{Room, Waiting};
 use crate::algo::releases::{Claim, Release};
 use crate::error::Result;
-use crate::policy::pass::Pass;
+use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
 
 /// The textbook's two numbers, of units and of microwatts.
@@ -29,13 +29,13 @@ struct Head {
 }
 
 impl ShadowTime {
-    pub(super) fn reset(&mut self, pass: &mut Pass<'_>) -> Result<()> {
-        self.now = pass.view.now;
-        self.free = pass.free()?;
+    pub(super) fn reset(&mut self, desk: &mut Desk<'_>) -> Result<()> {
+        self.now = desk.view.now;
+        self.free = desk.free()?;
         self.added.clear();
-        self.added.extend(pass.added());
+        self.added.extend(desk.added());
         let ended = self.added.iter().filter(|release| release.at <= self.now).map(|release| release.claim);
-        self.overdue = pass.view.releases.overdue(self.now) + ended.sum();
+        self.overdue = desk.view.releases.overdue(self.now) + ended.sum();
         self.head = None;
         Ok(())
     }
@@ -55,9 +55,9 @@ impl ShadowTime {
         }
     }
 
-    pub(super) fn reserve(&mut self, pass: &Pass<'_>, need: Claim) {
+    pub(super) fn reserve(&mut self, desk: &Desk<'_>, need: Claim) {
         debug_assert!(self.head.is_none());
-        let shadow = pass.view.releases.shadow(self.now, self.free, need, &self.added);
+        let shadow = desk.view.releases.shadow(self.now, self.free, need, &self.added);
         if shadow.at != SimTime::NEVER {
             self.head = Some(Head { slack: shadow.at - self.now, extra: shadow.extra });
         }

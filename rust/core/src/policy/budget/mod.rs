@@ -1,6 +1,7 @@
 //! How much the whole machine may draw: the public role `power`.
 
-pub mod ledger;
+pub mod ceiling;
+pub mod draw;
 pub mod prices;
 pub mod system_budget;
 
@@ -8,7 +9,12 @@ use dyn_clone::DynClone;
 
 use crate::error::Result;
 use crate::platform::Platform;
+use crate::policy::View;
+use crate::policy::analyzer::Estimate;
+use crate::policy::budget::ceiling::Ceiling;
+use crate::policy::budget::prices::Prices;
 use crate::units::Watts;
+use crate::workload::JobId;
 
 /// Says how much the machine may draw.
 pub trait Budget: DynClone + Send + Sync {
@@ -20,3 +26,29 @@ pub trait Budget: DynClone + Send + Sync {
 }
 
 dyn_clone::clone_trait_object!(Budget);
+
+/// A ceiling, and what jobs take of what it leaves.
+#[derive(Clone, Debug)]
+pub struct Power {
+    /// What may be drawn.
+    pub ceiling: Ceiling,
+    /// What jobs add, wherever they go.
+    pub prices: Prices,
+}
+
+impl Power {
+    /// What `budget` leaves on this machine. `counts_tdp` says whether jobs may count with their nodes' TDP.
+    ///
+    /// # Errors
+    /// If nothing could ever start.
+    pub fn new(budget: &dyn Budget, platform: &Platform, counts_tdp: bool) -> Result<Self> {
+        let ceiling = Ceiling::new(budget.ceiling(platform)?, platform, counts_tdp);
+        Ok(Self { ceiling, prices: Prices::new(platform) })
+    }
+
+    /// Whether the job would pass the ceiling on whatever nodes of an otherwise idle machine.
+    pub fn exceeds(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> bool {
+        let fits = estimate == Estimate::Predicted && self.ceiling.surely_holds(view, job);
+        !fits && self.prices.unkept(view, job, estimate).least > self.ceiling.beyond_idle()
+    }
+}

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::platform::Platform;
 use crate::policy::View;
-use crate::policy::budget::ledger::{beyond_idle_on, held};
-use crate::policy::first_runs::Estimate;
-use crate::policy::profile::{Profile, profile};
+use crate::policy::analyzer::Estimate;
+use crate::policy::budget::draw::{beyond_idle_on, held};
+use crate::policy::class::JobClass;
 use crate::power::pvt::JobDraws;
 use crate::units::Watts;
 use crate::workload::JobId;
@@ -22,11 +22,11 @@ pub struct Price {
     pub most: Watts,
 }
 
-/// Prices of the jobs that are queued: by profile, and by job for those that bring a measured draw of their own.
+/// Prices of the jobs that are queued: by class, and by job for those that bring a measured draw of their own.
 #[derive(Clone, Debug)]
-pub(super) struct Prices {
+pub struct Prices {
     /// Watts beyond idle on the cheapest nodes, cheapest first and summed up.
-    sums: BTreeMap<(Profile, Estimate), Vec<Watts>>,
+    sums: BTreeMap<(JobClass, Estimate), Vec<Watts>>,
     own: BTreeMap<u32, Price>,
     /// Idle draws, highest first, and the sums of the first of them.
     idles: Vec<Watts>,
@@ -34,7 +34,9 @@ pub(super) struct Prices {
 }
 
 impl Prices {
-    pub(super) fn new(platform: &Platform) -> Self {
+    /// No price is known yet.
+    #[must_use]
+    pub fn new(platform: &Platform) -> Self {
         let mut idles: Vec<_> = platform.nodes().iter().map(|node| node.idle).collect();
         idles.sort_unstable_by(|a, b| b.cmp(a));
         let mut sum = Watts::ZERO;
@@ -47,7 +49,7 @@ impl Prices {
     }
 
     /// The price of a job that is queued; to be forgotten when it starts.
-    pub(super) fn of(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Price {
+    pub fn of(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Price {
         if !follows_own(view, job, estimate) {
             return self.unkept(view, job, estimate);
         }
@@ -60,12 +62,12 @@ impl Prices {
     }
 
     /// A job has left the queue.
-    pub(super) fn forget(&mut self, job: JobId) {
+    pub fn forget(&mut self, job: JobId) {
         self.own.remove(&job.0);
     }
 
     /// The same, and nothing is kept for the job.
-    pub(super) fn unkept(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Price {
+    pub fn unkept(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Price {
         let count = view.jobs.node_count(job);
         let (least, most, all) = if follows_own(view, job, estimate) {
             match view.predicted.of_job(view.jobs.app(job), view.known_draw(job)) {
@@ -100,7 +102,7 @@ impl Prices {
     }
 
     fn sums_of(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> &[Watts] {
-        let of = if estimate == Estimate::Tdp { (None, false, false) } else { profile(view, job) };
+        let of = if estimate == Estimate::Tdp { JobClass::ANY } else { JobClass::of(view, job) };
         self.sums.entry((of, estimate)).or_insert_with(|| {
             let draws = view.predicted.of_job(view.jobs.app(job), view.known_draw(job));
             let mut sums = beyond_idle_everywhere(view, draws, estimate);
@@ -117,7 +119,7 @@ impl Prices {
 
 /// Whether the price is the job's alone: it is counted with the draw it brings.
 fn follows_own(view: &View<'_>, job: JobId, estimate: Estimate) -> bool {
-    estimate == Estimate::Predicted && profile(view, job).1
+    estimate == Estimate::Predicted && JobClass::of(view, job).follows_own()
 }
 
 /// Least, most and the sum over all nodes, found without sorting them.

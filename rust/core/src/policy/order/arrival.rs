@@ -1,7 +1,6 @@
 //! First come, first served.
 
-use crate::policy::View;
-use crate::policy::first_runs::Estimate;
+use crate::policy::analyzer::Ask;
 use crate::policy::order::Order;
 use crate::workload::JobId;
 
@@ -10,7 +9,7 @@ use crate::workload::JobId;
 pub struct Fcfs;
 
 impl Order for Fcfs {
-    fn rank(&mut self, _view: &View<'_>, _job: JobId, _estimate: Estimate) -> i64 {
+    fn rank(&mut self, _ask: &Ask<'_>, _job: JobId) -> i64 {
         0
     }
 }

@@ -1,7 +1,6 @@
 //! By planned length: the walltime, or the nominal runtime of a job that brings none.
 
-use crate::policy::View;
-use crate::policy::first_runs::Estimate;
+use crate::policy::analyzer::Ask;
 use crate::policy::order::Order;
 use crate::workload::JobId;
 
@@ -14,13 +13,13 @@ pub struct Shortest;
 pub struct Longest;
 
 impl Order for Shortest {
-    fn rank(&mut self, view: &View<'_>, job: JobId, _estimate: Estimate) -> i64 {
-        view.jobs.planned(job).micros()
+    fn rank(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
+        ask.view.jobs.planned(job).micros()
     }
 }
 
 impl Order for Longest {
-    fn rank(&mut self, view: &View<'_>, job: JobId, _estimate: Estimate) -> i64 {
-        -view.jobs.planned(job).micros()
+    fn rank(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
+        -ask.view.jobs.planned(job).micros()
     }
 }

@@ -1,8 +1,8 @@
 //! The order in which jobs started in reality.
 
-use crate::policy::first_runs::Estimate;
+use crate::policy::Jobs;
+use crate::policy::analyzer::Ask;
 use crate::policy::order::Order;
-use crate::policy::{Jobs, View};
 use crate::units::SimTime;
 use crate::workload::JobId;
 
@@ -25,8 +25,8 @@ fn rank(jobs: Jobs<'_>, job: JobId) -> i64 {
 }
 
 impl Order for ObservedStarts {
-    fn rank(&mut self, view: &View<'_>, job: JobId, _estimate: Estimate) -> i64 {
-        rank(view.jobs, job)
+    fn rank(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
+        rank(ask.view.jobs, job)
     }
 
     fn is_as_observed(&self) -> bool {

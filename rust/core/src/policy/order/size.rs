@@ -1,8 +1,7 @@
 //! By what a job holds: its nodes, or its nodes for as long as it is planned to run.
 
-use crate::policy::View;
+use crate::policy::analyzer::Ask;
 use crate::policy::compose::rank_of;
-use crate::policy::first_runs::Estimate;
 use crate::policy::order::Order;
 use crate::workload::JobId;
 
@@ -19,19 +18,19 @@ pub struct Largest;
 pub struct SmallestArea;
 
 impl Order for Smallest {
-    fn rank(&mut self, view: &View<'_>, job: JobId, _estimate: Estimate) -> i64 {
-        i64::from(view.jobs.node_count(job))
+    fn rank(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
+        i64::from(ask.view.jobs.node_count(job))
     }
 }
 
 impl Order for Largest {
-    fn rank(&mut self, view: &View<'_>, job: JobId, _estimate: Estimate) -> i64 {
-        -i64::from(view.jobs.node_count(job))
+    fn rank(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
+        -i64::from(ask.view.jobs.node_count(job))
     }
 }
 
 impl Order for SmallestArea {
-    fn rank(&mut self, view: &View<'_>, job: JobId, _estimate: Estimate) -> i64 {
-        rank_of(f64::from(view.jobs.node_count(job)) * view.jobs.planned(job).micros() as f64)
+    fn rank(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
+        rank_of(f64::from(ask.view.jobs.node_count(job)) * ask.view.jobs.planned(job).micros() as f64)
     }
 }

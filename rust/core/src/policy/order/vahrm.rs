@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::policy::View;
+use crate::policy::analyzer::{Ask, Estimate};
+use crate::policy::class::JobClass;
 use crate::policy::compose::rank_of;
-use crate::policy::first_runs::Estimate;
 use crate::policy::order::Order;
-use crate::policy::profile::{Profile, profile};
-use crate::units::SimDuration;
 use crate::workload::JobId;
 
 /// What an energy is predicted for.
@@ -26,10 +24,6 @@ pub struct Weights {
     pub beta: f64,
     /// What an energy is predicted for.
     pub length: Length,
-    /// Who has waited longer goes first.
-    pub starvation_limit: SimDuration,
-    /// How many times longer a first run takes, if first runs are profiled.
-    pub profiling_ratio: Option<f64>,
 }
 
 /// Highest `β·E - (1-β)·submit` first.
@@ -40,8 +34,8 @@ pub struct Weights {
 #[derive(Clone, Debug)]
 pub struct Vahrm {
     weights: Weights,
-    /// Mean predicted watts of a node by profile; of a profile that follows jobs' own draws, per watt of these.
-    means: BTreeMap<Profile, f64>,
+    /// Mean predicted watts of a node by class; of a class that follows jobs' own draws, per watt of these.
+    means: BTreeMap<JobClass, f64>,
     tdp_w: Option<f64>,
 }
 
@@ -52,41 +46,34 @@ impl Vahrm {
         Self { weights, means: BTreeMap::new(), tdp_w: None }
     }
 
-    fn watts(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> f64 {
-        match estimate {
+    fn watts(&mut self, ask: &Ask<'_>, job: JobId) -> f64 {
+        let view = ask.view;
+        match ask.estimate(job) {
             Estimate::Tdp => {
                 *self.tdp_w.get_or_insert_with(|| view.platform.tdp().watts() / f64::from(view.platform.len()))
             }
             Estimate::Predicted => {
-                let profile = profile(view, job);
+                let class = JobClass::of(view, job);
                 let own = view.known_draw(job);
                 let mean = self
                     .means
-                    .entry(profile)
+                    .entry(class)
                     .or_insert_with(|| view.predicted.mean_over_nodes(view.jobs.app(job), own.at(1.0)));
-                if profile.1 { *mean * own.watts() } else { *mean }
+                if class.follows_own() { *mean * own.watts() } else { *mean }
             }
         }
     }
 }
 
 impl Order for Vahrm {
-    fn rank(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> i64 {
+    fn rank(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
+        let jobs = ask.view.jobs;
         let length = match self.weights.length {
-            Length::Runtime => view.jobs.runtime(job),
-            Length::Walltime => view.jobs.planned(job),
+            Length::Runtime => jobs.runtime(job),
+            Length::Walltime => jobs.planned(job),
         };
-        let watts = self.watts(view, job, estimate);
-        let energy = watts * f64::from(view.jobs.node_count(job)) * length.seconds();
+        let energy = self.watts(ask, job) * f64::from(jobs.node_count(job)) * length.seconds();
         let beta = self.weights.beta;
-        rank_of(-(beta * energy - (1.0 - beta) * view.jobs.submit(job).seconds()))
-    }
-
-    fn starvation_limit(&self) -> SimDuration {
-        self.weights.starvation_limit
-    }
-
-    fn profiling_ratio(&self) -> Option<f64> {
-        self.weights.profiling_ratio
+        rank_of(-(beta * energy - (1.0 - beta) * jobs.submit(job).seconds()))
     }
 }

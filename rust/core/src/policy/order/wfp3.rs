@@ -1,8 +1,7 @@
 //! Large jobs that have waited long for their length: the WFP3 score of Tang, Lan, Desai and Buettner (CLUSTER 2009).
 
-use crate::policy::View;
+use crate::policy::analyzer::Ask;
 use crate::policy::compose::rank_of;
-use crate::policy::first_runs::Estimate;
 use crate::policy::order::Order;
 use crate::workload::JobId;
 
@@ -13,10 +12,10 @@ use crate::workload::JobId;
 pub struct Wfp3;
 
 impl Order for Wfp3 {
-    fn rank(&mut self, view: &View<'_>, job: JobId, _estimate: Estimate) -> i64 {
-        let wait = (view.now - view.jobs.submit(job)).micros() as f64;
-        let length = view.jobs.planned(job).micros().max(1) as f64;
-        rank_of(-(wait / length).powi(3) * f64::from(view.jobs.node_count(job)))
+    fn rank(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
+        let wait = (ask.view.now - ask.view.jobs.submit(job)).micros() as f64;
+        let length = ask.view.jobs.planned(job).micros().max(1) as f64;
+        rank_of(-(wait / length).powi(3) * f64::from(ask.view.jobs.node_count(job)))
     }
 
     fn changes(&self) -> bool {

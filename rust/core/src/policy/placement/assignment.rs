@@ -10,16 +10,15 @@ use std::collections::BTreeMap;
 use crate::algo::assignment::{Costs, assign_types_unless, certify_types};
 use crate::algo::node_set::NodeSet;
 use crate::error::{Result, SimulationError};
-use crate::policy::placement::Placement;
-use crate::policy::profile::{Profile, profile};
-use crate::policy::{Decisions, View};
-use crate::units::SimDuration;
+use crate::policy::View;
+use crate::policy::analyzer::Ask;
+use crate::policy::class::JobClass;
+use crate::policy::placement::{Choice, Joint, Placement};
 use crate::workload::JobId;
 
 /// Minimum-weight matching.
 #[derive(Clone, Debug, Default)]
 pub struct Assignment {
-    interval: SimDuration,
     rates: Rates,
     types: Types,
     /// Nodes of the columns.
@@ -36,17 +35,17 @@ struct Rate {
     communicating: Vec<f64>,
 }
 
-/// The rates of each profile; equal ones are shared.
+/// The rates of each class of jobs; equal ones are shared.
 #[derive(Clone, Debug, Default)]
 struct Rates {
-    of: BTreeMap<Profile, usize>,
+    of: BTreeMap<JobClass, usize>,
     rates: Vec<Rate>,
 }
 
 impl Rates {
     fn of(&mut self, view: &View<'_>, job: JobId) -> usize {
         let (of, rates) = (&mut self.of, &mut self.rates);
-        *of.entry(profile(view, job)).or_insert_with(|| {
+        *of.entry(JobClass::of(view, job)).or_insert_with(|| {
             let own = Rate::of(view, job);
             let known = rates.iter().position(|rates| *rates == own);
             known.unwrap_or_else(|| {
@@ -101,19 +100,18 @@ impl Types {
 
 impl Kind {
     fn of(view: &View<'_>, job: JobId, rates: &mut Rates) -> Self {
-        let (_, follows, _) = profile(view, job);
-        let scale = if follows { view.known_draw(job).watts() } else { 1.0 };
+        let scale = if JobClass::of(view, job).follows_own() { view.known_draw(job).watts() } else { 1.0 };
         let (runtime, comm) = (view.jobs.runtime(job).seconds(), view.jobs.comm(job).seconds());
         Self { rates: rates.of(view, job), running: runtime * scale, communicating: comm * scale }
     }
 }
 
 impl Rate {
-    /// For jobs of this job's profile.
+    /// For jobs of this job's class.
     fn of(view: &View<'_>, job: JobId) -> Self {
-        let (app, (_, follows, _)) = (view.jobs.app(job), profile(view, job));
+        let app = view.jobs.app(job);
         let own = view.known_draw(job).at(REFERENCE_W);
-        let divisor = if follows { REFERENCE_W } else { 1.0 };
+        let divisor = if JobClass::of(view, job).follows_own() { REFERENCE_W } else { 1.0 };
         let nodes = 0..view.platform.len();
         let watts = |node| view.predicted.draw(app, own, node).watts() / divisor;
         let communicating: Vec<f64> = nodes.clone().map(watts).collect();
@@ -126,12 +124,6 @@ impl Rate {
 const REFERENCE_W: f64 = 1e6;
 
 impl Assignment {
-    /// A matching in passes at multiples of `interval`; zero = in every pass.
-    #[must_use]
-    pub fn new(interval: SimDuration) -> Self {
-        Self { interval, ..Self::default() }
-    }
-
     /// One row of weights a type, one column a free node.
     fn weigh(&mut self, free: &NodeSet) -> Result<()> {
         self.nodes.clear();
@@ -159,31 +151,33 @@ impl Assignment {
 }
 
 impl Placement for Assignment {
-    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
-        self.types.gather(view, starts, &mut self.rates);
+    fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
+        self.match_all(ask, &[job], free, nodes)?;
+        Ok(Choice::Chosen)
+    }
+
+    fn jointly(&mut self) -> Option<&mut dyn Joint> {
+        Some(self)
+    }
+}
+
+impl Joint for Assignment {
+    fn match_all(&mut self, ask: &Ask<'_>, jobs: &[JobId], free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<()> {
+        let view = ask.view;
+        self.types.gather(view, jobs, &mut self.rates);
         self.weigh(free)?;
         let costs = Costs::new(self.types.kinds.len(), self.nodes.len(), &self.weights)?;
         let matching = assign_types_unless(&costs, &self.types.counts, &mut || (view.interrupted)())?;
         debug_assert_eq!(certify_types(&costs, &self.types.counts, &matching), Ok(()));
         let mut left: Vec<_> = matching.columns.iter().map(|columns| columns.iter()).collect();
-        for (&job, &kind) in starts.iter().zip(&self.types.of) {
+        for (&job, &kind) in jobs.iter().zip(&self.types.of) {
             let count = view.jobs.node_count(job) as usize;
-            out.start_with(job, |nodes| {
-                for &column in left[kind].by_ref().take(count) {
-                    let node = self.nodes[column as usize];
-                    free.remove(node);
-                    nodes.push(node);
-                }
-            });
+            for &column in left[kind].by_ref().take(count) {
+                let node = self.nodes[column as usize];
+                free.remove(node);
+                nodes.push(node);
+            }
         }
         Ok(())
-    }
-
-    fn is_joint(&self) -> bool {
-        true
-    }
-
-    fn interval(&self) -> SimDuration {
-        self.interval
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
-use crate::policy::placement::Placement;
-use crate::policy::{Decisions, View};
+use crate::policy::analyzer::Ask;
+use crate::policy::placement::{Choice, Placement};
 use crate::workload::JobId;
 
 /// In order of id: Naive of the COA paper, Sequence of the pools paper.
@@ -11,11 +11,8 @@ use crate::workload::JobId;
 pub struct LowestId;
 
 impl Placement for LowestId {
-    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
-        for &job in starts {
-            let count = view.jobs.node_count(job);
-            out.start_with(job, |nodes| free.take_lowest(count, nodes));
-        }
-        Ok(())
+    fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
+        free.take_lowest(ask.view.jobs.node_count(job), nodes);
+        Ok(Choice::Chosen)
     }
 }

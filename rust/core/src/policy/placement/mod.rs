@@ -1,6 +1,7 @@
 //! Which nodes a job gets.
 
 pub mod assignment;
+pub mod first_runs;
 pub mod lowest_id;
 pub mod observed;
 pub mod opportunity_cost;
@@ -15,81 +16,84 @@ use dyn_clone::DynClone;
 
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
-use crate::policy::{Decisions, View};
-use crate::units::SimDuration;
+use crate::policy::View;
+use crate::policy::analyzer::Ask;
 use crate::workload::JobId;
 
-/// Says where jobs go.
+/// What a placement has done for a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Nothing: it has chosen no nodes, and the job is blocked like any that does not fit.
+    Refused,
+    /// It has chosen nodes.
+    Chosen,
+    /// The same, and on no others of the free nodes would the job draw less: if that is too much, it is for all like it.
+    FewestWatts,
+}
+
+/// What a placement thinks of the free nodes for a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The job is in good hands there.
+    Suits,
+    /// It is better left to wait for others while some other job can use these.
+    Spare,
+    /// It would not be given any of them.
+    Refused,
+}
+
+/// What a placement is told as it happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// A job joined the queue.
+    Joined(JobId),
+    /// A pass begins.
+    Begins,
+    /// A pass is over, which may have started nothing, and so many of the machine's units (nodes, or slots where nodes are
+    /// shared) are busy from now on.
+    Over(i64),
+}
+
+/// Chooses nodes.
 pub trait Placement: DynClone + Send + Sync {
-    /// Starts every job of `starts` through [`Decisions::start_with`], on nodes taken from `free`.
+    /// Moves as many nodes of `free` as the job asks for to the end of `nodes`, or none if it refuses.
     ///
-    /// `free` holds enough nodes for all of them, and only nodes that can serve each.
+    /// `free` holds enough nodes, and only such as can serve the job.
     ///
     /// # Errors
     /// If the nodes cannot be found, or if the host interrupts.
-    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()>;
+    fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice>;
 
-    /// Whether it may refuse a job although enough nodes are free. Then every job of a pass is placed as it is started,
-    /// for whether the next one is accepted depends on where it went.
-    fn may_refuse(&self) -> bool {
-        false
+    /// Its other face, where a job's nodes depend on the others that start with it.
+    fn jointly(&mut self) -> Option<&mut dyn Joint> {
+        None
     }
 
-    /// Whether it would start the job on nodes of `free`, which holds enough of them; asked only if it may refuse. A job
-    /// that is refused is blocked like any that does not fit.
-    fn accepts(&mut self, view: &View<'_>, job: JobId, free: &NodeSet) -> bool {
-        let _ = (view, job, free);
-        true
+    /// What it thinks of the nodes of `free`, which holds enough of them, for the job. It draws no lots over it.
+    fn judge(&mut self, ask: &Ask<'_>, job: JobId, free: &NodeSet) -> Verdict {
+        let _ = (ask, job, free);
+        Verdict::Suits
     }
 
-    /// Told of every job that joins the queue.
-    fn queued(&mut self, view: &View<'_>, job: JobId) {
-        let _ = (view, job);
-    }
-
-    /// Told that a pass begins.
+    /// Takes note of what happens.
     ///
     /// # Errors
     /// If what it has to prepare fails, or if the host interrupts.
-    fn begin(&mut self, view: &View<'_>) -> Result<()> {
-        let _ = view;
+    fn notice(&mut self, view: &View<'_>, news: News) -> Result<()> {
+        let _ = (view, news);
         Ok(())
-    }
-
-    /// Told that a pass is over, which may have started nothing, and how many of the machine's units (nodes, or slots where
-    /// nodes are shared) are busy from now on.
-    fn passed(&mut self, view: &View<'_>, busy: i64) {
-        let _ = (view, busy);
-    }
-
-    /// Whether it may find that a job does not suit the free nodes. Then every job of a pass is placed as it is started.
-    fn judges(&self) -> bool {
-        false
-    }
-
-    /// Whether the job is in good hands on nodes of `free`, which holds enough of them, or better left to wait for others
-    /// while some other job can use these. Asked by backfills that look for such jobs first.
-    fn suits(&mut self, view: &View<'_>, job: JobId, free: &NodeSet) -> bool {
-        let _ = (view, job, free);
-        true
-    }
-
-    /// Whether where a job goes depends on the others that start with it, so that a budget has to be judged on the nodes of
-    /// all of them together.
-    fn is_joint(&self) -> bool {
-        false
-    }
-
-    /// Whether no choice of free nodes draws less than this one's: then a job refused for its watts stays refused for the
-    /// rest of the pass, in which nodes and watts only get fewer.
-    fn finds_fewest_watts(&self) -> bool {
-        false
-    }
-
-    /// Passes are made at multiples of this only, to gather jobs; zero = whenever something happened.
-    fn interval(&self) -> SimDuration {
-        SimDuration::ZERO
     }
 }
 
 dyn_clone::clone_trait_object!(Placement);
+
+/// Matches all jobs of a pass to nodes. It refuses none.
+pub trait Joint {
+    /// Moves nodes of `free` to the end of `nodes`: as many as each of `jobs` asks for, one job's after the other's.
+    ///
+    /// `free` holds enough nodes for all of them, and only such as can serve each.
+    ///
+    /// # Errors
+    /// If the nodes cannot be found, or if the host interrupts.
+    fn match_all(&mut self, ask: &Ask<'_>, jobs: &[JobId], free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<()>;
+}

@@ -2,8 +2,8 @@
 
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
-use crate::policy::placement::Placement;
-use crate::policy::{Decisions, View};
+use crate::policy::analyzer::Ask;
+use crate::policy::placement::{Choice, Placement, Verdict};
 use crate::workload::JobId;
 
 /// A job whose nodes the log names waits for just these; others take the free nodes with the lowest ids.
@@ -11,22 +11,21 @@ use crate::workload::JobId;
 pub struct ObservedNodes;
 
 impl Placement for ObservedNodes {
-    fn place(&mut self, view: &View<'_>, jobs: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
-        for &job in jobs {
-            out.start_with(job, |taken| match view.jobs.observed_nodes(job) {
-                Some(own) => taken.extend(own.iter().copied().filter(|&node| free.remove(node))),
-                None => free.take_lowest(view.jobs.node_count(job), taken),
-            });
+    fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
+        match ask.view.jobs.observed_nodes(job) {
+            Some(own) if !are_free(own, free) => return Ok(Choice::Refused),
+            Some(own) => nodes.extend(own.iter().copied().filter(|&node| free.remove(node))),
+            None => free.take_lowest(ask.view.jobs.node_count(job), nodes),
         }
-        Ok(())
+        Ok(Choice::Chosen)
     }
 
-    fn may_refuse(&self) -> bool {
-        true
+    fn judge(&mut self, ask: &Ask<'_>, job: JobId, free: &NodeSet) -> Verdict {
+        let own = ask.view.jobs.observed_nodes(job);
+        if own.is_none_or(|own| are_free(own, free)) { Verdict::Suits } else { Verdict::Refused }
     }
+}
 
-    fn accepts(&mut self, view: &View<'_>, job: JobId, free: &NodeSet) -> bool {
-        let is_free = |&node: &u32| node < free.capacity() && free.contains(node);
-        view.jobs.observed_nodes(job).is_none_or(|own| own.iter().all(is_free))
-    }
+fn are_free(own: &[u32], free: &NodeSet) -> bool {
+    own.iter().all(|&node| node < free.capacity() && free.contains(node))
 }

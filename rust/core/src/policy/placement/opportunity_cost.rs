@@ -10,10 +10,11 @@ use std::collections::BTreeMap;
 use crate::algo::assignment::{Costs, assign_types_unless};
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
-use crate::policy::placement::Placement;
+use crate::policy::View;
+use crate::policy::analyzer::Ask;
+use crate::policy::class::JobClass;
 use crate::policy::placement::ranking::Ranking;
-use crate::policy::profile::{Profile, profile};
-use crate::policy::{Decisions, View};
+use crate::policy::placement::{Choice, News, Placement, Verdict};
 use crate::power::known::KnownDraw;
 use crate::units::SimTime;
 use crate::workload::{AppId, JobId};
@@ -24,18 +25,18 @@ const GROWTH: f64 = 1.1;
 /// Prices are made from the applications of the largest demand, so many of them.
 const PRICED: usize = 16;
 
-/// What jobs of one profile have asked for so far.
+/// What jobs of one class have asked for so far.
 #[derive(Clone, Copy, Debug)]
 struct Demand {
     app: Option<AppId>,
-    /// What is known of a job's own draw: the same kind for all of a profile.
+    /// What is known of a job's own draw: the same kind for all of a class.
     own: KnownDraw,
     node_s: f64,
     /// Known watts × node-seconds, for a mean.
     known: f64,
 }
 
-/// A profile's view of the nodes.
+/// A class's view of the nodes.
 #[derive(Clone, Debug)]
 struct Standing {
     ranking: Ranking,
@@ -49,12 +50,12 @@ struct Standing {
 #[derive(Clone, Debug)]
 pub struct OpportunityCost {
     tolerance: f64,
-    demand: BTreeMap<Profile, Demand>,
+    demand: BTreeMap<JobClass, Demand>,
     total_node_s: f64,
     priced_node_s: f64,
     prices: Vec<f64>,
-    shares: BTreeMap<Profile, u32>,
-    standings: BTreeMap<Profile, Standing>,
+    shares: BTreeMap<JobClass, u32>,
+    standings: BTreeMap<JobClass, Standing>,
     /// Until when seconds are counted, and how many units are busy from then on.
     seen: Option<(SimTime, i64)>,
     /// Seconds so far: of busy units, and of all.
@@ -95,7 +96,7 @@ impl OpportunityCost {
         let node_s = whole_nodes * view.jobs.planned(job).seconds();
         let own = view.known_draw(job);
         let new = Demand { app: view.jobs.app(job), own, node_s: 0.0, known: 0.0 };
-        let demand = self.demand.entry(profile(view, job)).or_insert(new);
+        let demand = self.demand.entry(JobClass::of(view, job)).or_insert(new);
         demand.node_s += node_s;
         demand.known += node_s * own.watts();
         self.total_node_s += node_s;
@@ -109,7 +110,7 @@ impl OpportunityCost {
         self.priced_node_s = self.total_node_s;
         self.standings.clear();
         self.shares.clear();
-        let mut largest: Vec<_> = self.demand.iter().map(|(&profile, &demand)| (profile, demand)).collect();
+        let mut largest: Vec<_> = self.demand.iter().map(|(&class, &demand)| (class, demand)).collect();
         largest.sort_by(|a, b| b.1.node_s.total_cmp(&a.1.node_s).then(a.0.cmp(&b.0)));
         largest.truncate(PRICED);
         let utilization = if self.all_unit_s > 0.0 { self.busy_unit_s / self.all_unit_s } else { 0.0 };
@@ -127,7 +128,7 @@ impl OpportunityCost {
     }
 
     fn standing(&mut self, view: &View<'_>, job: JobId) -> &mut Standing {
-        let of = profile(view, job);
+        let of = JobClass::of(view, job);
         let Self { demand, prices, shares, tolerance, standings, .. } = self;
         standings.entry(of).or_insert_with(|| {
             let known = view.known_draw(job);
@@ -159,7 +160,7 @@ fn micro(watts: f64) -> i64 {
     micro
 }
 
-/// Predicted joules a nominal second of a profile's jobs on each node.
+/// Predicted joules a nominal second of a class's jobs on each node.
 fn watts(view: &View<'_>, demand: Demand) -> Vec<f64> {
     let own = demand.own.at(demand.known / demand.node_s.max(f64::MIN_POSITIVE));
     let on = |node| view.predicted.draw(demand.app, own, node).watts() * view.predicted.time_ratio(demand.app, node);
@@ -167,41 +168,35 @@ fn watts(view: &View<'_>, demand: Demand) -> Vec<f64> {
 }
 
 impl Placement for OpportunityCost {
-    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
-        for &job in starts {
-            let count = view.jobs.node_count(job);
-            let ranking = &mut self.standing(view, job).ranking;
-            out.start_with(job, |nodes| ranking.take_best(view.slots, free, count, nodes));
+    fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
+        let count = ask.view.jobs.node_count(job);
+        self.standing(ask.view, job).ranking.take_best(ask.view.slots, free, count, nodes);
+        Ok(Choice::Chosen)
+    }
+
+    fn judge(&mut self, ask: &Ask<'_>, job: JobId, free: &NodeSet) -> Verdict {
+        let count = ask.view.jobs.node_count(job);
+        let Standing { ranking, costs, limit } = self.standing(ask.view, job);
+        if *limit == f64::INFINITY {
+            return Verdict::Suits;
+        }
+        let nodes = ranking.free_nodes(ask.view.slots, free).take(count as usize);
+        let sum: f64 = nodes.map(|node| costs[node as usize]).sum();
+        if sum <= *limit * f64::from(count) { Verdict::Suits } else { Verdict::Spare }
+    }
+
+    fn notice(&mut self, view: &View<'_>, news: News) -> Result<()> {
+        match news {
+            News::Joined(job) => self.count(view, job),
+            News::Begins => {
+                self.look(view);
+                self.price(view)?;
+            }
+            News::Over(busy) => {
+                self.look(view);
+                self.seen = Some((view.now, busy));
+            }
         }
         Ok(())
-    }
-
-    fn begin(&mut self, view: &View<'_>) -> Result<()> {
-        self.look(view);
-        self.price(view)
-    }
-
-    fn passed(&mut self, view: &View<'_>, busy: i64) {
-        self.look(view);
-        self.seen = Some((view.now, busy));
-    }
-
-    fn queued(&mut self, view: &View<'_>, job: JobId) {
-        self.count(view, job);
-    }
-
-    fn suits(&mut self, view: &View<'_>, job: JobId, free: &NodeSet) -> bool {
-        let count = view.jobs.node_count(job);
-        let Standing { ranking, costs, limit } = self.standing(view, job);
-        if *limit == f64::INFINITY {
-            return true;
-        }
-        let nodes = ranking.free_nodes(view.slots, free).take(count as usize);
-        let sum: f64 = nodes.map(|node| costs[node as usize]).sum();
-        sum <= *limit * f64::from(count)
-    }
-
-    fn judges(&self) -> bool {
-        true
     }
 }

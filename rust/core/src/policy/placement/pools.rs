@@ -6,10 +6,11 @@
 
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
-use crate::policy::placement::Placement;
+use crate::policy::View;
+use crate::policy::analyzer::Ask;
 use crate::policy::placement::random::Lots;
 use crate::policy::placement::rank_by::RankBy;
-use crate::policy::{Decisions, View};
+use crate::policy::placement::{Choice, Placement};
 use crate::workload::JobId;
 
 /// Which shares of the nodes make the pools.
@@ -65,24 +66,19 @@ fn pools(borders: Borders, view: &View<'_>) -> [NodeSet; 3] {
 }
 
 impl Placement for Pools {
-    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
-        let pools = self.sorted.get_or_insert_with(|| pools(self.borders, view));
-        for &job in starts {
-            let count = view.jobs.node_count(job) as usize;
-            out.start_with(job, |nodes| {
-                let first = nodes.len();
-                for pool in pools.iter() {
-                    let before = nodes.len();
-                    let left = u32::try_from(count - (before - first)).unwrap_or(0);
-                    self.reach.copy_common(free, pool);
-                    self.lots.take(left, &mut self.reach, nodes);
-                    for &node in &nodes[before..] {
-                        free.remove(node);
-                    }
-                }
-            });
+    fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
+        let pools = self.sorted.get_or_insert_with(|| pools(self.borders, ask.view));
+        let mut left = ask.view.jobs.node_count(job);
+        for pool in pools.iter() {
+            let before = nodes.len();
+            self.reach.copy_common(free, pool);
+            self.lots.take(left, &mut self.reach, nodes);
+            for &node in &nodes[before..] {
+                free.remove(node);
+                left -= 1;
+            }
         }
-        Ok(())
+        Ok(Choice::Chosen)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
-use crate::policy::placement::Placement;
-use crate::policy::{Decisions, View};
+use crate::policy::analyzer::Ask;
+use crate::policy::placement::{Choice, Placement};
 use crate::random::Stream;
 use crate::workload::JobId;
 
@@ -65,12 +65,9 @@ impl Random {
 }
 
 impl Placement for Random {
-    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
-        for &job in starts {
-            let count = view.jobs.node_count(job);
-            out.start_with(job, |nodes| self.0.take(count, free, nodes));
-        }
-        Ok(())
+    fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
+        self.0.take(ask.view.jobs.node_count(job), free, nodes);
+        Ok(Choice::Chosen)
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::policy::View;
+use crate::policy::class::JobClass;
 use crate::policy::placement::ranking::Ranking;
-use crate::policy::profile::{Profile, profile};
 use crate::units::Watts;
 use crate::workload::JobId;
 
@@ -53,11 +53,11 @@ impl RankBy {
 /// Large enough that no two factors that differ rank alike, whatever the job's own draw.
 const REFERENCE_W: f64 = 1e6;
 
-/// A ranking for each profile, sorted when first asked for.
+/// A ranking for each class of jobs, sorted when first asked for.
 #[derive(Clone, Debug)]
 pub struct ByApplication {
     by: RankBy,
-    rankings: BTreeMap<Profile, Ranking>,
+    rankings: BTreeMap<JobClass, Ranking>,
 }
 
 impl ByApplication {
@@ -69,6 +69,6 @@ impl ByApplication {
 
     /// The ranking for this job's application.
     pub fn of(&mut self, view: &View<'_>, job: JobId) -> &mut Ranking {
-        self.rankings.entry(profile(view, job)).or_insert_with(|| self.by.for_job(view, job))
+        self.rankings.entry(JobClass::of(view, job)).or_insert_with(|| self.by.for_job(view, job))
     }
 }

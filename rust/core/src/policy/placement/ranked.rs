@@ -2,11 +2,11 @@
 
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
-use crate::policy::placement::Placement;
+use crate::policy::analyzer::Ask;
 use crate::policy::placement::random::Lots;
 use crate::policy::placement::rank_by::{ByApplication, RankBy};
 use crate::policy::placement::ranking::Ranking;
-use crate::policy::{Decisions, View};
+use crate::policy::placement::{Choice, Placement};
 use crate::workload::JobId;
 
 /// The free nodes with the lowest predicted watts for this job's application; time factors do not count.
@@ -50,41 +50,28 @@ impl BestRank {
 }
 
 impl Placement for LowestPower {
-    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
-        for &job in starts {
-            let count = view.jobs.node_count(job);
-            let ranking = self.0.of(view, job);
-            out.start_with(job, |nodes| ranking.take_best(view.slots, free, count, nodes));
-        }
-        Ok(())
-    }
-
-    fn finds_fewest_watts(&self) -> bool {
-        true
+    fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
+        let count = ask.view.jobs.node_count(job);
+        self.0.of(ask.view, job).take_best(ask.view.slots, free, count, nodes);
+        Ok(Choice::FewestWatts)
     }
 }
 
 impl Placement for LowestPowerCpu {
-    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
-        for &job in starts {
-            if view.jobs.on_gpu(job) {
-                let count = view.jobs.node_count(job);
-                out.start_with(job, |nodes| self.others.take(count, free, nodes));
-            } else {
-                self.own.place(view, &[job], free, out)?;
-            }
+    fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
+        if !ask.view.jobs.on_gpu(job) {
+            self.own.choose(ask, job, free, nodes)?;
+            return Ok(Choice::Chosen);
         }
-        Ok(())
+        self.others.take(ask.view.jobs.node_count(job), free, nodes);
+        Ok(Choice::Chosen)
     }
 }
 
 impl Placement for BestRank {
-    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
-        let ranking = self.ranking.get_or_insert_with(|| self.by.for_all(view));
-        for &job in starts {
-            let count = view.jobs.node_count(job);
-            out.start_with(job, |nodes| ranking.take_best(view.slots, free, count, nodes));
-        }
-        Ok(())
+    fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
+        let ranking = self.ranking.get_or_insert_with(|| self.by.for_all(ask.view));
+        ranking.take_best(ask.view.slots, free, ask.view.jobs.node_count(job), nodes);
+        Ok(Choice::Chosen)
     }
 }

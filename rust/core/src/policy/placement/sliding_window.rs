@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
 use crate::platform::slots::Slots;
-use crate::policy::placement::Placement;
+use crate::policy::View;
+use crate::policy::analyzer::Ask;
+use crate::policy::class::JobClass;
 use crate::policy::placement::rank_by::{ByApplication, RankBy};
 use crate::policy::placement::ranking::Ranking;
-use crate::policy::profile::{Profile, profile};
-use crate::policy::{Decisions, View};
+use crate::policy::placement::{Choice, Placement, Verdict};
 use crate::workload::JobId;
 
 /// What becomes of a job for which no window holds enough free nodes.
@@ -52,8 +53,8 @@ pub struct SlidingWindow {
 /// `window` are free from end to end.
 #[derive(Clone, Debug, Default)]
 struct Refused {
-    /// By profile where each ranks for itself.
-    least: BTreeMap<Option<Profile>, u32>,
+    /// By class where each ranks for itself.
+    least: BTreeMap<Option<JobClass>, u32>,
     /// Changes of the machine that were looked at.
     seen: u64,
 }
@@ -68,7 +69,7 @@ impl Refused {
         self.seen = all;
     }
 
-    fn holds(&self, key: Option<Profile>, size: u32) -> bool {
+    fn holds(&self, key: Option<JobClass>, size: u32) -> bool {
         self.least.get(&key).is_some_and(|&least| size >= least)
     }
 }
@@ -85,8 +86,8 @@ impl SlidingWindow {
         Self { window, on_miss, rankings, ranks: Vec::new(), refused: Refused::default(), chosen: Vec::new() }
     }
 
-    /// Appends the job's nodes to `chosen`, unless it is to wait.
-    fn choose(&mut self, view: &View<'_>, job: JobId, free: &NodeSet, chosen: &mut Vec<u32>) -> bool {
+    /// Appends the job's nodes to `chosen`; false, and nothing appended, if it is to wait.
+    fn find(&mut self, view: &View<'_>, job: JobId, free: &NodeSet, chosen: &mut Vec<u32>) -> bool {
         let ranking = match &mut self.rankings {
             Rankings::ForAll(ranking) => ranking.get_or_insert_with(|| RankBy::Time.for_all(view)),
             Rankings::ByApplication(rankings) => rankings.of(view, job),
@@ -101,6 +102,26 @@ impl SlidingWindow {
         let ranks = &self.ranks[first..first + size as usize];
         chosen.extend(ranks.iter().map(|&rank| ranking.nodes()[rank as usize]));
         true
+    }
+
+    /// The same, but for a job that is known to find nothing.
+    fn find_unless_refused(&mut self, view: &View<'_>, job: JobId, free: &NodeSet, chosen: &mut Vec<u32>) -> bool {
+        // Where nodes are shared, which of them are free depends on the job.
+        if self.on_miss == OnMiss::Narrowest || !view.platform.is_exclusive() {
+            return self.find(view, job, free, chosen);
+        }
+        let size = view.jobs.node_count(job);
+        let by_application = matches!(self.rankings, Rankings::ByApplication(_));
+        let key = by_application.then(|| JobClass::of(view, job));
+        self.refused.follow(view.slots);
+        if self.refused.holds(key, size) {
+            return false;
+        }
+        let found = self.find(view, job, free, chosen);
+        if !found {
+            self.refused.least.insert(key, size);
+        }
+        found
     }
 }
 
@@ -128,43 +149,26 @@ fn narrowest(ranks: &[u32], size: u32) -> Option<usize> {
 }
 
 impl Placement for SlidingWindow {
-    fn place(&mut self, view: &View<'_>, starts: &[JobId], free: &mut NodeSet, out: &mut Decisions) -> Result<()> {
-        for &job in starts {
-            out.start_with(job, |nodes| {
-                let before = nodes.len();
-                self.choose(view, job, free, nodes);
-                for &node in &nodes[before..] {
-                    free.remove(node);
-                }
-            });
+    fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
+        let before = nodes.len();
+        if !self.find_unless_refused(ask.view, job, free, nodes) {
+            return Ok(Choice::Refused);
         }
-        Ok(())
+        for &node in &nodes[before..] {
+            free.remove(node);
+        }
+        Ok(Choice::Chosen)
     }
 
-    fn may_refuse(&self) -> bool {
-        self.on_miss == OnMiss::Wait
-    }
-
-    fn accepts(&mut self, view: &View<'_>, job: JobId, free: &NodeSet) -> bool {
-        let size = view.jobs.node_count(job);
-        let by_application = matches!(self.rankings, Rankings::ByApplication(_));
-        let key = by_application.then(|| profile(view, job));
-        // Where nodes are shared, which of them are free depends on the job.
-        let remembers = view.platform.is_exclusive();
-        if remembers {
-            self.refused.follow(view.slots);
-            if self.refused.holds(key, size) {
-                return false;
-            }
+    fn judge(&mut self, ask: &Ask<'_>, job: JobId, free: &NodeSet) -> Verdict {
+        if self.on_miss == OnMiss::Narrowest {
+            return Verdict::Suits;
         }
         let mut chosen = std::mem::take(&mut self.chosen);
         chosen.clear();
-        let accepted = self.choose(view, job, free, &mut chosen);
+        let found = self.find_unless_refused(ask.view, job, free, &mut chosen);
         self.chosen = chosen;
-        if remembers && !accepted {
-            self.refused.least.insert(key, size);
-        }
-        accepted
+        if found { Verdict::Suits } else { Verdict::Refused }
     }
 }
 

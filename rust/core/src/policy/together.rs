@@ -1,41 +1,54 @@
-//! Starts of a pass that are placed together at its end, under a budget that may bind.
+//! Starts of a pass that are placed together at its end, by a placement that matches them jointly.
 //!
-//! What they draw is known only once all are matched to nodes. While even the hungriest nodes would keep them within the
-//! room, and as soon as not even the best nodes would, that need not be found out.
+//! What they draw is known only once all are matched to nodes. Under a budget that may bind, while even the hungriest nodes
+//! would keep them within the room, and as soon as not even the best nodes would, that need not be found out.
 
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
-use crate::policy::budget::ledger::Ledger;
+use crate::policy::analyzer::Ask;
+use crate::policy::budget::draw::beyond_idle;
 use crate::policy::budget::prices::Price;
-use crate::policy::first_runs::Estimate;
-use crate::policy::placement::Placement;
-use crate::policy::{Decisions, View};
+use crate::policy::placement::Joint;
 use crate::units::Watts;
 use crate::workload::JobId;
 
 /// The list so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Joint {
+pub(super) struct Together {
     pub(super) jobs: Vec<JobId>,
     /// What they draw beyond idle on the best nodes there are, and on the hungriest.
     least: Watts,
     most: Watts,
     /// What they draw on the nodes they would get together; none if that was not asked yet.
     sum: Option<Watts>,
-    trial: Decisions,
+    nodes: Vec<u32>,
     free: NodeSet,
 }
 
 /// A job that would join the list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Joining {
-    pub(super) job: JobId,
+    job: JobId,
     price: Price,
     /// What the list draws with it, if that was asked.
     sum: Option<Watts>,
 }
 
-impl Joint {
+/// Whom the list asks.
+pub(super) struct Host<'a> {
+    pub(super) ask: Ask<'a>,
+    pub(super) joint: &'a mut dyn Joint,
+    pub(super) free: &'a NodeSet,
+}
+
+impl Joining {
+    /// A job at this price.
+    pub(super) fn new(job: JobId, price: Price) -> Self {
+        Self { job, price, sum: None }
+    }
+}
+
+impl Together {
     pub(super) fn clear(&mut self) {
         self.jobs.clear();
         (self.least, self.most, self.sum) = (Watts::ZERO, Watts::ZERO, Some(Watts::ZERO));
@@ -47,21 +60,11 @@ impl Joint {
     }
 
     /// Whether the list and one more job stay within `room`.
-    pub(super) fn fits(
-        &mut self,
-        job: JobId,
-        price: Price,
-        room: Watts,
-        host: &mut Host<'_>,
-    ) -> Result<Option<Joining>> {
-        let mut joining = Joining { job, price, sum: None };
-        if self.least + price.least > room {
-            return Ok(None);
+    pub(super) fn fits(&mut self, joining: &mut Joining, room: Watts, host: &mut Host<'_>) -> Result<bool> {
+        if self.least + joining.price.least > room {
+            return Ok(false);
         }
-        if self.most + price.most > room && self.sum_with(&mut joining, host)? > room {
-            return Ok(None);
-        }
-        Ok(Some(joining))
+        Ok(self.most + joining.price.most <= room || self.sum_with(joining, host)? <= room)
     }
 
     /// What one more job adds to what the list draws.
@@ -69,15 +72,31 @@ impl Joint {
         Ok(self.sum_with(joining, host)?.max(self.sum(host)?) - self.sum(host)?)
     }
 
-    pub(super) fn push(&mut self, joining: Joining) {
+    pub(super) fn push(&mut self, joining: &Joining) {
         self.jobs.push(joining.job);
         self.least += joining.price.least;
         self.most += joining.price.most;
         self.sum = joining.sum;
     }
 
+    /// The list, and what each of it draws beyond idle.
+    pub(super) fn matched(&mut self, host: &mut Host<'_>) -> Result<Vec<(JobId, Watts)>> {
+        if self.jobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.free.copy_from(host.free);
+        self.nodes.clear();
+        host.joint.match_all(&host.ask, &self.jobs, &mut self.free, &mut self.nodes)?;
+        let mut left = self.nodes.as_slice();
+        let watts = self.jobs.iter().map(|&job| {
+            let own = left.split_off(..host.ask.view.jobs.node_count(job) as usize).unwrap_or_default();
+            (job, beyond_idle(host.ask.view, job, host.ask.estimate(job), own))
+        });
+        Ok(watts.collect())
+    }
+
     /// What the list draws beyond idle.
-    pub(super) fn sum(&mut self, host: &mut Host<'_>) -> Result<Watts> {
+    fn sum(&mut self, host: &mut Host<'_>) -> Result<Watts> {
         if let Some(sum) = self.sum {
             return Ok(sum);
         }
@@ -97,23 +116,4 @@ impl Joint {
         joining.sum = Some(sum);
         Ok(sum)
     }
-
-    /// The list, and what each of it draws beyond idle.
-    pub(super) fn matched(&mut self, host: &mut Host<'_>) -> Result<Vec<(JobId, Watts)>> {
-        if self.jobs.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.free.copy_from(host.free);
-        self.trial.clear();
-        host.placement.place(host.view, &self.jobs, &mut self.free, &mut self.trial)?;
-        let watts = |job, nodes: &[u32]| Ledger::beyond_idle(host.view, job, Estimate::Predicted, nodes);
-        Ok(self.trial.starts().map(|start| (start.job, watts(start.job, self.trial.nodes_of(start)))).collect())
-    }
-}
-
-/// Whom the list asks.
-pub(super) struct Host<'a> {
-    pub(super) view: &'a View<'a>,
-    pub(super) placement: &'a mut dyn Placement,
-    pub(super) free: &'a NodeSet,
 }

@@ -1,0 +1,58 @@
+//! Whose draw can be predicted: an application is profiled when it first runs (VAHRM, sections III-C and VI-C-6).
+//!
+//! A first run counts with the nodes' TDP and takes longer. What it teaches is known from the end of the pass in which it
+//! started. Where the trace itself says which jobs are first runs, nothing is learned.
+
+use crate::policy::Jobs;
+use crate::policy::analyzer::{Analyzer, Estimate};
+use crate::workload::{AppId, JobId};
+
+/// Which applications have a profile.
+#[derive(Clone, Debug)]
+pub struct FirstRuns {
+    profiling_ratio: f64,
+    /// By application; beyond the end none has one.
+    profiled: Vec<bool>,
+}
+
+impl FirstRuns {
+    /// No application has a profile yet; a first run takes `profiling_ratio` times as long.
+    #[must_use]
+    pub fn new(profiling_ratio: f64) -> Self {
+        Self { profiling_ratio, profiled: Vec::new() }
+    }
+}
+
+impl Analyzer for FirstRuns {
+    /// A job without application never has a profile.
+    fn estimate(&self, jobs: Jobs<'_>, job: JobId) -> Estimate {
+        let known = || jobs.app(job).is_some_and(|app| self.profiled.get(app.0 as usize) == Some(&true));
+        if jobs.first_run(job).unwrap_or_else(|| !known()) { Estimate::Tdp } else { Estimate::Predicted }
+    }
+
+    fn at_last(&self, jobs: Jobs<'_>, job: JobId) -> Estimate {
+        let never = jobs.first_run(job).unwrap_or_else(|| jobs.app(job).is_none());
+        if never { Estimate::Tdp } else { Estimate::Predicted }
+    }
+
+    fn learns(&self) -> bool {
+        true
+    }
+
+    fn teaches(&self, jobs: Jobs<'_>, job: JobId) -> Option<AppId> {
+        let is_learnable = jobs.first_run(job).is_none();
+        jobs.app(job).filter(|_| is_learnable && self.estimate(jobs, job) == Estimate::Tdp)
+    }
+
+    fn learn(&mut self, app: AppId) {
+        let index = app.0 as usize;
+        if self.profiled.len() <= index {
+            self.profiled.resize(index + 1, false);
+        }
+        self.profiled[index] = true;
+    }
+
+    fn profiling_ratio(&self, jobs: Jobs<'_>, job: JobId) -> Option<f64> {
+        (self.estimate(jobs, job) == Estimate::Tdp).then_some(self.profiling_ratio)
+    }
+}

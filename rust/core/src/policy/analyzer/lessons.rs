@@ -1,0 +1,42 @@
+//! What the starts of a pass teach: known from the end of the pass on.
+
+use crate::policy::analyzer::Analyzer;
+use crate::policy::budget::draw::beyond_idle;
+use crate::policy::{Decisions, Jobs, View};
+use crate::workload::{AppId, JobId};
+
+/// Applications that have a profile from now on.
+#[derive(Clone, Debug, Default)]
+pub struct Lessons {
+    /// Each once, in order.
+    pub apps: Vec<AppId>,
+}
+
+impl Lessons {
+    /// Notes in the starts which are profiled, teaches the analyzer what they teach, and has what was granted for a first
+    /// run claimed as predicted from now on, where watts are counted.
+    pub fn learn(view: &View<'_>, analyzer: &mut dyn Analyzer, out: &mut Decisions, counts_watts: bool) -> Self {
+        let mut apps: Vec<_> = out.starts().filter_map(|start| analyzer.teaches(view.jobs, start.job)).collect();
+        apps.sort_unstable();
+        apps.dedup();
+        out.revise(|start, _| start.profiling_ratio = analyzer.profiling_ratio(view.jobs, start.job));
+        for &app in &apps {
+            analyzer.learn(app);
+        }
+        let lessons = Self { apps };
+        if counts_watts && !lessons.apps.is_empty() {
+            out.revise(|start, nodes| {
+                if lessons.concern(view.jobs, start.job) {
+                    start.claim = beyond_idle(view, start.job, analyzer.estimate(view.jobs, start.job), nodes);
+                }
+            });
+        }
+        lessons
+    }
+
+    /// Whether the job is taken for something else from now on.
+    #[must_use]
+    pub fn concern(&self, jobs: Jobs<'_>, job: JobId) -> bool {
+        jobs.first_run(job).is_none() && jobs.app(job).is_some_and(|app| self.apps.binary_search(&app).is_ok())
+    }
+}

@@ -1,0 +1,54 @@
+//! Who has waited too long is served before all others, the longest wait first (VAHRM, section III-B).
+
+use crate::algo::fit_list::FitList;
+use crate::error::Result;
+use crate::policy::Jobs;
+use crate::policy::backfill::Backfill;
+use crate::policy::desk::Desk;
+use crate::policy::order::Order;
+use crate::units::{SimDuration, SimTime};
+use crate::workload::JobId;
+
+/// Another backfill, once nobody starves.
+#[derive(Clone)]
+pub struct Starving {
+    limit: SimDuration,
+    others: Box<dyn Backfill>,
+}
+
+impl Starving {
+    /// Jobs starve that have waited longer than `limit`; while one of them does not fit nothing else starts.
+    #[must_use]
+    pub fn new(limit: SimDuration, others: Box<dyn Backfill>) -> Self {
+        Self { limit, others }
+    }
+
+    /// Starts the starving jobs; false if one of them does not fit.
+    fn serve(&self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<bool> {
+        let before_all = (SimTime::from_micros(i64::MIN), 0);
+        while let Some(key) = queue.oldest_after(before_all).filter(|key| desk.view.now - key.submit > self.limit) {
+            desk.examine()?;
+            let Some((place, waiting)) = queue.place_of(key).and_then(|place| Some((place, *queue.get(place)?))) else {
+                break;
+            };
+            let Some(offer) = desk.offer(&waiting)? else { return Ok(false) };
+            queue.remove_at(place);
+            desk.accept_first(offer)?;
+        }
+        Ok(true)
+    }
+}
+
+impl Backfill for Starving {
+    fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+        if self.serve(desk, queue)? { self.others.select(desk, queue) } else { Ok(()) }
+    }
+
+    fn queue_in(&mut self, order: &dyn Order) {
+        self.others.queue_in(order);
+    }
+
+    fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {
+        self.others.leaves_out(jobs, job)
+    }
+}

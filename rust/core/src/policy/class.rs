@@ -1,0 +1,48 @@
+//! Jobs that nodes cannot tell apart.
+
+use crate::policy::View;
+use crate::power::known::KnownDraw;
+use crate::workload::JobId;
+
+/// What decides how a job ranks nodes, and what it draws on them but for the size of its own draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct JobClass {
+    /// Its row of the predicted table, if it has one.
+    pub row: Option<usize>,
+    /// What the nodes' own differences are applied to.
+    pub scale: Scale,
+}
+
+/// What a job's draw is a multiple of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scale {
+    /// Nothing of the job's own: the table's watts, or the nodes' busy draw.
+    Nominal,
+    /// The nodes' TDP.
+    Tdp,
+    /// Watts that the job brings.
+    Own,
+}
+
+impl JobClass {
+    /// A class for all jobs whose draw depends on nothing but the node.
+    pub const ANY: Self = Self { row: None, scale: Scale::Nominal };
+
+    /// The job's class. All known watts are alike: a ratio row scales them all, and without a row nodes do not differ.
+    #[must_use]
+    pub fn of(view: &View<'_>, job: JobId) -> Self {
+        let app = view.jobs.app(job);
+        let scale = match view.known_draw(job) {
+            KnownDraw::Watts(_) if view.predicted.follows_own(app) => Scale::Own,
+            KnownDraw::Tdp if view.predicted.follows_own(app) => Scale::Tdp,
+            KnownDraw::Unknown | KnownDraw::Watts(_) | KnownDraw::Tdp => Scale::Nominal,
+        };
+        Self { row: view.predicted.row(app), scale }
+    }
+
+    /// Whether what its jobs draw is a multiple of what each of them brings.
+    #[must_use]
+    pub fn follows_own(self) -> bool {
+        self.scale == Scale::Own
+    }
+}

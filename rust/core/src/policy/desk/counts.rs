@@ -1,0 +1,96 @@
+//! What there is to know of a pass: what is left, and what a job takes of it.
+
+use crate::algo::fit_list::{Room, Waiting};
+use crate::algo::releases::{Claim, Release};
+use crate::error::Result;
+use crate::policy::desk::{Desk, Offer, Terms};
+use crate::units::Watts;
+use crate::workload::JobId;
+
+impl Desk<'_> {
+    /// Free units that no start of this pass has taken.
+    #[must_use]
+    pub fn free_units(&self) -> i64 {
+        self.draft.free_units()
+    }
+
+    /// Room for any job that fits now: free units, and watts where the budget may bind.
+    #[must_use]
+    pub fn whole_room(&self) -> Room {
+        Room::of(self.free_units()).within(self.left().map(|room| self.together.left(room)))
+    }
+
+    /// When the jobs started in this pass are planned to end, sorted.
+    #[must_use]
+    pub fn added(&self) -> &[Release] {
+        self.draft.ends()
+    }
+
+    /// Whether the budget may bind.
+    #[must_use]
+    pub fn counts_watts(&self) -> bool {
+        self.room.is_some()
+    }
+
+    /// Whether there is no more to know of a job than how many units it takes for how long.
+    #[must_use]
+    pub fn only_counts(&self) -> bool {
+        self.view.platform.is_exclusive() && self.room.is_none() && !*self.is_choosy && !self.ask.analyzer.learns()
+    }
+
+    /// What is free now: units, and microwatts where the budget may bind. From then on [`Desk::added`] says what the starts
+    /// so far give back.
+    ///
+    /// # Errors
+    /// If a placement fails or the host interrupts.
+    pub fn free(&mut self) -> Result<Claim> {
+        let Some(room) = self.left() else { return Ok(Claim { units: self.free_units(), microwatts: 0 }) };
+        let list = match self.host() {
+            Some((together, mut host)) => together.matched(&mut host)?,
+            None => Vec::new(),
+        };
+        for (job, watts) in &list {
+            self.draft.note(*job, watts.microwatts_down());
+        }
+        let taken: Watts = list.iter().map(|(_, watts)| *watts).sum();
+        Ok(Claim { units: self.free_units(), microwatts: (room - taken).microwatts_down() })
+    }
+
+    /// What a waiting job takes at least.
+    #[must_use]
+    pub fn least(&self, waiting: &Waiting) -> Claim {
+        Claim { units: waiting.units, microwatts: if self.counts_watts() { waiting.watts } else { 0 } }
+    }
+
+    /// What a reservation holds for a waiting job: its units and, of the budget, what it takes on average, rounded up.
+    ///
+    /// Some nodes are good enough for a job that was not rejected: it never needs more than there is.
+    pub fn mean(&mut self, waiting: &Waiting) -> Claim {
+        let job = JobId(waiting.key.row);
+        let estimate = self.ask.estimate(job);
+        let microwatts = match &mut self.power {
+            Some(power) if self.room.is_some() => {
+                let mean = power.prices.of(self.view, job, estimate).mean.microwatts_up();
+                mean.min(power.ceiling.beyond_idle().microwatts_down())
+            }
+            _ => 0,
+        };
+        Claim { units: waiting.units, microwatts }
+    }
+
+    /// What the job takes if the offer is accepted; microwatts rounded up.
+    ///
+    /// # Errors
+    /// If a placement fails or the host interrupts.
+    pub fn claim(&mut self, offer: &mut Offer) -> Result<Claim> {
+        let watts = match &mut offer.terms {
+            _ if self.room.is_none() => Watts::ZERO,
+            Terms::Placed(watts) => *watts,
+            Terms::Joining(joining) => match self.host() {
+                Some((together, mut host)) => together.added(joining, &mut host)?,
+                None => Watts::ZERO,
+            },
+        };
+        Ok(Claim { units: offer.waiting.units, microwatts: watts.microwatts_up() })
+    }
+}

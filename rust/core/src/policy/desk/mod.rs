@@ -1,0 +1,286 @@
+//! Where a backfill asks whether a job can start now, and has it started.
+//!
+//! Backfill only counts; which nodes a job gets is the placement's choice. A job that is placed by itself gets its nodes
+//! with the offer, so that what it draws there is known; those of a placement that matches jobs jointly get theirs at the
+//! end of the pass, and under a budget that may bind the list is judged as a whole (`together`).
+
+mod counts;
+mod terms;
+
+use std::collections::BTreeMap;
+
+use crate::algo::fit_list::Waiting;
+use crate::error::{Error, Result, SimulationError};
+use crate::policy::analyzer::{Ask, Estimate};
+use crate::policy::budget::Power;
+use crate::policy::budget::draw::beyond_idle;
+use crate::policy::class::JobClass;
+use crate::policy::draft::{self, Draft, Mark};
+use crate::policy::placement::{Placement, Verdict};
+use crate::policy::together::{Joining, Together};
+use crate::policy::turns::Turns;
+use crate::policy::{Decisions, View};
+use crate::units::{SimTime, Watts};
+use crate::workload::JobId;
+
+/// Memory that a policy keeps from pass to pass, so that a pass allocates nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    draft: draft::Memory,
+    together: Together,
+    turns: Turns,
+    /// Fewest nodes at which jobs of a class, an estimate and a need of slots were refused for their watts, where fewer
+    /// watts cannot be had.
+    refused: BTreeMap<(JobClass, Estimate, u32), u32>,
+    /// Whether the placement has ever refused a job.
+    is_choosy: bool,
+}
+
+/// How many jobs a pass looks at between two looks for an interrupt.
+const LOOK_EVERY: u32 = 1024;
+
+/// What it takes to start a job now: made by [`Desk::offer`], then accepted or declined.
+#[must_use = "an offer is accepted or declined"]
+#[derive(Debug)]
+pub struct Offer {
+    waiting: Waiting,
+    /// Which of all offers of the pass.
+    number: u32,
+    /// The draft without it.
+    mark: Mark,
+    terms: Terms,
+}
+
+#[derive(Debug)]
+enum Terms {
+    /// It is placed; its watts beyond idle there.
+    Placed(Watts),
+    /// It would join the list that is placed at the end.
+    Joining(Box<Joining>),
+}
+
+/// A pass under way, as a backfill sees it.
+pub struct Desk<'a> {
+    /// What the policy may know.
+    pub view: &'a View<'a>,
+    ask: Ask<'a>,
+    draft: Draft<'a>,
+    placement: &'a mut dyn Placement,
+    power: Option<&'a mut Power>,
+    /// Watts that may be added in this pass, if the budget may bind in it.
+    room: Option<Watts>,
+    together: &'a mut Together,
+    turns: &'a mut Turns,
+    refused: &'a mut BTreeMap<(JobClass, Estimate, u32), u32>,
+    is_choosy: &'a mut bool,
+    /// Whether jobs are placed together at the end.
+    is_joint: bool,
+    offers: u32,
+    examined: u32,
+}
+
+impl<'a> Desk<'a> {
+    /// Begins a pass.
+    pub fn new(
+        ask: Ask<'a>,
+        placement: &'a mut dyn Placement,
+        mut power: Option<&'a mut Power>,
+        memory: &'a mut Memory,
+        out: &'a mut Decisions,
+    ) -> Self {
+        let view = ask.view;
+        let Memory { draft, together, turns, refused, is_choosy } = memory;
+        together.clear();
+        turns.clear();
+        refused.clear();
+        let ceiling = power.as_mut().map(|power| &mut power.ceiling);
+        Self {
+            view,
+            ask,
+            draft: Draft::new(view, draft, out),
+            room: ceiling.and_then(|ceiling| ceiling.may_bind(view).then(|| ceiling.room(view))),
+            is_joint: view.platform.is_exclusive() && placement.jointly().is_some(),
+            placement,
+            power,
+            together,
+            turns,
+            refused,
+            is_choosy,
+            offers: 0,
+            examined: 0,
+        }
+    }
+
+    /// What it takes to start a waiting job now, beside those of this pass; none if it does not fit. An offer must be
+    /// answered before the next is asked for.
+    ///
+    /// # Errors
+    /// If a placement fails or the host interrupts.
+    pub fn offer(&mut self, waiting: &Waiting) -> Result<Option<Offer>> {
+        let job = JobId(waiting.key.row);
+        if waiting.units > self.draft.free_units() {
+            return Ok(None);
+        }
+        let mark = self.draft.mark();
+        let terms = if self.is_joint {
+            self.terms_together(waiting)?
+        } else if self.draft.serving(job).len() < self.view.jobs.node_count(job) {
+            None
+        } else {
+            self.terms_alone(waiting)?
+        };
+        self.offers += 1;
+        Ok(terms.map(|terms| Offer { waiting: *waiting, number: self.offers, mark, terms }))
+    }
+
+    /// Starts the job in its turn of the policy's order. It is the caller's to take it out of the queue.
+    ///
+    /// # Errors
+    /// If another offer was made since.
+    pub fn accept(&mut self, offer: Offer) -> Result<()> {
+        self.turns.start(offer.waiting.key);
+        self.carry_out(offer)
+    }
+
+    /// Starts the job before all others: only those for which the pass was blocked go ahead of it.
+    ///
+    /// # Errors
+    /// If another offer was made since.
+    pub fn accept_first(&mut self, offer: Offer) -> Result<()> {
+        self.turns.start_first(offer.waiting.key);
+        self.carry_out(offer)
+    }
+
+    /// Leaves the job where it is.
+    #[expect(clippy::needless_pass_by_value, reason = "an offer is answered once")]
+    pub fn decline(&mut self, offer: Offer) {
+        self.draft.rollback(offer.mark);
+    }
+
+    /// Notes that a job that goes before all others stays queued: every job that starts after this overtakes it.
+    pub fn block(&mut self) {
+        self.turns.block();
+    }
+
+    /// Whether the free nodes suit a waiting job that fits on them. Those that it is offered count as free.
+    pub fn suits(&mut self, waiting: &Waiting, offer: Option<&Offer>) -> bool {
+        let (ask, job) = (self.ask, JobId(waiting.key.row));
+        let mark = offer.map_or_else(|| self.draft.mark(), |offer| offer.mark);
+        let placement = &mut *self.placement;
+        self.draft.look_back(mark, job, |free| placement.judge(&ask, job, free) == Verdict::Suits)
+    }
+
+    /// Asks for a pass at `at`, which is after now.
+    pub fn timer(&mut self, at: SimTime) {
+        self.draft.timer(at);
+    }
+
+    /// Counts a job that was looked at, so that a long pass can be interrupted.
+    ///
+    /// # Errors
+    /// If the host wants to stop.
+    pub fn examine(&mut self) -> Result<()> {
+        self.examined += 1;
+        if self.examined.is_multiple_of(LOOK_EVERY) && (self.view.interrupted)() {
+            return Err(Error::Interrupted);
+        }
+        Ok(())
+    }
+
+    /// Ends the pass: places the starts that are not placed yet, and notes which of all overtake `front`, the first that
+    /// stays queued. Returns the units that no running job and no start has taken.
+    ///
+    /// # Errors
+    /// If the placement fails or the host interrupts.
+    pub fn finish(mut self, front: Option<&Waiting>) -> Result<i64> {
+        let (ask, jobs, counts) = (self.ask, &self.together.jobs, self.power.is_some());
+        if let Some(joint) = self.placement.jointly().filter(|_| !jobs.is_empty()) {
+            let watts = |job, nodes: &[u32]| {
+                if counts { beyond_idle(ask.view, job, ask.estimate(job), nodes) } else { Watts::ZERO }
+            };
+            self.draft.place(jobs, |free, nodes| joint.match_all(&ask, jobs, free, nodes), watts)?;
+        }
+        if self.turns.finish(front) {
+            self.draft.note_overtaking(|job| self.turns.overtakes(job));
+        }
+        Ok(self.draft.free_units())
+    }
+
+    fn carry_out(&mut self, offer: Offer) -> Result<()> {
+        let Offer { waiting, number, terms, .. } = offer;
+        if number != self.offers {
+            let what = format!("row {}: its offer was accepted after another one was made", waiting.key.row);
+            return Err(SimulationError(what).into());
+        }
+        if let Terms::Joining(joining) = terms {
+            self.draft.count(&waiting);
+            self.together.push(&joining);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algo::fit_list::QueueKey;
+    use crate::algo::releases::Claim;
+    use crate::policy::analyzer::tables::Tables;
+    use crate::policy::budget::system_budget::SystemBudget;
+    use crate::policy::placement::lowest_id::LowestId;
+    use crate::policy::testing::World;
+    use crate::units::SimDuration;
+
+    fn waiting(row: u32) -> Waiting {
+        let key = QueueKey { rank: 0, submit: SimTime::default(), row };
+        Waiting { key, units: i64::from(1 + row % 3), length: SimDuration::from_micros(5), watts: 0 }
+    }
+
+    /// Four nodes under a budget that lets three of them work.
+    fn with_desk(act: impl FnOnce(&mut Desk<'_>)) -> Vec<JobId> {
+        let world = World::new(9, 4, 1, true);
+        let (view, mut placement) = (world.view(), LowestId);
+        let mut power = Power::new(&SystemBudget::Watts(1000.0), world.platform(), false).unwrap();
+        let (mut memory, mut out) = (Memory::default(), Decisions::default());
+        let ask = Ask { view: &view, analyzer: &Tables };
+        let mut desk = Desk::new(ask, &mut placement, Some(&mut power), &mut memory, &mut out);
+        act(&mut desk);
+        desk.finish(None).unwrap();
+        out.starts().map(|start| start.job).collect()
+    }
+
+    #[test]
+    fn an_accepted_offer_starts_a_job_and_a_declined_one_leaves_everything_as_it_was() {
+        let started = with_desk(|desk| {
+            let offer = desk.offer(&waiting(1)).unwrap().expect("two nodes and 400 W");
+            desk.decline(offer);
+            assert_eq!((desk.free_units(), desk.added().len()), (4, 0));
+            let mut offer = desk.offer(&waiting(4)).unwrap().expect("as much is left as before");
+            assert_eq!(desk.claim(&mut offer).unwrap(), Claim { units: 2, microwatts: 400_000_000 });
+            desk.accept(offer).unwrap();
+            assert_eq!((desk.free_units(), desk.added().len()), (2, 1));
+        });
+        assert_eq!(started, [JobId(4)]);
+    }
+
+    #[test]
+    fn what_does_not_fit_the_nodes_or_the_watts_gets_no_offer() {
+        let started = with_desk(|desk| {
+            let offer = desk.offer(&waiting(2)).unwrap().expect("three nodes and 600 W");
+            desk.accept(offer).unwrap();
+            assert!(desk.offer(&waiting(3)).unwrap().is_none(), "a node is free, but no watts are left");
+            assert!(desk.offer(&waiting(1)).unwrap().is_none(), "two nodes are not free");
+        });
+        assert_eq!(started, [JobId(2)]);
+    }
+
+    #[test]
+    fn only_the_last_offer_can_be_accepted() {
+        with_desk(|desk| {
+            let first = desk.offer(&waiting(0)).unwrap().expect("it fits");
+            let second = desk.offer(&waiting(3)).unwrap().expect("it fits, too");
+            assert!(desk.accept(first).is_err());
+            desk.accept(second).unwrap();
+        });
+    }
+}

@@ -1,0 +1,300 @@
+//! The machine as it would be if the decisions of this pass were carried out. Knows no policy.
+//!
+//! Backfill tries jobs out: whether one fits may depend on where it would go. So a draft can go back to a mark, and
+//! then is what it was there, to the last free node.
+
+use crate::algo::fit_list::Waiting;
+use crate::algo::node_set::NodeSet;
+use crate::algo::releases::{Claim, Release};
+use crate::error::Result;
+use crate::platform::slots::Slots;
+use crate::policy::{Decisions, View};
+use crate::units::{SimTime, Watts};
+use crate::workload::JobId;
+
+/// Memory that a draft hands on to the next, so that a pass allocates nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    puts: Vec<Put>,
+    ends: Vec<Release>,
+    /// Free nodes, once somebody has asked for them; where nodes are shared, those that can serve a job.
+    free: NodeSet,
+    /// Where nodes are shared: what the starts so far have left of them.
+    shared: Option<Slots>,
+}
+
+/// A start in a draft.
+#[derive(Clone, Copy, Debug)]
+struct Put {
+    release: (SimTime, u32),
+    units: i64,
+    watts: Watts,
+}
+
+/// A state that a draft can go back to.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    puts: usize,
+    decisions: usize,
+}
+
+/// Starts so far, and what they leave.
+pub struct Draft<'a> {
+    view: &'a View<'a>,
+    memory: &'a mut Memory,
+    out: &'a mut Decisions,
+    free_units: i64,
+    granted: Watts,
+    /// Whether the memory knows the free nodes of whole-node machines.
+    is_free_known: bool,
+}
+
+impl<'a> Draft<'a> {
+    /// A machine as it is, for decisions that are added to `out`.
+    pub fn new(view: &'a View<'a>, memory: &'a mut Memory, out: &'a mut Decisions) -> Self {
+        memory.puts.clear();
+        memory.ends.clear();
+        memory.shared = (!view.platform.is_exclusive()).then(|| view.slots.clone());
+        let free_units = view.slots.free_units();
+        Self { view, memory, out, free_units, granted: Watts::ZERO, is_free_known: false }
+    }
+
+    /// Free units that no start has taken.
+    #[must_use]
+    pub fn free_units(&self) -> i64 {
+        self.free_units
+    }
+
+    /// Watts that the starts were granted.
+    #[must_use]
+    pub fn granted(&self) -> Watts {
+        self.granted
+    }
+
+    /// When the started jobs are planned to end, sorted.
+    #[must_use]
+    pub fn ends(&self) -> &[Release] {
+        &self.memory.ends
+    }
+
+    /// The free nodes that can serve the job.
+    pub fn serving(&mut self, job: JobId) -> &NodeSet {
+        if self.memory.shared.is_none() {
+            return self.free();
+        }
+        let need = self.view.jobs.need(job, self.view.platform);
+        self.memory.shared.as_ref().map_or(&self.memory.free, |shared| shared.holding(need))
+    }
+
+    /// Looks at the free nodes that could serve the job at `mark`, since when no other was started.
+    pub fn look_back<T>(&mut self, mark: Mark, job: JobId, look: impl FnOnce(&NodeSet) -> T) -> T {
+        let need = self.view.jobs.need(job, self.view.platform);
+        self.free();
+        let own = self.out.nodes_since(mark.decisions).to_vec();
+        let Memory { free, shared, .. } = &mut *self.memory;
+        for &node in &own {
+            match shared {
+                Some(shared) => shared.give(node, need),
+                None => _ = free.insert(node),
+            }
+        }
+        let seen = look(shared.as_ref().map_or(&*free, |shared| shared.holding(need)));
+        for &node in &own {
+            match shared {
+                Some(shared) => _ = shared.take(node, need),
+                None => _ = free.remove(node),
+            }
+        }
+        seen
+    }
+
+    /// Starts a job on nodes that `choose` moves from the free ones that can serve it to the end of a list. It says how many
+    /// watts the job takes there, or none if nothing starts: then it has moved nothing.
+    ///
+    /// # Errors
+    /// Whatever keeps `choose` from choosing.
+    pub fn put(
+        &mut self,
+        waiting: &Waiting,
+        choose: impl FnOnce(&mut NodeSet, &mut Vec<u32>) -> Result<Option<Watts>>,
+    ) -> Result<Option<Watts>> {
+        let job = JobId(waiting.key.row);
+        let need = self.view.jobs.need(job, self.view.platform);
+        match &self.memory.shared {
+            Some(shared) => self.memory.free.copy_from(shared.holding(need)),
+            None => drop(self.free()),
+        }
+        let first = self.out.nodes.len();
+        let Some(watts) = choose(&mut self.memory.free, &mut self.out.nodes)? else { return Ok(None) };
+        self.out.start_on(job, first..self.out.nodes.len(), watts);
+        if let Some(shared) = &mut self.memory.shared {
+            for &node in &self.out.nodes[first..] {
+                shared.take(node, need);
+            }
+        }
+        self.book(waiting, watts);
+        Ok(Some(watts))
+    }
+
+    /// Starts a job whose nodes are chosen later, with [`Draft::place`].
+    pub fn count(&mut self, waiting: &Waiting) {
+        self.book(waiting, Watts::ZERO);
+    }
+
+    /// Gives jobs that were counted their nodes, as `choose` moves them from the free ones to the end of a list, one job's
+    /// after the other's. `watts` says what each takes there.
+    ///
+    /// # Errors
+    /// Whatever keeps `choose` from choosing.
+    pub fn place(
+        &mut self,
+        jobs: &[JobId],
+        choose: impl FnOnce(&mut NodeSet, &mut Vec<u32>) -> Result<()>,
+        watts: impl Fn(JobId, &[u32]) -> Watts,
+    ) -> Result<()> {
+        self.free();
+        let mut first = self.out.nodes.len();
+        choose(&mut self.memory.free, &mut self.out.nodes)?;
+        for &job in jobs {
+            let next = first + self.view.jobs.node_count(job) as usize;
+            let watts = watts(job, &self.out.nodes[first..next]);
+            self.out.start_on(job, first..next, watts);
+            first = next;
+        }
+        Ok(())
+    }
+
+    /// Notes what a job that was counted will give back.
+    pub fn note(&mut self, job: JobId, microwatts: i64) {
+        if let Some(end) = self.memory.ends.iter_mut().find(|end| end.row == job.0) {
+            end.claim.microwatts = microwatts;
+        }
+    }
+
+    /// Asks for a pass at `at`, which is after now.
+    pub fn timer(&mut self, at: SimTime) {
+        self.out.timer(at);
+    }
+
+    /// The state as it is.
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        Mark { puts: self.memory.puts.len(), decisions: self.out.list().len() }
+    }
+
+    /// Takes back whatever was done since `mark`.
+    pub fn rollback(&mut self, mark: Mark) {
+        let Self { view, memory, out, .. } = self;
+        out.truncate(mark.decisions, |job, node| match &mut memory.shared {
+            Some(shared) => shared.give(node, view.jobs.need(job, view.platform)),
+            None => drop(memory.free.insert(node)),
+        });
+        for put in memory.puts.drain(mark.puts..) {
+            self.free_units += put.units;
+            self.granted -= put.watts;
+            let index = memory.ends.partition_point(|end| (end.at, end.row) < put.release);
+            memory.ends.remove(index);
+        }
+    }
+
+    /// Notes in each start whether it overtakes, which only the end of a pass can tell.
+    pub fn note_overtaking(&mut self, overtakes: impl Fn(JobId) -> bool) {
+        self.out.revise(|start, _| start.overtakes = overtakes(start.job));
+    }
+
+    /// The nodes with something free. Those of jobs that are only counted are still among them.
+    pub fn free(&mut self) -> &NodeSet {
+        if !self.is_free_known {
+            self.memory.free.copy_from(self.view.slots.holding(1));
+            self.is_free_known = true;
+        }
+        &self.memory.free
+    }
+
+    fn book(&mut self, waiting: &Waiting, watts: Watts) {
+        self.free_units -= waiting.units;
+        self.granted += watts;
+        let at = self.view.now.saturating_add(waiting.length);
+        let claim = Claim { units: waiting.units, microwatts: watts.microwatts_down() };
+        let release = Release { at, row: waiting.key.row, claim };
+        let index = self.memory.ends.partition_point(|other| *other < release);
+        self.memory.ends.insert(index, release);
+        self.memory.puts.push(Put { release: (at, waiting.key.row), units: waiting.units, watts });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::algo::fit_list::QueueKey;
+    use crate::policy::testing::World;
+    use crate::units::SimDuration;
+
+    /// All that can be seen of a draft.
+    fn seen(draft: &mut Draft<'_>) -> (i64, Watts, Vec<Release>, Vec<u32>, String) {
+        let nodes = draft.serving(JobId(0)).iter().collect();
+        (draft.free_units(), draft.granted(), draft.ends().to_vec(), nodes, format!("{:?}", draft.out))
+    }
+
+    fn start(draft: &mut Draft<'_>, row: u32, length: i64, counted: bool) {
+        let job = JobId(row);
+        let units = draft.view.jobs.units(job, draft.view.platform);
+        let count = draft.view.jobs.node_count(job);
+        let key = QueueKey { rank: 0, submit: SimTime::default(), row };
+        let waiting = Waiting { key, units, length: SimDuration::from_micros(length), watts: 0 };
+        if draft.serving(job).len() < count {
+            return;
+        }
+        if counted {
+            draft.count(&waiting);
+            return;
+        }
+        let watts = Watts::of_system(f64::from(row));
+        let chosen = draft.put(&waiting, |free, nodes| {
+            free.take_lowest(count, nodes);
+            Ok(Some(watts))
+        });
+        assert_eq!(chosen.unwrap(), Some(watts));
+    }
+
+    proptest! {
+        #[test]
+        fn going_back_to_a_mark_undoes_all_that_was_done_since(
+            before in prop::collection::vec((0..40_u32, 0..9_i64, any::<bool>()), 0..6),
+            after in prop::collection::vec((40..80_u32, 0..9_i64, any::<bool>(), any::<bool>()), 0..8),
+            exclusive in any::<bool>(),
+        ) {
+            let world = World::new(80, 6, 3, exclusive);
+            let (mut memory, mut out) = (Memory::default(), Decisions::default());
+            let view = world.view();
+            let mut draft = Draft::new(&view, &mut memory, &mut out);
+            for (row, (_, length, counted)) in (0..).zip(before) {
+                start(&mut draft, row, length, counted && exclusive);
+            }
+            let (mark, then) = (draft.mark(), seen(&mut draft));
+            for (row, (_, length, counted, alarm)) in (40..).zip(after) {
+                start(&mut draft, row, length, counted && exclusive);
+                if alarm {
+                    draft.timer(SimTime::from_micros(length + 1));
+                }
+            }
+            draft.rollback(mark);
+            prop_assert_eq!(seen(&mut draft), then);
+        }
+    }
+
+    #[test]
+    fn nothing_starts_where_nothing_is_chosen() {
+        let world = World::new(2, 2, 1, true);
+        let (mut memory, mut out) = (Memory::default(), Decisions::default());
+        let view = world.view();
+        let mut draft = Draft::new(&view, &mut memory, &mut out);
+        let before = seen(&mut draft);
+        let key = QueueKey { rank: 0, submit: SimTime::default(), row: 0 };
+        let waiting = Waiting { key, units: 1, length: SimDuration::ZERO, watts: 0 };
+        assert_eq!(draft.put(&waiting, |_, _| Ok(None)).unwrap(), None);
+        assert_eq!(seen(&mut draft), before);
+    }
+}

@@ -1,0 +1,69 @@
+//! A small machine at an instant, for the unit tests of this folder.
+
+use crate::algo::releases::Releases;
+use crate::platform::slots::Slots;
+use crate::platform::{Platform, PlatformColumns};
+use crate::policy::{Jobs, View};
+use crate::power::pvt::{OnUnknownApp, Predicted, tables};
+use crate::units::{SimTime, Watts};
+use crate::workload::{JobColumns, Workload};
+
+/// What a view borrows.
+pub(super) struct World {
+    workload: Workload,
+    platform: Platform,
+    slots: Slots,
+    releases: Releases,
+    predicted: Predicted,
+}
+
+impl World {
+    /// Jobs of 1, 2, 3, 1, 2, 3 … nodes, and of as many slots where nodes are shared, on idle nodes of 100 W idle and 300 W
+    /// busy.
+    pub(super) fn new(jobs: i64, nodes: usize, slots: i64, exclusive: bool) -> Self {
+        let platform = PlatformColumns {
+            idle_w: vec![100.0; nodes],
+            busy_w: vec![300.0; nodes],
+            tdp_w: vec![300.0; nodes],
+            off_w: vec![0.0; nodes],
+            down_w: vec![0.0; nodes],
+            boot_w: vec![0.0; nodes],
+            boot_s: vec![0.0; nodes],
+            shutdown_w: vec![0.0; nodes],
+            shutdown_s: vec![0.0; nodes],
+            slots: vec![slots; nodes],
+            exclusive,
+        };
+        let columns = JobColumns {
+            job_id: (1..=jobs).collect(),
+            submit_s: vec![0.0; usize::try_from(jobs).unwrap()],
+            runtime_s: vec![10.0; usize::try_from(jobs).unwrap()],
+            node_count: (0..jobs).map(|job| 1 + job % 3).collect(),
+            slots: (0..jobs).map(|job| 1 + job % slots).collect(),
+            source: "test".into(),
+            ..JobColumns::default()
+        };
+        let (platform, workload) = (platform.into_platform().unwrap(), columns.into_workload().unwrap());
+        let (_, predicted) = tables(&platform, &workload, None, None, OnUnknownApp::Error).unwrap();
+        let slots = Slots::new(platform.len(), platform.shared_slots());
+        Self { workload, slots, releases: Releases::default(), predicted, platform }
+    }
+
+    pub(super) fn platform(&self) -> &Platform {
+        &self.platform
+    }
+
+    pub(super) fn view(&self) -> View<'_> {
+        View {
+            now: SimTime::default(),
+            jobs: Jobs::new(&self.workload),
+            platform: &self.platform,
+            slots: &self.slots,
+            releases: &self.releases,
+            predicted: &self.predicted,
+            claimed: Watts::ZERO,
+            budget: None,
+            interrupted: &|| false,
+        }
+    }
+}
