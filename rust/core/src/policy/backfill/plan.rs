@@ -38,7 +38,7 @@ impl Plan {
     /// Whether a waiting job can start now beside the promises made so far.
     pub(super) fn fits_now(&mut self, pass: &mut Pass<'_>, waiting: &Waiting) -> Result<bool> {
         // Which watts it takes depends on where it would go; what it takes at least does not.
-        let least = Claim { units: waiting.units, microwatts: waiting.watts };
+        let least = pass.least_claim(waiting);
         if !self.holds(least, waiting.length) {
             return Ok(false);
         }
@@ -105,8 +105,8 @@ impl Plan {
         let mut place = from;
         while let Some(found) = self.next(pass, place) {
             pass.examine()?;
-            let Some(waiting) = pass.queue.get(found) else { break };
-            let least = Claim { units: waiting.units, microwatts: waiting.watts };
+            let Some(waiting) = pass.queue.get(found).copied() else { break };
+            let least = pass.least_claim(&waiting);
             if self.holds(least, waiting.length) {
                 return Ok(Some(found));
             }
