@@ -18,27 +18,20 @@ from hetsched.run.concerns import Concern
 from hetsched.text import many
 from hetsched.workload import Workload
 
-PART = "observed"
-"""The name of the parts that repeat a log, in each role that has one."""
-
 
 def is_replay(policy: Policy) -> bool:
     """Whether no job starts before it did in reality."""
-    return _has(policy, "backfill")
+    return "backfill" in policy.needs.get("observed_starts", ())
 
 
 def check_observed(policy: Policy, workload: Workload, platform: Platform) -> None:
     """Raise if the policy repeats what the log does not say, or what the platform has no nodes for."""
     faults, frame = Faults("workload"), workload.to_polars()
-    if _has(policy, "order") or _has(policy, "backfill"):
+    if "observed_starts" in policy.needs:
         _check_starts(frame, policy, faults)
-    if _has(policy, "placement") and "observed_nodes" in frame.columns:
+    if "observed_nodes" in policy.needs and "observed_nodes" in frame.columns:
         _check_nodes(frame, platform, faults)
     faults.check()
-
-
-def _has(policy: Policy, role: str) -> bool:
-    return (policy.parts[role] or {}).get("name") == PART
 
 
 def _check_starts(frame: pl.DataFrame, policy: Policy, faults: Faults) -> None:

@@ -75,7 +75,11 @@ def result_of(
 def _recorded(records: _core.Records, policy: Policy) -> pl.DataFrame:
     """The engine's records of the jobs; with the column `profiled` only where the policy profiles."""
     frame = pl.DataFrame(records.take_jobs())
-    return frame if policy.profiles else pl.DataFrame([one for one in frame.get_columns() if one.name != "profiled"])
+    return (
+        frame
+        if "first_runs" in policy.needs
+        else pl.DataFrame([one for one in frame.get_columns() if one.name != "profiled"])
+    )
 
 
 def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:

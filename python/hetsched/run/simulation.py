@@ -81,26 +81,22 @@ class Run:
             )
 
         begun = time.perf_counter()
-        policy = self._with_measured_borders(run)
+        policy = self.policy.measured_in(lambda before: self._utilizations(run(before)))
         records = run(policy)
         wall_s = time.perf_counter() - begun
         setting = Setting(self.workload, platform, policy, self.options, self.concerns, forecast)
         more, concerns = replay_counts(policy, records.totals), concerns_of_replay(policy, records.totals)
         return result_of(records, setting, wall_s=wall_s, more=more, concerns=concerns)
 
-    def _with_measured_borders(self, run: Callable[[Policy], _core.Records]) -> Policy:
-        """The policy with the machine's utilization under random placement as its pools' borders, if asked."""
-        if not self.policy.measures_borders:
-            return self.policy
-        rehearsal = run(self.policy.for_borders)
+    def _utilizations(self, rehearsal: _core.Records) -> tuple[float, float]:
+        """The lowest and the highest share of busy nodes in a run before."""
         submit_s, until_s = self.workload.to_polars()["submit_s"].to_numpy(), self.options.until_s
         last_s = float(submit_s[-1]) if len(submit_s) else 0.0
-        low, high = utilization_band(
+        return utilization_band(
             pl.DataFrame(rehearsal.take_timeline()),
             nodes=self.platform.nodes,
             last_submit_s=last_s if until_s is None else min(last_s, until_s),
         )
-        return self.policy.with_borders(low, high)
 
 
 @takes_run_options()

@@ -36,6 +36,8 @@ pub struct Row<T: ?Sized> {
     pub uses_chance: bool,
     /// Whether it decides by what is known of jobs' own draws.
     pub reads_draws: ReadsDraws,
+    /// What a run has to bring or to do for it.
+    pub needs: &'static [Need],
     make: fn(&mut Params, u64) -> Result<Box<T>>,
 }
 
@@ -48,6 +50,19 @@ pub enum ReadsDraws {
     WithFactors,
     /// Wherever jobs bring one.
     Always,
+}
+
+/// What a run has to bring or to do for a part; always, or where the named parameter is true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// When jobs started in reality.
+    ObservedStarts,
+    /// Which nodes they had in reality.
+    ObservedNodes,
+    /// First runs are profiled, which records show.
+    FirstRuns(&'static str),
+    /// The utilization under random placement, as the parameters `u_l` and `u_h`.
+    Utilizations(&'static str),
 }
 
 /// A part as a user names it.
@@ -79,7 +94,7 @@ const fn plain<T: ?Sized>(
     doc: &'static str,
     make: fn(&mut Params, u64) -> Result<Box<T>>,
 ) -> Row<T> {
-    Row { name, doc, parameters: &[], uses_chance: false, reads_draws: ReadsDraws::Never, make }
+    Row { name, doc, parameters: &[], uses_chance: false, reads_draws: ReadsDraws::Never, needs: &[], make }
 }
 
 /// The orders.
@@ -91,13 +106,17 @@ pub const ORDERS: &[Row<dyn Order>] = &[
     plain("largest", "most nodes first", |_, _| Ok(Box::new(size::Largest))),
     plain("smallest-area", "smallest nodes × planned length first", |_, _| Ok(Box::new(size::SmallestArea))),
     plain("wfp3", "highest (wait / planned length)³ × nodes first", |_, _| Ok(Box::new(Wfp3))),
-    plain("observed", "earliest start in reality first", |_, _| Ok(Box::new(order::observed::ObservedStarts))),
+    Row {
+        needs: &[Need::ObservedStarts],
+        ..plain("observed", "earliest start in reality first", |_, _| Ok(Box::new(order::observed::ObservedStarts)))
+    },
     Row {
         name: "vahrm",
         doc: "highest beta × predicted energy + (1 - beta) × wait first",
         parameters: VAHRM,
         uses_chance: false,
         reads_draws: ReadsDraws::Always,
+        needs: &[Need::FirstRuns("first_run")],
         make: |params, _| Ok(Box::new(vahrm::Vahrm::new(take_weights(params)?))),
     },
 ];
@@ -118,17 +137,22 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
         }],
         uses_chance: false,
         reads_draws: ReadsDraws::Never,
+        needs: &[],
         make: |params, _| Ok(Box::new(Reservations::new(take_depth(params)?))),
     },
-    plain("observed", "each job starts when it did in reality, or as soon after as it fits", |_, _| {
-        Ok(Box::new(observed::OnObservedStart::default()))
-    }),
+    Row {
+        needs: &[Need::ObservedStarts],
+        ..plain("observed", "each job starts when it did in reality, or as soon after as it fits", |_, _| {
+            Ok(Box::new(observed::OnObservedStart::default()))
+        })
+    },
     Row {
         name: "patience",
         doc: "every job that fits starts, those that suit the free nodes first; long waits hold reservations",
         parameters: PATIENCE,
         uses_chance: false,
         reads_draws: ReadsDraws::Never,
+        needs: &[],
         make: |params, _| Ok(Box::new(take_patience(params)?)),
     },
 ];
@@ -160,9 +184,12 @@ const PATIENCE: &[Parameter] = &[
 /// The placements.
 pub const PLACEMENTS: &[Row<dyn Placement>] = &[
     plain("lowest-id", "the free nodes with the lowest ids", |_, _| Ok(Box::new(LowestId))),
-    plain("observed", "the nodes it had in reality; those with the lowest ids where they are unknown", |_, _| {
-        Ok(Box::new(ObservedNodes))
-    }),
+    Row {
+        needs: &[Need::ObservedNodes],
+        ..plain("observed", "the nodes it had in reality; those with the lowest ids where they are unknown", |_, _| {
+            Ok(Box::new(ObservedNodes))
+        })
+    },
     Row {
         uses_chance: true,
         ..plain("random", "any free nodes, each set equally likely", |_, seed| Ok(Box::new(Random::new(seed))))
@@ -188,6 +215,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         }],
         uses_chance: false,
         reads_draws: ReadsDraws::Never,
+        needs: &[],
         make: |params, _| Ok(Box::new(ranked::BestRank::new(take_rank(params)?))),
     },
     Row {
@@ -202,6 +230,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         }],
         uses_chance: false,
         reads_draws: ReadsDraws::WithFactors,
+        needs: &[],
         make: |params, _| {
             let expected = "a number from 0 to 1e9";
             let tolerance = params.take_number("tolerance", Value::Float(1.0), &(0.0..=1e9), expected)?;
@@ -220,6 +249,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         }],
         uses_chance: false,
         reads_draws: ReadsDraws::WithFactors,
+        needs: &[],
         make: |params, _| Ok(Box::new(Assignment::new(take_interval(params)?))),
     },
     Row {
@@ -228,6 +258,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         parameters: SLIDING_WINDOW,
         uses_chance: false,
         reads_draws: ReadsDraws::Never,
+        needs: &[],
         make: |params, _| Ok(Box::new(take_window(params)?)),
     },
     Row {
@@ -236,6 +267,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         parameters: POOLS,
         uses_chance: true,
         reads_draws: ReadsDraws::Never,
+        needs: &[Need::Utilizations("measured")],
         make: |params, seed| Ok(Box::new(pools::Pools::new(take_borders(params)?, seed))),
     },
 ];
@@ -262,6 +294,7 @@ pub const BUDGETS: &[Row<dyn Budget>] = &[Row {
     ],
     uses_chance: false,
     reads_draws: ReadsDraws::Always,
+    needs: &[],
     make: |params, _| Ok(Box::new(take_budget(params)?)),
 }];
 
@@ -483,6 +516,19 @@ impl ReadsDraws {
             Self::Never => "never",
             Self::WithFactors => "with_factors",
             Self::Always => "always",
+        }
+    }
+}
+
+impl Need {
+    /// Its name, and the parameter that decides whether it holds, if one does.
+    #[must_use]
+    pub fn name(self) -> (&'static str, Option<&'static str>) {
+        match self {
+            Self::ObservedStarts => ("observed_starts", None),
+            Self::ObservedNodes => ("observed_nodes", None),
+            Self::FirstRuns(parameter) => ("first_runs", Some(parameter)),
+            Self::Utilizations(parameter) => ("utilizations", Some(parameter)),
         }
     }
 }
