@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
 from importlib import import_module
 from types import TracebackType
 from typing import Any, TypeVar
@@ -56,7 +56,7 @@ def threads(most: int, *, stop: Callable[[], object] = lambda: None) -> Iterator
         True,
     )
     try:
-        with _one_blas_thread:
+        with one_blas_thread:
             yield pool
     except KeyboardInterrupt:
         is_patient = False
@@ -98,8 +98,10 @@ def _is_worker() -> bool:
     return getattr(_own, "is_worker", False)
 
 
-class _OneBlasThread:
-    """While any computation is inside, linear algebra stays in the thread that asks for it: cores are shared already.
+class _OneBlasThread(ContextDecorator):
+    """While any computation is inside, linear algebra stays in the thread that asks for it.
+
+    Cores are shared already, or matrices so small that threads cost more than they bring.
 
     The limit is the process's, so the first one in sets it and the last one out lifts it. Without threadpoolctl, which
     comes with scikit-learn, there is none.
@@ -125,4 +127,4 @@ class _OneBlasThread:
                 self._limits.restore_original_limits()
 
 
-_one_blas_thread = _OneBlasThread()
+one_blas_thread = _OneBlasThread()
