@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, VariationTable
     from hetsched.policy import Policy
     from hetsched.policy.presets import presets
+    from hetsched.run.events import Events
     from hetsched.run.metering import meter
     from hetsched.run.result import Result, read_result
+    from hetsched.run.session import Session
     from hetsched.run.simulation import simulate
     from hetsched.run.sweeping import sweep
     from hetsched.workload import Workload, read_csv, read_parquet, read_swf
@@ -44,6 +46,7 @@ __all__ = [
     "DeviceClass",
     "DeviceNodes",
     "DeviceWarning",
+    "Events",
     "HetschedError",
     "LoadWarning",
     "Measurements",
@@ -56,6 +59,7 @@ __all__ = [
     "Result",
     "ResultWarning",
     "RunWarning",
+    "Session",
     "SimulationError",
     "TraceError",
     "VariationTable",
@@ -93,7 +97,7 @@ _HOMES = {
     ),
     "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "VariationTable"),
     "policy": ("Policy", "presets"),
-    "run": ("Result", "meter", "read_result", "simulate", "sweep"),
+    "run": ("Events", "Result", "Session", "meter", "read_result", "simulate", "sweep"),
     "workload": ("Workload", "read_csv", "read_parquet", "read_swf"),
 }
 

@@ -96,23 +96,39 @@ def read_swf(
     skip_bad_lines: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> tuple[Frame, dict[str, Any]]: ...
+
+@final
+class Session:
+    def __new__(
+        cls,
+        jobs: JobColumns,
+        machine: Machine,
+        policy: dict[str, Any],
+        *,
+        seed: int = 0,
+        kill_at_walltime: bool = True,
+        kill_grace_s: float = 0.0,
+        walltimes: str = "fixed",
+        on_unknown_app: str = "error",
+        until_s: float | None = None,
+        known_w: npt.NDArray[np.float64] | None = None,
+    ) -> Session: ...
+    def step_until(
+        self, time_s: float | None, *, progress: Callable[[int, int, float], object] | None = None
+    ) -> bool: ...
+    def inject(
+        self, time_s: npt.NDArray[np.float64], node: npt.NDArray[np.int64], fails: npt.NDArray[np.bool_]
+    ) -> None: ...
+    def fork(self) -> Session: ...
+    @property
+    def is_over(self) -> bool: ...
+    @property
+    def now_s(self) -> float: ...
+    def take_records(self) -> Records: ...
+
 def unpacked(data: bytes, *, file: str) -> bytes: ...
 def parts() -> list[dict[str, Any]]: ...
 def check_policy(policy: dict[str, Any]) -> dict[str, Any]: ...
-def simulate(
-    jobs: JobColumns,
-    machine: Machine,
-    policy: dict[str, Any],
-    *,
-    seed: int = 0,
-    kill_at_walltime: bool = True,
-    kill_grace_s: float = 0.0,
-    walltimes: str = "fixed",
-    on_unknown_app: str = "error",
-    until_s: float | None = None,
-    known_w: npt.NDArray[np.float64] | None = None,
-    progress: Callable[[int, int, float], object] | None = None,
-) -> Records: ...
 def assign(
     cost: npt.NDArray[np.float64], /
 ) -> tuple[npt.NDArray[np.intp], float, npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...

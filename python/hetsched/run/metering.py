@@ -93,13 +93,15 @@ def meter(
     schedule = checked_starts(starts, workload, platform)
     check_memory(workload, platform, policy, until_s=None)
     begun = time.perf_counter()
-    records = _core.simulate(
+    engine = _core.Session(
         _as_told(workload, schedule),
         platform.machine,
         policy.to_dict(),
         on_unknown_app=run.options.on_unknown_app,
         **run.options.limits,
     )
+    engine.step_until(None)
+    records = engine.take_records()
     wall_s = time.perf_counter() - begun
     setting = Setting(workload, platform, policy, run.options, list(concerns_of_draws(workload.to_polars(), platform)))
     result = result_of(records, setting, wall_s=wall_s, more={"metered": _provenance(schedule)})

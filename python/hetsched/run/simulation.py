@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from hetsched import _core
@@ -62,41 +63,65 @@ class Run:
 
     def execute(self, progress: Progress | None = None) -> Result:
         """The result; says nothing of what looks wrong, which `Result.concerns` holds."""
+        begun_s = time.perf_counter()
+        begun = self.begin(progress)
+        begun.engine.step_until(None, progress=progress)
+        return begun.result(begun.engine, wall_s=time.perf_counter() - begun_s)
+
+    def begin(self, progress: Progress | None = None) -> Begun:
+        """The run, set up and checked: nothing has happened in it yet."""
         check_threads()
         check_observed(self.policy, self.workload, self.platform)
         check_memory(self.workload, self.platform, self.policy, until_s=self.options.until_s)
         platform, forecast = believed(self.workload, self.platform, self.options.predictor)
+        known_w = None if forecast is None else forecast.known_w
+        setting = Setting(self.workload, platform, self.policy, self.options, self.concerns, forecast)
 
-        def run(policy: Policy) -> _core.Records:
-            return _core.simulate(
-                self.workload.columns,
-                platform.machine,
-                policy.to_dict(),
-                seed=self.options.seed,
-                on_unknown_app=self.options.on_unknown_app,
-                until_s=self.options.until_s,
-                known_w=None if forecast is None else forecast.known_w,
-                progress=progress,
-                **self.options.limits,
-            )
+        def utilizations(policy: Policy) -> tuple[float, float]:
+            return self._utilizations(engine_of(replace(setting, policy=policy), known_w), progress)
 
-        begun = time.perf_counter()
-        policy = self.policy.measured_in(lambda before: self._utilizations(run(before)))
-        records = run(policy)
-        wall_s = time.perf_counter() - begun
-        setting = Setting(self.workload, platform, policy, self.options, self.concerns, forecast)
-        more, concerns = replay_counts(policy, records.totals), concerns_of_replay(policy, records.totals)
-        return result_of(records, setting, wall_s=wall_s, more=more, concerns=concerns)
+        settled = replace(setting, policy=self.policy.measured_in(utilizations))
+        return Begun(engine_of(settled, known_w), settled)
 
-    def _utilizations(self, rehearsal: _core.Records) -> tuple[float, float]:
-        """The lowest and the highest share of busy nodes in a run before."""
+    def _utilizations(self, rehearsal: _core.Session, progress: Progress | None) -> tuple[float, float]:
+        """The lowest and the highest share of busy nodes in a run before, from its first submit to its last."""
+        rehearsal.step_until(None, progress=progress)
         submit_s, until_s = self.workload.to_polars()["submit_s"].to_numpy(), self.options.until_s
         last_s = float(submit_s[-1]) if len(submit_s) else 0.0
         return utilization_band(
-            pl.DataFrame(rehearsal.take_timeline()),
+            pl.DataFrame(rehearsal.take_records().take_timeline()),
             nodes=self.platform.nodes,
             last_submit_s=last_s if until_s is None else min(last_s, until_s),
         )
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run under way: the engine's, and what it was made of."""
+
+    engine: _core.Session
+    setting: Setting
+
+    def result(self, engine: _core.Session, *, wall_s: float, more: Mapping[str, Any] | None = None) -> Result:
+        """The result of `engine`, this run's or a fork of it, which is used up; `more` joins its provenance."""
+        records, policy = engine.take_records(), self.setting.policy
+        more = {**replay_counts(policy, records.totals), **(more or {})}
+        concerns = concerns_of_replay(policy, records.totals)
+        return result_of(records, self.setting, wall_s=wall_s, more=more, concerns=concerns)
+
+
+def engine_of(setting: Setting, known_w: npt.NDArray[np.float64] | None) -> _core.Session:
+    """The engine's own run of these ingredients."""
+    return _core.Session(
+        setting.workload.columns,
+        setting.platform.machine,
+        setting.policy.to_dict(),
+        seed=setting.options.seed,
+        on_unknown_app=setting.options.on_unknown_app,
+        until_s=setting.options.until_s,
+        known_w=known_w,
+        **setting.options.limits,
+    )
 
 
 @takes_run_options()

@@ -7,6 +7,7 @@
 //! | [`trace`] | which jobs a log holds |
 //! | [`workload`], [`platform`], [`power`] | jobs, nodes and their states, what nodes draw |
 //! | [`policy`] | who starts, and where |
+//! | [`cluster`], [`control`] | what is known of a machine; a policy in charge of it |
 //! | [`sim`] | what happens then |
 //!
 //! One run, from jobs to joules:
@@ -62,6 +63,8 @@
 //! ```
 
 pub mod algo;
+pub mod cluster;
+pub mod control;
 pub mod error;
 pub mod params;
 pub mod platform;

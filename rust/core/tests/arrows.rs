@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules from the bottom up; a module may use those on lower levels, and its own.
-const LEVELS: [(&str, usize); 11] = [
+const LEVELS: [(&str, usize); 13] = [
     ("units", 0),
     ("error", 0),
     ("random", 0),
@@ -15,7 +15,9 @@ const LEVELS: [(&str, usize); 11] = [
     ("trace", 2),
     ("power", 3),
     ("policy", 4),
-    ("sim", 5),
+    ("cluster", 5),
+    ("control", 6),
+    ("sim", 7),
 ];
 
 fn level(module: &str) -> usize {

@@ -2,19 +2,22 @@
 
 mod support;
 
+use std::ops::ControlFlow;
+
 use proptest::prelude::*;
 
 use hetsched_core::policy::backfill::reservations::Reservations;
 use hetsched_core::policy::registry::{BACKFILLS, ORDERS, PLACEMENTS};
-use hetsched_core::sim::Options;
 use hetsched_core::sim::event::Event;
 use hetsched_core::sim::limits::Walltimes;
 use hetsched_core::sim::record::{JobState, Records, StartedBy};
+use hetsched_core::sim::{Options, Progress};
 use hetsched_core::units::{SimDuration, SimTime};
 use hetsched_core::workload::JobId;
 
 use support::{
-    Job, composed, platform, run, run_with_table, simulation, under_budget, with_backfill, with_backfill_under,
+    Job, composed, platform, run, run_with_table, simulation, simulation_with_table, under_budget, with_backfill,
+    with_backfill_under,
 };
 
 fn jobs() -> impl Strategy<Value = Vec<Job>> {
@@ -238,6 +241,52 @@ proptest! {
             schedule(&run(simulation).unwrap())
         };
         prop_assert_eq!(go(Reservations::new(usize::MAX)), go(Reservations::planning_anew(usize::MAX)));
+    }
+
+    /// Any steps are one run, a fork and its parent end alike, and a run that is stopped is one that was to stop there.
+    #[test]
+    fn steps_and_forks_are_one_run(
+        jobs in jobs(),
+        (order, backfill, placement) in policy_names(),
+        exclusive in any::<bool>(),
+        mut steps in prop::collection::vec(0..200_i64, 0..6),
+        outages in prop::collection::vec((0..5_u32, 0..200_i64, 1..50_i64), 0..3),
+        pcr in prop_oneof![Just(None), Just(Some(0.6))],
+    ) {
+        let at = |seconds: i64| SimTime::from_micros(seconds * 1_000_000);
+        let begun = |options: Options| {
+            let machine = platform(5, 3, exclusive);
+            let names = [ORDERS[order].name, BACKFILLS[backfill].name, PLACEMENTS[placement].name];
+            let policy = match pcr {
+                Some(pcr) => under_budget(names, pcr, 7, &machine),
+                None => composed(names[0], names[1], names[2], 7),
+            };
+            let mut simulation = simulation_with_table(&jobs, machine, policy, options);
+            for &(node, from, length) in &outages {
+                simulation.schedule(at(from), Event::NodeFailed(node));
+                simulation.schedule(at(from + length), Event::NodeRepaired(node));
+            }
+            simulation
+        };
+        let all = |records: Records| {
+            let nodes: Vec<_> = (0..jobs.len()).map(|row| records.nodes_of(row).map(<[u32]>::to_vec)).collect();
+            let totals = &records.totals;
+            let energy = (totals.energy, totals.integral, totals.peak, totals.window);
+            let timeline = (records.timeline.time_s.clone(), records.timeline.power_w.clone());
+            (schedule(&records), nodes, energy, timeline, (totals.events, totals.passes))
+        };
+        let watch = &mut |_: Progress| ControlFlow::Continue(());
+        let whole = all(run(begun(Options::default())).unwrap());
+        steps.sort_unstable();
+        let mut stepped = begun(Options::default());
+        for &step in &steps {
+            stepped.step_until(at(step), watch).unwrap();
+            let stopped = run(begun(Options { until: at(step), ..Options::default() })).unwrap();
+            prop_assert_eq!(all(stepped.clone().finish(at(step)).unwrap()), all(stopped));
+            let fork = stepped.clone();
+            prop_assert_eq!(&all(run(fork).unwrap()), &whole);
+        }
+        prop_assert_eq!(all(run(stepped).unwrap()), whole);
     }
 
     /// Placement chooses nodes; where nodes are alike it never changes a start.

@@ -16,6 +16,7 @@ use proptest::prelude::*;
 
 use support::run;
 
+#[derive(Clone)]
 /// Compares the prices of all jobs at their submission, and starts none.
 struct Asks(Ledger);
 

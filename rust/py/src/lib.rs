@@ -5,7 +5,8 @@
 //! | `assignment` | costs, to their cheapest matching |
 //! | `columns` | jobs, platforms and tables, from numpy |
 //! | `parts` | policies, from dictionaries; the registry, to dictionaries |
-//! | `run` | logs and runs: the only doorway out of the interpreter |
+//! | `run` | logs and what runs leave behind; the only doorway out of the interpreter |
+//! | `session` | runs under way |
 //! | `frame` | results, by the Arrow C stream interface |
 //! | `errors` | the core's errors, as Python's |
 
@@ -17,6 +18,7 @@ mod errors;
 mod frame;
 mod parts;
 mod run;
+mod session;
 
 /// The compiled half of hetsched.
 #[pymodule]
@@ -32,7 +34,9 @@ mod _core {
     #[pymodule_export]
     use crate::parts::{check_policy, parts};
     #[pymodule_export]
-    use crate::run::{Records, read_swf, simulate, unpacked};
+    use crate::run::{Records, read_swf, unpacked};
+    #[pymodule_export]
+    use crate::session::Session;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

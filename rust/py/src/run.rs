@@ -1,28 +1,19 @@
-//! Logs and runs: the only doorway out of the interpreter.
+//! Logs and what runs leave behind; the only doorway out of the interpreter.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use hetsched_core::error::{Error, Result, SimulationError, config};
-use hetsched_core::policy::compose::Composed;
-use hetsched_core::power::known::KnownDraws;
-use hetsched_core::power::pvt::{OnUnknownApp, tables};
-use hetsched_core::sim::limits::{Walltimes, kill_grace};
+use hetsched_core::error::{Error, Result, SimulationError};
 use hetsched_core::sim::record::{self, Totals};
-use hetsched_core::sim::{Options, Progress, Simulation};
 use hetsched_core::trace::decompress;
 use hetsched_core::trace::swf::{self, SwfOptions, SwfReport};
-use hetsched_core::units::SimTime;
-use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::columns::{JobColumns, Machine};
 use crate::errors::{self, to_py};
 use crate::frame::{self, Frame};
-use crate::parts::policy_spec;
 
 /// How often a run looks for Ctrl-C and tells its progress.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -154,6 +145,13 @@ pub(crate) struct Records {
     totals: Py<PyDict>,
 }
 
+impl Records {
+    /// What the core has written down.
+    pub(crate) fn new(py: Python<'_>, records: record::Records) -> PyResult<Self> {
+        Ok(Self { totals: totals_dict(py, &records.totals)?.unbind(), records })
+    }
+}
+
 #[pymethods]
 impl Records {
     /// The jobs; what is left of them is empty.
@@ -201,52 +199,6 @@ impl Records {
         columns.push(("shutdowns", frame::ints(self.records.shutdowns.clone())));
         Frame::new(columns)
     }
-}
-
-/// Runs the jobs on the machine under the policy.
-#[pyfunction]
-#[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
-    walltimes = "fixed", on_unknown_app = "error", until_s = None, known_w = None, progress = None))]
-#[expect(clippy::too_many_arguments, reason = "one an option")]
-pub(crate) fn simulate(
-    py: Python<'_>,
-    jobs: &JobColumns,
-    machine: &Machine,
-    policy: &Bound<'_, PyDict>,
-    seed: u64,
-    kill_at_walltime: bool,
-    kill_grace_s: f64,
-    walltimes: &str,
-    on_unknown_app: &str,
-    until_s: Option<f64>,
-    known_w: Option<PyReadonlyArray1<'_, f64>>,
-    progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Records> {
-    let spec = policy_spec(policy)?;
-    let unknown = OnUnknownApp::from_name(on_unknown_app).map_err(|error| to_py(py, error))?;
-    let until = until_s.map_or(Ok(SimTime::NEVER), until).map_err(|error| to_py(py, error))?;
-    let forecast = known_w.map(|watts| watts.as_array().to_vec());
-    let walltimes = Walltimes::from_name(walltimes).map_err(|error| to_py(py, error))?;
-    let kill_grace = kill_grace(kill_grace_s).map_err(|error| to_py(py, error))?;
-    let tell = |py: Python<'_>, progress: &Py<PyAny>, n: &[f64]| progress.call1(py, (n[0], n[1], n[2])).map(drop);
-    let records = run_detached(py, progress, tell, |look| {
-        let (parts, _) = spec.build(seed)?;
-        let (actual, predicted) =
-            tables(&machine.platform, &jobs.0, machine.actual.as_ref(), machine.predicted.as_ref(), unknown)?;
-        let known = match forecast {
-            Some(watts) => KnownDraws::forecast(watts, machine.known_draws, &jobs.0)?,
-            None => KnownDraws::by(machine.known_draws),
-        };
-        let policy = Box::new(Composed::new(spec.name, parts, &machine.platform)?);
-        let options = Options { kill_at_walltime, kill_grace, walltimes, until };
-        Simulation::new(jobs.0.clone(), machine.platform.clone(), actual, predicted.knowing(known), policy, options)
-            .run(&mut |Progress { done, jobs, now }| look(&[done as f64, jobs as f64, now.seconds()]))
-    })?;
-    Ok(Records { totals: totals_dict(py, &records.totals)?.unbind(), records })
-}
-
-fn until(seconds: f64) -> Result<SimTime> {
-    SimTime::from_seconds(seconds).ok_or_else(|| config("until_s", seconds.to_string(), "seconds up to 1e12"))
 }
 
 fn totals_dict<'py>(py: Python<'py>, totals: &Totals) -> PyResult<Bound<'py, PyDict>> {

@@ -2,6 +2,7 @@
 
 pub mod assignment;
 pub mod availability;
+pub mod end_heap;
 pub mod event_heap;
 pub mod fit_list;
 pub mod floors;

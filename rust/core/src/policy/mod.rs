@@ -120,7 +120,7 @@ pub struct Decisions {
 }
 
 /// A scheduler: told what happens, asked what to do.
-pub trait Policy: DynClone + Send {
+pub trait Policy: DynClone + Send + Sync {
     /// Its name, for messages.
     fn name(&self) -> &str;
 

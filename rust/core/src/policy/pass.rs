@@ -180,12 +180,6 @@ impl<'a> Pass<'a> {
         self.room.is_some()
     }
 
-    /// What a job takes at least, wherever it goes: no watts where they are not counted.
-    #[must_use]
-    pub fn least_claim(&self, waiting: &Waiting) -> Claim {
-        Claim { units: waiting.units, microwatts: if self.counts_watts() { waiting.watts } else { 0 } }
-    }
-
     /// Whether there is no more to know of a job than how many units it takes for how long.
     #[must_use]
     pub fn only_counts(&self) -> bool {

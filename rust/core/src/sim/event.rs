@@ -1,13 +1,10 @@
-//! What can happen, and in which order within one instant.
+//! What can happen beside the ends of runs and submissions, and in which order within one instant.
 
 use crate::units::Watts;
-use crate::workload::JobId;
 
 /// Something that happens at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A running job ends.
-    End(JobId),
     /// A booting node is ready.
     NodeReady(u32),
     /// A node that shuts down is off.
@@ -18,8 +15,6 @@ pub enum Event {
     NodeFailed(u32),
     /// The system's power budget changes; `None` = no budget.
     BudgetChanged(Option<Watts>),
-    /// A job is submitted.
-    Submit(JobId),
     /// A timer runs out.
     Timer,
     /// A pass that waited for its interval is due.
@@ -31,15 +26,43 @@ impl Event {
     #[must_use]
     pub fn rank(self) -> u8 {
         match self {
-            Self::End(_) => 0,
             Self::NodeReady(_) | Self::NodeOff(_) | Self::NodeRepaired(_) => 1,
             Self::NodeFailed(_) => 2,
             Self::BudgetChanged(_) => 3,
-            Self::Submit(_) => Self::SUBMIT_RANK,
             Self::Timer | Self::PassDue => 5,
         }
     }
 
+    /// Whether it befalls the machine from outside; the others are what a run brings about itself.
+    #[must_use]
+    pub fn is_from_outside(self) -> bool {
+        match self {
+            Self::NodeRepaired(_) | Self::NodeFailed(_) | Self::BudgetChanged(_) => true,
+            Self::NodeReady(_) | Self::NodeOff(_) | Self::Timer | Self::PassDue => false,
+        }
+    }
+
+    /// Whether both say what has become of the same node, or of the budget.
+    #[must_use]
+    pub fn is_about(self, other: Self) -> bool {
+        match (self.subject(), other.subject()) {
+            (Some(one), Some(other)) => one == other,
+            _ => false,
+        }
+    }
+
+    /// The node it is about, or none for the budget; none at all if it is about neither.
+    fn subject(self) -> Option<Option<u32>> {
+        match self {
+            Self::NodeRepaired(node) | Self::NodeFailed(node) => Some(Some(node)),
+            Self::BudgetChanged(_) => Some(None),
+            Self::NodeReady(_) | Self::NodeOff(_) | Self::Timer | Self::PassDue => None,
+        }
+    }
+
+    /// The rank of what happens to nodes before any fails.
+    pub const NODES: u8 = 1;
+
     /// The rank of a submission.
-    pub const SUBMIT_RANK: u8 = 4;
+    pub const SUBMIT: u8 = 4;
 }

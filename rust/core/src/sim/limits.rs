@@ -1,11 +1,8 @@
-//! How long jobs may run, and how long planning takes them to run.
+//! How long jobs may run.
 
 use crate::error::{Result, config};
-use crate::power::pvt::Predicted;
-use crate::power::slowest::Slowest;
 use crate::sim::Options;
 use crate::units::{MAX_SECONDS, SimDuration};
-use crate::workload::Workload;
 
 /// What walltimes, and the lengths by which jobs without one are planned, were meant for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,38 +37,27 @@ pub fn kill_grace(seconds: f64) -> Result<SimDuration> {
     grace.ok_or_else(|| config("kill_grace_s", seconds.to_string(), format!("seconds from 0 to {MAX_SECONDS:e}")))
 }
 
-/// The limits of a run's jobs.
-#[derive(Clone, Debug)]
+/// After how long jobs are killed.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// How long after its walltime a job is killed, if it is at all.
     grace: Option<SimDuration>,
-    /// Where walltimes were meant for nominal speed.
-    slowest: Option<Slowest>,
+    /// Whether walltimes were meant for nominal speed.
+    stretch: bool,
 }
 
 impl Limits {
-    pub(super) fn new(options: &Options, workload: &Workload, nodes: u32, predicted: &Predicted) -> Self {
-        let stretch = options.walltimes == Walltimes::Stretch;
+    pub(super) fn new(options: &Options) -> Self {
         Self {
             grace: options.kill_at_walltime.then_some(options.kill_grace),
-            slowest: stretch.then(|| Slowest::new(predicted, nodes, workload.app_names().len())),
+            stretch: options.walltimes == Walltimes::Stretch,
         }
     }
 
-    /// Whether walltimes, and planned lengths, stretch with the runs they are for.
-    pub(super) fn stretch(&self) -> bool {
-        self.slowest.is_some()
-    }
-
-    /// How slow the slowest node is predicted to be, where walltimes stretch.
-    pub(super) fn slowest(&self) -> Option<&Slowest> {
-        self.slowest.as_ref()
-    }
-
     /// How long a job of this walltime may run on nodes that are as slow as `factor` says; none if it may for ever.
-    pub(super) fn of(&self, walltime: Option<SimDuration>, factor: impl FnOnce() -> f64) -> Option<SimDuration> {
+    pub(super) fn of(self, walltime: Option<SimDuration>, factor: impl FnOnce() -> f64) -> Option<SimDuration> {
         let (walltime, grace) = (walltime?, self.grace?);
-        let stretched = if self.stretch() { walltime.stretched(factor()) } else { walltime };
+        let stretched = if self.stretch { walltime.stretched(factor()) } else { walltime };
         Some(stretched.saturating_add(grace))
     }
 }

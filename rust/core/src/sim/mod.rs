@@ -1,14 +1,15 @@
 //! The loop: empty the instant, decide once, carry it out.
 //!
+//! A simulation hosts a controller: its plant says what is true, its feeds what comes from outside, its records what was.
 //! `docs/background/rules.md` states the rules of a run; the order of events within an instant stands in [`event`].
 
-mod apply;
 pub mod columns;
 pub mod event;
+mod feeds;
 pub mod limits;
+mod plant;
 pub mod record;
 mod sharing;
-pub mod state;
 pub mod work;
 
 use std::cell::RefCell;
@@ -16,16 +17,22 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::algo::event_heap::EventHeap;
+use crate::cluster::Cluster;
+use crate::cluster::runs::RunId;
+use crate::control::{Controller, Effect};
 use crate::error::{Error, Result};
 use crate::platform::Platform;
-use crate::policy::{Decisions, Notice, Policy};
+use crate::platform::node_state::{Class, NodeState};
+use crate::policy::{Decision, Policy};
 use crate::power::pvt::{Actual, Predicted};
+use crate::power::slowest::Slowest;
 use crate::sim::event::Event;
-use crate::sim::limits::Walltimes;
-use crate::sim::record::{JobState, Records, Totals};
-use crate::sim::state::State;
+use crate::sim::feeds::Feeds;
+use crate::sim::limits::{Limits, Walltimes};
+use crate::sim::plant::Plant;
+use crate::sim::record::{History, JobState, Records, Totals};
 use crate::units::{SimDuration, SimTime};
-use crate::workload::{JobId, Workload};
+use crate::workload::Workload;
 
 /// How a run goes.
 #[derive(Clone, Copy, Debug)]
@@ -57,22 +64,20 @@ pub type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 /// Instants between two looks of the watch.
 const LOOK_EVERY: u64 = 512;
 
-/// A run that can be made.
+/// A run: it can be stepped, forked and finished at any instant.
+#[derive(Clone)]
 pub struct Simulation {
-    state: State,
-    events: EventHeap<Event>,
-    /// All jobs by submission; a cursor, not a heap.
-    submits: Vec<JobId>,
-    next_submit: usize,
-    /// Jobs to be submitted that the machine can run.
-    expected: usize,
-    /// The first submission that belongs to the round under way.
-    round: usize,
-    policy: Box<dyn Policy>,
-    decisions: Decisions,
+    controller: Controller,
+    plant: Plant,
+    feeds: Feeds,
+    history: History,
+    /// What the run itself has coming, ends apart: node transitions and timers.
+    coming: EventHeap<Event>,
     options: Options,
     pass_due: Option<SimTime>,
     totals: Totals,
+    /// Whether an instant was begun and not ended: something failed in it.
+    is_broken: bool,
 }
 
 impl Default for Options {
@@ -87,47 +92,61 @@ impl Default for Options {
 }
 
 impl Simulation {
-    /// Sets a run up. Jobs that can never run are rejected here; their submits are events all the same.
+    /// Sets a run up.
     #[must_use]
     pub fn new(
         workload: impl Into<Arc<Workload>>,
-        platform: Platform,
+        platform: impl Into<Arc<Platform>>,
         actual: Actual,
         predicted: Predicted,
-        mut policy: Box<dyn Policy>,
+        policy: Box<dyn Policy>,
         options: Options,
     ) -> Self {
-        let workload = workload.into();
-        let order = workload.submit_order();
-        let start = order.first().map(|&job| workload.submit(job));
+        let (workload, platform) = (workload.into(), platform.into());
+        let feeds = Feeds::new(Arc::clone(&workload));
+        let first = feeds.submits().first().map(|&job| workload.submit(job));
         let totals = Totals {
-            window: start.map(|start| (start, start)),
+            window: first.map(|first| (first, first)),
             below_idle: actual.below_idle(&platform),
-            clairvoyant: order.iter().filter(|&&job| workload.walltime(job).is_none()).count(),
+            clairvoyant: workload.jobs().filter(|&job| workload.walltime(job).is_none()).count(),
             measured: predicted.following(&workload),
             ..Totals::default()
         };
-        let mut state = State::new(start.unwrap_or_default(), workload, platform, actual, predicted, &options);
-        let expected = order.iter().filter(|&&job| !settle(&mut state, policy.as_mut(), job)).count();
+        let start = first.unwrap_or_default();
+        let stretch = options.walltimes == Walltimes::Stretch;
+        let slowest = stretch.then(|| Slowest::new(&predicted, platform.len(), workload.app_names().len()));
+        let (jobs, machine) = (Arc::clone(&workload), Arc::clone(&platform));
+        let cluster = Cluster::new(start, jobs, machine, Arc::new(predicted), slowest);
         Self {
-            state,
-            events: EventHeap::default(),
-            submits: order,
-            next_submit: 0,
-            expected,
-            round: 0,
-            policy,
-            decisions: Decisions::default(),
+            history: History::new(&workload, platform.len()),
+            plant: Plant::new(start, workload, platform, actual, Limits::new(&options)),
+            controller: Controller::new(cluster, policy),
+            feeds,
+            coming: EventHeap::default(),
             options,
             pass_due: None,
             totals,
+            is_broken: false,
         }
     }
 
-    /// Has something happen from outside: a node fails or comes back, the budget changes, a timer runs out. What is
-    /// scheduled before the first submit happens at it.
+    /// Has something happen from outside: a node fails or comes back, the budget changes, a timer runs out.
+    ///
+    /// What is scheduled for the past happens at the present instant, which is the first submit's before the run begins.
+    /// Of several such words on one node, the last to be scheduled counts.
     pub fn schedule(&mut self, at: SimTime, event: Event) {
-        self.events.push(at.max(self.state.now), event.rank(), event);
+        let now = self.now();
+        if event.is_from_outside() {
+            self.feeds.announce(at, now, event);
+        } else {
+            self.coming.push(at.max(now), event.rank(), event);
+        }
+    }
+
+    /// The last instant at which anything happened.
+    #[must_use]
+    pub fn now(&self) -> SimTime {
+        self.controller.cluster().now()
     }
 
     /// Runs to the end.
@@ -135,127 +154,167 @@ impl Simulation {
     /// # Errors
     /// If the policy fails or decides what cannot be carried out, or if `watch` breaks.
     pub fn run(mut self, watch: &mut Watch<'_>) -> Result<Records> {
-        let watch = RefCell::new(watch);
+        self.step_until(SimTime::NEVER, watch)?;
+        self.finish(SimTime::NEVER)
+    }
+
+    /// Lets everything happen that does up to `until` and within the run; true if nothing is left to happen.
+    ///
+    /// # Errors
+    /// As [`Simulation::run`]; the run is worth nothing then if it [is broken](Simulation::is_broken).
+    pub fn step_until(&mut self, until: SimTime, watch: &mut Watch<'_>) -> Result<bool> {
+        let (watch, until) = (RefCell::new(watch), until.min(self.options.until));
         let mut instants = 0_u64;
-        while let Some(now) = self.next_time() {
-            if now > self.options.until || self.is_over() {
+        while let Some(now) = self.next_time().filter(|&now| now <= until) {
+            if self.is_over() {
                 break;
             }
-            self.state.advance(now)?;
-            while self.absorb(now)? {
-                self.decide(now, &watch)?;
-            }
-            self.state.record();
+            self.step(now, &watch)?;
             instants += 1;
             if instants.is_multiple_of(LOOK_EVERY) && look(&watch, self.progress()) {
                 return Err(Error::Interrupted);
             }
         }
-        self.finish()
+        Ok(self.has_ended())
+    }
+
+    /// Whether nothing is left to happen, within the run, unless something befalls the machine.
+    #[must_use]
+    pub fn has_ended(&mut self) -> bool {
+        self.is_over() || self.next_time().is_none_or(|next| next > self.options.until)
+    }
+
+    /// Whether something failed within an instant: what is left of the run makes no sense.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
+    /// All that happens at one instant.
+    fn step(&mut self, now: SimTime, watch: &RefCell<&mut Watch<'_>>) -> Result<()> {
+        self.is_broken = true;
+        self.plant.advance(now)?;
+        self.controller.advance(now);
+        while self.absorb(now)? {
+            self.decide(now, watch)?;
+        }
+        self.history.record(self.controller.cluster(), self.plant.draw());
+        self.is_broken = false;
+        Ok(())
     }
 
     fn next_time(&self) -> Option<SimTime> {
-        let submit = self.submits.get(self.next_submit).map(|&job| self.state.workload.submit(job));
-        match (submit, self.events.next_time()) {
-            (Some(submit), Some(event)) => Some(submit.min(event)),
-            (submit, event) => submit.or(event),
-        }
+        [self.feeds.next_time(), self.plant.next_end(), self.coming.next_time()].into_iter().flatten().min()
     }
 
     /// Whether nothing can happen to a job any more.
-    fn is_over(&self) -> bool {
-        self.expected == 0 && self.state.queued == 0 && self.state.running == 0
+    fn is_over(&mut self) -> bool {
+        let Self { controller, feeds, .. } = self;
+        let cluster = controller.cluster();
+        cluster.queued() == 0 && cluster.running() == 0 && !feeds.may_start_one(|job| controller.refuses(job).is_some())
     }
 
-    /// Empties the instant; false if there was nothing.
+    /// Empties the instant, in the order of engine rule 2; false if there was nothing.
     fn absorb(&mut self, now: SimTime) -> Result<bool> {
         let before = self.totals.events;
-        self.round = self.next_submit;
-        while self.events.next_rank_at(now).is_some_and(|rank| rank < Event::SUBMIT_RANK) {
-            self.absorb_next(now)?;
+        self.feeds.begin_round();
+        while let Some(slot) = self.plant.pop_end(now) {
+            self.totals.events += 1;
+            if let Some(id) = self.controller.cluster().runs().in_slot(slot) {
+                self.end(id, None)?;
+            }
         }
-        while let Some(&job) = self.submits.get(self.next_submit).filter(|&&job| self.state.workload.submit(job) == now)
-        {
-            self.next_submit += 1;
-            self.absorb_one(Event::Submit(job))?;
+        self.absorb_outside(now, Event::NODES)?;
+        while self.coming.next_rank_at(now).is_some_and(|rank| rank < Event::SUBMIT) {
+            self.absorb_coming(now)?;
         }
-        while self.events.next_rank_at(now).is_some() {
-            self.absorb_next(now)?;
+        self.absorb_outside(now, Event::SUBMIT)?;
+        while let Some(job) = self.feeds.pop_submit(now) {
+            self.totals.events += 1;
+            if let Some(refusal) = self.controller.submit(job) {
+                self.history.turn_away(job, refusal);
+            }
+        }
+        while self.coming.next_rank_at(now).is_some() {
+            self.absorb_coming(now)?;
         }
         Ok(self.totals.events > before)
     }
 
-    fn absorb_next(&mut self, now: SimTime) -> Result<()> {
-        match self.events.pop_at(now) {
+    fn absorb_outside(&mut self, now: SimTime, rank: u8) -> Result<()> {
+        while let Some(event) = self.feeds.pop_outside(now, rank) {
+            self.absorb_one(event)?;
+        }
+        Ok(())
+    }
+
+    fn absorb_coming(&mut self, now: SimTime) -> Result<()> {
+        match self.coming.pop_at(now) {
             Some(event) => self.absorb_one(event),
             None => Ok(()),
         }
     }
 
+    /// What changes nothing is no event: a node fails that is down, or is repaired and is not.
     fn absorb_one(&mut self, event: Event) -> Result<()> {
-        self.totals.events += 1;
-        match event {
-            Event::End(job) => self.end(job)?,
+        let happened = match event {
             Event::NodeReady(node) => {
-                if self.state.node_ready(node)? {
-                    self.tell(Notice::NodeReady(node));
-                }
+                let ready = self.controller.node_ready(node)?;
+                self.enter_if(ready, node, Class::Idle);
+                true
             }
             Event::NodeOff(node) => {
-                if self.state.node_off(node)? {
-                    self.tell(Notice::NodeOff(node));
-                }
+                let off = self.controller.node_off(node)?;
+                self.enter_if(off, node, Class::Off);
+                true
             }
             Event::NodeRepaired(node) => {
-                if self.state.node_repaired(node)? {
-                    self.tell(Notice::NodeReady(node));
-                }
+                let back = self.controller.node_repaired(node)?;
+                self.enter_if(back, node, Class::Idle);
+                back
             }
             Event::NodeFailed(node) => self.fail(node)?,
             Event::BudgetChanged(budget) => {
-                self.state.budget = budget;
-                self.tell(Notice::BudgetChanged);
+                self.controller.set_budget(budget);
+                true
             }
-            Event::Submit(job) => self.submit(job),
-            Event::Timer => self.tell(Notice::Timer),
-            Event::PassDue => {}
+            Event::Timer => {
+                self.controller.timer();
+                true
+            }
+            Event::PassDue => true,
+        };
+        self.totals.events += u64::from(happened);
+        Ok(())
+    }
+
+    /// A node's meter follows its state, if that has changed.
+    fn enter_if(&mut self, changed: bool, node: u32, class: Class) {
+        if changed {
+            self.plant.enter(self.now(), node, class);
+        }
+    }
+
+    /// A run ends: as its plant says, unless something else ended it.
+    fn end(&mut self, id: RunId, how: Option<JobState>) -> Result<()> {
+        if let Some(run) = self.controller.end(id)? {
+            let outcome = self.plant.end(self.controller.cluster(), id, &run);
+            self.history.end(self.controller.cluster(), &run, &outcome, how);
         }
         Ok(())
     }
 
-    fn tell(&mut self, notice: Notice) {
-        self.policy.notice(self.state.known_jobs(), notice);
-    }
-
-    /// A job joins the queue, unless it was rejected or left out.
-    fn submit(&mut self, job: JobId) {
-        if self.state.jobs.state[job.0 as usize] != JobState::Pending {
-            return;
+    /// A node fails, and the runs on it; false if it is down already.
+    fn fail(&mut self, node: u32) -> Result<bool> {
+        if self.controller.cluster().node(node) == NodeState::Down {
+            return Ok(false);
         }
-        self.expected -= 1;
-        self.state.queued += 1;
-        self.tell(Notice::Submitted(job));
-    }
-
-    /// A job ends, unless a node's failure was quicker.
-    fn end(&mut self, job: JobId) -> Result<()> {
-        let row = job.0 as usize;
-        if self.state.jobs.state[row] != JobState::Running {
-            return Ok(());
+        for id in self.controller.cluster().runs_on(node) {
+            self.end(id, Some(JobState::Failed))?;
         }
-        let ran = self.state.now - self.state.jobs.start[row];
-        let how = if self.state.is_cut(job, ran) { JobState::Timeout } else { JobState::Completed };
-        self.state.end_job(job, how)?;
-        self.tell(Notice::Ended(job));
-        Ok(())
-    }
-
-    fn fail(&mut self, node: u32) -> Result<()> {
-        for job in self.state.node_failed(node)? {
-            self.tell(Notice::Ended(job));
-        }
-        self.tell(Notice::NodeFailed(node));
-        Ok(())
+        self.controller.node_failed(node);
+        self.plant.enter(self.now(), node, Class::Down);
+        Ok(true)
     }
 
     /// One scheduling pass, unless the policy's interval delays it.
@@ -264,21 +323,34 @@ impl Simulation {
             return Ok(());
         }
         self.totals.passes += 1;
-        self.decisions.clear();
         let progress = self.progress();
-        let interrupted = || look(watch, progress);
-        self.policy.decide(&self.state.view(&interrupted), &mut self.decisions)?;
-        if self.decisions.is_empty() {
-            return Ok(());
-        }
-        let joined_now = &self.submits[self.round..self.next_submit];
-        let joined = |job: JobId| joined_now.binary_search(&job).is_ok();
-        let mut context = apply::Context { policy: self.policy.name(), joined: &joined, events: &mut self.events };
-        apply::apply(&mut self.state, &self.decisions, &mut context)
+        let Self { controller, plant, feeds, history, coming, .. } = self;
+        let mut host = |cluster: &Cluster, decision: &Decision, effect: Effect| {
+            match effect {
+                Effect::Started(id) => {
+                    plant.begin(cluster, id)?;
+                    history.start(cluster, id, decision, |job| feeds.joined_now(job));
+                }
+                Effect::Waking(node, until) => {
+                    plant.boot(now, node);
+                    history.boot(node);
+                    coming.push(until, Event::NodeReady(node).rank(), Event::NodeReady(node));
+                }
+                Effect::Sleeping(node, until) => {
+                    plant.shut_down(now, node);
+                    history.shut_down(node);
+                    coming.push(until, Event::NodeOff(node).rank(), Event::NodeOff(node));
+                }
+                Effect::Timer(at) => coming.push(at, Event::Timer.rank(), Event::Timer),
+                Effect::Rejected(job, why) => history.reject(job, why),
+            }
+            Ok(())
+        };
+        controller.decide(&|| look(watch, progress), &mut host)
     }
 
     fn pass_is_due(&mut self, now: SimTime) -> bool {
-        let interval = self.policy.interval();
+        let interval = self.controller.interval();
         if interval <= SimDuration::ZERO {
             return true;
         }
@@ -295,52 +367,46 @@ impl Simulation {
     }
 
     fn progress(&self) -> Progress {
-        Progress { done: self.state.done, jobs: self.state.workload.len(), now: self.state.now }
+        let cluster = self.controller.cluster();
+        Progress { done: self.history.done(), jobs: cluster.workload().len(), now: cluster.now() }
     }
 
-    /// Closes the books at the end of the window: the last end, or where the run was stopped.
-    fn finish(mut self) -> Result<Records> {
-        let state = &mut self.state;
-        if let Some(window) = &mut self.totals.window {
-            if state.jobs.nodes.is_empty() {
-                state.forget();
+    /// Closes the books at the end of the window: the last end, or `until` if there is more to come.
+    ///
+    /// # Errors
+    /// If the energy outgrows its book.
+    pub fn finish(mut self, until: SimTime) -> Result<Records> {
+        let until = until.min(self.options.until);
+        let is_over = self.is_over();
+        let Self { mut controller, mut plant, feeds, mut history, mut totals, .. } = self;
+        if is_over {
+            feeds.to_come().iter().for_each(|&job| {
+                controller.refuses(job).into_iter().for_each(|refusal| history.turn_away(job, refusal));
+            });
+        }
+        if let Some(window) = &mut totals.window {
+            let cluster = controller.cluster();
+            if cluster.runs().is_unused() {
+                plant.forget(window.0);
+                history.forget(window.0, cluster, plant.draw());
             } else {
-                let more = state.running > 0 || state.queued > 0 || self.expected > 0;
-                let cut = more && self.options.until != SimTime::NEVER && self.options.until > state.now;
-                window.1 = if cut { self.options.until } else { state.now };
-                state.close(window.1)?;
+                let cut = !is_over && until != SimTime::NEVER && until > cluster.now();
+                window.1 = if cut { until } else { cluster.now() };
+                controller.advance(window.1);
+                plant.advance(window.1)?;
+                for (id, run) in controller.cluster().runs().iter() {
+                    history.charge(run, plant.drawn_so_far(controller.cluster(), id, run));
+                }
+                plant.close(window.1)?;
+                history.close(window.1);
             }
         }
-        self.totals.read(&state.meter, state.timeline.peak());
-        self.totals.profiled = state.jobs.profiled.len();
-        self.totals.left_out = state.jobs.state.iter().filter(|&&job| job == JobState::LeftOut).count();
-        self.totals.late = state.workload.jobs().filter(|&job| state.is_late(job)).count();
-        self.totals.work = state.work;
-        self.totals.budget = self.policy.budget().map(|budget| (budget, state.timeline.beyond(budget)));
-        let State { workload, jobs, timeline, meter, boots, shutdowns, .. } = self.state;
-        Ok(Records { workload, jobs, timeline, nodes: meter, boots, shutdowns, totals: self.totals })
+        totals.budget = controller.budget().map(|budget| (budget, history.beyond(budget)));
+        Ok(history.into_records(controller.into_cluster(), plant.into_meter(), totals))
     }
 }
 
 /// Shows the watch how far the run is; true if it wants to stop.
 fn look(watch: &RefCell<&mut Watch<'_>>, progress: Progress) -> bool {
     (watch.borrow_mut())(progress).is_break()
-}
-
-/// Settles a job that will never start: rejects what the machine can never run; false if it may start.
-fn settle(state: &mut State, policy: &mut dyn Policy, job: JobId) -> bool {
-    let why = if state.workload.node_count(job) > state.platform.len() {
-        JobState::RejectedNodes
-    } else if state.workload.slots(job) > state.platform.slots() {
-        JobState::RejectedSlots
-    } else if policy.leaves_out(state.known_jobs(), job) {
-        JobState::LeftOut
-    } else if policy.exceeds_budget(&state.view(&|| false), job) {
-        JobState::RejectedPower
-    } else {
-        return false;
-    };
-    state.jobs.state[job.0 as usize] = why;
-    state.done += 1;
-    true
 }

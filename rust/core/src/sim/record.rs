@@ -1,11 +1,15 @@
-//! What a run leaves behind, as columns.
+//! What a run writes down as it goes, and leaves behind: columns.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
+use crate::cluster::Cluster;
+use crate::cluster::runs::{Run, RunId};
+use crate::control::Refusal;
 use crate::platform::node_state::Class;
+use crate::policy::{Decision, Rejection};
 use crate::power::meter::Meter;
+use crate::sim::plant::Outcome;
 use crate::sim::work::Work;
 use crate::units::{Joules, SimTime, Watts};
 use crate::workload::{JobId, Workload};
@@ -152,6 +156,138 @@ pub struct Records {
     pub totals: Totals,
 }
 
+/// All that is written down while a run goes on.
+#[derive(Clone, Debug)]
+pub(super) struct History {
+    jobs: JobRecords,
+    timeline: Timeline,
+    boots: Vec<i32>,
+    shutdowns: Vec<i32>,
+    work: Work,
+    /// Jobs that will change no more.
+    done: usize,
+}
+
+impl History {
+    pub(super) fn new(workload: &Workload, nodes: u32) -> Self {
+        Self {
+            jobs: JobRecords::new(workload.len()),
+            timeline: Timeline::with_capacity(2 * workload.len() + 2),
+            boots: vec![0; nodes as usize],
+            shutdowns: vec![0; nodes as usize],
+            work: Work::default(),
+            done: 0,
+        }
+    }
+
+    pub(super) fn done(&self) -> usize {
+        self.done
+    }
+
+    /// Writes the instant down, once nothing more happens at it.
+    pub(super) fn record(&mut self, cluster: &Cluster, draw: Watts) {
+        let [busy, idle, off, transition, down] = cluster.classes();
+        let counts = [busy, idle, off, transition, down, cluster.queued(), cluster.running()];
+        self.timeline.record(cluster.now(), draw, counts);
+    }
+
+    /// A job joined no queue.
+    pub(super) fn turn_away(&mut self, job: JobId, why: Refusal) {
+        self.jobs.state[job.0 as usize] = match why {
+            Refusal::Nodes => JobState::RejectedNodes,
+            Refusal::Slots => JobState::RejectedSlots,
+            Refusal::LeftOut => JobState::LeftOut,
+            Refusal::Power => JobState::RejectedPower,
+        };
+        self.done += 1;
+    }
+
+    /// A job of the queue will never start.
+    pub(super) fn reject(&mut self, job: JobId, why: Rejection) {
+        self.jobs.state[job.0 as usize] = match why {
+            Rejection::NoProfile => JobState::RejectedProfile,
+        };
+        self.done += 1;
+    }
+
+    /// A run has begun; `joined_now` says whether a job was submitted in this round.
+    pub(super) fn start(
+        &mut self,
+        cluster: &Cluster,
+        id: RunId,
+        decision: &Decision,
+        joined_now: impl FnOnce(JobId) -> bool,
+    ) {
+        let (Some(run), Decision::Start(start)) = (cluster.runs().get(id), decision) else { return };
+        let row = run.job.0 as usize;
+        self.jobs.start[row] = run.started;
+        self.jobs.state[row] = JobState::Running;
+        self.jobs.first_node[row] = run.places.start as u64;
+        self.jobs.started_by[row] = match start.overtakes {
+            true => StartedBy::Backfill,
+            false if joined_now(run.job) => StartedBy::Immediate,
+            false => StartedBy::Reservation,
+        };
+        if let Some(ratio) = run.profiling_ratio {
+            self.jobs.profiled.insert(run.job.0, ratio);
+        }
+    }
+
+    /// A run is over: as its outcome says, unless something else ended it.
+    pub(super) fn end(&mut self, cluster: &Cluster, run: &Run, outcome: &Outcome, how: Option<JobState>) {
+        let natural = if outcome.is_cut { JobState::Timeout } else { JobState::Completed };
+        let (row, how) = (run.job.0 as usize, how.unwrap_or(natural));
+        let cut = (how != JobState::Completed).then(|| (cluster.now() - run.started, outcome.whole));
+        self.work.end(cluster.workload(), run.job, cut);
+        self.jobs.energy_j[row] = outcome.energy.joules();
+        (self.jobs.end[row], self.jobs.state[row]) = (cluster.now(), how);
+        self.done += 1;
+    }
+
+    /// What a run has drawn that was not over when the window was.
+    pub(super) fn charge(&mut self, run: &Run, energy: Joules) {
+        self.jobs.energy_j[run.job.0 as usize] = energy.joules();
+    }
+
+    pub(super) fn boot(&mut self, node: u32) {
+        self.boots[node as usize] += 1;
+    }
+
+    pub(super) fn shut_down(&mut self, node: u32) {
+        self.shutdowns[node as usize] += 1;
+    }
+
+    /// Makes `end` the end of the window.
+    pub(super) fn close(&mut self, end: SimTime) {
+        self.timeline.close(end);
+    }
+
+    /// A run in which nothing started has a window of length zero: its one row is its start.
+    pub(super) fn forget(&mut self, start: SimTime, cluster: &Cluster, draw: Watts) {
+        self.timeline = Timeline::default();
+        let idle = i32::try_from(cluster.platform().len()).unwrap_or(i32::MAX);
+        self.timeline.record(start, draw, [0, idle, 0, 0, 0, 0, 0]);
+    }
+
+    /// How the draw went beyond a budget.
+    pub(super) fn beyond(&self, budget: Watts) -> Overdraw {
+        self.timeline.beyond(budget)
+    }
+
+    /// All there is to say of the run.
+    pub(super) fn into_records(self, cluster: Cluster, meter: Meter, mut totals: Totals) -> Records {
+        let workload = Arc::clone(cluster.workload());
+        let jobs = JobRecords { nodes: cluster.into_nodes(), ..self.jobs };
+        totals.read(&meter, self.timeline.peak());
+        totals.profiled = jobs.profiled.len();
+        totals.left_out = jobs.state.iter().filter(|&&job| job == JobState::LeftOut).count();
+        totals.late = workload.jobs().filter(|&job| jobs.is_late(&workload, job)).count();
+        totals.work = self.work;
+        let Self { timeline, boots, shutdowns, .. } = self;
+        Records { workload, jobs, timeline, nodes: meter, boots, shutdowns, totals }
+    }
+}
+
 impl JobRecords {
     /// No job has started.
     #[must_use]
@@ -198,15 +334,16 @@ impl JobRecords {
         self.has_started(job).then(|| self.started_by[job])
     }
 
-    /// Where the nodes of a started job that has so many stand.
-    pub(super) fn places_of(&self, job: usize, count: u32) -> Range<usize> {
-        let first = usize::try_from(self.first_node[job]).unwrap_or(usize::MAX);
-        first..first + count as usize
+    /// Whether the job started later than the log says it did in reality.
+    fn is_late(&self, workload: &Workload, job: JobId) -> bool {
+        let observed = workload.observed_start(job);
+        self.start(job.0 as usize).zip(observed).is_some_and(|(start, observed)| start > observed)
     }
 
     /// The nodes of a started job that has so many.
-    pub(super) fn nodes_of(&self, job: usize, count: u32) -> &[u32] {
-        &self.nodes[self.places_of(job, count)]
+    fn nodes_of(&self, job: usize, count: u32) -> &[u32] {
+        let first = usize::try_from(self.first_node[job]).unwrap_or(usize::MAX);
+        &self.nodes[first..first + count as usize]
     }
 
     fn has_started(&self, job: usize) -> bool {

@@ -3,14 +3,14 @@
 //! A job's share of a node's draw is its slots' part of what the job would draw there alone, and of the idle draw of the
 //! free slots its part by slots. Shares are whole picowatts and the node draws their sum, so the books balance.
 
+use crate::cluster::runs::RunId;
 use crate::platform::Platform;
 use crate::power::meter::Meter;
 use crate::units::{Joules, SimTime, Watts};
-use crate::workload::JobId;
 
 #[derive(Clone, Copy, Debug)]
 struct Resident {
-    job: JobId,
+    run: RunId,
     slots: u32,
     /// What the whole node would draw with this job on all its slots.
     whole: Watts,
@@ -18,43 +18,53 @@ struct Resident {
     share: Watts,
 }
 
-/// Who is on each node, and what each job has drawn so far.
+/// Who is on each node, and what each run has drawn so far.
 #[derive(Clone, Debug)]
 pub(super) struct Sharing {
     residents: Vec<Vec<Resident>>,
+    /// By the run's slot.
     energy: Vec<Joules>,
 }
 
 impl Sharing {
-    pub(super) fn new(nodes: u32, jobs: usize) -> Self {
-        Self { residents: vec![Vec::new(); nodes as usize], energy: vec![Joules::ZERO; jobs] }
+    pub(super) fn new(nodes: u32) -> Self {
+        Self { residents: vec![Vec::new(); nodes as usize], energy: Vec::new() }
+    }
+
+    /// A run begins: it has drawn nothing yet.
+    pub(super) fn begin(&mut self, run: RunId) {
+        let slot = run.slot() as usize;
+        if self.energy.len() <= slot {
+            self.energy.resize(slot + 1, Joules::ZERO);
+        }
+        self.energy[slot] = Joules::ZERO;
     }
 
     /// Charges everyone on a node up to now, before anything changes there.
     pub(super) fn settle(&mut self, meter: &Meter, node: u32, now: SimTime) {
         let span = now - meter.node_since(node);
         for resident in &self.residents[node as usize] {
-            self.energy[resident.job.0 as usize] += resident.share * span;
+            self.energy[resident.run.slot() as usize] += resident.share * span;
         }
     }
 
-    /// Charges one job on a node up to now; nothing may be settled on that node for it again.
-    pub(super) fn settle_job(&mut self, meter: &Meter, node: u32, job: JobId, now: SimTime) {
+    /// Charges one run on a node up to now; nothing may be settled on that node for it again.
+    pub(super) fn settle_run(&mut self, meter: &Meter, node: u32, run: RunId, now: SimTime) {
         let span = now - meter.node_since(node);
-        for resident in self.residents[node as usize].iter().filter(|resident| resident.job == job) {
-            self.energy[job.0 as usize] += resident.share * span;
+        for resident in self.residents[node as usize].iter().filter(|resident| resident.run == run) {
+            self.energy[run.slot() as usize] += resident.share * span;
         }
     }
 
-    /// A job comes to a node; returns what the node draws then.
-    pub(super) fn join(&mut self, platform: &Platform, node: u32, job: JobId, slots: u32, whole: Watts) -> Watts {
-        self.residents[node as usize].push(Resident { job, slots, whole, share: Watts::ZERO });
+    /// A run comes to a node; returns what the node draws then.
+    pub(super) fn join(&mut self, platform: &Platform, node: u32, run: RunId, slots: u32, whole: Watts) -> Watts {
+        self.residents[node as usize].push(Resident { run, slots, whole, share: Watts::ZERO });
         self.share_out(platform, node)
     }
 
-    /// A job leaves a node; returns what the node draws then, if anyone is left.
-    pub(super) fn leave(&mut self, platform: &Platform, node: u32, job: JobId) -> Option<Watts> {
-        self.residents[node as usize].retain(|resident| resident.job != job);
+    /// A run leaves a node; returns what the node draws then, if anyone is left.
+    pub(super) fn leave(&mut self, platform: &Platform, node: u32, run: RunId) -> Option<Watts> {
+        self.residents[node as usize].retain(|resident| resident.run != run);
         (!self.residents[node as usize].is_empty()).then(|| self.share_out(platform, node))
     }
 
@@ -69,13 +79,8 @@ impl Sharing {
         residents.iter().map(|resident| resident.share).sum()
     }
 
-    /// What a job has drawn so far, as far as it was charged.
-    pub(super) fn energy(&self, job: JobId) -> Joules {
-        self.energy[job.0 as usize]
-    }
-
-    /// The jobs on a node.
-    pub(super) fn jobs_on(&self, node: u32) -> Vec<JobId> {
-        self.residents[node as usize].iter().map(|resident| resident.job).collect()
+    /// What a run has drawn so far, as far as it was charged.
+    pub(super) fn energy(&self, run: RunId) -> Joules {
+        self.energy[run.slot() as usize]
     }
 }

@@ -140,9 +140,18 @@ pub(crate) fn run(simulation: Simulation) -> Result<Records> {
 }
 
 pub(crate) fn run_with_table(jobs: &[Job], platform: Platform, policy: Box<dyn Policy>, options: Options) -> Records {
+    run(simulation_with_table(jobs, platform, policy, options)).expect("the run ends")
+}
+
+pub(crate) fn simulation_with_table(
+    jobs: &[Job],
+    platform: Platform,
+    policy: Box<dyn Policy>,
+    options: Options,
+) -> Simulation {
     let workload = workload(jobs);
     let table = table(platform.nodes().len());
     let (actual, predicted) =
         tables(&platform, &workload, Some(&table), None, OnUnknownApp::Error).expect("the table fits");
-    run(Simulation::new(workload, platform, actual, predicted, policy, options)).expect("the run ends")
+    Simulation::new(workload, platform, actual, predicted, policy, options)
 }

@@ -20,7 +20,7 @@ use crate::policy::pass::Pass;
 use crate::workload::JobId;
 
 /// Says which waiting jobs start now.
-pub trait Backfill: DynClone + Send {
+pub trait Backfill: DynClone + Send + Sync {
     /// Starts jobs of `pass.queue` through [`Pass::start`], in policy order.
     ///
     /// # Errors

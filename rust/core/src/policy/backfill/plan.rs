@@ -38,8 +38,7 @@ impl Plan {
     /// Whether a waiting job can start now beside the promises made so far.
     pub(super) fn fits_now(&mut self, pass: &mut Pass<'_>, waiting: &Waiting) -> Result<bool> {
         // Which watts it takes depends on where it would go; what it takes at least does not.
-        let least = pass.least_claim(waiting);
-        if !self.holds(least, waiting.length) {
+        if !self.holds(least(pass, waiting), waiting.length) {
             return Ok(false);
         }
         if !pass.counts_watts() {
@@ -105,9 +104,8 @@ impl Plan {
         let mut place = from;
         while let Some(found) = self.next(pass, place) {
             pass.examine()?;
-            let Some(waiting) = pass.queue.get(found).copied() else { break };
-            let least = pass.least_claim(&waiting);
-            if self.holds(least, waiting.length) {
+            let Some(waiting) = pass.queue.get(found) else { break };
+            if self.holds(least(pass, waiting), waiting.length) {
                 return Ok(Some(found));
             }
             place = pass.queue.after(found);
@@ -122,4 +120,9 @@ impl Plan {
             Self::Shadow(shadow) => (shadow.within(room), None),
         }
     }
+}
+
+/// What a waiting job takes at least. Where the budget cannot bind nobody counts what is left of the watts either.
+fn least(pass: &Pass<'_>, waiting: &Waiting) -> Claim {
+    Claim { units: waiting.units, microwatts: if pass.counts_watts() { waiting.watts } else { 0 } }
 }

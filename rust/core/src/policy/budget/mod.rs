@@ -11,7 +11,7 @@ use crate::platform::Platform;
 use crate::units::Watts;
 
 /// Says how much the machine may draw.
-pub trait Budget: DynClone + Send {
+pub trait Budget: DynClone + Send + Sync {
     /// The ceiling of the system's predicted draw on this platform.
     ///
     /// # Errors

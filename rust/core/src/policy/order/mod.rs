@@ -17,7 +17,7 @@ use crate::units::SimDuration;
 use crate::workload::JobId;
 
 /// Says which job is next.
-pub trait Order: DynClone + Send {
+pub trait Order: DynClone + Send + Sync {
     /// The job's rank now: lower goes first. `estimate` says what its draw is to be taken for.
     fn rank(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> i64;
 

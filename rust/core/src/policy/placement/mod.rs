@@ -20,7 +20,7 @@ use crate::units::SimDuration;
 use crate::workload::JobId;
 
 /// Says where jobs go.
-pub trait Placement: DynClone + Send {
+pub trait Placement: DynClone + Send + Sync {
     /// Starts every job of `starts` through [`Decisions::start_with`], on nodes taken from `free`.
     ///
     /// `free` holds enough nodes for all of them, and only nodes that can serve each.

@@ -1,0 +1,129 @@
+//! Decisions are checked, then carried out; what cannot be is refused with the policy, the job and the instant.
+
+use std::ops::Range;
+
+use crate::cluster::runs::{Run, RunId};
+use crate::cluster::{Cluster, Phase};
+use crate::error::SimulationError;
+use crate::policy::{Decision, Decisions, Rejection, Start};
+use crate::units::SimTime;
+use crate::workload::JobId;
+
+/// What a decision that was carried out leaves to its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// A run has begun.
+    Started(RunId),
+    /// A node boots until then.
+    Waking(u32, SimTime),
+    /// A node shuts down until then.
+    Sleeping(u32, SimTime),
+    /// A pass is wanted then.
+    Timer(SimTime),
+    /// A job of the queue will never start.
+    Rejected(JobId, Rejection),
+}
+
+impl Cluster {
+    /// Carries out one decision of a pass.
+    ///
+    /// # Errors
+    /// What speaks against it; [`Cluster::refusal`] makes a sentence of that.
+    pub fn carry_out(&mut self, decision: &Decision, of: &Decisions) -> Result<Effect, SimulationError> {
+        match *decision {
+            Decision::Start(start) => self.start(start, of.nodes_of(start)).map(Effect::Started),
+            Decision::Wake(node) => {
+                self.check_node(node)?;
+                let until = self.now + self.platform.node(node).boot_time;
+                let state = self.node(node).wake(until)?;
+                self.enter(node, state);
+                Ok(Effect::Waking(node, until))
+            }
+            Decision::Sleep(node) => {
+                self.check_node(node)?;
+                let until = self.now + self.platform.node(node).shutdown_time;
+                let state = self.node(node).sleep(until)?;
+                self.slots.close(node);
+                self.enter(node, state);
+                Ok(Effect::Sleeping(node, until))
+            }
+            Decision::Timer(at) if at > SimTime::LATEST => {
+                Err(SimulationError(format!("it is later than {} s", SimTime::LATEST.seconds())))
+            }
+            Decision::Timer(at) if at > self.now => Ok(Effect::Timer(at)),
+            Decision::Timer(at) => Err(SimulationError(format!("{} s is not after now", at.seconds()))),
+            Decision::Reject(job, why) => {
+                self.check_queued(job)?;
+                self.phases[job.0 as usize] = Phase::Over;
+                self.queued -= 1;
+                Ok(Effect::Rejected(job, why))
+            }
+        }
+    }
+
+    /// Why a decision of `policy` cannot be carried out, in a sentence.
+    #[must_use]
+    pub fn refusal(&self, policy: &str, decision: &Decision, what: &SimulationError) -> SimulationError {
+        let known = |job: JobId| (job.0 as usize) < self.workload.len();
+        let wish = match *decision {
+            Decision::Start(start) if known(start.job) => format!("start job {}", self.workload.job_id(start.job)),
+            Decision::Start(start) => format!("start the job in row {}", start.job.0),
+            Decision::Reject(job, _) if known(job) => format!("reject job {}", self.workload.job_id(job)),
+            Decision::Reject(job, _) => format!("reject the job in row {}", job.0),
+            Decision::Wake(node) => format!("wake node {node}"),
+            Decision::Sleep(node) => format!("let node {node} sleep"),
+            Decision::Timer(at) => format!("set a timer for {} s", at.seconds()),
+        };
+        SimulationError(format!("policy {policy}, at {} s: cannot {wish}: {what}", self.now.seconds()))
+    }
+
+    fn start(&mut self, start: Start, nodes: &[u32]) -> Result<RunId, SimulationError> {
+        self.check_queued(start.job)?;
+        let places = self.take_nodes(start.job, nodes)?;
+        let planned_end = self.planned_end(start.job, self.runs.written(places.clone()));
+        self.begin(Run {
+            job: start.job,
+            started: self.now,
+            planned_end,
+            claim: self.claim(start.job, start.microwatts),
+            profiling_ratio: start.profiling_ratio,
+            places,
+        })
+    }
+
+    /// Takes the slots of a start and writes its nodes down, ascending; returns where.
+    fn take_nodes(&mut self, job: JobId, nodes: &[u32]) -> Result<Range<usize>, SimulationError> {
+        let wanted = self.workload.node_count(job);
+        if nodes.len() != wanted as usize {
+            return Err(SimulationError(format!("it asks for {wanted} nodes and was given {}", nodes.len())));
+        }
+        let need = self.jobs().need(job, &self.platform);
+        let places = self.runs.write(nodes);
+        let taken = self.runs.written(places.clone());
+        if let Some((twice, _)) = taken.iter().zip(&taken[1..]).find(|(one, next)| one == next) {
+            return Err(SimulationError(format!("node {twice} was given twice")));
+        }
+        for &node in nodes {
+            self.check_node(node)?;
+            if !self.slots.take(node, need) {
+                let (free, what) = (self.slots.free_on(node), self.node(node).name());
+                return Err(SimulationError(format!("node {node} is {what}, with {free} free slots of {need} needed")));
+            }
+        }
+        Ok(places)
+    }
+
+    fn check_queued(&self, job: JobId) -> Result<(), SimulationError> {
+        match self.phases.get(job.0 as usize) {
+            Some(Phase::Queued) => Ok(()),
+            Some(Phase::Unborn | Phase::Running | Phase::Over) | None => {
+                Err(SimulationError("the job is not in the queue".into()))
+            }
+        }
+    }
+
+    fn check_node(&self, node: u32) -> Result<(), SimulationError> {
+        let nodes = self.platform.len();
+        if node < nodes { Ok(()) } else { Err(SimulationError(format!("there is no node {node} of {nodes}"))) }
+    }
+}

@@ -1,0 +1,338 @@
+//! What a controller knows of its machine: which nodes are free, what runs, who waits, and when what runs should end.
+//!
+//! Nothing here is measured or modelled: how long a job really takes and what it draws is the plant's business (`sim`), or
+//! the world's. Events and decisions change the cluster; each change says what a host must do or write down for it.
+
+mod carry_out;
+pub mod runs;
+
+use std::sync::Arc;
+
+use crate::algo::releases::{Claim, Release, Releases};
+use crate::cluster::runs::{Run, RunId, Runs};
+use crate::error::SimulationError;
+use crate::platform::Platform;
+use crate::platform::node_state::{Class, NodeState};
+use crate::platform::slots::Slots;
+use crate::policy::{Jobs, View};
+use crate::power::pvt::Predicted;
+use crate::power::slowest::Slowest;
+use crate::units::{SimTime, Watts};
+use crate::workload::{JobId, Workload};
+
+pub use crate::cluster::carry_out::Effect;
+
+/// Where a job is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Not submitted yet.
+    Unborn,
+    /// In the queue.
+    Queued,
+    /// On its nodes.
+    Running,
+    /// Through with it, or never to start.
+    Over,
+}
+
+/// A machine and its jobs, as far as they are known.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    now: SimTime,
+    workload: Arc<Workload>,
+    platform: Arc<Platform>,
+    predicted: Arc<Predicted>,
+    /// How slow the slowest node is predicted to be, where walltimes were meant for nominal speed.
+    slowest: Option<Arc<Slowest>>,
+    slots: Slots,
+    releases: Releases,
+    budget: Option<Watts>,
+    runs: Runs,
+    phases: Vec<Phase>,
+    queued: i32,
+    running: i32,
+    nodes: Vec<NodeState>,
+    classes: [i32; Class::COUNT],
+    on_nodes: OnNodes,
+}
+
+/// Which runs are on each node.
+#[derive(Clone, Debug)]
+enum OnNodes {
+    /// Where jobs get whole nodes.
+    One(Vec<Option<RunId>>),
+    /// Where they share them.
+    Several(Vec<Vec<RunId>>),
+}
+
+impl OnNodes {
+    fn put(&mut self, node: u32, run: RunId) {
+        match self {
+            Self::One(nodes) => nodes[node as usize] = Some(run),
+            Self::Several(nodes) => nodes[node as usize].push(run),
+        }
+    }
+
+    fn take(&mut self, node: u32, run: RunId) {
+        match self {
+            Self::One(nodes) => nodes[node as usize] = None,
+            Self::Several(nodes) => nodes[node as usize].retain(|&other| other != run),
+        }
+    }
+
+    fn of(&self, node: u32) -> Vec<RunId> {
+        match self {
+            Self::One(nodes) => nodes[node as usize].into_iter().collect(),
+            Self::Several(nodes) => nodes[node as usize].clone(),
+        }
+    }
+}
+
+impl Cluster {
+    /// An idle machine at `start`; planned lengths stretch with `slowest` where walltimes were meant for nominal speed.
+    #[must_use]
+    pub fn new(
+        start: SimTime,
+        workload: Arc<Workload>,
+        platform: Arc<Platform>,
+        predicted: Arc<Predicted>,
+        slowest: Option<Slowest>,
+    ) -> Self {
+        let count = platform.len() as usize;
+        let mut classes = [0; Class::COUNT];
+        classes[Class::Idle as usize] = i32::try_from(count).unwrap_or(i32::MAX);
+        let exclusive = platform.is_exclusive();
+        Self {
+            now: start,
+            slots: Slots::new(platform.len(), platform.shared_slots()),
+            releases: Releases::default(),
+            budget: None,
+            runs: Runs::default(),
+            phases: vec![Phase::Unborn; workload.len()],
+            queued: 0,
+            running: 0,
+            nodes: vec![NodeState::Idle; count],
+            classes,
+            on_nodes: if exclusive {
+                OnNodes::One(vec![None; count])
+            } else {
+                OnNodes::Several(vec![Vec::new(); count])
+            },
+            slowest: slowest.map(Arc::new),
+            workload,
+            platform,
+            predicted,
+        }
+    }
+
+    /// What a policy may see of it.
+    #[must_use]
+    pub fn view<'a>(&'a self, interrupted: &'a dyn Fn() -> bool) -> View<'a> {
+        View {
+            now: self.now,
+            jobs: self.jobs(),
+            platform: &self.platform,
+            slots: &self.slots,
+            releases: &self.releases,
+            predicted: &self.predicted,
+            budget: self.budget,
+            interrupted,
+        }
+    }
+
+    /// What a policy may know of the jobs.
+    #[must_use]
+    pub fn jobs(&self) -> Jobs<'_> {
+        Jobs::new(&self.workload).stretched(self.slowest.as_deref())
+    }
+
+    /// The instant it is at.
+    #[must_use]
+    pub fn now(&self) -> SimTime {
+        self.now
+    }
+
+    /// The jobs there are or will be.
+    #[must_use]
+    pub fn workload(&self) -> &Arc<Workload> {
+        &self.workload
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn platform(&self) -> &Arc<Platform> {
+        &self.platform
+    }
+
+    /// What runs.
+    #[must_use]
+    pub fn runs(&self) -> &Runs {
+        &self.runs
+    }
+
+    /// Jobs in the queue.
+    #[must_use]
+    pub fn queued(&self) -> i32 {
+        self.queued
+    }
+
+    /// Jobs that run.
+    #[must_use]
+    pub fn running(&self) -> i32 {
+        self.running
+    }
+
+    /// Nodes that are busy, idle, off, in transition and down.
+    #[must_use]
+    pub fn classes(&self) -> [i32; Class::COUNT] {
+        self.classes
+    }
+
+    /// What a node is doing.
+    #[must_use]
+    pub fn node(&self, node: u32) -> NodeState {
+        self.nodes[node as usize]
+    }
+
+    /// Moves the clock.
+    pub fn advance(&mut self, now: SimTime) {
+        self.now = now;
+    }
+
+    /// The system's budget changes.
+    pub fn set_budget(&mut self, budget: Option<Watts>) {
+        self.budget = budget;
+    }
+
+    /// A job joins the queue.
+    pub fn submit(&mut self, job: JobId) {
+        self.phases[job.0 as usize] = Phase::Queued;
+        self.queued += 1;
+    }
+
+    /// A job will never start, and is in no queue.
+    pub fn turn_away(&mut self, job: JobId) {
+        self.phases[job.0 as usize] = Phase::Over;
+    }
+
+    /// A run is over: its nodes are free. None if it was over already.
+    ///
+    /// # Errors
+    /// If a node of it serves no job.
+    pub fn end(&mut self, id: RunId) -> Result<Option<Run>, SimulationError> {
+        let Some(run) = self.runs.end(id) else { return Ok(None) };
+        let need = self.jobs().need(run.job, &self.platform);
+        for &node in self.runs.nodes(&run) {
+            let state = self.nodes[node as usize].end_job()?;
+            enter(&mut self.nodes, &mut self.classes, node, state);
+            self.on_nodes.take(node, id);
+            self.slots.give(node, need);
+        }
+        self.releases.remove((run.planned_end, run.job.0));
+        self.phases[run.job.0 as usize] = Phase::Over;
+        self.running -= 1;
+        Ok(Some(run))
+    }
+
+    /// A node is ready, unless something else has become of it meanwhile.
+    ///
+    /// # Errors
+    /// None while booting nodes can be ready.
+    pub fn node_ready(&mut self, node: u32) -> Result<bool, SimulationError> {
+        if self.node(node) != (NodeState::Booting { until: self.now }) {
+            return Ok(false);
+        }
+        let state = self.node(node).ready()?;
+        self.back_in_service(node, state);
+        Ok(true)
+    }
+
+    /// A node is off, unless something else has become of it meanwhile.
+    ///
+    /// # Errors
+    /// None while nodes that shut down can be off.
+    pub fn node_off(&mut self, node: u32) -> Result<bool, SimulationError> {
+        if self.node(node) != (NodeState::ShuttingDown { until: self.now }) {
+            return Ok(false);
+        }
+        let state = self.node(node).powered_off()?;
+        self.enter(node, state);
+        Ok(true)
+    }
+
+    /// A node that has failed is back; false if it has not failed.
+    ///
+    /// # Errors
+    /// None while nodes that are down can be repaired.
+    pub fn node_repaired(&mut self, node: u32) -> Result<bool, SimulationError> {
+        if self.node(node) != NodeState::Down {
+            return Ok(false);
+        }
+        let state = self.node(node).repaired()?;
+        self.back_in_service(node, state);
+        Ok(true)
+    }
+
+    /// The runs on a node, which a failure of it ends.
+    #[must_use]
+    pub fn runs_on(&self, node: u32) -> Vec<RunId> {
+        self.on_nodes.of(node)
+    }
+
+    /// A node is down from now on; what ran on it has ended.
+    pub fn node_failed(&mut self, node: u32) {
+        self.slots.close(node);
+        self.enter(node, NodeState::Down);
+    }
+
+    fn back_in_service(&mut self, node: u32, state: NodeState) {
+        self.slots.open(node);
+        self.enter(node, state);
+    }
+
+    fn enter(&mut self, node: u32, state: NodeState) {
+        enter(&mut self.nodes, &mut self.classes, node, state);
+    }
+
+    /// When a job that starts now on these nodes is planned to end.
+    fn planned_end(&self, job: JobId, nodes: &[u32]) -> SimTime {
+        let slowest = || self.predicted.slowest(self.workload.app(job), nodes.iter().copied());
+        let factor = if self.slowest.is_some() { slowest() } else { 1.0 };
+        self.now.saturating_add(self.workload.planned_at(job, factor))
+    }
+
+    /// A run begins on nodes that were taken for it.
+    fn begin(&mut self, run: Run) -> Result<RunId, SimulationError> {
+        let Run { job, planned_end, claim, .. } = run;
+        let places = run.places.clone();
+        let id = self.runs.begin(run);
+        for &node in self.runs.written(places) {
+            let state = self.nodes[node as usize].start_job()?;
+            enter(&mut self.nodes, &mut self.classes, node, state);
+            self.on_nodes.put(node, id);
+        }
+        self.releases.insert(Release { at: planned_end, row: job.0, claim });
+        self.phases[job.0 as usize] = Phase::Running;
+        (self.queued, self.running) = (self.queued - 1, self.running + 1);
+        Ok(id)
+    }
+
+    /// What a job takes: its units, and what a policy holds for it.
+    fn claim(&self, job: JobId, microwatts: i64) -> Claim {
+        Claim { units: self.jobs().units(job, &self.platform), microwatts }
+    }
+}
+
+fn enter(nodes: &mut [NodeState], classes: &mut [i32; Class::COUNT], node: u32, state: NodeState) {
+    let old = std::mem::replace(&mut nodes[node as usize], state);
+    classes[old.class() as usize] -= 1;
+    classes[state.class() as usize] += 1;
+}
+
+impl Cluster {
+    /// The nodes of all runs there ever were, in order of start.
+    #[must_use]
+    pub fn into_nodes(self) -> Vec<u32> {
+        self.runs.into_nodes()
+    }
+}

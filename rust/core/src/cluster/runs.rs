@@ -1,0 +1,169 @@
+//! What runs: each start is a run with an identity of its own, so that nothing said of an earlier one is taken for it.
+
+use std::ops::Range;
+
+use crate::algo::releases::Claim;
+use crate::units::SimTime;
+use crate::workload::JobId;
+
+/// A run: a place that is used again, and how often it has been.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RunId {
+    slot: u32,
+    life: u32,
+}
+
+/// A job on its nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Which job.
+    pub job: JobId,
+    /// Since when.
+    pub started: SimTime,
+    /// When it is planned to end.
+    pub planned_end: SimTime,
+    /// What it holds until then.
+    pub claim: Claim,
+    /// How many times longer it takes because it is profiled, if it is.
+    pub profiling_ratio: Option<f64>,
+    /// Where its nodes stand among those of all runs.
+    pub places: Range<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Slot {
+    life: u32,
+    run: Option<Run>,
+}
+
+/// All runs under way, and the nodes of all there ever were.
+#[derive(Clone, Debug, Default)]
+pub struct Runs {
+    slots: Vec<Slot>,
+    vacant: Vec<u32>,
+    /// Nodes of all runs in order of start; each run's ascending.
+    nodes: Vec<u32>,
+}
+
+impl RunId {
+    /// A small number that no other run under way has.
+    #[must_use]
+    pub fn slot(self) -> u32 {
+        self.slot
+    }
+}
+
+impl Runs {
+    /// A run begins.
+    ///
+    /// # Panics
+    /// If 2^32 runs are under way: there are fewer jobs.
+    pub fn begin(&mut self, run: Run) -> RunId {
+        if let Some(slot) = self.vacant.pop() {
+            let place = &mut self.slots[slot as usize];
+            place.run = Some(run);
+            return RunId { slot, life: place.life };
+        }
+        let slot = u32::try_from(self.slots.len()).expect("there are fewer than 2^32 jobs");
+        self.slots.push(Slot { life: 0, run: Some(run) });
+        RunId { slot, life: 0 }
+    }
+
+    /// A run is over; none if it was already.
+    pub fn end(&mut self, id: RunId) -> Option<Run> {
+        let slot = self.slots.get_mut(id.slot as usize).filter(|slot| slot.life == id.life)?;
+        let run = slot.run.take()?;
+        slot.life = slot.life.wrapping_add(1);
+        self.vacant.push(id.slot);
+        Some(run)
+    }
+
+    /// The run, while it is under way.
+    #[must_use]
+    pub fn get(&self, id: RunId) -> Option<&Run> {
+        self.slots.get(id.slot as usize).filter(|slot| slot.life == id.life)?.run.as_ref()
+    }
+
+    /// The run under way in a slot.
+    #[must_use]
+    pub fn in_slot(&self, slot: u32) -> Option<RunId> {
+        let place = self.slots.get(slot as usize)?;
+        place.run.as_ref().map(|_| RunId { slot, life: place.life })
+    }
+
+    /// All runs under way.
+    pub fn iter(&self) -> impl Iterator<Item = (RunId, &Run)> {
+        (0..).zip(&self.slots).filter_map(|(slot, place): (u32, &Slot)| {
+            let id = RunId { slot, life: place.life };
+            place.run.as_ref().map(|run| (id, run))
+        })
+    }
+
+    /// The nodes of a run, ascending.
+    #[must_use]
+    pub fn nodes(&self, run: &Run) -> &[u32] {
+        &self.nodes[run.places.clone()]
+    }
+
+    /// Writes down the nodes of a run to come, sorted; returns where.
+    pub fn write(&mut self, nodes: &[u32]) -> Range<usize> {
+        let first = self.nodes.len();
+        self.nodes.extend_from_slice(nodes);
+        self.nodes[first..].sort_unstable();
+        first..self.nodes.len()
+    }
+
+    /// Nodes that were written down.
+    #[must_use]
+    pub fn written(&self, places: Range<usize>) -> &[u32] {
+        &self.nodes[places]
+    }
+
+    /// Whether nothing has ever run.
+    #[must_use]
+    pub fn is_unused(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// The nodes of all runs there ever were, in order of start.
+    #[must_use]
+    pub fn into_nodes(self) -> Vec<u32> {
+        self.nodes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(job: u32) -> Run {
+        Run {
+            job: JobId(job),
+            started: SimTime::from_micros(0),
+            planned_end: SimTime::from_micros(5),
+            claim: Claim::default(),
+            profiling_ratio: None,
+            places: 0..0,
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_over_is_not_the_next_one_in_its_place() {
+        let mut runs = Runs::default();
+        let (first, other) = (runs.begin(run(1)), runs.begin(run(2)));
+        assert_eq!(runs.end(first), Some(run(1)));
+        let next = runs.begin(run(3));
+        assert_eq!((next.slot(), runs.in_slot(next.slot())), (first.slot(), Some(next)));
+        assert_eq!(runs.end(first), None);
+        assert_eq!(runs.get(first), None);
+        assert_eq!(runs.iter().map(|(id, run)| (id, run.job.0)).collect::<Vec<_>>(), [(next, 3), (other, 2)]);
+    }
+
+    #[test]
+    fn nodes_are_written_down_in_ascending_order() {
+        let mut runs = Runs::default();
+        assert_eq!((runs.write(&[4, 1]), runs.write(&[7, 3, 5])), (0..2, 2..5));
+        assert_eq!(runs.written(2..5), [3, 5, 7]);
+        assert_eq!(runs.into_nodes(), [1, 4, 3, 5, 7]);
+    }
+}

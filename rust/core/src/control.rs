@@ -1,0 +1,186 @@
+//! A controller: a cluster and the policy that decides what is done with it.
+//!
+//! It has no clock and knows no truth. Whoever hosts it, a simulation or a live machine, tells it what happens and carries
+//! its decisions out.
+
+use crate::cluster::Cluster;
+use crate::cluster::runs::{Run, RunId};
+use crate::error::{Result, SimulationError};
+use crate::policy::{Decision, Decisions, Notice, Policy};
+use crate::units::{SimDuration, SimTime, Watts};
+use crate::workload::JobId;
+
+pub use crate::cluster::Effect;
+
+/// Why a job joins no queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It asks for more nodes than there are.
+    Nodes,
+    /// It asks for more slots a node than nodes have.
+    Slots,
+    /// Nothing tells the policy when to start it.
+    LeftOut,
+    /// It would exceed the power budget on whatever nodes.
+    Power,
+}
+
+/// A cluster under a policy.
+#[derive(Clone)]
+pub struct Controller {
+    cluster: Cluster,
+    policy: Box<dyn Policy>,
+    decisions: Decisions,
+}
+
+impl Controller {
+    /// Puts a cluster under a policy.
+    #[must_use]
+    pub fn new(cluster: Cluster, policy: Box<dyn Policy>) -> Self {
+        Self { cluster, policy, decisions: Decisions::default() }
+    }
+
+    /// The cluster.
+    #[must_use]
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// Moves the clock.
+    pub fn advance(&mut self, now: SimTime) {
+        self.cluster.advance(now);
+    }
+
+    /// Why the job would never start, if it would not. Nothing is looked at that is submitted later.
+    pub fn refuses(&mut self, job: JobId) -> Option<Refusal> {
+        let (workload, platform) = (self.cluster.workload(), self.cluster.platform());
+        if workload.node_count(job) > platform.len() {
+            Some(Refusal::Nodes)
+        } else if workload.slots(job) > platform.slots() {
+            Some(Refusal::Slots)
+        } else if self.policy.leaves_out(self.cluster.jobs(), job) {
+            Some(Refusal::LeftOut)
+        } else if self.policy.exceeds_budget(&self.cluster.view(&|| false), job) {
+            Some(Refusal::Power)
+        } else {
+            None
+        }
+    }
+
+    /// A job is submitted: it joins the queue, or is turned away.
+    pub fn submit(&mut self, job: JobId) -> Option<Refusal> {
+        let refusal = self.refuses(job);
+        if refusal.is_some() {
+            self.cluster.turn_away(job);
+        } else {
+            self.cluster.submit(job);
+            self.tell(Notice::Submitted(job));
+        }
+        refusal
+    }
+
+    /// A run is over; none if it was over already.
+    ///
+    /// # Errors
+    /// If its nodes do not serve it.
+    pub fn end(&mut self, id: RunId) -> Result<Option<Run>, SimulationError> {
+        let run = self.cluster.end(id)?;
+        if let Some(run) = &run {
+            self.tell(Notice::Ended(run.job));
+        }
+        Ok(run)
+    }
+
+    /// A booting node is ready; false if something else has become of it.
+    ///
+    /// # Errors
+    /// As [`Cluster::node_ready`].
+    pub fn node_ready(&mut self, node: u32) -> Result<bool, SimulationError> {
+        let ready = self.cluster.node_ready(node)?;
+        if ready {
+            self.tell(Notice::NodeReady(node));
+        }
+        Ok(ready)
+    }
+
+    /// A node has shut down; false if something else has become of it.
+    ///
+    /// # Errors
+    /// As [`Cluster::node_off`].
+    pub fn node_off(&mut self, node: u32) -> Result<bool, SimulationError> {
+        let off = self.cluster.node_off(node)?;
+        if off {
+            self.tell(Notice::NodeOff(node));
+        }
+        Ok(off)
+    }
+
+    /// A node comes back into service; false if it has not failed.
+    ///
+    /// # Errors
+    /// As [`Cluster::node_repaired`].
+    pub fn node_repaired(&mut self, node: u32) -> Result<bool, SimulationError> {
+        let back = self.cluster.node_repaired(node)?;
+        if back {
+            self.tell(Notice::NodeReady(node));
+        }
+        Ok(back)
+    }
+
+    /// A node fails; the runs on it must have ended.
+    pub fn node_failed(&mut self, node: u32) {
+        self.cluster.node_failed(node);
+        self.tell(Notice::NodeFailed(node));
+    }
+
+    /// The system's budget changes.
+    pub fn set_budget(&mut self, budget: Option<Watts>) {
+        self.cluster.set_budget(budget);
+        self.tell(Notice::BudgetChanged);
+    }
+
+    /// A timer has run out.
+    pub fn timer(&mut self) {
+        self.tell(Notice::Timer);
+    }
+
+    /// Passes are made at multiples of this only; zero = whenever something happened.
+    #[must_use]
+    pub fn interval(&self) -> SimDuration {
+        self.policy.interval()
+    }
+
+    /// The ceiling under which the policy keeps the predicted draw, if it has one.
+    #[must_use]
+    pub fn budget(&self) -> Option<Watts> {
+        self.policy.budget()
+    }
+
+    /// Decides what to do now and does it, one decision after the other; `host` does its part of each.
+    ///
+    /// # Errors
+    /// If the policy fails, the host interrupts, or a decision cannot be carried out.
+    pub fn decide(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
+        self.decisions.clear();
+        self.policy.decide(&self.cluster.view(interrupted), &mut self.decisions)?;
+        for decision in self.decisions.list() {
+            let done = self.cluster.carry_out(decision, &self.decisions);
+            done.and_then(|effect| host(&self.cluster, decision, effect))
+                .map_err(|what| self.cluster.refusal(self.policy.name(), decision, &what))?;
+        }
+        Ok(())
+    }
+
+    /// The cluster as it is left.
+    #[must_use]
+    pub fn into_cluster(self) -> Cluster {
+        self.cluster
+    }
+
+    fn tell(&mut self, notice: Notice) {
+        self.policy.notice(self.cluster.jobs(), notice);
+    }
+}
+
+/// What a host does once a decision has been carried out in the cluster, or why it cannot.
+pub type Host<'a> = dyn FnMut(&Cluster, &Decision, Effect) -> Result<(), SimulationError> + 'a;

@@ -1,0 +1,149 @@
+//! A run under way: stepped, forked and finished from Python.
+
+use hetsched_core::error::{Error, Result, SimulationError, config};
+use hetsched_core::policy::compose::Composed;
+use hetsched_core::power::known::KnownDraws;
+use hetsched_core::power::pvt::{OnUnknownApp, tables};
+use hetsched_core::sim::event::Event;
+use hetsched_core::sim::limits::{Walltimes, kill_grace};
+use hetsched_core::sim::{Options, Progress, Simulation};
+use hetsched_core::units::SimTime;
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::columns::{JobColumns, Machine};
+use crate::errors::to_py;
+use crate::parts::policy_spec;
+use crate::run::{Records, run_detached};
+
+/// Jobs on a machine under a policy, as far as they have come.
+#[pyclass(module = "hetsched._core")]
+pub(crate) struct Session {
+    /// None once an instant has failed or the run was used up.
+    simulation: Option<Simulation>,
+    /// Up to when everything has happened.
+    reached: SimTime,
+}
+
+#[pymethods]
+impl Session {
+    #[new]
+    #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
+        walltimes = "fixed", on_unknown_app = "error", until_s = None, known_w = None))]
+    #[expect(clippy::too_many_arguments, reason = "one an option")]
+    fn new(
+        py: Python<'_>,
+        jobs: &JobColumns,
+        machine: &Machine,
+        policy: &Bound<'_, PyDict>,
+        seed: u64,
+        kill_at_walltime: bool,
+        kill_grace_s: f64,
+        walltimes: &str,
+        on_unknown_app: &str,
+        until_s: Option<f64>,
+        known_w: Option<PyReadonlyArray1<'_, f64>>,
+    ) -> PyResult<Self> {
+        let spec = policy_spec(policy)?;
+        let forecast = known_w.map(|watts| watts.as_array().to_vec());
+        let simulation = run_detached(
+            py,
+            None,
+            |_, _, _| Ok(()),
+            |_| {
+                let options = Options {
+                    kill_at_walltime,
+                    kill_grace: kill_grace(kill_grace_s)?,
+                    walltimes: Walltimes::from_name(walltimes)?,
+                    until: until_s.map_or(Ok(SimTime::NEVER), |seconds| instant("until_s", seconds))?,
+                };
+                let unknown = OnUnknownApp::from_name(on_unknown_app)?;
+                let (parts, _) = spec.build(seed)?;
+                let Machine { platform, actual, predicted, known_draws } = machine;
+                let (actual, predicted) = tables(platform, &jobs.0, actual.as_ref(), predicted.as_ref(), unknown)?;
+                let known = match forecast {
+                    Some(watts) => KnownDraws::forecast(watts, *known_draws, &jobs.0)?,
+                    None => KnownDraws::by(*known_draws),
+                };
+                let policy = Box::new(Composed::new(spec.name, parts, platform)?);
+                Ok(Simulation::new(jobs.0.clone(), platform.clone(), actual, predicted.knowing(known), policy, options))
+            },
+        )?;
+        Ok(Self { reached: SimTime::from_micros(i64::MIN), simulation: Some(simulation) })
+    }
+
+    /// Lets everything happen that does up to `time_s`; None: to the end. True if nothing is left to happen.
+    #[pyo3(signature = (time_s, *, progress = None))]
+    fn step_until(
+        &mut self,
+        py: Python<'_>,
+        time_s: Option<f64>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        let until = time_s.map_or(Ok(SimTime::NEVER), |seconds| instant("t_s", seconds));
+        let until = until.map_err(|error| to_py(py, error))?;
+        let mut simulation = self.simulation.take().ok_or_else(|| to_py(py, gone()))?;
+        let tell = |py: Python<'_>, progress: &Py<PyAny>, n: &[f64]| progress.call1(py, (n[0], n[1], n[2])).map(drop);
+        let stepped = run_detached(py, progress, tell, |look| {
+            simulation
+                .step_until(until, &mut |Progress { done, jobs, now }| look(&[done as f64, jobs as f64, now.seconds()]))
+        });
+        let reached = if stepped.is_ok() { until } else { simulation.now() };
+        self.reached = self.reached.max(reached);
+        self.simulation = Some(simulation).filter(|simulation| !simulation.is_broken());
+        stepped
+    }
+
+    /// Nodes fail (1) and are repaired (0), each at its instant; in order of time.
+    fn inject(
+        &mut self,
+        py: Python<'_>,
+        time_s: PyReadonlyArray1<'_, f64>,
+        node: PyReadonlyArray1<'_, i64>,
+        fails: PyReadonlyArray1<'_, bool>,
+    ) -> PyResult<()> {
+        let simulation = self.simulation.as_mut().ok_or_else(|| to_py(py, gone()))?;
+        for ((&seconds, &node), &fails) in time_s.as_array().iter().zip(node.as_array()).zip(fails.as_array()) {
+            let at = instant("time_s", seconds).map_err(|error| to_py(py, error))?;
+            let node =
+                u32::try_from(node).map_err(|_| to_py(py, config("node", node.to_string(), "a node's number")))?;
+            simulation.schedule(at, if fails { Event::NodeFailed(node) } else { Event::NodeRepaired(node) });
+        }
+        Ok(())
+    }
+
+    /// The same run once more, which goes its own way from here.
+    fn fork(&self, py: Python<'_>) -> PyResult<Self> {
+        let simulation = self.simulation.clone().ok_or_else(|| to_py(py, gone()))?;
+        Ok(Self { simulation: Some(simulation), reached: self.reached })
+    }
+
+    /// Whether nothing is left to happen.
+    #[getter]
+    fn is_over(&mut self, py: Python<'_>) -> PyResult<bool> {
+        self.simulation.as_mut().map(Simulation::has_ended).ok_or_else(|| to_py(py, gone()))
+    }
+
+    /// The last instant at which anything happened, seconds.
+    #[getter]
+    fn now_s(&self, py: Python<'_>) -> PyResult<f64> {
+        self.simulation.as_ref().map(|simulation| simulation.now().seconds()).ok_or_else(|| to_py(py, gone()))
+    }
+
+    /// What the run would leave behind if it stopped where it is; the run itself is used up.
+    fn take_records(&mut self, py: Python<'_>) -> PyResult<Records> {
+        let simulation = self.simulation.take().ok_or_else(|| to_py(py, gone()))?;
+        let reached = self.reached;
+        let records = run_detached(py, None, |_, _, _| Ok(()), |_| simulation.finish(reached))?;
+        Records::new(py, records)
+    }
+}
+
+fn instant(name: &str, seconds: f64) -> Result<SimTime> {
+    SimTime::from_seconds(seconds).ok_or_else(|| config(name, seconds.to_string(), "seconds up to 1e12"))
+}
+
+fn gone() -> Error {
+    Error::Simulation(SimulationError("this session failed or was used up: nothing can be done with it".to_owned()))
+}

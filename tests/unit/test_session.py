@@ -1,0 +1,197 @@
+"""Sessions and events: what may be asked of them, and the sentences that say what may not."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import hetsched as hs
+
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
+
+
+def session(**options: Any) -> hs.Session:
+    """Three jobs on two nodes; the second waits for the first."""
+    jobs = pl.DataFrame(
+        {"job_id": [1, 2, 3], "submit_s": [0, 10, 500], "runtime_s": [60, 30, 10], "node_count": [1, 2, 1]}
+    )
+    platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
+    return hs.Session(hs.Workload.from_polars(jobs), platform, "fcfs", **options)
+
+
+def events(*rows: tuple[Any, Any, Any]) -> hs.Events:
+    """Events of time, kind and node."""
+    return hs.Events.from_polars(pl.DataFrame(rows, schema=["time_s", "kind", "node"], orient="row"))
+
+
+def test_a_session_says_how_far_it_has_come() -> None:
+    run = session()
+    assert (run.reached_s, run.is_over, repr(run)) == (-1e12, False, "<Session: 3 jobs, 2 nodes, fcfs, not begun>")
+    assert run.step_until(10) is False
+    assert (run.reached_s, repr(run)) == (10.0, "<Session: 3 jobs, 2 nodes, fcfs, at 10 s>")
+    assert run.result().jobs["state"].to_list() == ["running", "pending", "pending"]
+    assert run.result().provenance["options"]["until_s"] == 10.0
+    assert run.step_until(510) is True
+    assert (run.is_over, repr(run)) == (True, "<Session: 3 jobs, 2 nodes, fcfs, over>")
+    assert run.run() == run.result()
+
+
+def test_a_session_ends_where_it_was_to_stop() -> None:
+    run = session(until_s=100)
+    assert run.step_until(400) is True
+    assert run.run().summary()["makespan_s"] == 100.0
+
+
+@pytest.mark.parametrize(
+    ("time_s", "message"),
+    [
+        (5, "t_s: found `5`, expected seconds from 10, up to which the run has come; a fork made earlier can go back"),
+        (float("nan"), "t_s: found `NaN`, expected a number between -1e+12 and 1e+12"),
+        ("noon", "t_s: found `noon`, expected a number between"),
+    ],
+)
+def test_a_session_does_not_go_back(time_s: Any, message: str) -> None:
+    run = session()
+    run.step_until(10)
+    with pytest.raises(hs.ConfigError, match=re.escape(message)):
+        run.step_until(time_s)
+    assert run.run().summary()["completed"] == 3
+
+
+def test_a_failure_ends_the_jobs_on_its_node_and_a_repair_brings_it_back() -> None:
+    run = session()
+    run.step_until(20)
+    run.inject(events((50.0, "node_failed", 0), (80.0, "node_repaired", 0), (90.0, "node_repaired", 1)))
+    result = run.run()
+    assert result.jobs["state"].to_list() == ["failed", "completed", "completed"]
+    assert result.jobs["start_s"].to_list() == [0.0, 80.0, 500.0]
+    assert result.nodes["down_s"].to_list() == [30.0, 0.0]
+    assert result.provenance["events"] == [
+        {"reached_s": 20.0, "events": 3, "sha256": result.provenance["events"][0]["sha256"]}
+    ]
+
+
+def test_the_last_word_before_the_first_submit_counts() -> None:
+    jobs = pl.DataFrame({"job_id": [1], "submit_s": [100], "runtime_s": [60], "node_count": [2]})
+    workload, platform = hs.Workload.from_polars(jobs), hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
+    up, down = hs.Session(workload, platform, "fcfs"), hs.Session(workload, platform, "fcfs")
+    up.inject(events((10.0, "node_failed", 1), (20.0, "node_repaired", 1)))
+    down.inject(events((10.0, "node_repaired", 1), (20.0, "node_failed", 1)))
+    assert up.run().jobs["start_s"].to_list() == [100.0]
+    assert down.run().jobs["state"].to_list() == ["pending"]
+
+
+def test_a_repair_goes_on_with_a_run_that_had_come_to_nothing() -> None:
+    run = session()
+    run.inject(events((5.0, "node_failed", 1)))
+    assert run.step_until(1000) is True
+    assert run.result().jobs["state"].to_list() == ["completed", "pending", "pending"]
+    run.inject(events((2000.0, "node_repaired", 1)))
+    assert run.run().jobs["start_s"].to_list() == [0.0, 2000.0, 2030.0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([(10.0, "node_failed", 0)], "events.time_s, row 0: found `10`, expected seconds after 10, up to which"),
+        ([(30.0, "node_failed", 2)], "events.node, row 0: found 2, expected a node of the platform, 0 to 1"),
+    ],
+)
+def test_an_event_must_be_to_come_and_of_a_node_that_there_is(rows: list[Any], message: str) -> None:
+    run = session()
+    run.step_until(10)
+    with pytest.raises(hs.ConfigError, match=re.escape(message)):
+        run.inject(events(*rows))
+    with pytest.raises(hs.ConfigError, match="events: found DataFrame, expected an Events"):
+        run.inject(pl.DataFrame())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        ({"time_s": [1.0], "kind": ["node_failed"]}, "expected columns time_s, kind and node"),
+        ({"time": [1.0], "kind": ["node_failed"], "node": [0]}, "did you mean `time`"),
+        ({"time_s": [None], "kind": ["node_failed"], "node": [0]}, "events.time_s, row 0: found"),
+        ({"time_s": [1.0], "kind": ["node_fails"], "node": [0]}, "did you mean `node_failed`"),
+        ({"time_s": [1.0], "kind": ["maintenance"], "node": [0]}, "that kind is not simulated yet"),
+        ({"time_s": [1.0], "kind": ["node_failed"], "node": [-1]}, "events.node, row 0: found `-1`"),
+        ({"time_s": [1.0], "kind": ["node_failed"], "node": [0.5]}, "events.node, row 0: found `0.5`"),
+        ({"time_s": [1.0], "kind": ["node_failed"], "node": ["a"]}, "events.node: found values of type String"),
+        ({"time_s": [1.0], "kind": ["node_failed"], "node": [0], "until_s": [2.0]}, "events.until_s: found values"),
+    ],
+)
+def test_a_faulty_event_is_told_by_column_and_row(frame: dict[str, Any], message: str) -> None:
+    with pytest.raises(hs.ConfigError, match=re.escape(message)):
+        hs.Events.from_polars(pl.DataFrame(frame))
+
+
+def test_events_from_files_are_those_of_a_frame(tmp_path: Path) -> None:
+    given = events((7.5, "node_failed", 1), (2.0, "node_failed", 0), (7.5, "node_repaired", 0))
+    assert given.to_polars()["kind"].to_list() == ["node_failed", "node_repaired", "node_failed"]
+    given.to_polars().write_csv(tmp_path / "e.csv")
+    given.to_polars().write_parquet(tmp_path / "e.parquet")
+    rows = "".join(f'[[events]]\ntime_s = {t}\nkind = "{k}"\nnode = {n}\n' for t, k, n in given.to_polars().rows())
+    (tmp_path / "e.toml").write_text(rows)
+    assert hs.Events.read_csv(tmp_path / "e.csv") == given == hs.Events.read_parquet(tmp_path / "e.parquet")
+    assert hs.Events.from_toml(tmp_path / "e.toml") == given
+    (tmp_path / "bad.csv").write_text("time_s,kind,node\n1,node_failed,0\n2,node_broken,0\n")
+    with pytest.raises(hs.ConfigError, match=r"bad.csv, line 3, kind: found `node_broken`"):
+        hs.Events.read_csv(tmp_path / "bad.csv")
+
+
+def _damaged(path: Path, change: Any) -> Path:
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+def _other_format(members: dict[str, bytes]) -> None:
+    members["session.json"] = json.dumps({**json.loads(members["session.json"]), "format": 9}).encode()
+
+
+def _other_jobs(members: dict[str, bytes]) -> None:
+    frame = pl.DataFrame({"job_id": [1], "submit_s": [0], "runtime_s": [5], "node_count": [1]})
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    members["jobs.parquet"] = buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda members: members.pop("jobs.parquet"), "jobs.parquet"),
+        (lambda members: members.pop("session.json"), "session.json"),
+        (lambda members: members.update({"jobs.parquet": b"PAR1"}), "expected a session as Session.save writes it"),
+        (_other_format, "found format `9`, expected format 1; a later hetsched wrote it"),
+        (_other_jobs, "found jobs that are not those that were saved"),
+    ],
+)
+def test_a_damaged_file_is_refused_by_name(tmp_path: Path, change: Any, message: str) -> None:
+    run = session()
+    run.save(tmp_path / "a.hetsched")
+    with pytest.raises(hs.ConfigError, match=re.escape(message)) as error:
+        hs.Session.load(_damaged(tmp_path / "a.hetsched", change))
+    assert str(tmp_path / "a.hetsched") in str(error.value)
+
+
+def test_what_is_no_session_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("no archive")
+    for path in (tmp_path / "a.txt", tmp_path / "none"):
+        with pytest.raises(hs.ConfigError, match="expected a session as"):
+            hs.Session.load(path)
+    with pytest.raises(hs.OutputError):
+        session().save(tmp_path / "a.txt" / "b")
+    with pytest.raises(hs.SimulationError, match="cannot be pickled"):
+        pickle.dumps(session())
