@@ -61,7 +61,7 @@ sys.addaudithook(hook)
 """
 
 
-@pytest.mark.parametrize("module", ["hetsched.cli.app", "typer", "hetsched.cli.machine", "polars", "hetsched.workload"])
+@pytest.mark.parametrize("module", ["hetsched.cli.app", "typer", "hetsched.cli.inputs", "polars", "hetsched.workload"])
 def test_ctrl_c_while_parts_are_loaded_is_as_any_other(process, folder, monkeypatch, module):
     (folder / "early").mkdir()
     (folder / "early" / "sitecustomize.py").write_text(INTERRUPTS_ITSELF)

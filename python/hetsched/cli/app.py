@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hetsched.cli.faults import INTERRUPTED, ended
+from hetsched.cli.terminal import INTERRUPTED, ended
 
 VERBS = (
     "simulate",

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from hetsched.checks import Faults, shown
 from hetsched.cli import options as opt
-from hetsched.cli.faults import changed, noted
-from hetsched.cli.screen import Screen
+from hetsched.cli.terminal import Screen, changed, noted
 from hetsched.errors import Fault
 
 if TYPE_CHECKING:

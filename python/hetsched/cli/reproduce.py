@@ -12,10 +12,9 @@ import typer
 
 from hetsched.checks import Faults, reason_of
 from hetsched.cli import options as opt
-from hetsched.cli.faults import changed, noted
 from hetsched.cli.pictures import check_folder
 from hetsched.cli.policies import policies_in
-from hetsched.cli.screen import Screen
+from hetsched.cli.terminal import Screen, changed, noted
 from hetsched.errors import OutputError
 from hetsched.experiments import EXPERIMENTS
 from hetsched.run.progress import Bars

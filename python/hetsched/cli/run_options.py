@@ -9,8 +9,8 @@ import typer
 
 from hetsched.checks import Faults, did_you_mean, shown
 from hetsched.cli import options as opt
-from hetsched.cli.faults import inside
 from hetsched.cli.options import chosen, number, whole
+from hetsched.cli.terminal import inside
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -20,16 +20,22 @@ from hetsched import _core
 from hetsched.bound import check_bound
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError
-from hetsched.forks import check_threads
 from hetsched.platform import Platform
 from hetsched.policy import Policy, parse_policy
 from hetsched.power.forecast import believed
-from hetsched.run.concerns import Concern, concerns_of_draws, concerns_of_load
+from hetsched.run.concerns import (
+    Concern,
+    check_observed,
+    concerns_of_draws,
+    concerns_of_load,
+    concerns_of_replay,
+    replay_counts,
+)
 from hetsched.run.memory import check_memory
-from hetsched.run.observed import check_observed, concerns_of_replay, replay_counts
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.outcome import Setting, result_of
 from hetsched.run.result import Result
+from hetsched.threads import check_threads
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:
