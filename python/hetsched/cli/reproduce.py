@@ -13,7 +13,7 @@ import typer
 from hetsched.checks import Faults, reason_of
 from hetsched.cli import options as opt
 from hetsched.cli.pictures import check_folder
-from hetsched.cli.policies import policies_in
+from hetsched.cli.run_options import policies_in
 from hetsched.cli.terminal import Screen, changed, noted
 from hetsched.errors import OutputError
 from hetsched.experiments import EXPERIMENTS

@@ -24,8 +24,7 @@ from hetsched.experiments.runs import MARK
 from hetsched.policy import Policy
 from hetsched.run.axes import Policies, named_policies
 from hetsched.run.many import many
-from hetsched.run.spec import versions
-from hetsched.run.store import Store
+from hetsched.run.store import Store, versions
 from hetsched.threads import threads
 
 Progress = Callable[[int, int], object]
