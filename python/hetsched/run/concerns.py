@@ -26,7 +26,6 @@ from hetsched.errors import (
 )
 from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.run.metrics import completed_work_ratio
 from hetsched.run.options import RunOptions
 from hetsched.workload import Workload
 
@@ -165,8 +164,8 @@ _REMEDIES = {
 
 def concerns_of_work(platform: Platform, options: RunOptions, totals: Mapping[str, Any]) -> list[Concern]:
     """That work was lost with jobs killed at their walltimes, lest the energy it left be taken for saved."""
-    lost_ratio = 1.0 - completed_work_ratio(totals)
-    if not options.kill_at_walltime or lost_ratio <= _MUCH_LOST_RATIO:
+    lost_ratio = totals["work_killed_node_s"] / (totals["work_started_node_s"] or 1.0)
+    if lost_ratio <= _MUCH_LOST_RATIO:
         return []
     table = platform.actual
     is_slow = table is not None and table.time_ratio is not None and bool((table.time_ratio > 1.0).any())
@@ -175,7 +174,7 @@ def concerns_of_work(platform: Platform, options: RunOptions, totals: Mapping[st
         Concern(
             WorkWarning,
             "jobs killed before their work was done",
-            f"{totals['work_cut_jobs']:,}, and {percent(lost_ratio)} of the started node-seconds lost",
+            f"{totals['work_killed_jobs']:,}, and {percent(lost_ratio)} of the started node-seconds lost",
             f"energy is lower by as much work as was not done, and {remedy}",
         )
     ]

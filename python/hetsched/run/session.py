@@ -49,7 +49,8 @@ class Session:
     Examples
     --------
     >>> import polars as pl, hetsched as hs
-    >>> jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 10], "runtime_s": [60, 30], "node_count": [1, 2]})
+    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3], "submit_s": [0, 10, 200], "runtime_s": [60, 30, 9]})
+    >>> jobs = jobs.with_columns(node_count=pl.Series([1, 2, 1]))
     >>> platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
     >>> session = Session(hs.Workload.from_polars(jobs), platform, "fcfs")
     >>> session.step_until(30)
@@ -58,7 +59,7 @@ class Session:
     >>> failure = pl.DataFrame({"time_s": [40.0, 50.0], "kind": ["node_failed", "node_repaired"], "node": [0, 0]})
     >>> what_if.inject(hs.Events.from_polars(failure))
     >>> what_if.run().jobs["start_s"].to_list(), session.run().jobs["start_s"].to_list()
-    ([0.0, 50.0], [0.0, 60.0])
+    ([0.0, 50.0, 200.0], [0.0, 60.0, 200.0])
     """
 
     @takes_run_options()

@@ -221,7 +221,8 @@ fn totals_dict<'py>(py: Python<'py>, totals: &Totals) -> PyResult<Bound<'py, PyD
     dict.set_item("work_started_node_s", totals.work.started_node_s())?;
     dict.set_item("work_completed_node_s", totals.work.completed_node_s())?;
     dict.set_item("work_lost_node_s", totals.work.lost_node_s())?;
-    dict.set_item("work_cut_jobs", totals.work.cut_jobs())?;
+    dict.set_item("work_killed_jobs", totals.work.killed_jobs())?;
+    dict.set_item("work_killed_node_s", totals.work.killed_node_s())?;
     dict.set_item("peak_power_w", totals.peak.watts())?;
     dict.set_item("passes", totals.passes)?;
     dict.set_item("events", totals.events)?;

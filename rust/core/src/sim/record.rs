@@ -238,7 +238,7 @@ impl History {
         let natural = if outcome.is_cut { JobState::Timeout } else { JobState::Completed };
         let (row, how) = (run.job.0 as usize, how.unwrap_or(natural));
         let cut = (how != JobState::Completed).then(|| (cluster.now() - run.started, outcome.whole));
-        self.work.end(cluster.workload(), run.job, cut);
+        self.work.end(cluster.workload(), run.job, cut, how == JobState::Timeout);
         self.jobs.energy_j[row] = outcome.energy.joules();
         (self.jobs.end[row], self.jobs.state[row]) = (cluster.now(), how);
         self.done += 1;

@@ -13,7 +13,9 @@ const MICROS_PER_SECOND: i128 = 1_000_000;
 pub struct Work {
     started: i128,
     completed: i128,
-    cut: usize,
+    /// Jobs that were killed at their walltime, and what they left undone.
+    killed: usize,
+    left_by_killed: i128,
 }
 
 impl Work {
@@ -35,19 +37,35 @@ impl Work {
         in_units(self.started - self.completed, MICROS_PER_SECOND)
     }
 
-    /// Jobs that did not do all of theirs.
+    /// Jobs that were killed at their walltime before they had done all of theirs.
     #[must_use]
-    pub fn cut_jobs(self) -> usize {
-        self.cut
+    pub fn killed_jobs(self) -> usize {
+        self.killed
+    }
+
+    /// What those did not do.
+    #[must_use]
+    pub fn killed_node_s(self) -> f64 {
+        in_units(self.left_by_killed, MICROS_PER_SECOND)
     }
 
     /// A job ends; `cut` says after how much of which whole run, if before its end.
-    pub(super) fn end(&mut self, workload: &Workload, job: JobId, cut: Option<(SimDuration, SimDuration)>) {
+    pub(super) fn end(
+        &mut self,
+        workload: &Workload,
+        job: JobId,
+        cut: Option<(SimDuration, SimDuration)>,
+        is_killed: bool,
+    ) {
         let nominal = workload.runtime(job).saturating_add(workload.comm(job));
         let all = i128::from(nominal.micros()) * i128::from(workload.node_count(job));
+        let done = cut.map_or(all, |(ran, whole)| share(all, ran.micros().into(), whole.micros().into()));
         self.started += all;
-        self.cut += usize::from(cut.is_some());
-        self.completed += cut.map_or(all, |(ran, whole)| share(all, ran.micros().into(), whole.micros().into()));
+        self.completed += done;
+        if is_killed {
+            self.killed += 1;
+            self.left_by_killed += all - done;
+        }
     }
 }
 
