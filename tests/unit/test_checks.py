@@ -22,9 +22,8 @@ from hetsched.checks import (
     shown,
     typed,
 )
-from hetsched.digest import frame_sha256, json_sha256
 from hetsched.errors import ConfigError, Fault
-from hetsched.files import for_csv, temporary_beside, write_whole
+from hetsched.files import for_csv, frame_sha256, json_sha256, temporary_beside, write_whole
 from hetsched.tables import CsvText, misfit
 
 # --- Faults --------------------------------------------------------------------------------------------------------

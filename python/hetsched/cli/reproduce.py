@@ -114,7 +114,7 @@ def _try_folder(out: str | None) -> None:
 
 
 def _show(screen: Screen, report: Report) -> None:
-    from hetsched.report.experiment_table import experiment_table, reasons, settings  # noqa: PLC0415
+    from hetsched.report.experiment import experiment_table, reasons, settings  # noqa: PLC0415
 
     rows = report.table()
     values = {parameter.name: parameter.value for parameter in report.parameters}

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from hetsched import _core
 from hetsched.checks import Faults, many, read_toml
-from hetsched.digest import json_sha256
 from hetsched.errors import ConfigError
+from hetsched.files import json_sha256
 from hetsched.platform.node_class import (
     CLASS_KEYS,
     NodeClass,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hetsched import _core
-from hetsched.digest import frame_sha256
 from hetsched.errors import SimulationError
+from hetsched.files import frame_sha256
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.concerns import concerns_of_draws

@@ -17,9 +17,8 @@ import polars as pl
 
 from hetsched import __version__
 from hetsched.checks import Faults, reason_of, shown
-from hetsched.digest import json_sha256
 from hetsched.errors import ConfigError, TraceError
-from hetsched.files import UNREADABLE, write_whole
+from hetsched.files import UNREADABLE, json_sha256, write_whole
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power.forecast import believed

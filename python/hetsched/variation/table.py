@@ -14,8 +14,8 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.checks import Faults, listed, many, shown
-from hetsched.digest import frame_sha256
 from hetsched.errors import ConfigError
+from hetsched.files import frame_sha256
 from hetsched.tables import Table, read_csv_table, read_parquet_table
 from hetsched.variation.frame import (
     QUANTITIES,
