@@ -50,11 +50,12 @@ $(STUBS_CHECKED): $(EXTENSION) $(EXTENSION:.abi3.so=.pyi) tests/stubtest-allowli
 	@mkdir -p $(@D)
 	@touch $@
 
-# A worker a core; one that has nothing left to do takes over tests of another.
-PYTEST = $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=8 --dist=worksteal
+# A worker a core, linear algebra in its one thread; a worker that has nothing left to do takes over tests of another.
+PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=8 --dist=worksteal
 
 fuzz: $(EXTENSION) $(VENV)/dev ## every property on a thousand new examples
-	@$(PYTEST) --hypothesis-profile=long -m hypothesis
+	@$(PYTEST) --hypothesis-profile=long -m 'hypothesis or at_length'
+	@PROPTEST_CASES=10000 cargo test --locked --workspace --quiet
 
 bench: $(EXTENSION) $(VENV)/dev ## speed: whole runs against other simulators, then the engine's parts
 	@$(BIN)/python benches/python/run.py --peers twin,accasim

@@ -13,7 +13,7 @@ from hetsched.experiments import reproduce
 
 # `make test` tries the same examples every time, `make fuzz` others each time: `--hypothesis-profile=long`.
 _PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("gate", max_examples=60, derandomize=True, database=None, **_PATIENT)
+settings.register_profile("gate", max_examples=30, derandomize=True, database=None, **_PATIENT)
 settings.register_profile("long", max_examples=1_000, derandomize=False, print_blob=True, **_PATIENT)
 settings.load_profile("gate")
 

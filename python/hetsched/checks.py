@@ -1,7 +1,7 @@
 """Strict reading of configuration, from TOML or Python, with all faults reported at once.
 
-This module collects faults with their paths, finds the name that a misspelt one was meant to be, and reads TOML; the
-parameters of a platform or a policy are their own business.
+This module collects faults with their paths, finds the name that a misspelt one was meant to be, tells counts and long
+lists, and reads TOML; the parameters of a platform or a policy are their own business.
 """
 
 from __future__ import annotations
@@ -223,3 +223,14 @@ _REASONS: dict[type[OSError], str] = {
     IsADirectoryError: "a directory",
     NotADirectoryError: "not a folder",
 }
+
+
+def few(names: Sequence[str], *, most: int = 6) -> str:
+    """Names as a message lists them, of many only the first and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return listed(names[:most]) + more
+
+
+def many(count: int, word: str) -> str:
+    """A number of things."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"

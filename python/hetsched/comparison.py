@@ -18,10 +18,10 @@ import polars as pl
 from rich.console import Console
 
 from hetsched.analysis.ratios import attained_ratio, table_of
-from hetsched.analysis.timeline import run_bins
-from hetsched.analysis.waits import waiting_curve
+from hetsched.analysis.timeline import run_bins, waiting_curve
 from hetsched.analysis.window import measured
 from hetsched.checks import Faults, did_you_mean, listed
+from hetsched.checks import many as many_of
 from hetsched.errors import ConfigError
 from hetsched.files import write_whole
 from hetsched.platform import Platform
@@ -38,7 +38,6 @@ from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_r
 from hetsched.run.progress import Bars
 from hetsched.run.result import Result
 from hetsched.run.simulation import Progress, Run, run_of
-from hetsched.text import many as many_of
 from hetsched.threads import threads
 from hetsched.workload import Workload
 

@@ -19,11 +19,10 @@ from typing import Any, NamedTuple, TypeVar
 import polars as pl
 
 from hetsched import _core
-from hetsched.checks import did_you_mean, listed, one_line, reason_of, shown
+from hetsched.checks import did_you_mean, listed, many, one_line, reason_of, shown
 from hetsched.errors import ConfigError, Fault, TraceError
 from hetsched.files import UNREADABLE
-from hetsched.forks import check_threads
-from hetsched.text import many
+from hetsched.threads import check_threads
 
 _Read = TypeVar("_Read")
 

@@ -1,15 +1,22 @@
-"""Work side by side in threads: the engine, numpy and the growers of trees release the interpreter's lock."""
+"""Work side by side in threads: the engine, numpy and the growers of trees release the interpreter's lock.
+
+Also a guard for processes that were forked while polars had threads: they lack these, and would wait for them for ever.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
 from importlib import import_module
+from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
+
+from hetsched.errors import SimulationError
 
 Part = TypeVar("Part")
 Done = TypeVar("Done")
@@ -56,7 +63,7 @@ def threads(most: int, *, stop: Callable[[], object] = lambda: None) -> Iterator
         True,
     )
     try:
-        with _one_blas_thread:
+        with one_blas_thread:
             yield pool
     except KeyboardInterrupt:
         is_patient = False
@@ -98,8 +105,10 @@ def _is_worker() -> bool:
     return getattr(_own, "is_worker", False)
 
 
-class _OneBlasThread:
-    """While any computation is inside, linear algebra stays in the thread that asks for it: cores are shared already.
+class _OneBlasThread(ContextDecorator):
+    """While any computation is inside, linear algebra stays in the thread that asks for it.
+
+    Cores are shared already, or matrices so small that threads cost more than they bring.
 
     The limit is the process's, so the first one in sets it and the last one out lifts it. Without threadpoolctl, which
     comes with scikit-learn, there is none.
@@ -125,4 +134,51 @@ class _OneBlasThread:
                 self._limits.restore_original_limits()
 
 
-_one_blas_thread = _OneBlasThread()
+one_blas_thread = _OneBlasThread()
+
+
+_OF_POLARS = re.compile(r"polars-\d|async-executor|tokio-rt")
+"""Names of the threads that polars computes with; it starts them at its first work, not when it is imported."""
+
+
+class _State:
+    """Knowledge about this process."""
+
+    had_threads = False
+    """Whether there were threads of polars when the last fork began."""
+    is_without = False
+    """Whether they were lost in a fork."""
+
+
+def _look() -> None:
+    try:
+        names = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
+    except OSError:  # a thread that has just ended, or no Linux
+        return
+    _State.had_threads = any(map(_OF_POLARS.match, names))
+
+
+def _remember() -> None:
+    _State.is_without = _State.is_without or _State.had_threads
+
+
+os.register_at_fork(before=_look, after_in_child=_remember)
+
+
+def check_threads() -> None:
+    """Raise an error where work of polars would never end.
+
+    Raises
+    ------
+    SimulationError
+        If the process was forked from one in which polars had been at work.
+
+    Examples
+    --------
+    >>> check_threads()
+    """
+    if _State.is_without:
+        raise SimulationError(
+            "this process was forked from one in which polars had been at work, and has lost its threads: start "
+            'processes by multiprocessing.get_context("spawn") or "forkserver", or run hetsched.sweep'
+        )

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from hetsched.cli.machine import header_nodes
+from hetsched.cli.inputs import header_nodes
 
 LINE = "{} 0 -1 60 {} -1 -1 {} 120 -1 1 3 1 7 1 -1 -1 -1\n"
 

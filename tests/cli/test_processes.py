@@ -21,13 +21,15 @@ STOPPED_WITHIN_S = 15.0
 
 
 def hopeless_log(folder):
-    """Twice as much work as the machine can do: conservative backfilling with a deep queue takes minutes."""
+    """Twice as much work as the machine can do: conservative backfilling plans a deep queue anew at every end."""
     rng = np.random.default_rng(0)
     count = 40_000
+    runtime_s = rng.integers(10, 20_000, count)
     jobs = {
         "job_id": np.arange(count),
         "submit_s": np.arange(count) * 10,
-        "runtime_s": rng.integers(10, 20_000, count),
+        "runtime_s": runtime_s,
+        "walltime_s": 2 * runtime_s,
         "node_count": rng.integers(1, 60, count),
     }
     pl.DataFrame(jobs).write_parquet(folder / "hopeless.parquet")
@@ -59,7 +61,7 @@ sys.addaudithook(hook)
 """
 
 
-@pytest.mark.parametrize("module", ["hetsched.cli.app", "typer", "hetsched.cli.demo", "polars", "hetsched.workload"])
+@pytest.mark.parametrize("module", ["hetsched.cli.app", "typer", "hetsched.cli.inputs", "polars", "hetsched.workload"])
 def test_ctrl_c_while_parts_are_loaded_is_as_any_other(process, folder, monkeypatch, module):
     (folder / "early").mkdir()
     (folder / "early" / "sitecustomize.py").write_text(INTERRUPTS_ITSELF)
@@ -206,7 +208,7 @@ def test_a_warning_is_wrapped_at_words_on_a_terminal_and_one_line_in_a_pipe(proc
 
 def test_a_run_of_over_a_second_shows_how_far_it_is_on_a_terminal_only(process, folder, monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
-    arguments = ("simulate", hopeless_log(folder), "--policy", "conservative", "--nodes", 600, "--until-s", 60_000)
+    arguments = ("simulate", hopeless_log(folder), "--policy", "conservative", "--nodes", 600, "--until-s", 90_000)
     code, shown = on_a_terminal(process, *arguments)
     assert code == 0
     piped = process(*arguments)
@@ -218,6 +220,20 @@ def test_a_run_of_over_a_second_shows_how_far_it_is_on_a_terminal_only(process, 
 
 def test_the_version_is_the_librarys(process):
     assert process("--version").communicate(timeout=60)[0] == f"hetsched {hs.__version__}\n"
+
+
+def test_of_all_verbs_the_one_that_is_called_is_imported(process, monkeypatch, folder):
+    (folder / "early").mkdir()
+    tells = "import atexit, sys; atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr))"
+    (folder / "early" / "sitecustomize.py").write_text(tells)
+    modules = {verb: f"hetsched.cli.{verb}" for verb in app.VERBS}
+    modules.update(
+        {f"{word} {verb}": f"hetsched.cli.{word}_{verb}" for word, (_, all_) in app.FAMILIES.items() for verb in all_}
+    )
+    for called in ("--version", "demo", "power predict"):
+        run = process(*called.split(), "--help" if called in modules else "--version", first_path=folder / "early")
+        imported = run.communicate(timeout=60)[1].split()
+        assert [verb for verb, module in modules.items() if module in imported] == [called] * (called in modules)
 
 
 def test_the_shell_is_offered_policies(process, monkeypatch):

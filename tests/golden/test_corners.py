@@ -40,6 +40,18 @@ def test_the_second_reservation_is_kept_wherever_the_queue_is_cut(fillers: int, 
     assert (start[10], start[12], start[13]) == (100.0, 110.0, 120.0)
 
 
+@pytest.mark.parametrize("budget_w", [None, 1200.0, 1300.0])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_job_backfills_under_a_budget_that_nothing_reaches(depth: int, budget_w: float | None) -> None:
+    # Four nodes of at most 300 W. Job 1 holds two until 1, job 2 needs three and is promised 1; job 3 takes the node
+    # that neither needs, at once.
+    frame = {"job_id": [1, 2, 3], "submit_s": [0.0, 0.0, 0.5], "runtime_s": [1.0, 1.0, 1.0], "node_count": [2, 3, 1]}
+    power = None if budget_w is None else {"name": "system-budget", "budget_w": budget_w}
+    policy = hs.Policy(order="fcfs", backfill={"name": "reservations", "depth": depth}, power=power)
+    result = run(frame, hs.Platform.homogeneous(nodes=4, idle_w=0, tdp_w=300), policy)
+    assert columns(result, "start_s", "started_by") == [[0.0, 1.0, 0.5], ["immediate", "reservation", "backfill"]]
+
+
 # First runs under a budget. Nodes idle at 100 W, are built for 400 and draw 150 under application x: four nodes add
 # 1200 W as a first run, 200 W as predicted. The budget leaves 700 W: two first runs on one node each, or a job of four
 # nodes whose draw is known.

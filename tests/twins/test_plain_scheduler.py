@@ -10,7 +10,7 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, note
+from hypothesis import given, note, settings
 from plain_scheduler import ORDERS, CountedNodes, Job, NamedNodes, Schedule, schedule
 from textbook_easy import textbook_easy
 
@@ -243,8 +243,10 @@ def test_bounded_reservations_agree_on_queues_of_hundreds(depth: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.at_length
 @pytest.mark.parametrize(("policy", "depth"), [("fcfs", None), ("easy", 1)])
-def test_a_million_jobs_agree(policy: str, depth: float | None) -> None:
-    jobs = seeded_trace(1_000_000, nodes=540, load=0.8, seed=2)
+def test_a_hundred_thousand_jobs_agree_and_at_length_a_million(policy: str, depth: float | None) -> None:
+    is_at_length = settings.get_current_profile_name() == "long"
+    jobs = seeded_trace(1_000_000 if is_at_length else 100_000, nodes=540, load=0.8, seed=2)
     result = hs.simulate(workload_of(jobs), platform_of(540), policy=policy)
     assert_agree(result, schedule(jobs, CountedNodes(540), depth=depth), nodes=False)

@@ -9,12 +9,22 @@ import polars as pl
 import pytest
 
 from hetsched.chance import stream
-from hetsched.checks import Faults, can_name_a_file, did_you_mean, listed, one_line, plain, reason_of, shown, typed
-from hetsched.digest import frame_sha256, json_sha256
+from hetsched.checks import (
+    Faults,
+    can_name_a_file,
+    did_you_mean,
+    few,
+    listed,
+    many,
+    one_line,
+    plain,
+    reason_of,
+    shown,
+    typed,
+)
 from hetsched.errors import ConfigError, Fault
-from hetsched.files import for_csv, temporary_beside, write_whole
+from hetsched.files import for_csv, frame_sha256, json_sha256, temporary_beside, write_whole
 from hetsched.tables import CsvText, misfit
-from hetsched.text import few, many
 
 # --- Faults --------------------------------------------------------------------------------------------------------
 

@@ -20,8 +20,7 @@ from hetsched.experiments.experiment import Report, assumed, measured, printed, 
 from hetsched.experiments.ito import FFT2D, IMPLIED, WIDTH_SD, capped_nodes, fft2d_nodes, single_nodes
 from hetsched.experiments.reproduction import repetition_seeds
 from hetsched.experiments.runs import Runs
-from hetsched.report.experiment_figure import experiment_figure
-from hetsched.report.experiment_table import reasons, settings
+from hetsched.report.experiment import experiment_figure, reasons, settings
 
 # 1, 2, 3: mean 2, standard deviation 1, and half the interval t(2 degrees) / sqrt(3) = 4.302653 / 1.732 = 2.484.
 HALF_WIDTH = 4.302653 / math.sqrt(3)

@@ -13,7 +13,7 @@ import pytest
 
 import hetsched as hs
 from hetsched.errors import LoadWarning, OutputError
-from hetsched.run.frames import JOB_COLUMNS
+from hetsched.run.result_files import JOB_COLUMNS
 
 # Two nodes, 100 W idle and 300 W busy; first come, first served.
 #   job 1: submitted 0, two nodes, 60 s           -> 0..60 at once

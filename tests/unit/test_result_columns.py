@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
-from hetsched.run.frames import JOB_COLUMNS, names_in_result
+from hetsched.run.outcome import names_in_result
+from hetsched.run.result_files import JOB_COLUMNS
 from hetsched.testing import check_schedule
 
 PLATFORM = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)

@@ -17,7 +17,7 @@ import pytest
 
 import hetsched as hs
 from hetsched import _core
-from hetsched.run import run_one, spec, specs
+from hetsched.run import run_one, spec, specs, store
 from hetsched.run.options import RunOptions
 from hetsched.run.processes import WorkerTraceback
 from hetsched.run.spec import Plan, clear
@@ -302,9 +302,9 @@ def test_runs_of_another_build_are_other_runs(tmp_path, monkeypatch):
     for content in (b"one", b"other", b"one"):
         module.write_bytes(content)
         monkeypatch.setattr(_core.__spec__, "origin", str(module))
-        spec.code_sha256.cache_clear()
+        store.code_sha256.cache_clear()
         found.append(keys(log(), machine(), "easy"))
-    spec.code_sha256.cache_clear()
+    store.code_sha256.cache_clear()
     assert found[0] == found[2] != found[1]
     assert spec.__version__ == hs.__version__
 

@@ -1,9 +1,7 @@
 """Analysis of results: metrics and their units, comparisons with a baseline, and curves; frames in, new frames out."""
 
-from hetsched.analysis.ratios import attained_ratio, compare, runs_frame
-from hetsched.analysis.statistics import mean_and_half_width, student_t_quantile
-from hetsched.analysis.timeline import binned, run_bins, with_job_power
-from hetsched.analysis.waits import waiting_curve
+from hetsched.analysis.ratios import attained_ratio, compare, mean_and_half_width, runs_frame, student_t_quantile
+from hetsched.analysis.timeline import binned, run_bins, waiting_curve, with_job_power
 from hetsched.analysis.window import measured
 from hetsched.run.metrics import DEFAULT_METRICS, METRICS, Metric, Unit
 

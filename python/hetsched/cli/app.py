@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
-from hetsched.cli.compare import compare
-from hetsched.cli.demo import demo
-from hetsched.cli.faults import INTERRUPTED, ended
-from hetsched.cli.generate import generate
-from hetsched.cli.policies import policies
-from hetsched.cli.power import HELP as POWER_HELP
-from hetsched.cli.power import VERBS as POWER_VERBS
-from hetsched.cli.reproduce import reproduce
-from hetsched.cli.simulate import simulate
+from hetsched.cli.terminal import INTERRUPTED, ended
 
-VERBS: dict[str, Callable[..., Any]] = {
-    "simulate": simulate,
-    "compare": compare,
-    "generate": generate,
-    "policies": policies,
-    "reproduce": reproduce,
-    "demo": demo,
+VERBS = (
+    "simulate",
+    "compare",
+    "generate",
+    "policies",
+    "reproduce",
+    "demo",
+)
+"""Every verb: the name of a module here and of the function in it whose parameters are the options."""
+
+FAMILIES = {
+    "power": (
+        "Learn from counters and measured watts what every device will draw, and predict it.",
+        ("fit", "predict", "evaluate"),
+    ),
 }
-"""Every verb: its name and the function whose parameters are its options."""
-
-FAMILIES: dict[str, tuple[str, dict[str, Callable[..., Any]]]] = {"power": (POWER_HELP, POWER_VERBS)}
-"""Verbs that share a first word: that word, what they are about, and the verbs."""
+"""Verbs that share a first word: that word, what they are about, and the verbs, in modules named ``WORD_VERB``."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def command() -> Any:
         # Made here, as it takes time in which Ctrl-C may come.
-        return typer.main.get_command(_app()).main(args=given, prog_name="hetsched", standalone_mode=False)
+        return _app().main(args=given, prog_name="hetsched", standalone_mode=False)
 
     code = ended(command, debug="--debug" in given)
     if code == INTERRUPTED and arguments is None:
@@ -48,25 +47,52 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-_HELP = {"help_option_names": ["-h", "--help"]}
+_HELP: dict[str, Any] = {"no_args_is_help": True, "context_settings": {"help_option_names": ["-h", "--help"]}}
 
 
-def _app() -> typer.Typer:
+class _Commands(Mapping[str, Any]):
+    """Commands by their names, each made, and its module imported, when it is first asked for."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], Any]]) -> None:
+        self._makers = makers
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+def _app() -> Any:
     app = typer.Typer(
         help="Replay a supercomputer's job log under scheduling policies and meter the energy of every node.",
-        no_args_is_help=True,
         pretty_exceptions_enable=False,
-        context_settings=_HELP,
+        **_HELP,
     )
     app.callback()(_root)
-    for name, verb in VERBS.items():
-        app.command(name)(verb)
-    for name, (about, verbs) in FAMILIES.items():
-        family = typer.Typer(help=about, no_args_is_help=True, context_settings=_HELP)
-        for own_name, verb in verbs.items():
-            family.command(own_name)(verb)
-        app.add_typer(family, name=name)
-    return app
+    group: Any = typer.main.get_command(app)
+    verbs = {name: partial(_verb, name, f"hetsched.cli.{name}") for name in VERBS}
+    families = {name: partial(_family, name, *family) for name, family in FAMILIES.items()}
+    group.commands = _Commands({**verbs, **families})
+    return group
+
+
+def _verb(name: str, module: str) -> Any:
+    one = typer.Typer(add_completion=False)
+    one.command(name)(getattr(import_module(module), name))
+    return typer.main.get_command(one)
+
+
+def _family(word: str, about: str, verbs: Sequence[str]) -> Any:
+    group: Any = typer.main.get_group(typer.Typer(name=word, help=about, **_HELP))
+    group.commands = _Commands({name: partial(_verb, name, f"hetsched.cli.{word}_{name}") for name in verbs})
+    return group
 
 
 def _tell_version(wanted: bool) -> None:

@@ -9,12 +9,10 @@ import typer
 
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.cli import options as opt
-from hetsched.cli.faults import noted, renamed
-from hetsched.cli.machine import Inputs
+from hetsched.cli.inputs import Inputs
 from hetsched.cli.pictures import check_folder, check_plot, draw_comparison
-from hetsched.cli.policies import of_policy, policies_in
-from hetsched.cli.run_options import RunTexts
-from hetsched.cli.screen import Screen
+from hetsched.cli.run_options import RunTexts, of_policy, policies_in
+from hetsched.cli.terminal import Screen, noted, renamed
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import typer
 from hetsched.checks import Faults
 from hetsched.cli import options as opt
 from hetsched.cli.pictures import check_folder, draw_comparison
-from hetsched.cli.screen import Screen
+from hetsched.cli.terminal import Screen
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ import typer
 
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.cli import options as opt
-from hetsched.cli.faults import renamed
 from hetsched.cli.pictures import check_folder, check_picture
-from hetsched.cli.screen import Screen
+from hetsched.cli.terminal import Screen, renamed
 from hetsched.errors import Fault
 
 if TYPE_CHECKING:

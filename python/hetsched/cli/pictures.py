@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hetsched.checks import Faults, listed
-from hetsched.cli.faults import noted
+from hetsched.cli.terminal import noted
 from hetsched.errors import OutputError
 
 if TYPE_CHECKING:

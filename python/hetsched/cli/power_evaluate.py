@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hetsched.checks import Faults
+from hetsched.checks import Faults, many
 from hetsched.cli import options as opt
 from hetsched.cli import power_models as own
-from hetsched.cli.faults import renamed
 from hetsched.cli.pictures import check_folder, check_picture
-from hetsched.cli.screen import Screen
+from hetsched.cli.terminal import Screen, renamed
 from hetsched.run.progress import Bars
 
 if TYPE_CHECKING:
@@ -209,7 +208,6 @@ def _show(
     import polars as pl  # noqa: PLC0415
 
     from hetsched.report.power import errors_table, outside_table  # noqa: PLC0415
-    from hetsched.text import many  # noqa: PLC0415
 
     known, watts = files
     left_out = _whole(found)

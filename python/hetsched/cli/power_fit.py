@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hetsched.checks import Faults, can_name_a_file
+from hetsched.checks import Faults, can_name_a_file, few, many
 from hetsched.cli import options as opt
 from hetsched.cli import power_models as own
 from hetsched.cli.pictures import check_folder
-from hetsched.cli.screen import Screen
+from hetsched.cli.terminal import Screen
 
 if TYPE_CHECKING:
     from hetsched.power import PowerModel
@@ -65,7 +65,6 @@ def _show(
     screen: Screen, text: str, model: PowerModel, features: Features, watts: Watts, *, took_s: float, out: str
 ) -> None:
     from hetsched.power import mape  # noqa: PLC0415
-    from hetsched.text import few, many  # noqa: PLC0415
 
     error = mape(watts.power_w, model.predict(features.values))
     screen.say(f"{text} on {many(len(watts.devices), 'device')}, in {took_s:.2f} s")

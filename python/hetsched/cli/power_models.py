@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hetsched.checks import Faults, did_you_mean, listed
-from hetsched.cli.faults import noted, renamed
+from hetsched.checks import Faults, did_you_mean, few, listed, many
 from hetsched.cli.options import chosen
+from hetsched.cli.terminal import noted, renamed
 
 if TYPE_CHECKING:
-    from hetsched.cli.screen import Screen
+    from hetsched.cli.terminal import Screen
     from hetsched.power import PowerModel
     from hetsched.power.feature_files import Features, Watts
 
@@ -158,7 +158,6 @@ def described(model: PowerModel) -> dict[str, Any]:
 def read_files(features: str, watts: str, screen: Screen, *, labels: str | None = None) -> tuple[Features, Watts]:
     """Features and measured watts, saying what the files held and what was left out."""
     from hetsched.power.feature_files import left_out, read_features, read_watts  # noqa: PLC0415
-    from hetsched.text import few, many  # noqa: PLC0415 -- polars is slow to import
 
     known = measured = None
     faults = Faults()

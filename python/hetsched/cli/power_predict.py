@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hetsched.checks import Faults, did_you_mean, listed
+from hetsched.checks import Faults, did_you_mean, few, listed, many
 from hetsched.cli import options as opt
 from hetsched.cli import power_models as own
-from hetsched.cli.faults import renamed
 from hetsched.cli.pictures import check_folder
-from hetsched.cli.screen import Screen
+from hetsched.cli.terminal import Screen, renamed
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -99,7 +98,6 @@ def _read(model: str, features: str) -> tuple[PowerModel, Features]:
     """The model, and the features that it knows, in its order."""
     from hetsched.power import load  # noqa: PLC0415 -- polars is slow to import
     from hetsched.power.feature_files import read_features  # noqa: PLC0415
-    from hetsched.text import many  # noqa: PLC0415
 
     fitted = load(model)
     with renamed({"path": "FEATURES"}):
@@ -167,8 +165,6 @@ def _tell(
     screen: Screen, model: PowerModel, known: Features, table: VariationTable, beyond: pl.DataFrame, *, per_node: int
 ) -> None:
     """Which device is which node, and what the predictions are not to be trusted for."""
-    from hetsched.text import few, many  # noqa: PLC0415
-
     names = [f"{node} = {_of_node(model.device_names_, node, per_node)}" for node in range(table.nodes)]
     shown = names if len(names) <= 4 else [*names[:2], "...", names[-1]]
     screen.say(f"{many(table.nodes, 'node')}: {', '.join(shown)}")

@@ -12,10 +12,9 @@ import typer
 
 from hetsched.checks import Faults, reason_of
 from hetsched.cli import options as opt
-from hetsched.cli.faults import changed, noted
 from hetsched.cli.pictures import check_folder
-from hetsched.cli.policies import policies_in
-from hetsched.cli.screen import Screen
+from hetsched.cli.run_options import policies_in
+from hetsched.cli.terminal import Screen, changed, noted
 from hetsched.errors import OutputError
 from hetsched.experiments import EXPERIMENTS
 from hetsched.run.progress import Bars
@@ -115,7 +114,7 @@ def _try_folder(out: str | None) -> None:
 
 
 def _show(screen: Screen, report: Report) -> None:
-    from hetsched.report.experiment_table import experiment_table, reasons, settings  # noqa: PLC0415
+    from hetsched.report.experiment import experiment_table, reasons, settings  # noqa: PLC0415
 
     rows = report.table()
     values = {parameter.name: parameter.value for parameter in report.parameters}

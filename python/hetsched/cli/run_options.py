@@ -1,7 +1,8 @@
-"""The options of a run on the command line, and what they ask for."""
+"""The options of runs on the command line, and what they ask for; lists of policies among them."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,13 +10,14 @@ import typer
 
 from hetsched.checks import Faults, did_you_mean, shown
 from hetsched.cli import options as opt
-from hetsched.cli.faults import inside
 from hetsched.cli.options import chosen, number, whole
-from hetsched.errors import ConfigError
+from hetsched.cli.terminal import changed, inside, noted
+from hetsched.errors import ConfigError, Fault
 
 if TYPE_CHECKING:
     from hetsched.platform import Platform
     from hetsched.platform.predictor import AnyPredictor
+    from hetsched.policy import Policy
     from hetsched.run.options import RunOptions
     from hetsched.workload import Workload
 
@@ -173,3 +175,28 @@ class RunTexts:
         if self.predictor == "history":
             return History()
         return Noisy(error_ratio=float(self.predictor.partition(":")[2]), seed=self._seed)
+
+
+def policies_in(faults: Faults, text: str) -> list[Policy]:
+    """The policies asked for with ``--policies``."""
+    from hetsched.policy import parse_policy  # noqa: PLC0415 -- polars is slow to import
+
+    found: list[Policy] = []
+    for name in text.split(","):
+        with noted(faults), of_policy(name):
+            policy = parse_policy(name)
+            if policy.name in [other.name for other in found]:
+                faults.add("--policies", policy.name, "each policy once")
+            else:
+                found.append(policy)
+    return found
+
+
+def of_policy(name: str) -> AbstractContextManager[None]:
+    """Name the policy that an error raised in the block is about, unless the fault shows it."""
+
+    def in_list(fault: Fault) -> Fault:
+        place = "--policies" if fault.found == shown(name) else f"--policies: {name}"
+        return fault.at(place) if fault.path == "policy" else fault.under(place, ": ")
+
+    return changed(in_list)

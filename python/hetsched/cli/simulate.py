@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hetsched.checks import Faults
+from hetsched.checks import Faults, many
 from hetsched.cli import options as opt
-from hetsched.cli.faults import inside, noted, renamed
-from hetsched.cli.machine import Inputs, Machine
+from hetsched.cli.inputs import Inputs, Machine
 from hetsched.cli.pictures import check_folder, check_plot, draw_run
 from hetsched.cli.run_options import RunTexts
-from hetsched.cli.screen import Screen
+from hetsched.cli.terminal import Screen, inside, noted, renamed
 from hetsched.cli.window import Window
 from hetsched.errors import WorkWarning
 from hetsched.run.progress import Bars
@@ -130,7 +129,6 @@ def _write(result: Result, policy: Policy | None, *, out: str | None, csv: bool,
 def _show(screen: Screen, machine: Machine, result: Result, written: list[str], window: Window | None) -> None:
     from hetsched.report.tables import summary_table  # noqa: PLC0415
     from hetsched.run.concerns import draws_note  # noqa: PLC0415
-    from hetsched.text import many  # noqa: PLC0415
 
     summary, timing = result.summary() if window is None else window.summary(result), result.timing
     name = result.provenance["policy"]["name"]
@@ -160,8 +158,6 @@ def _show(screen: Screen, machine: Machine, result: Result, written: list[str], 
 
 def _first_rejected(result: Result) -> str:
     """The first job that can never run, why, and how many more there are."""
-    from hetsched.text import many  # noqa: PLC0415
-
     rejected = result.jobs.filter(result.jobs["state"] == "rejected")
     job = rejected.row(0, named=True)
     more = f", and {many(len(rejected) - 1, 'more job')}" if len(rejected) > 1 else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hetsched.checks import Faults
+from hetsched.checks import Faults, many
 from hetsched.cli.options import number
 from hetsched.errors import ConfigError
 
@@ -60,8 +60,6 @@ class Window:
     @classmethod
     def of(cls, workload: Workload, from_s: float, until_s: float) -> Window:
         """The window of a run of these jobs."""
-        from hetsched.text import many  # noqa: PLC0415 -- polars is slow to import
-
         submit_s, epoch_s = workload.to_polars()["submit_s"], _epoch_s(workload)
         before, after = int((submit_s < from_s).sum()), int((submit_s > until_s).sum())
         ends = " to ".join(_instant(seconds, epoch_s) for seconds in (from_s, until_s))

@@ -14,7 +14,7 @@ import polars as pl
 
 from hetsched.files import write_whole
 from hetsched.policy import Policy
-from hetsched.report.experiment_figure import experiment_figure
+from hetsched.report.experiment import experiment_figure
 
 Verdict = Literal["yes", "shape", "no", "uncertain"]
 Kind = Literal["printed", "assumed", "measured"]

@@ -15,17 +15,16 @@ import numpy as np
 import polars as pl
 
 from hetsched.checks import Faults
-from hetsched.digest import json_sha256
 from hetsched.errors import ConfigError, RunWarning
 from hetsched.experiments import check_runs_policies, experiment_named
 from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE
 from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Report
 from hetsched.experiments.runs import MARK
+from hetsched.files import json_sha256
 from hetsched.policy import Policy
 from hetsched.run.axes import Policies, named_policies
 from hetsched.run.many import many
-from hetsched.run.spec import versions
-from hetsched.run.store import Store
+from hetsched.run.store import Store, versions
 from hetsched.threads import threads
 
 Progress = Callable[[int, int], object]

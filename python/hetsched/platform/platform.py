@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched import _core
-from hetsched.checks import Faults, read_toml
-from hetsched.digest import json_sha256
+from hetsched.checks import Faults, many, read_toml
 from hetsched.errors import ConfigError
+from hetsched.files import json_sha256
 from hetsched.platform.node_class import (
     CLASS_KEYS,
     NodeClass,
@@ -22,7 +22,6 @@ from hetsched.platform.node_class import (
     node_classes,
     single_class,
 )
-from hetsched.text import many
 from hetsched.variation.frame import check_caps, checked_cap, too_few_nodes
 from hetsched.variation.table import VariationTable
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +181,10 @@ class Policy:
         return {role: None if (part := self._parts[role]) is None else dict(part) for role in ROLES}
 
     @property
+    def _chosen(self) -> list[tuple[str, dict[str, Any]]]:
+        return [(role, part) for role, part in self._parts.items() if part is not None]
+
+    @property
     def uses_chance(self) -> bool:
         """Whether the schedule depends on the seed: some part chooses at random.
 
@@ -189,29 +193,38 @@ class Policy:
         >>> Policy.preset("random").uses_chance, Policy.preset("easy").uses_chance
         (True, False)
         """
-        chosen = [(role, part["name"]) for role, part in self._parts.items() if part is not None]
         # First runs go to random nodes.
-        return self.profiles or any(parts()[part]["uses_chance"] for part in chosen)
+        return "first_runs" in self.needs or any(
+            parts()[role, part["name"]]["uses_chance"] for role, part in self._chosen
+        )
 
     @property
-    def profiles(self) -> bool:
-        """Whether it profiles first runs, of which results then have a column."""
-        return (self._parts["order"] or {}).get("first_run") is True
+    def needs(self) -> dict[str, list[str]]:
+        """What a run has to bring or to do for the policy, and the roles of the parts that need it.
 
-    @property
-    def measures_borders(self) -> bool:
-        """Whether the borders of its pools are to be measured in a run under random placement; see `with_borders`."""
-        return bool((self._parts["placement"] or {}).get("measured"))
+        ``observed_starts`` and ``observed_nodes``: columns of the log. ``first_runs``: the column of profiled runs.
+        ``utilizations``: a run before, under random placement; see `measured_in`.
 
-    @property
-    def for_borders(self) -> Policy:
-        """The policy whose run the borders are measured in."""
-        return Policy.from_dict({**self.parts, "placement": "random"})
+        Examples
+        --------
+        >>> Policy.preset("easy").needs, Policy.preset("vahrm", first_run=True).needs
+        ({}, {'first_runs': ['order']})
+        """
+        found: dict[str, list[str]] = {}
+        for role, part in self._chosen:
+            for need, parameter in parts()[role, part["name"]]["needs"].items():
+                if parameter is None or part[parameter]:
+                    found.setdefault(need, []).append(role)
+        return found
 
-    def with_borders(self, low: float, high: float) -> Policy:
-        """The same with these utilizations as the borders of its pools."""
-        measured = {**(self.parts["placement"] or {}), "u_l": low, "u_h": high}
-        return Policy.from_dict({**self.parts, "placement": measured, "name": self.name})
+    def measured_in(self, utilizations: Callable[[Policy], tuple[float, float]]) -> Policy:
+        """The same with the extremes of the utilization under random placement, if a part needs them."""
+        roles = self.needs.get("utilizations", [])
+        if not roles:
+            return self
+        low, high = utilizations(Policy.from_dict({**self.parts, "placement": "random"}))
+        measured = {role: {**(self.parts[role] or {}), "u_l": low, "u_h": high} for role in roles}
+        return Policy.from_dict({**self.parts, **measured, "name": self.name})
 
     def reading_draws(self, *, factors: bool) -> list[str]:
         """Parts that read the predicted draw of jobs, each as its role and name.
@@ -228,10 +241,9 @@ class Policy:
         (['order vahrm', 'power system-budget'], [])
         """
         reading = ("always", "with_factors") if factors else ("always",)
-        chosen = [(role, part) for role, part in self._parts.items() if part is not None]
         return [
             f"{role} {part['name']}"
-            for role, part in chosen
+            for role, part in self._chosen
             # At beta = 0 the order depends on waits only.
             if parts()[role, part["name"]]["reads_draws"] in reading and part.get("beta") != 0
         ]
@@ -308,13 +320,13 @@ def _taker_hint(role: str, parameter: str, value: Any) -> str:
 
 
 def _check_borders(changes: Mapping[tuple[str, str], Any]) -> None:
-    """Refuse borders of pools that are to be measured, which would overwrite them."""
-    if changes.get(("placement", "measured")) is not True:
-        return
-    faults = Faults("policy.placement")
-    for name in ("u_l", "u_h"):
-        if ("placement", name) in changes:
-            faults.add(name, changes["placement", name], "nothing beside measured=true, which measures it")
+    """Refuse utilizations that are to be measured, which would overwrite them."""
+    faults = Faults("policy")
+    for role, asking in {(role, part["needs"].get("utilizations")) for (role, _), part in parts().items()}:
+        given = [name for name in ("u_l", "u_h") if (role, name) in changes]
+        if changes.get((role, asking)) is True:
+            for name in given:
+                faults.add(f"{role}.{name}", changes[role, name], f"nothing beside {asking}=true, which measures it")
     faults.check()
 
 

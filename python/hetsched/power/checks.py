@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.checks import Faults, did_you_mean, one_line, shown
-from hetsched.text import few
+from hetsched.checks import Faults, did_you_mean, few, one_line, shown
 
 Floats = npt.NDArray[np.float64]
 

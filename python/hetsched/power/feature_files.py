@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults, did_you_mean, listed, one_line, shown
+from hetsched.checks import Faults, did_you_mean, few, listed, many, one_line, shown
 from hetsched.errors import ConfigError
 from hetsched.platform import Measurements
 from hetsched.power.checks import Floats, in_order_of
 from hetsched.tables import misfit, read_table
-from hetsched.text import few, many
 
 _MOST = 1e100
 """Of a feature, in size; as the models ask for."""

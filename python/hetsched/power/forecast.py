@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import shown
+from hetsched.checks import many, shown
 from hetsched.errors import ConfigError
 from hetsched.platform import Platform, VariationTable
 from hetsched.platform.predictor import (
@@ -22,7 +22,6 @@ from hetsched.platform.predictor import (
 )
 from hetsched.power.evaluate import mape
 from hetsched.power.predictors import Ideal
-from hetsched.text import many
 from hetsched.workload import Workload
 
 _MOST_W = 1e6

@@ -23,6 +23,7 @@ from hetsched.power.curves import KERNELS, Applications, Curve, Scaling, kernel_
 from hetsched.power.device_factors import fit_device_factors, posterior_factors
 from hetsched.power.learners import State
 from hetsched.power.model import PowerModel
+from hetsched.threads import one_blas_thread
 
 _SHOWN = 10
 _MOST_FACTORS = 32
@@ -220,6 +221,7 @@ class AppResponse:
         return cls(features, tuple(curves), log_share, low_w, high_w, *borders)
 
 
+@one_blas_thread
 def fit_app_response(features: Floats, level: Floats, loadings: Floats) -> AppResponse:
     """Learn levels and loadings as functions of features."""
     apps = Applications(features, level)

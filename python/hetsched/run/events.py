@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hetsched.checks import Faults, did_you_mean, listed, read_toml, shown
-from hetsched.digest import frame_sha256
+from hetsched.checks import Faults, did_you_mean, listed, many, read_toml, shown
 from hetsched.errors import ConfigError
+from hetsched.files import frame_sha256
 from hetsched.tables import Table, read_csv_table, read_parquet_table
-from hetsched.text import many
 from hetsched.workload.schema import MAX_SECONDS
 
 FAILED, REPAIRED = "node_failed", "node_repaired"

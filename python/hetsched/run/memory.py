@@ -14,10 +14,10 @@ from pathlib import Path
 
 import polars as pl
 
+from hetsched.checks import many
 from hetsched.errors import SimulationError
 from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.text import many
 from hetsched.workload import Workload
 
 # Bytes at the peak of a run, its frames included, as measured (tests/unit/test_memory.py). A platform that the engine

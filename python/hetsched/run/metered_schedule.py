@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import did_you_mean, listed, shown
+from hetsched.checks import did_you_mean, listed, many, shown
 from hetsched.errors import ConfigError
 from hetsched.platform import Platform
-from hetsched.text import many
 from hetsched.workload import COLUMNS, Workload
 from hetsched.workload.conform import refuse_other_frames
 from hetsched.workload.convert import Origin, converted, nodes_text

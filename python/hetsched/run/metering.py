@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hetsched import _core
-from hetsched.digest import frame_sha256
 from hetsched.errors import SimulationError
+from hetsched.files import frame_sha256
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.concerns import concerns_of_draws
 from hetsched.run.memory import check_memory
 from hetsched.run.metered_schedule import checked_starts, conflicts, micros, raise_faults
-from hetsched.run.observed import PART
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
 from hetsched.run.outcome import Setting, result_of
 from hetsched.run.result import Result
@@ -89,7 +88,7 @@ def meter(
     hetsched.errors.ConfigError: starts, job 2 at 45 s, nodes: found node 1, expected a free node: it serves job 1 from
     0 s to 60 s
     """
-    policy = Policy(order=PART, backfill=PART, placement=PART, name="metered")
+    policy = Policy(order="observed", backfill="observed", placement="observed", name="metered")
     run = run_of(workload, platform, policy, options_given(meter, options))
     schedule = checked_starts(starts, workload, platform)
     check_memory(workload, platform, policy, until_s=None)

@@ -1,8 +1,8 @@
-"""The outcome of a run: what the engine leaves behind, as a result that says where it came from."""
+"""The outcome of a run: the engine's records beside the workload's columns, and where they came from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,10 @@ from hetsched.platform.predictor import predictor_name
 from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
 from hetsched.run.concerns import Concern, concerns_of_run, concerns_of_work, draws_record
-from hetsched.run.frames import jobs_frame
 from hetsched.run.metrics import Facts, summarised
 from hetsched.run.options import RunOptions
 from hetsched.run.result import Parts, Result
+from hetsched.run.result_files import JOB_COLUMNS
 from hetsched.variation import VariationTable
 from hetsched.workload import Workload
 
@@ -75,7 +75,11 @@ def result_of(
 def _recorded(records: _core.Records, policy: Policy) -> pl.DataFrame:
     """The engine's records of the jobs; with the column `profiled` only where the policy profiles."""
     frame = pl.DataFrame(records.take_jobs())
-    return frame if policy.profiles else pl.DataFrame([one for one in frame.get_columns() if one.name != "profiled"])
+    return (
+        frame
+        if "first_runs" in policy.needs
+        else pl.DataFrame([one for one in frame.get_columns() if one.name != "profiled"])
+    )
 
 
 def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,3 +119,63 @@ def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
 
 def _table_sha256(table: VariationTable | None) -> str | None:
     return None if table is None else table.sha256
+
+
+_SLOWDOWN_FLOOR_S = 10.0
+
+
+def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame) -> pl.DataFrame:
+    """One row a job, in the workload's order."""
+    more = [name for name in run.columns if name not in JOB_COLUMNS]
+    names = names_in_result(workload.columns, more)
+    own = [series.alias(names.get(series.name, series.name)) for series in workload.get_columns()]
+    joined = pl.DataFrame([*own, *run.get_columns()])
+    schema = joined.schema
+    others = [series.name for series in own if series.name not in JOB_COLUMNS]
+    runtime_s, turnaround_s = pl.col("end_s") - pl.col("start_s"), pl.col("end_s") - pl.col("submit_s")
+    made = {
+        "runtime_s": runtime_s,
+        "wait_s": pl.col("start_s") - pl.col("submit_s"),
+        "turnaround_s": turnaround_s,
+        "bounded_slowdown": (turnaround_s / runtime_s.clip(_SLOWDOWN_FLOOR_S)).clip(1.0),
+        "mean_power_w": pl.when(runtime_s > 0).then(pl.col("energy_j") / runtime_s),
+    }
+    # One query: where a run has a few thousand jobs, queries cost more than the work in them.
+    columns = [
+        made[name].alias(name) if name in made else pl.col(name) if name in schema else pl.lit(None).alias(name)
+        for name in JOB_COLUMNS
+    ]
+    typed = [
+        one if schema.get(name) == dtype else one.cast(dtype)
+        for one, (name, dtype) in zip(columns, JOB_COLUMNS.items(), strict=True)
+    ]
+    return joined.select(*typed, *more, *others)
+
+
+def names_in_result(columns: Sequence[str], recorded: Iterable[str] = ()) -> dict[str, str]:
+    """Names of a workload's columns in `Result.jobs`.
+
+    The runtime is ``nominal_runtime_s`` there. One of the user's own whose name is a column of the run's has ``trace_``
+    put before it, and once more as long as the workload has a column of that name too: what a run recorded is kept
+    when its result is the next workload, and so is what the runs before it did.
+    """
+    taken = {*JOB_COLUMNS, *recorded} - set(_FROM_WORKLOAD)
+    names = {}
+    for column in columns:
+        name = column
+        while name in taken or (name != column and name in columns):
+            name = f"trace_{name}"
+        names[column] = name
+    return names | {"runtime_s": "nominal_runtime_s"}
+
+
+_FROM_WORKLOAD = (
+    "job_id",
+    "user",
+    "queue",
+    "app",
+    "submit_s",
+    "walltime_s",
+    "node_count",
+    "slots",
+)

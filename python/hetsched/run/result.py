@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from hetsched.forks import check_threads
 from hetsched.run.concerns import Concern
 from hetsched.run.result_files import read_files, write_files
+from hetsched.threads import check_threads
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A result as files: written whole or not at all, and read back."""
+"""A result's columns, and its files: written whole or not at all, and read back."""
 
 from __future__ import annotations
 
@@ -16,8 +16,58 @@ import polars as pl
 from hetsched.checks import listed, reason_of, shown
 from hetsched.errors import OutputError, TraceError
 from hetsched.files import UNREADABLE, for_csv, temporary_beside, turn_in
-from hetsched.run.frames import JOB_COLUMNS, NODE_COLUMNS, TIMELINE_COLUMNS
 from hetsched.tables import read_parquet
+
+JOB_COLUMNS: dict[str, type[pl.DataType] | pl.DataType] = {
+    "job_id": pl.Int64,
+    "user": pl.String,
+    "queue": pl.String,
+    "app": pl.String,
+    "submit_s": pl.Float64,
+    "start_s": pl.Float64,
+    "end_s": pl.Float64,
+    "runtime_s": pl.Float64,
+    "walltime_s": pl.Float64,
+    "wait_s": pl.Float64,
+    "turnaround_s": pl.Float64,
+    "bounded_slowdown": pl.Float64,
+    "node_count": pl.Int32,
+    "slots": pl.Int32,
+    "nodes": pl.List(pl.UInt32),
+    "energy_j": pl.Float64,
+    "mean_power_w": pl.Float64,
+    "started_by": pl.String,
+    "state": pl.String,
+    "reason": pl.String,
+    "nominal_runtime_s": pl.Float64,
+}
+"""The columns of `Result.jobs` that every run has, in order; the workload's other columns stand behind them."""
+
+TIMELINE_COLUMNS: dict[str, type[pl.DataType]] = {
+    "time_s": pl.Float64,
+    "power_w": pl.Float64,
+    "busy_nodes": pl.Int32,
+    "idle_nodes": pl.Int32,
+    "sleeping_nodes": pl.Int32,
+    "transition_nodes": pl.Int32,
+    "down_nodes": pl.Int32,
+    "queued_jobs": pl.Int32,
+    "running_jobs": pl.Int32,
+}
+"""The columns of `Result.timeline`."""
+
+NODE_COLUMNS: dict[str, type[pl.DataType]] = {
+    "node": pl.Int32,
+    "busy_s": pl.Float64,
+    "idle_s": pl.Float64,
+    "off_s": pl.Float64,
+    "transition_s": pl.Float64,
+    "down_s": pl.Float64,
+    "energy_j": pl.Float64,
+    "boots": pl.Int32,
+    "shutdowns": pl.Int32,
+}
+"""The columns of `Result.nodes`."""
 
 FRAMES: Mapping[str, Mapping[str, pl.DataType | type[pl.DataType]]] = {
     "jobs": JOB_COLUMNS,

@@ -20,16 +20,22 @@ from hetsched import _core
 from hetsched.bound import check_bound
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError
-from hetsched.forks import check_threads
 from hetsched.platform import Platform
 from hetsched.policy import Policy, parse_policy
 from hetsched.power.forecast import believed
-from hetsched.run.concerns import Concern, concerns_of_draws, concerns_of_load
+from hetsched.run.concerns import (
+    Concern,
+    check_observed,
+    concerns_of_draws,
+    concerns_of_load,
+    concerns_of_replay,
+    replay_counts,
+)
 from hetsched.run.memory import check_memory
-from hetsched.run.observed import check_observed, concerns_of_replay, replay_counts
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.outcome import Setting, result_of
 from hetsched.run.result import Result
+from hetsched.threads import check_threads
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:
@@ -76,24 +82,23 @@ class Run:
         platform, forecast = believed(self.workload, self.platform, self.options.predictor)
         known_w = None if forecast is None else forecast.known_w
         setting = Setting(self.workload, platform, self.policy, self.options, self.concerns, forecast)
-        if self.policy.measures_borders:
-            setting = replace(setting, policy=self._with_measured_borders(setting, known_w, progress))
-        return Begun(engine_of(setting, known_w), setting)
 
-    def _with_measured_borders(
-        self, setting: Setting, known_w: npt.NDArray[np.float64] | None, progress: Progress | None
-    ) -> Policy:
-        """The policy with the machine's utilization under random placement as its pools' borders."""
-        rehearsal = engine_of(replace(setting, policy=self.policy.for_borders), known_w)
+        def utilizations(policy: Policy) -> tuple[float, float]:
+            return self._utilizations(engine_of(replace(setting, policy=policy), known_w), progress)
+
+        settled = replace(setting, policy=self.policy.measured_in(utilizations))
+        return Begun(engine_of(settled, known_w), settled)
+
+    def _utilizations(self, rehearsal: _core.Session, progress: Progress | None) -> tuple[float, float]:
+        """The lowest and the highest share of busy nodes in a run before, from its first submit to its last."""
         rehearsal.step_until(None, progress=progress)
         submit_s, until_s = self.workload.to_polars()["submit_s"].to_numpy(), self.options.until_s
         last_s = float(submit_s[-1]) if len(submit_s) else 0.0
-        low, high = utilization_band(
+        return utilization_band(
             pl.DataFrame(rehearsal.take_records().take_timeline()),
             nodes=self.platform.nodes,
             last_submit_s=last_s if until_s is None else min(last_s, until_s),
         )
-        return self.policy.with_borders(low, high)
 
 
 @dataclass(frozen=True)

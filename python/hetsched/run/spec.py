@@ -7,10 +7,8 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,14 +17,14 @@ import polars as pl
 
 from hetsched import __version__
 from hetsched.checks import Faults, reason_of, shown
-from hetsched.digest import json_sha256
 from hetsched.errors import ConfigError, TraceError
-from hetsched.files import UNREADABLE, write_whole
+from hetsched.files import UNREADABLE, json_sha256, write_whole
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power.forecast import believed
 from hetsched.run.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of
 from hetsched.run.simulation import run_of, simulate
+from hetsched.run.store import code_sha256
 from hetsched.workload import Workload
 from hetsched.workload.describe import Report
 from hetsched.workload.schema import COLUMNS
@@ -156,25 +154,6 @@ def sweep_options(given: Mapping[str, Any], faults: Faults) -> RunOptions:
     known = [one.name for one in fields(RunOptions) if one.name != "seed"]
     faults.unknown_keys(given, known)
     return RunOptions(**{name: given[name] for name in given if name in known}).checked(faults)
-
-
-@functools.cache
-def code_sha256() -> str:
-    """Sha256 of the compiled module that runs simulate with: built anew, it may run them in another way."""
-    # Only its bytes are wanted, nothing of what it does.
-    module = find_spec("hetsched._core")
-    assert module is not None
-    assert module.origin is not None
-    return hashlib.sha256(Path(module.origin).read_bytes()).hexdigest()
-
-
-def versions() -> list[str]:
-    """Versions of everything that computes an answer: of the engine, its build, and the libraries."""
-    found = []
-    for library in ("numpy", "polars", "scipy", "scikit-learn", "lightgbm"):
-        with suppress(PackageNotFoundError):
-            found.append(f"{library} {version(library)}")
-    return [__version__, code_sha256(), *found]
 
 
 def plan_of(axes: Axes, options: RunOptions) -> list[Plan]:

@@ -1,4 +1,4 @@
-"""Finished tasks on disk: a line each, safe before the next is counted as done.
+"""Finished tasks on disk: a line each, safe before the next is counted as done; and what code computed them.
 
 Lines of JSON rather than a database: any tool can read them, and they hold on the shared file systems of clusters,
 where SQLite's write-ahead log does not.
@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import functools
+import hashlib
 import json
 import os
 from collections.abc import Collection, Iterable
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from hetsched import __version__
 from hetsched.checks import one_line, reason_of
 from hetsched.errors import OutputError, TraceError
 
@@ -173,3 +179,22 @@ def _is_torn(line: bytes) -> bool:
 
 def _is_metric(value: object) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+@functools.cache
+def code_sha256() -> str:
+    """Sha256 of the compiled module that runs simulate with: built anew, it may run them in another way."""
+    # Only its bytes are wanted, nothing of what it does.
+    module = find_spec("hetsched._core")
+    assert module is not None
+    assert module.origin is not None
+    return hashlib.sha256(Path(module.origin).read_bytes()).hexdigest()
+
+
+def versions() -> list[str]:
+    """Versions of everything that computes an answer: of the engine, its build, and the libraries."""
+    found = []
+    for library in ("numpy", "polars", "scipy", "scikit-learn", "lightgbm"):
+        with suppress(PackageNotFoundError):
+            found.append(f"{library} {version(library)}")
+    return [__version__, code_sha256(), *found]

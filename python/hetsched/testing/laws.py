@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.platform import Platform
-from hetsched.run.frames import names_in_result
+from hetsched.run.outcome import names_in_result
 from hetsched.run.result import Result
 from hetsched.testing.facts import TICKS_S, Facts, Floats, Ints, micros
 from hetsched.workload import Workload

@@ -209,9 +209,6 @@ def platforms(
     return platform.with_tables(actual=actual, predicted=predicted)
 
 
-_REPEATING = {("order", "observed"), ("backfill", "observed")}
-
-
 def _parts(role: str, *, observed: bool) -> st.SearchStrategy[str | dict[str, Any]]:
     """Parts of a role, straight from the registry: with their defaults, or another value of a parameter we know."""
     others: dict[str, list[Any]] = {
@@ -231,8 +228,8 @@ def _parts(role: str, *, observed: bool) -> st.SearchStrategy[str | dict[str, An
         }
         return st.just(row["name"]) | st.fixed_dictionaries({"name": st.just(row["name"])}, optional=choices)
 
-    left_out = set() if observed else _REPEATING
-    return st.one_of([part(row) for key, row in parts().items() if key[0] == role and key not in left_out])
+    own = [row for (own_role, _), row in parts().items() if own_role == role]
+    return st.one_of([part(row) for row in own if observed or "observed_starts" not in row["needs"]])
 
 
 def policies(
@@ -284,9 +281,7 @@ def policies(
     if (order, backfill, placement, power) != (None, None, None, None):
         return compositions
     named = map(Policy.preset, presets()["name"])
-    return st.sampled_from([policy for policy in named if observed or not _repeats(policy)]) | compositions
-
-
-def _repeats(policy: Policy) -> bool:
-    """Whether it runs on workloads with observed starts only."""
-    return any(part is not None and (role, part["name"]) in _REPEATING for role, part in policy.parts.items())
+    return (
+        st.sampled_from([policy for policy in named if observed or "observed_starts" not in policy.needs])
+        | compositions
+    )

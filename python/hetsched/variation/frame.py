@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults, did_you_mean, listed, one_line
+from hetsched.checks import Faults, did_you_mean, few, listed, one_line
 from hetsched.errors import ConfigError
 from hetsched.tables import misfit
-from hetsched.text import few
 
 Matrix = npt.NDArray[np.float64]
 

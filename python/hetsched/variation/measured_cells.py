@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults
+from hetsched.checks import Faults, few, many
 from hetsched.errors import ConfigError
-from hetsched.text import few, many
 from hetsched.variation.frame import Matrix
 
 IMPUTE = {

@@ -16,10 +16,9 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from hetsched.checks import Faults, did_you_mean, listed, one_line, shown
+from hetsched.checks import Faults, did_you_mean, few, listed, many, one_line, shown
 from hetsched.errors import ConfigError
 from hetsched.tables import misfit, read_table
-from hetsched.text import few, many
 from hetsched.variation.measured_cells import IMPUTE, Cells, medians, node_order, note_nodes, report_text, usable_runs
 from hetsched.variation.table import VariationTable
 

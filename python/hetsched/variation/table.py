@@ -13,11 +13,10 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched import _core
-from hetsched.checks import Faults, listed, shown
-from hetsched.digest import frame_sha256
+from hetsched.checks import Faults, listed, many, shown
 from hetsched.errors import ConfigError
+from hetsched.files import frame_sha256
 from hetsched.tables import Table, read_csv_table, read_parquet_table
-from hetsched.text import many
 from hetsched.variation.frame import (
     QUANTITIES,
     Matrix,

@@ -14,7 +14,7 @@ import polars as pl
 
 from hetsched.checks import did_you_mean, listed
 from hetsched.errors import ConfigError, TraceError
-from hetsched.forks import check_threads
+from hetsched.threads import check_threads
 from hetsched.workload.convert import BadRows, Origin, converted, nodes_text, other_nodes
 from hetsched.workload.schema import COLUMNS, SHORTEST_S, Column
 

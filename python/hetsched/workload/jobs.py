@@ -12,7 +12,7 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.checks import Faults
-from hetsched.digest import frame_sha256
+from hetsched.files import frame_sha256
 from hetsched.workload.conform import conformed
 from hetsched.workload.convert import Origin, node_offsets
 from hetsched.workload.describe import Report, coarse_clock, described, offered_load

@@ -60,8 +60,16 @@ fn held(records: &Records, node: u32, now: SimTime, need: impl Fn(usize) -> u32)
         .sum()
 }
 
+/// So many cases, or those that `PROPTEST_CASES` asks for.
+fn cases(unasked: u32) -> ProptestConfig {
+    match std::env::var_os("PROPTEST_CASES") {
+        None => ProptestConfig::with_cases(unasked),
+        Some(_) => ProptestConfig::default(),
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(cases(2000))]
 
     #[test]
     fn no_slot_serves_two_jobs_and_nobody_starts_early(

@@ -16,7 +16,6 @@ use proptest::prelude::*;
 
 use support::run;
 
-#[derive(Clone)]
 /// Compares the prices of all jobs at their submission, and starts none.
 #[derive(Clone)]
 struct Asks(Prices);

@@ -6,7 +6,7 @@ use hetsched_core::error::config;
 use hetsched_core::params::{Parameter, Value};
 use hetsched_core::policy::registry::{BACKFILLS, BUDGETS, ORDERS, PLACEMENTS, PartSpec, PolicySpec, Row};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+use pyo3::types::{IntoPyDict, PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 
 use crate::errors::to_py;
 
@@ -105,6 +105,7 @@ fn announce<T: ?Sized>(list: &Bound<'_, PyList>, role: &str, rows: &[Row<T>]) ->
         part.set_item("doc", row.doc)?;
         part.set_item("uses_chance", row.uses_chance)?;
         part.set_item("reads_draws", row.reads_draws.name())?;
+        part.set_item("needs", row.needs.iter().map(|need| need.name()).into_py_dict(list.py())?)?;
         let parameters = row.parameters.iter().map(|parameter| parameter_dict(list.py(), parameter));
         part.set_item("parameters", parameters.collect::<PyResult<Vec<_>>>()?)?;
         list.append(part)?;

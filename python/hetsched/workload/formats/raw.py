@@ -15,7 +15,7 @@ import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, listed, reason_of
 from hetsched.errors import TraceError
-from hetsched.forks import check_threads
+from hetsched.threads import check_threads
 from hetsched.workload.conform import conformed, conformed_rows, told_bad_lines
 from hetsched.workload.convert import Origin
 from hetsched.workload.describe import Report, coarse_clock

@@ -41,6 +41,8 @@ pub struct Row<T: ?Sized> {
     pub uses_chance: bool,
     /// Whether it decides by what is known of jobs' own draws.
     pub reads_draws: ReadsDraws,
+    /// What a run has to bring or to do for it.
+    pub needs: &'static [Need],
     make: Make<T>,
 }
 
@@ -77,6 +79,19 @@ pub enum ReadsDraws {
     Always,
 }
 
+/// What a run has to bring or to do for a part; always, or where the named parameter is true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// When jobs started in reality.
+    ObservedStarts,
+    /// Which nodes they had in reality.
+    ObservedNodes,
+    /// First runs are profiled, which records show.
+    FirstRuns(&'static str),
+    /// The utilization under random placement, as the parameters `u_l` and `u_h`.
+    Utilizations(&'static str),
+}
+
 /// A part as a user names it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartSpec {
@@ -106,7 +121,15 @@ const fn plain<T: ?Sized>(
     doc: &'static str,
     make: fn(&mut Params, u64) -> Result<Box<T>>,
 ) -> Row<T> {
-    Row { name, doc, parameters: &[], uses_chance: false, reads_draws: ReadsDraws::Never, make: Make::Alone(make) }
+    Row {
+        name,
+        doc,
+        parameters: &[],
+        uses_chance: false,
+        reads_draws: ReadsDraws::Never,
+        needs: &[],
+        make: Make::Alone(make),
+    }
 }
 
 /// The orders.
@@ -118,13 +141,17 @@ pub const ORDERS: &[Row<dyn Order>] = &[
     plain("largest", "most nodes first", |_, _| Ok(Box::new(size::Largest))),
     plain("smallest-area", "smallest nodes × planned length first", |_, _| Ok(Box::new(size::SmallestArea))),
     plain("wfp3", "highest (wait / planned length)³ × nodes first", |_, _| Ok(Box::new(Wfp3))),
-    plain("observed", "earliest start in reality first", |_, _| Ok(Box::new(order::observed::ObservedStarts))),
+    Row {
+        needs: &[Need::ObservedStarts],
+        ..plain("observed", "earliest start in reality first", |_, _| Ok(Box::new(order::observed::ObservedStarts)))
+    },
     Row {
         name: "vahrm",
         doc: "highest beta × predicted energy + (1 - beta) × wait first",
         parameters: VAHRM,
         uses_chance: false,
         reads_draws: ReadsDraws::Always,
+        needs: &[Need::FirstRuns("first_run")],
         make: Make::With(|params, _| {
             let (weights, beside) = take_weights(params)?;
             Ok((Box::new(vahrm::Vahrm::new(weights)), beside))
@@ -148,17 +175,22 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
         }],
         uses_chance: false,
         reads_draws: ReadsDraws::Never,
+        needs: &[],
         make: Make::Alone(|params, _| Ok(Box::new(Reservations::new(take_depth(params)?)))),
     },
-    plain("observed", "each job starts when it did in reality, or as soon after as it fits", |_, _| {
-        Ok(Box::new(observed::OnObservedStart::default()))
-    }),
+    Row {
+        needs: &[Need::ObservedStarts],
+        ..plain("observed", "each job starts when it did in reality, or as soon after as it fits", |_, _| {
+            Ok(Box::new(observed::OnObservedStart::default()))
+        })
+    },
     Row {
         name: "patience",
         doc: "every job that fits starts, those that suit the free nodes first; long waits hold reservations",
         parameters: PATIENCE,
         uses_chance: false,
         reads_draws: ReadsDraws::Never,
+        needs: &[],
         make: Make::Alone(|params, _| Ok(Box::new(take_patience(params)?))),
     },
 ];
@@ -190,9 +222,12 @@ const PATIENCE: &[Parameter] = &[
 /// The placements.
 pub const PLACEMENTS: &[Row<dyn Placement>] = &[
     plain("lowest-id", "the free nodes with the lowest ids", |_, _| Ok(Box::new(LowestId))),
-    plain("observed", "the nodes it had in reality; those with the lowest ids where they are unknown", |_, _| {
-        Ok(Box::new(ObservedNodes))
-    }),
+    Row {
+        needs: &[Need::ObservedNodes],
+        ..plain("observed", "the nodes it had in reality; those with the lowest ids where they are unknown", |_, _| {
+            Ok(Box::new(ObservedNodes))
+        })
+    },
     Row {
         uses_chance: true,
         ..plain("random", "any free nodes, each set equally likely", |_, seed| Ok(Box::new(Random::new(seed))))
@@ -218,6 +253,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         }],
         uses_chance: false,
         reads_draws: ReadsDraws::Never,
+        needs: &[],
         make: Make::Alone(|params, _| Ok(Box::new(ranked::BestRank::new(take_rank(params)?)))),
     },
     Row {
@@ -232,6 +268,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         }],
         uses_chance: false,
         reads_draws: ReadsDraws::WithFactors,
+        needs: &[],
         make: Make::Alone(|params, _| {
             let expected = "a number from 0 to 1e9";
             let tolerance = params.take_number("tolerance", Value::Float(1.0), &(0.0..=1e9), expected)?;
@@ -250,6 +287,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         }],
         uses_chance: false,
         reads_draws: ReadsDraws::WithFactors,
+        needs: &[],
         make: Make::With(|params, _| {
             let timing = Timing::every(take_interval(params)?);
             Ok((Box::new(Assignment::default()), Beside { timing, ..Beside::default() }))
@@ -261,6 +299,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         parameters: SLIDING_WINDOW,
         uses_chance: false,
         reads_draws: ReadsDraws::Never,
+        needs: &[],
         make: Make::Alone(|params, _| Ok(Box::new(take_window(params)?))),
     },
     Row {
@@ -269,6 +308,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         parameters: POOLS,
         uses_chance: true,
         reads_draws: ReadsDraws::Never,
+        needs: &[Need::Utilizations("measured")],
         make: Make::Alone(|params, seed| Ok(Box::new(pools::Pools::new(take_borders(params)?, seed)))),
     },
 ];
@@ -295,6 +335,7 @@ pub const BUDGETS: &[Row<dyn Budget>] = &[Row {
     ],
     uses_chance: false,
     reads_draws: ReadsDraws::Always,
+    needs: &[],
     make: Make::Alone(|params, _| Ok(Box::new(take_budget(params)?))),
 }];
 
@@ -549,6 +590,19 @@ impl ReadsDraws {
             Self::Never => "never",
             Self::WithFactors => "with_factors",
             Self::Always => "always",
+        }
+    }
+}
+
+impl Need {
+    /// Its name, and the parameter that decides whether it holds, if one does.
+    #[must_use]
+    pub fn name(self) -> (&'static str, Option<&'static str>) {
+        match self {
+            Self::ObservedStarts => ("observed_starts", None),
+            Self::ObservedNodes => ("observed_nodes", None),
+            Self::FirstRuns(parameter) => ("first_runs", Some(parameter)),
+            Self::Utilizations(parameter) => ("utilizations", Some(parameter)),
         }
     }
 }

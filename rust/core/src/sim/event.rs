@@ -45,18 +45,12 @@ impl Event {
     /// Whether both say what has become of the same node, or of the budget.
     #[must_use]
     pub fn is_about(self, other: Self) -> bool {
-        match (self.subject(), other.subject()) {
-            (Some(one), Some(other)) => one == other,
+        match (self, other) {
+            (Self::NodeRepaired(one) | Self::NodeFailed(one), Self::NodeRepaired(other) | Self::NodeFailed(other)) => {
+                one == other
+            }
+            (Self::BudgetChanged(_), Self::BudgetChanged(_)) => true,
             _ => false,
-        }
-    }
-
-    /// The node it is about, or none for the budget; none at all if it is about neither.
-    fn subject(self) -> Option<Option<u32>> {
-        match self {
-            Self::NodeRepaired(node) | Self::NodeFailed(node) => Some(Some(node)),
-            Self::BudgetChanged(_) => Some(None),
-            Self::NodeReady(_) | Self::NodeOff(_) | Self::Timer | Self::PassDue => None,
         }
     }
 

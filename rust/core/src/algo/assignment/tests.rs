@@ -50,8 +50,16 @@ fn matrix(most: usize) -> impl Strategy<Value = (usize, usize, Vec<f64>)> {
     })
 }
 
+/// So many cases, or those that `PROPTEST_CASES` asks for.
+fn cases(unasked: u32) -> ProptestConfig {
+    match std::env::var_os("PROPTEST_CASES") {
+        None => ProptestConfig::with_cases(unasked),
+        Some(_) => ProptestConfig::default(),
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(cases(1500))]
 
     #[test]
     fn costs_what_the_best_of_all_permutations_costs((p, q, values) in matrix(6)) {
@@ -171,7 +179,7 @@ fn scaled() -> impl Strategy<Value = (usize, Vec<(f64, usize)>, Vec<f64>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn after_an_auction_the_answer_is_the_same((p, q, values) in matrix(24)) {

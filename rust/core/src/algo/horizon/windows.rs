@@ -334,7 +334,9 @@ mod tests {
         fn change(&mut self, start: i64, need: &Need, nodes: &[u32], sign: i32) {
             let end = (start + need.length.micros()).min(CELLS);
             for cell in &mut self.0[usize::try_from(start).unwrap()..usize::try_from(end.max(start)).unwrap()] {
-                nodes.iter().for_each(|&node| cell.0[node as usize] += sign * need.slots);
+                for &node in nodes {
+                    cell.0[node as usize] += sign * need.slots;
+                }
                 cell.1 += i64::from(sign) * need.microwatts;
             }
         }
@@ -351,9 +353,9 @@ mod tests {
 
         fn earliest(&self, from: i64, need: &Need, likes: impl Fn(u32) -> bool) -> Option<(SimTime, Vec<u32>)> {
             (from..CELLS).find_map(|start| {
-                let liked = self.free_throughout(start, need)?.into_iter().filter(|&node| likes(node));
+                let chosen = self.free_throughout(start, need)?.into_iter().filter(|&node| likes(node));
                 let mut nodes = Vec::new();
-                lowest(liked, need, &mut nodes).then(|| (at(start), nodes))
+                lowest(chosen, need, &mut nodes).then(|| (at(start), nodes))
             })
         }
     }
