@@ -134,7 +134,9 @@ fn a_node_that_fails_twice_has_failed_and_its_repair_is_one() {
         (30, Event::NodeRepaired(1)),
         (35, Event::NodeRepaired(1)),
     ];
-    events.into_iter().for_each(|(second, event)| simulation.schedule(at(second), event));
+    for (second, event) in events {
+        simulation.schedule(at(second), event);
+    }
     let records = run(simulation).unwrap();
     assert_eq!(records.jobs.start(0), Some(at(30)));
     assert_eq!(seconds_in(&records, 1, Class::Down), 15.0, "from the first submit on");

@@ -95,7 +95,8 @@ impl Session {
         stepped
     }
 
-    /// Nodes fail (1) and are repaired (0), each at its instant; in order of time.
+    /// Nodes fail and are repaired, each at its instant; in order of time.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
     fn inject(
         &mut self,
         py: Python<'_>,

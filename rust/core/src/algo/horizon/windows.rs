@@ -379,7 +379,7 @@ mod tests {
         let mut held: Vec<(SimTime, Need, Vec<u32>)> = Vec::new();
         for (index, &(nodes, few, microwatts, length, from, fussy)) in wishes.iter().enumerate() {
             let need = need(nodes, few.min(slots), microwatts, length);
-            let likes = |node: u32| !fussy || node % 2 == 0;
+            let likes = |node: u32| !fussy || node.is_multiple_of(2);
             let found = windows.earliest(&need, at(from), |_, free, out| {
                 lowest(free.members(&need).into_iter().filter(|&node| likes(node)), &need, out)
             });
