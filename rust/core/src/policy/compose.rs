@@ -23,7 +23,7 @@ use crate::workload::JobId;
 pub struct Parts {
     /// What is believed of jobs.
     pub analyzer: Box<dyn Analyzer>,
-    /// Who joins the queue; none: everybody.
+    /// Which jobs join the queue; none: all.
     pub gate: Option<Box<dyn Gate>>,
     /// Who is next.
     pub order: Box<dyn Order>,

@@ -17,7 +17,7 @@ use crate::workload::JobId;
 pub struct Memory {
     puts: Vec<Put>,
     ends: Vec<Release>,
-    /// Free nodes, once somebody has asked for them; where nodes are shared, those that can serve a job.
+    /// Free nodes, once they were asked for; where nodes are shared, those that can serve a job.
     free: NodeSet,
     /// Where nodes are shared: what the starts so far have left of them.
     shared: Option<Slots>,

@@ -61,7 +61,7 @@ struct Auction {
 }
 
 impl Auction {
-    /// Whether everybody got a column.
+    /// Whether every row got a column.
     fn round(&mut self, state: &mut State, rows: &mut Rows<'_>, interrupted: Interrupted<'_>) -> Result<bool, Stop> {
         // The last first: who was displaced bids again at once.
         let mut queue: Vec<u32> = (0..).take(rows.len()).collect();

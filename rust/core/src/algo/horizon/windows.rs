@@ -2,7 +2,7 @@
 //!
 //! A promise names its nodes, so that it can be kept where nodes differ, where they are shared, and where they belong to
 //! overlapping groups. What a job may take from then on is what the windows it would run through have in common; which of
-//! these nodes it takes is asked of whoever places it.
+//! these nodes it takes is for the caller to say.
 
 use crate::algo::horizon::Need;
 use crate::algo::node_set::NodeSet;
@@ -58,7 +58,7 @@ impl Freedom for NodeSet {
 
 /// Free slots of each node.
 ///
-/// Below zero where more is held than there is: a node that is out of service is held whole, whoever runs on it, and what
+/// Below zero where more is held than there is: a node that is out of service is held whole, whatever runs on it, and what
 /// was held can be given back in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlotTable {
@@ -221,7 +221,7 @@ impl<F: Freedom> Windows<F> {
         true
     }
 
-    /// Promises `nodes` to somebody from `at` on, which is not before the first window.
+    /// Promises `nodes` from `at` on, which is not before the first window.
     pub fn hold(&mut self, at: SimTime, need: &Need, nodes: &[u32]) {
         self.change(at, need.length, |window| {
             window.free.take(nodes, need.slots);

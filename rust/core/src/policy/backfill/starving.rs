@@ -9,7 +9,7 @@ use crate::policy::order::Order;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
-/// Another backfill, once nobody starves.
+/// Another backfill, once no job starves.
 #[derive(Clone)]
 pub struct Starving {
     limit: SimDuration,

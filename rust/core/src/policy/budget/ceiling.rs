@@ -1,6 +1,6 @@
 //! What the machine may draw, and whether that can be less than what it would.
 //!
-//! While no choice of jobs and nodes can pass the ceiling nobody needs to ask it before each start. What runs is counted
+//! While no choice of jobs and nodes can pass the ceiling it need not be asked before each start. What runs is counted
 //! by the host: it stands in [`View::claimed`].
 
 use crate::platform::Platform;
