@@ -175,13 +175,17 @@ def test_killed_at_any_time_nothing_is_lost_and_nothing_run_twice(tmp_path: Path
 @needs_proc
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_stops_it_at_once_and_keeps_what_is_done(tmp_path: Path, script: Path, workers: int) -> None:
-    # A hundred times more work than there are nodes, planned in full each time: each run takes minutes.
+    # A hundred times more work than there are nodes, planned anew whenever a job ends early: each run takes minutes.
+    runtime = '"runtime_s": rng.integers(1, 900, jobs),'
+    early = '"runtime_s": (runtime_s := rng.integers(1, 900, jobs)), "walltime_s": 2 * runtime_s,'
     hopeless = SCRIPT.replace("* 100", "* 1").replace(
         '"easy", "random"', '"conservative", "conservative:order=longest"'
     )
+    assert runtime in hopeless
+    hopeless = hopeless.replace(runtime, early)
     script.write_text(hopeless)
     out = tmp_path / "out"
-    run = Started(script, out, 40_000, 1, workers)
+    run = Started(script, out, 200_000, 1, workers)
     while run.process.poll() is None and not (out / FILE).exists():
         time.sleep(0.01)
     time.sleep(1.5)
