@@ -29,17 +29,20 @@ FOLDER = Path(__file__).parents[2].parent / "shared" / "data"
 IDLE_W, TDP_W = 200.0, 400.0
 KESTREL = "kestrel-job-power/kestrel_jobs_2024-08-30_to_09-09.parquet"
 RICC, CURIE = "swf/RICC-2010-2.swf.gz", "swf/CEA-Curie-2011-2.1-cln.swf.gz"
+SMALL = traces.Trace(1_000_000, 0.8, 540)
 MILLION = traces.Trace(1_000_000, 0.8, 10_000)
+TEN_MILLION = traces.Trace(10_000_000, 0.8, 10_000)
 
 
 @dataclass(frozen=True)
 class Work:
-    """A run, and what it should take; `log` is the file that it needs, if it needs one."""
+    """A run, and what it should take; the file that it needs, or the trace that is made before."""
 
     name: str
     run: Callable[[Path], Any]
     reach: str
     log: str | None = None
+    trace: traces.Trace | None = None
 
 
 def machine(nodes: int, *, apps: int = 0) -> hs.Platform:
@@ -98,11 +101,11 @@ def works() -> list[Work]:
         name for name, power in hs.presets().select("name", "power").iter_rows() if name != "replay" and not power
     ]
     return [
-        Work("1M EASY, 540 nodes", lambda _: _frames(traces.Trace(1_000_000, 0.8, 540)), "1.3 s, 450 MB"),
-        Work("1M EASY, 10,000 nodes, six applications", lambda _: million("easy"), ""),
-        Work("the same under a budget that binds", lambda _: million(under(10_000 * 265.0)), "2 x that"),
-        Work("1M vahrm at half the TDP", lambda _: million("vahrm:pcr=0.5"), "10 s"),
-        Work("10M EASY, 10,000 nodes", lambda _: _frames(traces.Trace(10_000_000, 0.8, 10_000)), "30 s, 4,000 MB"),
+        Work("1M EASY, 540 nodes", lambda _: _frames(SMALL), "1.3 s, 450 MB", trace=SMALL),
+        Work("1M EASY, 10,000 nodes, six applications", lambda _: million("easy"), "", trace=MILLION),
+        Work("the same under a budget that binds", lambda _: million(under(10_000 * 265.0)), "2 x that", trace=MILLION),
+        Work("1M vahrm at half the TDP", lambda _: million("vahrm:pcr=0.5"), "10 s", trace=MILLION),
+        Work("10M EASY, 10,000 nodes", lambda _: _frames(TEN_MILLION), "30 s, 4,000 MB", trace=TEN_MILLION),
         Work("RICC, conservative", lambda folder: _log(folder / RICC, 8_192, "conservative"), "8 s", RICC),
         Work("Curie, EASY", lambda folder: _log(folder / CURIE, 93_312, "easy"), "8 s", CURIE),
         *(
@@ -158,6 +161,8 @@ def main() -> None:
         if work.log is not None and not (chosen.folder / work.log).is_file():
             missing.append(work.name)
             continue
+        if work.trace is not None:
+            traces.made(work.trace)
         with multiprocessing.get_context("spawn").Pool(1) as child:
             try:
                 found = child.apply_async(measured, (work.name, chosen.folder)).get(chosen.limit)
