@@ -35,6 +35,7 @@ pub(super) fn held(view: &View<'_>, job: JobId, whole: Watts) -> Watts {
     whole.share(view.jobs.need(job, view.platform), view.platform.shared_slots())
 }
 
+#[inline]
 pub(super) fn beyond_idle_on(view: &View<'_>, draws: JobDraws<'_>, estimate: Estimate, node: u32) -> Watts {
     let own = view.platform.node(node);
     let draw = match estimate {
