@@ -1,6 +1,6 @@
 //! A controller: a cluster and the policy that decides what is done with it.
 //!
-//! It has no clock and knows no truth. Whoever hosts it, a simulation or a live machine, tells it what happens and carries
+//! It has no clock and knows no truth. Its host, a simulation or a live machine, tells it what happens and carries
 //! its decisions out.
 
 use crate::cluster::Cluster;

@@ -138,7 +138,7 @@ proptest! {
         prop_assert_eq!(records.totals.energy, records.totals.integral);
     }
 
-    /// All nodes together draw no more than 2,000 W, whoever they serve: under a budget above that nobody waits longer.
+    /// All nodes together draw no more than 2,000 W, whatever they serve: under a budget above that no job waits longer.
     #[test]
     fn a_budget_that_cannot_bind_changes_nothing(jobs in jobs(), (order, backfill, placement) in policy_names()) {
         let names = [ORDERS[order].name, BACKFILLS[backfill].name, PLACEMENTS[placement].name];

@@ -1,4 +1,4 @@
-//! Decisions are checked, then carried out; what cannot be is refused with the policy, the job and the instant.
+//! Decisions are checked, then carried out; an invalid one is refused with the policy, the job and the instant.
 
 use std::ops::Range;
 

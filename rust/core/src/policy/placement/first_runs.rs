@@ -8,7 +8,7 @@ use crate::policy::placement::random::Lots;
 use crate::policy::placement::{Choice, News, Placement, Verdict};
 use crate::workload::JobId;
 
-/// Another placement, but for first runs, which go by lot. Jobs are placed one by one.
+/// Another placement, but for first runs, which go to random nodes. Jobs are placed one by one.
 #[derive(Clone)]
 pub struct FirstRunsByLot {
     others: Box<dyn Placement>,
