@@ -10,9 +10,10 @@ use hetsched_core::platform::slots::Slots;
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::policy::registry::{PartSpec, PolicySpec};
 use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
+use hetsched_core::power::budgets::Budgets;
 use hetsched_core::power::pvt::{Kind, OnUnknownApp, Predicted, VariationTable, tables};
 use hetsched_core::random::Stream;
-use hetsched_core::units::SimTime;
+use hetsched_core::units::{SimTime, Watts};
 use hetsched_core::workload::{JobColumns, JobId, Workload};
 use machine::{machine, share};
 
@@ -77,7 +78,7 @@ fn one_pass(criterion: &mut Criterion) {
         ("6 apps, own lengths", 6, false),
     ] {
         let jobs = queue(apps, equal);
-        let predicted = predicted(&platform, &jobs);
+        let (predicted, budgets) = (predicted(&platform, &jobs), Budgets::default());
         for placement in ["lowest-id", "lowest-power", "sliding-window", "pools", "assignment"] {
             group.bench_function(BenchmarkId::new(placement, case), |bencher| {
                 let view = View {
@@ -87,8 +88,9 @@ fn one_pass(criterion: &mut Criterion) {
                     slots: &slots,
                     releases: &releases,
                     predicted: &predicted,
-                    claimed: hetsched_core::units::Watts::ZERO,
-                    budget: None,
+                    claimed: Watts::ZERO,
+                    budgets: &budgets,
+                    surplus: Watts::ZERO,
                     interrupted: &|| false,
                 };
                 let mut policy = policy(placement);

@@ -14,9 +14,10 @@ use hetsched_core::platform::slots::Slots;
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::policy::registry::{PartSpec, PolicySpec};
 use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
+use hetsched_core::power::budgets::Budgets;
 use hetsched_core::power::pvt::{Kind, OnUnknownApp, Predicted, VariationTable, tables};
 use hetsched_core::random::Stream;
-use hetsched_core::units::SimTime;
+use hetsched_core::units::{SimTime, Watts};
 use hetsched_core::workload::{JobColumns, JobId, Workload};
 use machine::{machine, share};
 
@@ -82,6 +83,7 @@ fn one_pass(criterion: &mut Criterion) {
         }
     }
     full.give(0, 1);
+    let budgets = Budgets::default();
     let view = |slots| View {
         now: SimTime::from_micros(20_000_000_000),
         jobs: Jobs::new(&jobs),
@@ -89,8 +91,9 @@ fn one_pass(criterion: &mut Criterion) {
         slots,
         releases: &releases,
         predicted: &predicted,
-        claimed: hetsched_core::units::Watts::ZERO,
-        budget: None,
+        claimed: Watts::ZERO,
+        budgets: &budgets,
+        surplus: Watts::ZERO,
         interrupted: &|| false,
     };
     // 0.236 leaves 10.7 kW beyond idle, which some of the jobs that fit would pass.

@@ -7,6 +7,7 @@ use crate::cluster::Cluster;
 use crate::cluster::runs::{Run, RunId};
 use crate::error::{Result, SimulationError};
 use crate::policy::{Decision, Decisions, Notice, Policy};
+use crate::power::budgets::BudgetRow;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
@@ -60,7 +61,7 @@ impl Controller {
             Some(Refusal::Slots)
         } else if self.policy.leaves_out(self.cluster.jobs(), job) {
             Some(Refusal::LeftOut)
-        } else if self.policy.exceeds_budget(&self.cluster.view(&|| false), job) {
+        } else if self.policy.exceeds_budget(&self.cluster.view(Watts::ZERO, &|| false), job) {
             Some(Refusal::Power)
         } else {
             None
@@ -133,9 +134,13 @@ impl Controller {
         self.tell(Notice::NodeFailed(node));
     }
 
-    /// The system's budget changes.
-    pub fn set_budget(&mut self, budget: Option<Watts>) {
-        self.cluster.set_budget(budget);
+    /// There are more budgets from outside, in place of the policy's own while they hold.
+    pub fn add_budgets(&mut self, rows: Vec<BudgetRow>) {
+        self.cluster.add_budgets(rows);
+    }
+
+    /// A budget from outside begins to hold, or ends.
+    pub fn budget_changed(&mut self) {
         self.tell(Notice::BudgetChanged);
     }
 
@@ -162,7 +167,7 @@ impl Controller {
     /// If the policy fails, the host interrupts, or a decision cannot be carried out.
     pub fn decide(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
         self.decisions.clear();
-        self.policy.decide(&self.cluster.view(interrupted), &mut self.decisions)?;
+        self.policy.decide(&self.cluster.view(Watts::ZERO, interrupted), &mut self.decisions)?;
         let mut headroom = self.cluster.headroom(self.policy.budget());
         for decision in self.decisions.list() {
             let done = self.cluster.carry_out(decision, &self.decisions, &mut headroom);

@@ -6,6 +6,7 @@ mod support;
 use hetsched_core::error::Result;
 use hetsched_core::platform::node_state::Class;
 use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, Rejection, View};
+use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::sim::event::Event;
 use hetsched_core::sim::record::{JobState, Records};
 use hetsched_core::sim::{Options, Simulation};
@@ -199,12 +200,13 @@ fn a_job_that_waits_for_a_node_that_never_returns_stays_pending() {
 fn a_budget_change_is_told_and_shown() {
     fn act(view: &View<'_>, told: &[Notice], out: &mut Decisions) {
         if told.contains(&Notice::BudgetChanged) {
-            assert_eq!(view.budget, Watts::from_watts(500.0));
+            assert_eq!(view.budgets.at(view.now), Watts::from_watts(500.0));
             out.start_with(JobId(0), |nodes| nodes.push(0));
         }
     }
     let mut simulation = scripted(&[(0, 10, 1, 0, 0)], act, 0);
-    simulation.schedule(at(25), Event::BudgetChanged(Watts::from_watts(500.0)));
+    let watts = Watts::of_system(500.0);
+    simulation.add_budgets(vec![BudgetRow { from: at(25), until: SimTime::NEVER, announced: at(0), watts }]);
     assert_eq!(run(simulation).unwrap().jobs.start(0), Some(at(25)));
 }
 

@@ -190,6 +190,18 @@ impl Walk<'_> {
     }
 }
 
+/// Sorted releases and sorted others, by time; of one instant, the others first.
+pub fn merged<'a>(
+    running: impl Iterator<Item = Release> + 'a,
+    others: &'a [Release],
+) -> impl Iterator<Item = Release> + 'a {
+    let (mut running, mut others) = (running.peekable(), others.iter().copied().peekable());
+    std::iter::from_fn(move || {
+        let next = running.peek().map_or(SimTime::NEVER, |release| release.at);
+        others.next_if(|other| other.at <= next).or_else(|| running.next())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

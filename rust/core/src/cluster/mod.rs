@@ -15,6 +15,7 @@ use crate::platform::Platform;
 use crate::platform::node_state::{Class, NodeState};
 use crate::platform::slots::Slots;
 use crate::policy::{Jobs, View};
+use crate::power::budgets::{BudgetRow, Budgets};
 use crate::power::pvt::Predicted;
 use crate::power::slowest::Slowest;
 use crate::units::{SimTime, Watts};
@@ -50,7 +51,7 @@ pub struct Cluster {
     idle: Watts,
     /// What policies count for all that runs, beyond idle.
     claimed: Watts,
-    budget: Option<Watts>,
+    budgets: Arc<Budgets>,
     runs: Runs,
     phases: Vec<Phase>,
     queued: i32,
@@ -112,7 +113,7 @@ impl Cluster {
             releases: Releases::default(),
             idle: platform.idle(),
             claimed: Watts::ZERO,
-            budget: None,
+            budgets: Arc::default(),
             runs: Runs::default(),
             phases: vec![Phase::Unborn; workload.len()],
             queued: 0,
@@ -131,9 +132,9 @@ impl Cluster {
         }
     }
 
-    /// What a policy may see of it.
+    /// What a policy may see of it, when the machine was measured to draw so much more than is predicted.
     #[must_use]
-    pub fn view<'a>(&'a self, interrupted: &'a dyn Fn() -> bool) -> View<'a> {
+    pub fn view<'a>(&'a self, surplus: Watts, interrupted: &'a dyn Fn() -> bool) -> View<'a> {
         View {
             now: self.now,
             jobs: self.jobs(),
@@ -142,7 +143,8 @@ impl Cluster {
             releases: &self.releases,
             predicted: &self.predicted,
             claimed: self.claimed,
-            budget: self.budget,
+            budgets: &self.budgets,
+            surplus,
             interrupted,
         }
     }
@@ -206,9 +208,15 @@ impl Cluster {
         self.now = now;
     }
 
-    /// The system's budget changes.
-    pub fn set_budget(&mut self, budget: Option<Watts>) {
-        self.budget = budget;
+    /// The budgets from outside, in place of the policy's own while they hold.
+    #[must_use]
+    pub fn budgets(&self) -> &Budgets {
+        &self.budgets
+    }
+
+    /// There are more budgets from outside.
+    pub fn add_budgets(&mut self, rows: Vec<BudgetRow>) {
+        Arc::make_mut(&mut self.budgets).extend(rows);
     }
 
     /// A job joins the queue.
@@ -331,10 +339,10 @@ impl Cluster {
         Claim { units: self.jobs().units(job, &self.platform), microwatts: watts.microwatts_down() }
     }
 
-    /// What the starts of a pass must stay under: the policy's ceiling, or the budget from outside if that is lower.
+    /// What the starts of a pass must stay under: the policy's ceiling, or what holds from outside in its place.
     #[must_use]
     pub fn headroom(&self, ceiling: Option<Watts>) -> Headroom {
-        Headroom { ceiling: ceiling.into_iter().chain(self.budget).min(), draw: self.idle + self.claimed }
+        Headroom { ceiling: self.budgets.at(self.now).or(ceiling), draw: self.idle + self.claimed }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::policy::gate::Gate;
 use crate::policy::order::Order;
 use crate::policy::placement::{News, Placement};
 use crate::policy::timing::Timing;
-use crate::policy::{Decisions, Jobs, Notice, Policy, View};
+use crate::policy::{Decisions, Jobs, Notice, Policy, Rejection, View};
 use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
@@ -49,6 +49,10 @@ pub struct Composed {
     /// Let through; they join the queue when it is next looked at.
     admitted: Vec<JobId>,
     memory: Memory,
+    /// Whether the budget has changed since the last pass.
+    budget_changed: bool,
+    /// The most that is ever left beside the idle machine, as the queue was last judged by it.
+    judged: Option<Watts>,
 }
 
 impl Composed {
@@ -67,6 +71,8 @@ impl Composed {
             submitted: Vec::new(),
             admitted: Vec::new(),
             memory: Memory::default(),
+            budget_changed: false,
+            judged: None,
         })
     }
 
@@ -124,6 +130,29 @@ impl Composed {
         desk.finish(queue.get(Place::FRONT))
     }
 
+    /// Rejects the jobs of the queue that fit none of the budgets to come (operations page, rule 11).
+    fn judge_again(&mut self, view: &View<'_>, out: &mut Decisions) {
+        let Self { power: Some(power), queue, submitted, admitted, parts, judged, .. } = self else { return };
+        let ever = Some(power.ceiling.ever(view));
+        if std::mem::replace(judged, ever) == ever {
+            return;
+        }
+        let mut exceeds = |job| {
+            let fits_none = power.exceeds(view, job, parts.analyzer.at_last(view.jobs, job));
+            if fits_none {
+                out.reject(job, Rejection::Power);
+                power.prices.forget(job);
+            }
+            fits_none
+        };
+        submitted.retain(|&job| !exceeds(job));
+        admitted.retain(|&job| !exceeds(job));
+        let keys: Vec<_> = queue.iter().map(|waiting| waiting.key).filter(|key| exceeds(JobId(key.row))).collect();
+        for key in keys {
+            queue.remove(key);
+        }
+    }
+
     /// Takes note of what a pass has started: its prices need not be remembered, and first runs have taught something.
     fn settle(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         if let Some(power) = &mut self.power {
@@ -153,12 +182,17 @@ impl Policy for Composed {
     }
 
     fn notice(&mut self, _jobs: Jobs<'_>, notice: Notice) {
-        if let Notice::Submitted(job) = notice {
-            self.submitted.push(job);
+        match notice {
+            Notice::Submitted(job) => self.submitted.push(job),
+            Notice::BudgetChanged => self.budget_changed = true,
+            _ => {}
         }
     }
 
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        if std::mem::take(&mut self.budget_changed) {
+            self.judge_again(view, out);
+        }
         self.admit(view, out);
         let mut free_units = view.slots.free_units();
         // Every job needs something free; until there is, those that came need not even be sorted in.

@@ -28,6 +28,7 @@ use crate::algo::releases::Releases;
 use crate::error::Result;
 use crate::platform::Platform;
 use crate::platform::slots::Slots;
+use crate::power::budgets::Budgets;
 use crate::power::known::KnownDraw;
 use crate::power::pvt::Predicted;
 use crate::power::slowest::Slowest;
@@ -57,8 +58,10 @@ pub struct View<'a> {
     pub predicted: &'a Predicted,
     /// What all running jobs claim beyond the idle machine: the sum of what their starts said.
     pub claimed: Watts,
-    /// Ceiling of the system's draw, if there is one.
-    pub budget: Option<Watts>,
+    /// The budgets from outside that there are and will be, in place of the policy's own while they hold.
+    pub budgets: &'a Budgets,
+    /// What the machine was measured to draw beyond what is predicted; 0 where nothing is measured.
+    pub surplus: Watts,
     /// Says whether the host wants to stop; to be asked now and then by a pass that takes long.
     pub interrupted: &'a dyn Fn() -> bool,
 }
@@ -102,6 +105,8 @@ pub enum Decision {
 pub enum Rejection {
     /// It fits the budget only once its application has a profile, and no queued job can give it one.
     NoProfile,
+    /// It fits no budget that is to come, on whatever nodes.
+    Power,
 }
 
 /// A job to start, with its nodes in [`Decisions::nodes_of`].

@@ -4,6 +4,7 @@ use crate::algo::releases::Releases;
 use crate::platform::slots::Slots;
 use crate::platform::{Platform, PlatformColumns};
 use crate::policy::{Jobs, View};
+use crate::power::budgets::Budgets;
 use crate::power::pvt::{OnUnknownApp, Predicted, tables};
 use crate::units::{SimTime, Watts};
 use crate::workload::{JobColumns, Workload};
@@ -15,6 +16,7 @@ pub(super) struct World {
     slots: Slots,
     releases: Releases,
     predicted: Predicted,
+    budgets: Budgets,
 }
 
 impl World {
@@ -46,7 +48,7 @@ impl World {
         let (platform, workload) = (platform.into_platform().unwrap(), columns.into_workload().unwrap());
         let (_, predicted) = tables(&platform, &workload, None, None, OnUnknownApp::Error).unwrap();
         let slots = Slots::new(platform.len(), platform.shared_slots());
-        Self { workload, slots, releases: Releases::default(), predicted, platform }
+        Self { workload, slots, releases: Releases::default(), predicted, platform, budgets: Budgets::default() }
     }
 
     pub(super) fn platform(&self) -> &Platform {
@@ -62,7 +64,8 @@ impl World {
             releases: &self.releases,
             predicted: &self.predicted,
             claimed: Watts::ZERO,
-            budget: None,
+            budgets: &self.budgets,
+            surplus: Watts::ZERO,
             interrupted: &|| false,
         }
     }

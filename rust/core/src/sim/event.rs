@@ -1,7 +1,5 @@
 //! What can happen beside the ends of runs and submissions, and in which order within one instant.
 
-use crate::units::Watts;
-
 /// Something that happens at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -13,8 +11,8 @@ pub enum Event {
     NodeRepaired(u32),
     /// A node fails, and the jobs on it with it.
     NodeFailed(u32),
-    /// The system's power budget changes; `None` = no budget.
-    BudgetChanged(Option<Watts>),
+    /// A budget from outside begins to hold, or ends.
+    Budget,
     /// A timer runs out.
     Timer,
     /// A pass that waited for its interval is due.
@@ -28,7 +26,7 @@ impl Event {
         match self {
             Self::NodeReady(_) | Self::NodeOff(_) | Self::NodeRepaired(_) => 1,
             Self::NodeFailed(_) => 2,
-            Self::BudgetChanged(_) => 3,
+            Self::Budget => 3,
             Self::Timer | Self::PassDue => 5,
         }
     }
@@ -37,19 +35,18 @@ impl Event {
     #[must_use]
     pub fn is_from_outside(self) -> bool {
         match self {
-            Self::NodeRepaired(_) | Self::NodeFailed(_) | Self::BudgetChanged(_) => true,
+            Self::NodeRepaired(_) | Self::NodeFailed(_) | Self::Budget => true,
             Self::NodeReady(_) | Self::NodeOff(_) | Self::Timer | Self::PassDue => false,
         }
     }
 
-    /// Whether both say what has become of the same node, or of the budget.
+    /// Whether both say what has become of the same node.
     #[must_use]
     pub fn is_about(self, other: Self) -> bool {
         match (self, other) {
             (Self::NodeRepaired(one) | Self::NodeFailed(one), Self::NodeRepaired(other) | Self::NodeFailed(other)) => {
                 one == other
             }
-            (Self::BudgetChanged(_), Self::BudgetChanged(_)) => true,
             _ => false,
         }
     }

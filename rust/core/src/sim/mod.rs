@@ -24,6 +24,7 @@ use crate::error::{Error, Result};
 use crate::platform::Platform;
 use crate::platform::node_state::{Class, NodeState};
 use crate::policy::{Decision, Policy};
+use crate::power::budgets::BudgetRow;
 use crate::power::pvt::{Actual, Predicted};
 use crate::power::slowest::Slowest;
 use crate::sim::event::Event;
@@ -141,6 +142,16 @@ impl Simulation {
         } else {
             self.coming.push(at.max(now), event.rank(), event);
         }
+    }
+
+    /// Budgets hold in place of the policy's own, each from its beginning to its end; neither may be past.
+    ///
+    /// Before the run begins they may: then only what they say of its time counts.
+    pub fn add_budgets(&mut self, rows: Vec<BudgetRow>) {
+        let now = self.now();
+        let ends = rows.iter().flat_map(|row| [row.from, row.until]).filter(|&end| end >= now && end < SimTime::NEVER);
+        ends.for_each(|end| self.feeds.announce(end, now, Event::Budget));
+        self.controller.add_budgets(rows);
     }
 
     /// The last instant at which anything happened.
@@ -274,8 +285,8 @@ impl Simulation {
                 back
             }
             Event::NodeFailed(node) => self.fail(node)?,
-            Event::BudgetChanged(budget) => {
-                self.controller.set_budget(budget);
+            Event::Budget => {
+                self.controller.budget_changed();
                 true
             }
             Event::Timer => {

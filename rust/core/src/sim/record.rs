@@ -206,6 +206,7 @@ impl History {
     pub(super) fn reject(&mut self, job: JobId, why: Rejection) {
         self.jobs.state[job.0 as usize] = match why {
             Rejection::NoProfile => JobState::RejectedProfile,
+            Rejection::Power => JobState::RejectedPower,
         };
         self.done += 1;
     }

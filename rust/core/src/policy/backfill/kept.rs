@@ -37,7 +37,7 @@ impl Kept {
 
     /// A plan is made anew in this pass.
     pub(super) fn begin(&mut self, desk: &Desk<'_>) {
-        self.whole = true;
+        self.whole = desk.only_counts();
         self.promises.clear();
         self.promised = 0;
         self.last = None;

@@ -10,7 +10,6 @@ use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::backfill::plan::Plan;
-use crate::policy::backfill::profile::Profile;
 use crate::policy::backfill::{Backfill, start};
 use crate::policy::desk::{Desk, Offer};
 use crate::units::{SimDuration, SimTime};
@@ -30,13 +29,7 @@ impl Patience {
     /// The `depth` longest waits beyond `patience` hold reservations.
     #[must_use]
     pub fn new(patience: SimDuration, depth: usize, suited_first: bool) -> Self {
-        Self {
-            limit: patience,
-            depth,
-            suited_first,
-            plan: Plan::Profile(Profile::default()),
-            reserved: BTreeSet::new(),
-        }
+        Self { limit: patience, depth, suited_first, plan: Plan::of_many(), reserved: BTreeSet::new() }
     }
 
     /// Starts or plans the jobs that have waited long enough.

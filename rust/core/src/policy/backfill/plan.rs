@@ -19,20 +19,37 @@ pub(super) const TICK: SimDuration = SimDuration::from_micros(1);
 
 /// A plan of the future, made anew in every pass.
 #[derive(Clone, Debug)]
-pub(super) enum Plan {
+pub(super) struct Plan {
     /// For any number of reservations.
-    Profile(Profile),
-    /// For one.
-    Shadow(ShadowTime),
+    pub(super) profile: Profile,
+    /// For one, as long as nothing is ever taken but by jobs.
+    shadow: Option<ShadowTime>,
+    /// Whether the short cut serves in this pass.
+    is_short: bool,
 }
 
 impl Plan {
+    /// A plan for any number of reservations.
+    pub(super) fn of_many() -> Self {
+        Self { profile: Profile::default(), shadow: None, is_short: false }
+    }
+
+    /// A plan for one.
+    pub(super) fn of_one() -> Self {
+        Self { shadow: Some(ShadowTime::default()), ..Self::of_many() }
+    }
+
     /// Forgets all promises: what runs, and what started in this pass, ends as planned.
     pub(super) fn reset(&mut self, desk: &mut Desk<'_>) -> Result<()> {
-        match self {
-            Self::Profile(profile) => profile.reset(desk),
-            Self::Shadow(shadow) => shadow.reset(desk),
+        self.is_short = self.shadow.is_some() && !desk.expects_a_fall();
+        match self.short() {
+            Some(shadow) => shadow.reset(desk),
+            None => self.profile.reset(desk),
         }
+    }
+
+    fn short(&mut self) -> Option<&mut ShadowTime> {
+        self.shadow.as_mut().filter(|_| self.is_short)
     }
 
     /// What it takes to start a waiting job now, if that delays none of the promises made so far.
@@ -74,9 +91,9 @@ impl Plan {
     /// Whether so much is free from now on for so long.
     fn holds(&mut self, claim: Claim, length: SimDuration) -> bool {
         length == SimDuration::ZERO
-            || match self {
-                Self::Profile(profile) => profile.holds(claim, length),
-                Self::Shadow(shadow) => shadow.holds(claim, length),
+            || match self.short() {
+                Some(shadow) => shadow.holds(claim, length),
+                None => self.profile.holds(claim, length),
             }
     }
 
@@ -86,21 +103,25 @@ impl Plan {
             return Ok(());
         }
         let claim = desk.claim(offer)?;
-        match self {
-            Self::Profile(profile) => profile.start(claim, waiting.length),
-            Self::Shadow(shadow) => shadow.start(claim, waiting),
+        match self.short() {
+            Some(shadow) => shadow.start(claim, waiting),
+            None => self.profile.start(claim, waiting.length),
         }
         Ok(())
     }
 
     /// Promises a waiting job, and as many as make `count` with it that are alike, the earliest times at which they fit,
-    /// with its mean watts.
-    pub(super) fn reserve(&mut self, desk: &mut Desk<'_>, waiting: &Waiting, count: usize) {
-        let need = desk.mean(waiting);
-        match self {
-            Self::Profile(profile) => profile.reserve(need, waiting.length, count),
-            Self::Shadow(shadow) => shadow.reserve(desk, need),
+    /// with its mean watts. Returns how many of them hold a reservation.
+    pub(super) fn reserve(&mut self, desk: &mut Desk<'_>, waiting: &Waiting, count: usize) -> usize {
+        if desk.can_never_hold(waiting) {
+            return 0;
         }
+        let need = desk.mean(waiting);
+        let fit = match self.short() {
+            Some(shadow) => shadow.reserve(desk, need),
+            None => self.profile.reserve(need, waiting.length, count),
+        };
+        if desk.passes_over_the_hopeless() { fit } else { count }
     }
 
     /// The first job at or after `from` that may fit now: only those are passed over that do not.
@@ -134,7 +155,10 @@ impl Plan {
         (from, to): (Place, Place),
         until: SimTime,
     ) -> Result<Option<Place>> {
-        let Self::Profile(profile) = self else { return Ok(Some(from)) };
+        if self.is_short {
+            return Ok(Some(from));
+        }
+        let profile = &mut self.profile;
         let (mut place, room) = (from, Room::of(i64::MAX));
         while let Some(found) = queue.first_fit_unless(place, room, profile.not_before(until)).filter(|&at| at < to) {
             desk.examine()?;
@@ -149,9 +173,9 @@ impl Plan {
 
     /// The part of a room in which a job fits beside the promises made so far.
     fn within(&self, room: Room) -> (Room, Option<&Staircase>) {
-        match self {
-            Self::Profile(profile) => (room, Some(profile.refused())),
-            Self::Shadow(shadow) => (shadow.within(room), None),
+        match self.shadow.as_ref().filter(|_| self.is_short) {
+            Some(shadow) => (shadow.within(room), None),
+            None => (room, Some(self.profile.refused())),
         }
     }
 }

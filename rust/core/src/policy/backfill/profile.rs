@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::algo::floors::Floors;
-use crate::algo::releases::{Claim, Release, Releases};
+use crate::algo::releases::{Claim, merged};
 use crate::algo::staircase::Staircase;
 use crate::error::Result;
 use crate::policy::backfill::free::Free;
@@ -39,7 +39,8 @@ impl Profile {
         self.late.clear();
         self.last.clear();
         self.floors.reset(now, desk.view.platform.units());
-        let ends = Merged::new(desk.view.releases, desk.added()).map(|release| (release.at.max(now), release));
+        let to_come = desk.to_come();
+        let ends = merged(desk.view.releases.iter().copied(), &to_come).map(|release| (release.at.max(now), release));
         if desk.counts_watts() {
             self.free.reset_both(now, free, ends.map(|(at, release)| (at, release.claim)));
         } else {
@@ -89,8 +90,8 @@ impl Profile {
         fits
     }
 
-    /// Promises `count` jobs that are alike, one after the other.
-    pub(super) fn reserve(&mut self, need: Claim, length: SimDuration, count: usize) {
+    /// Promises `count` jobs that are alike, one after the other; returns how many fit at some instant.
+    pub(super) fn reserve(&mut self, need: Claim, length: SimDuration, count: usize) -> usize {
         self.promised.clear();
         let mut left = count;
         while left > 0 {
@@ -108,6 +109,7 @@ impl Profile {
             }
             left -= together;
         }
+        self.promised.iter().filter(|(start, _)| *start != SimTime::NEVER).map(|(_, together)| together).sum()
     }
 
     /// What the last call of [`Profile::reserve`] has promised: starts, and how many jobs have each.
@@ -148,30 +150,5 @@ impl Profile {
             SimTime::NEVER => SimTime::NEVER,
             floor => self.free.earliest_fit(floor, need, length),
         }
-    }
-}
-
-/// Releases of running jobs and of those started in this pass, by time.
-struct Merged<'a, I: Iterator<Item = &'a Release>> {
-    running: std::iter::Peekable<I>,
-    added: &'a [Release],
-}
-
-impl<'a> Merged<'a, Box<dyn Iterator<Item = &'a Release> + 'a>> {
-    fn new(running: &'a Releases, added: &'a [Release]) -> Self {
-        let running: Box<dyn Iterator<Item = &'a Release> + 'a> = Box::new(running.iter());
-        Self { running: running.peekable(), added }
-    }
-}
-
-impl<'a, I: Iterator<Item = &'a Release>> Iterator for Merged<'a, I> {
-    type Item = Release;
-    fn next(&mut self) -> Option<Release> {
-        let (first, rest) = match self.added.split_first() {
-            Some((first, rest)) if self.running.peek().is_none_or(|running| first.at <= running.at) => (first, rest),
-            _ => return self.running.next().copied(),
-        };
-        self.added = rest;
-        Some(*first)
     }
 }

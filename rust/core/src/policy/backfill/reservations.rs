@@ -8,8 +8,6 @@ use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::backfill::kept::Kept;
 use crate::policy::backfill::plan::Plan;
-use crate::policy::backfill::profile::Profile;
-use crate::policy::backfill::shadow::ShadowTime;
 use crate::policy::backfill::{Backfill, start, start_heads};
 use crate::policy::desk::{Desk, Offer};
 use crate::policy::order::Order;
@@ -55,14 +53,14 @@ impl Reservations {
     #[must_use]
     pub fn new(depth: usize) -> Self {
         let kept = (depth == usize::MAX).then(Kept::default);
-        let plan = if depth == 1 { Plan::Shadow(ShadowTime::default()) } else { Plan::Profile(Profile::default()) };
+        let plan = if depth == 1 { Plan::of_one() } else { Plan::of_many() };
         Self { depth, puts_off: true, plan, kept, alike: Vec::new() }
     }
 
     /// The same with a profile of the future even for one reservation: the slow twin of the textbook's short cut.
     #[must_use]
     pub fn by_profile(depth: usize) -> Self {
-        Self { plan: Plan::Profile(Profile::default()), ..Self::new(depth) }
+        Self { plan: Plan::of_many(), ..Self::new(depth) }
     }
 
     /// The same with a new and whole plan in every pass: the slow twin of a plan that is kept and made no longer than need
@@ -83,7 +81,8 @@ impl Reservations {
 
     /// Starts what the plan of the last pass has promised for now, if it still holds; false if it does not.
     fn resume(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<bool> {
-        let (Some(kept), Plan::Profile(profile)) = (&mut self.kept, &mut self.plan) else { return Ok(false) };
+        let Some(kept) = &mut self.kept else { return Ok(false) };
+        let profile = &mut self.plan.profile;
         if !kept.holds(desk, queue) {
             return Ok(false);
         }
@@ -125,8 +124,7 @@ impl Reservations {
                 self.start(desk, queue, &mut course, &waiting, offer)?;
             } else {
                 if course.held < self.depth {
-                    self.reserve(desk, &[waiting]);
-                    course.held += 1;
+                    course.held += self.reserve(desk, &[waiting]);
                 }
                 course.candidate = queue.after(course.candidate);
             }
@@ -233,24 +231,24 @@ impl Reservations {
             alike.push(next);
             course.place = queue.after(course.place);
         }
-        self.reserve(desk, &alike);
-        course.held += alike.len();
+        course.held += self.reserve(desk, &alike);
         self.alike = alike;
         Ok(())
     }
 
-    /// Promises jobs that are alike the earliest starts there are.
-    fn reserve(&mut self, desk: &mut Desk<'_>, alike: &[Waiting]) {
-        let Some(first) = alike.first() else { return };
-        self.plan.reserve(desk, first, alike.len());
-        if let (Some(kept), Plan::Profile(profile)) = (&mut self.kept, &self.plan) {
+    /// Promises jobs that are alike the earliest starts there are; returns how many hold a reservation.
+    fn reserve(&mut self, desk: &mut Desk<'_>, alike: &[Waiting]) -> usize {
+        let Some(first) = alike.first() else { return 0 };
+        let held = self.plan.reserve(desk, first, alike.len());
+        if let Some(kept) = self.kept.as_mut().filter(|_| desk.only_counts()) {
             let mut left = alike;
-            for &(start, count) in profile.promised() {
+            for &(start, count) in self.plan.profile.promised() {
                 let (now, later) = left.split_at(count);
                 kept.promise(now, start);
                 left = later;
             }
         }
+        held
     }
 }
 

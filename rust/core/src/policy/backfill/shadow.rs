@@ -33,7 +33,7 @@ impl ShadowTime {
         self.now = desk.view.now;
         self.free = desk.free()?;
         self.added.clear();
-        self.added.extend(desk.added());
+        self.added.extend(desk.to_come());
         let ended = self.added.iter().filter(|release| release.at <= self.now).map(|release| release.claim);
         self.overdue = desk.view.releases.overdue(self.now) + ended.sum();
         self.head = None;
@@ -55,12 +55,15 @@ impl ShadowTime {
         }
     }
 
-    pub(super) fn reserve(&mut self, desk: &Desk<'_>, need: Claim) {
+    /// Promises the head the earliest start there is; returns 0 if there is none.
+    pub(super) fn reserve(&mut self, desk: &Desk<'_>, need: Claim) -> usize {
         debug_assert!(self.head.is_none());
         let shadow = desk.view.releases.shadow(self.now, self.free, need, &self.added);
-        if shadow.at != SimTime::NEVER {
-            self.head = Some(Head { slack: shadow.at - self.now, extra: shadow.extra });
+        if shadow.at == SimTime::NEVER {
+            return 0;
         }
+        self.head = Some(Head { slack: shadow.at - self.now, extra: shadow.extra });
+        1
     }
 
     pub(super) fn within(&self, room: Room) -> Room {

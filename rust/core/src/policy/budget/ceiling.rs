@@ -1,10 +1,13 @@
-//! What the machine may draw, and whether that can be less than what it would.
+//! What the machine may draw, now and as far ahead as is known, and whether that can be less than what it would.
 //!
+//! The policy's own ceiling holds wherever no budget from outside does (operations page, rule 9).
 //! While no choice of jobs and nodes can pass the ceiling it need not be asked before each start. What runs is counted
 //! by the host: it stands in [`View::claimed`].
 
 use crate::platform::Platform;
 use crate::policy::View;
+use crate::policy::budget::outlook::Outlook;
+use crate::power::budgets::{Foresight, Steps};
 use crate::units::Watts;
 use crate::workload::JobId;
 
@@ -12,26 +15,31 @@ use crate::workload::JobId;
 #[derive(Clone, Debug)]
 pub struct Ceiling {
     draw: Watts,
-    /// What may be added to the idle machine, slack included.
-    beyond_idle: Watts,
+    /// What the idle machine draws.
+    idle: Watts,
+    foresight: Foresight,
+    /// The rows of budgets that are known, by how many there are and how many of these are, and what they say.
+    known: Option<(usize, usize, Steps)>,
     /// Whether jobs may count with their nodes' TDP.
     counts_tdp: bool,
     /// The highest draw of its own that a queued job was known to have, and whether all nodes busy with the hungriest jobs
-    /// stay under the ceiling.
+    /// stay under all of so many budgets from outside and the own one.
     highest_own_w: f64,
-    never_binds: Option<bool>,
+    never_binds: Option<(usize, bool)>,
     /// The most that any job with an own draw up to the first number may draw on a node.
     widest: Option<(f64, Watts)>,
     idles_alike: bool,
 }
 
 impl Ceiling {
-    /// The machine is to draw no more than `draw`.
+    /// The machine is to draw no more than `draw`, and budgets from outside are known so far ahead.
     #[must_use]
-    pub fn new(draw: Watts, platform: &Platform, counts_tdp: bool) -> Self {
+    pub fn new(draw: Watts, foresight: Foresight, platform: &Platform, counts_tdp: bool) -> Self {
         Self {
             draw,
-            beyond_idle: draw.as_ceiling() - platform.idle(),
+            idle: platform.idle(),
+            foresight,
+            known: None,
             counts_tdp,
             highest_own_w: 0.0,
             never_binds: None,
@@ -46,17 +54,38 @@ impl Ceiling {
         self.draw
     }
 
-    /// Watts that may be added to the idle machine.
-    #[must_use]
-    pub fn beyond_idle(&self) -> Watts {
-        self.beyond_idle
-    }
-
-    /// Watts that may be added to what runs, the host's own budget respected.
+    /// Watts that may be added to what runs.
     #[must_use]
     pub fn room(&self, view: &View<'_>) -> Watts {
-        let host = view.budget.map(|budget| budget.as_ceiling() - view.platform.idle());
-        host.map_or(self.beyond_idle, |host| host.min(self.beyond_idle)) - view.claimed
+        self.beside(view, view.budgets.at(view.now))
+    }
+
+    /// Watts that may be added to the idle machine at the best of all times to come, known or not.
+    #[must_use]
+    pub fn ever(&self, view: &View<'_>) -> Watts {
+        view.budgets.highest_from(view.now, self.draw).as_ceiling() - self.idle
+    }
+
+    /// What the policy believes of the watts beside what runs.
+    pub fn outlook(&mut self, view: &View<'_>) -> Outlook {
+        let now = self.room(view);
+        let until = self.foresight.until(view.now);
+        if view.budgets.is_empty() || until == view.now {
+            return Outlook::new(now, std::iter::empty());
+        }
+        let known = (view.budgets.rows().len(), view.budgets.known_by(view.now));
+        if self.known.as_ref().is_none_or(|(rows, by, _)| (*rows, *by) != known) {
+            self.known = Some((known.0, known.1, view.budgets.steps_known_by(view.now)));
+        }
+        let steps = self.known.as_ref().map_or(&[][..], |known| &known.2);
+        let ahead = &steps[steps.partition_point(|step| step.0 <= view.now)..];
+        let seen = ahead.iter().take_while(|step| step.0 <= until);
+        Outlook::new(now, seen.map(|&(at, budget)| (at, self.beside(view, budget))))
+    }
+
+    /// What a budget from outside, or the policy's own, leaves beside what runs and what was measured beyond it.
+    fn beside(&self, view: &View<'_>, budget: Option<Watts>) -> Watts {
+        budget.unwrap_or(self.draw).as_ceiling() - self.idle - view.claimed - view.surplus
     }
 
     /// Whether the fewest watts are the fewest beyond idle: where nodes idle alike.
@@ -76,7 +105,7 @@ impl Ceiling {
 
     /// Whether some choice of queued jobs and nodes could pass the ceiling.
     pub fn may_bind(&mut self, view: &View<'_>) -> bool {
-        view.budget.is_some() || !self.never_binds(view)
+        view.surplus > Watts::ZERO || !self.never_binds(view)
     }
 
     /// Whether the job would fit if it drew on each of its nodes what the hungriest job draws on the hungriest node: then
@@ -87,19 +116,24 @@ impl Ceiling {
         if !self.widest.is_some_and(|(of, _)| of >= own) {
             self.widest = Some((own, (0..view.platform.len()).map(most).max().unwrap_or_default()));
         }
-        self.widest.is_some_and(|(_, most)| most.times(view.jobs.node_count(job)) <= self.beyond_idle)
+        self.widest.is_some_and(|(_, most)| most.times(view.jobs.node_count(job)) <= self.ever(view))
     }
 
+    /// Whether all nodes busy with the hungriest jobs stay under the lowest budget there will be.
     fn never_binds(&mut self, view: &View<'_>) -> bool {
-        let never = self.never_binds.unwrap_or_else(|| {
-            let highest = (0..view.platform.len()).map(|node| {
-                let tdp = if self.counts_tdp { view.platform.node(node).tdp } else { Watts::ZERO };
-                let draw = view.predicted.highest_draw(self.highest_own_w, node).max(tdp);
-                draw.max(view.platform.node(node).idle) - view.platform.node(node).idle
-            });
-            highest.sum::<Watts>() <= self.beyond_idle
+        let rows = view.budgets.rows().len();
+        if let Some((of, never)) = self.never_binds
+            && of == rows
+        {
+            return never;
+        }
+        let highest = (0..view.platform.len()).map(|node| {
+            let tdp = if self.counts_tdp { view.platform.node(node).tdp } else { Watts::ZERO };
+            let draw = view.predicted.highest_draw(self.highest_own_w, node).max(tdp);
+            draw.max(view.platform.node(node).idle) - view.platform.node(node).idle
         });
-        self.never_binds = Some(never);
+        let never = highest.sum::<Watts>() <= view.budgets.lowest(self.draw).as_ceiling() - self.idle;
+        self.never_binds = Some((rows, never));
         never
     }
 }

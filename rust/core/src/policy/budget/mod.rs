@@ -2,6 +2,7 @@
 
 pub mod ceiling;
 pub mod draw;
+pub mod outlook;
 pub mod prices;
 pub mod system_budget;
 
@@ -13,6 +14,7 @@ use crate::policy::View;
 use crate::policy::analyzer::Estimate;
 use crate::policy::budget::ceiling::Ceiling;
 use crate::policy::budget::prices::Prices;
+use crate::power::budgets::Foresight;
 use crate::units::Watts;
 use crate::workload::JobId;
 
@@ -23,6 +25,11 @@ pub trait Budget: DynClone + Send + Sync {
     /// # Errors
     /// If nothing could ever start under it.
     fn ceiling(&self, platform: &Platform) -> Result<Watts>;
+
+    /// How far ahead the policy knows budgets from outside when it plans.
+    fn foresight(&self) -> Foresight {
+        Foresight::default()
+    }
 }
 
 dyn_clone::clone_trait_object!(Budget);
@@ -42,13 +49,13 @@ impl Power {
     /// # Errors
     /// If nothing could ever start.
     pub fn new(budget: &dyn Budget, platform: &Platform, counts_tdp: bool) -> Result<Self> {
-        let ceiling = Ceiling::new(budget.ceiling(platform)?, platform, counts_tdp);
+        let ceiling = Ceiling::new(budget.ceiling(platform)?, budget.foresight(), platform, counts_tdp);
         Ok(Self { ceiling, prices: Prices::new(platform) })
     }
 
-    /// Whether the job would pass the ceiling on whatever nodes of an otherwise idle machine.
+    /// Whether the job would pass the ceiling, now and at all times to come, on whatever nodes of an otherwise idle machine.
     pub fn exceeds(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> bool {
         let fits = estimate == Estimate::Predicted && self.ceiling.surely_holds(view, job);
-        !fits && self.prices.unkept(view, job, estimate).least > self.ceiling.beyond_idle()
+        !fits && self.prices.unkept(view, job, estimate).least > self.ceiling.ever(view)
     }
 }

@@ -1,7 +1,7 @@
 //! What there is to know of a pass: what is left, and what a job takes of it.
 
 use crate::algo::fit_list::{Room, Waiting};
-use crate::algo::releases::{Claim, Release};
+use crate::algo::releases::{Claim, Release, merged};
 use crate::error::Result;
 use crate::policy::desk::{Desk, Offer, Terms};
 use crate::units::Watts;
@@ -24,6 +24,19 @@ impl Desk<'_> {
     #[must_use]
     pub fn added(&self) -> &[Release] {
         self.draft.ends()
+    }
+
+    /// What is released in time to come beside what runs: by the jobs started in this pass, and by the budget where it
+    /// is known to change, which may take as well; sorted.
+    #[must_use]
+    pub fn to_come(&self) -> Vec<Release> {
+        merged(self.added().iter().copied(), self.outlook.changes()).collect()
+    }
+
+    /// Whether the budget is known to fall.
+    #[must_use]
+    pub fn expects_a_fall(&self) -> bool {
+        self.outlook.falls()
     }
 
     /// Whether the budget may bind.
@@ -62,6 +75,20 @@ impl Desk<'_> {
         Claim { units: waiting.units, microwatts: if self.counts_watts() { waiting.watts } else { 0 } }
     }
 
+    /// Whether a job that fits at no instant of the plan holds no reservation, and is not counted among those that do:
+    /// so wherever power changes in time (operations page, rule 18).
+    #[must_use]
+    pub fn passes_over_the_hopeless(&self) -> bool {
+        self.counts_watts() && !self.view.budgets.is_empty()
+    }
+
+    /// Whether the job takes more watts at least than the plan ever has.
+    #[must_use]
+    pub fn can_never_hold(&self, waiting: &Waiting) -> bool {
+        let most = self.outlook.most() + self.view.claimed;
+        self.passes_over_the_hopeless() && waiting.watts > most.microwatts_down()
+    }
+
     /// What a reservation holds for a waiting job: its units and, of the budget, what it takes on average, rounded up.
     ///
     /// Some nodes are good enough for a job that was not rejected: it never needs more than there is.
@@ -71,7 +98,7 @@ impl Desk<'_> {
         let microwatts = match &mut self.power {
             Some(power) if self.room.is_some() => {
                 let mean = power.prices.of(self.view, job, estimate).mean.microwatts_up();
-                mean.min(power.ceiling.beyond_idle().microwatts_down())
+                mean.min((self.outlook.most() + self.view.claimed).microwatts_down())
             }
             _ => 0,
         };

@@ -10,17 +10,20 @@ mod terms;
 use std::collections::BTreeMap;
 
 use crate::algo::fit_list::Waiting;
+use crate::algo::horizon::Profile;
+use crate::algo::releases::{Release, merged};
 use crate::error::{Error, Result, SimulationError};
 use crate::policy::analyzer::{Ask, Estimate};
 use crate::policy::budget::Power;
 use crate::policy::budget::draw::beyond_idle;
+use crate::policy::budget::outlook::Outlook;
 use crate::policy::class::JobClass;
 use crate::policy::draft::{self, Draft, Mark};
 use crate::policy::placement::{Placement, Verdict};
 use crate::policy::together::{Joining, Together};
 use crate::policy::turns::Turns;
 use crate::policy::{Decisions, View};
-use crate::units::{SimTime, Watts};
+use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
 /// Memory that a policy keeps from pass to pass, so that a pass allocates nothing.
@@ -69,6 +72,9 @@ pub struct Desk<'a> {
     power: Option<&'a mut Power>,
     /// Watts that may be added in this pass, if the budget may bind in it.
     room: Option<Watts>,
+    outlook: Outlook,
+    /// What is free in time of the watts, where the budget falls: nothing may start that does not fit for all its length.
+    watch: Option<Profile<i64>>,
     together: &'a mut Together,
     turns: &'a mut Turns,
     refused: &'a mut BTreeMap<(JobClass, Estimate, u32), u32>,
@@ -94,11 +100,14 @@ impl<'a> Desk<'a> {
         turns.clear();
         refused.clear();
         let ceiling = power.as_mut().map(|power| &mut power.ceiling);
+        let outlook = ceiling.and_then(|ceiling| ceiling.may_bind(view).then(|| ceiling.outlook(view)));
         Self {
             view,
             ask,
             draft: Draft::new(view, draft, out),
-            room: ceiling.and_then(|ceiling| ceiling.may_bind(view).then(|| ceiling.room(view))),
+            room: outlook.as_ref().map(Outlook::now),
+            watch: outlook.as_ref().filter(|outlook| outlook.falls()).map(|outlook| watch(view, outlook)),
+            outlook: outlook.unwrap_or_default(),
             is_joint: view.platform.is_exclusive() && placement.jointly().is_some(),
             placement,
             power,
@@ -130,7 +139,22 @@ impl<'a> Desk<'a> {
             self.terms_alone(waiting)?
         };
         self.offers += 1;
-        Ok(terms.map(|terms| Offer { waiting: *waiting, number: self.offers, mark, terms }))
+        let offer = terms.map(|terms| Offer { waiting: *waiting, number: self.offers, mark, terms });
+        match offer {
+            Some(offer) if self.watch.is_some() => self.unless_too_long(offer),
+            offer => Ok(offer),
+        }
+    }
+
+    /// The offer, unless the budget falls before the job ends and then leaves too little (operations page, rule 17).
+    fn unless_too_long(&mut self, mut offer: Offer) -> Result<Option<Offer>> {
+        let (need, length) = (self.claim(&mut offer)?.microwatts, offer.waiting.length);
+        let lasts = |watch: &Profile<i64>| length == SimDuration::ZERO || watch.fits_now(need, length);
+        if self.watch.as_ref().is_none_or(lasts) {
+            return Ok(Some(offer));
+        }
+        self.decline(offer);
+        Ok(None)
     }
 
     /// Starts the job in its turn of the policy's order. It is the caller's to take it out of the queue.
@@ -206,7 +230,13 @@ impl<'a> Desk<'a> {
         Ok(self.draft.free_units())
     }
 
-    fn carry_out(&mut self, offer: Offer) -> Result<()> {
+    fn carry_out(&mut self, mut offer: Offer) -> Result<()> {
+        if self.watch.is_some() {
+            let claim = self.claim(&mut offer)?;
+            if let Some(watch) = &mut self.watch {
+                watch.reserve(self.view.now, offer.waiting.length, claim.microwatts);
+            }
+        }
         let Offer { waiting, number, terms, .. } = offer;
         if number != self.offers {
             let what = format!("row {}: its offer was accepted after another one was made", waiting.key.row);
@@ -218,6 +248,15 @@ impl<'a> Desk<'a> {
         }
         Ok(())
     }
+}
+
+/// The watts in time that what runs and the budget leave.
+fn watch(view: &View<'_>, outlook: &Outlook) -> Profile<i64> {
+    let running = view.releases.iter().map(|release| Release { at: release.at.max(view.now), ..*release });
+    let all = merged(running, outlook.changes()).map(|release| (release.at, release.claim.microwatts));
+    let mut watch = Profile::default();
+    watch.reset(view.now, outlook.now().microwatts_down(), all);
+    watch
 }
 
 #[cfg(test)]

@@ -1,0 +1,229 @@
+//! Budgets that hold for a while: a series of rows, each known from some instant on.
+//!
+//! Of the rows that hold at an instant the one that began last is in force, of one beginning the later row; where none
+//! holds, the policy's own budget is (operations page, rule 9).
+
+use std::collections::BTreeSet;
+
+use crate::units::{SimDuration, SimTime, Watts};
+
+/// A budget from an instant until another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetRow {
+    /// From when it holds.
+    pub from: SimTime,
+    /// Until when; [`SimTime::NEVER`]: for good.
+    pub until: SimTime,
+    /// From when a policy knows of it; not after `from`.
+    pub announced: SimTime,
+    /// What the machine may draw.
+    pub watts: Watts,
+}
+
+/// All rows there are, known or not.
+#[derive(Clone, Debug, Default)]
+pub struct Budgets {
+    rows: Vec<BudgetRow>,
+    steps: Steps,
+    /// For each step, what the policy's own budget counts as (none) and the highest row from it on.
+    highest: Vec<(bool, Option<Watts>)>,
+    /// When rows become known, ascending.
+    announced: Vec<SimTime>,
+}
+
+/// What is in force from each instant on: none is the policy's own budget.
+pub type Steps = Vec<(SimTime, Option<Watts>)>;
+
+/// How far ahead a policy knows the budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foresight {
+    /// For so long.
+    For(SimDuration),
+    /// For good.
+    All,
+}
+
+impl Default for Foresight {
+    fn default() -> Self {
+        Self::For(SimDuration::ZERO)
+    }
+}
+
+impl Budgets {
+    /// A series of these rows, in the order in which they were given.
+    #[must_use]
+    pub fn new(rows: Vec<BudgetRow>) -> Self {
+        let mut budgets = Self { rows, ..Self::default() };
+        budgets.arrange();
+        budgets
+    }
+
+    /// More rows, which come after those there are.
+    pub fn extend(&mut self, rows: impl IntoIterator<Item = BudgetRow>) {
+        self.rows.extend(rows);
+        self.arrange();
+    }
+
+    /// Whether there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The rows.
+    #[must_use]
+    pub fn rows(&self) -> &[BudgetRow] {
+        &self.rows
+    }
+
+    /// What is in force at `at`; none: the policy's own budget.
+    #[must_use]
+    pub fn at(&self, at: SimTime) -> Option<Watts> {
+        in_force(&self.steps, at)
+    }
+
+    /// The highest of what is in force from `now` on, where the policy's own budget is `own`.
+    #[must_use]
+    pub fn highest_from(&self, now: SimTime, own: Watts) -> Watts {
+        let Some(&(has_own, most)) = self.highest.get(step_at(&self.steps, now).unwrap_or(0)) else { return own };
+        let own = (has_own || step_at(&self.steps, now).is_none()).then_some(own);
+        own.max(most).unwrap_or_default()
+    }
+
+    /// The lowest of what is ever in force, where the policy's own budget is `own`.
+    #[must_use]
+    pub fn lowest(&self, own: Watts) -> Watts {
+        self.rows.iter().map(|row| row.watts).chain([own]).min().unwrap_or(own)
+    }
+
+    /// How many rows are known at `now`: what these say changes only when there are more.
+    #[must_use]
+    pub fn known_by(&self, now: SimTime) -> usize {
+        self.announced.partition_point(|&from| from <= now)
+    }
+
+    /// What the rows that are known at `now` say.
+    #[must_use]
+    pub fn steps_known_by(&self, now: SimTime) -> Steps {
+        steps_of(self.rows.iter().filter(|row| row.announced <= now))
+    }
+
+    fn arrange(&mut self) {
+        self.steps = steps_of(self.rows.iter());
+        let (mut own, mut most) = (false, None);
+        let backwards = self.steps.iter().rev().map(|&(_, watts)| {
+            own |= watts.is_none();
+            most = most.max(watts);
+            (own, most)
+        });
+        self.highest = backwards.collect();
+        self.highest.reverse();
+        self.announced = self.rows.iter().map(|row| row.announced).collect();
+        self.announced.sort_unstable();
+    }
+}
+
+impl Foresight {
+    /// The last instant of which a policy knows the budget at `now`.
+    #[must_use]
+    pub fn until(self, now: SimTime) -> SimTime {
+        match self {
+            Self::For(span) => now.saturating_add(span),
+            Self::All => SimTime::NEVER,
+        }
+    }
+}
+
+/// What rows say, step by step; neighbours differ.
+fn steps_of<'a>(rows: impl Iterator<Item = &'a BudgetRow>) -> Steps {
+    let mut rows: Vec<_> = rows.filter(|row| row.from < row.until).collect();
+    rows.sort_by_key(|row| row.from);
+    let instants: BTreeSet<_> = rows.iter().flat_map(|row| [row.from, row.until]).collect();
+    // The rows that have begun, the last on top; those that are over are dropped once they come to the top.
+    let (mut begun, mut next, mut steps): (Vec<&BudgetRow>, _, Steps) =
+        (Vec::new(), rows.iter().peekable(), Vec::new());
+    for at in instants.into_iter().filter(|&at| at != SimTime::NEVER) {
+        while let Some(row) = next.next_if(|row| row.from <= at) {
+            begun.push(row);
+        }
+        while begun.last().is_some_and(|row| row.until <= at) {
+            begun.pop();
+        }
+        let watts = begun.last().map(|row| row.watts);
+        if steps.last().is_none_or(|last| last.1 != watts) {
+            steps.push((at, watts));
+        }
+    }
+    steps
+}
+
+fn step_at(steps: &[(SimTime, Option<Watts>)], at: SimTime) -> Option<usize> {
+    steps.partition_point(|&(from, _)| from <= at).checked_sub(1)
+}
+
+fn in_force(steps: &[(SimTime, Option<Watts>)], at: SimTime) -> Option<Watts> {
+    steps[step_at(steps, at)?].1
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(micros: i64) -> SimTime {
+        SimTime::from_micros(micros)
+    }
+
+    /// The rule in so many words.
+    fn by_definition(rows: &[BudgetRow], known_at: SimTime, when: SimTime) -> Option<Watts> {
+        let holds = |row: &&BudgetRow| row.announced <= known_at && row.from <= when && when < row.until;
+        rows.iter()
+            .filter(holds)
+            .fold(
+                None,
+                |best: Option<&BudgetRow>, row| {
+                    if best.is_some_and(|best| best.from > row.from) { best } else { Some(row) }
+                },
+            )
+            .map(|row| row.watts)
+    }
+
+    proptest! {
+        #[test]
+        fn the_row_that_began_last_is_in_force_and_the_future_is_what_is_known_of_it(
+            given in prop::collection::vec((0..20_i64, 1..15_i64, 0..8_i64, 1..5_i64, any::<bool>()), 0..8),
+            now in 0..25_i64,
+            foresight in 0..20_i64,
+            own in 1..5_i64,
+        ) {
+            let row = |&(from, length, ahead, watts, for_good): &(i64, i64, i64, i64, bool)| BudgetRow {
+                from: at(from),
+                until: if for_good { SimTime::NEVER } else { at(from + length) },
+                announced: at(from - ahead),
+                watts: Watts::of_system(watts as f64),
+            };
+            let rows: Vec<_> = given.iter().map(row).collect();
+            let (first, last) = rows.split_at(rows.len() / 2);
+            let mut budgets = Budgets::new(first.to_vec());
+            budgets.extend(last.iter().copied());
+            let own = Watts::of_system(own as f64);
+            let mut highest = Watts::ZERO;
+            for when in now..60 {
+                let here = by_definition(&rows, SimTime::NEVER, at(when));
+                prop_assert_eq!(budgets.at(at(when)), here);
+                highest = highest.max(here.unwrap_or(own));
+            }
+            prop_assert_eq!(budgets.highest_from(at(now), own), highest);
+            for (span, ahead) in [(foresight, Foresight::For(SimDuration::from_micros(foresight))), (99, Foresight::All)] {
+                let known = budgets.steps_known_by(at(now));
+                let steps: Vec<_> = known.iter().filter(|step| step.0 <= ahead.until(at(now))).collect();
+                for when in now..60 {
+                    let seen = steps.iter().rev().find(|step| step.0 <= at(when)).map(|step| step.1);
+                    let expected = by_definition(&rows, at(now), at(when.min(now + span)));
+                    prop_assert_eq!(seen.flatten(), expected);
+                }
+            }
+        }
+    }
+}
