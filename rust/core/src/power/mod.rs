@@ -1,5 +1,6 @@
 //! What nodes draw: tables by application and node, and the meter that integrates it.
 
+pub mod caps;
 pub mod known;
 pub mod meter;
 pub mod pvt;
