@@ -29,6 +29,7 @@ class JobColumns:
         comm_s: npt.NDArray[np.float64] | None = None,
         slots: npt.NDArray[np.int64] | None = None,
         power_w: npt.NDArray[np.float64] | None = None,
+        cap_w: npt.NDArray[np.float64] | None = None,
         app: npt.NDArray[np.int64] | None = None,
         app_names: list[str] | None = None,
         on_gpu: npt.NDArray[np.int64] | None = None,
@@ -76,6 +77,8 @@ class Machine:
         actual: PowerTable | None = None,
         predicted: PowerTable | None = None,
         known_draws: str = "measured",
+        cap_tables: list[tuple[float, PowerTable, PowerTable | None]] | None = None,
+        cap_model: dict[str, Any] | None = None,
     ) -> Machine: ...
     def __len__(self) -> int: ...
 

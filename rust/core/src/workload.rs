@@ -44,6 +44,8 @@ pub struct JobColumns {
     pub comm_s: Vec<f64>,
     /// Measured mean watts a node; NaN or not above zero = unknown. May be empty.
     pub power_w: Vec<f64>,
+    /// Power caps the jobs ask for, W a node; NaN = none. May be empty.
+    pub cap_w: Vec<f64>,
     /// Index into `app_names`; -1 = unknown. May be empty.
     pub app: Vec<i64>,
     /// Names of the applications.
@@ -70,6 +72,8 @@ pub struct Workload {
     node_count: Vec<u32>,
     slots: Vec<u32>,
     power_w: Vec<f64>,
+    /// Infinite = none.
+    cap_w: Vec<f64>,
     app: Vec<u32>,
     app_names: Vec<String>,
     on_gpu: Vec<bool>,
@@ -100,6 +104,7 @@ impl JobColumns {
             other => flag(other).map(Some),
         })?;
         let power_w = self.column("power_w", &self.power_w, "watts up to 1e6, or null", measured_watts)?;
+        let cap_w = self.column("cap_w", &self.cap_w, "watts above 0, up to 1e6, or null", own_cap)?;
         let observed = Observed::new(&self)?;
         Ok(Workload {
             observed,
@@ -111,6 +116,7 @@ impl JobColumns {
             node_count,
             slots,
             power_w,
+            cap_w,
             app,
             app_names: self.app_names,
             on_gpu,
@@ -129,6 +135,7 @@ impl JobColumns {
             ("comm_s", self.comm_s.len()),
             ("slots", self.slots.len()),
             ("power_w", self.power_w.len()),
+            ("cap_w", self.cap_w.len()),
             ("app", self.app.len()),
             ("on_gpu", self.on_gpu.len()),
             ("first_run", self.first_run.len()),
@@ -205,6 +212,10 @@ fn flag(code: i64) -> Option<bool> {
 
 fn measured_watts(watts: f64) -> Option<f64> {
     if watts.is_nan() || watts <= 0.0 { Some(0.0) } else { (watts <= MAX_NODE_WATTS).then_some(watts) }
+}
+
+fn own_cap(watts: f64) -> Option<f64> {
+    if watts.is_nan() { Some(f64::INFINITY) } else { (watts > 0.0 && watts <= MAX_NODE_WATTS).then_some(watts) }
 }
 
 impl Workload {
@@ -286,6 +297,12 @@ impl Workload {
     #[must_use]
     pub fn power_w(&self, job: JobId) -> f64 {
         self.power_w.get(job.0 as usize).copied().unwrap_or(0.0)
+    }
+
+    /// The power cap that the job asks for, W a node: its own cap; infinite if it asks for none.
+    #[must_use]
+    pub fn cap_w(&self, job: JobId) -> f64 {
+        self.cap_w.get(job.0 as usize).copied().unwrap_or(f64::INFINITY)
     }
 
     /// The job's application, if it is known.
@@ -384,6 +401,17 @@ mod tests {
         let limited = JobColumns { walltime_s: vec![12.0], comm_s: vec![2.5], ..one_job() }.into_workload().unwrap();
         assert_eq!(limited.planned_at(JobId(0), 1.5).seconds(), 18.0);
         assert_eq!(limited.planned_at(JobId(0), 0.5).seconds(), 6.0);
+    }
+
+    #[test]
+    fn a_job_without_a_cap_of_its_own_has_an_infinite_one() {
+        let of = |cap_w: Vec<f64>| JobColumns { cap_w, ..one_job() }.into_workload().unwrap().cap_w(JobId(0));
+        assert_eq!([of(vec![]), of(vec![f64::NAN]), of(vec![150.25])], [f64::INFINITY, f64::INFINITY, 150.25]);
+        let refused = |cap_w| JobColumns { cap_w: vec![cap_w], ..one_job() }.into_workload().unwrap_err().to_string();
+        assert_eq!(refused(0.0), "table, line 0, cap_w: found `0`, expected watts above 0, up to 1e6, or null");
+        for cap_w in [-1.0, 1e6 + 1.0, f64::INFINITY] {
+            assert!(refused(cap_w).contains("cap_w"));
+        }
     }
 
     #[test]

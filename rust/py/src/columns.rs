@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use hetsched_core::error::config;
 use hetsched_core::platform::{Platform, PlatformColumns};
+use hetsched_core::power::caps::{BoundRatio, CapModel, CapTable, CapsSpec, StaticDraw};
 use hetsched_core::power::known::Rule;
-use hetsched_core::power::pvt::{Kind, VariationTable};
+use hetsched_core::power::pvt::{ANY_APP, Kind, VariationTable};
 use hetsched_core::workload::{self, Workload};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::errors::to_py;
 
@@ -26,8 +29,9 @@ pub(crate) struct JobColumns(pub(crate) Arc<Workload>);
 impl JobColumns {
     #[new]
     #[pyo3(signature = (*, job_id, submit_s, runtime_s, node_count, walltime_s = None, comm_s = None, slots = None,
-        power_w = None, app = None, app_names = None, on_gpu = None, first_run = None, observed_start_s = None,
-        observed_end_s = None, observed_node_offsets = None, observed_nodes = None, source = "workload"))]
+        power_w = None, cap_w = None, app = None, app_names = None, on_gpu = None, first_run = None,
+        observed_start_s = None, observed_end_s = None, observed_node_offsets = None, observed_nodes = None,
+        source = "workload"))]
     #[expect(clippy::too_many_arguments, reason = "one a column")]
     fn new(
         py: Python<'_>,
@@ -39,6 +43,7 @@ impl JobColumns {
         comm_s: Option<Floats<'_>>,
         slots: Option<Ints<'_>>,
         power_w: Option<Floats<'_>>,
+        cap_w: Option<Floats<'_>>,
         app: Option<Ints<'_>>,
         app_names: Option<Vec<String>>,
         on_gpu: Option<Ints<'_>>,
@@ -58,6 +63,7 @@ impl JobColumns {
             comm_s: copied(comm_s),
             slots: copied(slots),
             power_w: copied(power_w),
+            cap_w: copied(cap_w),
             app: copied(app),
             app_names: app_names.unwrap_or_default(),
             on_gpu: copied(on_gpu),
@@ -105,12 +111,63 @@ impl PowerTable {
     }
 }
 
+/// A cap, the actual table under it and the predicted one.
+type CapTableArgument<'py> = (f64, PyRef<'py, PowerTable>, Option<PyRef<'py, PowerTable>>);
+
+fn cap_table((cap_w, actual, predicted): CapTableArgument<'_>) -> CapTable {
+    CapTable { cap_w, actual: actual.0.clone(), predicted: predicted.map(|table| table.0.clone()) }
+}
+
+/// A cap model from a dictionary; `watts` are the nodes' busy draws and TDP.
+fn read_cap_model(model: &Bound<'_, PyDict>, (busy_w, tdp_w): (Vec<f64>, Vec<f64>)) -> PyResult<CapModel> {
+    let py = model.py();
+    let known = ["static_w", "static_ratio", "exponent", "bound_ratio", "least_speed_ratio"];
+    for key in model.keys() {
+        let key: String = key.extract()?;
+        if !known.contains(&key.as_str()) {
+            return Err(to_py(py, config(format!("cap_model.{key}"), "given", format!("one of {}", known.join(", ")))));
+        }
+    }
+    let given = |key: &str| Ok::<_, PyErr>(model.get_item(key)?.filter(|value| !value.is_none()));
+    let number = |key: &str, default: f64| given(key)?.map_or(Ok(default), |value| value.extract::<f64>());
+    let static_draw = match (given("static_w")?, given("static_ratio")?) {
+        (Some(watts), None) => StaticDraw::Watts(watts.extract::<Floats<'_>>()?.as_array().to_vec()),
+        (None, Some(ratio)) => StaticDraw::Ratio(ratio.extract()?),
+        (watts, _) => {
+            let found = if watts.is_some() { "both" } else { "neither" };
+            let expected = "exactly one of the two: what does not fall with the speed";
+            return Err(to_py(py, config("cap_model.static_w, static_ratio", found, expected)));
+        }
+    };
+    Ok(CapModel {
+        static_draw,
+        exponent: number("exponent", 1.0)?,
+        bound_ratio: bound_ratio(given("bound_ratio")?.as_ref())?,
+        least_speed_ratio: number("least_speed_ratio", 0.2)?,
+        busy_w,
+        tdp_w,
+    })
+}
+
+/// One share for all, or one for each application, `*` standing for the others.
+fn bound_ratio(value: Option<&Bound<'_, PyAny>>) -> PyResult<BoundRatio> {
+    let Some(value) = value else { return Ok(BoundRatio { default: Some(1.0), by_app: Vec::new() }) };
+    let Ok(shares) = value.cast::<PyDict>() else {
+        return Ok(BoundRatio { default: Some(value.extract()?), by_app: Vec::new() });
+    };
+    let mut by_app: Vec<(String, f64)> =
+        shares.iter().map(|(app, share)| Ok((app.extract()?, share.extract()?))).collect::<PyResult<_>>()?;
+    let default = by_app.iter().position(|(app, _)| app == ANY_APP).map(|place| by_app.remove(place).1);
+    Ok(BoundRatio { default, by_app })
+}
+
 /// A platform's columns, one value a node, as the engine holds them.
 #[pyclass(frozen, module = "hetsched._core")]
 pub(crate) struct Machine {
     pub(crate) platform: Platform,
     pub(crate) actual: Option<VariationTable>,
     pub(crate) predicted: Option<VariationTable>,
+    pub(crate) caps: CapsSpec,
     pub(crate) known_draws: Rule,
 }
 
@@ -118,7 +175,8 @@ pub(crate) struct Machine {
 impl Machine {
     #[new]
     #[pyo3(signature = (*, idle_w, busy_w, tdp_w, off_w, down_w, boot_w, boot_s, shutdown_w, shutdown_s, slots,
-        exclusive = true, actual = None, predicted = None, known_draws = "measured"))]
+        exclusive = true, actual = None, predicted = None, known_draws = "measured", cap_tables = None,
+        cap_model = None))]
     #[expect(clippy::too_many_arguments, reason = "one a column")]
     fn new(
         py: Python<'_>,
@@ -136,6 +194,8 @@ impl Machine {
         actual: Option<PyRef<'_, PowerTable>>,
         predicted: Option<PyRef<'_, PowerTable>>,
         known_draws: &str,
+        cap_tables: Option<Vec<CapTableArgument<'_>>>,
+        cap_model: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let columns = PlatformColumns {
             idle_w: copied(Some(idle_w)),
@@ -150,10 +210,20 @@ impl Machine {
             slots: copied(Some(slots)),
             exclusive,
         };
+        let busy_and_tdp = cap_model.map(|_| (columns.busy_w.clone(), columns.tdp_w.clone()));
         let platform = columns.into_platform().map_err(|error| to_py(py, error))?;
+        let caps = match (cap_tables, cap_model.zip(busy_and_tdp)) {
+            (None, None) => CapsSpec::None,
+            (Some(tables), None) => CapsSpec::Tables(tables.into_iter().map(cap_table).collect()),
+            (None, Some((model, watts))) => CapsSpec::Model(read_cap_model(model, watts)?),
+            (Some(_), Some(_)) => {
+                return Err(to_py(py, config("cap_model", "a model beside tables by cap", "one of the two")));
+            }
+        };
+        caps.check(platform.nodes().len()).map_err(|error| to_py(py, error))?;
         let known_draws = Rule::from_name(known_draws).map_err(|error| to_py(py, error))?;
         let table = |table: Option<PyRef<'_, PowerTable>>| table.map(|table| table.0.clone());
-        Ok(Self { platform, actual: table(actual), predicted: table(predicted), known_draws })
+        Ok(Self { platform, actual: table(actual), predicted: table(predicted), caps, known_draws })
     }
 
     fn __len__(&self) -> usize {

@@ -3,7 +3,7 @@
 use hetsched_core::error::{Error, Result, SimulationError, config};
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::power::known::KnownDraws;
-use hetsched_core::power::pvt::{OnUnknownApp, tables};
+use hetsched_core::power::pvt::{OnUnknownApp, tables_with_caps};
 use hetsched_core::sim::event::Event;
 use hetsched_core::sim::limits::{Walltimes, kill_grace};
 use hetsched_core::sim::{Options, Progress, Simulation};
@@ -60,8 +60,9 @@ impl Session {
                 };
                 let unknown = OnUnknownApp::from_name(on_unknown_app)?;
                 let (parts, _) = spec.build(seed)?;
-                let Machine { platform, actual, predicted, known_draws } = machine;
-                let (actual, predicted) = tables(platform, &jobs.0, actual.as_ref(), predicted.as_ref(), unknown)?;
+                let Machine { platform, actual, predicted, caps, known_draws } = machine;
+                let (actual, predicted) =
+                    tables_with_caps(platform, &jobs.0, actual.as_ref(), predicted.as_ref(), caps, unknown)?;
                 let known = match forecast {
                     Some(watts) => KnownDraws::forecast(watts, *known_draws, &jobs.0)?,
                     None => KnownDraws::by(*known_draws),

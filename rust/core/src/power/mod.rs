@@ -1,6 +1,7 @@
 //! What nodes draw: tables by application and node, and the meter that integrates it.
 
 pub mod budgets;
+pub mod caps;
 pub mod known;
 pub mod meter;
 pub mod pvt;

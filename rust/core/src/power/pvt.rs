@@ -3,13 +3,21 @@
 //! Two of them stand in a run (engine rule 5): `Predicted`, which policies read, and `Actual`, which the run charges. They
 //! are different types, so that no path leads from a policy to the truth.
 
+mod capped;
+mod check;
+
 use std::fmt;
+use std::sync::Arc;
 
 use crate::error::{ConfigError, Fault, Result, config};
 use crate::platform::Platform;
+use crate::power::caps::CapsSpec;
 use crate::power::known::{KnownDraw, KnownDraws};
 use crate::units::{MAX_NODE_WATTS, SimDuration, Watts};
 use crate::workload::{AppId, JobId, Workload};
+
+pub use crate::power::pvt::capped::Capped;
+use crate::power::pvt::capped::Caps;
 
 /// How a table gives its watts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +142,8 @@ struct Draws {
     rows: Vec<u32>,
     busy: Vec<Watts>,
     tdp: Vec<Watts>,
+    /// What holds under caps; what stands above is without one.
+    caps: Option<Arc<Caps>>,
 }
 
 impl Draws {
@@ -157,6 +167,7 @@ impl Draws {
                 rows: none,
                 busy,
                 tdp,
+                caps: None,
             });
         };
         let mut faults = Vec::new();
@@ -170,7 +181,8 @@ impl Draws {
             Kind::Watts => (watts(&table.power), Vec::new()),
             Kind::Ratio => (Vec::new(), table.power.clone()),
         };
-        Ok(Self { kind: table.kind, nodes, watts, ratios, time_ratio: table.time_ratio.clone(), rows, busy, tdp })
+        let time_ratio = table.time_ratio.clone();
+        Ok(Self { kind: table.kind, nodes, watts, ratios, time_ratio, rows, busy, tdp, caps: None })
     }
 
     fn row(&self, app: Option<AppId>) -> Option<usize> {
@@ -226,6 +238,8 @@ pub enum JobDraws<'a> {
         /// By node.
         ratios: &'a [f64],
     },
+    /// Under a cap, by the cap model.
+    Capped(Capped<'a>),
 }
 
 impl JobDraws<'_> {
@@ -237,6 +251,7 @@ impl JobDraws<'_> {
             Self::Watts(watts) => watts[node],
             Self::Measured(watts) => watts,
             Self::Ratio { measured, busy, ratios } => measured.unwrap_or(busy[node]).scaled(ratios[node]),
+            Self::Capped(capped) => capped.on(node),
         }
     }
 }
@@ -291,11 +306,12 @@ pub struct Actual(Draws);
 #[derive(Clone, Debug)]
 pub struct Predicted(Draws, KnownDraws);
 
-/// Both, built and checked together. Decisions know measured draws, unless [`Predicted::knowing`] says otherwise.
+/// Both, built and checked together, for a run without caps. Decisions know measured draws, unless
+/// [`Predicted::knowing`] says otherwise.
 ///
 /// # Errors
 /// A [`ConfigError`] for a table of the wrong shape, with invalid values, or without a row for an application that
-/// some job has (unless `unknown` allows it); also if `predicted` has other applications than `actual`.
+/// some job has (unless `unknown` allows it); also if `predicted` has other applications than `actual`, or a job a cap.
 pub fn tables(
     platform: &Platform,
     workload: &Workload,
@@ -303,6 +319,47 @@ pub fn tables(
     predicted: Option<&VariationTable>,
     unknown: OnUnknownApp,
 ) -> Result<(Actual, Predicted)> {
+    tables_with_caps(platform, workload, actual, predicted, &CapsSpec::None, unknown)
+}
+
+/// The same with what says how nodes draw and run under caps. Tables by cap stand in place of `actual` and `predicted`;
+/// a model serves both.
+///
+/// # Errors
+/// As [`tables`] and [`CapsSpec::check`]; also for tables by cap beside others or with other applications at some cap, a
+/// job's cap without anything to serve it, below the lowest of the tables or below what the model allows on some node.
+pub fn tables_with_caps(
+    platform: &Platform,
+    workload: &Workload,
+    actual: Option<&VariationTable>,
+    predicted: Option<&VariationTable>,
+    caps: &CapsSpec,
+    unknown: OnUnknownApp,
+) -> Result<(Actual, Predicted)> {
+    caps.check(platform.nodes().len())?;
+    let (actual, predicted) = match caps {
+        CapsSpec::None => uncapped(platform, workload, actual, predicted, unknown)?,
+        CapsSpec::Tables(tables) => {
+            check::check_alone(actual.or(predicted))?;
+            capped::by_tables(platform, workload, tables, unknown)?
+        }
+        CapsSpec::Model(model) => {
+            let draws = uncapped(platform, workload, actual, predicted, unknown)?;
+            capped::by_model(workload, draws, [actual, predicted.or(actual)], model, unknown)?
+        }
+    };
+    let (actual, predicted) = (Actual(actual), Predicted(predicted, KnownDraws::default()));
+    actual.check_own_caps(platform, workload)?;
+    Ok((actual, predicted))
+}
+
+fn uncapped(
+    platform: &Platform,
+    workload: &Workload,
+    actual: Option<&VariationTable>,
+    predicted: Option<&VariationTable>,
+    unknown: OnUnknownApp,
+) -> Result<(Draws, Draws)> {
     let charged = Draws::new(platform, workload, actual, unknown)?;
     let believed = match predicted {
         None => charged.clone(),
@@ -311,7 +368,7 @@ pub fn tables(
             Draws::new(platform, workload, Some(table), unknown)?
         }
     };
-    Ok((Actual(charged), Predicted(believed, KnownDraws::default())))
+    Ok((charged, believed))
 }
 
 fn check_same_apps(actual: Option<&VariationTable>, predicted: &VariationTable) -> Result<()> {
@@ -403,7 +460,8 @@ impl Predicted {
         self.0.slowest(app, nodes)
     }
 
-    /// The table's row that serves this application, if one does. Applications of one row are alike in everything here.
+    /// The table's row that serves this application, if one does. Applications of one row are alike in everything here
+    /// but their speeds under a cap model, whose `bound_ratio` is by application.
     #[must_use]
     pub fn row(&self, app: Option<AppId>) -> Option<usize> {
         self.0.row(app)

@@ -1,0 +1,327 @@
+//! Draws and time factors under caps (power rules 1 to 4, 14 and 26). A cap of infinity is none.
+
+use std::sync::Arc;
+
+use crate::error::{ConfigError, Error, Result, config};
+use crate::platform::Platform;
+use crate::power::caps::{CapModel, CapTable, CapTables, CapsKind, Clock, StaticDraw, Uncapped, factor_at};
+use crate::power::known::KnownDraw;
+use crate::power::pvt::check::bounds_of;
+use crate::power::pvt::{Actual, Draws, JobDraws, Kind, OnUnknownApp, Predicted, VariationTable, few, uncapped};
+use crate::units::Watts;
+use crate::workload::{AppId, JobId, Workload};
+
+/// What holds under caps, beside the [`Draws`] without one.
+#[derive(Clone, Debug)]
+pub(super) enum Caps {
+    /// Draws under each finite cap.
+    Tables(CapTables<Draws>),
+    /// Speeds under every cap.
+    Model(Model),
+}
+
+/// A cap model with the numbers it works on: watts as the caller gave them, not rounded to picowatts.
+#[derive(Clone, Debug)]
+pub(super) struct Model {
+    pub(super) clock: Clock,
+    static_draw: StaticDraw,
+    /// By application; the last is that of jobs without one.
+    bounds: Vec<f64>,
+    busy: Vec<f64>,
+    tdp: Vec<f64>,
+    /// The table's watts, row after row; empty if it holds factors.
+    table: Vec<f64>,
+}
+
+/// What one job draws on each node under a cap, by the cap model (rule 3).
+#[derive(Clone, Copy, Debug)]
+pub struct Capped<'a> {
+    draws: &'a Draws,
+    model: &'a Model,
+    row: Option<usize>,
+    app: Option<AppId>,
+    own: KnownDraw,
+    cap_w: f64,
+}
+
+impl Capped<'_> {
+    pub(super) fn on(&self, node: usize) -> Watts {
+        let uncapped = self.model.uncapped(self.draws, self.row, self.own, node);
+        if self.cap_w >= uncapped.draw_w {
+            #[expect(clippy::cast_possible_truncation, reason = "numbers of nodes are 32 bits wide")]
+            return self.draws.draw(self.app, self.own, node as u32);
+        }
+        Watts::of_system(self.model.clock.draw(uncapped, self.cap_w))
+    }
+}
+
+impl Model {
+    fn bound(&self, app: Option<AppId>) -> f64 {
+        self.bounds[app.map_or(self.bounds.len() - 1, |app| app.0 as usize)]
+    }
+
+    /// P and S: the contract's order, table, the job's own draw, the node's busy draw.
+    pub(super) fn uncapped(&self, draws: &Draws, row: Option<usize>, own: KnownDraw, node: usize) -> Uncapped {
+        let nominal = || match own {
+            KnownDraw::Unknown => self.busy[node],
+            KnownDraw::Watts(watts) => watts,
+            KnownDraw::Tdp => self.tdp[node],
+        };
+        let draw_w = match (draws.kind, row) {
+            (Kind::Watts, Some(row)) => self.table[row * draws.nodes + node],
+            (Kind::Ratio, Some(row)) => nominal() * draws.ratios[row * draws.nodes + node],
+            (_, None) => nominal(),
+        };
+        Uncapped { draw_w, static_w: self.static_draw.on(node, draw_w) }
+    }
+}
+
+impl Draws {
+    pub(super) fn of_job_under(&self, app: Option<AppId>, own: KnownDraw, cap_w: f64) -> JobDraws<'_> {
+        match self.caps.as_deref() {
+            Some(Caps::Tables(tables)) => tables.serving(cap_w).unwrap_or(self).of_job(app, own),
+            Some(Caps::Model(model)) if cap_w < f64::INFINITY => {
+                JobDraws::Capped(Capped { draws: self, model, row: self.row(app), app, own, cap_w })
+            }
+            _ => self.of_job(app, own),
+        }
+    }
+
+    fn draw_under(&self, app: Option<AppId>, own: KnownDraw, node: u32, cap_w: f64) -> Watts {
+        self.of_job_under(app, own, cap_w).on(node)
+    }
+
+    fn factor_under(&self, app: Option<AppId>, own: KnownDraw, node: u32, cap_w: f64) -> f64 {
+        match self.caps.as_deref() {
+            Some(Caps::Tables(tables)) => tables.serving(cap_w).unwrap_or(self).time_ratio(app, node),
+            Some(Caps::Model(model)) if cap_w < f64::INFINITY => {
+                let uncapped = model.uncapped(self, self.row(app), own, node as usize);
+                let time_ratio = self.time_ratio(app, node);
+                if cap_w >= uncapped.draw_w {
+                    return time_ratio;
+                }
+                factor_at(model.clock.speed(uncapped, cap_w), time_ratio, model.bound(app))
+            }
+            _ => self.time_ratio(app, node),
+        }
+    }
+
+    fn slowest_under(&self, app: Option<AppId>, own: KnownDraw, caps: impl Iterator<Item = (u32, f64)>) -> f64 {
+        caps.map(|(node, cap_w)| self.factor_under(app, own, node, cap_w)).fold(0.0, f64::max)
+    }
+
+    fn kind_of_caps(&self) -> Option<CapsKind> {
+        self.caps.as_deref().map(|caps| match caps {
+            Caps::Tables(_) => CapsKind::Tables,
+            Caps::Model(_) => CapsKind::Model,
+        })
+    }
+
+    /// The node's time factor under some cap divided by that under another.
+    fn ratio_under(&self, app: Option<AppId>, own: KnownDraw, node: u32, cap_w: f64, other_w: f64) -> f64 {
+        if cap_w == other_w {
+            return 1.0;
+        }
+        self.factor_under(app, own, node, cap_w) / self.factor_under(app, own, node, other_w)
+    }
+}
+
+impl Actual {
+    /// What `node` draws, and how much longer than nominal a job takes there, under a cap of `cap_w` W (rules 2 and 3).
+    #[must_use]
+    pub fn under(&self, app: Option<AppId>, own: KnownDraw, node: u32, cap_w: f64) -> (Watts, f64) {
+        (self.0.draw_under(app, own, node, cap_w), self.0.factor_under(app, own, node, cap_w))
+    }
+
+    /// The same of `job` alone on the node.
+    #[must_use]
+    pub fn job_under(&self, workload: &Workload, job: JobId, node: u32, cap_w: f64) -> (Watts, f64) {
+        self.under(workload.app(job), KnownDraw::measured(workload.power_w(job)), node, cap_w)
+    }
+
+    /// What nodes draw while they serve `job` alone under a cap of `cap_w` W on each.
+    #[must_use]
+    pub fn of_job_under(&self, workload: &Workload, job: JobId, cap_w: f64) -> JobDraws<'_> {
+        self.0.of_job_under(workload.app(job), KnownDraw::measured(workload.power_w(job)), cap_w)
+    }
+
+    /// F of rule 4: how much longer than nominal `job` takes on these nodes, each under its cap in W.
+    #[must_use]
+    pub fn slowest_under(&self, workload: &Workload, job: JobId, caps: impl Iterator<Item = (u32, f64)>) -> f64 {
+        self.0.slowest_under(workload.app(job), KnownDraw::measured(workload.power_w(job)), caps)
+    }
+
+    /// Whether anything says how nodes draw and run under caps.
+    #[must_use]
+    pub fn has_caps(&self) -> bool {
+        self.0.caps.is_some()
+    }
+}
+
+impl Predicted {
+    /// What `node` is predicted to draw, and how much longer than nominal a job of this application and own draw to take
+    /// there, under a cap of `cap_w` W (rules 2 and 3).
+    #[must_use]
+    pub fn under(&self, app: Option<AppId>, own: KnownDraw, node: u32, cap_w: f64) -> (Watts, f64) {
+        (self.draw_under(app, own, node, cap_w), self.factor_under(app, own, node, cap_w))
+    }
+
+    /// The first of these alone.
+    #[must_use]
+    pub fn draw_under(&self, app: Option<AppId>, own: KnownDraw, node: u32, cap_w: f64) -> Watts {
+        self.0.draw_under(app, own, node, cap_w)
+    }
+
+    /// The second of these alone.
+    #[must_use]
+    pub fn factor_under(&self, app: Option<AppId>, own: KnownDraw, node: u32, cap_w: f64) -> f64 {
+        self.0.factor_under(app, own, node, cap_w)
+    }
+
+    /// What nodes are predicted to draw while they serve a job of this application and own draw alone, under a cap of
+    /// `cap_w` W on each.
+    #[must_use]
+    pub fn of_job_under(&self, app: Option<AppId>, own: KnownDraw, cap_w: f64) -> JobDraws<'_> {
+        self.0.of_job_under(app, own, cap_w)
+    }
+
+    /// Fp of rule 4: the largest predicted factor of these nodes, each under its cap in W.
+    #[must_use]
+    pub fn slowest_under(&self, app: Option<AppId>, own: KnownDraw, caps: impl Iterator<Item = (u32, f64)>) -> f64 {
+        self.0.slowest_under(app, own, caps)
+    }
+
+    /// The cap, W, that slows a job on `node` by exactly `slowdown` (from 1) against its speed under its own cap of
+    /// `own_cap_w` W, by the cap model (rule 26). Infinity at 1, and wherever there is no model.
+    #[must_use]
+    pub fn slowdown_cap(&self, app: Option<AppId>, own: KnownDraw, own_cap_w: f64, slowdown: f64, node: u32) -> f64 {
+        let Some(Caps::Model(model)) = self.0.caps.as_deref() else { return f64::INFINITY };
+        let by_own = self.0.ratio_under(app, own, node, own_cap_w, f64::INFINITY);
+        let uncapped = model.uncapped(&self.0, self.0.row(app), own, node as usize);
+        model.clock.cap_for(uncapped, model.bound(app), slowdown, by_own)
+    }
+
+    /// How much system caps slow a job against its own cap of `own_cap_w` W (rule 14): the largest, over all nodes of the
+    /// machine, of the node's predicted factor under the smaller of the own cap and `cap_on(node)`, W, divided by that
+    /// under the own cap alone.
+    #[must_use]
+    pub fn slowdown(&self, app: Option<AppId>, own: KnownDraw, own_cap_w: f64, cap_on: impl Fn(u32) -> f64) -> f64 {
+        let on = |node| self.0.ratio_under(app, own, node, own_cap_w.min(cap_on(node)), own_cap_w);
+        self.largest(on)
+    }
+
+    /// How much a job's own cap of `own_cap_w` W slows it against none: σ of rule 6, by rule 14.
+    #[must_use]
+    pub fn own_slowdown(&self, app: Option<AppId>, own: KnownDraw, own_cap_w: f64) -> f64 {
+        self.largest(|node| self.0.ratio_under(app, own, node, own_cap_w, f64::INFINITY))
+    }
+
+    fn largest(&self, ratio_on: impl Fn(u32) -> f64) -> f64 {
+        if self.has_caps() { (0..).take(self.0.nodes).map(ratio_on).fold(0.0, f64::max) } else { 1.0 }
+    }
+
+    /// Whether anything says how nodes draw and run under caps.
+    #[must_use]
+    pub fn has_caps(&self) -> bool {
+        self.0.caps.is_some()
+    }
+
+    /// The finite caps of the tables by cap, W, ascending; none by a model.
+    #[must_use]
+    pub fn levels(&self) -> &[f64] {
+        match self.0.caps.as_deref() {
+            Some(Caps::Tables(tables)) => tables.levels(),
+            _ => &[],
+        }
+    }
+
+    /// What says how nodes draw and run under caps, if anything does.
+    #[must_use]
+    pub fn caps_kind(&self) -> Option<CapsKind> {
+        self.0.kind_of_caps()
+    }
+}
+
+/// Draws from tables by cap, ascending and the last without a cap: what is charged, and what is predicted.
+pub(super) fn by_tables(
+    platform: &Platform,
+    workload: &Workload,
+    tables: &[CapTable],
+    unknown: OnUnknownApp,
+) -> Result<(Draws, Draws)> {
+    let Some((last, finite)) = tables.split_last() else {
+        unreachable!("`CapsSpec::check` asks for one without a cap")
+    };
+    let built = |table: &CapTable| {
+        let draws = uncapped(platform, workload, Some(&table.actual), table.predicted.as_ref(), unknown);
+        draws.map_err(|error| at_cap(table.cap_w, error))
+    };
+    let (mut charged, mut believed) = built(last)?;
+    let (mut under, mut believed_under) = (Vec::new(), Vec::new());
+    for table in finite {
+        check_same_rows(last, table)?;
+        let (charged, believed) = built(table)?;
+        under.push((table.cap_w, charged));
+        believed_under.extend(table.predicted.is_some().then_some((table.cap_w, believed)));
+    }
+    charged.caps = Some(Arc::new(Caps::Tables(CapTables::new(under))));
+    believed.caps = if last.predicted.is_none() {
+        charged.caps.clone()
+    } else {
+        Some(Arc::new(Caps::Tables(CapTables::new(believed_under))))
+    };
+    Ok((charged, believed))
+}
+
+fn check_same_rows(uncapped: &CapTable, table: &CapTable) -> Result<()> {
+    let sorted = |table: &CapTable| {
+        let mut apps = table.actual.apps.clone();
+        apps.sort();
+        apps
+    };
+    if sorted(uncapped) == sorted(table) {
+        return Ok(());
+    }
+    let expected = format!("the applications of the table without a cap: {}", few(&uncapped.actual.apps));
+    let place = format!("{}.apps", table.actual.name);
+    Err(at_cap(table.cap_w, config(place, few(&table.actual.apps), expected)))
+}
+
+/// The error of a table, which says of which.
+fn at_cap(cap_w: f64, error: Error) -> Error {
+    let Error::Config(ConfigError { mut faults }) = error else { return error };
+    for fault in &mut faults {
+        fault.parameter = format!("cap_tables[{cap_w}], {}", fault.parameter);
+    }
+    ConfigError { faults }.into()
+}
+
+/// The draws without a cap, with the model beside them; `tables` are those they were made from.
+pub(super) fn by_model(
+    workload: &Workload,
+    (mut charged, mut believed): (Draws, Draws),
+    [actual, predicted]: [Option<&VariationTable>; 2],
+    model: &CapModel,
+    unknown: OnUnknownApp,
+) -> Result<(Draws, Draws)> {
+    let bounds = bounds_of(model, workload, unknown)?;
+    let given = |raw: &[f64], watts: &[Watts]| {
+        if raw.is_empty() { watts.iter().map(|watts| watts.watts()).collect() } else { raw.to_vec() }
+    };
+    let with_table = |draws: &Draws, table: Option<&VariationTable>| Model {
+        clock: Clock::new(model.exponent, model.least_speed_ratio),
+        static_draw: model.static_draw.clone(),
+        bounds: bounds.clone(),
+        busy: given(&model.busy_w, &draws.busy),
+        tdp: given(&model.tdp_w, &draws.tdp),
+        table: table.filter(|table| table.kind == Kind::Watts).map_or_else(Vec::new, |table| table.power.clone()),
+    };
+    charged.caps = Some(Arc::new(Caps::Model(with_table(&charged, actual))));
+    believed.caps = match (actual, predicted) {
+        (Some(actual), Some(predicted)) if !std::ptr::eq(actual, predicted) => {
+            Some(Arc::new(Caps::Model(with_table(&believed, Some(predicted)))))
+        }
+        _ => charged.caps.clone(),
+    };
+    Ok((charged, believed))
+}

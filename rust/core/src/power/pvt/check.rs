@@ -1,0 +1,162 @@
+//! Which caps may be set: those that something serves, on every node, for the jobs they are meant for.
+
+use std::collections::BTreeMap;
+
+use crate::error::{ConfigError, Fault, Result, config};
+use crate::platform::Platform;
+use crate::power::caps::CapModel;
+use crate::power::known::KnownDraw;
+use crate::power::pvt::capped::{Caps, Model};
+use crate::power::pvt::{Actual, Draws, MOST_FAULTS, OnUnknownApp, VariationTable};
+use crate::units::MAX_NODE_WATTS;
+use crate::workload::{AppId, JobId, Workload};
+
+/// Tables by cap are alone.
+pub(super) fn check_alone(other: Option<&VariationTable>) -> Result<()> {
+    let Some(table) = other else { return Ok(()) };
+    Err(config(&table.name, "a table beside tables by cap", "tables by cap alone: the one for `inf` stands for no cap"))
+}
+
+/// Jobs that are alike in what caps they can do with, but for the watts they bring: application, kind of own draw, cap.
+type Alike = (Option<AppId>, bool, u64);
+
+/// Of all jobs with a cap the one that brings the most watts, for all that are alike; what it can do with they all can.
+fn hungriest(workload: &Workload, cap_of: impl Fn(JobId) -> f64) -> Vec<(JobId, f64)> {
+    let mut groups = BTreeMap::<Alike, JobId>::new();
+    for job in workload.jobs().filter(|&job| cap_of(job) < f64::INFINITY) {
+        let key = (workload.app(job), workload.power_w(job) > 0.0, cap_of(job).to_bits());
+        let most = groups.entry(key).or_insert(job);
+        if workload.power_w(job) > workload.power_w(*most) {
+            *most = job;
+        }
+    }
+    let mut jobs: Vec<_> = groups.into_values().map(|job| (job, cap_of(job))).collect();
+    jobs.sort_by_key(|(job, _)| *job);
+    jobs
+}
+
+impl Actual {
+    /// What is wrong with a cap of `cap_w` W on any node of the machine for `job`; `parameter` is what the fault names.
+    #[must_use]
+    pub fn check_cap(&self, workload: &Workload, job: JobId, parameter: &str, cap_w: f64) -> Option<Fault> {
+        let fault =
+            |expected: String| Some(Fault { parameter: parameter.to_owned(), value: format!("{cap_w}"), expected });
+        if cap_w == f64::INFINITY {
+            return None;
+        }
+        if !(cap_w > 0.0 && cap_w <= MAX_NODE_WATTS) {
+            return fault("watts above 0, up to 1e6".to_owned());
+        }
+        match self.0.caps.as_deref() {
+            None => fault("no cap: the platform has neither tables by cap nor a cap model".to_owned()),
+            Some(Caps::Tables(tables)) => {
+                self.0.unserved(tables.levels().first(), workload, job, cap_w).and_then(fault)
+            }
+            Some(Caps::Model(model)) => self.0.too_low(model, workload, job, cap_w).and_then(fault),
+        }
+    }
+
+    /// What is wrong with caps of these watts for any job, such as the levels of an allocator: at most one fault a cap.
+    #[must_use]
+    pub fn check_levels(
+        &self,
+        platform: &Platform,
+        workload: &Workload,
+        parameter: &str,
+        levels: &[f64],
+    ) -> Vec<Fault> {
+        if !platform.is_exclusive() && !levels.is_empty() {
+            return vec![shared(parameter)];
+        }
+        let of_level = |&level: &f64| {
+            let jobs = hungriest(workload, |_| level);
+            jobs.into_iter().find_map(|(job, _)| self.check_cap(workload, job, parameter, level))
+        };
+        levels.iter().filter_map(of_level).collect()
+    }
+
+    /// The caps that jobs ask for.
+    pub(super) fn check_own_caps(&self, platform: &Platform, workload: &Workload) -> Result<()> {
+        let capped = hungriest(workload, |job| workload.cap_w(job));
+        let of_job = |job| format!("cap_w of job {}", workload.job_id(job));
+        let faults: Vec<_> = match capped.first() {
+            Some(&(job, _)) if !platform.is_exclusive() => vec![shared(&of_job(job))],
+            _ => {
+                let checked =
+                    capped.iter().filter_map(|&(job, cap_w)| self.check_cap(workload, job, &of_job(job), cap_w));
+                checked.take(MOST_FAULTS).collect()
+            }
+        };
+        if faults.is_empty() { Ok(()) } else { Err(ConfigError { faults }.into()) }
+    }
+}
+
+fn shared(parameter: &str) -> Fault {
+    Fault {
+        parameter: parameter.to_owned(),
+        value: "a cap on a platform of shared nodes".to_owned(),
+        expected: "whole nodes: `exclusive=True`".to_owned(),
+    }
+}
+
+impl Draws {
+    /// What would be right if tables by cap do not serve a job.
+    fn unserved(&self, lowest: Option<&f64>, workload: &Workload, job: JobId, cap_w: f64) -> Option<String> {
+        let Some(&lowest) = lowest else { return Some("no cap: the only table is that without one".to_owned()) };
+        if cap_w < lowest {
+            return Some(format!("at least {lowest} W, the lowest cap of the tables"));
+        }
+        self.row(workload.app(job)).is_none().then(|| {
+            let named = named(workload, job);
+            format!("no cap, or a row for {named} in the tables by cap")
+        })
+    }
+
+    /// What would be right if a model cannot keep a job within a cap on some node.
+    fn too_low(&self, model: &Model, workload: &Workload, job: JobId, cap_w: f64) -> Option<String> {
+        let (row, own) = (self.row(workload.app(job)), KnownDraw::measured(workload.power_w(job)));
+        let on = |node| (model.uncapped(self, row, own, node), node);
+        let binding = (0..self.nodes).map(on).filter(|(uncapped, _)| uncapped.draw_w > cap_w);
+        let least = |node| model.clock.least_draw(node);
+        let (worst, node) = binding.max_by(|a, b| least(a.0).total_cmp(&least(b.0)).then(b.1.cmp(&a.1)))?;
+        (least(worst) > cap_w).then(|| {
+            // Rounded up: the number in the message works.
+            let enough_w = (least(worst) * 1000.0).ceil() / 1000.0;
+            format!(
+                "at least {enough_w} W: {} draws that on node {node} at the lowest speed, {} of nominal ({} W at nominal \
+                 speed, {} W of it static)",
+                named(workload, job),
+                model.clock.least(),
+                worst.draw_w,
+                worst.static_w
+            )
+        })
+    }
+}
+
+fn named(workload: &Workload, job: JobId) -> String {
+    let job_id = workload.job_id(job);
+    match workload.app(job) {
+        Some(app) => format!("job {job_id} (application `{}`)", workload.app_names()[app.0 as usize]),
+        None => format!("job {job_id} (no application)"),
+    }
+}
+
+/// A cap model's bound ratio of each application, and last of jobs without one; those without are faults that name a job.
+pub(super) fn bounds_of(model: &CapModel, workload: &Workload, unknown: OnUnknownApp) -> Result<Vec<f64>> {
+    let (mut bounds, mut faults) = (Vec::with_capacity(workload.app_names().len() + 1), Vec::new());
+    for (app, name) in (0..).map(AppId).zip(workload.app_names()) {
+        let bound = model.bound_ratio.of(name);
+        bounds.push(bound.unwrap_or(1.0));
+        if bound.is_some() || unknown == OnUnknownApp::Nominal || faults.len() == MOST_FAULTS {
+            continue;
+        }
+        faults.extend(workload.jobs().find(|&job| workload.app(job) == Some(app)).map(|job| Fault {
+            parameter: "cap_model.bound_ratio".to_owned(),
+            value: format!("nothing for application `{name}` of job {}", workload.job_id(job)),
+            expected: "a share for each application, one for `*`, or on_unknown_app=\"nominal\"".to_owned(),
+        }));
+    }
+    bounds.push(model.bound_ratio.default.unwrap_or(1.0));
+    if faults.is_empty() { Ok(bounds) } else { Err(ConfigError { faults }.into()) }
+}
