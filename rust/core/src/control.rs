@@ -3,10 +3,10 @@
 //! It has no clock and knows no truth. Its host, a simulation or a live machine, tells it what happens and carries
 //! its decisions out.
 
-use crate::cluster::Cluster;
-use crate::cluster::runs::{Run, RunId};
+use crate::cluster::{Cluster, Retimed};
 use crate::error::{Result, SimulationError};
-use crate::policy::{Decision, Decisions, Notice, Policy};
+use crate::policy::runs::{Run, RunId};
+use crate::policy::{Decision, Decisions, Governor, Notice, Policy, View};
 use crate::power::budgets::BudgetRow;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
@@ -32,13 +32,18 @@ pub struct Controller {
     cluster: Cluster,
     policy: Box<dyn Policy>,
     decisions: Decisions,
+    /// Whether a run was resumed in the pass under way.
+    has_resumed: bool,
 }
 
 impl Controller {
     /// Puts a cluster under a policy.
     #[must_use]
-    pub fn new(cluster: Cluster, policy: Box<dyn Policy>) -> Self {
-        Self { cluster, policy, decisions: Decisions::default() }
+    pub fn new(mut cluster: Cluster, mut policy: Box<dyn Policy>) -> Self {
+        if let Some(governor) = policy.governor() {
+            cluster.govern(governor.allots());
+        }
+        Self { cluster, policy, decisions: Decisions::default(), has_resumed: false }
     }
 
     /// The cluster.
@@ -161,18 +166,115 @@ impl Controller {
         self.policy.budget()
     }
 
-    /// Decides what to do now and does it, one decision after the other; `host` does its part of each.
+    /// How the policy governs power, if it does.
+    pub fn governor(&mut self) -> Option<&mut dyn Governor> {
+        self.policy.governor()
+    }
+
+    /// What may be drawn now, if anything says so.
+    #[must_use]
+    pub fn ceiling(&self) -> Option<Watts> {
+        self.cluster.budgets().at(self.cluster.now()).or(self.policy.budget())
+    }
+
+    /// Decides what to do now and does it, one decision after the other; `host` does its part of each. The machine was
+    /// measured to draw `draw`; `beat` says whether this is an instant at which an allocator with an interval looks.
     ///
     /// # Errors
     /// If the policy fails, the host interrupts, or a decision cannot be carried out.
-    pub fn decide(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
+    pub fn decide(
+        &mut self,
+        draw: Watts,
+        beat: bool,
+        interrupted: &dyn Fn() -> bool,
+        host: &mut Host<'_>,
+    ) -> Result<()> {
+        let surplus = self.surplus(draw);
+        let is_held = self.recover(surplus, interrupted, host)?;
         self.decisions.clear();
-        self.policy.decide(&self.cluster.view(Watts::ZERO, interrupted), &mut self.decisions)?;
+        self.cluster.foresee();
+        let view = View { is_held, ..self.cluster.view(surplus, interrupted) };
+        self.policy.decide(&view, &mut self.decisions)?;
+        let starts = self.decisions.starts().next().is_some();
+        self.carry_out(host)?;
+        self.allot(surplus, beat || starts || self.has_resumed, interrupted, host)
+    }
+
+    /// What the machine draws beyond what is predicted for the caps in force (operations page, rule 28).
+    fn surplus(&mut self, draw: Watts) -> Watts {
+        let monitors = self.policy.governor().is_some_and(|governor| governor.monitor().is_some());
+        if monitors { (draw - self.cluster.predicted_draw()).max(Watts::ZERO) } else { Watts::ZERO }
+    }
+
+    fn recover(&mut self, surplus: Watts, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
+        self.has_resumed = false;
+        let Some(governor) = self.policy.governor().filter(|governor| governor.monitor().is_some()) else {
+            return Ok(false);
+        };
+        self.decisions.clear();
+        let is_held = governor.recover(&self.cluster.view(surplus, interrupted), &mut self.decisions);
+        self.has_resumed = self.decisions.list().iter().any(|decision| matches!(decision, Decision::Resume(_)));
+        self.carry_out(host)?;
+        Ok(is_held)
+    }
+
+    fn allot(
+        &mut self,
+        surplus: Watts,
+        is_due: bool,
+        interrupted: &dyn Fn() -> bool,
+        host: &mut Host<'_>,
+    ) -> Result<()> {
+        let Some(governor) = self.policy.governor().filter(|governor| governor.allots()) else { return Ok(()) };
+        self.decisions.clear();
+        governor.allot(&self.cluster.view(surplus, interrupted), is_due, &mut self.decisions);
+        self.carry_out(host)
+    }
+
+    /// The machine draws more than the budget: an emergency begins.
+    pub fn alert(&mut self) {
+        if let Some(governor) = self.policy.governor() {
+            governor.alert(&self.cluster.view(Watts::ZERO, &|| false));
+        }
+    }
+
+    /// Does the next thing about an emergency; false if nothing is left to do.
+    ///
+    /// # Errors
+    /// If it cannot be carried out.
+    pub fn relieve(&mut self, host: &mut Host<'_>) -> Result<bool> {
+        let Some(governor) = self.policy.governor() else { return Ok(false) };
+        let Some(decision) = governor.relieve(&self.cluster.view(Watts::ZERO, &|| false)) else { return Ok(false) };
+        self.decisions.clear();
+        self.decisions.push(decision);
+        self.carry_out(host)?;
+        Ok(true)
+    }
+
+    /// A run that stands still was measured to draw so much beyond idle.
+    pub fn note_asked(&mut self, id: RunId, asks: Watts) {
+        self.cluster.note_asked(id, asks);
+    }
+
+    /// The instant is over: plans follow the caps in force. Says which have changed.
+    pub fn settle(&mut self) -> Vec<Retimed> {
+        self.cluster.settle()
+    }
+
+    fn carry_out(&mut self, host: &mut Host<'_>) -> Result<()> {
         let mut headroom = self.cluster.headroom(self.policy.budget());
         for decision in self.decisions.list() {
             let done = self.cluster.carry_out(decision, &self.decisions, &mut headroom);
-            done.and_then(|effect| host(&self.cluster, decision, effect))
-                .map_err(|what| self.cluster.refusal(self.policy.name(), decision, &what))?;
+            done.and_then(|effect| {
+                if let Effect::Ended(_, run) = &effect {
+                    self.policy.notice(self.cluster.jobs(), Notice::Ended(run.job));
+                    if let Decision::Requeue(_) = decision {
+                        self.policy.notice(self.cluster.jobs(), Notice::Requeued(run.job));
+                    }
+                }
+                host(&self.cluster, decision, effect)
+            })
+            .map_err(|what| self.cluster.refusal(self.policy.name(), decision, &what))?;
         }
         Ok(())
     }

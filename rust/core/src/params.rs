@@ -17,6 +17,8 @@ pub enum Value {
     Text(String),
     /// Yes or no.
     Bool(bool),
+    /// Several of these.
+    List(Vec<Value>),
 }
 
 impl fmt::Display for Value {
@@ -27,6 +29,10 @@ impl fmt::Display for Value {
             Self::Float(value) => write!(f, "{value:?}"),
             Self::Text(value) => write!(f, "`{value}`"),
             Self::Bool(value) => value.fmt(f),
+            Self::List(values) => {
+                let values: Vec<_> = values.iter().map(Self::to_string).collect();
+                write!(f, "[{}]", values.join(", "))
+            }
         }
     }
 }
@@ -101,7 +107,7 @@ impl Params {
         let number = match value {
             Value::Int(number) => number as f64,
             Value::Float(number) => number,
-            Value::Text(_) | Value::Bool(_) => f64::NAN,
+            Value::Text(_) | Value::Bool(_) | Value::List(_) => f64::NAN,
         };
         if range.contains(&number) { Ok(number) } else { Err(config(self.path_of(name), value.to_string(), expected)) }
     }

@@ -237,6 +237,13 @@ impl Add<SimDuration> for SimTime {
     }
 }
 
+impl Sub for SimDuration {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
 impl Add for SimDuration {
     type Output = Self;
     fn add(self, other: Self) -> Self {

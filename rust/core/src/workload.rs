@@ -271,13 +271,15 @@ impl Workload {
     /// How long planning takes the job to run: its walltime or, if it brings none, its nominal runtime and communication.
     #[must_use]
     pub fn planned(&self, job: JobId) -> SimDuration {
-        self.planned_at(job, 1.0)
+        self.planned_at(job, 1.0, 1.0)
     }
 
     /// The same on nodes that take `factor` times as long as nominal ones, where walltimes were meant for nominal speed.
+    ///
+    /// A job without a walltime is planned `slowdown` times longer: as its own cap slows it.
     #[must_use]
-    pub fn planned_at(&self, job: JobId, factor: f64) -> SimDuration {
-        let run = || self.runtime(job).stretched(factor).saturating_add(self.comm(job));
+    pub fn planned_at(&self, job: JobId, factor: f64, slowdown: f64) -> SimDuration {
+        let run = || self.runtime(job).stretched(factor * slowdown).saturating_add(self.comm(job));
         self.walltime(job).map_or_else(run, |walltime| walltime.stretched(factor))
     }
 
@@ -396,11 +398,11 @@ mod tests {
     #[test]
     fn a_planned_length_is_stretched_but_for_communication_and_rounded_up_once() {
         let unlimited = JobColumns { comm_s: vec![2.5], ..one_job() }.into_workload().unwrap();
-        assert_eq!(unlimited.planned_at(JobId(0), 1.5).seconds(), 17.5);
-        assert_eq!(unlimited.planned_at(JobId(0), 1.000_000_03).seconds(), 12.500_001);
+        assert_eq!(unlimited.planned_at(JobId(0), 1.5, 1.0).seconds(), 17.5);
+        assert_eq!(unlimited.planned_at(JobId(0), 1.000_000_03, 1.0).seconds(), 12.500_001);
         let limited = JobColumns { walltime_s: vec![12.0], comm_s: vec![2.5], ..one_job() }.into_workload().unwrap();
-        assert_eq!(limited.planned_at(JobId(0), 1.5).seconds(), 18.0);
-        assert_eq!(limited.planned_at(JobId(0), 0.5).seconds(), 6.0);
+        assert_eq!(limited.planned_at(JobId(0), 1.5, 1.0).seconds(), 18.0);
+        assert_eq!(limited.planned_at(JobId(0), 0.5, 1.0).seconds(), 6.0);
     }
 
     #[test]

@@ -2,15 +2,16 @@
 
 use std::ops::Range;
 
-use crate::cluster::runs::{Run, RunId};
 use crate::cluster::{Cluster, Phase};
 use crate::error::SimulationError;
+use crate::policy::runs::{Run, RunId};
 use crate::policy::{Decision, Decisions, Rejection, Start};
+use crate::power::in_force::CapsInForce;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
 /// What a decision that was carried out leaves to its host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// A run has begun.
     Started(RunId),
@@ -22,6 +23,14 @@ pub enum Effect {
     Timer(SimTime),
     /// A job of the queue will never start.
     Rejected(JobId, Rejection),
+    /// The caps of a run have changed.
+    Capped(RunId),
+    /// A run stands still.
+    Suspended(RunId),
+    /// It goes on.
+    Resumed(RunId),
+    /// A run was ended; its job is queued again, or not.
+    Ended(RunId, Run),
 }
 
 /// What the system draws by what was granted, and the most that it may draw.
@@ -88,7 +97,21 @@ impl Cluster {
                 self.queued -= 1;
                 Ok(Effect::Rejected(job, why))
             }
+            Decision::Allot(id, allotted) => self.allot(id, allotted).map(|()| Effect::Capped(id)),
+            Decision::Limit(id, watts) => self.limit(id, watts).map(|()| Effect::Capped(id)),
+            Decision::Suspend(id) => self.suspend(id).map(|()| Effect::Suspended(id)),
+            Decision::Resume(id) => self.resume(id).map(|()| Effect::Resumed(id)),
+            Decision::Kill(id) => self.stop(id).map(|run| Effect::Ended(id, run)),
+            Decision::Requeue(id) => {
+                let run = self.stop(id)?;
+                self.requeue(run.job, run.attempt);
+                Ok(Effect::Ended(id, run))
+            }
         }
+    }
+
+    fn stop(&mut self, id: RunId) -> Result<Run, SimulationError> {
+        self.end(id)?.ok_or_else(|| SimulationError("it does not run".to_owned()))
     }
 
     /// Why a decision of `policy` cannot be carried out, in a sentence.
@@ -103,8 +126,18 @@ impl Cluster {
             Decision::Wake(node) => format!("wake node {node}"),
             Decision::Sleep(node) => format!("let node {node} sleep"),
             Decision::Timer(at) => format!("set a timer for {} s", at.seconds()),
+            Decision::Allot(id, _) | Decision::Limit(id, _) => format!("cap {}", self.name_of(id)),
+            Decision::Suspend(id) => format!("suspend {}", self.name_of(id)),
+            Decision::Resume(id) => format!("resume {}", self.name_of(id)),
+            Decision::Kill(id) => format!("kill {}", self.name_of(id)),
+            Decision::Requeue(id) => format!("requeue {}", self.name_of(id)),
         };
         SimulationError(format!("policy {policy}, at {} s: cannot {wish}: {what}", self.now.seconds()))
+    }
+
+    fn name_of(&self, id: RunId) -> String {
+        let job = self.runs.get(id).map(|run| self.workload.job_id(run.job));
+        job.map_or_else(|| format!("the run in slot {}", id.slot()), |job| format!("job {job}"))
     }
 
     fn start(&mut self, start: Start, nodes: &[u32]) -> Result<RunId, SimulationError> {
@@ -114,9 +147,16 @@ impl Cluster {
         self.begin(Run {
             job: start.job,
             started: self.now,
+            attempt: self.lost_attempts(start.job) + 1,
             planned_end,
             claim: self.claim(start.job, start.claim),
             watts: start.claim,
+            basis: start.basis,
+            caps: CapsInForce::own(self.workload.cap_w(start.job)),
+            predicted: Watts::ZERO,
+            pace: 1.0,
+            least_pace: 1.0,
+            suspension: None,
             profiling_ratio: start.profiling_ratio,
             places,
         })

@@ -4,24 +4,28 @@
 //! the world's. Events and decisions change the cluster; each change says what a host must do or write down for it.
 
 mod carry_out;
-pub mod runs;
+mod power;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::algo::releases::{Claim, Release, Releases};
-use crate::cluster::runs::{Run, RunId, Runs};
+use crate::cluster::power::Governed;
 use crate::error::SimulationError;
 use crate::platform::Platform;
 use crate::platform::node_state::{Class, NodeState};
 use crate::platform::slots::Slots;
+use crate::policy::runs::{Run, RunId, Runs};
 use crate::policy::{Jobs, View};
 use crate::power::budgets::{BudgetRow, Budgets};
+use crate::power::own_caps::OwnCaps;
 use crate::power::pvt::Predicted;
 use crate::power::slowest::Slowest;
 use crate::units::{SimTime, Watts};
 use crate::workload::{JobId, Workload};
 
 pub use crate::cluster::carry_out::{Effect, Headroom};
+pub use crate::cluster::power::{Retimed, retimed};
 
 /// Where a job is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +49,8 @@ pub struct Cluster {
     predicted: Arc<Predicted>,
     /// How slow the slowest node is predicted to be, where walltimes were meant for nominal speed.
     slowest: Option<Arc<Slowest>>,
+    /// How much jobs' own caps slow them where they bring no walltime.
+    own_caps: Option<Arc<OwnCaps>>,
     slots: Slots,
     releases: Releases,
     /// What the idle machine draws.
@@ -59,6 +65,11 @@ pub struct Cluster {
     nodes: Vec<NodeState>,
     classes: [i32; Class::COUNT],
     on_nodes: OnNodes,
+    /// How often jobs have started that were queued again.
+    attempts: BTreeMap<u32, u32>,
+    governed: Option<Governed>,
+    /// Releases at the instant of a pass, where an allocator makes plans longer.
+    foreseen: Option<Releases>,
 }
 
 /// Which runs are on each node.
@@ -126,9 +137,13 @@ impl Cluster {
                 OnNodes::Several(vec![Vec::new(); count])
             },
             slowest: slowest.map(Arc::new),
+            own_caps: OwnCaps::of(&predicted, &workload).map(Arc::new),
             workload,
             platform,
             predicted,
+            attempts: BTreeMap::new(),
+            governed: None,
+            foreseen: None,
         }
     }
 
@@ -140,9 +155,11 @@ impl Cluster {
             jobs: self.jobs(),
             platform: &self.platform,
             slots: &self.slots,
-            releases: &self.releases,
+            runs: &self.runs,
+            releases: self.foreseen.as_ref().unwrap_or(&self.releases),
             predicted: &self.predicted,
             claimed: self.claimed,
+            is_held: false,
             budgets: &self.budgets,
             surplus,
             interrupted,
@@ -152,7 +169,7 @@ impl Cluster {
     /// What a policy may know of the jobs.
     #[must_use]
     pub fn jobs(&self) -> Jobs<'_> {
-        Jobs::new(&self.workload).stretched(self.slowest.as_deref())
+        Jobs::new(&self.workload).stretched(self.slowest.as_deref()).slowed(self.own_caps.as_deref())
     }
 
     /// The instant it is at.
@@ -244,10 +261,22 @@ impl Cluster {
             self.slots.give(node, need);
         }
         self.releases.remove((run.planned_end, run.job.0));
-        self.claimed -= run.watts;
+        self.forget_run(&run);
         self.phases[run.job.0 as usize] = Phase::Over;
         self.running -= 1;
         Ok(Some(run))
+    }
+
+    /// A job whose run is over is queued again, in its old place.
+    pub fn requeue(&mut self, job: JobId, attempts: u32) {
+        self.attempts.insert(job.0, attempts);
+        self.submit(job);
+    }
+
+    /// How often a job has started and lost its work.
+    #[must_use]
+    pub fn lost_attempts(&self, job: JobId) -> u32 {
+        self.attempts.get(&job.0).copied().unwrap_or(0)
     }
 
     /// A node is ready, unless something else has become of it meanwhile.
@@ -314,7 +343,8 @@ impl Cluster {
     fn planned_end(&self, job: JobId, nodes: &[u32]) -> SimTime {
         let slowest = || self.predicted.slowest(self.workload.app(job), nodes.iter().copied());
         let factor = if self.slowest.is_some() { slowest() } else { 1.0 };
-        self.now.saturating_add(self.workload.planned_at(job, factor))
+        let slowdown = self.own_caps.as_ref().map_or(1.0, |own_caps| own_caps.slowdown(job));
+        self.now.saturating_add(self.workload.planned_at(job, factor, slowdown))
     }
 
     /// A run begins on nodes that were taken for it.
@@ -331,6 +361,7 @@ impl Cluster {
         self.claimed += watts;
         self.phases[job.0 as usize] = Phase::Running;
         (self.queued, self.running) = (self.queued - 1, self.running + 1);
+        self.govern_run(id);
         Ok(id)
     }
 

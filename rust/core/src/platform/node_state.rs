@@ -20,6 +20,8 @@ pub enum NodeState {
         /// How many: 1 where jobs get whole nodes.
         jobs: u32,
     },
+    /// Kept for a job that is suspended; it draws and counts as idle.
+    Kept,
     /// Switching off.
     ShuttingDown {
         /// When it will be off.
@@ -55,7 +57,7 @@ impl NodeState {
     pub fn class(self) -> Class {
         match self {
             Self::Busy { .. } => Class::Busy,
-            Self::Idle => Class::Idle,
+            Self::Idle | Self::Kept => Class::Idle,
             Self::Off => Class::Off,
             Self::Booting { .. } | Self::ShuttingDown { .. } => Class::Transition,
             Self::Down => Class::Down,
@@ -70,7 +72,9 @@ impl NodeState {
         match self {
             Self::Idle => Ok(Self::Busy { jobs: 1 }),
             Self::Busy { jobs } => Ok(Self::Busy { jobs: jobs + 1 }),
-            Self::Off | Self::Booting { .. } | Self::ShuttingDown { .. } | Self::Down => self.refuse("start a job"),
+            Self::Kept | Self::Off | Self::Booting { .. } | Self::ShuttingDown { .. } | Self::Down => {
+                self.refuse("start a job")
+            }
         }
     }
 
@@ -80,12 +84,28 @@ impl NodeState {
     /// If the node serves no job.
     pub fn end_job(self) -> Result<Self, SimulationError> {
         match self {
-            Self::Busy { jobs: 1 } => Ok(Self::Idle),
+            Self::Busy { jobs: 1 } | Self::Kept => Ok(Self::Idle),
             Self::Busy { jobs } => Ok(Self::Busy { jobs: jobs - 1 }),
             Self::Idle | Self::Off | Self::Booting { .. } | Self::ShuttingDown { .. } | Self::Down => {
                 self.refuse("end a job")
             }
         }
+    }
+
+    /// The one job on the node is suspended.
+    ///
+    /// # Errors
+    /// If the node does not serve one job.
+    pub fn suspend_job(self) -> Result<Self, SimulationError> {
+        if self == (Self::Busy { jobs: 1 }) { Ok(Self::Kept) } else { self.refuse("suspend a job") }
+    }
+
+    /// The job that the node is kept for goes on.
+    ///
+    /// # Errors
+    /// If it is kept for none.
+    pub fn resume_job(self) -> Result<Self, SimulationError> {
+        if self == Self::Kept { Ok(Self::Busy { jobs: 1 }) } else { self.refuse("resume a job") }
     }
 
     /// The node is switched on.
@@ -95,9 +115,12 @@ impl NodeState {
     pub fn wake(self, until: SimTime) -> Result<Self, SimulationError> {
         match self {
             Self::Off => Ok(Self::Booting { until }),
-            Self::Idle | Self::Busy { .. } | Self::Booting { .. } | Self::ShuttingDown { .. } | Self::Down => {
-                self.refuse("wake")
-            }
+            Self::Idle
+            | Self::Busy { .. }
+            | Self::Kept
+            | Self::Booting { .. }
+            | Self::ShuttingDown { .. }
+            | Self::Down => self.refuse("wake"),
         }
     }
 
@@ -108,7 +131,7 @@ impl NodeState {
     pub fn ready(self) -> Result<Self, SimulationError> {
         match self {
             Self::Booting { .. } => Ok(Self::Idle),
-            Self::Idle | Self::Busy { .. } | Self::Off | Self::ShuttingDown { .. } | Self::Down => {
+            Self::Idle | Self::Busy { .. } | Self::Kept | Self::Off | Self::ShuttingDown { .. } | Self::Down => {
                 self.refuse("be ready")
             }
         }
@@ -121,9 +144,12 @@ impl NodeState {
     pub fn sleep(self, until: SimTime) -> Result<Self, SimulationError> {
         match self {
             Self::Idle => Ok(Self::ShuttingDown { until }),
-            Self::Busy { .. } | Self::Off | Self::Booting { .. } | Self::ShuttingDown { .. } | Self::Down => {
-                self.refuse("sleep")
-            }
+            Self::Busy { .. }
+            | Self::Kept
+            | Self::Off
+            | Self::Booting { .. }
+            | Self::ShuttingDown { .. }
+            | Self::Down => self.refuse("sleep"),
         }
     }
 
@@ -134,7 +160,9 @@ impl NodeState {
     pub fn powered_off(self) -> Result<Self, SimulationError> {
         match self {
             Self::ShuttingDown { .. } => Ok(Self::Off),
-            Self::Idle | Self::Busy { .. } | Self::Off | Self::Booting { .. } | Self::Down => self.refuse("be off"),
+            Self::Idle | Self::Busy { .. } | Self::Kept | Self::Off | Self::Booting { .. } | Self::Down => {
+                self.refuse("be off")
+            }
         }
     }
 
@@ -145,9 +173,12 @@ impl NodeState {
     pub fn repaired(self) -> Result<Self, SimulationError> {
         match self {
             Self::Down => Ok(Self::Idle),
-            Self::Idle | Self::Busy { .. } | Self::Off | Self::Booting { .. } | Self::ShuttingDown { .. } => {
-                self.refuse("be repaired")
-            }
+            Self::Idle
+            | Self::Busy { .. }
+            | Self::Kept
+            | Self::Off
+            | Self::Booting { .. }
+            | Self::ShuttingDown { .. } => self.refuse("be repaired"),
         }
     }
 
@@ -163,6 +194,7 @@ impl NodeState {
             Self::Booting { .. } => "booting",
             Self::Idle => "idle",
             Self::Busy { .. } => "busy",
+            Self::Kept => "kept for a suspended job",
             Self::ShuttingDown { .. } => "shutting_down",
             Self::Down => "down",
         }
@@ -182,6 +214,12 @@ mod tests {
         assert_eq!(off, NodeState::Off);
         assert_eq!(off.wake(until).unwrap().ready().unwrap(), NodeState::Idle);
         assert_eq!(NodeState::Down.repaired().unwrap(), NodeState::Idle);
+        let kept = busy.suspend_job().unwrap();
+        assert_eq!(
+            (kept.class(), kept.resume_job().unwrap(), kept.end_job().unwrap()),
+            (Class::Idle, busy, NodeState::Idle)
+        );
+        assert!(kept.start_job().is_err() && NodeState::Idle.suspend_job().is_err() && busy.resume_job().is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::policy::View;
 use crate::power::known::KnownDraw;
-use crate::workload::JobId;
+use crate::workload::{AppId, JobId};
 
 /// What decides how a job ranks nodes, and what it draws on them but for the size of its own draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,6 +11,16 @@ pub struct JobClass {
     pub row: Option<usize>,
     /// What the nodes' own differences are applied to.
     pub scale: Scale,
+    /// Its own cap, if it brings one, and what else decides what it draws and how fast it runs under it.
+    pub under: Option<Under>,
+}
+
+/// A job's own cap and what it caps, as bits: jobs under unlike caps are unlike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Under {
+    cap_w: u64,
+    own_w: u64,
+    app: Option<AppId>,
 }
 
 /// What a job's draw is a multiple of.
@@ -26,18 +36,26 @@ pub enum Scale {
 
 impl JobClass {
     /// A class for all jobs whose draw depends on nothing but the node.
-    pub const ANY: Self = Self { row: None, scale: Scale::Nominal };
+    pub const ANY: Self = Self { row: None, scale: Scale::Nominal, under: None };
 
     /// The job's class. All known watts are alike: a ratio row scales them all, and without a row nodes do not differ.
     #[must_use]
     pub fn of(view: &View<'_>, job: JobId) -> Self {
         let app = view.jobs.app(job);
-        let scale = match view.known_draw(job) {
+        let (own, cap_w) = (view.known_draw(job), view.jobs.cap_w(job));
+        let scale = match own {
             KnownDraw::Watts(_) if view.predicted.follows_own(app) => Scale::Own,
             KnownDraw::Tdp if view.predicted.follows_own(app) => Scale::Tdp,
             KnownDraw::Unknown | KnownDraw::Watts(_) | KnownDraw::Tdp => Scale::Nominal,
         };
-        Self { row: view.predicted.row(app), scale }
+        let row = view.predicted.row(app);
+        if cap_w == f64::INFINITY {
+            return Self { row, scale, under: None };
+        }
+        // A cap does not scale with the draw that it caps.
+        let own_w = if scale == Scale::Own { own.watts() } else { 0.0 };
+        let under = Under { cap_w: cap_w.to_bits(), own_w: own_w.to_bits(), app };
+        Self { row, scale: if scale == Scale::Own { Scale::Nominal } else { scale }, under: Some(under) }
     }
 
     /// Whether what its jobs draw is a multiple of what each of them brings.

@@ -8,13 +8,15 @@ use crate::platform::Platform;
 use crate::policy::analyzer::lessons::Lessons;
 use crate::policy::analyzer::{Analyzer, Ask};
 use crate::policy::backfill::Backfill;
+use crate::policy::budget::least::LeastCaps;
 use crate::policy::budget::{Budget, Power};
 use crate::policy::desk::{Desk, Memory};
 use crate::policy::gate::Gate;
+use crate::policy::governing::Governance;
 use crate::policy::order::Order;
 use crate::policy::placement::{News, Placement};
 use crate::policy::timing::Timing;
-use crate::policy::{Decisions, Jobs, Notice, Policy, Rejection, View};
+use crate::policy::{Basis, Decisions, Governor, Jobs, Notice, Policy, Rejection, View};
 use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
@@ -41,8 +43,12 @@ pub struct Parts {
 #[derive(Clone)]
 pub struct Composed {
     name: String,
-    parts: Parts,
-    power: Option<Power>,
+    pub(super) parts: Parts,
+    pub(super) power: Option<Power>,
+    /// What it does about power beside starting jobs.
+    pub(super) governance: Option<Governance>,
+    /// The lowest caps that it may set.
+    pub(super) least: LeastCaps,
     queue: FitList,
     /// Submitted since the gate was last asked.
     submitted: Vec<JobId>,
@@ -63,9 +69,12 @@ impl Composed {
     pub fn new(name: impl Into<String>, mut parts: Parts, platform: &Platform) -> Result<Self> {
         parts.backfill.queue_in(parts.order.as_ref());
         let power = parts.power.as_deref().map(|budget| Power::new(budget, platform, parts.analyzer.learns()));
+        let governance = parts.power.as_deref().map(Budget::governance).filter(Governance::is_active);
         Ok(Self {
             name: name.into(),
             power: power.transpose()?,
+            least: governance.as_ref().map_or(LeastCaps::None, |governance| governance.allocator.least()),
+            governance,
             parts,
             queue: FitList::default(),
             submitted: Vec::new(),
@@ -82,7 +91,7 @@ impl Composed {
             self.admitted.append(&mut self.submitted);
             return;
         };
-        let ask = Ask { view, analyzer: self.parts.analyzer.as_ref() };
+        let ask = Ask { view, analyzer: self.parts.analyzer.as_ref(), least: &self.least };
         let power = &mut self.power;
         self.admitted.extend(self.submitted.drain(..).filter(|&job| gate.admits(&ask, power.as_mut(), job)));
         gate.reject().into_iter().for_each(|(job, why)| out.reject(job, why));
@@ -91,7 +100,7 @@ impl Composed {
     /// Sorts in who was admitted, and the whole queue for an order that changes as time passes.
     fn arrange(&mut self, view: &View<'_>) -> Result<()> {
         let Parts { order, analyzer, .. } = &mut self.parts;
-        let ask = Ask { view, analyzer: analyzer.as_ref() };
+        let ask = Ask { view, analyzer: analyzer.as_ref(), least: &self.least };
         if order.changes() {
             self.queue.rekey(|waiting| waiting.key.rank = order.rank(&ask, JobId(waiting.key.row)));
         }
@@ -109,22 +118,22 @@ impl Composed {
     }
 
     fn enqueue(&mut self, view: &View<'_>, job: JobId) {
-        let ask = Ask { view, analyzer: self.parts.analyzer.as_ref() };
+        let ask = Ask { view, analyzer: self.parts.analyzer.as_ref(), least: &self.least };
         let rank = self.parts.order.rank(&ask, job);
-        let price = |power: &mut Power| power.prices.of(view, job, ask.estimate(job));
+        let price = |power: &mut Power| power.prices.of(&ask, job);
         self.queue.insert(Waiting {
             key: QueueKey { rank, submit: view.jobs.submit(job), row: job.0 },
             units: view.jobs.units(job, view.platform),
-            length: view.jobs.planned(job),
+            length: self.least.length(view, job),
             watts: self.power.as_mut().map_or(0, |power| price(power).least.microwatts_down()),
         });
     }
 
     /// Has the jobs started that start now; returns the units that are free then.
     fn pass(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<i64> {
-        let Self { parts, power, queue, memory, .. } = self;
+        let Self { parts, power, queue, memory, least, .. } = self;
         parts.placement.notice(view, News::Begins)?;
-        let ask = Ask { view, analyzer: parts.analyzer.as_ref() };
+        let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
         let mut desk = Desk::new(ask, parts.placement.as_mut(), power.as_mut(), memory, out);
         parts.backfill.select(&mut desk, queue)?;
         desk.finish(queue.get(Place::FRONT))
@@ -132,13 +141,14 @@ impl Composed {
 
     /// Rejects the jobs of the queue that fit none of the budgets to come (operations page, rule 11).
     fn judge_again(&mut self, view: &View<'_>, out: &mut Decisions) {
-        let Self { power: Some(power), queue, submitted, admitted, parts, judged, .. } = self else { return };
+        let Self { power: Some(power), queue, submitted, admitted, parts, judged, least, .. } = self else { return };
+        let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
         let ever = Some(power.ceiling.ever(view));
         if std::mem::replace(judged, ever) == ever {
             return;
         }
         let mut exceeds = |job| {
-            let fits_none = power.exceeds(view, job, parts.analyzer.at_last(view.jobs, job));
+            let fits_none = power.exceeds(&ask, job, parts.analyzer.at_last(view.jobs, job));
             if fits_none {
                 out.reject(job, Rejection::Power);
                 power.prices.forget(job);
@@ -158,10 +168,19 @@ impl Composed {
         if let Some(power) = &mut self.power {
             out.starts().for_each(|start| power.prices.forget(start.job));
         }
+        self.teach(view, out)?;
+        let Self { parts, least, governance: Some(_), .. } = self else { return Ok(()) };
+        let estimate = |job| parts.analyzer.estimate(view.jobs, job);
+        out.revise(|start, _| start.basis = Basis { least: least.of(view, start.job), estimate: estimate(start.job) });
+        Ok(())
+    }
+
+    /// What first runs have taught is believed of those that wait.
+    fn teach(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         if !self.parts.analyzer.learns() {
             return Ok(());
         }
-        let lessons = Lessons::learn(view, self.parts.analyzer.as_mut(), out, self.power.is_some());
+        let lessons = Lessons::learn(view, self.parts.analyzer.as_mut(), &self.least, out, self.power.is_some());
         if lessons.apps.is_empty() {
             return Ok(());
         }
@@ -183,7 +202,7 @@ impl Policy for Composed {
 
     fn notice(&mut self, _jobs: Jobs<'_>, notice: Notice) {
         match notice {
-            Notice::Submitted(job) => self.submitted.push(job),
+            Notice::Submitted(job) | Notice::Requeued(job) => self.submitted.push(job),
             Notice::BudgetChanged => self.budget_changed = true,
             _ => {}
         }
@@ -194,13 +213,14 @@ impl Policy for Composed {
             self.judge_again(view, out);
         }
         self.admit(view, out);
-        let mut free_units = view.slots.free_units();
+        let mut free_units = if view.is_held { 0 } else { view.slots.free_units() };
         // Every job needs something free; until there is, those that came need not even be sorted in.
         if free_units > 0 && !(self.queue.is_empty() && self.admitted.is_empty()) {
             self.arrange(view)?;
             free_units = self.pass(view, out)?;
             self.settle(view, out)?;
         }
+        let free_units = if view.is_held { view.slots.free_units() } else { free_units };
         self.parts.placement.notice(view, News::Over(view.platform.units() - free_units))
     }
 
@@ -212,13 +232,18 @@ impl Policy for Composed {
         self.power.as_ref().map(|power| power.ceiling.draw())
     }
 
+    fn governor(&mut self) -> Option<&mut dyn Governor> {
+        if self.governance.is_some() { Some(self) } else { None }
+    }
+
     fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {
         self.parts.backfill.leaves_out(jobs, job)
     }
 
     fn exceeds_budget(&mut self, view: &View<'_>, job: JobId) -> bool {
         let estimate = self.parts.analyzer.at_last(view.jobs, job);
-        self.power.as_mut().is_some_and(|power| power.exceeds(view, job, estimate))
+        let ask = Ask { view, analyzer: self.parts.analyzer.as_ref(), least: &self.least };
+        self.power.as_mut().is_some_and(|power| power.exceeds(&ask, job, estimate))
     }
 }
 

@@ -3,6 +3,7 @@
 //! A policy knows no simulator. The same one is driven by the virtual clock of `sim` or by a live cluster; both hosts keep
 //! what a view borrows and carry the decisions out.
 
+pub mod allocator;
 pub mod analyzer;
 pub mod backfill;
 pub mod budget;
@@ -10,10 +11,13 @@ pub mod class;
 pub mod compose;
 pub mod desk;
 pub mod draft;
+pub mod emergency;
 pub mod gate;
+pub mod governing;
 pub mod order;
 pub mod placement;
 pub mod registry;
+pub mod runs;
 #[cfg(test)]
 mod testing;
 pub mod timing;
@@ -28,8 +32,12 @@ use crate::algo::releases::Releases;
 use crate::error::Result;
 use crate::platform::Platform;
 use crate::platform::slots::Slots;
+use crate::policy::analyzer::Estimate;
+use crate::policy::runs::{RunId, Runs};
 use crate::power::budgets::Budgets;
+use crate::power::in_force::{Allotted, Profile};
 use crate::power::known::KnownDraw;
+use crate::power::own_caps::OwnCaps;
 use crate::power::pvt::Predicted;
 use crate::power::slowest::Slowest;
 use crate::units::{SimDuration, SimTime, Watts};
@@ -39,7 +47,7 @@ use crate::workload::{AppId, JobId, Workload};
 ///
 /// Where walltimes were meant for nominal speed, also how slow the slowest node is predicted to be for each application.
 #[derive(Clone, Copy, Debug)]
-pub struct Jobs<'a>(&'a Workload, Option<&'a Slowest>);
+pub struct Jobs<'a>(&'a Workload, Option<&'a Slowest>, Option<&'a OwnCaps>);
 
 /// What a policy reads when it decides.
 #[derive(Clone, Copy)]
@@ -52,12 +60,16 @@ pub struct View<'a> {
     pub platform: &'a Platform,
     /// Which slots of which nodes are free.
     pub slots: &'a Slots,
-    /// When running jobs are planned to end.
+    /// What runs, and what is suspended.
+    pub runs: &'a Runs,
+    /// When running jobs are planned to end, with the worst that the policy may do to them short of an emergency.
     pub releases: &'a Releases,
     /// Predicted draws and speeds.
     pub predicted: &'a Predicted,
-    /// What all running jobs claim beyond the idle machine: the sum of what their starts said.
+    /// What all running jobs claim beyond the idle machine: the sum of their least watts.
     pub claimed: Watts,
+    /// Whether what an emergency took is not given back yet, so that nothing may start.
+    pub is_held: bool,
     /// The budgets from outside that there are and will be, in place of the policy's own while they hold.
     pub budgets: &'a Budgets,
     /// What the machine was measured to draw beyond what is predicted; 0 where nothing is measured.
@@ -73,6 +85,8 @@ pub enum Notice {
     Submitted(JobId),
     /// A job ended, however.
     Ended(JobId),
+    /// A job that ran is in the queue again, in its old place.
+    Requeued(JobId),
     /// A node has booted or come back into service.
     NodeReady(u32),
     /// A node is off.
@@ -98,6 +112,18 @@ pub enum Decision {
     Timer(SimTime),
     /// Never start a job of the queue.
     Reject(JobId, Rejection),
+    /// Set the allocator's caps on a run.
+    Allot(RunId, Allotted),
+    /// Set the emergency's cap on a run, W a node; infinity: none.
+    Limit(RunId, f64),
+    /// Have a run stand still on its nodes.
+    Suspend(RunId),
+    /// Have it go on.
+    Resume(RunId),
+    /// End a run whose work is lost; its job is queued again.
+    Requeue(RunId),
+    /// End a run for good.
+    Kill(RunId),
 }
 
 /// Why a policy never starts a job.
@@ -122,8 +148,19 @@ pub struct Start {
     pub granted: Watts,
     /// What the run claims of the watts: something else than it was granted where its start has taught something.
     pub claim: Watts,
+    /// What the run counts with from now on.
+    pub basis: Basis,
     first_node: usize,
     node_count: usize,
+}
+
+/// What a running job counts with where power is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Basis {
+    /// The lowest that the allocator may set.
+    pub least: Allotted,
+    /// What its draw is taken for.
+    pub estimate: Estimate,
 }
 
 /// The decisions of one pass, in the order in which they are to be carried out.
@@ -157,6 +194,11 @@ pub trait Policy: DynClone + Send + Sync {
         None
     }
 
+    /// What it does about power beside starting jobs, if anything.
+    fn governor(&mut self) -> Option<&mut dyn Governor> {
+        None
+    }
+
     /// Whether nothing tells this policy when to start the job, so that it never will: such a job joins no queue.
     fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {
         let _ = (jobs, job);
@@ -172,11 +214,43 @@ pub trait Policy: DynClone + Send + Sync {
 
 dyn_clone::clone_trait_object!(Policy);
 
+/// What a policy does about the power of what runs: it caps, and sees to emergencies.
+pub trait Governor {
+    /// Whether it ever changes the caps of running jobs but in an emergency.
+    fn allots(&self) -> bool;
+
+    /// The allocator looks again at multiples of this; zero: whenever a pass is made.
+    fn interval(&self) -> SimDuration;
+
+    /// The measured draw is compared with the budget at multiples of this, zero: after every instant; none: never.
+    fn monitor(&self) -> Option<SimDuration>;
+
+    /// Before the starts of a pass: what an emergency took is given back as far as there is room. True if some of it could
+    /// not be: then nothing may start (operations page, rules 20 to 22).
+    fn recover(&mut self, view: &View<'_>, out: &mut Decisions) -> bool;
+
+    /// At the end of a pass: caps for all that runs (rules 23 to 26). `is_due` says whether an allocator with an interval
+    /// has to look now.
+    fn allot(&mut self, view: &View<'_>, is_due: bool, out: &mut Decisions);
+
+    /// The machine draws more than the budget: an emergency begins.
+    fn alert(&mut self, view: &View<'_>);
+
+    /// What is done next about it; none if nothing is left to do (rules 29 to 33).
+    fn relieve(&mut self, view: &View<'_>) -> Option<Decision>;
+}
+
 impl View<'_> {
     /// What is known of the job's own draw before it runs; what it really draws is not for a policy to know.
     #[must_use]
     pub fn known_draw(&self, job: JobId) -> KnownDraw {
         self.predicted.known_draw(self.jobs.0, job)
+    }
+
+    /// What caps that are made for the job go by.
+    #[must_use]
+    pub fn profile(&self, job: JobId) -> Profile {
+        Profile { app: self.jobs.app(job), own: self.known_draw(job) }
     }
 }
 
@@ -184,13 +258,25 @@ impl<'a> Jobs<'a> {
     /// What a policy may know of these jobs.
     #[must_use]
     pub fn new(workload: &'a Workload) -> Self {
-        Self(workload, None)
+        Self(workload, None, None)
     }
 
     /// The same where planned lengths are stretched by what the slowest node is predicted to take.
     #[must_use]
     pub fn stretched(self, slowest: Option<&'a Slowest>) -> Self {
-        Self(self.0, slowest)
+        Self(self.0, slowest, self.2)
+    }
+
+    /// The same where own caps slow jobs that bring no walltime.
+    #[must_use]
+    pub fn slowed(self, own_caps: Option<&'a OwnCaps>) -> Self {
+        Self(self.0, self.1, own_caps)
+    }
+
+    /// The job's own cap, W a node; infinity if it brings none.
+    #[must_use]
+    pub fn cap_w(self, job: JobId) -> f64 {
+        self.0.cap_w(job)
     }
 
     /// When the job was submitted.
@@ -203,7 +289,8 @@ impl<'a> Jobs<'a> {
     /// where these were meant for nominal speed, on the slowest of all nodes.
     #[must_use]
     pub fn planned(self, job: JobId) -> SimDuration {
-        self.0.planned_at(job, self.1.map_or(1.0, |slowest| slowest.of(self.app(job))))
+        let factor = self.1.map_or(1.0, |slowest| slowest.of(self.app(job)));
+        self.0.planned_at(job, factor, self.2.map_or(1.0, |own_caps| own_caps.slowdown(job)))
     }
 
     /// How long the job runs at nominal speed. Policies that a paper describes as knowing it in advance read this; all
@@ -324,6 +411,7 @@ impl Decisions {
             profiling_ratio: None,
             granted: watts,
             claim: watts,
+            basis: Basis::default(),
             first_node: nodes.start,
             node_count: nodes.len(),
         }));
@@ -344,7 +432,7 @@ impl Decisions {
     pub fn starts(&self) -> impl Iterator<Item = Start> {
         self.list.iter().filter_map(|decision| match *decision {
             Decision::Start(start) => Some(start),
-            Decision::Wake(_) | Decision::Sleep(_) | Decision::Timer(_) | Decision::Reject(..) => None,
+            _ => None,
         })
     }
 
@@ -352,7 +440,7 @@ impl Decisions {
     fn nodes_since(&self, len: usize) -> &[u32] {
         let first = self.list[len..].iter().find_map(|decision| match decision {
             Decision::Start(start) => Some(start.first_node),
-            Decision::Wake(_) | Decision::Sleep(_) | Decision::Timer(_) | Decision::Reject(..) => None,
+            _ => None,
         });
         &self.nodes[first.unwrap_or(self.nodes.len())..]
     }
@@ -388,5 +476,10 @@ impl Decisions {
     /// Asks for a pass at `at`.
     pub fn timer(&mut self, at: SimTime) {
         self.list.push(Decision::Timer(at));
+    }
+
+    /// Has something done with a run.
+    pub fn push(&mut self, decision: Decision) {
+        self.list.push(decision);
     }
 }

@@ -9,8 +9,12 @@ use crate::policy::backfill::{
     Backfill, first_fit::FirstFit, none::NoBackfill, observed, patience::Patience, reservations::Reservations,
     starving::Starving,
 };
-use crate::policy::budget::{Budget, system_budget::SystemBudget};
+use crate::policy::budget::{
+    Budget,
+    system_budget::{Limit, Split, SystemBudget},
+};
 use crate::policy::compose::Parts;
+use crate::policy::emergency::{Emergencies, Step, Victims};
 use crate::policy::gate::{Gate, until_profiled::UntilProfiled};
 use crate::policy::order::{self, Order, arrival::Fcfs, length, size, vahrm, wfp3::Wfp3};
 use crate::policy::placement::{
@@ -27,7 +31,8 @@ use crate::policy::placement::{
     sliding_window::{OnMiss, SlidingWindow},
 };
 use crate::policy::timing::Timing;
-use crate::units::{MAX_SECONDS, MAX_SYSTEM_WATTS, SimDuration};
+use crate::power::budgets::Foresight;
+use crate::units::{MAX_NODE_WATTS, MAX_SECONDS, MAX_SYSTEM_WATTS, SimDuration};
 
 /// A row of the registry.
 pub struct Row<T: ?Sized> {
@@ -332,6 +337,69 @@ pub const BUDGETS: &[Row<dyn Budget>] = &[Row {
             range: "watts above 0, or \"none\"",
             doc: "the budget itself, in place of pcr",
         },
+        Parameter {
+            name: "foresight_s",
+            unit: "s",
+            default: "0",
+            range: "seconds from 0, or \"all\"",
+            doc: "how far ahead budgets from outside are known when jobs are planned",
+        },
+        Parameter {
+            name: "allocator",
+            unit: "",
+            default: "\"static\"",
+            range: "\"static\", \"uniform\" or \"equal-slowdown\"",
+            doc: "who splits the watts between running jobs",
+        },
+        Parameter {
+            name: "allocator_interval_s",
+            unit: "s",
+            default: "0",
+            range: "0, or seconds from 1e-6",
+            doc: "caps are set at multiples of this and when jobs start; 0: at every pass",
+        },
+        Parameter {
+            name: "caps_w",
+            unit: "W",
+            default: "\"tables\"",
+            range: "watts above 0, ascending, or \"tables\"",
+            doc: "caps that may be set on a node; tables: the finite caps of the platform's tables",
+        },
+        Parameter {
+            name: "slowdown_limit",
+            unit: "",
+            default: "2.0",
+            range: "1 to 1000",
+            doc: "the most that equal-slowdown may slow a job",
+        },
+        Parameter {
+            name: "on_excess",
+            unit: "",
+            default: "[]",
+            range: "some of lower-caps, suspend, requeue, kill, in this order",
+            doc: "what is done when the measured draw exceeds the budget",
+        },
+        Parameter {
+            name: "victims",
+            unit: "",
+            default: "\"newest\"",
+            range: "\"newest\" or \"lowest-priority\"",
+            doc: "whom it is done to first",
+        },
+        Parameter {
+            name: "monitor_interval_s",
+            unit: "s",
+            default: "0",
+            range: "0, or seconds from 1e-6",
+            doc: "the draw is measured at multiples of this; 0: after every instant",
+        },
+        Parameter {
+            name: "max_requeues",
+            unit: "",
+            default: "3",
+            range: "a whole number from 0",
+            doc: "how often a job is queued again before it is killed instead",
+        },
     ],
     uses_chance: false,
     reads_draws: ReadsDraws::Always,
@@ -484,30 +552,146 @@ fn take_seconds_or_none(params: &mut Params, name: &str, default: i64) -> Result
         Value::Text(ref word) if word == "none" => return Ok(SimDuration::FOREVER),
         Value::Int(seconds) => seconds as f64,
         Value::Float(seconds) => seconds,
-        Value::Text(_) | Value::Bool(_) => f64::NAN,
+        Value::Text(_) | Value::Bool(_) | Value::List(_) => f64::NAN,
     };
     let taken = SimDuration::from_seconds(seconds).filter(|_| seconds >= 0.0);
     taken.ok_or_else(|| config(params.path_of(name), value.to_string(), "seconds from 0 to 1e12, or \"none\""))
 }
 
 fn take_budget(params: &mut Params) -> Result<SystemBudget> {
+    let limit = take_limit(params);
+    let foresight = take_foresight(params);
+    let split = take_split(params);
+    let interval = take_seconds(params, "allocator_interval_s");
+    let caps_w = take_caps(params);
+    let steps = take_steps(params);
+    let victims = params.take_choice("victims", "newest", &["newest", "lowest-priority"]);
+    let monitor = take_seconds(params, "monitor_interval_s");
+    let max_requeues = params.take_count("max_requeues", 3, 0);
+    match (limit, foresight, split, interval, caps_w, steps, victims, monitor, max_requeues) {
+        (
+            Ok(limit),
+            Ok(foresight),
+            Ok(split),
+            Ok(allocator_interval),
+            Ok(caps_w),
+            Ok(steps),
+            Ok(victims),
+            Ok(monitor_interval),
+            Ok(max_requeues),
+        ) => {
+            let victims = if victims == "newest" { Victims::Newest } else { Victims::LowestPriority };
+            let emergencies = Emergencies { steps, victims, monitor_interval, max_requeues, levels: Vec::new() };
+            Ok(SystemBudget { limit: Some(limit), foresight, split, allocator_interval, caps_w, emergencies })
+        }
+        (limit, foresight, split, interval, caps_w, steps, victims, monitor, requeues) => Err(all_faults(
+            [
+                limit.err(),
+                foresight.err(),
+                split.err(),
+                interval.err(),
+                caps_w.err(),
+                steps.err(),
+                victims.err(),
+                monitor.err(),
+                requeues.err(),
+            ]
+            .into_iter()
+            .flatten(),
+        )),
+    }
+}
+
+fn take_limit(params: &mut Params) -> Result<Limit> {
     let expected = "a number above 0, up to 1000";
     let pcr = params.take_number("pcr", Value::Float(1.0), &(f64::MIN_POSITIVE..=1000.0), expected);
     let value = params.take("budget_w", Value::Text("none".to_owned()));
     let watts = match value {
-        Value::Text(ref word) if word == "none" => return pcr.map(SystemBudget::Pcr),
+        Value::Text(ref word) if word == "none" => return pcr.map(Limit::Pcr),
         Value::Int(watts) => watts as f64,
         Value::Float(watts) => watts,
-        Value::Text(_) | Value::Bool(_) => f64::NAN,
+        Value::Text(_) | Value::Bool(_) | Value::List(_) => f64::NAN,
     };
     if !(watts > 0.0 && watts <= MAX_SYSTEM_WATTS) {
         let fault = config(params.path_of("budget_w"), value.to_string(), "watts above 0, up to 1e15, or \"none\"");
         return Err(all_faults([pcr.err(), Some(fault)].into_iter().flatten()));
     }
     match pcr? {
-        1.0 => Ok(SystemBudget::Watts(watts)),
+        1.0 => Ok(Limit::Watts(watts)),
         pcr => Err(config(params.path_of("pcr"), pcr.to_string(), "nothing beside budget_w")),
     }
+}
+
+fn take_foresight(params: &mut Params) -> Result<Foresight> {
+    let value = params.take("foresight_s", Value::Int(0));
+    let seconds = match value {
+        Value::Text(ref word) if word == "all" => return Ok(Foresight::All),
+        Value::Int(seconds) => seconds as f64,
+        Value::Float(seconds) => seconds,
+        Value::Text(_) | Value::Bool(_) | Value::List(_) => f64::NAN,
+    };
+    let taken = SimDuration::from_seconds(seconds).filter(|_| seconds >= 0.0).map(Foresight::For);
+    taken.ok_or_else(|| config(params.path_of("foresight_s"), value.to_string(), "seconds from 0 to 1e12, or \"all\""))
+}
+
+fn take_split(params: &mut Params) -> Result<Split> {
+    let allocator = params.take_choice("allocator", "static", &["static", "uniform", "equal-slowdown"]);
+    let limit = params.take_number("slowdown_limit", Value::Float(2.0), &(1.0..=1000.0), "a factor from 1 to 1000");
+    match (allocator, limit) {
+        (Ok(allocator), Ok(limit)) => Ok(match allocator.as_str() {
+            "uniform" => Split::Uniform,
+            "equal-slowdown" => Split::EqualSlowdown(limit),
+            _ => Split::Static,
+        }),
+        (allocator, limit) => Err(all_faults([allocator.err(), limit.err()].into_iter().flatten())),
+    }
+}
+
+/// Zero, or seconds of at least a microsecond.
+fn take_seconds(params: &mut Params, name: &str) -> Result<SimDuration> {
+    let expected = "0, or seconds from 1e-6 to 1e12";
+    let seconds = params.take_number(name, Value::Int(0), &(0.0..=MAX_SECONDS), expected)?;
+    let whole = SimDuration::from_seconds(seconds).filter(|&whole| seconds == 0.0 || whole > SimDuration::ZERO);
+    whole.ok_or_else(|| config(params.path_of(name), seconds.to_string(), expected))
+}
+
+/// Caps in ascending order; none: those of the tables.
+fn take_caps(params: &mut Params) -> Result<Option<Vec<f64>>> {
+    let value = params.take("caps_w", Value::Text("tables".to_owned()));
+    let expected = "watts above 0, up to 1e6, ascending, or \"tables\": the finite caps of the platform's tables";
+    let fault = || config(params.path_of("caps_w"), value.to_string(), expected);
+    let list = match &value {
+        Value::Text(word) if word == "tables" => return Ok(None),
+        Value::List(list) => list,
+        _ => return Err(fault()),
+    };
+    let watts = list.iter().map(|cap| match cap {
+        Value::Int(watts) => *watts as f64,
+        Value::Float(watts) => *watts,
+        Value::Text(_) | Value::Bool(_) | Value::List(_) => f64::NAN,
+    });
+    let watts: Vec<f64> = watts.collect();
+    let is_fine = watts.iter().all(|watts| *watts > 0.0 && *watts <= MAX_NODE_WATTS)
+        && watts.windows(2).all(|pair| pair[0] < pair[1])
+        && !watts.is_empty();
+    if is_fine { Ok(Some(watts)) } else { Err(fault()) }
+}
+
+/// Steps of an emergency, each once and in their order.
+fn take_steps(params: &mut Params) -> Result<Vec<Step>> {
+    let value = params.take("on_excess", Value::List(Vec::new()));
+    let known = |word: &Value| match word {
+        Value::Text(word) => Step::NAMES.iter().find(|(name, _)| name == word).map(|(_, step)| *step),
+        _ => None,
+    };
+    let steps: Option<Vec<Step>> = match &value {
+        Value::List(list) => list.iter().map(known).collect(),
+        _ => None,
+    };
+    steps.filter(|steps| steps.windows(2).all(|pair| pair[0] < pair[1])).ok_or_else(|| {
+        let names = Step::NAMES.map(|(name, _)| name).join(", ");
+        config(params.path_of("on_excess"), value.to_string(), format!("a list of some of {names}, in this order"))
+    })
 }
 
 fn take_window(params: &mut Params) -> Result<SlidingWindow> {

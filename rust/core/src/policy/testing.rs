@@ -3,6 +3,7 @@
 use crate::algo::releases::Releases;
 use crate::platform::slots::Slots;
 use crate::platform::{Platform, PlatformColumns};
+use crate::policy::runs::Runs;
 use crate::policy::{Jobs, View};
 use crate::power::budgets::Budgets;
 use crate::power::pvt::{OnUnknownApp, Predicted, tables};
@@ -17,6 +18,7 @@ pub(super) struct World {
     releases: Releases,
     predicted: Predicted,
     budgets: Budgets,
+    runs: Runs,
 }
 
 impl World {
@@ -48,7 +50,15 @@ impl World {
         let (platform, workload) = (platform.into_platform().unwrap(), columns.into_workload().unwrap());
         let (_, predicted) = tables(&platform, &workload, None, None, OnUnknownApp::Error).unwrap();
         let slots = Slots::new(platform.len(), platform.shared_slots());
-        Self { workload, slots, releases: Releases::default(), predicted, platform, budgets: Budgets::default() }
+        Self {
+            workload,
+            slots,
+            releases: Releases::default(),
+            predicted,
+            platform,
+            budgets: Budgets::default(),
+            runs: Runs::default(),
+        }
     }
 
     pub(super) fn platform(&self) -> &Platform {
@@ -61,9 +71,11 @@ impl World {
             jobs: Jobs::new(&self.workload),
             platform: &self.platform,
             slots: &self.slots,
+            runs: &self.runs,
             releases: &self.releases,
             predicted: &self.predicted,
             claimed: Watts::ZERO,
+            is_held: false,
             budgets: &self.budgets,
             surplus: Watts::ZERO,
             interrupted: &|| false,

@@ -90,7 +90,7 @@ impl Together {
         let mut left = self.nodes.as_slice();
         let watts = self.jobs.iter().map(|&job| {
             let own = left.split_off(..host.ask.view.jobs.node_count(job) as usize).unwrap_or_default();
-            (job, beyond_idle(host.ask.view, job, host.ask.estimate(job), own))
+            (job, beyond_idle(&host.ask, job, own))
         });
         Ok(watts.collect())
     }

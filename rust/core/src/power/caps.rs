@@ -154,7 +154,7 @@ impl Clock {
     /// The cap, W, that slows a node by exactly `slowdown` against its speed under the job's own cap, which slows it by
     /// `own` (rule 26); infinity where that is not at all.
     pub(super) fn cap_for(&self, node: Uncapped, bound: f64, slowdown: f64, own: f64) -> f64 {
-        if slowdown == 1.0 {
+        if slowdown == 1.0 && bound > 0.0 {
             return f64::INFINITY;
         }
         let speed = if bound == 0.0 { self.least } else { (bound / (slowdown * own - 1.0 + bound)).max(self.least) };

@@ -13,7 +13,7 @@ use crate::error::{ConfigError, Fault, Result, config};
 use crate::platform::Platform;
 use crate::power::caps::CapsSpec;
 use crate::power::known::{KnownDraw, KnownDraws};
-use crate::units::{MAX_NODE_WATTS, SimDuration, Watts};
+use crate::units::{MAX_NODE_WATTS, Watts};
 use crate::workload::{AppId, JobId, Workload};
 
 pub use crate::power::pvt::capped::Capped;
@@ -394,14 +394,6 @@ impl Actual {
         self.0.of_job(workload.app(job), KnownDraw::measured(workload.power_w(job)))
     }
 
-    /// How long `job` runs on these nodes: its nominal runtime at the pace of the slowest, rounded up once, and its
-    /// communication (COA paper, eq. 4). `stretch` is how many times longer it takes for the policy's sake: profiling.
-    #[must_use]
-    pub fn runtime(&self, workload: &Workload, job: JobId, nodes: &[u32], stretch: f64) -> SimDuration {
-        let slowest = self.slowest(workload.app(job), nodes);
-        workload.runtime(job).stretched(slowest * stretch).saturating_add(workload.comm(job))
-    }
-
     /// How much longer than nominal a job of this application runs on these nodes: at the pace of the slowest.
     #[must_use]
     pub fn slowest(&self, app: Option<AppId>, nodes: &[u32]) -> f64 {
@@ -492,11 +484,11 @@ impl Predicted {
         if rows == 0 { busy } else { sum / rows as f64 }
     }
 
-    /// Mean over all nodes of what a job of this application and own draw is predicted to draw on one, in watts.
+    /// Mean over all nodes of what a job of this application and own draw is predicted to draw on one under a cap, in watts.
     #[must_use]
-    pub fn mean_over_nodes(&self, app: Option<AppId>, own: KnownDraw) -> f64 {
-        let nodes = (0..).take(self.0.busy.len());
-        nodes.map(|node| self.draw(app, own, node).watts()).sum::<f64>() / self.0.busy.len() as f64
+    pub fn mean_over_nodes(&self, app: Option<AppId>, own: KnownDraw, cap_w: f64) -> f64 {
+        let (nodes, draws) = ((0..).take(self.0.busy.len()), self.of_job_under(app, own, cap_w));
+        nodes.map(|node| draws.on(node).watts()).sum::<f64>() / self.0.busy.len() as f64
     }
 
     /// The most that any job whose own draw is known to be at most `own_w`, or not known, can be predicted to draw on `node`.

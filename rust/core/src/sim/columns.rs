@@ -97,11 +97,11 @@ impl JobState {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Pending | Self::LeftOut => "pending",
+            Self::Pending | Self::LeftOut | Self::Stranded => "pending",
             Self::Running => "running",
             Self::Completed => "completed",
             Self::Timeout => "timeout",
-            Self::Failed => "failed",
+            Self::Failed | Self::Overdrawn | Self::Unpowered => "failed",
             Self::RejectedNodes | Self::RejectedSlots | Self::RejectedPower | Self::RejectedProfile => "rejected",
         }
     }
@@ -111,9 +111,12 @@ impl JobState {
     pub fn reason(self) -> Option<&'static str> {
         match self {
             Self::LeftOut => Some("no start is known for it"),
+            Self::Stranded => Some("could not start, and nothing was to come that would have let it"),
             Self::RejectedNodes => Some("asks for more nodes than the platform has"),
             Self::RejectedSlots => Some("asks for more slots a node than the platform's nodes have"),
             Self::RejectedPower => Some("would exceed the power budget on any nodes"),
+            Self::Overdrawn => Some("was killed: the machine drew more than its power budget"),
+            Self::Unpowered => Some("was queued again in an emergency, and exceeds every power budget to come"),
             Self::RejectedProfile => {
                 Some("fits the power budget only once its application has a profile, and no queued job can give it one")
             }

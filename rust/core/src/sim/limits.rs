@@ -54,6 +54,11 @@ impl Limits {
         }
     }
 
+    /// How long after its walltime a job is killed.
+    pub(super) fn grace(self) -> SimDuration {
+        self.grace.unwrap_or_default()
+    }
+
     /// How long a job of this walltime may run on nodes that are as slow as `factor` says; none if it may for ever.
     pub(super) fn of(self, walltime: Option<SimDuration>, factor: impl FnOnce() -> f64) -> Option<SimDuration> {
         let (walltime, grace) = (walltime?, self.grace?);

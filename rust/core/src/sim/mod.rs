@@ -3,10 +3,14 @@
 //! A simulation hosts a controller: its plant says what is true, its feeds what comes from outside, its records what was.
 //! `docs/background/rules.md` states the rules of a run; the order of events within an instant stands in [`event`].
 
+mod beats;
 pub mod columns;
 pub mod event;
 mod feeds;
+mod hands;
 pub mod limits;
+pub mod lives;
+pub mod log;
 mod plant;
 pub mod record;
 mod sharing;
@@ -18,21 +22,24 @@ use std::sync::Arc;
 
 use crate::algo::event_heap::EventHeap;
 use crate::cluster::Cluster;
-use crate::cluster::runs::RunId;
-use crate::control::{Controller, Effect};
+use crate::control::Controller;
 use crate::error::{Error, Result};
 use crate::platform::Platform;
 use crate::platform::node_state::{Class, NodeState};
-use crate::policy::{Decision, Policy};
+use crate::policy::Policy;
+use crate::policy::runs::RunId;
 use crate::power::budgets::BudgetRow;
 use crate::power::pvt::{Actual, Predicted};
 use crate::power::slowest::Slowest;
+use crate::sim::beats::Beats;
 use crate::sim::event::Event;
 use crate::sim::feeds::Feeds;
+use crate::sim::hands::Hands;
 use crate::sim::limits::{Limits, Walltimes};
+use crate::sim::log::{Entry, Kind};
 use crate::sim::plant::Plant;
 use crate::sim::record::{History, JobState, Records, Totals};
-use crate::units::{SimDuration, SimTime};
+use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::Workload;
 
 /// How a run goes.
@@ -79,6 +86,11 @@ pub struct Simulation {
     totals: Totals,
     /// Whether an instant was begun and not ended: something failed in it.
     is_broken: bool,
+    beats: Beats,
+    /// Whether the policy governs power.
+    governs: bool,
+    /// Whether a budget has begun or ended in this instant.
+    has_budget_end: bool,
 }
 
 impl Default for Options {
@@ -118,10 +130,21 @@ impl Simulation {
         let slowest = stretch.then(|| Slowest::new(&predicted, platform.len(), workload.app_names().len()));
         let (jobs, machine) = (Arc::clone(&workload), Arc::clone(&platform));
         let cluster = Cluster::new(start, jobs, machine, Arc::new(predicted), slowest);
+        let (mut history, has_caps) = (History::new(&workload, platform.len()), actual.has_caps());
+        let mut plant = Plant::new(start, workload, platform, actual, Limits::new(&options));
+        let mut controller = Controller::new(cluster, policy);
+        let beats = controller.governor().map(|governor| Beats::of(governor));
+        if beats.is_some() || has_caps {
+            plant.watch_lives();
+            history.watch_power(beats.is_some_and(Beats::monitors));
+        }
         Self {
-            history: History::new(&workload, platform.len()),
-            plant: Plant::new(start, workload, platform, actual, Limits::new(&options)),
-            controller: Controller::new(cluster, policy),
+            history,
+            plant,
+            controller,
+            beats: beats.unwrap_or_default(),
+            governs: beats.is_some() || has_caps,
+            has_budget_end: false,
             feeds,
             coming: EventHeap::default(),
             options,
@@ -151,6 +174,7 @@ impl Simulation {
         let now = self.now();
         let ends = rows.iter().flat_map(|row| [row.from, row.until]).filter(|&end| end >= now && end < SimTime::NEVER);
         ends.for_each(|end| self.feeds.announce(end, now, Event::Budget));
+        self.history.show_budget();
         self.controller.add_budgets(rows);
     }
 
@@ -206,16 +230,40 @@ impl Simulation {
         self.is_broken = true;
         self.plant.advance(now)?;
         self.controller.advance(now);
-        while self.absorb(now)? {
-            self.decide(now, watch)?;
+        self.has_budget_end = false;
+        let mut beat = self.runs_something() && self.beats.allots_at(now);
+        loop {
+            while self.absorb(now)? || std::mem::take(&mut beat) {
+                self.decide(now, watch)?;
+            }
+            // Whoever waits after an emergency and would do so for ever gets one more pass (operations page, rule 34).
+            beat = self.watch_draw(now)? && self.is_stuck();
+            if !beat {
+                break;
+            }
         }
-        self.history.record(self.controller.cluster(), self.plant.draw());
+        self.settle();
+        self.history.record(self.controller.cluster(), self.plant.draw(), self.controller.ceiling());
         self.is_broken = false;
         Ok(())
     }
 
+    /// The instant is over: ends and plans follow the caps in force.
+    fn settle(&mut self) {
+        if self.governs {
+            let replanned = self.controller.settle();
+            self.plant.settle(self.controller.cluster(), &replanned);
+        }
+    }
+
+    fn runs_something(&self) -> bool {
+        let cluster = self.controller.cluster();
+        cluster.running() > cluster.suspended()
+    }
+
     fn next_time(&self) -> Option<SimTime> {
-        [self.feeds.next_time(), self.plant.next_end(), self.coming.next_time()].into_iter().flatten().min()
+        let beat = self.beats.next_after(self.now()).filter(|_| self.runs_something());
+        [self.feeds.next_time(), self.plant.next_end(), self.coming.next_time(), beat].into_iter().flatten().min()
     }
 
     /// Whether nothing can happen to a job any more.
@@ -287,6 +335,11 @@ impl Simulation {
             Event::NodeFailed(node) => self.fail(node)?,
             Event::Budget => {
                 self.controller.budget_changed();
+                self.has_budget_end = true;
+                let (draw, ceiling) = (self.plant.draw(), self.controller.ceiling());
+                let value_w = ceiling.map_or(f64::NAN, Watts::watts);
+                let at = self.now();
+                self.history.note(Entry { at, kind: Kind::Budget, job: None, value_w, before: draw, after: draw });
                 true
             }
             Event::Timer => {
@@ -335,29 +388,52 @@ impl Simulation {
         }
         self.totals.passes += 1;
         let progress = self.progress();
+        let beat = self.beats.allots_at(now) || self.has_budget_end;
+        let draw = self.plant.draw();
         let Self { controller, plant, feeds, history, coming, .. } = self;
-        let mut host = |cluster: &Cluster, decision: &Decision, effect: Effect| {
-            match effect {
-                Effect::Started(id) => {
-                    plant.begin(cluster, id)?;
-                    history.start(cluster, id, decision, |job| feeds.joined_now(job));
-                }
-                Effect::Waking(node, until) => {
-                    plant.boot(now, node);
-                    history.boot(node);
-                    coming.push(until, Event::NodeReady(node).rank(), Event::NodeReady(node));
-                }
-                Effect::Sleeping(node, until) => {
-                    plant.shut_down(now, node);
-                    history.shut_down(node);
-                    coming.push(until, Event::NodeOff(node).rank(), Event::NodeOff(node));
-                }
-                Effect::Timer(at) => coming.push(at, Event::Timer.rank(), Event::Timer),
-                Effect::Rejected(job, why) => history.reject(job, why),
-            }
-            Ok(())
-        };
-        controller.decide(&|| look(watch, progress), &mut host)
+        let mut hands = Hands { now, plant, feeds, history, coming, in_emergency: false, asked: Vec::new() };
+        controller.decide(draw, beat, &|| look(watch, progress), &mut |cluster, decision, effect| {
+            hands.act(cluster, decision, effect)
+        })
+    }
+
+    /// Sees to it that the machine draws no more than the budget, if it is monitored now (operations page, rules 27 to
+    /// 33); true if anything was done.
+    fn watch_draw(&mut self, now: SimTime) -> Result<bool> {
+        let Some(ceiling) = self.controller.ceiling().filter(|_| self.beats.looks_at(now)) else { return Ok(false) };
+        let draw = self.plant.draw();
+        if draw <= ceiling.as_ceiling() {
+            return Ok(false);
+        }
+        let value_w = ceiling.watts();
+        self.history.note(Entry { at: now, kind: Kind::Alert, job: None, value_w, before: draw, after: draw });
+        self.controller.alert();
+        let mut acted = false;
+        while self.plant.draw() > ceiling.as_ceiling() && self.relieve(now)? {
+            acted = true;
+        }
+        Ok(acted)
+    }
+
+    /// Does the next thing about an emergency.
+    fn relieve(&mut self, now: SimTime) -> Result<bool> {
+        let Self { controller, plant, feeds, history, coming, .. } = self;
+        let mut hands = Hands { now, plant, feeds, history, coming, in_emergency: true, asked: Vec::new() };
+        let acted = controller.relieve(&mut |cluster, decision, effect| hands.act(cluster, decision, effect))?;
+        for (id, asks) in hands.asked {
+            controller.note_asked(id, asks);
+        }
+        Ok(acted)
+    }
+
+    /// Whether jobs wait or stand still and nothing is to come that could change that.
+    fn is_stuck(&self) -> bool {
+        let cluster = self.controller.cluster();
+        let waits = cluster.queued() > 0 || cluster.suspended() > 0;
+        waits
+            && self.feeds.next_time().is_none()
+            && self.plant.next_end().is_none()
+            && self.coming.next_time().is_none()
     }
 
     fn pass_is_due(&mut self, now: SimTime) -> bool {
@@ -389,6 +465,9 @@ impl Simulation {
     pub fn finish(mut self, until: SimTime) -> Result<Records> {
         let until = until.min(self.options.until);
         let is_over = self.is_over();
+        if self.beats.monitors() && self.is_stuck() {
+            self.history.strand();
+        }
         let Self { mut controller, mut plant, feeds, mut history, mut totals, .. } = self;
         if is_over {
             feeds.to_come().iter().for_each(|&job| {
@@ -399,21 +478,23 @@ impl Simulation {
             let cluster = controller.cluster();
             if cluster.runs().is_unused() {
                 plant.forget(window.0);
-                history.forget(window.0, cluster, plant.draw());
+                history.forget(window.0, cluster, plant.draw(), controller.ceiling());
             } else {
                 let cut = !is_over && until != SimTime::NEVER && until > cluster.now();
                 window.1 = if cut { until } else { cluster.now() };
                 controller.advance(window.1);
                 plant.advance(window.1)?;
                 for (id, run) in controller.cluster().runs().iter() {
-                    history.charge(run, plant.drawn_so_far(controller.cluster(), id, run));
+                    let (stood, lowest_cap_w) = plant.ordeal(id, run, window.1);
+                    history.leave_off(run, plant.drawn_so_far(controller.cluster(), id, run), stood, lowest_cap_w);
                 }
                 plant.close(window.1)?;
                 history.close(window.1);
             }
         }
         totals.budget = controller.budget().map(|budget| (budget, history.beyond(budget)));
-        Ok(history.into_records(controller.into_cluster(), plant.into_meter(), totals))
+        let segments = plant.take_segments();
+        Ok(history.into_records(controller.into_cluster(), plant.into_meter(), segments, totals))
     }
 }
 

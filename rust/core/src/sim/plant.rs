@@ -5,15 +5,16 @@
 use std::sync::Arc;
 
 use crate::algo::end_heap::EndHeap;
-use crate::cluster::Cluster;
-use crate::cluster::runs::{Run, RunId};
+use crate::cluster::{Cluster, Retimed};
 use crate::error::SimulationError;
 use crate::platform::Platform;
 use crate::platform::node_state::Class;
 use crate::policy::Jobs;
+use crate::policy::runs::{Run, RunId};
 use crate::power::meter::Meter;
 use crate::power::pvt::Actual;
 use crate::sim::limits::Limits;
+use crate::sim::lives::{Life, Segment, Stretch, segment};
 use crate::sim::sharing::Sharing;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
 use crate::workload::{JobId, Workload};
@@ -29,6 +30,11 @@ pub(super) struct Plant {
     meter: Meter,
     /// Who shares each node, where they do.
     sharing: Option<Sharing>,
+    /// By the run's slot, where speeds may change.
+    lives: Option<Vec<Option<Life>>>,
+    /// Runs to which something has happened in this instant.
+    touched: Vec<RunId>,
+    segments: Vec<Segment>,
 }
 
 /// What a run that is over has been.
@@ -38,8 +44,14 @@ pub(super) struct Outcome {
     pub(super) energy: Joules,
     /// How long it would have taken in all.
     pub(super) whole: SimDuration,
+    /// How much of that it has run.
+    pub(super) ran: SimDuration,
     /// Whether it was killed before its end.
     pub(super) is_cut: bool,
+    /// How long it has stood still.
+    pub(super) stood: SimDuration,
+    /// The lowest cap that was in force on any of its nodes, W.
+    pub(super) lowest_cap_w: f64,
 }
 
 impl Plant {
@@ -55,11 +67,19 @@ impl Plant {
             meter: idle_meter(start, &platform),
             sharing: (!platform.is_exclusive()).then(|| Sharing::new(platform.len())),
             ends: EndHeap::default(),
+            lives: None,
+            touched: Vec::new(),
+            segments: Vec::new(),
             actual: Arc::new(actual),
             limits,
             workload,
             platform,
         }
+    }
+
+    /// From now on speeds may change.
+    pub(super) fn watch_lives(&mut self) {
+        self.lives = Some(Vec::new());
     }
 
     /// Moves the clock.
@@ -92,14 +112,15 @@ impl Plant {
     pub(super) fn begin(&mut self, cluster: &Cluster, id: RunId) -> Result<(), SimulationError> {
         let Some(run) = cluster.runs().get(id) else { return Ok(()) };
         let (job, nodes) = (run.job, cluster.runs().nodes(run));
-        let whole = self.whole_run(run, nodes);
+        let factor = self.factor(cluster, run, nodes);
+        let whole = self.whole_run(run, factor);
         let modelled = self.limit(job, nodes).map_or(whole, |limit| limit.min(whole));
         let end = run.started.saturating_add(self.workload.observed_length(job).unwrap_or(modelled));
         if end > SimTime::LATEST {
             return Err(SimulationError(format!("it would end later than {} s", SimTime::LATEST.seconds())));
         }
         let (now, need) = (run.started, Jobs::new(&self.workload).need(job, &self.platform));
-        let draws = self.actual.of_job(&self.workload, job);
+        let draws = self.actual.of_job_under(&self.workload, job, run.caps.own_w);
         if let Some(sharing) = &mut self.sharing {
             sharing.begin(id);
             for &node in nodes {
@@ -113,14 +134,142 @@ impl Plant {
             }
         }
         self.ends.set(id.slot(), end);
+        if self.lives.is_some() {
+            let grace = self.limits.grace();
+            let kill = self.limit(job, nodes).map(|limit| run.started.saturating_add(limit - grace));
+            let natural = self.natural_end(run, whole);
+            let stretch = self.stretch(cluster, run, factor);
+            self.live(id, Life::new(run.started, natural, kill, stretch));
+        }
         Ok(())
+    }
+
+    fn live(&mut self, id: RunId, life: Life) {
+        self.touched.push(id);
+        if let Some(lives) = &mut self.lives {
+            let slot = id.slot() as usize;
+            if lives.len() <= slot {
+                lives.resize(slot + 1, None);
+            }
+            lives[slot] = Some(life);
+        }
+    }
+
+    fn natural_end(&self, run: &Run, whole: SimDuration) -> SimTime {
+        run.started.saturating_add(self.workload.observed_length(run.job).unwrap_or(whole))
+    }
+
+    fn life(&mut self, id: RunId) -> Option<&mut Life> {
+        self.lives.as_mut()?.get_mut(id.slot() as usize)?.as_mut()
+    }
+
+    /// What holds of a run from now on.
+    fn stretch(&self, cluster: &Cluster, run: &Run, factor: f64) -> Stretch {
+        let nodes = cluster.runs().nodes(run);
+        let is_suspended = run.suspension.is_some();
+        let drawn = || nodes.iter().map(|&node| self.meter.node_draw(node)).sum();
+        let draw = if is_suspended { Watts::ZERO } else { drawn() };
+        Stretch { cap_w: mean_cap(cluster, run, nodes), factor, draw, is_suspended }
+    }
+
+    /// The caps of a run have changed: its nodes draw what they draw under these.
+    pub(super) fn recap(&mut self, cluster: &Cluster, id: RunId) {
+        let Some(run) = cluster.runs().get(id).filter(|run| run.suspension.is_none()) else { return };
+        let energy = self.draw_under_caps(cluster, run);
+        if let Some(life) = self.life(id) {
+            life.draw(energy);
+        }
+        self.touched.push(id);
+    }
+
+    /// Has the nodes of a run draw what its caps let them; returns what they drew since their last change.
+    fn draw_under_caps(&mut self, cluster: &Cluster, run: &Run) -> Joules {
+        let mut energy = Joules::ZERO;
+        for &node in cluster.runs().nodes(run) {
+            let draw = self.actual.of_job_under(&self.workload, run.job, cluster.cap_on(run, node)).on(node);
+            energy += self.meter.set(cluster.now(), node, Class::Busy, draw);
+        }
+        energy
+    }
+
+    /// A run stands still: its nodes idle. Returns what they drew beyond that.
+    pub(super) fn suspend(&mut self, cluster: &Cluster, id: RunId) -> Watts {
+        let Some(run) = cluster.runs().get(id) else { return Watts::ZERO };
+        let (mut energy, mut beyond, now) = (Joules::ZERO, Watts::ZERO, cluster.now());
+        for &node in cluster.runs().nodes(run) {
+            let idle = self.platform.node(node).idle;
+            beyond += self.meter.node_draw(node).max(idle) - idle;
+            energy += self.meter.set(now, node, Class::Idle, idle);
+        }
+        if let Some(life) = self.life(id) {
+            life.draw(energy);
+            life.suspend(now);
+        }
+        self.ends.remove(id.slot());
+        self.touched.push(id);
+        beyond
+    }
+
+    /// A run that stood still goes on.
+    pub(super) fn resume(&mut self, cluster: &Cluster, id: RunId) {
+        let Some(run) = cluster.runs().get(id) else { return };
+        // What the nodes drew while it stood still is not the job's.
+        self.draw_under_caps(cluster, run);
+        if let Some(life) = self.life(id) {
+            life.resume(cluster.now());
+        }
+        self.set_end(id);
+        self.touched.push(id);
+    }
+
+    fn set_end(&mut self, id: RunId) {
+        let grace = self.limits.grace();
+        let Some(life) = self.life(id) else { return };
+        let end = life.kill().map_or(life.end(), |kill| life.end().min(kill.saturating_add(grace)));
+        if self.ends.at(id.slot()) != Some(end) {
+            self.ends.set(id.slot(), end);
+        }
+    }
+
+    /// The instant is over: ends follow the caps now in force, and what has changed begins a new segment.
+    pub(super) fn settle(&mut self, cluster: &Cluster, replanned: &[Retimed]) {
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.sort_unstable();
+        touched.dedup();
+        for &id in &touched {
+            let Some(run) = cluster.runs().get(id) else { continue };
+            let nodes = cluster.runs().nodes(run);
+            let by = replanned.binary_search_by_key(&id, |one| one.id).map_or(1.0, |place| replanned[place].by);
+            let factor = self.factor(cluster, run, nodes);
+            let anew = self.natural_end(run, self.whole_run(run, factor));
+            let stretch = self.stretch(cluster, run, factor);
+            let lowest = nodes.iter().map(|&node| cluster.cap_on(run, node)).fold(f64::INFINITY, f64::min);
+            let Some(life) = self.life(id) else { continue };
+            life.settle(cluster.now(), factor, by, || anew);
+            let is_suspended = life.is_suspended();
+            if let Some(old) = life.turn(cluster.now(), stretch, lowest) {
+                self.segments.push(segment(run, old, cluster.now()));
+            }
+            if !is_suspended {
+                self.set_end(id);
+            }
+        }
+        touched.clear();
+        self.touched = touched;
+    }
+
+    /// The stretches of all attempts that are over, in order of their ends.
+    pub(super) fn take_segments(&mut self) -> Option<Vec<Segment>> {
+        self.lives.as_ref().map(|_| std::mem::take(&mut self.segments))
     }
 
     /// A run is over, at its end or before: its nodes draw no more for it.
     pub(super) fn end(&mut self, cluster: &Cluster, id: RunId, run: &Run) -> Outcome {
         self.ends.remove(id.slot());
-        let (now, nodes) = (cluster.now(), cluster.runs().nodes(run));
+        let nodes = cluster.runs().nodes(run);
         let mut energy = Joules::ZERO;
+        let (life, now) = (self.lives.as_mut().and_then(|lives| lives[id.slot() as usize].take()), cluster.now());
+        let is_suspended = life.as_ref().is_some_and(Life::is_suspended);
         for &node in nodes {
             let idle = self.platform.node(node).idle;
             if let Some(sharing) = &mut self.sharing {
@@ -129,14 +278,36 @@ impl Plant {
                 let class = if left.is_some() { Class::Busy } else { Class::Idle };
                 self.meter.set(now, node, class, left.unwrap_or(idle));
             } else {
-                energy += self.meter.set(now, node, Class::Idle, idle);
+                let drawn = self.meter.set(now, node, Class::Idle, idle);
+                energy += if is_suspended { Joules::ZERO } else { drawn };
             }
         }
         if let Some(sharing) = &self.sharing {
             energy = sharing.energy(id);
         }
-        let whole = self.whole_run(run, nodes);
-        Outcome { energy, whole, is_cut: self.is_cut(run, nodes, now - run.started, whole) }
+        match life {
+            Some(life) => self.end_life(cluster, run, &life, energy),
+            None => {
+                let (whole, ran) = (self.whole_run(run, self.factor(cluster, run, nodes)), now - run.started);
+                let is_cut = self.is_cut(run, nodes, ran, whole);
+                Outcome { energy, whole, ran, is_cut, stood: SimDuration::ZERO, lowest_cap_w: run.caps.own_w }
+            }
+        }
+    }
+
+    fn end_life(&mut self, cluster: &Cluster, run: &Run, life: &Life, energy: Joules) -> Outcome {
+        let (now, last) = (cluster.now(), life.last());
+        if last.0 < now || run.started == now {
+            self.segments.push(segment(run, last, now));
+        }
+        let (whole, left) = (self.whole_run(run, life.factor()), life.left(now));
+        let ran = SimDuration::from_micros((whole.micros() - left.micros()).max(0));
+        let is_observed = self.workload.observed_length(run.job).is_some();
+        let is_killed = life.kill().is_some_and(|kill| now >= kill.saturating_add(self.limits.grace()));
+        let is_cut = left > SimDuration::ZERO && (!is_observed || is_killed);
+        let on_nodes = || cluster.runs().nodes(run).iter().map(|&node| cluster.cap_on(run, node));
+        let lowest = if run.started == now { on_nodes().fold(f64::INFINITY, f64::min) } else { life.lowest_cap_w() };
+        Outcome { energy: energy + life.energy(), whole, ran, is_cut, stood: life.stood(now), lowest_cap_w: lowest }
     }
 
     /// A node is idle, off or down from now on, and draws what it draws then.
@@ -160,9 +331,24 @@ impl Plant {
         self.meter.set(now, node, Class::Transition, self.platform.node(node).shutdown);
     }
 
+    /// How long a run has stood still, and the lowest cap on any of its nodes, W.
+    pub(super) fn ordeal(&self, id: RunId, run: &Run, now: SimTime) -> (SimDuration, f64) {
+        let life = self.lives.as_ref().and_then(|lives| lives.get(id.slot() as usize)?.as_ref());
+        life.map_or((SimDuration::ZERO, run.caps.own_w), |life| (life.stood(now), life.lowest_cap_w()))
+    }
+
     /// What a run has drawn so far; nothing may be settled for it again.
     pub(super) fn drawn_so_far(&mut self, cluster: &Cluster, id: RunId, run: &Run) -> Joules {
         let (now, nodes) = (cluster.now(), cluster.runs().nodes(run));
+        if let Some(life) = self.lives.as_ref().and_then(|lives| lives.get(id.slot() as usize)?.as_ref()) {
+            let last = life.last();
+            if last.0 < now {
+                self.segments.push(segment(run, last, now));
+            }
+            let open = |node: &u32| self.meter.node_draw(*node) * (now - self.meter.node_since(*node));
+            let drawn = if life.is_suspended() { Joules::ZERO } else { nodes.iter().map(open).sum() };
+            return life.energy() + drawn;
+        }
         match &mut self.sharing {
             None => nodes.iter().map(|&node| self.meter.node_draw(node)).sum::<Watts>() * (now - run.started),
             Some(sharing) => {
@@ -192,9 +378,19 @@ impl Plant {
         self.meter
     }
 
-    /// How long a run takes in all.
-    fn whole_run(&self, run: &Run, nodes: &[u32]) -> SimDuration {
-        self.actual.runtime(&self.workload, run.job, nodes, run.profiling_ratio.unwrap_or(1.0))
+    /// How long a run takes in all that takes `factor` times as long as nominal.
+    fn whole_run(&self, run: &Run, factor: f64) -> SimDuration {
+        let stretch = factor * run.profiling_ratio.unwrap_or(1.0);
+        self.workload.runtime(run.job).stretched(stretch).saturating_add(self.workload.comm(run.job))
+    }
+
+    /// F: how much longer than nominal a run takes under the caps in force.
+    fn factor(&self, cluster: &Cluster, run: &Run, nodes: &[u32]) -> f64 {
+        if !self.actual.has_caps() {
+            return self.actual.slowest(self.workload.app(run.job), nodes);
+        }
+        let caps = nodes.iter().map(|&node| (node, cluster.cap_on(run, node)));
+        self.actual.slowest_under(&self.workload, run.job, caps)
     }
 
     /// After how long a job is killed on these nodes; none if it never is.
@@ -209,6 +405,13 @@ impl Plant {
         let is_observed = self.workload.observed_length(run.job).is_some();
         ran < whole && (!is_observed || self.limit(run.job, nodes).is_some_and(|limit| ran >= limit))
     }
+}
+
+/// Mean of the caps in force on a run's nodes, W; infinity if one has none.
+fn mean_cap(cluster: &Cluster, run: &Run, nodes: &[u32]) -> f64 {
+    run.caps
+        .on_all()
+        .unwrap_or_else(|| nodes.iter().map(|&node| cluster.cap_on(run, node)).sum::<f64>() / nodes.len() as f64)
 }
 
 fn idle_meter(start: SimTime, platform: &Platform) -> Meter {

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cluster::Cluster;
-use crate::cluster::runs::{Run, RunId};
 use crate::control::Refusal;
 use crate::platform::node_state::Class;
+use crate::policy::runs::{Run, RunId};
 use crate::policy::{Decision, Rejection};
 use crate::power::meter::Meter;
+use crate::sim::lives::Segment;
+use crate::sim::log::{Entry, Kind};
 use crate::sim::plant::Outcome;
 use crate::sim::work::Work;
-use crate::units::{Joules, SimTime, Watts};
+use crate::units::{Joules, SimDuration, SimTime, Watts};
 use crate::workload::{JobId, Workload};
 
 /// What became of a job.
@@ -37,6 +39,12 @@ pub enum JobState {
     RejectedPower,
     /// Fits the power budget only with a profile that no queued job can give its application.
     RejectedProfile,
+    /// Was killed because the machine drew more than its budget.
+    Overdrawn,
+    /// Waits when nothing is to come that could let it start.
+    Stranded,
+    /// Was queued again in an emergency, and fits none of the budgets to come.
+    Unpowered,
 }
 
 /// How a job came to start.
@@ -63,6 +71,35 @@ pub struct JobRecords {
     pub(super) nodes: Vec<u32>,
     /// Runs that are profiled, and how many times longer they take for it.
     pub(super) profiled: BTreeMap<u32, f64>,
+    /// What emergencies and caps have made of each job, where there can be any.
+    pub(super) ordeals: Option<Vec<Ordeal>>,
+}
+
+/// What emergencies and caps have made of a job.
+#[derive(Clone, Copy, Debug)]
+pub struct Ordeal {
+    /// How often it started.
+    pub attempts: u32,
+    /// How long it stood still in all.
+    pub stood: SimDuration,
+    /// Energy of all attempts.
+    pub energy: Joules,
+    /// Of those that were queued again or killed in an emergency.
+    pub lost: Joules,
+    /// The lowest cap on any of its nodes in the last attempt, W; infinity: none.
+    pub lowest_cap_w: f64,
+}
+
+impl Default for Ordeal {
+    fn default() -> Self {
+        Self {
+            attempts: 0,
+            stood: SimDuration::ZERO,
+            energy: Joules::ZERO,
+            lost: Joules::ZERO,
+            lowest_cap_w: f64::INFINITY,
+        }
+    }
 }
 
 /// One row an instant at which power or occupancy changed; values hold until the next row.
@@ -74,12 +111,37 @@ pub struct Timeline {
     pub power_w: Vec<f64>,
     /// Nodes by class, jobs waiting and jobs running: see [`Counts`].
     pub counts: [Vec<i32>; 7],
-    last: Option<(Watts, Counts)>,
+    /// The budget in force, W, NaN: none; empty where it never changes.
+    pub budget_w: Vec<f64>,
+    /// Jobs that stand still; empty where none ever does.
+    pub suspended: Vec<i32>,
+    last: Option<Row>,
     peak: Watts,
 }
 
 /// Nodes that are busy, idle, asleep, in transition and down; jobs that wait and run.
 pub type Counts = [i32; 7];
+
+/// What a row of the timeline says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// What the machine draws.
+    pub draw: Watts,
+    /// Nodes and jobs.
+    pub counts: Counts,
+    /// The budget in force, where budgets change.
+    pub budget: Option<Option<Watts>>,
+    /// Jobs that stand still, where some may.
+    pub suspended: Option<i32>,
+}
+
+impl Row {
+    /// Where neither budgets change nor jobs stand still.
+    #[must_use]
+    pub fn new(draw: Watts, counts: Counts) -> Self {
+        Self { draw, counts, budget: None, suspended: None }
+    }
+}
 
 /// Totals of a run.
 #[derive(Clone, Debug, Default)]
@@ -122,8 +184,12 @@ pub struct Totals {
     pub left_out: usize,
     /// Jobs that started later than the log says they did in reality.
     pub late: usize,
-    /// Ceiling of the policy's predicted draw, if it has one, and how the actual draw went beyond it.
+    /// Ceiling of the policy's predicted draw, if it has one, and how the actual draw went beyond what was in force.
     pub budget: Option<(Watts, Overdraw)>,
+    /// Emergencies, where the draw is monitored.
+    pub alerts: Option<u64>,
+    /// Energy of attempts that were queued again or killed in them.
+    pub lost_energy: Joules,
 }
 
 /// How often, how long and how far the system's draw went beyond a budget.
@@ -154,6 +220,10 @@ pub struct Records {
     pub shutdowns: Vec<i32>,
     /// Over all.
     pub totals: Totals,
+    /// The stretches of runs in which nothing changed, where anything can; none: each attempt is one.
+    pub segments: Option<Vec<Segment>>,
+    /// What happened about power.
+    pub log: Vec<Entry>,
 }
 
 /// All that is written down while a run goes on.
@@ -166,6 +236,11 @@ pub(super) struct History {
     work: Work,
     /// Jobs that will change no more.
     done: usize,
+    log: Vec<Entry>,
+    alerts: Option<u64>,
+    lost_energy: Joules,
+    /// Whether the timeline says which budget is in force.
+    shows_budget: bool,
 }
 
 impl History {
@@ -177,6 +252,29 @@ impl History {
             shutdowns: vec![0; nodes as usize],
             work: Work::default(),
             done: 0,
+            log: Vec::new(),
+            alerts: None,
+            lost_energy: Joules::ZERO,
+            shows_budget: false,
+        }
+    }
+
+    /// From now on jobs may be capped, stand still or be queued again; `monitors`: the draw is compared with the budget.
+    pub(super) fn watch_power(&mut self, monitors: bool) {
+        self.jobs.ordeals = Some(vec![Ordeal::default(); self.jobs.state.len()]);
+        self.alerts = monitors.then_some(0);
+    }
+
+    /// From now on the timeline says which budget is in force.
+    pub(super) fn show_budget(&mut self) {
+        self.shows_budget = true;
+    }
+
+    /// Something happened about power.
+    pub(super) fn note(&mut self, entry: Entry) {
+        self.log.push(entry);
+        if let (Kind::Alert, Some(alerts)) = (entry.kind, &mut self.alerts) {
+            *alerts += 1;
         }
     }
 
@@ -185,10 +283,12 @@ impl History {
     }
 
     /// Writes the instant down, once nothing more happens at it.
-    pub(super) fn record(&mut self, cluster: &Cluster, draw: Watts) {
+    pub(super) fn record(&mut self, cluster: &Cluster, draw: Watts, ceiling: Option<Watts>) {
         let [busy, idle, off, transition, down] = cluster.classes();
-        let counts = [busy, idle, off, transition, down, cluster.queued(), cluster.running()];
-        self.timeline.record(cluster.now(), draw, counts);
+        let suspended = cluster.suspended();
+        let counts = [busy, idle, off, transition, down, cluster.queued(), cluster.running() - suspended];
+        let (budget, suspended) = (self.shows_budget.then_some(ceiling), self.alerts.map(|_| suspended));
+        self.timeline.record(cluster.now(), Row { draw, counts, budget, suspended });
     }
 
     /// A job joined no queue.
@@ -206,6 +306,8 @@ impl History {
     pub(super) fn reject(&mut self, job: JobId, why: Rejection) {
         self.jobs.state[job.0 as usize] = match why {
             Rejection::NoProfile => JobState::RejectedProfile,
+            // One that has run before was queued again.
+            Rejection::Power if self.jobs.start[job.0 as usize] != SimTime::NEVER => JobState::Unpowered,
             Rejection::Power => JobState::RejectedPower,
         };
         self.done += 1;
@@ -238,16 +340,58 @@ impl History {
     pub(super) fn end(&mut self, cluster: &Cluster, run: &Run, outcome: &Outcome, how: Option<JobState>) {
         let natural = if outcome.is_cut { JobState::Timeout } else { JobState::Completed };
         let (row, how) = (run.job.0 as usize, how.unwrap_or(natural));
-        let cut = (how != JobState::Completed).then(|| (cluster.now() - run.started, outcome.whole));
+        let cut = (how != JobState::Completed).then_some((outcome.ran, outcome.whole));
         self.work.end(cluster.workload(), run.job, cut, how == JobState::Timeout);
-        self.jobs.energy_j[row] = outcome.energy.joules();
+        self.charge(run, outcome.energy);
+        self.endure(run, outcome, how == JobState::Overdrawn);
         (self.jobs.end[row], self.jobs.state[row]) = (cluster.now(), how);
         self.done += 1;
     }
 
-    /// What a run has drawn that was not over when the window was.
+    /// All jobs that wait will do so for ever.
+    pub(super) fn strand(&mut self) {
+        for state in self.jobs.state.iter_mut().filter(|state| **state == JobState::Pending) {
+            *state = JobState::Stranded;
+        }
+    }
+
+    /// A run was ended and its job queued again.
+    pub(super) fn requeue(&mut self, cluster: &Cluster, run: &Run, outcome: &Outcome) {
+        let row = run.job.0 as usize;
+        self.charge(run, outcome.energy);
+        self.endure(run, outcome, true);
+        (self.jobs.end[row], self.jobs.state[row]) = (cluster.now(), JobState::Pending);
+    }
+
+    /// What an attempt leaves of a job beside its times; `is_lost`: its work is.
+    fn endure(&mut self, run: &Run, outcome: &Outcome, is_lost: bool) {
+        let Some(ordeal) = self.jobs.ordeals.as_mut().map(|ordeals| &mut ordeals[run.job.0 as usize]) else { return };
+        ordeal.attempts = run.attempt;
+        ordeal.stood += outcome.stood;
+        ordeal.lowest_cap_w = outcome.lowest_cap_w;
+        if is_lost {
+            ordeal.lost += outcome.energy;
+            self.lost_energy += outcome.energy;
+        }
+    }
+
+    /// What a run has drawn, beside the earlier attempts of its job.
     pub(super) fn charge(&mut self, run: &Run, energy: Joules) {
-        self.jobs.energy_j[run.job.0 as usize] = energy.joules();
+        let row = run.job.0 as usize;
+        let all = self.jobs.ordeals.as_mut().map_or(energy, |ordeals| {
+            ordeals[row].energy += energy;
+            ordeals[row].energy
+        });
+        self.jobs.energy_j[row] = all.joules();
+    }
+
+    /// What is to say of a run that was not over when the window was.
+    pub(super) fn leave_off(&mut self, run: &Run, energy: Joules, stood: SimDuration, lowest_cap_w: f64) {
+        self.charge(run, energy);
+        if let Some(ordeals) = &mut self.jobs.ordeals {
+            let ordeal = &mut ordeals[run.job.0 as usize];
+            *ordeal = Ordeal { attempts: run.attempt, stood: ordeal.stood + stood, lowest_cap_w, ..*ordeal };
+        }
     }
 
     pub(super) fn boot(&mut self, node: u32) {
@@ -264,10 +408,12 @@ impl History {
     }
 
     /// A run in which nothing started has a window of length zero: its one row is its start.
-    pub(super) fn forget(&mut self, start: SimTime, cluster: &Cluster, draw: Watts) {
+    pub(super) fn forget(&mut self, start: SimTime, cluster: &Cluster, draw: Watts, ceiling: Option<Watts>) {
         self.timeline = Timeline::default();
         let idle = i32::try_from(cluster.platform().len()).unwrap_or(i32::MAX);
-        self.timeline.record(start, draw, [0, idle, 0, 0, 0, 0, 0]);
+        let budget = self.shows_budget.then_some(ceiling);
+        let suspended = self.alerts.map(|_| 0);
+        self.timeline.record(start, Row { budget, suspended, ..Row::new(draw, [0, idle, 0, 0, 0, 0, 0]) });
     }
 
     /// How the draw went beyond a budget.
@@ -276,7 +422,13 @@ impl History {
     }
 
     /// All there is to say of the run.
-    pub(super) fn into_records(self, cluster: Cluster, meter: Meter, mut totals: Totals) -> Records {
+    pub(super) fn into_records(
+        self,
+        cluster: Cluster,
+        meter: Meter,
+        segments: Option<Vec<Segment>>,
+        mut totals: Totals,
+    ) -> Records {
         let workload = Arc::clone(cluster.workload());
         let jobs = JobRecords { nodes: cluster.into_nodes(), ..self.jobs };
         totals.read(&meter, self.timeline.peak());
@@ -284,8 +436,9 @@ impl History {
         totals.left_out = jobs.state.iter().filter(|&&job| job == JobState::LeftOut).count();
         totals.late = workload.jobs().filter(|&job| jobs.is_late(&workload, job)).count();
         totals.work = self.work;
-        let Self { timeline, boots, shutdowns, .. } = self;
-        Records { workload, jobs, timeline, nodes: meter, boots, shutdowns, totals }
+        (totals.alerts, totals.lost_energy) = (self.alerts, self.lost_energy);
+        let Self { timeline, boots, shutdowns, log, .. } = self;
+        Records { workload, jobs, timeline, nodes: meter, boots, shutdowns, totals, segments, log }
     }
 }
 
@@ -302,6 +455,7 @@ impl JobRecords {
             first_node: vec![0; jobs],
             nodes: Vec::new(),
             profiled: BTreeMap::new(),
+            ordeals: None,
         }
     }
 
@@ -320,7 +474,7 @@ impl JobRecords {
     /// Energy of the job, J: of all its nodes together; `None` if it never started.
     #[must_use]
     pub fn energy_j(&self, job: usize) -> Option<f64> {
-        self.has_started(job).then(|| self.energy_j[job])
+        (self.start[job] != SimTime::NEVER).then(|| self.energy_j[job])
     }
 
     /// What became of the job.
@@ -347,8 +501,9 @@ impl JobRecords {
         &self.nodes[first..first + count as usize]
     }
 
+    /// Whether there is an attempt to speak of: none of a job that was queued again and waits.
     fn has_started(&self, job: usize) -> bool {
-        self.start[job] != SimTime::NEVER
+        self.start[job] != SimTime::NEVER && !matches!(self.state[job], JobState::Pending | JobState::Stranded)
     }
 }
 
@@ -360,17 +515,19 @@ impl Timeline {
             time_s: Vec::with_capacity(rows),
             power_w: Vec::with_capacity(rows),
             counts: std::array::from_fn(|_| Vec::with_capacity(rows)),
+            budget_w: Vec::new(),
+            suspended: Vec::new(),
             last: None,
             peak: Watts::ZERO,
         }
     }
 
     /// Adds a row if anything changed since the last one.
-    pub fn record(&mut self, now: SimTime, power: Watts, counts: Counts) {
-        if self.last != Some((power, counts)) {
-            self.last = Some((power, counts));
-            self.peak = self.peak.max(power);
-            self.push(now, power, counts);
+    pub fn record(&mut self, now: SimTime, row: Row) {
+        if self.last != Some(row) {
+            self.last = Some(row);
+            self.peak = self.peak.max(row.draw);
+            self.push(now, row);
         }
     }
 
@@ -382,37 +539,39 @@ impl Timeline {
 
     /// Makes `end` the instant of the last row.
     pub fn close(&mut self, end: SimTime) {
-        if let (Some((power, counts)), Some(&last)) = (self.last, self.time_s.last())
+        if let (Some(row), Some(&last)) = (self.last, self.time_s.last())
             && last < end.seconds()
         {
-            self.push(end, power, counts);
+            self.push(end, row);
         }
     }
 
-    /// How the draw went beyond a budget; a rounding, one part in 10⁹, is not beyond it.
+    /// How the draw went beyond the budget in force, or this one where none changes; a rounding, one part in 10⁹, is not beyond it.
     #[must_use]
     pub fn beyond(&self, budget: Watts) -> Overdraw {
         let (mut found, mut above) = (Overdraw::default(), false);
-        let least = budget.watts() * (1.0 + 1e-9);
         let ends = self.time_s.iter().skip(1).chain(self.time_s.last());
-        for ((&power, &from), &to) in self.power_w.iter().zip(&self.time_s).zip(ends) {
-            let beyond = power > least && to > from;
+        for (row, ((&power, &from), &to)) in self.power_w.iter().zip(&self.time_s).zip(ends).enumerate() {
+            let budget_w = self.budget_w.get(row).copied().filter(|watts| !watts.is_nan()).unwrap_or(budget.watts());
+            let beyond = power > budget_w * (1.0 + 1e-9) && to > from;
             if beyond {
                 found.count += usize::from(!above);
                 found.seconds += to - from;
-                found.most_w = found.most_w.max(power - budget.watts());
+                found.most_w = found.most_w.max(power - budget_w);
             }
             above = beyond;
         }
         found
     }
 
-    fn push(&mut self, now: SimTime, power: Watts, counts: Counts) {
+    fn push(&mut self, now: SimTime, row: Row) {
         self.time_s.push(now.seconds());
-        self.power_w.push(power.watts());
-        for (column, count) in self.counts.iter_mut().zip(counts) {
+        self.power_w.push(row.draw.watts());
+        for (column, count) in self.counts.iter_mut().zip(row.counts) {
             column.push(count);
         }
+        self.budget_w.extend(row.budget.map(|budget| budget.map_or(f64::NAN, Watts::watts)));
+        self.suspended.extend(row.suspended);
     }
 }
 

@@ -1,7 +1,8 @@
 //! What the starts of a pass teach: known from the end of the pass on.
 
-use crate::policy::analyzer::Analyzer;
+use crate::policy::analyzer::{Analyzer, Ask};
 use crate::policy::budget::draw::beyond_idle;
+use crate::policy::budget::least::LeastCaps;
 use crate::policy::{Decisions, Jobs, View};
 use crate::workload::{AppId, JobId};
 
@@ -15,7 +16,13 @@ pub struct Lessons {
 impl Lessons {
     /// Notes in the starts which are profiled, teaches the analyzer what they teach, and has what was granted for a first
     /// run claimed as predicted from now on, where watts are counted.
-    pub fn learn(view: &View<'_>, analyzer: &mut dyn Analyzer, out: &mut Decisions, counts_watts: bool) -> Self {
+    pub fn learn(
+        view: &View<'_>,
+        analyzer: &mut dyn Analyzer,
+        least: &LeastCaps,
+        out: &mut Decisions,
+        counts_watts: bool,
+    ) -> Self {
         let mut apps: Vec<_> = out.starts().filter_map(|start| analyzer.teaches(view.jobs, start.job)).collect();
         apps.sort_unstable();
         apps.dedup();
@@ -27,7 +34,7 @@ impl Lessons {
         if counts_watts && !lessons.apps.is_empty() {
             out.revise(|start, nodes| {
                 if lessons.concern(view.jobs, start.job) {
-                    start.claim = beyond_idle(view, start.job, analyzer.estimate(view.jobs, start.job), nodes);
+                    start.claim = beyond_idle(&Ask { view, analyzer, least }, start.job, nodes);
                 }
             });
         }

@@ -6,13 +6,15 @@ pub mod tables;
 
 use dyn_clone::DynClone;
 
+use crate::policy::budget::least::LeastCaps;
 use crate::policy::{Jobs, View};
 use crate::workload::{AppId, JobId};
 
 /// What a job's draw is taken for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Estimate {
     /// What the predicted table says.
+    #[default]
     Predicted,
     /// What its nodes are built for: its application has no profile yet.
     Tdp,
@@ -60,6 +62,8 @@ pub struct Ask<'a> {
     pub view: &'a View<'a>,
     /// What is believed of their draws.
     pub analyzer: &'a dyn Analyzer,
+    /// The lowest caps that the policy may set for them.
+    pub least: &'a LeastCaps,
 }
 
 impl Ask<'_> {

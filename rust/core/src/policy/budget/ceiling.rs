@@ -105,12 +105,15 @@ impl Ceiling {
 
     /// Whether some choice of queued jobs and nodes could pass the ceiling.
     pub fn may_bind(&mut self, view: &View<'_>) -> bool {
-        view.surplus > Watts::ZERO || !self.never_binds(view)
+        view.surplus > Watts::ZERO || view.predicted.has_caps() || !self.never_binds(view)
     }
 
     /// Whether the job would fit if it drew on each of its nodes what the hungriest job draws on the hungriest node: then
     /// it need not be looked at closely.
     pub fn surely_holds(&mut self, view: &View<'_>, job: JobId) -> bool {
+        if view.predicted.has_caps() {
+            return false;
+        }
         let own = view.known_draw(job).watts();
         let most = |node| view.predicted.highest_draw(own.max(self.highest_own_w), node);
         if !self.widest.is_some_and(|(of, _)| of >= own) {

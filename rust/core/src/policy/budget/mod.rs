@@ -2,6 +2,8 @@
 
 pub mod ceiling;
 pub mod draw;
+pub mod least;
+pub mod levels;
 pub mod outlook;
 pub mod prices;
 pub mod system_budget;
@@ -10,11 +12,12 @@ use dyn_clone::DynClone;
 
 use crate::error::Result;
 use crate::platform::Platform;
-use crate::policy::View;
-use crate::policy::analyzer::Estimate;
+use crate::policy::analyzer::{Ask, Estimate};
 use crate::policy::budget::ceiling::Ceiling;
 use crate::policy::budget::prices::Prices;
+use crate::policy::governing::Governance;
 use crate::power::budgets::Foresight;
+use crate::power::pvt::Predicted;
 use crate::units::Watts;
 use crate::workload::JobId;
 
@@ -25,6 +28,15 @@ pub trait Budget: DynClone + Send + Sync {
     /// # Errors
     /// If nothing could ever start under it.
     fn ceiling(&self, platform: &Platform) -> Result<Watts>;
+
+    /// What is done about power beside the starting of jobs.
+    fn governance(&self) -> Governance;
+
+    /// Told once, before the run, what nodes are predicted to draw under caps.
+    ///
+    /// # Errors
+    /// If a cap that may be set is invalid there, or if nothing is known of caps and some are needed.
+    fn learn(&mut self, predicted: &Predicted, platform: &Platform) -> Result<()>;
 
     /// How far ahead the policy knows budgets from outside when it plans.
     fn foresight(&self) -> Foresight {
@@ -54,8 +66,8 @@ impl Power {
     }
 
     /// Whether the job would pass the ceiling, now and at all times to come, on whatever nodes of an otherwise idle machine.
-    pub fn exceeds(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> bool {
-        let fits = estimate == Estimate::Predicted && self.ceiling.surely_holds(view, job);
-        !fits && self.prices.unkept(view, job, estimate).least > self.ceiling.ever(view)
+    pub fn exceeds(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> bool {
+        let fits = estimate == Estimate::Predicted && self.ceiling.surely_holds(ask.view, job);
+        !fits && self.prices.unkept(ask, job, estimate).least > self.ceiling.ever(ask.view)
     }
 }

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::platform::Platform;
 use crate::policy::View;
-use crate::policy::analyzer::Estimate;
-use crate::policy::budget::draw::{beyond_idle_on, held};
+use crate::policy::analyzer::{Ask, Estimate};
+use crate::policy::budget::draw::{Counted, counted, held};
 use crate::policy::class::JobClass;
-use crate::power::pvt::JobDraws;
 use crate::units::Watts;
 use crate::workload::JobId;
 
@@ -49,14 +48,15 @@ impl Prices {
     }
 
     /// The price of a job that is queued; to be forgotten when it starts.
-    pub fn of(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Price {
-        if !follows_own(view, job, estimate) {
-            return self.unkept(view, job, estimate);
+    pub fn of(&mut self, ask: &Ask<'_>, job: JobId) -> Price {
+        let estimate = ask.estimate(job);
+        if !follows_own(ask.view, job, estimate) {
+            return self.unkept(ask, job, estimate);
         }
         if let Some(price) = self.own.get(&job.0) {
             return *price;
         }
-        let price = self.unkept(view, job, estimate);
+        let price = self.unkept(ask, job, estimate);
         self.own.insert(job.0, price);
         price
     }
@@ -67,15 +67,17 @@ impl Prices {
     }
 
     /// The same, and nothing is kept for the job.
-    pub fn unkept(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> Price {
+    pub fn unkept(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> Price {
+        let view = ask.view;
         let count = view.jobs.node_count(job);
         let (least, most, all) = if follows_own(view, job, estimate) {
-            match view.predicted.of_job(view.jobs.app(job), view.known_draw(job)) {
-                JobDraws::Measured(draw) => self.of_constant(draw, count as usize),
-                draws => of_draws(view, draws, estimate, count as usize),
+            let counted = counted(ask, job, estimate);
+            match counted.constant() {
+                Some(draw) => self.of_constant(draw, count as usize),
+                None => of_draws(everywhere(view, &counted), count as usize),
             }
         } else {
-            let sums = self.sums_of(view, job, estimate);
+            let sums = self.sums_of(ask, job, estimate);
             let all = sums[sums.len() - 1];
             let first = |nodes: usize| nodes.checked_sub(1).map_or(Watts::ZERO, |last| sums[last.min(sums.len() - 1)]);
             (first(count as usize), all - first(sums.len().saturating_sub(count as usize)), all)
@@ -101,11 +103,13 @@ impl Prices {
         (between(0, count), between(nodes - count, nodes), between(0, nodes))
     }
 
-    fn sums_of(&mut self, view: &View<'_>, job: JobId, estimate: Estimate) -> &[Watts] {
-        let of = if estimate == Estimate::Tdp { JobClass::ANY } else { JobClass::of(view, job) };
+    fn sums_of(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> &[Watts] {
+        let class = JobClass::of(ask.view, job);
+        // Under caps also a first run is a matter of its class.
+        let is_any = estimate == Estimate::Tdp && class.under.is_none() && !ask.view.predicted.has_caps();
+        let of = if is_any { JobClass::ANY } else { class };
         self.sums.entry((of, estimate)).or_insert_with(|| {
-            let draws = view.predicted.of_job(view.jobs.app(job), view.known_draw(job));
-            let mut sums = beyond_idle_everywhere(view, draws, estimate);
+            let mut sums = everywhere(ask.view, &counted(ask, job, estimate));
             sums.sort_unstable();
             let mut sum = Watts::ZERO;
             for watts in &mut sums {
@@ -123,8 +127,7 @@ fn follows_own(view: &View<'_>, job: JobId, estimate: Estimate) -> bool {
 }
 
 /// Least, most and the sum over all nodes, found without sorting them.
-fn of_draws(view: &View<'_>, draws: JobDraws<'_>, estimate: Estimate, count: usize) -> (Watts, Watts, Watts) {
-    let mut watts = beyond_idle_everywhere(view, draws, estimate);
+fn of_draws(mut watts: Vec<Watts>, count: usize) -> (Watts, Watts, Watts) {
     let all = watts.iter().copied().sum();
     if count >= watts.len() {
         return (all, all, all);
@@ -136,6 +139,6 @@ fn of_draws(view: &View<'_>, draws: JobDraws<'_>, estimate: Estimate, count: usi
     (least, watts[dearest..].iter().copied().sum(), all)
 }
 
-fn beyond_idle_everywhere(view: &View<'_>, draws: JobDraws<'_>, estimate: Estimate) -> Vec<Watts> {
-    (0..view.platform.len()).map(|node| beyond_idle_on(view, draws, estimate, node)).collect()
+fn everywhere(view: &View<'_>, counted: &Counted<'_>) -> Vec<Watts> {
+    (0..view.platform.len()).map(|node| counted.on(node)).collect()
 }

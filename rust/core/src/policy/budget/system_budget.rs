@@ -1,32 +1,104 @@
-//! One ceiling for the whole machine, as a share of its TDP or in watts.
+//! One ceiling for the whole machine, as a share of its TDP or in watts, and what is done to keep under it.
 
 use crate::error::{Result, config};
 use crate::platform::Platform;
+use crate::policy::allocator::Allocator;
+use crate::policy::allocator::equal_slowdown::EqualSlowdown;
+use crate::policy::allocator::fixed::Fixed;
+use crate::policy::allocator::uniform::Uniform;
 use crate::policy::budget::Budget;
-use crate::units::Watts;
+use crate::policy::emergency::relief::Relief;
+use crate::policy::emergency::{Emergencies, Step};
+use crate::policy::governing::Governance;
+use crate::power::budgets::Foresight;
+use crate::power::caps::CapsKind;
+use crate::power::pvt::Predicted;
+use crate::units::{SimDuration, Watts};
 
 /// The power constraint of VAHRM (section III-A): the system's predicted draw stays at or below it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum SystemBudget {
+pub enum Limit {
     /// A share of the machine's TDP: the paper's power constraint ratio.
     Pcr(f64),
     /// Watts.
     Watts(f64),
 }
 
+/// Who splits the watts between running jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Split {
+    /// Each job keeps its own cap.
+    #[default]
+    Static,
+    /// One cap for all.
+    Uniform,
+    /// All slow down alike, at most so many times.
+    EqualSlowdown(f64),
+}
+
+/// A ceiling, and how it is kept.
+#[derive(Clone, Debug, Default)]
+pub struct SystemBudget {
+    /// The ceiling itself; none: a share of 1.
+    pub limit: Option<Limit>,
+    /// How far ahead budgets from outside are known.
+    pub foresight: Foresight,
+    /// Who splits the watts.
+    pub split: Split,
+    /// How often the allocator looks; zero: whenever a pass is made.
+    pub allocator_interval: SimDuration,
+    /// Caps that may be set, W a node, ascending; none: the finite caps of the tables.
+    pub caps_w: Option<Vec<f64>>,
+    /// What is done in emergencies; its levels are `caps_w`.
+    pub emergencies: Emergencies,
+}
+
+impl SystemBudget {
+    /// This ceiling, and nothing that is done but not to start jobs.
+    #[must_use]
+    pub fn of(limit: Limit) -> Self {
+        Self { limit: Some(limit), ..Self::default() }
+    }
+
+    fn limit(&self) -> Limit {
+        self.limit.unwrap_or(Limit::Pcr(1.0))
+    }
+
+    fn levels(&self) -> Vec<f64> {
+        self.caps_w.clone().unwrap_or_default()
+    }
+
+    /// Whether a cap may be set at a level.
+    fn sets_levels(&self) -> bool {
+        self.split != Split::Static || self.emergencies.steps.contains(&Step::LowerCaps)
+    }
+
+    fn check_shared(&self, platform: &Platform) -> Result<()> {
+        let what = match (self.split, self.emergencies.steps.is_empty()) {
+            (Split::Static, true) => return Ok(()),
+            (Split::Static, false) => ("policy.power.on_excess", "steps"),
+            _ => ("policy.power.allocator", "an allocator"),
+        };
+        if platform.is_exclusive() {
+            return Ok(());
+        }
+        Err(config(what.0, format!("{} on nodes that jobs share", what.1), "whole nodes: exclusive = true"))
+    }
+}
+
 impl Budget for SystemBudget {
     fn ceiling(&self, platform: &Platform) -> Result<Watts> {
         let (tdp, idle) = (platform.tdp(), platform.idle());
-        let (parameter, value, ceiling) = match *self {
-            Self::Pcr(share) => ("policy.power.pcr", share, tdp.scaled(share)),
-            Self::Watts(watts) => ("policy.power.budget_w", watts, Watts::of_system(watts)),
+        let (parameter, value, ceiling) = match self.limit() {
+            Limit::Pcr(share) => ("policy.power.pcr", share, tdp.scaled(share)),
+            Limit::Watts(watts) => ("policy.power.budget_w", watts, Watts::of_system(watts)),
         };
         if ceiling >= idle {
             return Ok(ceiling);
         }
-        let least = match self {
-            Self::Pcr(_) => format!("{:.4}", (idle.watts() / tdp.watts() * 1e4).ceil() / 1e4),
-            Self::Watts(_) => format!("{} W", idle.watts()),
+        let least = match self.limit() {
+            Limit::Pcr(_) => format!("{:.4}", (idle.watts() / tdp.watts() * 1e4).ceil() / 1e4),
+            Limit::Watts(_) => format!("{} W", idle.watts()),
         };
         let why = format!(
             "at least {least}: the idle machine draws {} W, and nothing could start under {} W",
@@ -34,5 +106,44 @@ impl Budget for SystemBudget {
             ceiling.watts()
         );
         Err(config(parameter, value.to_string(), why))
+    }
+
+    fn foresight(&self) -> Foresight {
+        self.foresight
+    }
+
+    fn learn(&mut self, predicted: &Predicted, platform: &Platform) -> Result<()> {
+        self.check_shared(platform)?;
+        if self.sets_levels() && self.caps_w.is_none() {
+            self.caps_w = Some(predicted.levels().to_vec());
+        }
+        if self.split == Split::Uniform && self.levels().is_empty() {
+            let expected = "caps_w, or a platform with tables by cap, which say what caps there are";
+            return Err(config("policy.power.allocator", "`uniform` without levels", expected));
+        }
+        if self.split != Split::Static && predicted.caps_kind().is_none() {
+            let expected = "a platform with tables by cap or a cap model, which say what a cap does";
+            return Err(config("policy.power.allocator", "an allocator on a platform without caps", expected));
+        }
+        if self.split != Split::Static && predicted.caps_kind() == Some(CapsKind::Tables) && self.levels().is_empty() {
+            return Err(config("policy.power.caps_w", "no level", "a cap of the tables"));
+        }
+        self.emergencies.levels = self.levels();
+        Ok(())
+    }
+
+    fn governance(&self) -> Governance {
+        let allocator: Box<dyn Allocator> = match self.split {
+            Split::Static => Box::new(Fixed),
+            Split::Uniform => Box::new(Uniform::new(&self.levels())),
+            Split::EqualSlowdown(limit) => Box::new(EqualSlowdown::new(limit, self.levels())),
+        };
+        Governance {
+            allocator,
+            allocator_interval: self.allocator_interval,
+            emergencies: self.emergencies.clone(),
+            relief: Relief::default(),
+            allotted: Vec::new(),
+        }
     }
 }

@@ -94,10 +94,9 @@ impl Desk<'_> {
     /// Some nodes are good enough for a job that was not rejected: it never needs more than there is.
     pub fn mean(&mut self, waiting: &Waiting) -> Claim {
         let job = JobId(waiting.key.row);
-        let estimate = self.ask.estimate(job);
         let microwatts = match &mut self.power {
             Some(power) if self.room.is_some() => {
-                let mean = power.prices.of(self.view, job, estimate).mean.microwatts_up();
+                let mean = power.prices.of(&self.ask, job).mean.microwatts_up();
                 mean.min((self.outlook.most() + self.view.claimed).microwatts_down())
             }
             _ => 0,

@@ -219,9 +219,7 @@ impl<'a> Desk<'a> {
     pub fn finish(mut self, front: Option<&Waiting>) -> Result<i64> {
         let (ask, jobs, counts) = (self.ask, &self.together.jobs, self.power.is_some());
         if let Some(joint) = self.placement.jointly().filter(|_| !jobs.is_empty()) {
-            let watts = |job, nodes: &[u32]| {
-                if counts { beyond_idle(ask.view, job, ask.estimate(job), nodes) } else { Watts::ZERO }
-            };
+            let watts = |job, nodes: &[u32]| if counts { beyond_idle(&ask, job, nodes) } else { Watts::ZERO };
             self.draft.place(jobs, |free, nodes| joint.match_all(&ask, jobs, free, nodes), watts)?;
         }
         if self.turns.finish(front) {
@@ -265,7 +263,8 @@ mod tests {
     use crate::algo::fit_list::QueueKey;
     use crate::algo::releases::Claim;
     use crate::policy::analyzer::tables::Tables;
-    use crate::policy::budget::system_budget::SystemBudget;
+    use crate::policy::budget::least::LeastCaps;
+    use crate::policy::budget::system_budget::{Limit, SystemBudget};
     use crate::policy::placement::lowest_id::LowestId;
     use crate::policy::testing::World;
     use crate::units::SimDuration;
@@ -279,9 +278,9 @@ mod tests {
     fn with_desk(act: impl FnOnce(&mut Desk<'_>)) -> Vec<JobId> {
         let world = World::new(9, 4, 1, true);
         let (view, mut placement) = (world.view(), LowestId);
-        let mut power = Power::new(&SystemBudget::Watts(1000.0), world.platform(), false).unwrap();
+        let mut power = Power::new(&SystemBudget::of(Limit::Watts(1000.0)), world.platform(), false).unwrap();
         let (mut memory, mut out) = (Memory::default(), Decisions::default());
-        let ask = Ask { view: &view, analyzer: &Tables };
+        let ask = Ask { view: &view, analyzer: &Tables, least: &LeastCaps::None };
         let mut desk = Desk::new(ask, &mut placement, Some(&mut power), &mut memory, &mut out);
         act(&mut desk);
         desk.finish(None).unwrap();

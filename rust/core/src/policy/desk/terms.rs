@@ -41,11 +41,10 @@ impl Desk<'_> {
     /// Whether the list that is placed at the end stays within the room with one more job.
     pub(super) fn terms_together(&mut self, waiting: &Waiting) -> Result<Option<Terms>> {
         let job = JobId(waiting.key.row);
-        let estimate = self.ask.estimate(job);
         let (Some(room), Some(power)) = (self.left(), &mut self.power) else {
             return Ok(Some(Terms::Joining(Box::new(Joining::new(job, Price::default())))));
         };
-        let price = power.prices.of(self.view, job, estimate);
+        let price = power.prices.of(&self.ask, job);
         let mut joining = Joining::new(job, price);
         if let Some((together, mut host)) = self.host()
             && together.fits(&mut joining, room, &mut host)?
@@ -95,9 +94,9 @@ impl Desk<'_> {
             let first = nodes.len();
             match how {
                 How::WhereItGoes => choice = placement.choose(&ask, job, free, nodes)?,
-                How::WhereItAddsLeast => take_cheapest(ask.view, job, ask.estimate(job), free, nodes),
+                How::WhereItAddsLeast => take_cheapest(&ask, job, free, nodes),
             }
-            let watts = |nodes| if counts { beyond_idle(ask.view, job, ask.estimate(job), nodes) } else { Watts::ZERO };
+            let watts = |nodes| if counts { beyond_idle(&ask, job, nodes) } else { Watts::ZERO };
             Ok((choice != Choice::Refused).then(|| watts(&nodes[first..])))
         })?;
         *self.is_choosy |= choice == Choice::Refused;
@@ -109,8 +108,8 @@ impl Desk<'_> {
     }
 
     fn least_watts(&mut self, job: JobId) -> Watts {
-        let estimate = self.ask.estimate(job);
-        self.power.as_mut().map_or(Watts::ZERO, |power| power.prices.of(self.view, job, estimate).least)
+        let ask = self.ask;
+        self.power.as_mut().map_or(Watts::ZERO, |power| power.prices.of(&ask, job).least)
     }
 
     /// Whether a smaller job alike was refused for its watts in this pass.
@@ -124,7 +123,7 @@ impl Desk<'_> {
     fn refuse(&mut self, job: JobId) {
         let idles_alike = self.power.as_ref().is_some_and(|power| power.ceiling.idles_alike());
         let key = self.likeness(job);
-        if idles_alike && key.1 == Estimate::Predicted && !key.0.follows_own() {
+        if idles_alike && key.1 == Estimate::Predicted && !key.0.follows_own() && !self.view.predicted.has_caps() {
             self.refused.insert(key, self.view.jobs.node_count(job));
         }
     }

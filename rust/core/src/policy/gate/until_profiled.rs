@@ -27,7 +27,7 @@ struct App {
 impl Gate for UntilProfiled {
     fn admits(&mut self, ask: &Ask<'_>, power: Option<&mut Power>, job: JobId) -> bool {
         let Some(app) = ask.analyzer.teaches(ask.view.jobs, job) else { return true };
-        if power.is_some_and(|power| power.exceeds(ask.view, job, Estimate::Tdp)) {
+        if power.is_some_and(|power| power.exceeds(ask, job, Estimate::Tdp)) {
             self.hold(app, job);
             return false;
         }

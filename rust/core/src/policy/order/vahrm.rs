@@ -55,10 +55,10 @@ impl Vahrm {
             Estimate::Predicted => {
                 let class = JobClass::of(view, job);
                 let own = view.known_draw(job);
-                let mean = self
-                    .means
-                    .entry(class)
-                    .or_insert_with(|| view.predicted.mean_over_nodes(view.jobs.app(job), own.at(1.0)));
+                let mean = self.means.entry(class).or_insert_with(|| {
+                    let own = if class.follows_own() { own.at(1.0) } else { own };
+                    view.predicted.mean_over_nodes(view.jobs.app(job), own, view.jobs.cap_w(job))
+                });
                 if class.follows_own() { *mean * own.watts() } else { *mean }
             }
         }

@@ -109,13 +109,13 @@ impl Kind {
 impl Rate {
     /// For jobs of this job's class.
     fn of(view: &View<'_>, job: JobId) -> Self {
-        let app = view.jobs.app(job);
-        let own = view.known_draw(job).at(REFERENCE_W);
-        let divisor = if JobClass::of(view, job).follows_own() { REFERENCE_W } else { 1.0 };
+        let (app, own, cap_w) = (view.jobs.app(job), view.known_draw(job), view.jobs.cap_w(job));
+        let follows_own = JobClass::of(view, job).follows_own();
+        let (own, divisor) = if follows_own { (own.at(REFERENCE_W), REFERENCE_W) } else { (own, 1.0) };
         let nodes = 0..view.platform.len();
-        let watts = |node| view.predicted.draw(app, own, node).watts() / divisor;
+        let watts = |node| view.predicted.draw_under(app, own, node, cap_w).watts() / divisor;
         let communicating: Vec<f64> = nodes.clone().map(watts).collect();
-        let times = nodes.map(|node| view.predicted.time_ratio(app, node));
+        let times = nodes.map(|node| view.predicted.factor_under(app, own, node, cap_w));
         Self { running: communicating.iter().zip(times).map(|(watts, time)| watts * time).collect(), communicating }
     }
 }

@@ -31,6 +31,8 @@ struct Demand {
     app: Option<AppId>,
     /// What is known of a job's own draw: the same kind for all of a class.
     own: KnownDraw,
+    /// The jobs' own cap, W a node.
+    cap_w: f64,
     node_s: f64,
     /// Known watts × node-seconds, for a mean.
     known: f64,
@@ -95,7 +97,8 @@ impl OpportunityCost {
         let whole_nodes = view.jobs.units(job, view.platform) as f64 / f64::from(view.platform.shared_slots());
         let node_s = whole_nodes * view.jobs.planned(job).seconds();
         let own = view.known_draw(job);
-        let new = Demand { app: view.jobs.app(job), own, node_s: 0.0, known: 0.0 };
+        let cap_w = view.jobs.cap_w(job);
+        let new = Demand { app: view.jobs.app(job), own, cap_w, node_s: 0.0, known: 0.0 };
         let demand = self.demand.entry(JobClass::of(view, job)).or_insert(new);
         demand.node_s += node_s;
         demand.known += node_s * own.watts();
@@ -132,7 +135,8 @@ impl OpportunityCost {
         let Self { demand, prices, shares, tolerance, standings, .. } = self;
         standings.entry(of).or_insert_with(|| {
             let known = view.known_draw(job);
-            let own = Demand { app: view.jobs.app(job), own: known, node_s: 1.0, known: known.watts() };
+            let cap_w = view.jobs.cap_w(job);
+            let own = Demand { app: view.jobs.app(job), own: known, cap_w, node_s: 1.0, known: known.watts() };
             let watts = watts(view, demand.get(&of).copied().filter(|seen| seen.node_s > 0.0).unwrap_or(own));
             let costs: Vec<_> = watts.iter().zip(prices.iter()).map(|(watts, price)| watts + price).collect();
             // Costs that are equal but for rounding must not decide before watts do.
@@ -163,7 +167,10 @@ fn micro(watts: f64) -> i64 {
 /// Predicted joules a nominal second of a class's jobs on each node.
 fn watts(view: &View<'_>, demand: Demand) -> Vec<f64> {
     let own = demand.own.at(demand.known / demand.node_s.max(f64::MIN_POSITIVE));
-    let on = |node| view.predicted.draw(demand.app, own, node).watts() * view.predicted.time_ratio(demand.app, node);
+    let on = |node| {
+        let (draw, factor) = view.predicted.under(demand.app, own, node, demand.cap_w);
+        draw.watts() * factor
+    };
     (0..view.platform.len()).map(on).collect()
 }
 

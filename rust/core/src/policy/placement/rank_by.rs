@@ -36,11 +36,12 @@ impl RankBy {
     }
 
     fn for_job(self, view: &View<'_>, job: JobId) -> Ranking {
-        let app = view.jobs.app(job);
-        let own = view.known_draw(job).at(REFERENCE_W);
+        let (app, cap_w) = (view.jobs.app(job), view.jobs.cap_w(job));
+        let own = view.known_draw(job);
+        let own = if JobClass::of(view, job).follows_own() { own.at(REFERENCE_W) } else { own };
         let key = |node| -> (f64, Watts) {
-            let time = if self == Self::Time { view.predicted.time_ratio(app, node) } else { 0.0 };
-            (time, view.predicted.draw(app, own, node))
+            let time = if self == Self::Time { view.predicted.factor_under(app, own, node, cap_w) } else { 0.0 };
+            (time, view.predicted.draw_under(app, own, node, cap_w))
         };
         let keys: Vec<_> = (0..view.platform.len()).map(key).collect();
         Ranking::sorted(view.platform.len(), |a, b| {

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use crate::algo::releases::Claim;
-use crate::units::{SimTime, Watts};
+use crate::policy::Basis;
+use crate::power::in_force::CapsInForce;
+use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
 /// A run: a place that is used again, and how often it has been.
@@ -20,16 +22,42 @@ pub struct Run {
     pub job: JobId,
     /// Since when.
     pub started: SimTime,
-    /// When it is planned to end.
+    /// How many times the job has started, this time included.
+    pub attempt: u32,
+    /// When it is planned to end; of one that is suspended, when it was.
     pub planned_end: SimTime,
     /// What it holds until then.
     pub claim: Claim,
-    /// The watts beyond idle that its policy counts for it, exactly.
+    /// The least watts beyond idle that its policy counts for it, exactly.
     pub watts: Watts,
+    /// What it counts with.
+    pub basis: Basis,
+    /// The caps in force on it.
+    pub caps: CapsInForce,
+    /// What it is predicted to draw beyond idle under these, where that is looked after.
+    pub predicted: Watts,
+    /// How much longer than nominal it was predicted to take when its planned end was last set, and would under its least
+    /// caps; 1 where nothing is capped.
+    pub pace: f64,
+    /// The same under its least caps.
+    pub least_pace: f64,
+    /// Since when it stands still, if it does.
+    pub suspension: Option<Suspension>,
     /// How many times longer it takes because it is profiled, if it is.
     pub profiling_ratio: Option<f64>,
     /// Where its nodes stand among those of all runs.
     pub places: Range<usize>,
+}
+
+/// A run that stands still.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Suspension {
+    /// Since when.
+    pub since: SimTime,
+    /// What was left of its planned length.
+    pub left: SimDuration,
+    /// The watts beyond idle that its nodes were measured to draw then: what it asks for to go on.
+    pub asks: Watts,
 }
 
 #[derive(Clone, Debug)]
@@ -93,6 +121,11 @@ impl Runs {
         place.run.as_ref().map(|_| RunId { slot, life: place.life })
     }
 
+    /// The run, to be changed.
+    pub fn get_mut(&mut self, id: RunId) -> Option<&mut Run> {
+        self.slots.get_mut(id.slot as usize).filter(|slot| slot.life == id.life)?.run.as_mut()
+    }
+
     /// All runs under way.
     pub fn iter(&self) -> impl Iterator<Item = (RunId, &Run)> {
         (0..).zip(&self.slots).filter_map(|(slot, place): (u32, &Slot)| {
@@ -143,8 +176,15 @@ mod tests {
             job: JobId(job),
             started: SimTime::from_micros(0),
             planned_end: SimTime::from_micros(5),
+            attempt: 1,
             claim: Claim::default(),
             watts: Watts::ZERO,
+            basis: Basis::default(),
+            caps: CapsInForce::own(f64::INFINITY),
+            predicted: Watts::ZERO,
+            pace: 1.0,
+            least_pace: 1.0,
+            suspension: None,
             profiling_ratio: None,
             places: 0..0,
         }

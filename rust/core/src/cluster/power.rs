@@ -1,0 +1,289 @@
+//! The power of what runs, as far as it is known: caps in force, what they make of plans, and what stands still.
+//!
+//! Whatever happens to a job's caps within one instant counts once (operations page, rule 7): draws change at once, plans
+//! when the instant is over and [`Cluster::settle`] is called.
+
+use crate::algo::releases::{Claim, Release, Releases};
+use crate::cluster::Cluster;
+use crate::error::SimulationError;
+use crate::platform::node_state::NodeState;
+use crate::policy::budget::draw::{Counted, held};
+use crate::policy::runs::{Run, RunId, Suspension};
+use crate::power::in_force::{Allotted, CapsInForce, Profile};
+use crate::units::{SimDuration, SimTime, Watts};
+
+/// What is kept where a policy governs power.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Governed {
+    /// Whether caps change but in emergencies: then releases change with every instant, and are made anew.
+    allots: bool,
+    /// What running jobs are predicted to draw beyond idle.
+    predicted: Watts,
+    suspended: i32,
+    /// Runs whose caps have changed in this instant.
+    changed: Vec<RunId>,
+}
+
+/// How a run's plan has changed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Retimed {
+    /// Which run.
+    pub id: RunId,
+    /// How many times longer what is left of its plan takes.
+    pub by: f64,
+}
+
+impl Cluster {
+    /// From now on the caps and draws of runs are looked after; `allots`: they change but in emergencies.
+    pub fn govern(&mut self, allots: bool) {
+        self.governed = Some(Governed { allots, ..Governed::default() });
+    }
+
+    /// What the machine is predicted to draw under the caps in force.
+    #[must_use]
+    pub fn predicted_draw(&self) -> Watts {
+        self.idle + self.governed.as_ref().map_or(self.claimed, |governed| governed.predicted)
+    }
+
+    /// Runs that stand still.
+    #[must_use]
+    pub fn suspended(&self) -> i32 {
+        self.governed.as_ref().map_or(0, |governed| governed.suspended)
+    }
+
+    /// The cap in force on a node of a run, W; infinity: none.
+    #[must_use]
+    pub fn cap_on(&self, run: &Run, node: u32) -> f64 {
+        run.caps.on_all().unwrap_or_else(|| run.caps.on(&self.predicted, self.profile(run), node))
+    }
+
+    fn profile(&self, run: &Run) -> Profile {
+        Profile { app: self.workload.app(run.job), own: self.predicted.known_draw(&self.workload, run.job) }
+    }
+
+    /// Fp: how much longer than nominal a run is predicted to take under these caps.
+    fn pace_under(&self, run: &Run, caps: CapsInForce) -> f64 {
+        if !self.predicted.has_caps() {
+            return 1.0;
+        }
+        let of = self.profile(run);
+        let nodes = self.runs.nodes(run).iter();
+        self.predicted.slowest_under(of.app, of.own, nodes.map(|&node| (node, caps.on(&self.predicted, of, node))))
+    }
+
+    /// Watts beyond idle that a run is predicted to draw under these caps.
+    fn watts_under(&self, run: &Run, caps: CapsInForce) -> Watts {
+        let view = self.view(Watts::ZERO, &|| false);
+        let counted = Counted::new(&view, run.job, caps, run.basis.estimate);
+        held(&view, run.job, self.runs.nodes(run).iter().map(|&node| counted.on(node)).sum())
+    }
+
+    /// What a run counts with that has just begun.
+    pub(super) fn govern_run(&mut self, id: RunId) {
+        if self.governed.is_none() {
+            return;
+        }
+        let Some(run) = self.runs.get(id) else { return };
+        let least = run.caps.allotting(run.basis.least);
+        let (pace, least_pace, predicted) =
+            (self.pace_under(run, run.caps), self.pace_under(run, least), self.watts_under(run, run.caps));
+        if let Some(run) = self.runs.get_mut(id) {
+            (run.pace, run.least_pace, run.predicted) = (pace, least_pace, predicted);
+        }
+        self.note_draw(predicted, Watts::ZERO);
+    }
+
+    fn note_draw(&mut self, new: Watts, old: Watts) {
+        if let Some(governed) = &mut self.governed {
+            governed.predicted += new;
+            governed.predicted -= old;
+        }
+    }
+
+    /// Forgets the draw and the claim of a run that is over.
+    pub(super) fn forget_run(&mut self, run: &Run) {
+        if run.suspension.is_some() {
+            if let Some(governed) = &mut self.governed {
+                governed.suspended -= 1;
+            }
+            return;
+        }
+        self.claimed -= run.watts;
+        self.note_draw(Watts::ZERO, run.predicted);
+    }
+
+    /// Sets a run's caps.
+    pub(super) fn cap(&mut self, id: RunId, caps: CapsInForce) -> Result<(), SimulationError> {
+        let run = self.runs.get(id).ok_or_else(gone)?;
+        let predicted = self.watts_under(run, caps);
+        let emergency = caps.emergency_w.to_bits() != run.caps.emergency_w.to_bits();
+        let least = emergency.then(|| caps.allotting(run.basis.least));
+        let least = least.map(|least| (self.watts_under(run, least), self.pace_under(run, least)));
+        let is_running = run.suspension.is_none();
+        let Some(run) = self.runs.get_mut(id) else { return Err(gone()) };
+        run.caps = caps;
+        let old = std::mem::replace(&mut run.predicted, predicted);
+        if is_running {
+            self.note_draw(predicted, old);
+        }
+        if let Some((watts, pace)) = least {
+            self.claim_anew(id, watts, pace);
+        }
+        self.note_change(id);
+        Ok(())
+    }
+
+    /// A run counts with other least watts.
+    fn claim_anew(&mut self, id: RunId, watts: Watts, least_pace: f64) {
+        let Some(run) = self.runs.get_mut(id) else { return };
+        let old = std::mem::replace(&mut run.watts, watts);
+        run.least_pace = least_pace;
+        let claim = Claim { microwatts: watts.microwatts_down(), ..run.claim };
+        run.claim = claim;
+        let (at, row, is_running) = (run.planned_end, run.job.0, run.suspension.is_none());
+        if is_running {
+            self.claimed += watts;
+            self.claimed -= old;
+            if self.releases.remove((at, row)).is_some() {
+                self.releases.insert(Release { at, row, claim });
+            }
+        }
+    }
+
+    fn note_change(&mut self, id: RunId) {
+        if let Some(governed) = &mut self.governed
+            && governed.changed.last() != Some(&id)
+        {
+            governed.changed.push(id);
+        }
+    }
+
+    /// A run stands still from now on.
+    pub(super) fn suspend(&mut self, id: RunId) -> Result<(), SimulationError> {
+        let now = self.now;
+        let run = self.runs.get_mut(id).filter(|run| run.suspension.is_none()).ok_or_else(gone)?;
+        let left = if run.planned_end > now { run.planned_end - now } else { SimDuration::ZERO };
+        run.suspension = Some(Suspension { since: now, left, asks: Watts::ZERO });
+        let (at, row, watts, predicted) = (run.planned_end, run.job.0, run.watts, run.predicted);
+        self.releases.remove((at, row));
+        self.claimed -= watts;
+        self.note_draw(Watts::ZERO, predicted);
+        self.change_nodes(id, NodeState::suspend_job)?;
+        if let Some(governed) = &mut self.governed {
+            governed.suspended += 1;
+        }
+        self.note_change(id);
+        Ok(())
+    }
+
+    /// The nodes of a run that stands still were measured to draw so much beyond idle before.
+    pub fn note_asked(&mut self, id: RunId, asks: Watts) {
+        if let Some(suspension) = self.runs.get_mut(id).and_then(|run| run.suspension.as_mut()) {
+            suspension.asks = asks;
+        }
+    }
+
+    /// A run that stood still goes on.
+    pub(super) fn resume(&mut self, id: RunId) -> Result<(), SimulationError> {
+        let now = self.now;
+        let run = self.runs.get_mut(id).ok_or_else(gone)?;
+        let suspension = run.suspension.take().ok_or_else(gone)?;
+        run.planned_end = now.saturating_add(suspension.left);
+        let (release, watts, predicted) =
+            (Release { at: run.planned_end, row: run.job.0, claim: run.claim }, run.watts, run.predicted);
+        self.releases.insert(release);
+        self.claimed += watts;
+        self.note_draw(predicted, Watts::ZERO);
+        self.change_nodes(id, NodeState::resume_job)?;
+        if let Some(governed) = &mut self.governed {
+            governed.suspended -= 1;
+        }
+        self.note_change(id);
+        Ok(())
+    }
+
+    fn change_nodes(
+        &mut self,
+        id: RunId,
+        change: fn(NodeState) -> Result<NodeState, SimulationError>,
+    ) -> Result<(), SimulationError> {
+        let Some(places) = self.runs.get(id).map(|run| run.places.clone()) else { return Ok(()) };
+        for &node in self.runs.written(places) {
+            let state = change(self.nodes[node as usize])?;
+            super::enter(&mut self.nodes, &mut self.classes, node, state);
+        }
+        Ok(())
+    }
+
+    /// The instant is over: planned ends follow the caps now in force (rules 5 to 7). Says which runs' caps have changed.
+    pub fn settle(&mut self) -> Vec<Retimed> {
+        let Some(governed) = &mut self.governed else { return Vec::new() };
+        let mut changed = std::mem::take(&mut governed.changed);
+        changed.sort_unstable();
+        changed.dedup();
+        changed.into_iter().filter_map(|id| self.settle_run(id)).collect()
+    }
+
+    fn settle_run(&mut self, id: RunId) -> Option<Retimed> {
+        let run = self.runs.get(id)?;
+        if run.suspension.is_some() {
+            return Some(Retimed { id, by: 1.0 });
+        }
+        let pace = self.pace_under(run, run.caps);
+        let (now, old, by) = (self.now, run.planned_end, pace / run.pace);
+        let new = retimed(old, now, by);
+        let run = self.runs.get_mut(id)?;
+        (run.pace, run.planned_end) = (pace, new);
+        let (row, claim) = (run.job.0, run.claim);
+        if new != old && self.releases.remove((old, row)).is_some() {
+            self.releases.insert(Release { at: new, row, claim });
+        }
+        Some(Retimed { id, by })
+    }
+
+    /// When running jobs give back what they hold if the allocator does its worst to them (rule 16): to be asked for before
+    /// each pass.
+    pub fn foresee(&mut self) {
+        if !self.governed.as_ref().is_some_and(|governed| governed.allots) {
+            return;
+        }
+        let running = self.runs.iter().filter(|(_, run)| run.suspension.is_none());
+        let mut all: Vec<_> = running
+            .map(|(_, run)| {
+                let at = retimed(run.planned_end, self.now, run.least_pace / run.pace);
+                Release { at, row: run.job.0, claim: run.claim }
+            })
+            .collect();
+        all.sort_unstable();
+        self.foreseen = Some(Releases::default());
+        if let Some(foreseen) = &mut self.foreseen {
+            all.into_iter().for_each(|release| foreseen.insert(release));
+        }
+    }
+}
+
+/// What an instant to come becomes when what is left until then takes `by` times as long.
+#[must_use]
+pub fn retimed(at: SimTime, now: SimTime, by: f64) -> SimTime {
+    #[expect(clippy::float_cmp, reason = "a quotient of exactly 1 changes nothing")]
+    let stays = by == 1.0;
+    if stays || at <= now { at } else { now.saturating_add((at - now).stretched(by)) }
+}
+
+fn gone() -> SimulationError {
+    SimulationError("it does not run".to_owned())
+}
+
+impl Cluster {
+    /// Caps of a run with another allotment.
+    pub(super) fn allot(&mut self, id: RunId, allotted: Allotted) -> Result<(), SimulationError> {
+        let caps = self.runs.get(id).ok_or_else(gone)?.caps;
+        self.cap(id, caps.allotting(allotted))
+    }
+
+    /// Caps of a run with another emergency's cap, W.
+    pub(super) fn limit(&mut self, id: RunId, emergency_w: f64) -> Result<(), SimulationError> {
+        let caps = self.runs.get(id).ok_or_else(gone)?.caps;
+        self.cap(id, CapsInForce { emergency_w, ..caps })
+    }
+}

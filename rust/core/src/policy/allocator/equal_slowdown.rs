@@ -1,0 +1,138 @@
+//! Caps under which all jobs slow down alike (operations page, rule 26).
+
+use crate::policy::View;
+use crate::policy::allocator::{Allocator, Draws, draw_of, running};
+use crate::policy::budget::least::LeastCaps;
+use crate::policy::budget::levels::Levels;
+use crate::policy::runs::{Run, RunId};
+use crate::power::caps::CapsKind;
+use crate::power::in_force::Allotted;
+use crate::units::Watts;
+
+/// Slowdowns are tried in steps of this.
+const STEP: f64 = 1.0 / 1024.0;
+
+/// The least slowdown, common to all jobs, that keeps within the budget; the limit if none does.
+#[derive(Clone, Debug)]
+pub struct EqualSlowdown {
+    limit: f64,
+    levels: Levels,
+    /// No cap first, then the levels, ascending.
+    choices: Vec<Allotted>,
+    draws: Draws,
+    /// By how much each step changes what all draw, where levels are set.
+    changes: Vec<Watts>,
+}
+
+impl EqualSlowdown {
+    /// At most `limit` times slower, from 1; with these caps, W a node, ascending, where tables say what they do.
+    #[must_use]
+    pub fn new(limit: f64, levels: Vec<f64>) -> Self {
+        let choices = [Allotted::None].into_iter().chain(levels.iter().map(|&level| Allotted::Watts(level)));
+        Self {
+            limit,
+            choices: choices.collect(),
+            levels: Levels::new(levels),
+            draws: Draws::default(),
+            changes: Vec::new(),
+        }
+    }
+
+    fn slowdown(&self, step: usize) -> f64 {
+        (1.0 + step as f64 * STEP).min(self.limit)
+    }
+
+    /// The first step that slows as much as this, or the last.
+    fn step_of(&self, slowdown: f64) -> usize {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a slowdown is at least 1")]
+        let mut step = ((slowdown - 1.0) / STEP).floor().max(0.0) as usize;
+        while self.slowdown(step) < slowdown {
+            step += 1;
+        }
+        step
+    }
+
+    /// The levels that a job comes down through, each with the step from which it is the lowest within.
+    fn descent(&self, view: &View<'_>, run: &Run) -> Vec<(usize, usize)> {
+        let by = self.levels.of(view, run.job);
+        let levels = (1..).zip(self.levels.watts()).zip(by);
+        let own = levels.filter(|((_, watts), by)| **watts < run.caps.own_w && **by <= self.limit);
+        let mut steps: Vec<_> = own.map(|((choice, _), &by)| (self.step_of(by), choice)).collect();
+        steps.sort_unstable();
+        let mut lowest = usize::MAX;
+        steps.retain(|&(_, choice)| {
+            choice < lowest && {
+                lowest = choice;
+                true
+            }
+        });
+        steps
+    }
+
+    /// By levels: the first step at which all keep within the room, by adding up what each step changes.
+    fn step_by_levels(&mut self, view: &View<'_>, room: Watts) -> usize {
+        let last = self.step_of(self.limit);
+        self.changes.clear();
+        self.changes.resize(last + 1, Watts::ZERO);
+        for (id, run) in running(view) {
+            let descent = self.descent(view, run);
+            let draws = self.draws.of(view, id, run, &self.choices);
+            let mut before = draws[0];
+            self.changes[0] += before;
+            for (step, choice) in descent {
+                self.changes[step] += draws[choice];
+                self.changes[step] -= before;
+                before = draws[choice];
+            }
+        }
+        let mut sum = Watts::ZERO;
+        let within = self.changes.iter().position(|&change| {
+            sum += change;
+            sum <= room
+        });
+        within.unwrap_or(last)
+    }
+
+    /// By the model: draws fall with every step, so the first within the room is found by halving.
+    fn step_by_model(&self, view: &View<'_>, room: Watts) -> usize {
+        let fits = |step: usize| {
+            let allotted = self.by_model(step);
+            running(view).map(|(_, run)| draw_of(view, run, allotted)).sum::<Watts>() <= room
+        };
+        let (mut low, mut high) = (0, self.step_of(self.limit));
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if fits(middle) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        low
+    }
+
+    fn by_model(&self, step: usize) -> Allotted {
+        Allotted::Slowdown(self.slowdown(step))
+    }
+}
+
+impl Allocator for EqualSlowdown {
+    fn least(&self) -> LeastCaps {
+        LeastCaps::Slowdown(self.limit, self.levels.clone())
+    }
+
+    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted)>) {
+        match view.predicted.caps_kind() {
+            Some(CapsKind::Tables) => {
+                let slowdown = self.step_by_levels(view, room);
+                let slowdown = self.slowdown(slowdown);
+                out.extend(running(view).map(|(id, run)| (id, self.levels.lowest_within(view, run.job, slowdown))));
+            }
+            Some(CapsKind::Model) => {
+                let allotted = self.by_model(self.step_by_model(view, room));
+                out.extend(running(view).map(|(id, _)| (id, allotted)));
+            }
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Every job keeps its own cap: `static`.
+
+use crate::policy::View;
+use crate::policy::allocator::Allocator;
+use crate::policy::budget::least::LeastCaps;
+use crate::policy::runs::RunId;
+use crate::power::in_force::Allotted;
+use crate::units::Watts;
+
+/// Sets no caps.
+#[derive(Clone, Copy, Debug)]
+pub struct Fixed;
+
+impl Allocator for Fixed {
+    fn least(&self) -> LeastCaps {
+        LeastCaps::None
+    }
+
+    fn allot(&mut self, _view: &View<'_>, _room: Watts, _out: &mut Vec<(RunId, Allotted)>) {}
+
+    fn is_active(&self) -> bool {
+        false
+    }
+}

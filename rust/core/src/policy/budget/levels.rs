@@ -1,0 +1,69 @@
+//! Levels of caps, and how much each slows a job where tables say so (operations page, rule 14).
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use crate::policy::View;
+use crate::power::in_force::Allotted;
+use crate::power::known::KnownDraw;
+use crate::workload::{AppId, JobId};
+
+/// Caps that may be set, W a node, ascending.
+#[derive(Clone, Debug, Default)]
+pub struct Levels {
+    watts: Vec<f64>,
+    /// By row of the tables: how much each level slows a job, for each of the caps that its own may be served by.
+    slowdowns: OnceLock<BTreeMap<Option<usize>, Vec<f64>>>,
+}
+
+impl Levels {
+    /// These caps, W a node, ascending.
+    #[must_use]
+    pub fn new(watts: Vec<f64>) -> Self {
+        Self { watts, slowdowns: OnceLock::new() }
+    }
+
+    /// The caps, W, ascending.
+    #[must_use]
+    pub fn watts(&self) -> &[f64] {
+        &self.watts
+    }
+
+    /// The lowest cap below the job's own that slows it by at most `slowdown`, by tables by cap; else none.
+    #[must_use]
+    pub fn lowest_within(&self, view: &View<'_>, job: JobId, slowdown: f64) -> Allotted {
+        let own_w = view.jobs.cap_w(job);
+        let slowdowns = self.of(view, job);
+        let mut below = self.watts.iter().zip(slowdowns).filter(|(level, _)| **level < own_w);
+        below.find(|(_, by)| **by <= slowdown).map_or(Allotted::None, |(level, _)| Allotted::Watts(*level))
+    }
+
+    /// How much each level slows a job, by tables by cap.
+    #[must_use]
+    pub fn of(&self, view: &View<'_>, job: JobId) -> &[f64] {
+        let (app, own_w) = (view.jobs.app(job), view.jobs.cap_w(job));
+        let levels = view.predicted.levels();
+        let served_by =
+            if own_w == f64::INFINITY { levels.len() } else { levels.partition_point(|&level| level <= own_w) - 1 };
+        let rows = self.slowdowns.get_or_init(|| self.by_row(view));
+        let row = rows.get(&view.predicted.row(app)).map_or(&[][..], Vec::as_slice);
+        let first = served_by * self.watts.len();
+        row.get(first..first + self.watts.len()).unwrap_or_default()
+    }
+
+    fn by_row(&self, view: &View<'_>) -> BTreeMap<Option<usize>, Vec<f64>> {
+        let mut rows = BTreeMap::new();
+        let apps = (0..).map(AppId).take(view.jobs.app_count()).map(Some).chain([None]);
+        for app in apps {
+            rows.entry(view.predicted.row(app)).or_insert_with(|| self.row(view, app));
+        }
+        rows
+    }
+
+    /// Of jobs whose own cap is served by each finite cap of the tables, and of those without one.
+    fn row(&self, view: &View<'_>, app: Option<AppId>) -> Vec<f64> {
+        let by = |own_w, level| view.predicted.slowdown(app, KnownDraw::Unknown, own_w, |_| level);
+        let owns = view.predicted.levels().iter().copied().chain([f64::INFINITY]);
+        owns.flat_map(|own_w| self.watts.iter().map(move |&level| by(own_w, level))).collect()
+    }
+}

@@ -1,0 +1,76 @@
+//! What is done when the machine draws more than its budget, and how it is undone (operations page, rules 20 to 22 and 27
+//! to 34).
+
+pub mod recovery;
+pub mod relief;
+
+use crate::policy::View;
+use crate::policy::runs::{Run, RunId};
+use crate::units::SimDuration;
+
+/// A step of an emergency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// Caps are lowered level by level.
+    LowerCaps,
+    /// Runs stand still.
+    Suspend,
+    /// Runs are ended, and their jobs queued again.
+    Requeue,
+    /// Runs are ended.
+    Kill,
+}
+
+/// Which runs are the first to suffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Victims {
+    /// Those that started last.
+    #[default]
+    Newest,
+    /// Those that come last in policy order.
+    LowestPriority,
+}
+
+/// How emergencies are met.
+#[derive(Clone, Debug, Default)]
+pub struct Emergencies {
+    /// What is done, in this order; empty: nothing, and nothing is measured.
+    pub steps: Vec<Step>,
+    /// To whom.
+    pub victims: Victims,
+    /// How often the draw is measured; zero: after every instant.
+    pub monitor_interval: SimDuration,
+    /// How often a job is queued again before it is killed instead.
+    pub max_requeues: u32,
+    /// Caps that may be set, W a node, ascending.
+    pub levels: Vec<f64>,
+}
+
+impl Step {
+    /// The steps by their names, in the order in which they may be taken.
+    pub const NAMES: [(&'static str, Self); 4] =
+        [("lower-caps", Self::LowerCaps), ("suspend", Self::Suspend), ("requeue", Self::Requeue), ("kill", Self::Kill)];
+}
+
+/// The runs that match, the first victim first; `rank` says where a job would stand in the queue.
+fn victims(
+    view: &View<'_>,
+    order: Victims,
+    rank: &mut dyn FnMut(&View<'_>, &Run) -> i64,
+    is_victim: impl Fn(&Run) -> bool,
+) -> Vec<RunId> {
+    let mut keys: Vec<_> = view
+        .runs
+        .iter()
+        .filter(|(_, run)| is_victim(run))
+        .map(|(id, run)| {
+            let first = match order {
+                Victims::Newest => run.started.micros(),
+                Victims::LowestPriority => rank(view, run),
+            };
+            (first, view.jobs.submit(run.job), run.job.0, id)
+        })
+        .collect();
+    keys.sort_unstable_by(|a, b| b.cmp(a));
+    keys.into_iter().map(|key| key.3).collect()
+}

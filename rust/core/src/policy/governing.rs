@@ -1,0 +1,94 @@
+//! How a policy of parts governs power: its allocator at the end of each pass, its emergencies when the draw is too high.
+
+use crate::policy::allocator::Allocator;
+use crate::policy::analyzer::Ask;
+use crate::policy::compose::Composed;
+use crate::policy::emergency::Emergencies;
+use crate::policy::emergency::recovery::Recovery;
+use crate::policy::emergency::relief::Relief;
+use crate::policy::runs::RunId;
+use crate::policy::{Decision, Decisions, Governor, View};
+use crate::power::in_force::Allotted;
+use crate::units::{SimDuration, Watts};
+
+/// What governs power beside the starting of jobs.
+#[derive(Clone)]
+pub struct Governance {
+    /// Who splits the watts.
+    pub allocator: Box<dyn Allocator>,
+    /// It looks again at multiples of this; zero: whenever a pass is made.
+    pub allocator_interval: SimDuration,
+    /// How emergencies are met.
+    pub emergencies: Emergencies,
+    /// The one under way.
+    pub relief: Relief,
+    /// What was allotted last, kept for its memory.
+    pub allotted: Vec<(RunId, Allotted)>,
+}
+
+impl Governance {
+    /// Whether anything but the starting of jobs is ever done about power.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.allocator.is_active() || !self.emergencies.steps.is_empty()
+    }
+}
+
+impl Governor for Composed {
+    fn allots(&self) -> bool {
+        self.governance.as_ref().is_some_and(|governance| governance.allocator.is_active())
+    }
+
+    fn interval(&self) -> SimDuration {
+        self.governance.as_ref().map_or(SimDuration::ZERO, |governance| governance.allocator_interval)
+    }
+
+    fn monitor(&self) -> Option<SimDuration> {
+        let emergencies = &self.governance.as_ref()?.emergencies;
+        (!emergencies.steps.is_empty()).then_some(emergencies.monitor_interval)
+    }
+
+    fn recover(&mut self, view: &View<'_>, out: &mut Decisions) -> bool {
+        let Self { governance: Some(governance), power: Some(power), parts, least, .. } = self else { return false };
+        let (room, ever) = (power.ceiling.room(view), power.ceiling.ever(view));
+        let recovery = Recovery { emergencies: &governance.emergencies, room, ever };
+        let (order, analyzer, least) = (&mut parts.order, parts.analyzer.as_ref(), &*least);
+        recovery.run(view, &mut |view, run| order.rank(&Ask { view, analyzer, least }, run.job), out)
+    }
+
+    fn allot(&mut self, view: &View<'_>, is_due: bool, out: &mut Decisions) {
+        let Self { governance: Some(governance), power: Some(power), .. } = self else { return };
+        if governance.allocator_interval > SimDuration::ZERO && !is_due {
+            return;
+        }
+        let room: Watts = power.ceiling.room(view) + view.claimed;
+        governance.allotted.clear();
+        governance.allocator.allot(view, room, &mut governance.allotted);
+        for &(id, allotted) in &governance.allotted {
+            if view.runs.get(id).is_some_and(|run| run.caps.allotted != allotted) {
+                out.push(Decision::Allot(id, allotted));
+            }
+        }
+    }
+
+    fn alert(&mut self, view: &View<'_>) {
+        let Self { governance: Some(governance), parts, least, .. } = self else { return };
+        let (order, analyzer, least) = (&mut parts.order, parts.analyzer.as_ref(), &*least);
+        let rank = &mut |view: &View<'_>, run: &_| rank_of(order.as_mut(), &Ask { view, analyzer, least }, run);
+        governance.relief.begin(&governance.emergencies, view, rank);
+    }
+
+    fn relieve(&mut self, view: &View<'_>) -> Option<Decision> {
+        let Self { governance: Some(governance), power: Some(power), parts, least, .. } = self else { return None };
+        let (order, analyzer, least) = (&mut parts.order, parts.analyzer.as_ref(), &*least);
+        let rank = &mut |view: &View<'_>, run: &_| rank_of(order.as_mut(), &Ask { view, analyzer, least }, run);
+        let fits_never = &mut |view: &View<'_>, run: &crate::policy::runs::Run| {
+            power.exceeds(&Ask { view, analyzer, least }, run.job, analyzer.at_last(view.jobs, run.job))
+        };
+        governance.relief.next(&governance.emergencies, view, rank, fits_never)
+    }
+}
+
+fn rank_of(order: &mut dyn crate::policy::order::Order, ask: &Ask<'_>, run: &crate::policy::runs::Run) -> i64 {
+    order.rank(ask, run.job)
+}

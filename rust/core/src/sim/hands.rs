@@ -1,0 +1,97 @@
+//! What a simulation does once its controller has decided: the plant follows, and the history is told.
+
+use crate::algo::event_heap::EventHeap;
+use crate::cluster::Cluster;
+use crate::control::Effect;
+use crate::error::SimulationError;
+use crate::policy::Decision;
+use crate::policy::runs::{Run, RunId};
+use crate::sim::event::Event;
+use crate::sim::feeds::Feeds;
+use crate::sim::log::{Entry, Kind};
+use crate::sim::plant::Plant;
+use crate::sim::record::{History, JobState};
+use crate::units::{SimTime, Watts};
+
+/// The parts of a simulation that carry decisions out.
+pub(super) struct Hands<'a> {
+    pub(super) now: SimTime,
+    pub(super) plant: &'a mut Plant,
+    pub(super) feeds: &'a Feeds,
+    pub(super) history: &'a mut History,
+    pub(super) coming: &'a mut EventHeap<Event>,
+    /// Whether an emergency is being seen to.
+    pub(super) in_emergency: bool,
+    /// What runs were measured to draw beyond idle that stand still since now.
+    pub(super) asked: Vec<(RunId, Watts)>,
+}
+
+impl Hands<'_> {
+    /// Does what a decision that was carried out leaves to do.
+    pub(super) fn act(
+        &mut self,
+        cluster: &Cluster,
+        decision: &Decision,
+        effect: Effect,
+    ) -> Result<(), SimulationError> {
+        let (now, before) = (self.now, self.plant.draw());
+        match effect {
+            Effect::Started(id) => {
+                self.plant.begin(cluster, id)?;
+                self.history.start(cluster, id, decision, |job| self.feeds.joined_now(job));
+            }
+            Effect::Waking(node, until) => {
+                self.plant.boot(now, node);
+                self.history.boot(node);
+                self.coming.push(until, Event::NodeReady(node).rank(), Event::NodeReady(node));
+            }
+            Effect::Sleeping(node, until) => {
+                self.plant.shut_down(now, node);
+                self.history.shut_down(node);
+                self.coming.push(until, Event::NodeOff(node).rank(), Event::NodeOff(node));
+            }
+            Effect::Timer(at) => self.coming.push(at, Event::Timer.rank(), Event::Timer),
+            Effect::Rejected(job, why) => self.history.reject(job, why),
+            Effect::Capped(id) => {
+                self.plant.recap(cluster, id);
+                self.note_cap(cluster, decision, before);
+            }
+            Effect::Suspended(id) => {
+                let asks = self.plant.suspend(cluster, id);
+                self.asked.push((id, asks));
+                self.note(Kind::Suspend, cluster.runs().get(id), f64::NAN, before);
+            }
+            Effect::Resumed(id) => {
+                self.plant.resume(cluster, id);
+                self.note(Kind::Resume, cluster.runs().get(id), f64::NAN, before);
+            }
+            Effect::Ended(id, run) => self.end(cluster, decision, id, &run, before),
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, cluster: &Cluster, decision: &Decision, id: RunId, run: &Run, before: Watts) {
+        let outcome = self.plant.end(cluster, id, run);
+        if matches!(decision, Decision::Requeue(_)) {
+            self.history.requeue(cluster, run, &outcome);
+            self.note(Kind::Requeue, Some(run), f64::NAN, before);
+        } else {
+            self.history.end(cluster, run, &outcome, Some(JobState::Overdrawn));
+            self.note(Kind::Kill, Some(run), f64::NAN, before);
+        }
+    }
+
+    /// Only emergencies' caps are told one by one.
+    fn note_cap(&mut self, cluster: &Cluster, decision: &Decision, before: Watts) {
+        let &Decision::Limit(id, cap_w) = decision else { return };
+        let kind = if self.in_emergency { Kind::LowerCap } else { Kind::RaiseCap };
+        let run = cluster.runs().get(id);
+        let cap_w = run.map_or(cap_w, |run| cap_w.min(run.caps.own_w));
+        self.note(kind, run, if cap_w == f64::INFINITY { f64::NAN } else { cap_w }, before);
+    }
+
+    fn note(&mut self, kind: Kind, run: Option<&Run>, value_w: f64, before: Watts) {
+        let (job, after) = (run.map(|run| run.job), self.plant.draw());
+        self.history.note(Entry { at: self.now, kind, job, value_w, before, after });
+    }
+}
