@@ -5,6 +5,8 @@
 
 mod capped;
 mod check;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::sync::Arc;
