@@ -7,7 +7,8 @@ use crate::platform::Platform;
 use crate::power::caps::CapModel;
 use crate::power::known::KnownDraw;
 use crate::power::pvt::capped::{Caps, Model};
-use crate::power::pvt::{Actual, Draws, MOST_FAULTS, OnUnknownApp, VariationTable};
+use crate::power::pvt::draws::Draws;
+use crate::power::pvt::{Actual, MOST_FAULTS, OnUnknownApp, VariationTable};
 use crate::units::MAX_NODE_WATTS;
 use crate::workload::{AppId, JobId, Workload};
 
