@@ -127,6 +127,7 @@ pub enum JobDraws<'a> {
 
 impl JobDraws<'_> {
     /// On one node.
+    #[inline]
     #[must_use]
     pub fn on(&self, node: u32) -> Watts {
         let node = node as usize;
@@ -134,7 +135,7 @@ impl JobDraws<'_> {
             Self::Watts(watts) => watts[node],
             Self::Measured(watts) => watts,
             Self::Ratio { measured, busy, ratios } => measured.unwrap_or(busy[node]).scaled(ratios[node]),
-            Self::Capped(capped) => capped.on(node),
+            Self::Capped(ref capped) => capped.on(node),
         }
     }
 }
