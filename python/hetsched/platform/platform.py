@@ -344,6 +344,8 @@ class Platform:
             actual=None if self._actual is None else self._actual.core,
             predicted=None if self._predicted is None else self._predicted.core,
             known_draws=self._known_draws,
+            cap_tables=None,
+            cap_model=None,
             **{name: self._per_node(name) for name in watts_and_seconds},
         )
 

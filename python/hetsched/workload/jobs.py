@@ -165,6 +165,7 @@ class Workload:
             comm_s=self._floats("comm_s"),
             slots=self._whole("slots", null=0),
             power_w=self._floats("power_w"),
+            cap_w=None,
             app=app,
             app_names=app_names,
             on_gpu=self._on_gpu(),

@@ -270,6 +270,7 @@ fn check_static(watts: &[f64], nodes: usize, faults: &mut Vec<Fault>) {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "numbers and words alike")]
 fn fault(parameter: &str, value: impl ToString, expected: &str) -> Fault {
     Fault { parameter: parameter.to_owned(), value: value.to_string(), expected: expected.to_owned() }
 }

@@ -5,11 +5,13 @@
 
 mod capped;
 mod check;
+mod draws;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
-use std::sync::Arc;
 
-use crate::error::{ConfigError, Fault, Result, config};
+use crate::error::{Fault, Result, config};
 use crate::platform::Platform;
 use crate::power::caps::CapsSpec;
 use crate::power::known::{KnownDraw, KnownDraws};
@@ -17,7 +19,8 @@ use crate::units::{MAX_NODE_WATTS, Watts};
 use crate::workload::{AppId, JobId, Workload};
 
 pub use crate::power::pvt::capped::Capped;
-use crate::power::pvt::capped::Caps;
+use crate::power::pvt::draws::Draws;
+pub use crate::power::pvt::draws::JobDraws;
 
 /// How a table gives its watts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,168 +130,6 @@ impl VariationTable {
     }
 }
 
-const NO_ROW: u32 = u32::MAX;
-
-/// Draws and speeds by job and node, from a table where it has a row, from the job or the platform where it has none.
-#[derive(Clone, Debug)]
-struct Draws {
-    kind: Kind,
-    nodes: usize,
-    /// Picowatts or factors, row after row.
-    watts: Vec<Watts>,
-    ratios: Vec<f64>,
-    time_ratio: Vec<f64>,
-    /// The table's row of each application.
-    rows: Vec<u32>,
-    busy: Vec<Watts>,
-    tdp: Vec<Watts>,
-    /// What holds under caps; what stands above is without one.
-    caps: Option<Arc<Caps>>,
-}
-
-impl Draws {
-    fn new(
-        platform: &Platform,
-        workload: &Workload,
-        table: Option<&VariationTable>,
-        unknown: OnUnknownApp,
-    ) -> Result<Self> {
-        let nodes = platform.nodes().len();
-        let busy = platform.nodes().iter().map(|node| node.busy).collect();
-        let tdp = platform.nodes().iter().map(|node| node.tdp).collect();
-        let none = vec![NO_ROW; workload.app_names().len()];
-        let Some(table) = table else {
-            return Ok(Self {
-                kind: Kind::Watts,
-                nodes,
-                watts: Vec::new(),
-                ratios: Vec::new(),
-                time_ratio: Vec::new(),
-                rows: none,
-                busy,
-                tdp,
-                caps: None,
-            });
-        };
-        let mut faults = Vec::new();
-        table.check(nodes, &mut faults);
-        let rows = rows_of(table, workload, unknown, &mut faults);
-        if !faults.is_empty() {
-            return Err(ConfigError { faults }.into());
-        }
-        let watts = |values: &[f64]| values.iter().map(|&w| Watts::from_watts(w).unwrap_or_default()).collect();
-        let (watts, ratios) = match table.kind {
-            Kind::Watts => (watts(&table.power), Vec::new()),
-            Kind::Ratio => (Vec::new(), table.power.clone()),
-        };
-        let time_ratio = table.time_ratio.clone();
-        Ok(Self { kind: table.kind, nodes, watts, ratios, time_ratio, rows, busy, tdp, caps: None })
-    }
-
-    fn row(&self, app: Option<AppId>) -> Option<usize> {
-        let row = self.rows[app?.0 as usize];
-        (row != NO_ROW).then_some(row as usize)
-    }
-
-    /// The contract's order: table, the job's own draw, the node's busy draw.
-    fn of_job(&self, app: Option<AppId>, own: KnownDraw) -> JobDraws<'_> {
-        let row = self.row(app).map(|row| row * self.nodes..(row + 1) * self.nodes);
-        let (measured, busy) = match own {
-            KnownDraw::Unknown => (None, &self.busy),
-            KnownDraw::Watts(watts) => (Some(Watts::from_watts(watts).unwrap_or_default()), &self.busy),
-            KnownDraw::Tdp => (None, &self.tdp),
-        };
-        match (self.kind, row) {
-            (Kind::Watts, Some(row)) => JobDraws::Watts(&self.watts[row]),
-            (Kind::Ratio, Some(row)) => JobDraws::Ratio { measured, busy, ratios: &self.ratios[row] },
-            (_, None) => measured.map_or(JobDraws::Watts(busy), JobDraws::Measured),
-        }
-    }
-
-    fn draw(&self, app: Option<AppId>, own: KnownDraw, node: u32) -> Watts {
-        self.of_job(app, own).on(node)
-    }
-
-    fn time_ratio(&self, app: Option<AppId>, node: u32) -> f64 {
-        match self.row(app) {
-            Some(row) if !self.time_ratio.is_empty() => self.time_ratio[row * self.nodes + node as usize],
-            _ => 1.0,
-        }
-    }
-
-    /// The largest time factor of these nodes, at least one.
-    fn slowest(&self, app: Option<AppId>, nodes: impl Iterator<Item = u32>) -> f64 {
-        if self.time_ratio.is_empty() { 1.0 } else { nodes.map(|node| self.time_ratio(app, node)).fold(0.0, f64::max) }
-    }
-}
-
-/// What one job draws on each node.
-#[derive(Clone, Copy, Debug)]
-pub enum JobDraws<'a> {
-    /// By node.
-    Watts(&'a [Watts]),
-    /// The same on every node: as measured.
-    Measured(Watts),
-    /// The job's own draw, or what stands for it on each node where it is not known, times a factor by node.
-    Ratio {
-        /// The job's own, if it is known.
-        measured: Option<Watts>,
-        /// By node: the busy draw or the TDP.
-        busy: &'a [Watts],
-        /// By node.
-        ratios: &'a [f64],
-    },
-    /// Under a cap, by the cap model.
-    Capped(Capped<'a>),
-}
-
-impl JobDraws<'_> {
-    /// On one node.
-    #[must_use]
-    pub fn on(&self, node: u32) -> Watts {
-        let node = node as usize;
-        match *self {
-            Self::Watts(watts) => watts[node],
-            Self::Measured(watts) => watts,
-            Self::Ratio { measured, busy, ratios } => measured.unwrap_or(busy[node]).scaled(ratios[node]),
-            Self::Capped(capped) => capped.on(node),
-        }
-    }
-}
-
-/// The table's row of each application; applications without one are faults that name a job.
-fn rows_of(table: &VariationTable, workload: &Workload, unknown: OnUnknownApp, faults: &mut Vec<Fault>) -> Vec<u32> {
-    let mut rows = Vec::with_capacity(workload.app_names().len());
-    let known = few(&table.apps);
-    let (mut told, mut untold) = (0, 0_usize);
-    for (app, name) in (0..).map(AppId).zip(workload.app_names()) {
-        let row = table.row_of(name);
-        rows.push(row.and_then(|row| u32::try_from(row).ok()).unwrap_or(NO_ROW));
-        if row.is_some() || unknown == OnUnknownApp::Nominal {
-            continue;
-        }
-        if told == MOST_FAULTS {
-            // Whoever is told of so many need not be told of each, and to find a job of each takes time.
-            untold += 1;
-        } else if let Some(job) = workload.jobs().find(|&job| workload.app(job) == Some(app)) {
-            told += 1;
-            faults.push(Fault {
-                parameter: format!("{}.apps", table.name),
-                value: format!("no row for application `{name}` of job {}", workload.job_id(job)),
-                expected: format!("one of {known}, a row `{ANY_APP}`, or on_unknown_app=\"nominal\""),
-            });
-        }
-    }
-    if untold > 0 {
-        faults.push(Fault {
-            parameter: format!("{}.apps", table.name),
-            value: format!("no row for {untold} more applications"),
-            expected: "a row for each".to_owned(),
-        });
-    }
-    rows
-}
-
 /// Names as a message lists them: of many only the first, and how many more there are.
 fn few(names: &[String]) -> String {
     let first = names.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -310,7 +151,7 @@ pub struct Predicted(Draws, KnownDraws);
 /// [`Predicted::knowing`] says otherwise.
 ///
 /// # Errors
-/// A [`ConfigError`] for a table of the wrong shape, with invalid values, or without a row for an application that
+/// A [`ConfigError`](crate::error::ConfigError) for a table of the wrong shape, with invalid values, or without a row for an application that
 /// some job has (unless `unknown` allows it); also if `predicted` has other applications than `actual`, or a job a cap.
 pub fn tables(
     platform: &Platform,

@@ -1,9 +1,10 @@
-//! How much longer than nominal a job may take on the worst of all nodes, as predicted.
+//! How much longer a job may take on the worst of all nodes, as predicted: than nominal, and for its own cap.
 
 use std::collections::BTreeMap;
 
+use crate::power::known::KnownDraw;
 use crate::power::pvt::Predicted;
-use crate::workload::AppId;
+use crate::workload::{AppId, JobId, Workload};
 
 /// The largest predicted time factor over all nodes, by application.
 #[derive(Clone, Debug)]
@@ -25,6 +26,35 @@ impl Slowest {
     #[must_use]
     pub fn of(&self, app: Option<AppId>) -> f64 {
         app.map_or(1.0, |app| self.0[app.0 as usize])
+    }
+}
+
+/// How much its own cap slows each job: σ of power rule 6, which stretches the planned length of a job without walltime.
+#[derive(Clone, Debug, Default)]
+pub struct OwnSlowdowns(Vec<f64>);
+
+impl OwnSlowdowns {
+    /// Looks once at jobs of one application, known draw and cap.
+    #[must_use]
+    pub fn new(predicted: &Predicted, workload: &Workload) -> Self {
+        if !predicted.has_caps() || workload.jobs().all(|job| workload.cap_w(job) == f64::INFINITY) {
+            return Self::default();
+        }
+        let mut alike = BTreeMap::new();
+        let mut of = |job| {
+            let (app, own, cap_w) = (workload.app(job), predicted.known_draw(workload, job), workload.cap_w(job));
+            let own = if predicted.follows_own(app) { own } else { KnownDraw::Unknown };
+            let known = matches!(own, KnownDraw::Watts(_)).then_some(own.watts().to_bits());
+            let key = (app, own == KnownDraw::Tdp, known, cap_w.to_bits());
+            *alike.entry(key).or_insert_with(|| predicted.own_slowdown(app, own, cap_w))
+        };
+        Self(workload.jobs().map(&mut of).collect())
+    }
+
+    /// Of a job; 1 if it has no cap.
+    #[must_use]
+    pub fn of(&self, job: JobId) -> f64 {
+        self.0.get(job.0 as usize).copied().unwrap_or(1.0)
     }
 }
 

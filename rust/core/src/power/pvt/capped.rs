@@ -7,7 +7,8 @@ use crate::platform::Platform;
 use crate::power::caps::{CapModel, CapTable, CapTables, CapsKind, Clock, StaticDraw, Uncapped, factor_at};
 use crate::power::known::KnownDraw;
 use crate::power::pvt::check::bounds_of;
-use crate::power::pvt::{Actual, Draws, JobDraws, Kind, OnUnknownApp, Predicted, VariationTable, few, uncapped};
+use crate::power::pvt::draws::{Draws, JobDraws};
+use crate::power::pvt::{Actual, Kind, OnUnknownApp, Predicted, VariationTable, few, uncapped};
 use crate::units::Watts;
 use crate::workload::{AppId, JobId, Workload};
 
@@ -45,6 +46,8 @@ pub struct Capped<'a> {
 }
 
 impl Capped<'_> {
+    /// Kept out of the loops over nodes that no cap is in.
+    #[inline(never)]
     pub(super) fn on(&self, node: usize) -> Watts {
         let uncapped = self.model.uncapped(self.draws, self.row, self.own, node);
         if self.cap_w >= uncapped.draw_w {

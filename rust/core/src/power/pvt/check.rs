@@ -7,7 +7,8 @@ use crate::platform::Platform;
 use crate::power::caps::CapModel;
 use crate::power::known::KnownDraw;
 use crate::power::pvt::capped::{Caps, Model};
-use crate::power::pvt::{Actual, Draws, MOST_FAULTS, OnUnknownApp, VariationTable};
+use crate::power::pvt::draws::Draws;
+use crate::power::pvt::{Actual, MOST_FAULTS, OnUnknownApp, VariationTable};
 use crate::units::MAX_NODE_WATTS;
 use crate::workload::{AppId, JobId, Workload};
 
@@ -39,24 +40,11 @@ impl Actual {
     /// What is wrong with a cap of `cap_w` W on any node of the machine for `job`; `parameter` is what the fault names.
     #[must_use]
     pub fn check_cap(&self, workload: &Workload, job: JobId, parameter: &str, cap_w: f64) -> Option<Fault> {
-        let fault =
-            |expected: String| Some(Fault { parameter: parameter.to_owned(), value: format!("{cap_w}"), expected });
-        if cap_w == f64::INFINITY {
-            return None;
-        }
-        if !(cap_w > 0.0 && cap_w <= MAX_NODE_WATTS) {
-            return fault("watts above 0, up to 1e6".to_owned());
-        }
-        match self.0.caps.as_deref() {
-            None => fault("no cap: the platform has neither tables by cap nor a cap model".to_owned()),
-            Some(Caps::Tables(tables)) => {
-                self.0.unserved(tables.levels().first(), workload, job, cap_w).and_then(fault)
-            }
-            Some(Caps::Model(model)) => self.0.too_low(model, workload, job, cap_w).and_then(fault),
-        }
+        self.0.wrong_with(workload, job, cap_w).map(|wrong| wrong.into_fault(parameter, cap_w))
     }
 
-    /// What is wrong with caps of these watts for any job, such as the levels of an allocator: at most one fault a cap.
+    /// What is wrong with caps of these watts for any job, such as the levels of an allocator: at most one fault a cap,
+    /// whose watts would do for all jobs.
     #[must_use]
     pub fn check_levels(
         &self,
@@ -69,8 +57,12 @@ impl Actual {
             return vec![shared(parameter)];
         }
         let of_level = |&level: &f64| {
-            let jobs = hungriest(workload, |_| level);
-            jobs.into_iter().find_map(|(job, _)| self.check_cap(workload, job, parameter, level))
+            let wrong = hungriest(workload, |_| level)
+                .into_iter()
+                .filter_map(|(job, _)| self.0.wrong_with(workload, job, level));
+            // Of equal ones the first.
+            let worst = wrong.reduce(|worst, next| if next.enough_w > worst.enough_w { next } else { worst });
+            worst.map(|wrong| wrong.into_fault(parameter, level))
         };
         levels.iter().filter_map(of_level).collect()
     }
@@ -99,38 +91,73 @@ fn shared(parameter: &str) -> Fault {
     }
 }
 
-impl Draws {
-    /// What would be right if tables by cap do not serve a job.
-    fn unserved(&self, lowest: Option<&f64>, workload: &Workload, job: JobId, cap_w: f64) -> Option<String> {
-        let Some(&lowest) = lowest else { return Some("no cap: the only table is that without one".to_owned()) };
-        if cap_w < lowest {
-            return Some(format!("at least {lowest} W, the lowest cap of the tables"));
-        }
-        self.row(workload.app(job)).is_none().then(|| {
-            let named = named(workload, job);
-            format!("no cap, or a row for {named} in the tables by cap")
-        })
+/// Why a job cannot have a cap.
+struct Wrong {
+    /// The lowest cap that it can have, W; infinite if it can have none.
+    enough_w: f64,
+    /// What would be right.
+    expected: String,
+}
+
+impl Wrong {
+    fn new(enough_w: f64, expected: impl Into<String>) -> Self {
+        Self { enough_w, expected: expected.into() }
     }
 
-    /// What would be right if a model cannot keep a job within a cap on some node.
-    fn too_low(&self, model: &Model, workload: &Workload, job: JobId, cap_w: f64) -> Option<String> {
+    fn into_fault(self, parameter: &str, cap_w: f64) -> Fault {
+        Fault { parameter: parameter.to_owned(), value: cap_w.to_string(), expected: self.expected }
+    }
+}
+
+impl Draws {
+    fn wrong_with(&self, workload: &Workload, job: JobId, cap_w: f64) -> Option<Wrong> {
+        if cap_w == f64::INFINITY {
+            return None;
+        }
+        if !(cap_w > 0.0 && cap_w <= MAX_NODE_WATTS) {
+            return Some(Wrong::new(f64::INFINITY, "watts above 0, up to 1e6"));
+        }
+        match self.caps.as_deref() {
+            None => Some(Wrong::new(f64::INFINITY, "no cap: the platform has neither tables by cap nor a cap model")),
+            Some(Caps::Tables(tables)) => self.unserved(tables.levels().first(), workload, job, cap_w),
+            Some(Caps::Model(model)) => self.too_low(model, workload, job, cap_w),
+        }
+    }
+
+    fn unserved(&self, lowest: Option<&f64>, workload: &Workload, job: JobId, cap_w: f64) -> Option<Wrong> {
+        let Some(&lowest) = lowest else {
+            return Some(Wrong::new(f64::INFINITY, "no cap: the only table is that without one"));
+        };
+        if self.row(workload.app(job)).is_none() {
+            let expected = format!("no cap, or a row for {} in the tables by cap", named(workload, job));
+            return Some(Wrong::new(f64::INFINITY, expected));
+        }
+        let expected = || format!("at least {lowest} W, the lowest cap of the tables");
+        (cap_w < lowest).then(|| Wrong::new(lowest, expected()))
+    }
+
+    /// Whether the model cannot keep a job within a cap on some node.
+    fn too_low(&self, model: &Model, workload: &Workload, job: JobId, cap_w: f64) -> Option<Wrong> {
         let (row, own) = (self.row(workload.app(job)), KnownDraw::measured(workload.power_w(job)));
         let on = |node| (model.uncapped(self, row, own, node), node);
         let binding = (0..self.nodes).map(on).filter(|(uncapped, _)| uncapped.draw_w > cap_w);
         let least = |node| model.clock.least_draw(node);
+        // Of equal ones the first.
         let (worst, node) = binding.max_by(|a, b| least(a.0).total_cmp(&least(b.0)).then(b.1.cmp(&a.1)))?;
-        (least(worst) > cap_w).then(|| {
-            // Rounded up: the number in the message works.
-            let enough_w = (least(worst) * 1000.0).ceil() / 1000.0;
-            format!(
-                "at least {enough_w} W: {} draws that on node {node} at the lowest speed, {} of nominal ({} W at nominal \
-                 speed, {} W of it static)",
-                named(workload, job),
-                model.clock.least(),
-                worst.draw_w,
-                worst.static_w
-            )
-        })
+        if least(worst) <= cap_w {
+            return None;
+        }
+        // Rounded up: the number in the message works.
+        let enough_w = (least(worst) * 1000.0).ceil() / 1000.0;
+        let expected = format!(
+            "at least {enough_w} W: {} draws that on node {node} at the lowest speed, {} of nominal ({} W at nominal speed, \
+             {} W of it static)",
+            named(workload, job),
+            model.clock.least(),
+            worst.draw_w,
+            worst.static_w
+        );
+        Some(Wrong::new(enough_w, expected))
     }
 }
 

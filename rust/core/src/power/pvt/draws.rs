@@ -1,0 +1,174 @@
+//! Draws and time factors by job and node, where nothing is capped.
+
+use std::sync::Arc;
+
+use crate::error::{ConfigError, Fault, Result};
+use crate::platform::Platform;
+use crate::power::known::KnownDraw;
+use crate::power::pvt::capped::{Capped, Caps};
+use crate::power::pvt::{ANY_APP, Kind, MOST_FAULTS, OnUnknownApp, VariationTable, few};
+use crate::units::Watts;
+use crate::workload::{AppId, Workload};
+
+const NO_ROW: u32 = u32::MAX;
+
+/// Draws and speeds by job and node, from a table where it has a row, from the job or the platform where it has none.
+#[derive(Clone, Debug)]
+pub(super) struct Draws {
+    pub(super) kind: Kind,
+    pub(super) nodes: usize,
+    /// Picowatts or factors, row after row.
+    pub(super) watts: Vec<Watts>,
+    pub(super) ratios: Vec<f64>,
+    pub(super) time_ratio: Vec<f64>,
+    /// The table's row of each application.
+    pub(super) rows: Vec<u32>,
+    pub(super) busy: Vec<Watts>,
+    pub(super) tdp: Vec<Watts>,
+    /// What holds under caps; what stands above is without one.
+    pub(super) caps: Option<Arc<Caps>>,
+}
+
+impl Draws {
+    pub(super) fn new(
+        platform: &Platform,
+        workload: &Workload,
+        table: Option<&VariationTable>,
+        unknown: OnUnknownApp,
+    ) -> Result<Self> {
+        let nodes = platform.nodes().len();
+        let busy = platform.nodes().iter().map(|node| node.busy).collect();
+        let tdp = platform.nodes().iter().map(|node| node.tdp).collect();
+        let none = vec![NO_ROW; workload.app_names().len()];
+        let Some(table) = table else {
+            return Ok(Self {
+                kind: Kind::Watts,
+                nodes,
+                watts: Vec::new(),
+                ratios: Vec::new(),
+                time_ratio: Vec::new(),
+                rows: none,
+                busy,
+                tdp,
+                caps: None,
+            });
+        };
+        let mut faults = Vec::new();
+        table.check(nodes, &mut faults);
+        let rows = rows_of(table, workload, unknown, &mut faults);
+        if !faults.is_empty() {
+            return Err(ConfigError { faults }.into());
+        }
+        let watts = |values: &[f64]| values.iter().map(|&w| Watts::from_watts(w).unwrap_or_default()).collect();
+        let (watts, ratios) = match table.kind {
+            Kind::Watts => (watts(&table.power), Vec::new()),
+            Kind::Ratio => (Vec::new(), table.power.clone()),
+        };
+        let time_ratio = table.time_ratio.clone();
+        Ok(Self { kind: table.kind, nodes, watts, ratios, time_ratio, rows, busy, tdp, caps: None })
+    }
+
+    pub(super) fn row(&self, app: Option<AppId>) -> Option<usize> {
+        let row = self.rows[app?.0 as usize];
+        (row != NO_ROW).then_some(row as usize)
+    }
+
+    /// The contract's order: table, the job's own draw, the node's busy draw.
+    pub(super) fn of_job(&self, app: Option<AppId>, own: KnownDraw) -> JobDraws<'_> {
+        let row = self.row(app).map(|row| row * self.nodes..(row + 1) * self.nodes);
+        let (measured, busy) = match own {
+            KnownDraw::Unknown => (None, &self.busy),
+            KnownDraw::Watts(watts) => (Some(Watts::from_watts(watts).unwrap_or_default()), &self.busy),
+            KnownDraw::Tdp => (None, &self.tdp),
+        };
+        match (self.kind, row) {
+            (Kind::Watts, Some(row)) => JobDraws::Watts(&self.watts[row]),
+            (Kind::Ratio, Some(row)) => JobDraws::Ratio { measured, busy, ratios: &self.ratios[row] },
+            (_, None) => measured.map_or(JobDraws::Watts(busy), JobDraws::Measured),
+        }
+    }
+
+    pub(super) fn draw(&self, app: Option<AppId>, own: KnownDraw, node: u32) -> Watts {
+        self.of_job(app, own).on(node)
+    }
+
+    pub(super) fn time_ratio(&self, app: Option<AppId>, node: u32) -> f64 {
+        match self.row(app) {
+            Some(row) if !self.time_ratio.is_empty() => self.time_ratio[row * self.nodes + node as usize],
+            _ => 1.0,
+        }
+    }
+
+    /// The largest time factor of these nodes, at least one.
+    pub(super) fn slowest(&self, app: Option<AppId>, nodes: impl Iterator<Item = u32>) -> f64 {
+        if self.time_ratio.is_empty() { 1.0 } else { nodes.map(|node| self.time_ratio(app, node)).fold(0.0, f64::max) }
+    }
+}
+
+/// What one job draws on each node.
+#[derive(Clone, Copy, Debug)]
+pub enum JobDraws<'a> {
+    /// By node.
+    Watts(&'a [Watts]),
+    /// The same on every node: as measured.
+    Measured(Watts),
+    /// The job's own draw, or what stands for it on each node where it is not known, times a factor by node.
+    Ratio {
+        /// The job's own, if it is known.
+        measured: Option<Watts>,
+        /// By node: the busy draw or the TDP.
+        busy: &'a [Watts],
+        /// By node.
+        ratios: &'a [f64],
+    },
+    /// Under a cap, by the cap model.
+    Capped(Capped<'a>),
+}
+
+impl JobDraws<'_> {
+    /// On one node.
+    #[inline]
+    #[must_use]
+    pub fn on(&self, node: u32) -> Watts {
+        let node = node as usize;
+        match *self {
+            Self::Watts(watts) => watts[node],
+            Self::Measured(watts) => watts,
+            Self::Ratio { measured, busy, ratios } => measured.unwrap_or(busy[node]).scaled(ratios[node]),
+            Self::Capped(ref capped) => capped.on(node),
+        }
+    }
+}
+
+/// The table's row of each application; applications without one are faults that name a job.
+fn rows_of(table: &VariationTable, workload: &Workload, unknown: OnUnknownApp, faults: &mut Vec<Fault>) -> Vec<u32> {
+    let mut rows = Vec::with_capacity(workload.app_names().len());
+    let known = few(&table.apps);
+    let (mut told, mut untold) = (0, 0_usize);
+    for (app, name) in (0..).map(AppId).zip(workload.app_names()) {
+        let row = table.row_of(name);
+        rows.push(row.and_then(|row| u32::try_from(row).ok()).unwrap_or(NO_ROW));
+        if row.is_some() || unknown == OnUnknownApp::Nominal {
+            continue;
+        }
+        if told == MOST_FAULTS {
+            // Whoever is told of so many need not be told of each, and to find a job of each takes time.
+            untold += 1;
+        } else if let Some(job) = workload.jobs().find(|&job| workload.app(job) == Some(app)) {
+            told += 1;
+            faults.push(Fault {
+                parameter: format!("{}.apps", table.name),
+                value: format!("no row for application `{name}` of job {}", workload.job_id(job)),
+                expected: format!("one of {known}, a row `{ANY_APP}`, or on_unknown_app=\"nominal\""),
+            });
+        }
+    }
+    if untold > 0 {
+        faults.push(Fault {
+            parameter: format!("{}.apps", table.name),
+            value: format!("no row for {untold} more applications"),
+            expected: "a row for each".to_owned(),
+        });
+    }
+    rows
+}
