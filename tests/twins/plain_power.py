@@ -1,7 +1,7 @@
 """A run under budgets, caps and emergencies in time, in plain Python from the rules: slow, and obvious.
 
 Numbers of rules are those of the page on power in time. One instant: jobs end, the budget changes, jobs are submitted,
-one pass; again while a job of length zero ends; then the monitor looks. What became of the caps counts once, at the end.
+one pass; again while a job of length zero ends; then the monitor looks. What became of the caps counts once, then.
 """
 
 from __future__ import annotations
@@ -145,6 +145,8 @@ class Run:
     idle_energy: int = 0
     of_this_pass: set[int] = field(default_factory=set)
     """Jobs that started in it."""
+    promises: list[tuple[int, int, int]] = field(default_factory=list)
+    """The first reservation of each pass: when it was made, for which job, and for when."""
 
     def __post_init__(self) -> None:
         machine, rules = self.machine, self.rules
@@ -504,6 +506,8 @@ class Run:
         at = plan.earliest(count, need, length)
         if at is None:
             return False
+        if not holds:
+            self.promises.append((self.now, j, at))
         plan.reserve(at, count, need, length)
         return True
 

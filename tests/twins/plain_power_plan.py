@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import inf
 from typing import NamedTuple
 
@@ -134,4 +135,4 @@ class Plan:
     def falls(self) -> bool:
         """Whether a fall of the budget is known."""
         values = [self.budget[time] for time in sorted(self.budget)]
-        return any(later < earlier for earlier, later in zip(values, values[1:], strict=False))
+        return any(later < earlier for earlier, later in pairwise(values))

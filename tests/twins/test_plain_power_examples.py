@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -176,7 +177,7 @@ def over_budget_s(done: Run, budget_w: float, start: float, until: float) -> flo
     """How long four nodes of 50 W, and what ran on them, drew more than so much, from `start` until `until`."""
     cuts = {start, until, *(t / SECOND for row in done.segments for t in (row.start, row.end))}
     times = sorted(time for time in cuts if start <= time <= until)
-    return sum(after - at for at, after in zip(times, times[1:], strict=False) if draw_w(done, at) > budget_w)
+    return sum(after - at for at, after in pairwise(times) if draw_w(done, at) > budget_w)
 
 
 def draw_w(done: Run, at: float) -> float:
