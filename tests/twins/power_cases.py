@@ -19,6 +19,7 @@ import hetsched as hs
 APPS = ("heat", "flow", "grid")
 TDP_W = 400.0
 STEPS = ("lower-caps", "suspend", "requeue", "kill")
+MEASURES = ((), STEPS[:1], STEPS[1:2], STEPS[2:3], STEPS[3:], STEPS[:2], STEPS[0::2], STEPS[1:3], STEPS[2:], STEPS)
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Case:
 
 # Drawn at random.
 
-SPANS = st.sampled_from([0, 1, 2, 3, 5, 8, 13])
+SPANS = st.sampled_from([0, 1, 3, 5, 8, 13, 13, 21])
 FACTORS = st.sampled_from([1.0, 1.0, 1.1, 1.25, 1.3333333, 2.0])
 
 
@@ -49,7 +50,7 @@ def rows_under(draw: st.DrawFn, nodes: int, without: Row | None, cap: float) -> 
     """Watts and factors under a cap: as a rule less and slower than without one, now and then anything."""
     equal = draw(st.booleans())
     size = 1 if equal else nodes
-    watts = draw(st.lists(st.sampled_from([40.0, 120.0, 150.0, 200.0, 210.5, 260.0]), min_size=size, max_size=size))
+    watts = draw(st.lists(st.sampled_from([40.0, 120.0, 150.0, 200.0, 200.0, 210.5, 260.0]), min_size=size, max_size=size))
     factors = draw(st.lists(FACTORS, min_size=size, max_size=size))
     watts, factors = (watts * nodes, factors * nodes) if equal else (watts, factors)
     if without is None or draw(st.integers(0, 7)) == 0:
@@ -133,20 +134,23 @@ def traces(draw: st.DrawFn, machine: Machine, *, walltimes: bool = False) -> lis
 
     counts = st.one_of(st.integers(1, max(1, nodes // 2)), st.integers(1, nodes), st.integers(1, nodes + 1))
     jobs = st.builds(job, st.integers(0, 12), SPANS, counts, st.sampled_from(margins), st.sampled_from(APPS), own)
-    return draw(st.lists(jobs, min_size=1, max_size=12))
+    return draw(st.lists(jobs, min_size=1, max_size=12) | st.lists(jobs, min_size=5, max_size=12))
 
 
-def budgets(machine: Machine) -> st.SearchStrategy[float]:
-    """From the idle machine's draw on to where it can hardly bind."""
-    idle = sum(machine.idle_w)
-    return st.integers(0, 60 * len(machine.idle_w)).map(lambda steps: max(idle + 3.5 * steps, 1.0))
+def budgets(machine: Machine, *, ample: bool = False) -> st.SearchStrategy[float]:
+    """From the idle machine's draw on to where it can hardly bind; `ample`: so that most jobs can run."""
+    idle, nodes = sum(machine.idle_w), len(machine.idle_w)
+    each = [60.0, 90.0, 120.0, 150.0, 210.0] if ample else [0.0, 10.5, 30.0, 50.0, 70.0, 100.0, 130.0, 200.0]
+    return st.sampled_from(each).map(lambda watts: max(idle + nodes * watts, 1.0))
 
 
 @st.composite
 def budget_rows(draw: st.DrawFn, machine: Machine, *, known: bool = False) -> list[BudgetRow]:
     """Up to four rows, in order of time; some end, some are announced; `known`: always known."""
     rows = []
-    for time in sorted(draw(st.lists(st.integers(-3, 25), max_size=4))):
+    for time in sorted(
+        draw(st.lists(st.integers(-3, 25), max_size=4) | st.lists(st.integers(1, 25), min_size=2, max_size=4))
+    ):
         until = draw(st.none() | st.integers(time + 1, time + 20))
         announced = None if known else draw(st.none() | st.integers(time - 12, time))
         microseconds = [None if one is None else one * SECOND for one in (until, announced)]
@@ -162,9 +166,9 @@ def policies(draw: st.DrawFn, machine: Machine, *, steps: bool = True) -> Rules:
     if levels is not None and machine.model is None and draw(st.booleans()):
         levels = None  # the finite caps of the tables
     allocator = draw(st.sampled_from(["static", "uniform", "equal-slowdown"])) if caps else "static"
-    chosen = draw(st.sets(st.sampled_from(STEPS if caps else STEPS[1:]))) if steps and draw(st.booleans()) else set()
+    chosen = draw(st.sampled_from(MEASURES)) if steps else ()
     return Rules(
-        budget_w=draw(budgets(machine)),
+        budget_w=draw(budgets(machine, ample=True)),
         depth=draw(st.sampled_from([None, 0, 1, 1, 2, inf])),
         order=draw(st.sampled_from(["fcfs", "fcfs", *ORDERS])),
         foresight=draw(st.sampled_from([0, 0, 3 * SECOND, 10 * SECOND, inf])),
@@ -172,7 +176,7 @@ def policies(draw: st.DrawFn, machine: Machine, *, steps: bool = True) -> Rules:
         allocator_interval=0 if allocator == "static" else draw(st.sampled_from([0, 0, SECOND, 4 * SECOND])),
         caps_w=levels,
         slowdown_limit=draw(st.sampled_from([2.0, 1.0, 1.25, 1.3, 3.0])),
-        on_excess=[step for step in STEPS if step in chosen],
+        on_excess=[step for step in chosen if caps or step != "lower-caps"],
         victims=draw(st.sampled_from(["newest", "lowest-priority"])),
         monitor_interval=draw(st.sampled_from([0, 0, SECOND, 3 * SECOND])) if chosen else 0,
         max_requeues=draw(st.sampled_from([3, 0, 1])),
