@@ -50,7 +50,9 @@ def rows_under(draw: st.DrawFn, nodes: int, without: Row | None, cap: float) -> 
     """Watts and factors under a cap: as a rule less and slower than without one, now and then anything."""
     equal = draw(st.booleans())
     size = 1 if equal else nodes
-    watts = draw(st.lists(st.sampled_from([40.0, 120.0, 150.0, 200.0, 200.0, 210.5, 260.0]), min_size=size, max_size=size))
+    watts = draw(
+        st.lists(st.sampled_from([40.0, 120.0, 150.0, 200.0, 200.0, 210.5, 260.0]), min_size=size, max_size=size)
+    )
     factors = draw(st.lists(FACTORS, min_size=size, max_size=size))
     watts, factors = (watts * nodes, factors * nodes) if equal else (watts, factors)
     if without is None or draw(st.integers(0, 7)) == 0:
@@ -128,12 +130,21 @@ def traces(draw: st.DrawFn, machine: Machine, *, walltimes: bool = False) -> lis
         st.one_of(st.none(), st.none(), st.sampled_from(allowed_caps(machine))) if allowed_caps(machine) else st.none()
     )
 
-    def job(submit: int, runtime: int, count: int, margin: int | None, app: str, cap_w: float | None) -> Job:
-        walltime = None if margin is None else max(1, runtime + margin) * SECOND
-        return Job(submit * SECOND, runtime * SECOND, count, walltime, app, cap_w)
+    def job(submit: int, runtime: int, count: int, margin: int | None, app: str, cap_w: float | None, comm: int) -> Job:
+        walltime = None if margin is None else max(1, runtime + comm + margin) * SECOND
+        return Job(submit * SECOND, runtime * SECOND, count, walltime, app, cap_w, comm * SECOND)
 
     counts = st.one_of(st.integers(1, max(1, nodes // 2)), st.integers(1, nodes), st.integers(1, nodes + 1))
-    jobs = st.builds(job, st.integers(0, 12), SPANS, counts, st.sampled_from(margins), st.sampled_from(APPS), own)
+    jobs = st.builds(
+        job,
+        st.integers(0, 12),
+        SPANS,
+        counts,
+        st.sampled_from(margins),
+        st.sampled_from(APPS),
+        own,
+        st.sampled_from([0, 0, 0, 2]),
+    )
     return draw(st.lists(jobs, min_size=1, max_size=12) | st.lists(jobs, min_size=5, max_size=12))
 
 
@@ -222,7 +233,7 @@ def seconds(ticks: int | None) -> float | None:
 def workload_of(jobs: Sequence[Job]) -> hs.Workload:
     """Job k of the twin, counted from 0, is job k + 1."""
     rows = [
-        (k, seconds(j.submit), seconds(j.runtime), j.node_count, seconds(j.walltime), j.app, j.cap_w)
+        (k, seconds(j.submit), seconds(j.runtime), j.node_count, seconds(j.walltime), j.app, j.cap_w, seconds(j.comm))
         for k, j in enumerate(jobs, start=1)
     ]
     schema = {
@@ -233,6 +244,7 @@ def workload_of(jobs: Sequence[Job]) -> hs.Workload:
         "walltime_s": pl.Float64,
         "app": pl.String,
         "cap_w": pl.Float64,
+        "comm_s": pl.Float64,
     }
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     return hs.Workload.from_polars(frame if frame["cap_w"].count() else frame.drop("cap_w"))

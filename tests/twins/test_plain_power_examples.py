@@ -231,3 +231,39 @@ def test_the_monitor_looks_at_its_multiples() -> None:
     assert told(done, "lower-cap") == [(45.0, "lower-cap", 0, 150.0)]
     assert ends(done) == [113.75]
     assert over_budget_s(done, 400.0, 40, 113.75) == 5.0
+
+
+# Not on the page, worked by hand.
+
+
+@pytest.mark.parametrize("allocator", ["uniform", "equal-slowdown"])
+def test_a_plan_counts_with_the_worst_that_an_allocator_may_do(allocator: str) -> None:
+    """Ninety seconds are left of job 1 at 10, and 180 if it were held at 100 W from then on."""
+    done = run([job(0, 100, 100, 2), job(10, 50, 50, 3)], 1000.0, allocator=allocator)
+    assert done.promises == [(10 * SECOND, 1, 190 * SECOND)]
+    assert starts(done) == [0.0, 100.0]
+
+
+def test_who_may_not_be_requeued_is_killed() -> None:
+    done = run(TWO, 1000.0, budget(20, 450.0), on_excess=["requeue"], max_requeues=0)
+    assert told(done, "requeue", "kill") == [(20.0, "kill", 1, None), (20.0, "kill", 0, None)]
+    assert states(done) == ["failed", "failed"]
+
+
+def test_who_can_never_resume_is_killed_and_who_can_does() -> None:
+    """250 W beyond idle are left for good: of the 300 W and 150 W that were suspended, only the second fits."""
+    done = run(TWO, 1000.0, budget(20, 450.0), on_excess=["suspend"])
+    assert told(done, "suspend", "kill", "resume") == [
+        (20.0, "suspend", 1, None),
+        (20.0, "suspend", 0, None),
+        (20.0, "kill", 0, None),
+        (20.0, "resume", 1, None),
+    ]
+    assert (ends(done), states(done)) == ([20.0, 60.0], ["failed", "completed"])
+
+
+def test_communication_that_is_left_stretches_along() -> None:
+    """100 s of work at full speed and 20 s of communication: 80 s are left when the cap comes at 40."""
+    one = Job(0, 100 * SECOND, 2, None, "cpu", None, 20 * SECOND)
+    done = run([one], 1000.0, FALL, on_excess=["lower-caps"])
+    assert ends(done) == [140.0]
