@@ -10,9 +10,10 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 import polars as pl
-from plain_power import ORDERS, Rules, Run, schedule
+from plain_power import Run, schedule
 from plain_power_machine import SECOND, Job, Machine, Model, Row, Tables
 from plain_power_plan import BudgetRow
+from plain_power_records import ORDERS, Rules
 
 import hetsched as hs
 

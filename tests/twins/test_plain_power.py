@@ -11,8 +11,9 @@ from typing import Any
 import polars as pl
 import pytest
 from hypothesis import given, note
-from plain_power import JOULE, Run
+from plain_power import Run
 from plain_power_machine import SECOND, WATT, ceiling
+from plain_power_records import JOULE
 from power_cases import Case, cases, clairvoyant_cases, plain_cases, simulated
 
 import hetsched as hs

@@ -7,9 +7,10 @@ from math import inf
 from typing import Any
 
 import pytest
-from plain_power import JOULE, Rules, Run, schedule
+from plain_power import Run, schedule
 from plain_power_machine import SECOND, Job, Machine, Model, Tables
 from plain_power_plan import BudgetRow
+from plain_power_records import JOULE, Rules
 
 EASY = 1
 
