@@ -1,0 +1,218 @@
+"""The engine beside the plain-Python twin of power in time; and the twin itself, held to the laws of its page."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from itertools import pairwise
+from math import isclose
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, note
+from plain_power import Run
+from plain_power_machine import SECOND, WATT, ceiling
+from plain_power_records import JOULE
+from power_cases import Case, cases, clairvoyant_cases, plain_cases, simulated
+
+import hetsched as hs
+
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
+
+HAS_BUDGETS = "events" in inspect.signature(hs.simulate).parameters and hasattr(hs.Platform, "with_cap_model")
+needs_budgets = pytest.mark.skipif(
+    not HAS_BUDGETS, reason="`hs.simulate` has no `events`, or platforms no cap model: budgets in time are to come"
+)
+
+
+def microseconds(column: pl.Series) -> list[int | None]:
+    return [None if value is None else round(value * SECOND) for value in column]
+
+
+def is_same(engine: Any, twin: Any) -> bool:
+    """Equal, floats to a billionth."""
+    if isinstance(engine, float) and isinstance(twin, float):
+        return isclose(engine, twin, rel_tol=1e-9, abs_tol=1e-9)
+    if isinstance(engine, tuple):
+        return len(engine) == len(twin) and all(map(is_same, engine, twin))
+    return bool(engine == twin)
+
+
+def assert_rows_agree(what: str, engine: list[Any], twin: list[Any]) -> None:
+    """The first row on which they differ is named with both answers."""
+    for k, (theirs, ours) in enumerate(zip(engine, twin, strict=False)):
+        assert is_same(theirs, ours), f"{what} {k}: the engine says {theirs}, the twin {ours}"
+    assert len(engine) == len(twin), f"{what}: {len(engine)} of the engine, {len(twin)} of the twin"
+
+
+def assert_jobs_agree(result: hs.Result, twin: Run) -> None:
+    jobs = result.jobs.sort("job_id")
+    started = ("start_s", "end_s")
+    columns = [*(microseconds(jobs[name]) for name in started), jobs["state"], jobs["started_by"]]
+    columns += [jobs["nodes"].to_list(), jobs["energy_j"].fill_null(0.0)]
+    ours = [(one.start, one.end, one.state, one.started_by, one.nodes, one.energy / JOULE) for one in twin.jobs_done]
+    assert_rows_agree("job", list(zip(*columns, strict=True)), ours)
+
+
+def assert_attempts_agree(result: hs.Result, twin: Run) -> None:
+    """The columns that emergencies bring, and that of caps if it is there."""
+    jobs = result.jobs.sort("job_id")
+    if twin.rules.on_excess:
+        columns = [jobs["attempts"], microseconds(jobs["suspended_s"]), jobs["lost_energy_j"]]
+        ours = [(one.attempts, one.suspended, one.lost_energy / JOULE) for one in twin.jobs_done]
+        assert_rows_agree("attempts of job", list(zip(*columns, strict=True)), ours)
+    if "lowest_cap_w" in jobs.columns:
+        caps = [(one.lowest_cap_w,) for one in twin.jobs_done]
+        assert_rows_agree("lowest cap of job", [(cap,) for cap in jobs["lowest_cap_w"]], caps)
+    else:
+        assert all(one.lowest_cap_w is None for one in twin.jobs_done)
+
+
+def assert_events_agree(result: Any, twin: Run) -> None:
+    names = ("kind", "job_id", "value", "power_before_w", "power_after_w")
+    columns = [microseconds(result.events["time_s"]), *(result.events[name] for name in names)]
+    ours = [(row[0], row[1], None if row[2] is None else row[2] + 1, *row[3:]) for row in twin.events]
+    assert_rows_agree("event", list(zip(*columns, strict=True)), ours)
+
+
+def assert_segments_agree(result: Any, twin: Run) -> None:
+    frame = result.segments
+    times = [microseconds(frame[name]) for name in ("start_s", "end_s")]
+    names = ("cap_w", "speed_ratio", "power_w", "energy_j", "state")
+    nodes = [tuple(one) for one in frame["nodes"].to_list()]
+    columns = [frame["job_id"], frame["attempt"], *times, nodes, *(frame[name] for name in names)]
+    ours = [
+        (
+            *(row.job + 1, row.attempt, row.start, row.end, row.stretch.nodes, row.stretch.cap_w),
+            *(row.stretch.speed_ratio, row.stretch.picowatts / WATT, row.energy_j, row.stretch.state),
+        )
+        for row in twin.segments
+    ]
+    assert_rows_agree("segment", list(zip(*columns, strict=True)), ours)
+
+
+@given(plain_cases())
+def test_where_nothing_of_this_is_used_a_run_is_what_it_was(case: Case) -> None:
+    note(repr(case))
+    assert_jobs_agree(simulated(case), case.twin())
+
+
+@needs_budgets
+@given(cases())
+def test_power_in_time_agrees(case: Case) -> None:
+    note(repr(case))
+    result, twin = simulated(case), case.twin()
+    assert_jobs_agree(result, twin)
+    assert_attempts_agree(result, twin)
+    assert_events_agree(result, twin)
+    assert_segments_agree(result, twin)
+    assert isclose(result.summary()["energy_j"], twin.energy / JOULE, rel_tol=1e-9, abs_tol=1e-9)
+
+
+# The twin alone: what the page promises.
+
+
+@given(cases())
+def test_energy_balances_over_segments_jobs_and_idle_nodes(case: Case) -> None:
+    twin = case.twin()
+    by_job = Counter(dict.fromkeys(range(len(case.jobs)), 0))
+    for row in twin.segments:
+        by_job[row.job] += row.stretch.picowatts * (row.end - row.start)
+    assert [by_job[j] for j in range(len(case.jobs))] == [one.energy for one in twin.jobs_done]
+    assert twin.energy == twin.idle_energy + sum(by_job.values())
+    assert all(one.lost_energy <= one.energy for one in twin.jobs_done)
+
+
+@given(cases())
+def test_work_is_done_once_and_whole(case: Case) -> None:
+    """Time at speed adds up to the nominal runtime of every job that completed, but for microseconds of rounding up."""
+    twin = case.twin()
+    for j, (job, done) in enumerate(zip(case.jobs, twin.jobs_done, strict=True)):
+        last = [row for row in twin.segments if row.job == j and row.attempt == done.attempts]
+        work = sum((row.end - row.start) * row.stretch.speed_ratio for row in last)
+        if job.comm > 0:
+            continue  # a start does not stretch its communication, a change of caps does
+        if done.state == "completed":
+            assert job.runtime - 1e-3 <= work <= job.runtime + len(last) + 1e-3
+        elif done.state == "timeout":
+            assert work <= job.runtime + len(last)
+
+
+@given(cases())
+def test_nobody_is_lost_and_no_node_serves_two(case: Case) -> None:
+    twin = case.twin()
+    assert all(one.state in {"completed", "timeout", "failed", "rejected"} for one in twin.jobs_done)
+    for one, job in zip(twin.jobs_done, case.jobs, strict=True):
+        if one.state in {"completed", "timeout"}:
+            assert one.nodes is not None
+            assert len(set(one.nodes)) == job.node_count
+    for node in range(len(case.machine.idle_w)):
+        taken = sorted((row.start, row.end) for row in twin.segments if node in row.stretch.nodes)
+        assert all(before[1] <= after[0] for before, after in pairwise(taken))
+
+
+@given(cases())
+def test_segments_of_an_attempt_follow_one_another_and_differ(case: Case) -> None:
+    for before, after in pairwise(case.twin().segments):
+        if (before.job, before.attempt) == (after.job, after.attempt):
+            assert before.end == after.start
+            assert before.stretch != after.stretch
+            assert before.start < before.end
+            assert after.start < after.end
+
+
+def draws(twin: Run) -> list[tuple[int, int]]:
+    """From when on the machine drew how many picowatts."""
+    times = sorted({time for row in twin.segments for time in (row.start, row.end)} | set(twin.budget_ends))
+    busy = [row for row in twin.segments if row.stretch.state == "running"]
+    found = []
+    for time in times:
+        now = [row for row in busy if row.start <= time < row.end]
+        serving = {node for row in now for node in row.stretch.nodes}
+        idle = sum(twin.machine.idle(node) for node in twin.machine.nodes if node not in serving)
+        found.append((time, idle + sum(row.stretch.picowatts for row in now)))
+    return found
+
+
+@given(cases())
+def test_who_may_kill_keeps_every_budget(case: Case) -> None:
+    """A monitor that looks at each instant, and whose last step is the kill, leaves nothing over the budget."""
+    if case.rules.monitor_interval or "kill" not in case.rules.on_excess:
+        return
+    twin = case.twin()
+    assert all(draw <= ceiling(twin.budget.watts(time)) for time, draw in draws(twin))
+
+
+def is_monotone(case: Case) -> bool:
+    """Whether a lower cap never costs more watts, nor saves time."""
+    caps = sorted(case.machine.actual)
+    return all(
+        low <= high and slow >= fast
+        for less, more in pairwise(caps)
+        for app, row in case.machine.actual[less].items()
+        for low, high, slow, fast in zip(
+            *row[:1], case.machine.actual[more][app][0], row[1], case.machine.actual[more][app][1], strict=True
+        )
+    )
+
+
+@given(clairvoyant_cases())
+def test_what_is_known_in_advance_is_never_exceeded(case: Case) -> None:
+    if not is_monotone(case):
+        return
+    twin = case.twin()
+    assert all(draw <= ceiling(twin.budget.watts(time)) for time, draw in draws(twin))
+
+
+@given(clairvoyant_cases())
+def test_the_planned_start_of_the_head_never_moves_back(case: Case) -> None:
+    if not is_monotone(case):
+        return
+    twin = case.twin()
+    for (_, job, promised), (_, same, again) in pairwise(twin.promises):
+        assert same != job or again <= promised + 1
+    for j, (_, job, promised) in enumerate(twin.promises):
+        later = twin.promises[j + 1 :]
+        start = twin.jobs_done[job].start
+        assert start is None or start <= promised + 1 + len(later)
