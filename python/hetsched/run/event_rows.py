@@ -112,6 +112,7 @@ class _Rows:
         self.frame = frame
         self.kind = kind
         self.faults = faults
+        self.unreadable: set[str] = set()
         self.numbers = {name: self._numbers(name) for name in EVENT_COLUMNS if name != "kind"}
 
     def _numbers(self, name: str) -> _Floats:
@@ -124,11 +125,14 @@ class _Rows:
         if not column.dtype.is_numeric():
             expected = {"node": "a node's number", "value": "numbers"}.get(name, _SECONDS)
             self.faults.note(f"events.{name}", f"values of type {column.dtype}", expected)
+            self.unreadable.add(name)
             return nothing
         return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
     def note(self, name: str, bad: _Mask, expected: str) -> None:
         """Note the first rows of a column that are bad; shows its values."""
+        if name in self.unreadable:
+            return
         for row in np.flatnonzero(bad)[:_MOST].tolist():
             value = self.frame[name][row] if name in self.frame.columns else None
             self.faults.note(f"events.{name}", shown(value), expected, row=row)
@@ -143,8 +147,7 @@ class _Rows:
 
     def check_times(self) -> None:
         """Note times that are none."""
-        if not self.faults.has("events.time_s"):
-            self.note("time_s", ~(np.abs(self.numbers["time_s"]) <= MAX_SECONDS), _SECONDS)
+        self.note("time_s", ~(np.abs(self.numbers["time_s"]) <= MAX_SECONDS), _SECONDS)
 
     def check_use(self, name: str) -> None:
         """Note values that a row's kind does not use, and needed ones that are not there."""
@@ -158,20 +161,17 @@ class _Rows:
         """Note values out of their bounds, and times in the wrong order."""
         of_node = np.isin(self.kind, (FAILED, REPAIRED))
         node, time_s = self.numbers["node"], self.numbers["time_s"]
-        if not self.faults.has("events.node"):
-            self.note("node", of_node & ~((node >= 0) & (node == np.floor(node))), "a node's number")
-        if not self.faults.has("events.value"):
-            for kind, row in _KINDS.items():
-                fits = (self.numbers["value"] >= row.low) & (self.numbers["value"] <= _MAX_VALUE)
-                self.note("value", (self.kind == kind) & (row.needed == "value") & ~fits, row.value)
-        until_s, announced_s = self.numbers["until_s"], self.numbers["announced_s"]
-        for name, values in (("until_s", until_s), ("announced_s", announced_s)):
-            if not self.faults.has(f"events.{name}"):
-                self.note(name, np.abs(values) > MAX_SECONDS, _SECONDS)
-        if not self.faults.has("events.time_s", "events.until_s"):
-            self.note("until_s", until_s <= time_s, "seconds after time_s, or nothing: for good")
-        if not self.faults.has("events.time_s", "events.announced_s"):
-            self.note("announced_s", announced_s > time_s, "seconds up to time_s, or nothing: always known")
+        self.note("node", of_node & ~((node >= 0) & (node == np.floor(node))), "a node's number")
+        for kind, row in _KINDS.items():
+            fits = (self.numbers["value"] >= row.low) & (self.numbers["value"] <= _MAX_VALUE)
+            self.note("value", (self.kind == kind) & (row.needed == "value") & ~fits, row.value)
+        for name, order, expected in (
+            ("until_s", np.less_equal, "seconds after time_s, or nothing: for good"),
+            ("announced_s", np.greater, "seconds up to time_s, or nothing: always known"),
+        ):
+            is_time = np.abs(self.numbers[name]) <= MAX_SECONDS
+            self.note(name, np.abs(self.numbers[name]) > MAX_SECONDS, _SECONDS)
+            self.note(name, is_time & order(self.numbers[name], time_s), expected)
 
     def table(self) -> pl.DataFrame:
         """The rows in their types, as they stand."""

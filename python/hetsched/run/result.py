@@ -110,6 +110,11 @@ class Result:
         return empty("events") if own is None else own
 
     @property
+    def has_segments(self) -> bool:
+        """Whether jobs may have run in several stretches: `segments` says more than `jobs`."""
+        return self._parts.segments is not None
+
+    @property
     def _frames(self) -> dict[str, pl.DataFrame]:
         """The frames that have files of their own."""
         optional = {"segments": self._parts.segments, "events": self._parts.events}
