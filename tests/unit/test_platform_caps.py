@@ -16,6 +16,7 @@ import pytest
 
 import hetsched as hs
 from hetsched import _core
+from hetsched.platform.predictor import predicted_by
 
 HAS_CAPS = {"cap_tables", "cap_model"} <= set(inspect.signature(_core.Machine).parameters)
 needs_caps = pytest.mark.skipif(not HAS_CAPS, reason="the engine knows no power caps yet")
@@ -109,7 +110,7 @@ def test_a_file_says_the_model_and_the_tables(tmp_path: Path) -> None:
         ({"actual": {**TABLES, 120.0: "t.csv"}}, "actual[120.0]: found a str, expected a VariationTable"),
         (
             {"actual": {**TABLES, 120.0: hs.VariationTable(["cpu"], power_w=[[1.0, 1.0]])}},
-            "actual[120]: found no application mem",
+            "actual[120]: found `no application mem`",
         ),
         ({"actual": TABLES, "predicted": FREE}, "predicted: found a single table, expected a table for each cap"),
         ({"actual": FREE, "predicted": TABLES}, "predicted: found tables by cap, expected a single table"),
@@ -192,8 +193,6 @@ def test_a_model_stays_with_other_tables_and_goes_to_the_engine_one_value_a_node
 
 
 def test_a_predictor_is_asked_for_each_cap() -> None:
-    from hetsched.platform.predictor import predicted_by
-
     noisy = predicted_by(BY_CAP, hs.power.Noisy(0.1, seed=3))
     assert noisy.predicted_by_cap is not None
     assert list(noisy.predicted_by_cap) == [100.0, 150.0, math.inf]
