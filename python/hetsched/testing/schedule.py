@@ -48,7 +48,7 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
 
     Examples
     --------
-    >>> import hetsched as hs
+    >>> import polars as pl, hetsched as hs
     >>> jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 90], "runtime_s": [60, 30], "node_count": [1, 2]})
     >>> workload = hs.Workload.from_polars(jobs)
     >>> platform = hs.Platform.homogeneous(nodes=2, idle_w=100.0, tdp_w=300.0)

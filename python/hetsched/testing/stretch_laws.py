@@ -314,12 +314,22 @@ def _check_happened(own: Stretches) -> None:
     for job, when in told("kill"):
         assert run.state[job] == "failed", f"{run.name(job)} was killed at {when / TICKS_S} s, but is {run.state[job]}"
         assert run.end[job] == when, f"{run.name(job)} was killed at {when / TICKS_S} s, but ends elsewhere"
-    ends = {(int(job), int(end)) for job, end in zip(own.job, own.end, strict=True)}
-    for job, when in told("requeue"):
-        assert (job, when) in ends, f"{run.name(job)} was requeued at {when / TICKS_S} s, where no attempt ends"
+    _check_requeues(own, told("requeue"))
     less = happened.filter(pl.col("kind").is_in(["lower-cap", "suspend", "requeue", "kill"]))
     rises = less.filter(pl.col("power_after_w") > pl.col("power_before_w") * (1 + TOLERANCE))
     assert rises.is_empty(), f"at {rises['time_s'][0]} s: {rises['kind'][0]} raises the draw"
+
+
+def _check_requeues(own: Stretches, told: list[tuple[int, int]]) -> None:
+    """An attempt that is not the last was requeued at its end; the last one only if it came to nothing."""
+    run, over = own.run, ~np.append(own.goes_on[1:], False)[: len(own.goes_on)]
+    ends = [(int(own.job[place]), int(own.end[place]), int(own.attempt[place])) for place in np.flatnonzero(over)]
+    lost = {(job, end) for job, end, attempt in ends if attempt < own.attempts[job]}
+    may_be_lost = lost | {(job, end) for job, end, _ in ends if run.state[job] in ("pending", "failed")}
+    for job, when in sorted(lost - set(told)):
+        raise AssertionError(f"{run.name(job)}: an attempt is lost at {when / TICKS_S} s, where events tell no requeue")
+    for job, when in sorted(set(told) - may_be_lost):
+        raise AssertionError(f"{run.name(job)} was requeued at {when / TICKS_S} s, where no attempt is lost")
 
 
 def _check_budget(own: Stretches, events: Events | None) -> None:
