@@ -176,6 +176,12 @@ def test_faults_of_what_does_not_go_together() -> None:
         )
 
 
+def test_a_star_stands_for_all_other_applications() -> None:
+    made = PLAIN.with_tables(actual=FREE).with_cap_model(static_w=50, bound_ratio={"cpu": 1.0, "*": 0.5})
+    assert made.cap_model is not None
+    assert made.cap_model["bound_ratio"] == {"*": 0.5, "cpu": 1.0}
+
+
 def test_a_model_stays_with_other_tables_and_goes_to_the_engine_one_value_a_node() -> None:
     with_table = PLAIN.with_cap_model(static_w=40).with_tables(actual=FREE)
     assert with_table.cap_model == {

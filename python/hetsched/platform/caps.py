@@ -25,6 +25,9 @@ ByCap = Mapping[float, VariationTable]
 ALL_CAPS = "all"
 """The key `cap_w` of a platform whose tables' files hold several caps, each to be a table of its own."""
 
+ANY_APP = "*"
+"""The application that stands for all that have no row, or no share, of their own."""
+
 _WHOLE_NODES = "true: power caps need whole nodes"
 _TABLE_FILE = "a file of app, node, cap_w, power_w or power_ratio, and time_ratio if it varies"
 
@@ -223,9 +226,12 @@ def _check_bound(bound_ratio: Any, faults: Faults) -> None:
 
 def _check_apps(bound_ratio: Any, apps: tuple[str, ...], faults: Faults) -> None:
     """Note applications of the table that have no share of their own; further names are those of other jobs."""
-    missing = [app for app in apps if app != "*" and isinstance(bound_ratio, Mapping) and app not in bound_ratio]
+    if not isinstance(bound_ratio, Mapping) or ANY_APP in bound_ratio:
+        return
+    missing = [app for app in apps if app != ANY_APP and app not in bound_ratio]
     if missing:
-        faults.note("bound_ratio", f"nothing for {listed(missing)}", "a share for each application of the table")
+        expected = f"a share for each application of the table, or one for `{ANY_APP}`: all others"
+        faults.note("bound_ratio", f"nothing for {listed(missing)}", expected)
 
 
 def check_together(*, has_tables: bool, has_model: bool, exclusive: bool, faults: Faults) -> None:

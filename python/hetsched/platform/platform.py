@@ -337,7 +337,8 @@ class Platform:
         exponent
             With which power of the speed the other watts fall, 1 to 10.
         bound_ratio
-            Share of the runtime that stretches with the clock, 0 to 1: one number, or one for each application.
+            Share of the runtime that stretches with the clock, 0 to 1: one number, or one for each application, with
+            ``"*"`` for all others.
         least_speed_ratio
             The lowest speed the nodes have, as a share of the nominal one.
 

@@ -56,7 +56,7 @@ def _per_node(run: Facts, static_w: float | list[float]) -> Floats:
 
 
 def _bounds(run: Facts, bound_ratio: float | dict[str, float]) -> Floats:
-    """The share of each job's time that stretches; 1 where nothing is said of its application."""
+    """The share of each job's time that stretches; 1 where nothing is said of it."""
     if not isinstance(bound_ratio, dict):
         return np.full(len(run.asked), bound_ratio)
-    return np.array([bound_ratio.get(app, 1.0) for app in run.asked_for("app").to_list()])
+    return np.array([bound_ratio.get(app, bound_ratio.get("*", 1.0)) for app in run.asked_for("app").to_list()])
