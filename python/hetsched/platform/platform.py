@@ -471,22 +471,23 @@ class Platform:
     def machine(self) -> _core.Machine:
         """The platform as the engine holds it; converted once."""
         watts_and_seconds = ("busy_w", "tdp_w", "off_w", "down_w", "boot_w", "boot_s", "shutdown_w", "shutdown_s")
+        per_node: dict[str, Any] = {name: self._per_node(name) for name in watts_and_seconds}
         return _core.Machine(
             idle_w=self.idle_w,
             slots=self.slots,
             exclusive=self._exclusive,
-            actual=None if self._actual is None else self._actual.core,
-            predicted=None if self._predicted is None else self._predicted.core,
             known_draws=self._known_draws,
-            **self._caps(),
-            **{name: self._per_node(name) for name in watts_and_seconds},
+            **self._tables(),
+            **per_node,
         )
 
-    def _caps(self) -> dict[str, Any]:
-        """Caps as the engine takes them; nothing where there are none."""
-        tables = {} if self._by_cap is None else {"cap_tables": self._by_cap.core}
+    def _tables(self) -> dict[str, Any]:
+        """Tables and caps as the engine takes them: tables by cap stand alone."""
+        if self._by_cap is not None:
+            return {"cap_tables": self._by_cap.core}
+        tables = {"actual": self._actual, "predicted": self._predicted}
         model = {} if self._cap_model is None else {"cap_model": self._cap_model.core(self.nodes)}
-        return {**tables, **model}
+        return {**{name: None if table is None else table.core for name, table in tables.items()}, **model}
 
     @cached_property
     def sha256(self) -> str:
