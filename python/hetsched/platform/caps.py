@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,23 +12,17 @@ import numpy.typing as npt
 
 from hetsched import _core
 from hetsched.checks import Faults, listed, many
-from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
 from hetsched.platform.node_class import MAX_NODE_W
-from hetsched.tables import read_table
 from hetsched.variation.frame import check_caps, checked_cap, too_few_nodes
 from hetsched.variation.table import VariationTable
 
 ByCap = Mapping[float, VariationTable]
 
-ALL_CAPS = "all"
-"""The key `cap_w` of a platform whose tables' files hold several caps, each to be a table of its own."""
-
 ANY_APP = "*"
 """The application that stands for all that have no row, or no share, of their own."""
 
 _WHOLE_NODES = "true: power caps need whole nodes"
-_TABLE_FILE = "a file of app, node, cap_w, power_w or power_ratio, and time_ratio if it varies"
 
 
 @dataclass(frozen=True)
@@ -242,32 +235,6 @@ def check_together(*, has_tables: bool, has_model: bool, exclusive: bool, faults
         )
     if (has_tables or has_model) and exclusive is False:
         faults.add("exclusive", exclusive, _WHOLE_NODES)
-
-
-def read_by_cap(path: Path) -> dict[float, VariationTable]:
-    """A table for each cap in a file."""
-    table = read_table(path, _TABLE_FILE, words=["app"])
-    return VariationTable.by_cap(table.frame, source=table.path)
-
-
-def listed_by_cap(given: list[Any], name: str, faults: Faults) -> dict[float, VariationTable]:
-    """Tables by cap out of plain values: a list of tables' contents, each with its cap."""
-    found: dict[float, VariationTable] = {}
-    for place, content in enumerate(given):
-        path = f"{name}[{place}]"
-        if not isinstance(content, Mapping) or "cap_w" not in content:
-            faults.note(path, "no cap_w", "a table's content with its cap_w (inf: without a cap)")
-            continue
-        try:
-            table = VariationTable.from_dict(content, path=path)
-        except ConfigError as error:
-            faults.extend(error)
-            continue
-        if table.cap_w in found:
-            faults.add(f"{path}.cap_w", table.cap_w, "each cap once")
-        elif table.cap_w is not None:
-            found[table.cap_w] = table
-    return found
 
 
 def sum_of(tables: tuple[tuple[float, VariationTable], ...]) -> str:

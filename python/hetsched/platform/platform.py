@@ -15,16 +15,13 @@ from hetsched.checks import Faults, many, read_toml
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
 from hetsched.platform.caps import (
-    ALL_CAPS,
     ByCap,
     CapModel,
     CapTables,
     check_size,
     check_together,
     checked_model,
-    listed_by_cap,
     plain_tables,
-    read_by_cap,
     sum_of,
     tables_by_cap,
 )
@@ -36,14 +33,13 @@ from hetsched.platform.node_class import (
     node_classes,
     single_class,
 )
-from hetsched.variation.frame import checked_cap
+from hetsched.platform.table_files import TABLES, named_table, wanted_cap
 from hetsched.variation.table import VariationTable
 
 KNOWN_DRAWS = ("measured", "table", "tdp")
 """Knowledge of a job's own draw: the measurement, the table only, or nothing (the TDP of its nodes stands for it)."""
 
-_TABLES = ("actual", "predicted")
-_KEYS = ("classes", "exclusive", *_TABLES, "cap_w", "known_draws", "cap_model")
+_KEYS = ("classes", "exclusive", *TABLES, "cap_w", "known_draws", "cap_model")
 
 
 class Platform:
@@ -222,8 +218,8 @@ class Platform:
         known = _KEYS if "classes" in data else ("nodes", *CLASS_KEYS, *_KEYS[1:])
         faults.unknown_keys(data, known)
         classes = list_of_classes(data["classes"], faults) if "classes" in data else single_class(data, faults)
-        cap_w = _wanted_cap(data, faults)
-        tables = {name: _named_table(data[name], name, Path(folder), cap_w, faults) for name in _TABLES if name in data}
+        cap_w = wanted_cap(data, faults)
+        tables = {name: named_table(data[name], name, Path(folder), cap_w, faults) for name in TABLES if name in data}
         faults.check()
         options = {name: data[name] for name in ("exclusive", "known_draws", "cap_model") if name in data}
         return cls(classes, actual=tables.get("actual"), predicted=tables.get("predicted"), **options)
@@ -541,33 +537,3 @@ def _without_caps(tables: CapTables | None) -> tuple[VariationTable | None, Vari
     if tables is None:
         return None, None
     return tables.actual[-1][1], None if tables.predicted is None else tables.predicted[-1][1]
-
-
-def _wanted_cap(data: Mapping[str, Any], faults: Faults) -> float | str | None:
-    """The cap whose rows to take, if one is asked for; or all caps."""
-    if "cap_w" in data and not any(isinstance(data.get(name), str | Path) for name in _TABLES):
-        faults.add("cap_w", data["cap_w"], "nothing without the file of a table as `actual` or `predicted`")
-        return None
-    return ALL_CAPS if data.get("cap_w") == ALL_CAPS else checked_cap(data.get("cap_w"), faults)
-
-
-def _named_table(
-    given: Any, name: str, folder: Path, cap_w: float | str | None, faults: Faults
-) -> VariationTable | ByCap | None:
-    """The table that a key stands for, or the tables by cap."""
-    try:
-        if isinstance(given, list):
-            return listed_by_cap(given, name, faults)
-        if isinstance(given, str | Path) and isinstance(cap_w, str):
-            return read_by_cap(folder / given)
-        if isinstance(given, str | Path):
-            assert not isinstance(cap_w, str)
-            return VariationTable.read(folder / given, cap_w=cap_w)
-        if isinstance(given, Mapping):
-            return VariationTable.from_dict(given, path=name)
-    except ConfigError as error:
-        own, hint = f"{folder / str(given)}.cap_w", f"; as the key `cap_w` beside `{name}`"
-        faults.extend(error, lambda fault: fault.hinting(hint) if fault.place == own else fault)
-        return None
-    faults.add(name, given, "the path of a table's file, or a table's content")
-    return None
