@@ -68,8 +68,7 @@ IDLE = "events.value, row 0: found `1000` at 7 s, expected at least 1,600 W, wha
     [
         (
             ("simulate", "small.swf", "--events", "e.xlsx"),
-            "--events: found `e.xlsx`, expected a file of events whose name ends in one of .csv, .csv.gz, .csv.zst, "
-            ".parquet, .toml",
+            "--events: found `e.xlsx`, expected a file of events whose name ends in one of .csv, .csv.gz, .csv.zst",
         ),
         (("simulate", "small.swf", "--events", "none.csv"), "none.csv: found no such file, expected a CSV file with"),
         (("simulate", "small.swf", *WATTS, "--events", "e.csv"), f"events.kind, row 0: {NO_POWER.format('easy')}"),

@@ -44,8 +44,9 @@ COMPOSITIONS = {
     "vahrm": ("vahrm", "first-fit", "lowest-power", "system-budget"),
     "hetsched": ("vahrm", "patience", "opportunity-cost"),
     "replay": ("observed", "observed", "observed"),
-    "power-slurm": ("fcfs", "reservations", "lowest-id", "system-budget"),
 }
+if "on_excess" in parameters_of("power", "system-budget"):
+    COMPOSITIONS["power-slurm"] = ("fcfs", "reservations", "lowest-id", "system-budget")
 # Parameters of each with their defaults, as the contract has them.
 PARAMETERS = {
     "paa": {"rank": "power"},
