@@ -33,7 +33,7 @@ from hetsched.run.axes import Policies, named_policies
 from hetsched.run.concerns import CHANGE, Concern, draws_note, joined
 from hetsched.run.many import many
 from hetsched.run.memory import most_at_once
-from hetsched.run.metrics import DEFAULT_METRICS, METRICS, STATES, metrics_named
+from hetsched.run.metrics import DEFAULT_METRICS, METRICS, STATES, columns_of, metrics_named
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.progress import Bars
 from hetsched.run.result import Result
@@ -474,7 +474,7 @@ def _mean_summary(summaries: Sequence[Mapping[str, Any]]) -> dict[str, float | N
     """The mean of each metric that is known; of one run its numbers as they are."""
     if len(summaries) == 1:
         return dict(summaries[0])
-    columns = {name: [summary[name] for summary in summaries] for name in summaries[0]}
+    columns = columns_of(summaries)
     known = {name: [value for value in values if value is not None] for name, values in columns.items()}
     return {name: sum(values) / len(values) if values else None for name, values in known.items()}
 

@@ -189,7 +189,7 @@ class PowerWarning(RunWarning):
 
 
 class ResultWarning(RunWarning):
-    """A run's result says little: most of its jobs were killed, or the machine was empty for long."""
+    """A run's result says little: most of its jobs were killed, the machine was empty for long, or energy unpriced."""
 
 
 class ReplayWarning(RunWarning):

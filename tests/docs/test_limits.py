@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
+from hetsched import _core
 from hetsched.policy.parts import parts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +32,7 @@ def nodes_are_never_switched_off() -> bool:
 def a_budget_is_one_number() -> bool:
     (budget,) = [part for (role, _), part in parts().items() if role == "power"]
     taken = {parameter["name"] for parameter in budget["parameters"]}
-    return taken == {"pcr", "budget_w"} and "events" not in inspect.signature(hs.simulate).parameters
+    return taken == {"pcr", "budget_w"} and "budgets" not in inspect.signature(_core.Session).parameters
 
 
 def dependencies_are_ignored() -> bool:
@@ -53,7 +54,7 @@ def python_objects_are_no_parts() -> bool:
 
 
 def a_job_draws_a_constant_power() -> bool:
-    return not hasattr(hs.Result, "segments")
+    return not hasattr(_core.Records, "take_segments")
 
 
 def gpu_jobs_run_on_any_nodes() -> bool:

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import hetsched as hs
 from hetsched.policy import PRESETS, parse_policy, parts
-from hetsched.policy.parts import plain_number, takers_of, value_text
+from hetsched.policy import policy as policy_module
+from hetsched.policy.parts import parameters_of, plain_number, takers_of, value_text
 
 
 def messages_of(make):
@@ -44,6 +45,8 @@ COMPOSITIONS = {
     "hetsched": ("vahrm", "patience", "opportunity-cost"),
     "replay": ("observed", "observed", "observed"),
 }
+if "on_excess" in parameters_of("power", "system-budget"):
+    COMPOSITIONS["power-slurm"] = ("fcfs", "reservations", "lowest-id", "system-budget")
 # Parameters of each with their defaults, as the contract has them.
 PARAMETERS = {
     "paa": {"rank": "power"},
@@ -64,6 +67,60 @@ def test_presets_take_their_parameters_by_name(name):
     placement = hs.Policy.preset(name).parts["placement"]
     assert placement == {"name": COMPOSITIONS[name][2], **PARAMETERS[name]}
     assert hs.Policy.preset(name, **PARAMETERS[name]).parts["placement"] == placement
+
+
+LISTS = [["lower-caps", "kill"], ["kill"], [], [100, 150.5], [100.0]]
+
+
+@pytest.mark.parametrize("values", LISTS)
+def test_lists_are_written_in_one_word_and_read_from_it(values):
+    text = value_text(values)
+    assert not set(text) & set(" ,:=")
+    assert policy_module._setting_value(text) == values
+
+
+def test_numbers_stay_numbers_beside_lists():
+    read = {
+        text: policy_module._setting_value(text) for text in ("1e+06", "-3", "0.5", "true", "lower-caps", "1+2", "+")
+    }
+    assert read == {
+        "1e+06": 1e6,
+        "-3": -3,
+        "0.5": 0.5,
+        "true": True,
+        "lower-caps": "lower-caps",
+        "1+2": [1, 2],
+        "+": [],
+    }
+
+
+needs_emergencies = pytest.mark.skipif(
+    "on_excess" not in parameters_of("power", "system-budget"), reason="the engine has no emergencies yet"
+)
+
+
+@needs_emergencies
+def test_power_slurm_lowers_caps_and_then_kills():
+    policy = hs.Policy.preset("power-slurm")
+    assert policy.parts["power"]["on_excess"] == ["lower-caps", "kill"]
+    assert policy.parts["backfill"] == {"name": "reservations", "depth": 1}
+
+
+@needs_emergencies
+def test_parts_take_lists_of_words_and_numbers(tmp_path):
+    file = tmp_path / "p.toml"
+    file.write_text(
+        '[policy]\npower = { name = "system-budget", on_excess = ["suspend", "kill"], caps_w = [100, 150] }\n'
+    )
+    read = hs.Policy.from_toml(file)
+    assert read.parts["power"]["on_excess"] == ["suspend", "kill"]
+    assert read.parts["power"]["caps_w"] == [100, 150]
+    assert hs.Policy.from_dict(read.to_dict()) == read
+    named = parse_policy("power-slurm:on_excess=suspend+kill:caps_w=100+150.5")
+    assert named.parts["power"]["on_excess"] == ["suspend", "kill"]
+    assert parse_policy(named.name).parts == named.parts
+    read.parts["power"]["on_excess"].append("more")
+    assert read.parts["power"]["on_excess"] == ["suspend", "kill"]
 
 
 VAHRM = {"beta": 0.25**6, "starvation_limit_s": 604_800, "first_run": False, "profiling_ratio": 1.05}

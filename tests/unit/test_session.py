@@ -125,7 +125,7 @@ def test_an_event_must_be_to_come_and_of_a_node_that_there_is(rows: list[Any], m
         ({"time_s": [1.0], "kind": ["node_failed"], "node": [-1]}, "events.node, row 0: found `-1`"),
         ({"time_s": [1.0], "kind": ["node_failed"], "node": [0.5]}, "events.node, row 0: found `0.5`"),
         ({"time_s": [1.0], "kind": ["node_failed"], "node": ["a"]}, "events.node: found values of type String"),
-        ({"time_s": [1.0], "kind": ["node_failed"], "node": [0], "until_s": [2.0]}, "events.until_s: found values"),
+        ({"time_s": [1.0], "kind": ["node_failed"], "node": [0], "until_s": [2.0]}, "events.until_s, row 0: found `2`"),
     ],
 )
 def test_a_faulty_event_is_told_by_column_and_row(frame: dict[str, Any], message: str) -> None:
@@ -138,7 +138,7 @@ def test_events_from_files_are_those_of_a_frame(tmp_path: Path) -> None:
     assert given.to_polars()["kind"].to_list() == ["node_failed", "node_repaired", "node_failed"]
     given.to_polars().write_csv(tmp_path / "e.csv")
     given.to_polars().write_parquet(tmp_path / "e.parquet")
-    rows = "".join(f'[[events]]\ntime_s = {t}\nkind = "{k}"\nnode = {n}\n' for t, k, n in given.to_polars().rows())
+    rows = "".join(f'[[events]]\ntime_s = {t}\nkind = "{k}"\nnode = {n}\n' for t, k, n, *_ in given.to_polars().rows())
     (tmp_path / "e.toml").write_text(rows)
     assert hs.Events.read_csv(tmp_path / "e.csv") == given == hs.Events.read_parquet(tmp_path / "e.parquet")
     assert hs.Events.from_toml(tmp_path / "e.toml") == given

@@ -18,6 +18,7 @@ from hetsched.errors import ConfigError
 if TYPE_CHECKING:
     from hetsched.platform import Platform
     from hetsched.policy import Policy
+    from hetsched.run.events import Events
     from hetsched.workload import Workload
 
 _POLICY = "Policies"
@@ -80,7 +81,7 @@ def compare(
     run.check(faults, has_table=inputs.has_table)
     window.check(faults, until_s=run.until_s, bound=run.bound)
     repeats = opt.whole(faults, "--seeds", seeds, low=1, high=10_000)
-    keys = _metrics(faults, metrics, bound=run.bound)
+    keys = _metrics(faults, metrics, bound=run.bound, has_events=run.events is not None)
     window.check_metrics(faults, keys or ())
     contestants = policies_in(faults, policies)
     base = _baseline(faults, baseline, contestants)
@@ -93,7 +94,7 @@ def compare(
     options = run.options()
     workload, machine = inputs.read(screen)
     run.check_inputs(workload, machine.platform)
-    _check_budgets(contestants, workload, machine.platform)
+    _check_budgets(contestants, workload, machine.platform, options.events)
     measured = window.measured(workload)
     with renamed({"predictor": f"--predictor {run.predictor}"}):
         result = compared(
@@ -119,7 +120,7 @@ def compare(
     screen.give({**result.to_dict(), "assumed": machine.assumed_w, "written": written})
 
 
-def _metrics(faults: Faults, text: str | None, *, bound: bool) -> tuple[str, ...] | None:
+def _metrics(faults: Faults, text: str | None, *, bound: bool, has_events: bool) -> tuple[str, ...] | None:
     """The keys asked for; None: those of every comparison."""
     from hetsched.run.metrics import metrics_named  # noqa: PLC0415
 
@@ -130,18 +131,20 @@ def _metrics(faults: Faults, text: str | None, *, bound: bool) -> tuple[str, ...
         metrics_named(keys, parameter="--metrics")
     if "energy_bound_j" in keys and not bound:
         faults.add("--metrics", "energy_bound_j", "--bound beside it, which computes it")
+    for key in sorted({"cost", "carbon_kg"} & set(keys)) if not has_events else ():
+        faults.add("--metrics", key, "--events beside it, with prices or carbon intensities")
     return keys
 
 
-def _check_budgets(policies: list[Policy], workload: Workload, platform: Platform) -> None:
+def _check_budgets(policies: list[Policy], workload: Workload, platform: Platform, events: Events | None) -> None:
     """Refuse budgets below the idle machine's draw before the first run: each policy on none of the jobs."""
     from hetsched.run.simulation import simulate  # noqa: PLC0415
 
     faults = Faults()
     for policy in policies:
-        if policy.parts["power"] is not None:
+        if policy.parts["power"] is not None or events is not None:
             with noted(faults), of_policy(policy.name):
-                simulate(workload.head(0), platform, policy)
+                simulate(workload.head(0), platform, policy, events=events)
     faults.check()
 
 

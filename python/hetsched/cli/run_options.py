@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hetsched.checks import Faults, did_you_mean, shown
+from hetsched.checks import Faults, did_you_mean, listed, shown
 from hetsched.cli import options as opt
 from hetsched.cli.options import chosen, number, whole
 from hetsched.cli.terminal import changed, inside, noted
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from hetsched.platform import Platform
     from hetsched.platform.predictor import AnyPredictor
     from hetsched.policy import Policy
+    from hetsched.run.events import Events
     from hetsched.run.options import RunOptions
     from hetsched.workload import Workload
 
 _RUN = "Run"
 _PREDICTORS = ("ideal", "history")
 _TABLES = (".csv", ".csv.gz", ".csv.zst", ".parquet")
+_EVENTS = (*_TABLES, ".toml")
 
 # As in `hetsched.run.options`, which takes longer to import than help may.
 _WALLTIMES = ("fixed", "stretch")
@@ -88,6 +90,17 @@ Bound = Annotated[
 ]
 
 
+EventsFile = Annotated[
+    str | None,
+    typer.Option(
+        "--events",
+        metavar="F",
+        help="Budgets, prices, carbon intensities and failures in time: a file ending in .csv, .parquet or .toml.",
+        rich_help_panel=_RUN,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class RunTexts:
     """The options of a run as they were given, and its predictor."""
@@ -100,6 +113,7 @@ class RunTexts:
     walltimes: Walltimes = "fixed"
     on_unknown_app: OnUnknownApp = "error"
     bound: Bound = False
+    events: EventsFile = None
 
     def check(self, faults: Faults, *, has_table: bool) -> None:
         """Note what is invalid before anything is read; `has_table`: whether a table or a platform is given."""
@@ -110,10 +124,12 @@ class RunTexts:
             value = number(faults, option, text, unit="seconds")
             if value is not None:
                 faults.number(option, value, low=low, high=1e12)
+        if self.events is not None and not self.events.lower().endswith(_EVENTS):
+            faults.add("--events", self.events, f"a file of events whose name ends in one of {listed(_EVENTS)}")
         whole(faults, "--seed", self.seed, low=0, high=2**64 - 1)
 
     def options(self) -> RunOptions:
-        """The options, of which `check` found nothing wrong; raises ConfigError if a table's file cannot be read."""
+        """The options, of which `check` found nothing wrong; raises ConfigError if a file cannot be read."""
         from hetsched.run.options import RunOptions  # noqa: PLC0415 -- polars is slow to import
 
         return RunOptions(
@@ -125,7 +141,15 @@ class RunTexts:
             bound=self.bound,
             until_s=None if self.until_s is None else float(self.until_s),
             predictor=self._predictor(),
+            events=self._events(),
         )
+
+    def _events(self) -> Events | None:
+        if self.events is None:
+            return None
+        from hetsched.run.events import Events  # noqa: PLC0415 -- polars is slow to import
+
+        return Events.read(self.events)
 
     @property
     def _seed(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -69,6 +70,8 @@ def simulate(
         faults.note("--csv", "no --out", "a folder for it: --out DIR")
     if out is not None:
         faults.folder("--out", out)
+        if run.events is not None and Path(run.events).resolve() == (Path(out) / "events.parquet").resolve():
+            faults.add("--events", run.events, "a file that --out does not replace; a result has one of that name")
     check_plot(faults, plot)
     chosen = _policy(faults, policy, settings or [], policy_file)
     faults.check()

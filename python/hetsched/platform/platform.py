@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,17 @@ from hetsched import _core
 from hetsched.checks import Faults, many, read_toml
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
+from hetsched.platform.caps import (
+    ByCap,
+    CapModel,
+    CapTables,
+    check_size,
+    check_together,
+    checked_model,
+    plain_tables,
+    sum_of,
+    tables_by_cap,
+)
 from hetsched.platform.node_class import (
     CLASS_KEYS,
     NodeClass,
@@ -22,15 +33,13 @@ from hetsched.platform.node_class import (
     node_classes,
     single_class,
 )
-from hetsched.variation.frame import check_caps, checked_cap, too_few_nodes
+from hetsched.platform.table_files import TABLES, named_table, wanted_cap
 from hetsched.variation.table import VariationTable
 
 KNOWN_DRAWS = ("measured", "table", "tdp")
 """Knowledge of a job's own draw: the measurement, the table only, or nothing (the TDP of its nodes stands for it)."""
 
-_TABLES = ("actual", "predicted")
-_KEYS = ("classes", "exclusive", *_TABLES, "cap_w", "known_draws")
-_OPTIONS = ("exclusive", "actual", "predicted", "known_draws")
+_KEYS = ("classes", "exclusive", *TABLES, "cap_w", "known_draws", "cap_model")
 
 
 class Platform:
@@ -49,7 +58,8 @@ class Platform:
         Whether a job gets whole nodes. If not, jobs share nodes slot by slot: a job's ``slots`` are what it takes of
         each of its nodes, and a job without ``slots`` still gets whole nodes.
     actual
-        True draw and speed of the nodes by application; charged by the run.
+        True draw and speed of the nodes by application; charged by the run. Or a dictionary from power cap (W a node)
+        to table, with ``math.inf``, no cap, among its keys; see `with_tables`.
     predicted
         The same as decisions believe it to be. None: they know `actual`.
     known_draws
@@ -57,6 +67,8 @@ class Platform:
         ``"measured"``: the measurement. ``"table"``: nothing, decisions take the job for one without it, which draws
         ``busy_w`` times a table's factor. ``"tdp"``: nothing, and they take it for one that draws the TDP of its nodes,
         times a table's factor. The run charges the measurement in any case.
+    cap_model
+        Watts and speed of the nodes under any power cap: a dictionary of the parameters of `with_cap_model`.
 
     Raises
     ------
@@ -76,28 +88,35 @@ class Platform:
         *,
         idle_w: Sequence[float] | npt.NDArray[np.float64] | None = None,
         exclusive: bool = True,
-        actual: VariationTable | None = None,
-        predicted: VariationTable | None = None,
+        actual: VariationTable | ByCap | None = None,
+        predicted: VariationTable | ByCap | None = None,
         known_draws: str = "measured",
+        cap_model: CapModel | Mapping[str, Any] | None = None,
     ) -> None:
         faults = Faults()
         faults.flag("exclusive", exclusive)
         faults.choice("known_draws", known_draws, KNOWN_DRAWS)
         made = node_classes(classes, idle_w, faults)
         nodes = sum(node_class.count for node_class in made)
+        by_cap = tables_by_cap(actual, predicted, faults) if isinstance(actual, Mapping) else None
+        if isinstance(actual, Mapping):
+            actual, predicted = _without_caps(by_cap)
         for name, table in (("actual", actual), ("predicted", predicted)):
-            if table is not None and table.nodes != nodes and not faults.found:
-                faults.add(name, many(table.nodes, "node"), too_few_nodes(table.apps, held=table.nodes, wanted=nodes))
-        if predicted is not None and actual is None:
-            faults.add("predicted", "a table", "an actual table beside it")
-        if predicted is not None and actual is not None:
-            predicted = predicted.in_order_of(actual, faults)
-            check_caps(actual.cap_w, predicted.cap_w, faults)
+            if isinstance(table, VariationTable):
+                check_size(name, table, nodes, faults)
+        if by_cap is None:
+            predicted = plain_tables(actual, predicted, faults)
+        apps = () if actual is None else actual.apps
+        model = checked_model(cap_model, nodes, apps, faults)
+        check_together(has_tables=by_cap is not None, has_model=model is not None, exclusive=exclusive, faults=faults)
         faults.check()
+        assert not isinstance(predicted, Mapping)
         self._classes = tuple(made)
         self._exclusive = exclusive
         self._actual = actual
         self._predicted = predicted
+        self._by_cap = by_cap
+        self._cap_model = model
         self._known_draws = known_draws
 
     @classmethod
@@ -177,7 +196,8 @@ class Platform:
         data
             ``classes``, a list of the parameters of node classes; or ``nodes`` with the parameters of one class. Beside
             them ``exclusive``, ``known_draws``, and ``actual`` and ``predicted``, each a table's file or its content;
-            and ``cap_w``, the power cap whose rows to take, where their files hold several.
+            and ``cap_w``, the power cap whose rows to take where their files hold several, or ``"all"``: each as a
+            table by cap. ``cap_model`` holds the parameters of `with_cap_model`.
         folder
             Folder that the files' paths are relative to.
 
@@ -198,10 +218,10 @@ class Platform:
         known = _KEYS if "classes" in data else ("nodes", *CLASS_KEYS, *_KEYS[1:])
         faults.unknown_keys(data, known)
         classes = list_of_classes(data["classes"], faults) if "classes" in data else single_class(data, faults)
-        cap_w = _wanted_cap(data, faults)
-        tables = {name: _named_table(data[name], name, Path(folder), cap_w, faults) for name in _TABLES if name in data}
+        cap_w = wanted_cap(data, faults)
+        tables = {name: named_table(data[name], name, Path(folder), cap_w, faults) for name in TABLES if name in data}
         faults.check()
-        options = {name: data[name] for name in ("exclusive", "known_draws") if name in data}
+        options = {name: data[name] for name in ("exclusive", "known_draws", "cap_model") if name in data}
         return cls(classes, actual=tables.get("actual"), predicted=tables.get("predicted"), **options)
 
     @classmethod
@@ -229,37 +249,117 @@ class Platform:
         >>> Platform.from_dict(platform.to_dict()) == platform
         True
         """
-        tables = {"actual": self._actual, "predicted": self._predicted}
+        return self._content(lambda table: table.path or table.to_dict())
+
+    def content(self) -> dict[str, Any]:
+        """As `to_dict`, but with every table's content."""
+        return self._content(VariationTable.to_dict)
+
+    def _content(self, told: Callable[[VariationTable], Any]) -> dict[str, Any]:
+        if self._by_cap is None:
+            tables = {"actual": self._actual, "predicted": self._predicted}
+            named = {name: told(table) for name, table in tables.items() if table is not None}
+        else:
+            sets = {"actual": self._by_cap.actual, "predicted": self._by_cap.predicted}
+            named = {
+                name: [{**table.to_dict(), "cap_w": cap_w} for cap_w, table in tables]
+                for name, tables in sets.items()
+                if tables is not None
+            }
+        model = {} if self._cap_model is None else {"cap_model": self._cap_model.to_dict()}
         return {
             "classes": [node_class.to_dict() for node_class in self._classes],
             "exclusive": self._exclusive,
             "known_draws": self._known_draws,
-            **{name: table.path or table.to_dict() for name, table in tables.items() if table is not None},
+            **named,
+            **model,
         }
 
-    def with_tables(self, *, actual: VariationTable | None, predicted: VariationTable | None = None) -> Platform:
+    def with_tables(
+        self, *, actual: VariationTable | ByCap | None, predicted: VariationTable | ByCap | None = None
+    ) -> Platform:
         """The same nodes with other tables.
 
         Parameters
         ----------
         actual
-            The table that the run charges. None: no table.
+            The table that the run charges. None: no table. Or a dictionary from power cap (W a node) to table, as
+            `VariationTable.by_cap` gives it, with ``math.inf``, no cap, among its keys: a node under a cap is served by
+            the table of the largest key that is not above it.
         predicted
-            The table that decisions believe; the same applications and nodes as `actual`. None: they know `actual`.
+            The table that decisions believe; the same applications and nodes as `actual`, and the same caps. None: they
+            know `actual`.
 
         Raises
         ------
         ConfigError
             If a table has another number of nodes than the platform, or the two differ in applications or in their
-            power cap.
+            power caps; if tables by cap lack the one without a cap, stand beside a cap model, or the nodes are shared.
 
         Examples
         --------
         >>> platform = Platform.homogeneous(nodes=2, idle_w=100, tdp_w=250)
         >>> platform.with_tables(actual=VariationTable(["hpcg"], power_w=[[200.0, 220.0]])).actual.apps
         ('hpcg',)
+        >>> free = VariationTable(["hpcg"], power_w=[[200.0, 220.0]], cap_w=float("inf"))
+        >>> capped = free.under_cap(150.0, static_w=80.0)
+        >>> list(platform.with_tables(actual={150.0: capped, float("inf"): free}).actual_by_cap)
+        [150.0, inf]
         """
         return self._with(actual=actual, predicted=predicted)
+
+    def with_cap_model(
+        self,
+        *,
+        static_w: float | Sequence[float] | npt.NDArray[np.float64] | None = None,
+        static_ratio: float | None = None,
+        exponent: float = 1.0,
+        bound_ratio: float | Mapping[str, float] = 1.0,
+        least_speed_ratio: float = 0.2,
+    ) -> Platform:
+        """The same nodes, with a model of their watts and speed under any power cap.
+
+        A node that draws P under a job without a cap, S of it static, draws a cap C < P under it, and runs at the speed
+        f = ((C - S) / (P - S))^(1 / exponent), or draws what it does at its lowest speed. The job's time is multiplied
+        by 1 + bound (1/f - 1). The same parameters serve the actual and the predicted draws; `VariationTable.under_cap`
+        makes a table by this model.
+
+        Parameters
+        ----------
+        static_w
+            Watts that do not fall with the speed: one number, or one a node. Either this or `static_ratio` is needed.
+        static_ratio
+            In place of `static_w`: their share of what a node draws, 0 to 1.
+        exponent
+            With which power of the speed the other watts fall, 1 to 10.
+        bound_ratio
+            Share of the runtime that stretches with the clock, 0 to 1: one number, or one for each application, with
+            ``"*"`` for all others.
+        least_speed_ratio
+            The lowest speed the nodes have, as a share of the nominal one.
+
+        Raises
+        ------
+        ConfigError
+            If a value is invalid, the platform has tables by cap, or its nodes are shared; lists all faults.
+
+        Examples
+        --------
+        >>> platform = Platform.homogeneous(nodes=2, idle_w=50, tdp_w=250).with_cap_model(static_w=50)
+        >>> platform.cap_model["static_w"], platform.has_caps
+        (50.0, True)
+        """
+        given = {
+            "static_w": static_w,
+            "static_ratio": static_ratio,
+            "exponent": exponent,
+            "bound_ratio": bound_ratio,
+            "least_speed_ratio": least_speed_ratio,
+        }
+        try:
+            return self._with(cap_model=given)
+        except ConfigError as error:
+            raise error.mapped(lambda fault: fault.moved("cap_model", "")) from None
 
     def with_known_draws(self, known_draws: str) -> Platform:
         """The same nodes and tables with other knowledge of jobs' own draws.
@@ -282,8 +382,18 @@ class Platform:
         return self._with(known_draws=known_draws)
 
     def _with(self, **changes: Any) -> Platform:
-        own = {name: getattr(self, name) for name in _OPTIONS}
-        return Platform(self._classes, **own | changes)
+        return Platform(self._classes, **self._options | changes)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        by_cap = self._by_cap
+        return {
+            "exclusive": self._exclusive,
+            "actual": self._actual if by_cap is None else dict(by_cap.actual),
+            "predicted": self._predicted if by_cap is None else by_cap.predicted and dict(by_cap.predicted),
+            "known_draws": self._known_draws,
+            "cap_model": self._cap_model,
+        }
 
     @property
     def classes(self) -> tuple[NodeClass, ...]:
@@ -305,13 +415,33 @@ class Platform:
 
     @property
     def actual(self) -> VariationTable | None:
-        """The table that the run charges."""
+        """The table that the run charges; of tables by cap the one without a cap."""
         return self._actual
 
     @property
     def predicted(self) -> VariationTable | None:
-        """The table that decisions believe; None if they know the actual one."""
+        """The table that decisions believe; of tables by cap the one without a cap. None: they know the actual one."""
         return self._predicted
+
+    @property
+    def actual_by_cap(self) -> dict[float, VariationTable] | None:
+        """The tables that the run charges by power cap, ascending, the one without a cap (infinite) last."""
+        return None if self._by_cap is None else dict(self._by_cap.actual)
+
+    @property
+    def predicted_by_cap(self) -> dict[float, VariationTable] | None:
+        """The tables that decisions believe by power cap; None if they know the actual ones."""
+        return None if self._by_cap is None or self._by_cap.predicted is None else dict(self._by_cap.predicted)
+
+    @property
+    def cap_model(self) -> dict[str, Any] | None:
+        """Parameters of the model of watts and speed under power caps."""
+        return None if self._cap_model is None else self._cap_model.to_dict()
+
+    @property
+    def has_caps(self) -> bool:
+        """Whether it is known what nodes draw, and how fast they are, under power caps."""
+        return self._by_cap is not None or self._cap_model is not None
 
     @property
     def known_draws(self) -> str:
@@ -337,25 +467,41 @@ class Platform:
     def machine(self) -> _core.Machine:
         """The platform as the engine holds it; converted once."""
         watts_and_seconds = ("busy_w", "tdp_w", "off_w", "down_w", "boot_w", "boot_s", "shutdown_w", "shutdown_s")
+        per_node: dict[str, Any] = {name: self._per_node(name) for name in watts_and_seconds}
         return _core.Machine(
             idle_w=self.idle_w,
             slots=self.slots,
             exclusive=self._exclusive,
-            actual=None if self._actual is None else self._actual.core,
-            predicted=None if self._predicted is None else self._predicted.core,
             known_draws=self._known_draws,
-            cap_tables=None,
-            cap_model=None,
-            **{name: self._per_node(name) for name in watts_and_seconds},
+            **self._tables(),
+            **per_node,
         )
+
+    def _tables(self) -> dict[str, Any]:
+        """Tables and caps as the engine takes them: tables by cap stand alone."""
+        if self._by_cap is not None:
+            return {"cap_tables": self._by_cap.core}
+        tables = {"actual": self._actual, "predicted": self._predicted}
+        model = {} if self._cap_model is None else {"cap_model": self._cap_model.core(self.nodes)}
+        return {**{name: None if table is None else table.core for name, table in tables.items()}, **model}
 
     @cached_property
     def sha256(self) -> str:
-        """Sha256 over the nodes' parameters and `known_draws`; the tables have their own."""
+        """Sha256 over the nodes' parameters, `known_draws` and the cap model; the tables have their own."""
         classes = [node_class.to_dict() for node_class in self._classes]
         # Named only where it is not the default: platforms of earlier versions keep their sum.
         known = {} if self._known_draws == "measured" else {"known_draws": self._known_draws}
-        return json_sha256({"classes": classes, "exclusive": self._exclusive, **known})
+        model = {} if self._cap_model is None else {"cap_model": self._cap_model.to_dict()}
+        return json_sha256({"classes": classes, "exclusive": self._exclusive, **known, **model})
+
+    @cached_property
+    def tables_sha256(self) -> dict[str, str | None]:
+        """Sha256 of the actual and of the predicted table, or of all tables by cap; None where there is none."""
+        if self._by_cap is None:
+            tables = {"actual": self._actual, "predicted": self._predicted}
+            return {name: None if table is None else table.sha256 for name, table in tables.items()}
+        sets = {"actual": self._by_cap.actual, "predicted": self._by_cap.predicted}
+        return {name: None if tables is None else sum_of(tables) for name, tables in sets.items()}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Platform):
@@ -367,16 +513,18 @@ class Platform:
 
     def __reduce__(self) -> tuple[object, ...]:
         # The engine's copy, and all else that is derived, stays with the process.
-        own = {name: getattr(self, name) for name in _OPTIONS}
-        return partial(Platform, **own), (self._classes,)
+        return partial(Platform, **self._options), (self._classes,)
 
     def __repr__(self) -> str:
         names = [f"{c.count:,} {c.name}" for c in self._classes] if len(self._classes) > 1 else []
-        tables = [f"{k} table" for k, t in (("actual", self._actual), ("predicted", self._predicted)) if t is not None]
-        return f"<Platform: {', '.join([many(self.nodes, 'node'), *names, *tables])}>"
+        word = "table" if self._by_cap is None else f"tables by {len(self._by_cap.actual)} caps"
+        tables = [f"{k} {word}" for k, t in (("actual", self._actual), ("predicted", self._predicted)) if t is not None]
+        model = [] if self._cap_model is None else ["cap model"]
+        return f"<Platform: {', '.join([many(self.nodes, 'node'), *names, *tables, *model])}>"
 
     def _identity(self) -> tuple[Any, ...]:
-        return self._classes, self._exclusive, self._actual, self._predicted, self._known_draws
+        tables = (self._actual, self._predicted) if self._by_cap is None else self._by_cap
+        return self._classes, self._exclusive, tables, self._known_draws, self._cap_model
 
     def _per_node(self, name: str) -> npt.NDArray[np.float64]:
         values = np.concatenate([node_class.per_node(name) for node_class in self._classes])
@@ -384,24 +532,8 @@ class Platform:
         return values
 
 
-def _wanted_cap(data: Mapping[str, Any], faults: Faults) -> float | None:
-    """The cap whose rows to take, if one is asked for."""
-    if "cap_w" in data and not any(isinstance(data.get(name), str | Path) for name in _TABLES):
-        faults.add("cap_w", data["cap_w"], "nothing without the file of a table as `actual` or `predicted`")
-        return None
-    return checked_cap(data.get("cap_w"), faults)
-
-
-def _named_table(given: Any, name: str, folder: Path, cap_w: float | None, faults: Faults) -> VariationTable | None:
-    """The table that a key stands for."""
-    try:
-        if isinstance(given, str | Path):
-            return VariationTable.read(folder / given, cap_w=cap_w)
-        if isinstance(given, Mapping):
-            return VariationTable.from_dict(given, path=name)
-    except ConfigError as error:
-        own, hint = f"{folder / str(given)}.cap_w", f"; as the key `cap_w` beside `{name}`"
-        faults.extend(error, lambda fault: fault.hinting(hint) if fault.place == own else fault)
-        return None
-    faults.add(name, given, "the path of a table's file, or a table's content")
-    return None
+def _without_caps(tables: CapTables | None) -> tuple[VariationTable | None, VariationTable | None]:
+    """The actual and the predicted table without a cap, the last of their sets."""
+    if tables is None:
+        return None, None
+    return tables.actual[-1][1], None if tables.predicted is None else tables.predicted[-1][1]

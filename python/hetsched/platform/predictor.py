@@ -68,9 +68,15 @@ def predicted_by(platform: Platform, predictor: Predictor | VariationTable | str
     if actual is None:
         expected = "a platform with an actual table, which predictions are of: platform.with_tables(actual=...)"
         raise ConfigError([("predictor", shown(predictor_name(predictor)), expected)])
-    table = _table(predictor, actual)
+    by_cap = platform.actual_by_cap
+    if by_cap is not None and isinstance(predictor, VariationTable):
+        expected = "an object with `.table(actual)`, which is asked for each cap; or with_tables(predicted=...)"
+        raise ConfigError([("predictor", "a single table beside tables by cap", expected)])
     try:
-        return platform.with_tables(actual=actual, predicted=table)
+        if by_cap is not None:
+            believed = {cap_w: _table(predictor, table) for cap_w, table in by_cap.items()}
+            return platform.with_tables(actual=by_cap, predicted=believed)
+        return platform.with_tables(actual=actual, predicted=_table(predictor, actual))
     except ConfigError as error:
         raise error.mapped(lambda fault: fault.moved("predicted", "predictor")) from None
 

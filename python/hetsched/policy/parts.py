@@ -88,7 +88,7 @@ def _part(role: str, given: Any, faults: Faults) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         faults.add(role, _shown_part(given), f"{_A_PART}; Python objects as parts are not taken in this version")
         return {}
-    part: dict[str, Any] = plain(given)
+    part: dict[str, Any] = {key: _plain(value) for key, value in plain(given).items()}
     name = part.get("name")
     if not isinstance(name, str):
         faults.add(f"{role}.name", "nothing" if name is None else name, f"one of {listed(known)}")
@@ -96,7 +96,18 @@ def _part(role: str, given: Any, faults: Faults) -> dict[str, Any]:
         faults.add(role, name, f"one of {listed(known)}{did_you_mean(name, known)}")
     else:
         _check_parameters(role, name, part, faults)
+        return part | {key: [part[key]] for key in _lists(role, name) if isinstance(part.get(key), str | int | float)}
     return part
+
+
+def _plain(value: Any) -> Any:
+    """The value; a list's items in Python's own kinds of number."""
+    return [plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _lists(role: str, name: str) -> list[str]:
+    """A part's parameters that are lists, of which one item may be given by itself."""
+    return [one["name"] for one in parts()[role, name]["parameters"] if str(one["default"]).startswith("[")]
 
 
 def _check_parameters(role: str, name: str, part: Mapping[str, Any], faults: Faults) -> None:
@@ -112,7 +123,9 @@ def _shown_part(given: Any) -> str:
 
 
 def value_text(value: Any) -> str:
-    """A parameter's value as a command line takes it."""
+    """A parameter's value as a command line takes it; a list as ``lower-caps+kill``, of one item as ``kill+``."""
+    if isinstance(value, list):
+        return "+".join(map(value_text, value)) + ("+" if len(value) < 2 else "")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

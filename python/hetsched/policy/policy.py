@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, parts, plain
 from hetsched.policy.presets import PRESETS
 
 Part = str | Mapping[str, Any]
+
+_Value = str | int | float | bool | list[Any]
 
 
 class Policy:
@@ -178,7 +181,7 @@ class Policy:
     @property
     def parts(self) -> dict[str, dict[str, Any] | None]:
         """Each role's part with all its parameters."""
-        return {role: None if (part := self._parts[role]) is None else dict(part) for role in ROLES}
+        return deepcopy({role: self._parts[role] for role in ROLES})
 
     @property
     def _chosen(self) -> list[tuple[str, dict[str, Any]]]:
@@ -271,7 +274,8 @@ def parse_policy(text: str, *, settings: Iterable[str] = ()) -> Policy:
     Returns
     -------
     Policy
-        As `Policy.preset` gives it. Values that read as whole numbers, numbers, true or false become such.
+        As `Policy.preset` gives it. Values that read as whole numbers, numbers, true or false become such; one with a
+        ``+`` in it becomes a list: ``on_excess=lower-caps+kill``, of one item ``on_excess=kill+``.
 
     Raises
     ------
@@ -354,8 +358,8 @@ def _part_text(part: Mapping[str, Any]) -> str:
     return f"{part['name']}({parameters})" if parameters else str(part["name"])
 
 
-def _settings(changes: Iterable[str]) -> dict[str, str | int | float | bool]:
-    parameters: dict[str, str | int | float | bool] = {}
+def _settings(changes: Iterable[str]) -> dict[str, _Value]:
+    parameters: dict[str, _Value] = {}
     for change in changes:
         name, equals, value = (part.strip() for part in change.partition("="))
         if not equals or not name:
@@ -366,7 +370,7 @@ def _settings(changes: Iterable[str]) -> dict[str, str | int | float | bool]:
     return parameters
 
 
-def _setting_value(text: str) -> str | int | float | bool:
+def _setting_value(text: str) -> _Value:
     if text in ("true", "false"):
         return text == "true"
     for number in (int, float):
@@ -374,4 +378,6 @@ def _setting_value(text: str) -> str | int | float | bool:
             return number(text)
         except ValueError:
             continue
+    if "+" in text:
+        return [_setting_value(one) for one in text.split("+") if one]
     return text

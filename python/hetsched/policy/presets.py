@@ -67,6 +67,23 @@ _VAHRM = (
 _EASY = {"name": "reservations", "depth": 1}
 _BUDGET = {"power": "system-budget"}
 
+_POWER_AWARE_SLURM = (
+    "Sakamoto et al., Production Hardware Overprovisioning: Real-world Performance Optimization using an Extensible "
+    "Power-aware Resource Management Framework, IPDPS 2017"
+)
+_WITH_EMERGENCIES = (
+    Preset(
+        "power-slurm",
+        doc="EASY backfilling under a power budget; caps are lowered, then jobs killed, where the draw rises above it.",
+        source=_POWER_AWARE_SLURM,
+        composition={
+            "backfill": _EASY,
+            "power": {"name": "system-budget", "on_excess": ["lower-caps", "kill"]},
+        },
+    ),
+)
+"""Presets of emergencies, which an engine without them does not run."""
+
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
@@ -209,6 +226,7 @@ PRESETS: dict[str, Preset] = {
             source="the log itself: columns observed_start_s and observed_nodes",
             composition={"order": "observed", "backfill": "observed", "placement": "observed"},
         ),
+        *(_WITH_EMERGENCIES if "on_excess" in parameters_of("power", "system-budget") else ()),
     )
 }
 """Every preset by its name."""

@@ -62,7 +62,8 @@ class Axes:
                     own.check()
             setup = replace(options, bound=False)
             for name, workload in self.workloads.items():
-                place, run = f"workload `{name}`, platform `{platform_name}`", Run(workload, platform, Policy(), setup)
+                place = f"workload `{name}`, platform `{platform_name}`"
+                run = Run(workload, platform, Policy(), replace(setup, events=None))
                 with noted_within(place, faults):
                     run.check()
                 found += [replace(one, about=f"{place}: {one.about}") for one in run.concerns]
@@ -88,7 +89,7 @@ def noted_within(place: str, faults: Faults) -> Iterator[None]:
 def summary_names(options: RunOptions) -> Collection[str]:
     """Keys of the summaries of a sweep's runs."""
     one_node = Platform.homogeneous(nodes=1, idle_w=0, tdp_w=1)
-    return Run(_one_job(), one_node, Policy(), replace(options, predictor=None)).execute().summary().keys()
+    return Run(_one_job(), one_node, Policy(), replace(options, predictor=None, events=None)).execute().summary().keys()
 
 
 @cache

@@ -7,7 +7,7 @@ another question than was asked.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from hetsched.errors import (
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.options import RunOptions
+from hetsched.run.tariffs import Charge
 from hetsched.workload import Workload
 
 _DAY_S = 86400.0
@@ -180,6 +181,19 @@ def concerns_of_work(platform: Platform, options: RunOptions, totals: Mapping[st
     ]
 
 
+def concerns_of_charges(charges: Iterable[Charge]) -> Iterator[Concern]:
+    """That prices or carbon intensities do not cover the whole run."""
+    for charge in charges:
+        if charge.bare_s > 0:
+            share = percent(charge.bare_j / charge.energy_j) if charge.energy_j > 0 else "0 %"
+            yield Concern(
+                ResultWarning,
+                f"{charge.key} of a part of the run",
+                f"no row of the events says what {share} of the energy, drawn in {charge.bare_s:,.0f} s, comes to",
+                "it is left out; rows from the first submit to the last end would count it",
+            )
+
+
 def percent(ratio: float) -> str:
     """A share with two significant digits: 47 %, 6.3 %, 0.071 %."""
     return f"{100 * ratio:.0f} %" if ratio >= 0.0995 else f"{100 * ratio:.2g} %"
@@ -234,6 +248,20 @@ def check_observed(policy: Policy, workload: Workload, platform: Platform) -> No
         _check_starts(frame, policy, faults)
     if "observed_nodes" in policy.needs and "observed_nodes" in frame.columns:
         _check_nodes(frame, platform, faults)
+    faults.check()
+
+
+def check_caps(workload: Workload, platform: Platform) -> None:
+    """Raise if jobs ask for power caps on a platform that does not know what nodes do under them."""
+    frame, faults = workload.to_polars(), Faults("workload")
+    if platform.has_caps or "cap_w" not in frame.columns:
+        return
+    capped = frame.filter(pl.col("cap_w").is_not_null())
+    expected = "none: the platform has neither tables by cap (with_tables) nor a cap model (with_cap_model)"
+    for job, cap_w in capped.select("job_id", "cap_w").head(_MOST_FAULTS).iter_rows():
+        faults.note("cap_w", f"{cap_w:g} of job {job}", expected)
+    if len(capped) > _MOST_FAULTS:
+        faults.note("cap_w", f"{len(capped) - _MOST_FAULTS:,} more such jobs", expected)
     faults.check()
 
 

@@ -1,4 +1,4 @@
-"""Events from outside a run: what befalls the machine while jobs run on it."""
+"""Events from outside a run: what befalls the machine while jobs run on it, and what its power may be and costs."""
 
 from __future__ import annotations
 
@@ -7,30 +7,64 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults, did_you_mean, listed, many, read_toml, shown
+from hetsched.checks import Faults, many, read_toml, shown
 from hetsched.errors import ConfigError
 from hetsched.files import frame_sha256
+from hetsched.platform import Platform
+from hetsched.policy import Policy
+from hetsched.run.event_rows import (
+    BUDGET,
+    CARBON,
+    COLUMN_NAMES,
+    FAILED,
+    PRICE,
+    REPAIRED,
+    checked_rows,
+    in_order,
+    no_rows,
+    note_rows,
+)
+from hetsched.run.tariffs import Charge, Rule, Steps, charges
 from hetsched.tables import Table, read_csv_table, read_parquet_table
-from hetsched.workload.schema import MAX_SECONDS
 
-FAILED, REPAIRED = "node_failed", "node_repaired"
-_TO_COME = ("budget", "maintenance", "cancel", "price", "carbon")
-_COLUMNS = "time_s, kind and node"
+_BILLIONTH = 1e-9
+_SUFFIXES = ".csv, .csv.gz, .csv.zst, .parquet or .toml"
+
+Floats = npt.NDArray[np.float64]
 
 
 class Events:
-    """Failures and repairs of nodes, each at its instant.
+    """What comes from outside a run: failures of nodes, budgets of the machine, prices and carbon intensities.
 
-    Made by `from_polars`, `read_csv`, `read_parquet` or `from_toml`. Rows stand in order of time; of one instant,
-    repairs come first. What changes nothing is no event: a node fails that is down, or is repaired and is not.
+    Made by `from_polars`, `read`, `read_csv`, `read_parquet`, `from_toml` or `budget_from_price`; ``+`` joins two. Rows
+    stand in order of time; of one instant, failures come last. What changes nothing is no event: a node fails that is
+    down, or is repaired and is not.
+
+    ================== ======================= =====================================================================
+    ``kind``           uses                    meaning
+    ================== ======================= =====================================================================
+    ``node_failed``    ``node``                the node is down from ``time_s`` on, and jobs on it have failed
+    ``node_repaired``  ``node``                it is back, and idle
+    ``budget``         ``value``, ``until_s``, the machine may draw ``value`` W from ``time_s`` until ``until_s``
+                       ``announced_s``         (null: for good); a policy that looks ahead knows it from
+                                               ``announced_s`` on (null: always). Of the rows that hold, the one
+                                               that began last counts; if none does, the policy's own budget
+    ``price``          ``value``, ``until_s``  a kWh costs ``value`` cost units, whatever the currency, until the
+                                               next such row or ``until_s``; makes ``cost`` in the summary
+    ``carbon``         ``value``, ``until_s``  a kWh emits ``value`` grams; makes ``carbon_kg`` in the summary
+    ================== ======================= =====================================================================
 
     Examples
     --------
     >>> frame = pl.DataFrame({"time_s": [60.0, 90.0], "kind": ["node_failed", "node_repaired"], "node": [3, 3]})
     >>> Events.from_polars(frame)
     <Events: 2 events>
+    >>> budget = pl.DataFrame({"time_s": [3600.0], "kind": ["budget"], "value": [250e3], "until_s": [7200.0]})
+    >>> Events.from_polars(frame) + Events.from_polars(budget)
+    <Events: 3 events>
     """
 
     def __init__(self, frame: pl.DataFrame) -> None:
@@ -38,13 +72,13 @@ class Events:
 
     @classmethod
     def from_polars(cls, frame: pl.DataFrame) -> Events:
-        """Events from a frame of ``time_s`` (seconds on the log's clock), ``kind`` and ``node``.
+        """Events from a frame of ``time_s`` (seconds on the log's clock), ``kind`` and what the kinds use.
 
         Parameters
         ----------
         frame
-            ``kind`` is ``node_failed`` (the node is down from then on, and jobs on it have failed) or
-            ``node_repaired`` (it is back, and idle).
+            Columns ``time_s, kind, node, value, until_s, announced_s``; those that no row uses may be missing. What a
+            row's kind does not use is null.
 
         Raises
         ------
@@ -52,18 +86,30 @@ class Events:
             If a column is missing or a value is invalid; lists all faults with their rows.
         """
         if not isinstance(frame, pl.DataFrame):
-            raise ConfigError([("events", type(frame).__name__, f"a polars.DataFrame with columns {_COLUMNS}")])
-        return cls(_checked(frame))
+            raise ConfigError([("events", type(frame).__name__, f"a polars.DataFrame with columns {COLUMN_NAMES}")])
+        return cls(checked_rows(frame))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Events:
+        """Events from a CSV, Parquet or TOML file, told by its name; raises as `from_polars`."""
+        name = os.fspath(path)
+        if name.lower().endswith((".csv", ".csv.gz", ".csv.zst")):
+            return cls.read_csv(path)
+        if name.lower().endswith(".parquet"):
+            return cls.read_parquet(path)
+        if name.lower().endswith(".toml"):
+            return cls.from_toml(path)
+        raise ConfigError([(name, "another suffix", f"a file of events whose name ends in {_SUFFIXES}")])
 
     @classmethod
     def read_csv(cls, path: str | os.PathLike[str]) -> Events:
         """Events from a CSV file (``.csv``, also packed) with the columns of `from_polars`; raises as that."""
-        return cls._of(read_csv_table(os.fspath(path), f"a CSV file with columns {_COLUMNS}", words=["kind"]))
+        return cls._of(read_csv_table(os.fspath(path), f"a CSV file with columns {COLUMN_NAMES}", words=["kind"]))
 
     @classmethod
     def read_parquet(cls, path: str | os.PathLike[str]) -> Events:
         """Events from a Parquet file with the columns of `from_polars`; raises as that."""
-        return cls._of(read_parquet_table(os.fspath(path), f"a Parquet file with columns {_COLUMNS}"))
+        return cls._of(read_parquet_table(os.fspath(path), f"a Parquet file with columns {COLUMN_NAMES}"))
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Events:
@@ -71,8 +117,8 @@ class Events:
         name = os.fspath(path)
         rows = read_toml(name).get("events")
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise ConfigError([(name, "no tables [[events]]", f"a table [[events]] each, with keys {_COLUMNS}")])
-        frame = pl.DataFrame(rows, infer_schema_length=None, strict=False) if rows else _empty()
+            raise ConfigError([(name, "no tables [[events]]", f"a table [[events]] each, with keys {COLUMN_NAMES}")])
+        frame = pl.DataFrame(rows, infer_schema_length=None, strict=False) if rows else no_rows()
         return cls._of(Table(name, frame))
 
     @classmethod
@@ -83,9 +129,81 @@ class Events:
             located = error.mapped(lambda fault: fault.moved("events", "runs"))
             raise table.located(located) from None
 
+    @classmethod
+    def budget_from_price(
+        cls,
+        prices: Events,
+        *,
+        low_w: float,
+        high_w: float,
+        threshold: float | None = None,
+        quantile: float | None = None,
+        between: Sequence[float] | None = None,
+        kind: str = PRICE,
+        ahead_s: float | None = None,
+    ) -> Events:
+        """A budget that follows a price, or a carbon intensity: full while energy is cheap, lower while it is dear.
+
+        Parameters
+        ----------
+        prices
+            Events with rows of `kind`; others are left out. Before the first row, and where none holds, the result says
+            nothing: the policy's own budget is in force.
+        low_w, high_w
+            Watts of the machine while energy is dear, and while it is cheap.
+        threshold
+            Up to this price the budget is `high_w`, above it `low_w`.
+        quantile
+            In place of `threshold`: that quantile of the rows' prices, each row counted once: 0.75 lowers the budget in
+            the dearest quarter.
+        between
+            In place of both: two prices. Up to the first the budget is `high_w`, from the second on `low_w`, and
+            linear in the price between them.
+        kind
+            ``"price"`` or ``"carbon"``.
+        ahead_s
+            How long before it begins each budget is known to policies that look ahead, seconds. None: always.
+
+        Returns
+        -------
+        Events
+            Rows of kind ``budget`` only, a row a stretch of one budget. ``prices + ...`` runs with both.
+
+        Raises
+        ------
+        ConfigError
+            If a value is invalid, not exactly one of `threshold`, `quantile` and `between` is given, or `prices` has no
+            row of `kind`; lists all faults.
+
+        Examples
+        --------
+        >>> hours = pl.DataFrame({"time_s": [0.0, 3600.0, 7200.0], "kind": "price", "value": [0.11, 0.34, 0.12]})
+        >>> prices = Events.from_polars(hours)
+        >>> budget = Events.budget_from_price(prices, low_w=400e3, high_w=1e6, threshold=0.2)
+        >>> budget.to_polars().select("time_s", "value", "until_s").rows()
+        [(0.0, 1000000.0, 3600.0), (3600.0, 400000.0, 7200.0), (7200.0, 1000000.0, None)]
+        >>> slope = Events.budget_from_price(prices, low_w=400e3, high_w=1e6, between=(0.10, 0.40))
+        >>> slope.to_polars()["value"].round().to_list()
+        [980000.0, 520000.0, 960000.0]
+        """
+        faults = Faults()
+        faults.choice("kind", kind, (PRICE, CARBON))
+        rule = Rule(low_w, high_w, threshold, quantile, between, ahead_s)
+        rule.check(faults)
+        check_events(prices, faults, "prices", is_needed=True)
+        if not faults.found and not prices.has(kind):
+            faults.note("prices", f"no rows of kind {kind}", "at least one")
+        faults.check()
+        return cls.from_polars(rule.budgets(Steps.of(prices._frame, kind)))
+
     def to_polars(self) -> pl.DataFrame:
-        """The rows, in order."""
+        """The rows, in order: ``time_s, kind, node, value, until_s, announced_s``."""
         return self._frame.clone()
+
+    def __add__(self, other: object) -> Events:
+        if not isinstance(other, Events):
+            return NotImplemented
+        return Events(in_order(pl.concat([self._frame, other._frame])))
 
     def __len__(self) -> int:
         return len(self._frame)
@@ -104,57 +222,54 @@ class Events:
         """Sha256 over the rows."""
         return frame_sha256(self._frame)
 
-    def check_for(self, nodes: int) -> None:
-        """Raise a `ConfigError` for each row that names a node which a platform of `nodes` has not."""
-        node = self._frame["node"].to_numpy()
-        faults = Faults()
-        for row in np.flatnonzero(node >= nodes)[:20].tolist():
-            faults.note("events.node", str(node[row]), f"a node of the platform, 0 to {nodes - 1}", row=row)
+    def has(self, *kinds: str) -> bool:
+        """Whether there are rows of any of these kinds."""
+        return bool(self._frame["kind"].is_in(kinds).any())
+
+    def charges(self, timeline: pl.DataFrame) -> list[Charge]:
+        """What a run's energy comes to under the prices and carbon intensities there are."""
+        return charges(self._frame, timeline)
+
+    def of_nodes(self) -> tuple[Floats, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Failures and repairs as the engine takes them: times, nodes, whether it fails."""
+        own = self._of_kinds(FAILED, REPAIRED)
+        return own["time_s"].to_numpy(), own["node"].to_numpy(), (own["kind"] == FAILED).to_numpy()
+
+    def of_budgets(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Budgets as the engine takes them: begins, ends (inf: none), when they are known (-inf: always), watts."""
+        own = self._of_kinds(BUDGET)
+        until_s, announced_s = own["until_s"].fill_null(np.inf), own["announced_s"].fill_null(-np.inf)
+        return own["time_s"].to_numpy(), until_s.to_numpy(), announced_s.to_numpy(), own["value"].to_numpy()
+
+    def _of_kinds(self, *kinds: str) -> pl.DataFrame:
+        return self._frame.filter(pl.col("kind").is_in(kinds)).rechunk()
+
+    def check_for(self, platform: Platform, policy: Policy) -> None:
+        """Raise a `ConfigError` for each row that cannot befall this platform under this policy."""
+        rows, faults = self._frame.with_row_index("row"), Faults()
+        for row in np.flatnonzero(rows["node"].fill_null(-1).to_numpy() >= platform.nodes)[:20].tolist():
+            faults.note(
+                "events.node", str(rows["node"][row]), f"a node of the platform, 0 to {platform.nodes - 1}", row=row
+            )
+        budgets, idle_w = rows.filter(pl.col("kind") == BUDGET), float(platform.idle_w.sum())
+        if policy.parts["power"] is None:
+            expected = f"no such row: policy {policy.name} has no part in the role `power`, such as system-budget"
+            note_rows(faults, "kind", budgets, expected)
+        else:
+            hungry = budgets.filter(pl.col("value") * (1 + _BILLIONTH) < idle_w)
+            note_rows(faults, "value", hungry, f"at least {idle_w:,.12g} W, what the idle machine draws")
+        faults.check()
+
+    def check_after(self, reached_s: float) -> None:
+        """Raise a `ConfigError` for each row that is not after an instant up to which a run has come."""
+        time_s, faults = self._frame["time_s"], Faults()
+        for row in np.flatnonzero(time_s.to_numpy() <= reached_s)[:20].tolist():
+            expected = f"seconds after {reached_s:g}, up to which the run has come"
+            faults.note("events.time_s", shown(time_s[row]), expected, row=row)
         faults.check()
 
 
-def _empty() -> pl.DataFrame:
-    return pl.DataFrame(schema={"time_s": pl.Float64, "kind": pl.String, "node": pl.Int64})
-
-
-def _checked(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame in one form and order, or every fault of it."""
-    faults = Faults()
-    missing = [name for name in _empty().columns if name not in frame.columns]
-    if missing:
-        hint = did_you_mean(missing[0], frame.columns)
-        raise ConfigError([("events", f"columns {listed(frame.columns)}", f"columns {_COLUMNS}{hint}")])
-    for name in frame.columns:
-        if name not in _empty().columns and frame[name].null_count() < len(frame):
-            faults.note(f"events.{name}", "values", "nothing: no kind of event that is simulated uses it")
-    time_s = _numbers(frame, "time_s", f"seconds up to {MAX_SECONDS:g}", faults)
-    node = _numbers(frame, "node", "a node's number", faults)
-    _note_kinds(frame["kind"].to_list(), faults)
-    _note(~(np.abs(time_s) <= MAX_SECONDS), frame["time_s"], f"seconds up to {MAX_SECONDS:g}", faults)
-    _note(~((node >= 0) & (node == np.floor(node))), frame["node"], "a node's number", faults)
-    faults.check()
-    taken = pl.DataFrame({"time_s": time_s, "kind": frame["kind"].cast(pl.String), "node": node.astype(np.int64)})
-    rank = (pl.col("kind") == FAILED).cast(pl.Int8)
-    return taken.with_columns(rank=rank).sort("time_s", "rank", maintain_order=True).drop("rank")
-
-
-def _numbers(frame: pl.DataFrame, name: str, expected: str, faults: Faults) -> Any:
-    column = frame[name]
-    if not column.dtype.is_numeric() and column.dtype != pl.Null:
-        faults.note(f"events.{name}", f"values of type {column.dtype}", expected)
-        return np.zeros(len(frame))
-    return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
-
-
-def _note(bad: Any, column: pl.Series, expected: str, faults: Faults) -> None:
-    if not faults.has(f"events.{column.name}"):
-        for row in np.flatnonzero(bad)[:20].tolist():
-            faults.note(f"events.{column.name}", shown(column[row]), expected, row=row)
-
-
-def _note_kinds(kinds: Sequence[Any], faults: Faults) -> None:
-    for row, kind in enumerate(kinds):
-        if kind in (FAILED, REPAIRED):
-            continue
-        hint = "; that kind is not simulated yet" if kind in _TO_COME else did_you_mean(str(kind), (FAILED, REPAIRED))
-        faults.note("events.kind", shown(kind), f"`{FAILED}` or `{REPAIRED}`{hint}", row=row)
+def check_events(given: Any, faults: Faults, name: str = "events", *, is_needed: bool = False) -> None:
+    """Note what is no `Events`."""
+    if not isinstance(given, Events) and (is_needed or given is not None):
+        faults.add(name, type(given).__name__, "an Events, as Events.from_polars makes it")

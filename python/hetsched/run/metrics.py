@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -47,6 +47,7 @@ _ENERGY = (
     Unit("J", 1.0),
     *(Unit(f"{prefix}Wh", 3.6e3 * 1e3**power) for power, prefix in enumerate(("", *"kMGT"))),
 )
+_MASS = (Unit("kg", 1.0), Unit("t", 1e3), Unit("kt", 1e6))
 _NODE_TIME = (Unit("node-s", 1.0), Unit("node-h", 3600.0))
 _ENERGY_PER_WORK = (Unit("J/node-s", 1.0), Unit("kJ/node-s", 1e3))
 _POWER = (Unit("W", 1.0), Unit("kW", 1e3), Unit("MW", 1e6), Unit("GW", 1e9))
@@ -78,6 +79,8 @@ class Metric:
         The key of the metric that it is a part of, below which it is indented; empty: none.
     is_rare
         Whether a table shows it only where it is not zero.
+    is_optional
+        Whether summaries have it only where it applies.
     in_windows
         Whether a window of a run has it, too (`hetsched.analysis.measured`).
     of
@@ -100,6 +103,7 @@ class Metric:
     section: str = ""
     part_of: str = ""
     is_rare: bool = False
+    is_optional: bool = False
     in_windows: bool = False
     of: Callable[[Facts], Any] = lambda _facts: None
 
@@ -170,6 +174,8 @@ class Facts:
     offered_load: float | None = None
     bound_j: Callable[[pl.DataFrame, float], float] | None = None
     """From the jobs and the makespan to the least energy that any placement could reach; None: not asked for."""
+    extras: Mapping[str, int | float] = field(default_factory=dict)
+    """Optional metrics that apply to the run, by their keys."""
 
     @cached_property
     def states(self) -> dict[str, int]:
@@ -267,6 +273,23 @@ def _wait(key: str, title: str, of: Callable[[Facts], float], units: tuple[Unit,
 
 def _beyond(key: str, title: str, units: tuple[Unit, ...], better: Direction = "lower", digits: int = 4) -> Metric:
     return Metric(key, title, units, better, digits, section="budget", is_rare=True, of=_total(key))
+
+
+def _extra(
+    key: str, title: str, units: tuple[Unit, ...], *, section: str, part_of: str = "", digits: int = 4
+) -> Metric:
+    """The row of a metric that only some runs have."""
+    return Metric(
+        key,
+        title,
+        units,
+        "lower",
+        digits=digits,
+        section=section,
+        part_of=part_of,
+        is_optional=True,
+        of=lambda facts: facts.extras[key],
+    )
 
 
 _ROWS = (
@@ -369,8 +392,13 @@ _ROWS = (
         section="energy",
         part_of="job_energy_j",
         is_rare=True,
+        is_optional=True,
         of=lambda facts: None if facts.bound_j is None else facts.bound_j(facts.jobs, facts.makespan_s),
     ),
+    _extra("alerts", "emergencies of power", _COUNT, section="budget", digits=0),
+    _extra("lost_energy_j", "energy of attempts that were lost", _ENERGY, section="energy", part_of="job_energy_j"),
+    _extra("cost", "cost of energy", _COUNT, section="energy"),
+    _extra("carbon_kg", "carbon dioxide", _MASS, section="energy"),
 )
 
 
@@ -383,7 +411,20 @@ STATES = tuple(metric.key for metric in METRICS.values() if metric.section == "j
 
 def summarised(facts: Facts) -> dict[str, int | float | None]:
     """The metrics of a run, by the names that `Result.summary` documents."""
-    return {key: row.of(facts) for key, row in METRICS.items() if key != "energy_bound_j" or facts.bound_j is not None}
+    applies = {*facts.extras, *([] if facts.bound_j is None else ["energy_bound_j"])}
+    return {key: row.of(facts) for key, row in METRICS.items() if not row.is_optional or key in applies}
+
+
+def optional_names() -> list[str]:
+    """Keys that the summaries of only some runs have, whatever was asked for."""
+    return [key for key, row in METRICS.items() if row.is_optional and key != "energy_bound_j"]
+
+
+def columns_of(summaries: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Summaries as columns, a value a run: None for optional metrics that do not apply to it."""
+    keys = dict.fromkeys(key for summary in summaries for key in summary)
+    ordered = [*(key for key in METRICS if key in keys), *(key for key in keys if key not in METRICS)]
+    return {key: [summary.get(key) for summary in summaries] for key in ordered}
 
 
 def in_section(section: str) -> list[tuple[int, Metric]]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from hetsched.checks import Faults, did_you_mean, plain
+from hetsched.platform.predictor import predictor_name
+from hetsched.run.events import Events, check_events
 
 if TYPE_CHECKING:
     from hetsched.platform.predictor import AnyPredictor
@@ -17,6 +19,9 @@ CHOICES = {"walltimes": ("fixed", "stretch"), "on_unknown_app": ("error", "nomin
 
 LIMITS = ("kill_at_walltime", "kill_grace_s", "walltimes")
 """Options that say how long jobs may run."""
+
+_OBJECTS = ("predictor", "events")
+"""Options that are no numbers, words or flags."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -33,10 +38,11 @@ class RunOptions:
     bound: bool = False
     until_s: float | None = None
     predictor: AnyPredictor | None = None
+    events: Events | None = None
 
     def checked(self, faults: Faults) -> RunOptions:
         """The same as plain values, whatever kinds of number and flag they were given as; notes what is invalid."""
-        values: dict[str, Any] = {name: plain(value) for name, value in vars(self).items() if name != "predictor"}
+        values: dict[str, Any] = {name: plain(value) for name, value in vars(self).items() if name not in _OBJECTS}
         faults.whole("seed", values["seed"], low=0, high=2**64 - 1)
         faults.flag("kill_at_walltime", values["kill_at_walltime"])
         faults.number("kill_grace_s", values["kill_grace_s"], low=0.0, high=1e12)
@@ -47,15 +53,25 @@ class RunOptions:
         faults.flag("bound", values["bound"])
         if values["until_s"] is not None:
             faults.number("until_s", values["until_s"], low=-1e12, high=1e12)
+        check_events(self.events, faults)
         if not faults.found:
             # 60 and 60.0 are one run, and have one record.
             values |= {name: float(values[name]) for name in ("kill_grace_s", "until_s") if values[name] is not None}
         return replace(self, **values)
 
+    def record(self) -> dict[str, Any]:
+        """The options as plain values, objects by their names and sums; events only where there are any."""
+        own = {**vars(self), "predictor": predictor_name(self.predictor)}
+        return own | {"events": self.events.sha256} if self.events is not None else _without(own, "events")
+
     @property
     def limits(self) -> dict[str, Any]:
         """Limits of jobs' run times, as the engine takes them."""
         return {name: getattr(self, name) for name in LIMITS}
+
+
+def _without(values: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key != name}
 
 
 class RunKeywords(TypedDict, total=False):
@@ -69,6 +85,7 @@ class RunKeywords(TypedDict, total=False):
     bound: bool
     until_s: float | None
     predictor: AnyPredictor | None
+    events: Events | None
 
 
 def takes_run_options(*, without: Collection[str] = ()) -> Callable[[_Function], _Function]:

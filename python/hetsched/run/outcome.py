@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import polars as pl
@@ -11,15 +14,15 @@ import polars as pl
 from hetsched import _core
 from hetsched.bound import energy_bound
 from hetsched.platform import Platform
-from hetsched.platform.predictor import predictor_name
 from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
-from hetsched.run.concerns import Concern, concerns_of_run, concerns_of_work, draws_record
+from hetsched.run.concerns import Concern, concerns_of_charges, concerns_of_run, concerns_of_work, draws_record
+from hetsched.run.events import Events
 from hetsched.run.metrics import Facts, summarised
 from hetsched.run.options import RunOptions
 from hetsched.run.result import Parts, Result
 from hetsched.run.result_files import JOB_COLUMNS
-from hetsched.variation import VariationTable
+from hetsched.run.stretches import framed
 from hetsched.workload import Workload
 
 
@@ -33,6 +36,20 @@ class Setting:
     options: RunOptions
     concerns: Sequence[Concern] = ()
     forecast: Forecast | None = None
+    injected: Sequence[Events] = ()
+    """Events that befell the run on its way, beside those of its options."""
+
+    @property
+    def events(self) -> Events | None:
+        """All events of the run; None if there are none."""
+        given = self.options.events
+        return reduce(add, [*([] if given is None else [given]), *self.injected]) if given or self.injected else None
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether the policy does something about draws above the budget."""
+        part = self.policy.parts["power"] or {}
+        return bool(part.get("on_excess"))
 
 
 def result_of(
@@ -46,9 +63,12 @@ def result_of(
     """The result of a run; `more` joins its provenance, `concerns` those that are found in it."""
     workload, platform, options, totals = setting.workload, setting.platform, setting.options, records.totals
     recorded, timeline = _recorded(records, setting.policy), pl.DataFrame(records.take_timeline())
+    events = setting.events
+    charges = [] if events is None else events.charges(timeline)
     after = [
         *concerns_of_run(workload.to_polars(), recorded, timeline, platform),
         *concerns_of_work(platform, options, totals),
+        *concerns_of_charges(charges),
         *concerns,
     ]
 
@@ -57,19 +77,36 @@ def result_of(
 
     def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
         offered_load = workload.offered_load(platform)
-        return summarised(Facts(jobs, totals, platform.nodes, offered_load, bound_j if options.bound else None))
+        extras = {**_emergencies(setting, totals), **{charge.key: charge.amount for charge in charges}}
+        least_j = bound_j if options.bound else None
+        return summarised(Facts(jobs, totals, platform.nodes, offered_load, least_j, extras))
 
+    segments, happened = _taken(records, "segments"), _taken(records, "events")
     return Result(
         Parts(
             jobs=lambda: jobs_frame(workload.to_polars(), recorded),
             timeline=lambda: timeline,
             nodes=lambda: pl.DataFrame(records.take_nodes()),
+            segments=segments,
+            events=happened,
             summary=summary,
             provenance=lambda: {**_provenance(setting, totals), **more},
             timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},
             concerns=(*setting.concerns, *after),
         )
     )
+
+
+def _emergencies(setting: Setting, totals: Mapping[str, Any]) -> dict[str, int | float]:
+    """Metrics of a policy that does something about draws above the budget."""
+    return {name: totals[name] for name in ("alerts", "lost_energy_j")} if setting.has_steps else {}
+
+
+def _taken(records: _core.Records, name: str) -> pl.DataFrame | None:
+    """A frame that only some runs have; None of the others, or if the engine knows no such frame."""
+    take = getattr(records, f"take_{name}", None)
+    columns = None if take is None else take()
+    return None if columns is None else framed(name, columns)
 
 
 def _recorded(records: _core.Records, policy: Policy) -> pl.DataFrame:
@@ -85,12 +122,12 @@ def _recorded(records: _core.Records, policy: Policy) -> pl.DataFrame:
 def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
     """Enough to repeat the run and to trust its energy; holds no path, so equal runs have equal bytes."""
     workload, platform, policy, forecast = setting.workload, setting.platform, setting.policy, setting.forecast
-    options = {name: value for name, value in vars(setting.options).items() if name != "seed"}
+    options = {name: value for name, value in setting.options.record().items() if name != "seed"}
     return {
         "version": _core.__version__,
         "seed": setting.options.seed,
         "policy": policy.to_dict(),
-        "options": {**options, "predictor": predictor_name(options["predictor"])},
+        "options": options,
         "trace": {
             "name": workload.report.source,
             "file_sha256": workload.source_sha256,
@@ -102,8 +139,9 @@ def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
             "nodes": platform.nodes,
             "exclusive": platform.exclusive,
             "classes": [node_class.to_dict() for node_class in platform.classes],
+            **({} if platform.cap_model is None else {"cap_model": platform.cap_model}),
         },
-        "tables": {"actual": _table_sha256(platform.actual), "predicted": _table_sha256(platform.predicted)},
+        "tables": {**platform.tables_sha256, **_caps_w(platform)},
         "known_draws": draws_record(
             policy, platform, jobs=totals["measured_jobs"], forecast=None if forecast is None else forecast.report
         ),
@@ -117,8 +155,10 @@ def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _table_sha256(table: VariationTable | None) -> str | None:
-    return None if table is None else table.sha256
+def _caps_w(platform: Platform) -> dict[str, list[float]]:
+    """The caps that there are tables of; nothing where there are none."""
+    caps = platform.actual_by_cap
+    return {} if caps is None else {"caps_w": [cap_w for cap_w in caps if math.isfinite(cap_w)]}
 
 
 _SLOWDOWN_FLOOR_S = 10.0

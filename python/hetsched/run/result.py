@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ import polars as pl
 
 from hetsched.run.concerns import Concern
 from hetsched.run.result_files import read_files, write_files
+from hetsched.run.stretches import empty, segments_of_jobs
 from hetsched.threads import check_threads
 
 
@@ -27,6 +28,9 @@ class Parts:
     provenance: Callable[[], dict[str, Any]]
     timing: dict[str, float]
     concerns: tuple[Concern, ...] = ()
+    segments: pl.DataFrame | None = None
+    """None: every attempt is one stretch, which the jobs tell."""
+    events: pl.DataFrame | None = None
 
 
 class Result:
@@ -59,7 +63,9 @@ class Result:
         turnaround_s, bounded_slowdown, node_count, slots, nodes`` (their numbers, ascending) ``, energy_j,
         mean_power_w`` (of all its nodes together) ``, started_by`` (immediate, backfill, reservation) ``, state,
         reason, nominal_runtime_s``; under a policy that profiles first runs ``profiled``, whether the run was such a
-        one; then the workload's other columns. Times of a job that never started are null.
+        one; where the policy does something about draws above the budget (``on_excess``) ``attempts, suspended_s,
+        lost_energy_j``, and where nodes may be capped ``lowest_cap_w``; then the workload's other columns. Times of a
+        job that never started are null.
         """
         check_threads()
         return self._parts.jobs()
@@ -69,7 +75,8 @@ class Result:
         """One row an instant at which power or occupancy changed; values hold until the next row.
 
         Columns: ``time_s, power_w, busy_nodes, idle_nodes, sleeping_nodes, transition_nodes, down_nodes, queued_jobs,
-        running_jobs``. The first and last rows are the run's two ends.
+        running_jobs``; with budgets in time ``budget_w``, and where jobs may be suspended ``suspended_jobs``. The first
+        and last rows are the run's two ends.
         """
         return self._parts.timeline()
 
@@ -77,6 +84,42 @@ class Result:
     def nodes(self) -> pl.DataFrame:
         """One row a node: ``node, busy_s, idle_s, off_s, transition_s, down_s, energy_j, boots, shutdowns``."""
         return self._parts.nodes()
+
+    @cached_property
+    def segments(self) -> pl.DataFrame:
+        """One row a stretch of a job's attempt in which its caps, its speed and its draw stay as they are.
+
+        Columns: ``job_id, attempt`` (from 1) ``, start_s, end_s, nodes, cap_w`` (in force, mean of its nodes; null: one
+        has none) ``, speed_ratio`` (1 = nominal) ``, power_w`` (of all its nodes) ``, energy_j, state`` (``running``,
+        ``suspended``: 0 W at speed 0). By row of the job, then by time. In a run without power caps, emergencies and
+        budgets in time every started job has one row; its ``speed_ratio`` is null unless the job completed, its
+        ``power_w`` the mean, and ``end_s`` is null while it runs.
+        """
+        own = self._parts.segments
+        return segments_of_jobs(self.jobs) if own is None else own
+
+    @cached_property
+    def events(self) -> pl.DataFrame:
+        """What happened to the budget and to jobs beyond it, in order.
+
+        Columns: ``time_s, kind, job_id, node, value, power_before_w, power_after_w`` (of the whole machine, just before
+        and after). Kinds: ``budget`` (value: W from now on), ``alert`` (the draw is above it), ``lower-cap``,
+        ``raise-cap`` (the job's cap; null: none), ``suspend``, ``resume``, ``requeue``, ``kill``.
+        """
+        own = self._parts.events
+        return empty("events") if own is None else own
+
+    @property
+    def has_segments(self) -> bool:
+        """Whether jobs may have run in several stretches: `segments` says more than `jobs`."""
+        return self._parts.segments is not None
+
+    @property
+    def _frames(self) -> dict[str, pl.DataFrame]:
+        """The frames that have files of their own."""
+        optional = {"segments": self._parts.segments, "events": self._parts.events}
+        own = {name: frame for name, frame in optional.items() if frame is not None and len(frame)}
+        return {"jobs": self.jobs, "timeline": self.timeline, "nodes": self.nodes, **own}
 
     def summary(self) -> dict[str, Any]:
         """The metrics of the run.
@@ -96,7 +139,10 @@ class Result:
             it, by more than a billionth of it) ``, over_budget_s`` (for how long in all) ``, over_budget_peak_w`` (by
             how much at most) ``, profiled_jobs`` (runs that were first runs). Where nothing started, means and other
             shares are 0. With ``bound=True`` also ``energy_bound_j``: the least job energy that any placement of the
-            jobs that ended could have reached within the makespan.
+            jobs that ended could have reached within the makespan. With budgets in time ``over_budget_*`` compare with
+            the one in force. Where the policy does something about draws above the budget also ``alerts`` (how often)
+            and ``lost_energy_j`` (of attempts that were requeued or killed); with prices among the events ``cost``
+            (cost units) and with carbon intensities ``carbon_kg``, of the energy that some row covers.
         """
         return dict(self._summary)
 
@@ -127,7 +173,8 @@ class Result:
         """Write the result to a folder, for `hetsched.read_result` and others.
 
         ``jobs.parquet``, ``timeline.parquet``, ``nodes.parquet`` and ``summary.json`` (the summary, all of the
-        provenance, the timing, the sha256 of every other file). Each is written under a temporary name and renamed when
+        provenance, the timing, the sha256 of every other file); ``segments.parquet`` where jobs do not run in one
+        stretch, and ``events.parquet`` where there are any. Each is written under a temporary name and renamed when
         all are whole: a failure leaves nothing half-written. Others may write to the folder, and read it, meanwhile.
 
         Parameters
@@ -143,8 +190,7 @@ class Result:
             If a file cannot be written.
         """
         numbers = {"summary": self.summary(), **self.provenance, "timing": self.timing}
-        frames = {"jobs": self.jobs, "timeline": self.timeline, "nodes": self.nodes}
-        write_files(Path(folder), frames, numbers, csv=csv)
+        write_files(Path(folder), self._frames, numbers, csv=csv)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):
@@ -152,16 +198,13 @@ class Result:
         return (
             self._summary == other._summary
             and self.provenance == other.provenance
-            and self.jobs.equals(other.jobs)
-            and self.timeline.equals(other.timeline)
-            and self.nodes.equals(other.nodes)
+            and _are_equal(self._frames, other._frames)
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[object, ...]:
-        frames = {"jobs": self.jobs, "timeline": self.timeline, "nodes": self.nodes}
-        return _finished, (frames, self._summary, self.provenance, self.timing, self._parts.concerns)
+        return _finished, (self._frames, self._summary, self.provenance, self.timing, self._parts.concerns)
 
     def __repr__(self) -> str:
         summary = self._summary
@@ -169,6 +212,10 @@ class Result:
             f"<Result: {self.provenance['policy']['name']}, {summary['jobs']:,} jobs, "
             f"{summary['makespan_s'] / 3600:,.1f} h, {summary['energy_j'] / 3.6e6:,.1f} kWh>"
         )
+
+
+def _are_equal(here: Mapping[str, pl.DataFrame], there: Mapping[str, pl.DataFrame]) -> bool:
+    return here.keys() == there.keys() and all(frame.equals(there[name]) for name, frame in here.items())
 
 
 def read_result(folder: str | os.PathLike[str]) -> Result:
@@ -218,5 +265,7 @@ def _finished(
             provenance=lambda: provenance,
             timing=timing,
             concerns=concerns,
+            segments=frames.get("segments"),
+            events=frames.get("events"),
         )
     )

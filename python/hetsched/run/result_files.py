@@ -76,9 +76,35 @@ FRAMES: Mapping[str, Mapping[str, pl.DataType | type[pl.DataType]]] = {
 }
 """The frames of a result, a file each, and the columns that each begins with."""
 
+OPTIONAL_FRAMES: Mapping[str, Mapping[str, pl.DataType | type[pl.DataType]]] = {
+    "segments": {
+        "job_id": pl.Int64,
+        "attempt": pl.Int32,
+        "start_s": pl.Float64,
+        "end_s": pl.Float64,
+        "nodes": pl.List(pl.UInt32),
+        "cap_w": pl.Float64,
+        "speed_ratio": pl.Float64,
+        "power_w": pl.Float64,
+        "energy_j": pl.Float64,
+        "state": pl.String,
+    },
+    "events": {
+        "time_s": pl.Float64,
+        "kind": pl.String,
+        "job_id": pl.Int64,
+        "node": pl.Int32,
+        "value": pl.Float64,
+        "power_before_w": pl.Float64,
+        "power_after_w": pl.Float64,
+    },
+}
+"""Frames that have a file only where the others do not say it all."""
+
 Writer = Callable[[Any], object]
 
 _SUMMARY = "summary.json"
+_OPTIONAL = tuple(f"{name}.parquet" for name in OPTIONAL_FRAMES)
 _EXPECTED = "a file written by Result.write"
 _OF_ONE_WRITE = (
     "the file that was written with summary.json: a write was cut short over an older result, or the file was changed "
@@ -90,7 +116,7 @@ _BETWEEN_READS_S = 0.05
 
 def write_files(folder: Path, frames: dict[str, pl.DataFrame], numbers: dict[str, Any], *, csv: bool) -> None:
     """Write a result's files; see `Result.write`."""
-    writers: dict[str, Writer] = {f"{name}.parquet": frames[name].write_parquet for name in FRAMES}
+    writers: dict[str, Writer] = {f"{name}.parquet": frame.write_parquet for name, frame in frames.items()}
     if csv:
         writers["jobs.csv"] = for_csv(frames["jobs"]).write_csv
     try:
@@ -148,8 +174,10 @@ def _write_all(folder: Path, writers: dict[str, Writer], numbers: dict[str, Any]
             name = _SUMMARY
             temporary[name].write_bytes(text.encode())
             with turn_in(folder):
+                left_over = _optional_files(folder) - set(writers)
                 for name, path in temporary.items():
                     path.replace(folder / name)
+                _remove(folder / name for name in left_over)
         except UNREADABLE as error:
             raise OutputError(str(folder / name), reason_of(error)) from None
         finally:
@@ -157,6 +185,15 @@ def _write_all(folder: Path, writers: dict[str, Writer], numbers: dict[str, Any]
     finally:
         # Ctrl-C while polars writes is raised twice, by polars and then by Python: that may stop the first removal.
         _remove(temporary.values())
+
+
+def _optional_files(folder: Path) -> set[str]:
+    """Files of optional frames that an earlier result in the folder names as its own."""
+    try:
+        named = json.loads((folder / _SUMMARY).read_bytes())["files"]
+        return {name for name in _OPTIONAL if hashlib.sha256((folder / name).read_bytes()).hexdigest() == named[name]}
+    except (*UNREADABLE, ValueError, LookupError, TypeError, RecursionError):
+        return set()
 
 
 def _remove(paths: Iterable[Path]) -> None:
@@ -169,7 +206,9 @@ def read_files(folder: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
     for left in reversed(range(_READS)):
         contents = _contents(folder)
         numbers = _numbers(contents.pop(_SUMMARY), folder / _SUMMARY)
+        contents = {name: held for name, held in contents.items() if name not in _OPTIONAL or name in numbers["files"]}
         odd = [name for name in contents if hashlib.sha256(contents[name]).hexdigest() != numbers["files"].get(name)]
+        odd += [name for name in _OPTIONAL if name in numbers["files"] and name not in contents]
         if not odd:
             break
         if not left:
@@ -177,7 +216,8 @@ def read_files(folder: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
             raise TraceError(file=str(folder / odd[0]), found=found, expected=_OF_ONE_WRITE)
         # Where the system has no locks, a writer may be between two of its files.
         time.sleep(_BETWEEN_READS_S)
-    frames = {name: _frame(name, contents[f"{name}.parquet"], numbers, folder) for name in FRAMES}
+    held = {name.removesuffix(".parquet"): content for name, content in contents.items()}
+    frames = {name: _frame(name, content, numbers, folder) for name, content in held.items()}
     return frames, {key: value for key, value in numbers.items() if key != "files"}
 
 
@@ -187,9 +227,13 @@ def _contents(folder: Path) -> dict[str, bytes]:
         with turn_in(folder, reads=True):
             opened = {
                 name: stack.enter_context(_read(folder / name, partial(open, folder / name, "rb")))
-                for name in (_SUMMARY, *(f"{name}.parquet" for name in FRAMES))
+                for name in (_SUMMARY, *(f"{name}.parquet" for name in FRAMES), *_there(folder))
             }
         return {name: _read(folder / name, file.read) for name, file in opened.items()}
+
+
+def _there(folder: Path) -> list[str]:
+    return [name for name in _OPTIONAL if (folder / name).exists()]
 
 
 def _numbers(content: bytes, path: Path) -> dict[str, Any]:
@@ -244,7 +288,7 @@ def check_numbers(numbers: Any, path: Path) -> None:
 
 def check_frame(name: str, frame: pl.DataFrame, numbers: dict[str, Any], path: Path) -> None:
     """Refuse a frame that is not the one a result has under its name."""
-    columns = FRAMES[name]
+    columns = {**FRAMES, **OPTIONAL_FRAMES}[name]
     if frame.columns[: len(columns)] != list(columns):
         found = f"columns {listed(frame.columns)}" if frame.width else "no columns"
         raise TraceError(file=str(path), found=found, expected=f"the columns of `{name}`: {listed(columns)}")

@@ -10,17 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from hetsched.checks import Faults, plain, shown
 from hetsched.errors import ConfigError, SimulationError
 from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.run.events import FAILED, Events
+from hetsched.run.events import Events
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
 from hetsched.run.result import Result
 from hetsched.run.session_file import Injection, Saved, read_session, write_session
-from hetsched.run.simulation import Begun, Progress, engine_of, run_of
+from hetsched.run.simulation import Begun, Progress, engine_of, inject, run_of
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:
@@ -139,7 +137,7 @@ class Session:
         self._reached_s = _LATEST_S if t_s is None else t_s
 
     def inject(self, events: Events) -> None:
-        """Have something befall the machine.
+        """Have something befall the machine, or change its budget or the price of its energy.
 
         Parameters
         ----------
@@ -150,22 +148,18 @@ class Session:
         Raises
         ------
         ConfigError
-            If an event is not after `reached_s`, or of a node that the platform has not.
+            If an event is not after `reached_s`, or cannot befall this platform under this policy: a node that it has
+            not, a budget below the idle machine's draw.
         """
         if not isinstance(events, Events):
             raise ConfigError([("events", type(events).__name__, "an Events, as Events.from_polars makes it")])
-        events.check_for(self._begun.setting.platform.nodes)
-        frame, faults = events.to_polars(), Faults()
-        for row in np.flatnonzero(frame["time_s"].to_numpy() <= self._reached_s)[:20].tolist():
-            expected = f"seconds after {self._reached_s:g}, up to which the run has come"
-            faults.note("events.time_s", shown(frame["time_s"][row]), expected, row=row)
-        faults.check()
+        setting = self._begun.setting
+        events.check_for(setting.platform, setting.policy)
+        events.check_after(self._reached_s)
         self._inject(Injection(self._reached_s, events))
 
     def _inject(self, injection: Injection) -> None:
-        frame = injection.events.to_polars()
-        time_s, node = frame["time_s"].to_numpy(), frame["node"].to_numpy()
-        self._engine.inject(time_s, node, (frame["kind"] == FAILED).to_numpy())
+        inject(self._engine, injection.events)
         self._injected.append(injection)
 
     def fork(self) -> Session:
@@ -193,6 +187,7 @@ class Session:
         if not self.is_over and self._reached_s < until_s:
             setting = replace(setting, options=replace(setting.options, until_s=self._reached_s))
         more = {"events": [one.record() for one in self._injected]} if self._injected else None
+        setting = replace(setting, injected=[one.events for one in self._injected])
         begun = replace(self._begun, setting=setting)
         result = begun.result(self._engine.fork(), wall_s=self._wall_s, more=more)
         for concern in result.concerns[len(setting.concerns) :]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,6 @@ from hetsched.checks import one_line, reason_of, shown
 from hetsched.errors import ConfigError, HetschedError
 from hetsched.files import MALFORMED, write_whole
 from hetsched.platform import Platform, VariationTable
-from hetsched.platform.predictor import predictor_name
 from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
 from hetsched.run.concerns import concerns_of_draws, concerns_of_load
@@ -57,10 +57,12 @@ def write_session(path: Path, saved: Saved) -> None:
     """Write a session's file, whole or not at all."""
     setting = saved.setting
     frames = {"jobs": setting.workload.to_polars()}
-    tables = {name: getattr(setting.platform, name) for name in _TABLES}
-    frames |= {name: table.to_polars() for name, table in tables.items() if table is not None}
+    tables = _tables(setting.platform)
+    frames |= {name: table.to_polars() for name, table in tables.items()}
     if setting.forecast is not None:
         frames["known_w"] = pl.DataFrame({"known_w": setting.forecast.known_w})
+    if setting.options.events is not None:
+        frames["events"] = setting.options.events.to_polars()
     frames |= {f"events-{place}": one.events.to_polars() for place, one in enumerate(saved.injected)}
     text = json.dumps(_record(saved, tables), indent=1, allow_nan=False)
 
@@ -87,17 +89,26 @@ def read_session(path: Path) -> Saved:
     raise ConfigError([(one_line(str(path)), one_line(found, limit=200), expected)])
 
 
-def _record(saved: Saved, tables: dict[str, VariationTable | None]) -> dict[str, Any]:
+def _tables(platform: Platform) -> dict[str, VariationTable]:
+    """Tables by the names of their members; those by cap are numbered."""
+    if platform.actual_by_cap is None:
+        return {name: table for name in _TABLES if (table := getattr(platform, name)) is not None}
+    sets = {"actual": platform.actual_by_cap, "predicted": platform.predicted_by_cap or {}}
+    return {f"{name}-{place}": table for name, tables in sets.items() for place, table in enumerate(tables.values())}
+
+
+def _record(saved: Saved, tables: dict[str, VariationTable]) -> dict[str, Any]:
     setting, workload = saved.setting, saved.setting.workload
-    options = {**vars(setting.options), "predictor": predictor_name(setting.options.predictor)}
+    by_cap = setting.platform.actual_by_cap
     platform = {name: value for name, value in setting.platform.to_dict().items() if name not in _TABLES}
     return {
         "format": _VERSION,
         "version": _core.__version__,
         "policy": setting.policy.to_dict(),
-        "options": options,
+        "options": setting.options.record(),
         "platform": platform,
-        "caps_w": {name: table.cap_w for name, table in tables.items() if table is not None},
+        "caps_w": {name: _told(table.cap_w) for name, table in tables.items()},
+        "table_keys_w": None if by_cap is None else [_told(cap_w) for cap_w in by_cap],
         "workload": {
             "sha256": workload.sha256,
             "source": workload.source,
@@ -111,6 +122,11 @@ def _record(saved: Saved, tables: dict[str, VariationTable | None]) -> dict[str,
     }
 
 
+def _told(cap_w: float | None) -> float | str | None:
+    """A cap as JSON takes it, which has no infinity."""
+    return "inf" if cap_w == math.inf else cap_w
+
+
 def _session(members: zipfile.ZipFile) -> Saved:
     if any(member.compress_type != zipfile.ZIP_STORED for member in members.infolist()):
         raise TableError("a packed archive", _FILE)
@@ -118,7 +134,7 @@ def _session(members: zipfile.ZipFile) -> Saved:
     if record["format"] != _VERSION:
         raise TableError(f"format {shown(record['format'])}", f"format {_VERSION}; a later hetsched wrote it")
     workload, platform = _workload(members, record["workload"]), _platform(members, record)
-    policy, options = Policy.from_dict(record["policy"]), RunOptions(**record["options"])
+    policy, options = Policy.from_dict(record["policy"]), _options(members, record["options"])
     forecast = record["forecast"]
     if forecast is not None:
         forecast = Forecast(_frame(members, "known_w")["known_w"].to_numpy(), forecast)
@@ -130,6 +146,15 @@ def _session(members: zipfile.ZipFile) -> Saved:
     reached_s = record["reached_s"]
     setting = Setting(workload, platform, policy, options, concerns, forecast)
     return Saved(setting, None if reached_s is None else float(reached_s), injected)
+
+
+def _options(members: zipfile.ZipFile, record: dict[str, Any]) -> RunOptions:
+    if "events" not in record:
+        return RunOptions(**record)
+    events = Events.from_polars(_frame(members, "events"))
+    if events.sha256 != record["events"]:
+        raise TableError("events that are not those that were saved", _FILE)
+    return RunOptions(**{**record, "events": events})
 
 
 def _workload(members: zipfile.ZipFile, record: dict[str, Any]) -> Workload:
@@ -147,13 +172,18 @@ def _workload(members: zipfile.ZipFile, record: dict[str, Any]) -> Workload:
 
 
 def _platform(members: zipfile.ZipFile, record: dict[str, Any]) -> Platform:
-    tables = {
-        name: VariationTable.from_polars(_frame(members, name), cap_w=cap_w) for name, cap_w in record["caps_w"].items()
+    caps = {name: None if cap_w is None else float(cap_w) for name, cap_w in record["caps_w"].items()}
+    tables = {name: VariationTable.from_polars(_frame(members, name), cap_w=cap_w) for name, cap_w in caps.items()}
+    platform, keys = Platform.from_dict(record["platform"]), record.get("table_keys_w")
+    if not tables:
+        return platform
+    if keys is None:
+        return platform.with_tables(actual=tables.get("actual"), predicted=tables.get("predicted"))
+    sets = {
+        name: {float(key): tables[f"{name}-{place}"] for place, key in enumerate(keys) if f"{name}-{place}" in tables}
+        for name in _TABLES
     }
-    platform = Platform.from_dict(record["platform"])
-    return (
-        platform if not tables else platform.with_tables(actual=tables.get("actual"), predicted=tables.get("predicted"))
-    )
+    return platform.with_tables(actual=sets["actual"], predicted=sets["predicted"] or None)
 
 
 def _frame(members: zipfile.ZipFile, name: str) -> pl.DataFrame:

@@ -25,12 +25,15 @@ from hetsched.policy import Policy, parse_policy
 from hetsched.power.forecast import believed
 from hetsched.run.concerns import (
     Concern,
+    check_caps,
     check_observed,
     concerns_of_draws,
     concerns_of_load,
     concerns_of_replay,
     replay_counts,
 )
+from hetsched.run.event_rows import BUDGET
+from hetsched.run.events import Events
 from hetsched.run.memory import check_memory
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.outcome import Setting, result_of
@@ -78,6 +81,9 @@ class Run:
         """The run, set up and checked: nothing has happened in it yet."""
         check_threads()
         check_observed(self.policy, self.workload, self.platform)
+        check_caps(self.workload, self.platform)
+        if self.options.events is not None:
+            self.options.events.check_for(self.platform, self.policy)
         check_memory(self.workload, self.platform, self.policy, until_s=self.options.until_s)
         platform, forecast = believed(self.workload, self.platform, self.options.predictor)
         known_w = None if forecast is None else forecast.known_w
@@ -118,7 +124,8 @@ class Begun:
 
 def engine_of(setting: Setting, known_w: npt.NDArray[np.float64] | None) -> _core.Session:
     """The engine's own run of these ingredients."""
-    return _core.Session(
+    events = setting.options.events
+    engine = _core.Session(
         setting.workload.columns,
         setting.platform.machine,
         setting.policy.to_dict(),
@@ -126,8 +133,21 @@ def engine_of(setting: Setting, known_w: npt.NDArray[np.float64] | None) -> _cor
         on_unknown_app=setting.options.on_unknown_app,
         until_s=setting.options.until_s,
         known_w=known_w,
+        **_budgets(events),
         **setting.options.limits,
     )
+    if events is not None:
+        engine.inject(*events.of_nodes())
+    return engine
+
+
+def _budgets(events: Events | None) -> dict[str, Any]:
+    return {} if events is None or not events.has(BUDGET) else {"budgets": events.of_budgets()}
+
+
+def inject(engine: _core.Session, events: Events) -> None:
+    """Have events befall a run of the engine's that is under way."""
+    engine.inject(*events.of_nodes(), **_budgets(events))
 
 
 @takes_run_options()
@@ -177,6 +197,9 @@ def simulate(
         know of the jobs' own draws: ``"ideal"``, what is charged; an object with ``table(actual)`` or ``draws(jobs)``,
         such as ``hs.power.Noisy(0.1)`` or ``hs.power.History()``; or a `VariationTable` of the same applications and
         nodes as the actual one, such as a fitted model's. None: the platform's own.
+    events
+        What comes from outside: failures and repairs of nodes, budgets of the machine's power in time (for policies
+        with a part in the role ``power``), prices and carbon intensities; see `Events`. None: nothing.
 
     Returns
     -------
@@ -188,7 +211,8 @@ def simulate(
     ConfigError
         If an option, the policy, or the platform's tables for these jobs cannot be; if there is a predictor and
         nothing for it to predict: no actual table, no job that brings ``power_w``; if the policy repeats the log and
-        the workload has no observed starts.
+        the workload has no observed starts; if events cannot befall this platform under this policy; if jobs ask for
+        caps that the platform knows nothing of.
     SimulationError
         If the run cannot go on; before it begins, if it needs more memory than there is, or if the process was forked
         from one in which polars had been at work.
@@ -203,7 +227,7 @@ def simulate(
         If a job's measured draw is above twice the nodes' TDP.
     ResultWarning
         If more than half of the jobs that ran were killed at their walltime, or less than 5 % of the nodes were busy
-        for over a tenth of a run of a week or more.
+        for over a tenth of a run of a week or more; if prices or carbon intensities do not cover the whole run.
     ReplayWarning
         If the policy repeats the log, and jobs start later than they did or have no observed start.
     WorkWarning
@@ -235,6 +259,8 @@ def run_of(workload: object, platform: object, policy: object, options: RunOptio
     options = options.checked(faults)
     if options.bound is True and isinstance(platform, Platform):
         check_bound(platform, faults)
+        if platform.has_caps:
+            faults.add("bound", True, "false: no bound is known for nodes under power caps")
     faults.check()
     assert isinstance(workload, Workload)
     assert isinstance(platform, Platform)

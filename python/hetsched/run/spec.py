@@ -161,7 +161,8 @@ def plan_of(axes: Axes, options: RunOptions) -> list[Plan]:
     workloads = {name: workload.sha256 for name, workload in axes.workloads.items()}
     platforms = {name: platform_sha256(platform) for name, platform in axes.platforms.items()}
     beliefs = {(w, p): _belief(axes.workloads[w], axes.platforms[p], options) for w, p in product(workloads, platforms)}
-    own = {name: value for name, value in vars(options).items() if name not in ("seed", "predictor")}
+    # Of a predictor counts what it gives, not its name.
+    own = {name: value for name, value in options.record().items() if name not in ("seed", "predictor")}
 
     def key(workload: str, platform: str, policy: Policy, seed: int) -> str:
         decides = [workloads[workload], platforms[platform], policy.parts, seed if policy.uses_chance else None]
@@ -177,7 +178,7 @@ def _belief(workload: Workload, platform: Platform, options: RunOptions) -> list
         return []
     platform, forecast = believed(workload, platform, options.predictor)
     draws = None if forecast is None else hashlib.sha256(forecast.known_w.tobytes()).hexdigest()
-    return [None if platform.predicted is None else platform.predicted.sha256, draws]
+    return [platform.tables_sha256["predicted"], draws]
 
 
 def written(plans: Sequence[Plan], axes: Axes, options: RunOptions, folder: Path) -> list[Spec]:
@@ -250,17 +251,15 @@ def write_workload(workload: Workload, folder: Path) -> str:
 def write_platform(platform: Platform, folder: Path) -> str:
     """Write a platform with the content of its tables, unless it is there already; gives the file's path."""
     path = folder / f"{platform_sha256(platform)}.json"
-    tables = {"actual": platform.actual, "predicted": platform.predicted}
-    content = platform.to_dict() | {name: table.to_dict() for name, table in tables.items() if table is not None}
     if not path.exists():
-        write_whole(path, lambda temporary: temporary.write_text(json.dumps(content), encoding="utf-8"))
+        content = json.dumps(platform.content())
+        write_whole(path, lambda temporary: temporary.write_text(content, encoding="utf-8"))
     return str(path)
 
 
 def platform_sha256(platform: Platform) -> str:
     """Sha256 over the nodes and the tables."""
-    tables = [None if table is None else table.sha256 for table in (platform.actual, platform.predicted)]
-    return json_sha256([platform.sha256, *tables])
+    return json_sha256([platform.sha256, *platform.tables_sha256.values()])
 
 
 # Two of each: runs of one workload come one after the other, and at the seam every process needs the next one.

@@ -78,14 +78,19 @@ class Store:
         self._length += len(line)
         self.answers[task.key] = answer
 
-    def check(self, keys: Iterable[str], names: Collection[str]) -> None:
-        """See that what was read of these keys has just these numbers; a TraceError at the first line that has not."""
+    def check(self, keys: Iterable[str], names: Collection[str], optional: Collection[str] = ()) -> None:
+        """See that what was read of these keys has just these numbers; a TraceError at the first line that has not.
+
+        It may have `optional` ones beside them.
+        """
         for key in keys:
             if key not in self._line_of:
                 continue
             summary = self.answers[key]
             odd = {**dict.fromkeys(names, ""), **summary}
-            odd = {name: value for name, value in odd.items() if name not in names or not _is_metric(value)}
+            odd = {
+                name: value for name, value in odd.items() if name not in (*names, *optional) or not _is_metric(value)
+            }
             if odd:
                 name, value = next(iter(odd.items()))
                 found = f"`{name}` {one_line(json.dumps(value), limit=40)}" if name in summary else f"no `{name}`"

@@ -22,6 +22,7 @@ from hetsched.files import write_whole
 from hetsched.run.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, summary_names
 from hetsched.run.many import many
 from hetsched.run.memory import MOST_WORKERS, most_at_once
+from hetsched.run.metrics import columns_of, optional_names
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.processes import Processes
 from hetsched.run.progress import Bars
@@ -79,7 +80,7 @@ def sweep(
         files below `out`, or below the system's folder for temporary files.
     **options
         As in `hetsched.simulate`, but for ``seed``: ``kill_at_walltime, kill_grace_s, walltimes, on_unknown_app, bound,
-        until_s, predictor``.
+        until_s, predictor, events``.
 
     Returns
     -------
@@ -137,7 +138,7 @@ def sweep(
     with ExitStack() as stack:
         store = None if folder is None else stack.enter_context(Store(folder))
         if store is not None:
-            store.check({plan.key for plan in plans}, summary_names(checked))
+            store.check({plan.key for plan in plans}, summary_names(checked), optional_names())
         tell = stack.enter_context(_teller(progress))
         work = _Work(axes, checked, store, folder)
         frame = _frame(plans, work.summaries(plans, executor, workers, tell))
@@ -199,12 +200,13 @@ def _frame(plans: Sequence[Plan], summaries: Mapping[str, Mapping[str, Any]]) ->
         "seed": pl.Series([plan.seed for plan in plans], dtype=pl.UInt64),
     }
     own = [summaries[plan.key] for plan in plans]
-    return pl.DataFrame({**names, **{key: _column([summary[key] for summary in own]) for key in own[0]}})
+    return pl.DataFrame({**names, **{key: _column(values) for key, values in columns_of(own).items()}})
 
 
 def _column(values: list[int | float | None]) -> pl.Series:
     """Whole numbers if all are; a metric that is never known is one all the same."""
-    is_whole = all(isinstance(value, int) for value in values)
+    known = [value for value in values if value is not None]
+    is_whole = bool(known) and all(isinstance(value, int) for value in known)
     return pl.Series(values, dtype=pl.Int64 if is_whole else pl.Float64, strict=False)
 
 

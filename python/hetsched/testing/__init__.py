@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hetsched.testing.laws import check_schedule
+from hetsched.testing.schedule import check_schedule
 
 if TYPE_CHECKING:
     from hetsched.testing.strategies import APPS, platforms, policies, workloads

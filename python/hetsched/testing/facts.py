@@ -158,6 +158,11 @@ class Facts:
         """The policy's budget and each job's predicted part of it; None if it has none."""
         return None if self.policy["power"] is None else Budget.of(self)
 
+    @property
+    def has_budgets_in_time(self) -> bool:
+        """Whether the budget changes while the run goes on; the timeline tells which is in force."""
+        return "budget_w" in self.result.timeline.columns
+
     @cached_property
     def slots_per_node(self) -> int:
         """Slots of a node; 1 where jobs get whole nodes."""

@@ -118,10 +118,12 @@ def _refuse_values(values: pl.Series, column: Column, origin: Origin) -> None:
     if column.dtype is pl.Float64:
         origin.refuse(values, ~values.is_finite(), column.expected)
     # One pass for a whole column of good values; masks are built only where there is something to find.
-    is_bounded = column.low is not None or column.high is not None
+    is_bounded = (column.low, column.high, column.above) != (None, None, None)
     lowest, highest = (values.min(), values.max()) if is_bounded else (None, None)
     if column.low is not None and lowest is not None and lowest < column.low:  # type: ignore[operator]
         origin.refuse(values, values < column.low, column.expected)
+    if column.above is not None and lowest is not None and lowest <= column.above:  # type: ignore[operator]
+        origin.refuse(values, values <= column.above, column.expected)
     if column.high is not None and highest is not None and highest > column.high:  # type: ignore[operator]
         origin.refuse(values, values > column.high, column.expected)
 

@@ -173,6 +173,7 @@ class Workload:
             observed_start_s=self._floats("observed_start_s"),
             observed_end_s=end_s,
             **self._observed_nodes(),
+            **self._caps(),
             source=self.source,
         )
 
@@ -189,6 +190,11 @@ class Workload:
             return {}
         offsets, nodes = node_offsets(self._frame["observed_nodes"])
         return {"observed_node_offsets": offsets, "observed_nodes": nodes}
+
+    def _caps(self) -> dict[str, Any]:
+        """Caps that jobs ask for, NaN = none; nothing where none does."""
+        caps = self._floats("cap_w")
+        return {} if caps is None or np.isnan(caps).all() else {"cap_w": caps}
 
     def _on_gpu(self) -> npt.NDArray[np.int64] | None:
         if "device" not in self._frame.columns:

@@ -36,6 +36,8 @@ class Column:
         What a null says; empty where nulls are refused.
     low, high
         Bounds of the values, both included; None where there is none.
+    above
+        Bound that the values are above; None where there is none.
     is_instant
         Whether it is a time of day rather than a span.
     """
@@ -48,6 +50,7 @@ class Column:
     null: str = ""
     low: float | None = None
     high: float | None = None
+    above: float | None = None
     is_instant: bool = False
 
     @property
@@ -59,6 +62,7 @@ class Column:
             return "a list of node numbers from 0, such as 0 1 2 7 or 0-2,7 in a file of text"
         kind = self.unit if self.dtype is pl.Float64 else "a whole number"
         low = "" if self.low is None else f" from {self.low:g}"
+        low = low if self.above is None else f" above {self.above:g}"
         return kind + low + ("" if self.high is None else f" to {self.high:.10g}")
 
 
@@ -85,6 +89,8 @@ _COLUMNS = (
     Column("depends_on", pl.Int64, False, "", "the job it waits for; kept, and ignored so far", "none"),
     Column("power_w", pl.Float64, False, "watts",
            "measured mean draw of each of its nodes; values <= 0 count as unknown", "unknown", high=1e6),
+    Column("cap_w", pl.Float64, False, "watts", "the power cap it asks for, on each of its nodes", "none",
+           high=1e6, above=0.0),
     Column("trace_status", pl.Int32, False, "", "the status code of the log", "unknown"),
     Column("observed_start_s", pl.Float64, False, "seconds", "when it started in reality, on the log's own clock",
            "unknown", is_instant=True),

@@ -1,0 +1,242 @@
+"""Power caps of a platform's nodes: tables by cap, or a model of watts and speed under any cap."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hetsched import _core
+from hetsched.checks import Faults, listed, many
+from hetsched.files import json_sha256
+from hetsched.platform.node_class import MAX_NODE_W
+from hetsched.variation.frame import check_caps, checked_cap, too_few_nodes
+from hetsched.variation.table import VariationTable
+
+ByCap = Mapping[float, VariationTable]
+
+ANY_APP = "*"
+"""The application that stands for all that have no row, or no share, of their own."""
+
+_WHOLE_NODES = "true: power caps need whole nodes"
+
+
+@dataclass(frozen=True)
+class CapTables:
+    """Tables by cap, ascending, infinity last; the predicted ones hold the same caps."""
+
+    actual: tuple[tuple[float, VariationTable], ...]
+    predicted: tuple[tuple[float, VariationTable], ...] | None = None
+
+    @property
+    def core(self) -> list[tuple[float, _core.PowerTable, _core.PowerTable | None]]:
+        """The tables as the engine takes them."""
+        predicted = dict(self.predicted or ())
+        return [
+            (cap_w, table.core, predicted[cap_w].core if cap_w in predicted else None) for cap_w, table in self.actual
+        ]
+
+
+def tables_by_cap(actual: ByCap, predicted: ByCap | VariationTable | None, faults: Faults) -> CapTables | None:
+    """The tables in one order of caps and applications; notes what is invalid, and gives None then."""
+    before = len(faults.found)
+    own = _ordered("actual", actual, faults)
+    if isinstance(predicted, VariationTable):
+        faults.note("predicted", "a single table", "a table for each cap, as `actual` has")
+        return None
+    believed = None if predicted is None else _ordered("predicted", predicted, faults)
+    if len(faults.found) > before:
+        return None
+    if believed is not None:
+        if list(believed) != list(own):
+            faults.note("predicted", f"caps of {_watts(believed)} W", f"those of `actual`, {_watts(own)} W")
+            return None
+        believed = {
+            cap_w: _like(table, own[math.inf], f"predicted[{cap_w:g}]", faults) for cap_w, table in believed.items()
+        }
+    return CapTables(tuple(own.items()), None if believed is None else tuple(believed.items()))
+
+
+def _ordered(name: str, given: Mapping[Any, Any], faults: Faults) -> dict[float, VariationTable]:
+    """The tables by ascending cap, with applications and nodes as the uncapped one has them."""
+    found: dict[float, VariationTable] = {}
+    for key, table in given.items():
+        place, own = f"{name}[{key!r}]", Faults()
+        cap_w = checked_cap(key, own)
+        if cap_w is None:
+            faults.note(name, f"the key {key!r}", "watts above 0 as keys, or infinite: without a cap")
+        elif not isinstance(table, VariationTable):
+            faults.note(place, f"a {type(table).__name__}", "a VariationTable")
+        else:
+            check_key(table, cap_w, place, faults)
+            found[cap_w] = table
+    if not faults.found and math.inf not in found:
+        caps = f"caps of {_watts(found)} W" if found else "no tables"
+        faults.note(name, caps, "a table without a cap among them, with the key `math.inf`")
+    if faults.found:
+        return {}
+    return {cap_w: _like(found[cap_w], found[math.inf], f"{name}[{cap_w:g}]", faults) for cap_w in sorted(found)}
+
+
+def check_key(table: VariationTable, cap_w: float, place: str, faults: Faults) -> None:
+    """Note a table that says it is of another cap than its key."""
+    if table.cap_w is not None and table.cap_w != cap_w:
+        faults.note(place, f"a table under a cap of {table.cap_w:g} W", f"one of {cap_w:g} W, its key")
+
+
+def _like(table: VariationTable, base: VariationTable, place: str, faults: Faults) -> VariationTable:
+    own = Faults()
+    ordered = table.in_order_of(base, own)
+    faults.extend(own, lambda fault: fault.moved("predicted", place))
+    return ordered
+
+
+def _watts(caps: Mapping[float, Any]) -> str:
+    return listed(f"{cap_w:g}" for cap_w in caps)
+
+
+def plain_tables(
+    actual: VariationTable | None, predicted: VariationTable | ByCap | None, faults: Faults
+) -> VariationTable | None:
+    """The predicted table in the order of the actual one; notes what does not fit."""
+    if predicted is None:
+        return None
+    if isinstance(predicted, Mapping):
+        faults.note("predicted", "tables by cap", "a single table, as `actual` is")
+        return None
+    if actual is None:
+        faults.add("predicted", "a table", "an actual table beside it")
+        return predicted
+    ordered = predicted.in_order_of(actual, faults)
+    check_caps(actual.cap_w, predicted.cap_w, faults)
+    return ordered
+
+
+def check_size(name: str, table: VariationTable | None, nodes: int, faults: Faults) -> None:
+    """Note a table of another number of nodes than the platform's."""
+    if table is not None and table.nodes != nodes and not faults.found:
+        faults.add(name, many(table.nodes, "node"), too_few_nodes(table.apps, held=table.nodes, wanted=nodes))
+
+
+@dataclass(frozen=True)
+class CapModel:
+    """Watts and speed of nodes under any cap; `Platform.with_cap_model` says what each parameter means."""
+
+    static_w: float | tuple[float, ...] | None = None
+    static_ratio: float | None = None
+    exponent: float = 1.0
+    bound_ratio: float | tuple[tuple[str, float], ...] = 1.0
+    least_speed_ratio: float = 0.2
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parameters that are set, as plain values."""
+        static_w, bound = self.static_w, self.bound_ratio
+        values = {
+            "static_w": list(static_w) if isinstance(static_w, tuple) else static_w,
+            "static_ratio": self.static_ratio,
+            "exponent": self.exponent,
+            "bound_ratio": dict(bound) if isinstance(bound, tuple) else bound,
+            "least_speed_ratio": self.least_speed_ratio,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+    def core(self, nodes: int) -> dict[str, Any]:
+        """The model as the engine takes it: static watts one a node."""
+        each_w: npt.NDArray[np.float64] | None = None
+        if self.static_w is not None:
+            each_w = np.array(np.broadcast_to(np.asarray(self.static_w, dtype=np.float64), (nodes,)))
+        return {"static_ratio": None, **self.to_dict(), "static_w": each_w}
+
+
+_PARAMETERS = tuple(CapModel.__dataclass_fields__)
+
+
+def checked_model(given: Any, nodes: int, apps: tuple[str, ...], faults: Faults) -> CapModel | None:
+    """The model of its parameters; notes what is invalid, and gives None then."""
+    if given is None or isinstance(given, CapModel):
+        own = Faults("cap_model")
+        if given is not None:
+            _check_apps(given.to_dict()["bound_ratio"], apps, own)
+            _check_static(given.static_w, nodes, own)
+        faults.extend(own)
+        return given
+    own = Faults("cap_model")
+    if not isinstance(given, Mapping):
+        faults.note("cap_model", type(given).__name__, f"a dictionary of {listed(_PARAMETERS)}")
+        return None
+    own.unknown_keys(given, _PARAMETERS)
+    values = {**CapModel().to_dict(), **{name: given[name] for name in _PARAMETERS if given.get(name) is not None}}
+    if ("static_w" in values) == ("static_ratio" in values):
+        said = "both" if "static_w" in values else "neither"
+        own.note("static_w, static_ratio", said, "exactly one of the two: what does not fall with the speed")
+    _check_static(values.get("static_w"), nodes, own)
+    if "static_ratio" in values:
+        own.number("static_ratio", values["static_ratio"], low=0.0, high=1.0)
+    own.number("exponent", values["exponent"], low=1.0, high=10.0)
+    own.number("least_speed_ratio", values["least_speed_ratio"], low=1e-3, high=1.0)
+    _check_bound(values["bound_ratio"], own)
+    _check_apps(values["bound_ratio"], apps, own)
+    faults.extend(own)
+    return None if own.found else CapModel(**{name: _plain(value) for name, value in values.items()})
+
+
+def _plain(value: Any) -> Any:
+    """The value as a plain immutable one, so that equality, hashing and JSON are exact."""
+    if isinstance(value, Mapping):
+        return tuple(sorted((str(app), float(share)) for app, share in value.items()))
+    array = np.asarray(value, dtype=np.float64)
+    return tuple(array.tolist()) if array.ndim else float(array)
+
+
+def _check_static(static_w: Any, nodes: int, faults: Faults) -> None:
+    if static_w is None:
+        return
+    if not hasattr(static_w, "__len__") or getattr(static_w, "shape", None) == ():
+        faults.number("static_w", static_w, low=0.0, high=MAX_NODE_W)
+        return
+    values = faults.array("static_w", static_w, "watts, one number or one a node")
+    if values is None:
+        return
+    if values.shape != (nodes,):
+        faults.note("static_w", f"{values.size} values", f"one number, or one for each of the {nodes} nodes")
+        return
+    bad = np.flatnonzero(~((values >= 0) & (values <= MAX_NODE_W)))
+    if len(bad):
+        faults.add(f"static_w[{bad[0]}]", float(values[bad[0]]), f"a number between 0 and {MAX_NODE_W:g}")
+
+
+def _check_bound(bound_ratio: Any, faults: Faults) -> None:
+    if not isinstance(bound_ratio, Mapping):
+        faults.number("bound_ratio", bound_ratio, low=0.0, high=1.0)
+        return
+    for app, share in bound_ratio.items():
+        faults.number(f"bound_ratio[{app}]", share, low=0.0, high=1.0)
+
+
+def _check_apps(bound_ratio: Any, apps: tuple[str, ...], faults: Faults) -> None:
+    """Note applications of the table that have no share of their own; further names are those of other jobs."""
+    if not isinstance(bound_ratio, Mapping) or ANY_APP in bound_ratio:
+        return
+    missing = [app for app in apps if app != ANY_APP and app not in bound_ratio]
+    if missing:
+        expected = f"a share for each application of the table, or one for `{ANY_APP}`: all others"
+        faults.note("bound_ratio", f"nothing for {listed(missing)}", expected)
+
+
+def check_together(*, has_tables: bool, has_model: bool, exclusive: bool, faults: Faults) -> None:
+    """Note what does not go together: tables by cap beside a model, caps of shared nodes."""
+    if has_tables and has_model:
+        faults.note(
+            "cap_model", "a model beside tables by cap", "one of the two; a model goes with single tables or none"
+        )
+    if (has_tables or has_model) and exclusive is False:
+        faults.add("exclusive", exclusive, _WHOLE_NODES)
+
+
+def sum_of(tables: tuple[tuple[float, VariationTable], ...]) -> str:
+    """Sha256 over all tables and their caps."""
+    return json_sha256([[cap_w, table.sha256] for cap_w, table in tables])

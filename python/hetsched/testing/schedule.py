@@ -1,0 +1,61 @@
+"""`check_schedule`: which laws a run is held to."""
+
+from __future__ import annotations
+
+from hetsched.platform import Platform
+from hetsched.run.events import Events
+from hetsched.run.result import Result
+from hetsched.testing.facts import Facts
+from hetsched.testing.laws import check_laws
+from hetsched.testing.stretch_laws import check_stretches
+from hetsched.workload import Workload
+
+
+def check_schedule(result: Result, workload: Workload, platform: Platform, *, events: Events | None = None) -> None:
+    """Check a result against the laws of a run.
+
+    Everything is recomputed from the inputs and the start and nodes of each job: no slot serves two jobs at once; no
+    job starts before its submission; each job has as many nodes as it asked for and ends when it must (its runtime at
+    the pace of its slowest node, rounded up to a microsecond, or its walltime); times, states, energies, nodes,
+    timeline and summary follow; and the energy balances three ways. Under a policy that profiles, first runs and no
+    others take longer. In a replay, no job starts before its observed start. In a metered schedule with given ends,
+    states agree with the ends. Under a power budget, summary and timeline agree about it; and where predictions are
+    exact and jobs get whole nodes, the system never draws more.
+
+    Where jobs do not run in one stretch (power caps, emergencies, budgets in time) the segments are checked: those of
+    an attempt abut and cover it, no node serves two, each draws and is as fast as tables or model say under its cap,
+    their energies sum to the job's and, with the idle nodes', to the system's, speeds add up to the job's work but for
+    a microsecond a change, events tell what states show, and the draw is within the budget in force where predictions
+    are exact and no budget falls unforeseen.
+
+    Parameters
+    ----------
+    result
+        Of a run.
+    workload, platform
+        The run's inputs.
+    events
+        Those that the run was given: they say which falls of the budget are known beforehand.
+
+    Raises
+    ------
+    AssertionError
+        At the first broken law, naming job, node and instant.
+
+    Notes
+    -----
+    Energy and timeline are recomputed only where all nodes stayed powered; the other laws always apply.
+
+    Examples
+    --------
+    >>> import polars as pl, hetsched as hs
+    >>> jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 90], "runtime_s": [60, 30], "node_count": [1, 2]})
+    >>> workload = hs.Workload.from_polars(jobs)
+    >>> platform = hs.Platform.homogeneous(nodes=2, idle_w=100.0, tdp_w=300.0)
+    >>> check_schedule(hs.simulate(workload, platform, policy="easy"), workload, platform)
+    """
+    run, segments = Facts(result, workload, platform), result.segments
+    if result.has_segments and len(segments):
+        check_stretches(run, segments, events)
+    else:
+        check_laws(run)

@@ -1,0 +1,369 @@
+"""Laws of runs whose jobs do not run in one stretch: under power caps, emergencies and budgets in time."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from hetsched.run.events import Events
+from hetsched.testing.capped import draws_and_factors
+from hetsched.testing.facts import TICKS_S, Facts, Floats, micros
+from hetsched.testing.laws import (
+    TOLERANCE,
+    check_balance,
+    check_nodes_of_jobs,
+    check_rows,
+    check_summary,
+    close,
+)
+
+_RECORDED = ("profiled", "attempts", "suspended_s", "lost_energy_j", "lowest_cap_w")
+
+
+class Stretches:
+    """The segments of a run as arrays: a row a stretch, times in whole microseconds."""
+
+    def __init__(self, run: Facts, segments: pl.DataFrame) -> None:
+        self.run, self.frame = run, segments
+        row_of = {job_id: row for row, job_id in enumerate(run.job_id)}
+        self.job = np.array([row_of.get(job_id, -1) for job_id in segments["job_id"].to_list()], dtype=np.int64)
+        self.attempt = segments["attempt"].cast(pl.Int64).to_numpy()
+        self.start, end = micros(segments["start_s"]), micros(segments["end_s"])
+        self.end = np.where(end >= 0, end, run.window[1])
+        self.runs = (segments["state"] == "running").to_numpy()
+        self.speed = segments["speed_ratio"].to_numpy()
+        self.power_w, self.energy_j = segments["power_w"].to_numpy(), segments["energy_j"].to_numpy()
+        self.cap_w = segments["cap_w"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        self.lasts_s: Floats = (self.end - self.start) / TICKS_S
+        same = (self.job[1:] == self.job[:-1]) & (self.attempt[1:] == self.attempt[:-1])
+        self.goes_on = np.append(False, same) if len(self.job) else np.zeros(0, dtype=np.bool_)
+        last_attempt = np.zeros(len(run.start), dtype=np.int64)
+        np.maximum.at(last_attempt, self.job, self.attempt)
+        self.attempts = last_attempt
+        self.is_last = (self.attempt == last_attempt[self.job]) & run.started[self.job]
+
+    def name(self, place: int) -> str:
+        """Name of a stretch in messages."""
+        attempt = f", attempt {self.attempt[place]}" if self.attempt[place] > 1 else ""
+        return f"{self.run.name(int(self.job[place]))}{attempt}, from {self.start[place] / TICKS_S} s"
+
+    def refuse(self, broken: np.ndarray, law: str) -> None:
+        """Raise at the first stretch that breaks a law."""
+        places = np.flatnonzero(broken)
+        if len(places):
+            raise AssertionError(f"{self.name(int(places[np.argmin(self.start[places])]))}: {law}")
+
+    def by_node(self) -> pl.DataFrame:
+        """A row a stretch and node: ``place, node``."""
+        frame = self.frame.select(pl.int_range(pl.len()).alias("place"), pl.col("nodes").alias("node"))
+        return frame.explode("node").with_columns(pl.col("node").cast(pl.Int64))
+
+
+def check_stretches(run: Facts, segments: pl.DataFrame, events: Events | None) -> None:
+    """Check a run by its stretches; raises AssertionError at the first broken law."""
+    check_rows(run, [name for name in _RECORDED if name in run.jobs.columns])
+    check_nodes_of_jobs(run)
+    own = Stretches(run, segments)
+    _check_order(own)
+    _check_attempts(own)
+    _check_states(own)
+    _check_no_node_serves_two(own)
+    _check_draws(own)
+    _check_work(own)
+    _check_walltimes(own)
+    _check_energies(own)
+    check_balance(run)
+    if run.all_powered:
+        _check_nodes(own)
+        _check_power(own)
+    check_summary(run)
+    _check_happened(own)
+    _check_budget(own, events)
+
+
+def _check_order(own: Stretches) -> None:
+    """Stretches stand by job and time; those of an attempt abut, and differ from the one before."""
+    assert (own.job >= 0).all(), "segments: a job that the workload has not"
+    in_order = np.lexsort((own.start, own.attempt, own.job))
+    assert (in_order == np.arange(len(own.job))).all(), "segments do not stand by job, attempt and time"
+    own.refuse(own.end < own.start, "it ends before it starts")
+    before = np.append(-1, own.end[:-1])[: len(own.end)]
+    own.refuse(own.goes_on & (own.start != before), "it does not begin where the stretch before it ends")
+    own.refuse((own.attempt > 1) & ~own.goes_on & (own.start < before), "it begins before the attempt before it ends")
+    single = ~own.goes_on & ~np.append(own.goes_on[1:], False)[: len(own.goes_on)]
+    own.refuse((own.lasts_s == 0) & ~single, "a stretch of length zero in an attempt that lasts")
+    told = own.frame.select(pl.struct("cap_w", "speed_ratio", "power_w", "state").alias("all"))["all"].to_list()
+    again = np.array([False, *(here == there for here, there in zip(told[1:], told, strict=False))][: len(told)])
+    own.refuse(own.goes_on & again, "it is like the stretch before it")
+
+
+def _check_attempts(own: Stretches) -> None:
+    """Attempts are counted from 1; the last one of a job that started has its times and nodes."""
+    run, first = own.run, ~own.goes_on
+    number = np.ones(len(own.job), dtype=np.int64)
+    same_job = np.append(False, own.job[1:] == own.job[:-1])[: len(own.job)]
+    number[same_job & first] = (np.append(0, own.attempt[:-1])[: len(own.job)] + 1)[same_job & first]
+    own.refuse(first & (own.attempt != number), "attempts are not numbered from 1")
+    own.refuse((own.attempt > 1) & first & ~same_job, "an attempt without the one before it")
+    assert (own.attempts[run.started] > 0).all(), "a job that started has no segment"
+    if "attempts" in run.jobs.columns:
+        told = run.jobs["attempts"].cast(pl.Int64).fill_null(0).to_numpy()
+        row = run.first(told != own.attempts)
+        assert row is None, f"{run.name(row or 0)}: attempts is {told[row or 0]}, it has {own.attempts[row or 0]}"
+    begin, end = np.full(len(run.start), -1), np.full(len(run.start), -1)
+    last = np.flatnonzero(own.is_last)
+    begin[own.job[last[::-1]]], end[own.job[last]] = own.start[last[::-1]], own.end[last]
+    row = run.first(run.started & (begin != run.start))
+    assert row is None, f"{run.placed(row or 0)}: its segments begin at {begin[row or 0] / TICKS_S} s"
+    until = np.where(run.end >= 0, run.end, run.window[1])
+    row = run.first(run.started & (end != until))
+    assert row is None, f"{run.placed(row or 0)}: its segments end at {end[row or 0] / TICKS_S} s"
+    nodes, kept = own.frame["nodes"].to_list(), run.jobs["nodes"].to_list()
+    other = [own.goes_on[place] and nodes[place] != nodes[place - 1] for place in range(len(nodes))]
+    own.refuse(np.array(other, dtype=np.bool_), "other nodes than in the stretch before it")
+    other = [bool(own.is_last[place]) and nodes[place] != kept[own.job[place]] for place in range(len(nodes))]
+    own.refuse(np.array(other, dtype=np.bool_), "other nodes than the job's")
+
+
+def _check_states(own: Stretches) -> None:
+    """No attempt begins before the submit; a suspended job stands still and draws nothing."""
+    run = own.run
+    own.refuse(own.start < run.submit[own.job], "it begins before the job is submitted")
+    own.refuse(~own.frame["state"].is_in(["running", "suspended"]).to_numpy(), "neither running nor suspended")
+    own.refuse(~own.runs & ((own.speed != 0) | (own.power_w != 0)), "suspended, but it draws or gets on")
+    own.refuse(own.runs & ~(own.speed > 0), "running, but it does not get on")
+    off = np.abs(own.energy_j - own.power_w * own.lasts_s) > TOLERANCE * np.maximum(own.energy_j, 1e-3)
+    own.refuse(off, "its energy is not its power times its length")
+    if "suspended_s" in run.jobs.columns:
+        stood_s = np.zeros(len(run.start))
+        still = own.is_last & ~own.runs
+        np.add.at(stood_s, own.job[still], own.lasts_s[still])
+        told_s = run.jobs["suspended_s"].fill_null(0.0).to_numpy()
+        row = run.first(run.started & (np.abs(told_s - stood_s) > 1e-6))
+        assert row is None, f"{run.name(row or 0)}: suspended_s is {told_s[row or 0]}, not {stood_s[row or 0]}"
+
+
+def _check_no_node_serves_two(own: Stretches) -> None:
+    """A node belongs to one attempt at a time, suspended or not."""
+    served = own.by_node()
+    place, node = served["place"].to_numpy(), served["node"].to_numpy()
+    start, end = own.start[place], own.end[place]
+    order = np.lexsort((end, start, node))
+    node, start, end, place = node[order], start[order], end[order], place[order]
+    crowded = np.flatnonzero((node[1:] == node[:-1]) & (start[1:] < end[:-1]))
+    if len(crowded):
+        first = crowded[np.argmin(start[1:][crowded])]
+        names = f"{own.run.name(int(own.job[place[first]]))} and {own.run.name(int(own.job[place[first + 1]]))}"
+        raise AssertionError(f"node {node[first]} at {start[first + 1] / TICKS_S} s: it serves {names} at once")
+
+
+def _has_one_cap_a_job(own: Stretches) -> bool:
+    """Whether all nodes of a job have one cap, so that the mean tells each node's."""
+    power = own.run.policy["power"] or {}
+    return power.get("allocator") != "equal-slowdown" or own.run.platform.cap_model is None
+
+
+def _check_draws(own: Stretches) -> None:
+    """A stretch draws, and is as fast as, the tables or the model say of its nodes under its cap."""
+    run, served = own.run, own.by_node()
+    place, node = served["place"].to_numpy(), served["node"].to_numpy()
+    knows_caps = _has_one_cap_a_job(own)
+    cap_w = own.cap_w[place] if knows_caps else np.full(len(place), np.nan)
+    watts, factor = draws_and_factors(run, own.job[place], node, cap_w)
+    power_w, slowest = np.zeros(len(own.job)), np.zeros(len(own.job))
+    np.add.at(power_w, place, watts)
+    np.maximum.at(slowest, place, factor)
+    speed = 1.0 / np.where(slowest > 0, slowest, 1.0)
+    judged = own.runs & (own.lasts_s > 0)
+    if knows_caps:
+        own.refuse(judged & (np.abs(own.power_w - power_w) > TOLERANCE * power_w), "its nodes draw other watts")
+        own.refuse(judged & (np.abs(own.speed - speed) > TOLERANCE), "its slowest node has another speed")
+    else:
+        own.refuse(judged & (own.power_w > power_w * (1 + TOLERANCE)), "it draws more than without caps")
+        own.refuse(judged & (own.speed > speed * (1 + TOLERANCE)), "it is faster than without caps")
+
+
+def _check_work(own: Stretches) -> None:
+    """A job that completed did its work, no more and no less, but for the microseconds that each change rounds up."""
+    run, jobs = own.run, len(own.run.start)
+    done, changes, first_speed = np.zeros(jobs), np.zeros(jobs), np.zeros(jobs)
+    mine = np.flatnonzero(own.is_last)
+    np.add.at(done, own.job[mine], ((own.end - own.start) * own.speed)[mine])
+    np.add.at(changes, own.job[mine], 1.0)
+    first_speed[own.job[mine[::-1]]] = own.speed[mine[::-1]]
+    factor = 1.0 / np.where(first_speed > 0, first_speed, 1.0)
+    if run.profiling_ratio is not None:
+        factor = np.where(run.profiled, factor * run.profiling_ratio, factor)
+    length = micros(run.asked["runtime_s"]) * factor + run.comm
+    work = length * first_speed
+    slack = changes + 1.0 + TOLERANCE * np.maximum(work, 1.0)
+    row = run.first((run.state == "completed") & (np.abs(done - work) > slack))
+    assert row is None, f"{run.placed(row or 0)}: completed after {done[row or 0]} us of work, it has {work[row or 0]}"
+    row = run.first(run.started & (done > work + slack))
+    assert row is None, f"{run.placed(row or 0)}: it did more work than it has"
+
+
+def _check_walltimes(own: Stretches) -> None:
+    """A job in one stretch, under no cap but its own, is killed at its walltime and not before."""
+    run, options = own.run, own.run.result.provenance["options"]
+    if options["walltimes"] != "fixed" or not options["kill_at_walltime"]:
+        return
+    count, cap_w = np.zeros(len(run.start)), np.full(len(run.start), np.nan)
+    np.add.at(count, own.job[own.is_last], 1.0)
+    cap_w[own.job[own.is_last]] = own.cap_w[own.is_last]
+    asked_w = run.asked_for("cap_w").cast(pl.Float64).fill_null(np.nan).to_numpy()
+    plain = (count == 1) & ((cap_w == asked_w) | (np.isnan(cap_w) & np.isnan(asked_w))) & (run.limit >= 0)
+    ran = run.end - run.start
+    for state, broken in (("timeout", ran != run.limit), ("completed", ran > run.limit)):
+        row = run.first(plain & (run.state == state) & broken)
+        assert row is None, f"{run.placed(row or 0)}: {state} after {ran[row or 0]} us of {run.limit[row or 0]}"
+
+
+def _check_energies(own: Stretches) -> None:
+    """A job's energy is that of all its stretches; what it lost is that of attempts that came to nothing."""
+    run, jobs = own.run, len(own.run.start)
+    whole_j, last_j = np.zeros(jobs), np.zeros(jobs)
+    np.add.at(whole_j, own.job, own.energy_j)
+    np.add.at(last_j, own.job[own.is_last], own.energy_j[own.is_last])
+    told_j = run.jobs["energy_j"].fill_null(0.0).to_numpy()
+    row = run.first(run.started & (np.abs(told_j - whole_j) > TOLERANCE * np.maximum(whole_j, 1.0)))
+    assert row is None, (
+        f"{run.placed(row or 0)}: energy_j is {told_j[row or 0]}, its segments sum to {whole_j[row or 0]}"
+    )
+    mean_w, ran_s = run.jobs["mean_power_w"].to_numpy(), (run.end - run.start) / TICKS_S
+    for row in np.flatnonzero(run.started & (run.end > run.start)).tolist():
+        there = last_j[row] / ran_s[row]
+        assert close(mean_w[row], there), f"{run.placed(row)}: mean_power_w is {mean_w[row]}, not {there}"
+    if "lost_energy_j" not in run.jobs.columns:
+        return
+    lost_j = run.jobs["lost_energy_j"].fill_null(0.0).to_numpy()
+    before_j = whole_j - last_j
+    near = np.abs(lost_j - before_j) <= TOLERANCE * np.maximum(whole_j, 1.0)
+    is_killed = (run.state == "failed") & (np.abs(lost_j - whole_j) <= TOLERANCE * np.maximum(whole_j, 1.0))
+    row = run.first(~(near | is_killed))
+    assert row is None, (
+        f"{run.name(row or 0)}: lost_energy_j is {lost_j[row or 0]}, lost attempts drew {before_j[row or 0]}"
+    )
+
+
+def _check_nodes(own: Stretches) -> None:
+    """Each node is busy while a job runs on it, and idle otherwise, also under a suspended one."""
+    run, served = own.run, own.by_node()
+    place, node = served["place"].to_numpy(), served["node"].to_numpy()
+    busy_s = np.zeros(run.platform.nodes)
+    np.add.at(busy_s, node, np.where(own.runs, own.lasts_s, 0.0)[place])
+    window_s = (run.window[1] - run.window[0]) / TICKS_S
+    told = run.result.nodes
+    for name, there in (("busy_s", busy_s), ("idle_s", window_s - busy_s)):
+        off = np.flatnonzero(np.abs(told[name].to_numpy() - there) > 1e-6 + TOLERANCE * window_s)
+        assert not len(off), f"node {off[0]}: {name} is {told[name][int(off[0])]}, its segments make it {there[off[0]]}"
+    system_j = float(own.energy_j.sum() + ((window_s - busy_s) * run.platform.idle_w).sum())
+    here = run.result.summary()["energy_j"]
+    assert close(here, system_j), f"energy_j is {here}, segments and idle nodes make it {system_j}"
+
+
+def _check_power(own: Stretches) -> None:
+    """The timeline's watts and busy nodes are those of the stretches that run, and of the idle nodes."""
+    run, timeline = own.run, own.run.result.timeline
+    served = own.by_node()
+    place, node = served["place"].to_numpy(), served["node"].to_numpy()
+    idle_w, count = np.zeros(len(own.job)), np.zeros(len(own.job))
+    np.add.at(idle_w, place, run.platform.idle_w[node])
+    np.add.at(count, place, 1.0)
+    lasting = own.runs & (own.end > own.start)
+    at, times = np.concatenate([own.start[lasting], own.end[lasting]]), micros(timeline["time_s"])
+    instants = np.unique(np.concatenate([times, at[(at >= run.window[0]) & (at <= run.window[1])]]))
+    row = np.searchsorted(times, instants, side="right") - 1
+    order = np.argsort(at, kind="stable")
+    until = np.searchsorted(at[order], instants, side="right")
+    for name, each, base in (
+        ("power_w", own.power_w - idle_w, float(run.platform.idle_w.sum())),
+        ("busy_nodes", count, 0.0),
+    ):
+        change = np.concatenate([each[lasting], -each[lasting]])[order]
+        there = base + np.concatenate([[0.0], np.cumsum(change)])[until]
+        here = timeline[name].to_numpy()[row]
+        wrong = np.flatnonzero(np.abs(here - there) > 1e-6 + TOLERANCE * np.abs(there).max(initial=0.0))
+        if len(wrong):
+            when = instants[wrong[0]] / TICKS_S
+            raise AssertionError(f"at {when} s: {name} is {here[wrong[0]]}, the segments make it {there[wrong[0]]}")
+
+
+def _check_happened(own: Stretches) -> None:
+    """Events tell what the stretches and the states show: suspensions, requeues, kills, alerts."""
+    run, happened = own.run, own.run.result.events
+    summary, row_of = run.result.summary(), {job_id: row for row, job_id in enumerate(run.job_id)}
+    at = micros(happened["time_s"])
+    assert (np.diff(at) >= 0).all(), "events do not stand in order of time"
+    kinds, jobs = happened["kind"].to_list(), [row_of.get(job_id) for job_id in happened["job_id"].to_list()]
+
+    def told(kind: str) -> list[tuple[int, int]]:
+        return sorted(
+            (job, int(when)) for job, when, own in zip(jobs, at, kinds, strict=True) if own == kind and job is not None
+        )
+
+    if "alerts" in summary:
+        assert summary["alerts"] == kinds.count("alert"), (
+            f"alerts is {summary['alerts']}, events tell {kinds.count('alert')}"
+        )
+    stops = own.goes_on & ~own.runs & np.append(False, own.runs[:-1])[: len(own.runs)]
+    resumes = own.goes_on & own.runs & np.append(False, ~own.runs[:-1])[: len(own.runs)]
+    for kind, places in (("suspend", stops), ("resume", resumes)):
+        there = sorted(zip(own.job[places].tolist(), own.start[places].tolist(), strict=True))
+        assert told(kind) == there, f"events tell {kind} {told(kind)}, the segments {there} (row of the job, us)"
+    for job, when in told("kill"):
+        assert run.state[job] == "failed", f"{run.name(job)} was killed at {when / TICKS_S} s, but is {run.state[job]}"
+        assert run.end[job] == when, f"{run.name(job)} was killed at {when / TICKS_S} s, but ends elsewhere"
+    _check_requeues(own, told("requeue"))
+    less = happened.filter(pl.col("kind").is_in(["lower-cap", "suspend", "requeue", "kill"]))
+    rises = less.filter(pl.col("power_after_w") > pl.col("power_before_w") * (1 + TOLERANCE))
+    assert rises.is_empty(), f"at {rises['time_s'][0]} s: {rises['kind'][0]} raises the draw"
+
+
+def _check_requeues(own: Stretches, told: list[tuple[int, int]]) -> None:
+    """An attempt that is not the last was requeued at its end; the last one only if it came to nothing."""
+    run, over = own.run, ~np.append(own.goes_on[1:], False)[: len(own.goes_on)]
+    ends = [(int(own.job[place]), int(own.end[place]), int(own.attempt[place])) for place in np.flatnonzero(over)]
+    lost = {(job, end) for job, end, attempt in ends if attempt < own.attempts[job]}
+    may_be_lost = lost | {(job, end) for job, end, _ in ends if run.state[job] in ("pending", "failed")}
+    for job, when in sorted(lost - set(told)):
+        raise AssertionError(f"{run.name(job)}: an attempt is lost at {when / TICKS_S} s, where events tell no requeue")
+    for job, when in sorted(set(told) - may_be_lost):
+        raise AssertionError(f"{run.name(job)} was requeued at {when / TICKS_S} s, where no attempt is lost")
+
+
+def _check_budget(own: Stretches, events: Events | None) -> None:
+    """The draw is compared with the budget in force, and is within it where the policy knows enough."""
+    run, timeline, summary = own.run, own.run.result.timeline, own.run.result.summary()
+    if run.policy["power"] is None or not len(timeline):
+        return
+    fixed_w = summary["budget_w"]
+    budget_w = timeline["budget_w"].to_numpy() if "budget_w" in timeline.columns else np.full(len(timeline), fixed_w)
+    power_w, lasts = timeline["power_w"].to_numpy(), np.append(np.diff(micros(timeline["time_s"])), 0)
+    beyond = (power_w > budget_w * (1 + TOLERANCE)) & (lasts > 0)
+    expected = {
+        "over_budget_s": float(lasts[beyond].sum()) / TICKS_S,
+        "over_budget_peak_w": float((power_w - budget_w)[beyond].max(initial=0.0)),
+    }
+    for name, there in expected.items():
+        here = summary[name]
+        assert close(here, there, float(np.max(budget_w))), f"summary: {name} is {here}, the timeline makes it {there}"
+    if _must_keep(own, budget_w, events):
+        assert not beyond.any(), (
+            f"at {timeline['time_s'][int(np.flatnonzero(beyond)[0])]} s the system draws more than its budget, "
+            f"{budget_w[beyond][0]} W"
+        )
+
+
+def _must_keep(own: Stretches, budget_w: Floats, events: Events | None) -> bool:
+    """Whether predictions are exact, no job overstays its plan, and the budget never falls unforeseen."""
+    run, platform, options = own.run, own.run.platform, own.run.result.provenance["options"]
+    is_exact = platform.predicted is None and platform.known_draws == "measured" and options["predictor"] is None
+    if not is_exact or not run.all_powered or bool(run.profiled.any()):
+        return False
+    if (np.diff(budget_w) >= 0).all():
+        return True
+    if events is None or run.policy["power"].get("foresight_s") != "all":
+        return False
+    overstays = options["kill_grace_s"] > 0 or not options["kill_at_walltime"]
+    return not overstays and bool(np.isneginf(events.of_budgets()[2]).all())
