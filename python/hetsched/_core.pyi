@@ -1,7 +1,7 @@
 """Types of the compiled extension, written by hand and checked by stubtest."""
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -90,6 +90,8 @@ class Records:
     def take_jobs(self) -> Frame: ...
     def take_timeline(self) -> Frame: ...
     def take_nodes(self) -> Frame: ...
+    def take_segments(self) -> Frame | None: ...
+    def take_events(self) -> Frame | None: ...
 
 def read_swf(
     data: bytes,
@@ -99,6 +101,10 @@ def read_swf(
     skip_bad_lines: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> tuple[Frame, dict[str, Any]]: ...
+
+_Budgets: TypeAlias = tuple[
+    npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]
+]
 
 @final
 class Session:
@@ -115,12 +121,18 @@ class Session:
         on_unknown_app: str = "error",
         until_s: float | None = None,
         known_w: npt.NDArray[np.float64] | None = None,
+        budgets: _Budgets | None = None,
     ) -> Session: ...
     def step_until(
         self, time_s: float | None, *, progress: Callable[[int, int, float], object] | None = None
     ) -> bool: ...
     def inject(
-        self, time_s: npt.NDArray[np.float64], node: npt.NDArray[np.int64], fails: npt.NDArray[np.bool_]
+        self,
+        time_s: npt.NDArray[np.float64],
+        node: npt.NDArray[np.int64],
+        fails: npt.NDArray[np.bool_],
+        *,
+        budgets: _Budgets | None = None,
     ) -> None: ...
     def fork(self) -> Session: ...
     @property

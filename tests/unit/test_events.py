@@ -10,6 +10,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import hetsched as hs
 from hetsched import _core
@@ -214,6 +216,29 @@ def test_energy_costs_what_each_stretch_of_it_costs() -> None:
     assert summary["cost"] == pytest.approx(expected, rel=1e-12)
     assert summary["carbon_kg"] == pytest.approx(sum(kwh) * 0.5, rel=1e-12)
     assert list(summary)[-2:] == ["cost", "carbon_kg"]
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(-5, 30), st.integers(-3, 9), st.none() | st.integers(1, 9)), min_size=1, max_size=6
+    ),
+    powers=st.lists(st.integers(0, 500), min_size=1, max_size=6),
+)
+def test_a_charge_is_the_sum_over_all_seconds(rows: list[Any], powers: list[int]) -> None:
+    told = events(*(price(at, rate, **({} if lasts is None else {"until_s": at + lasts})) for at, rate, lasts in rows))
+    ends = [4 * place for place in range(len(powers))] + [4 * len(powers)]
+    timeline = pl.DataFrame({"time_s": ends, "power_w": [*powers, 0]}, schema_overrides={"time_s": pl.Float64})
+    expected, bare = 0.0, 0
+    for second in range(4 * len(powers)):
+        begun = [row for row in told.to_polars().iter_rows(named=True) if row["time_s"] <= second]
+        here = begun[-1] if begun else None
+        if here is None or (here["until_s"] is not None and here["until_s"] <= second):
+            bare += 1
+        else:
+            expected += here["value"] * powers[second // 4] / 3.6e6
+    (charge,) = told.charges(timeline)
+    assert charge.amount == pytest.approx(expected, rel=1e-12, abs=1e-15)
+    assert charge.bare_s == bare
 
 
 def test_energy_without_a_price_is_left_out_and_said_so() -> None:

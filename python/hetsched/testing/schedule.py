@@ -55,7 +55,8 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     >>> check_schedule(hs.simulate(workload, platform, policy="easy"), workload, platform)
     """
     run, segments = Facts(result, workload, platform), result.segments
-    if result.has_segments and len(segments):
+    # Where jobs share nodes there are no caps and no emergencies: each runs in one stretch.
+    if result.has_segments and len(segments) and platform.exclusive:
         check_stretches(run, segments, events)
     else:
         check_laws(run)

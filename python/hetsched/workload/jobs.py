@@ -165,7 +165,7 @@ class Workload:
             comm_s=self._floats("comm_s"),
             slots=self._whole("slots", null=0),
             power_w=self._floats("power_w"),
-            cap_w=None,
+            **self._caps(),
             app=app,
             app_names=app_names,
             on_gpu=self._on_gpu(),
@@ -173,7 +173,6 @@ class Workload:
             observed_start_s=self._floats("observed_start_s"),
             observed_end_s=end_s,
             **self._observed_nodes(),
-            **self._caps(),
             source=self.source,
         )
 
@@ -185,7 +184,7 @@ class Workload:
             return None
         return self._frame[name].cast(pl.Int64).fill_null(null).to_numpy()
 
-    def _observed_nodes(self) -> dict[str, npt.NDArray[np.int64]]:
+    def _observed_nodes(self) -> dict[str, Any]:
         if "observed_nodes" not in self._frame.columns:
             return {}
         offsets, nodes = node_offsets(self._frame["observed_nodes"])

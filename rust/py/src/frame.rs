@@ -81,6 +81,11 @@ pub(crate) fn longs(values: Vec<i64>) -> ArrayRef {
     Arc::new(Int64Array::from(values))
 }
 
+/// Whole numbers, null where not valid.
+pub(crate) fn longs_where(values: Vec<i64>, valid: Vec<bool>) -> ArrayRef {
+    Arc::new(Int64Array::new(values.into(), Some(NullBuffer::from(valid))))
+}
+
 /// Whole numbers, -1 = null.
 pub(crate) fn longs_or_null(values: Vec<i64>) -> ArrayRef {
     let valid = NullBuffer::from(values.iter().map(|&value| value != -1).collect::<Vec<_>>());

@@ -39,7 +39,9 @@ fn part_spec(role: &str, part: &Bound<'_, PyDict>) -> PyResult<PartSpec> {
 }
 
 fn to_value(path: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    if value.is_instance_of::<PyBool>() {
+    if let Ok(list) = value.cast::<PyList>() {
+        list.iter().map(|item| to_value(path, &item)).collect::<PyResult<_>>().map(Value::List)
+    } else if value.is_instance_of::<PyBool>() {
         Ok(Value::Bool(value.extract()?))
     } else if let Ok(number) = value.extract::<i64>() {
         Ok(Value::Int(number))
@@ -49,17 +51,21 @@ fn to_value(path: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         Ok(Value::Text(value.extract()?))
     } else {
         let found = value.repr()?.to_string();
-        Err(to_py(value.py(), config(path, found, "a number, a word, or true or false")))
+        Err(to_py(value.py(), config(path, found, "a number, a word, true or false, or a list of these")))
     }
 }
 
-fn from_value<'py>(py: Python<'py>, value: &Value) -> Bound<'py, PyAny> {
-    match value {
+fn from_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
         Value::Int(number) => PyInt::new(py, *number).into_any(),
         Value::Float(number) => PyFloat::new(py, *number).into_any(),
         Value::Text(word) => PyString::new(py, word).into_any(),
         Value::Bool(truth) => PyBool::new(py, *truth).to_owned().into_any(),
-    }
+        Value::List(values) => {
+            let values = values.iter().map(|value| from_value(py, value)).collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, values)?.into_any()
+        }
+    })
 }
 
 /// The same policy with every default filled in.
@@ -81,7 +87,7 @@ fn part_dict<'py>(py: Python<'py>, name: &str, params: &BTreeMap<String, Value>)
     let part = PyDict::new(py);
     part.set_item("name", name)?;
     for (key, value) in params {
-        part.set_item(key, from_value(py, value))?;
+        part.set_item(key, from_value(py, value)?)?;
     }
     Ok(part)
 }

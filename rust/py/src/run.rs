@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use hetsched_core::error::{Error, Result, SimulationError};
+use hetsched_core::sim::log::Kind;
 use hetsched_core::sim::record::{self, Totals};
 use hetsched_core::trace::decompress;
 use hetsched_core::trace::swf::{self, SwfOptions, SwfReport};
@@ -157,16 +158,58 @@ impl Records {
     /// The jobs; what is left of them is empty.
     fn take_jobs(&mut self) -> PyResult<Frame> {
         let jobs = self.records.take_jobs();
-        Frame::new(vec![
+        let mut columns = vec![
             ("start_s", frame::floats_where(jobs.start_s, jobs.started.clone())),
             ("end_s", frame::floats_where(jobs.end_s, jobs.ended)),
-            ("energy_j", frame::floats_where(jobs.energy_j, jobs.started.clone())),
+            ("energy_j", frame::floats_where(jobs.energy_j, jobs.charged)),
             ("started_by", frame::words(&jobs.started_by, Some(jobs.started.clone()), record::StartedBy::name)?),
             ("state", frame::words(&jobs.state, None, record::JobState::name)?),
             ("reason", frame::sentences(&jobs.state, record::JobState::reason)),
             ("profiled", frame::bools(jobs.profiled)),
             ("nodes", frame::node_lists(jobs.node_offsets, jobs.nodes, jobs.started)?),
+        ];
+        if let Some(ordeals) = jobs.ordeals {
+            columns.push(("attempts", frame::ints(ordeals.attempts)));
+            columns.push(("suspended_s", frame::floats(ordeals.suspended_s)));
+            columns.push(("lost_energy_j", frame::floats(ordeals.lost_j)));
+            columns.push(("lowest_cap_w", frame::nullable(ordeals.lowest_cap_w)));
+        }
+        Frame::new(columns)
+    }
+
+    /// The stretches of runs in which nothing changed; None where every attempt is one.
+    fn take_segments(&mut self) -> PyResult<Option<Frame>> {
+        let Some(segments) = self.records.take_segments() else { return Ok(None) };
+        let all = vec![true; segments.job_id.len()];
+        Frame::new(vec![
+            ("job_id", frame::longs(segments.job_id)),
+            ("attempt", frame::ints(segments.attempt)),
+            ("start_s", frame::floats(segments.start_s)),
+            ("end_s", frame::floats(segments.end_s)),
+            ("nodes", frame::node_lists(segments.node_offsets, segments.nodes, all)?),
+            ("cap_w", frame::nullable(segments.cap_w)),
+            ("speed_ratio", frame::floats(segments.speed_ratio)),
+            ("power_w", frame::floats(segments.power_w)),
+            ("energy_j", frame::floats(segments.energy_j)),
+            ("state", frame::words(&segments.suspended, None, |is| if is { "suspended" } else { "running" })?),
         ])
+        .map(Some)
+    }
+
+    /// What happened about power, as it happened; None where nothing can.
+    fn take_events(&mut self) -> PyResult<Option<Frame>> {
+        let Some(log) = self.records.take_log() else { return Ok(None) };
+        let rows = log.kind.len();
+        Frame::new(vec![
+            ("time_s", frame::floats(log.time_s)),
+            ("kind", frame::words(&log.kind, None, Kind::name)?),
+            ("job_id", frame::longs_where(log.job_id, log.has_job)),
+            ("node", frame::ints_or_null(vec![-1; rows])),
+            ("value", frame::nullable(log.value_w)),
+            ("power_before_w", frame::floats(log.power_before_w)),
+            ("power_after_w", frame::floats(log.power_after_w)),
+        ])
+        .map(Some)
     }
 
     /// The timeline; what is left of it is empty.
@@ -184,6 +227,12 @@ impl Records {
         let mut columns =
             vec![("time_s", frame::floats(timeline.time_s)), ("power_w", frame::floats(timeline.power_w))];
         columns.extend(names.into_iter().zip(timeline.counts.map(frame::ints)));
+        if !timeline.budget_w.is_empty() {
+            columns.push(("budget_w", frame::nullable(timeline.budget_w)));
+        }
+        if !timeline.suspended.is_empty() {
+            columns.push(("suspended_jobs", frame::ints(timeline.suspended)));
+        }
         Frame::new(columns)
     }
 
@@ -232,6 +281,8 @@ fn totals_dict<'py>(py: Python<'py>, totals: &Totals) -> PyResult<Bound<'py, PyD
     dict.set_item("profiled_jobs", totals.profiled)?;
     dict.set_item("left_out_jobs", totals.left_out)?;
     dict.set_item("late_starts", totals.late)?;
+    dict.set_item("alerts", totals.alerts)?;
+    dict.set_item("lost_energy_j", totals.lost_energy.joules())?;
     let over = totals.budget.map(|(_, over)| over).unwrap_or_default();
     dict.set_item("budget_w", totals.budget.map(|(budget, _)| budget.watts()))?;
     dict.set_item("over_budget_count", over.count)?;

@@ -2,12 +2,13 @@
 
 use hetsched_core::error::{Error, Result, SimulationError, config};
 use hetsched_core::policy::compose::Composed;
+use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::power::known::KnownDraws;
 use hetsched_core::power::pvt::{OnUnknownApp, tables_with_caps};
 use hetsched_core::sim::event::Event;
 use hetsched_core::sim::limits::{Walltimes, kill_grace};
 use hetsched_core::sim::{Options, Progress, Simulation};
-use hetsched_core::units::SimTime;
+use hetsched_core::units::{SimTime, Watts};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -30,7 +31,7 @@ pub(crate) struct Session {
 impl Session {
     #[new]
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
-        walltimes = "fixed", on_unknown_app = "error", until_s = None, known_w = None))]
+        walltimes = "fixed", on_unknown_app = "error", until_s = None, known_w = None, budgets = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
         py: Python<'_>,
@@ -44,7 +45,9 @@ impl Session {
         on_unknown_app: &str,
         until_s: Option<f64>,
         known_w: Option<PyReadonlyArray1<'_, f64>>,
+        budgets: Option<BudgetColumns<'_>>,
     ) -> PyResult<Self> {
+        let rows = budgets.map(|columns| budget_rows(py, &columns)).transpose()?;
         let spec = policy_spec(policy)?;
         let forecast = known_w.map(|watts| watts.as_array().to_vec());
         let simulation = run_detached(
@@ -59,7 +62,7 @@ impl Session {
                     until: until_s.map_or(Ok(SimTime::NEVER), |seconds| instant("until_s", seconds))?,
                 };
                 let unknown = OnUnknownApp::from_name(on_unknown_app)?;
-                let (parts, _) = spec.build(seed)?;
+                let (mut parts, _) = spec.build(seed)?;
                 let Machine { platform, actual, predicted, caps, known_draws } = machine;
                 let (actual, predicted) =
                     tables_with_caps(platform, &jobs.0, actual.as_ref(), predicted.as_ref(), caps, unknown)?;
@@ -67,8 +70,15 @@ impl Session {
                     Some(watts) => KnownDraws::forecast(watts, *known_draws, &jobs.0)?,
                     None => KnownDraws::by(*known_draws),
                 };
+                let predicted = predicted.knowing(known);
+                if let Some(power) = &mut parts.power {
+                    power.learn(&predicted, platform)?;
+                }
                 let policy = Box::new(Composed::new(spec.name, parts, platform)?);
-                Ok(Simulation::new(jobs.0.clone(), platform.clone(), actual, predicted.knowing(known), policy, options))
+                let jobs = jobs.0.clone();
+                let mut simulation = Simulation::new(jobs, platform.clone(), actual, predicted, policy, options);
+                rows.into_iter().for_each(|rows| simulation.add_budgets(rows));
+                Ok(simulation)
             },
         )?;
         Ok(Self { reached: SimTime::from_micros(i64::MIN), simulation: Some(simulation) })
@@ -96,7 +106,8 @@ impl Session {
         stepped
     }
 
-    /// Nodes fail and are repaired, each at its instant; in order of time.
+    /// Nodes fail and are repaired, each at its instant, in order of time; and there are more budgets.
+    #[pyo3(signature = (time_s, node, fails, *, budgets = None))]
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
     fn inject(
         &mut self,
@@ -104,7 +115,9 @@ impl Session {
         time_s: PyReadonlyArray1<'_, f64>,
         node: PyReadonlyArray1<'_, i64>,
         fails: PyReadonlyArray1<'_, bool>,
+        budgets: Option<BudgetColumns<'_>>,
     ) -> PyResult<()> {
+        let rows = budgets.map(|columns| budget_rows(py, &columns)).transpose()?;
         let simulation = self.simulation.as_mut().ok_or_else(|| to_py(py, gone()))?;
         for ((&seconds, &node), &fails) in time_s.as_array().iter().zip(node.as_array()).zip(fails.as_array()) {
             let at = instant("time_s", seconds).map_err(|error| to_py(py, error))?;
@@ -112,6 +125,7 @@ impl Session {
                 u32::try_from(node).map_err(|_| to_py(py, config("node", node.to_string(), "a node's number")))?;
             simulation.schedule(at, if fails { Event::NodeFailed(node) } else { Event::NodeRepaired(node) });
         }
+        rows.into_iter().for_each(|rows| simulation.add_budgets(rows));
         Ok(())
     }
 
@@ -144,6 +158,26 @@ impl Session {
 
 fn instant(name: &str, seconds: f64) -> Result<SimTime> {
     SimTime::from_seconds(seconds).ok_or_else(|| config(name, seconds.to_string(), "seconds up to 1e12"))
+}
+
+/// When budgets begin, when they end (infinite: never), when they are known (infinite: always), and watts.
+type BudgetColumns<'py> = (Floats<'py>, Floats<'py>, Floats<'py>, Floats<'py>);
+type Floats<'py> = PyReadonlyArray1<'py, f64>;
+
+fn budget_rows(py: Python<'_>, (from, until, announced, watts): &BudgetColumns<'_>) -> PyResult<Vec<BudgetRow>> {
+    let [from, until, announced, watts] = [from, until, announced, watts].map(|column| column.as_array());
+    let rows = from.iter().zip(until).zip(announced).zip(watts).map(|(((&from, &until), &announced), &watts)| {
+        Ok(BudgetRow {
+            from: instant("budgets.time_s", from)?,
+            until: if until == f64::INFINITY { SimTime::NEVER } else { instant("budgets.until_s", until)? },
+            announced: match announced {
+                f64::NEG_INFINITY => SimTime::from_micros(i64::MIN),
+                seconds => instant("budgets.announced_s", seconds)?,
+            },
+            watts: Watts::of_system(watts),
+        })
+    });
+    rows.collect::<Result<_>>().map_err(|error| to_py(py, error))
 }
 
 fn gone() -> Error {

@@ -1,7 +1,9 @@
 //! Records as columns that a frame can take over: seconds, watts, words.
 
 use crate::platform::node_state::Class;
-use crate::sim::record::{JobRecords, JobState, Records, StartedBy};
+use crate::sim::lives::Segment;
+use crate::sim::log::{Entry, Kind};
+use crate::sim::record::{JobRecords, JobState, Ordeal, Records, StartedBy};
 use crate::units::SimTime;
 use crate::workload::JobId;
 
@@ -28,6 +30,69 @@ pub struct JobFrame {
     pub node_offsets: Vec<i64>,
     /// Nodes of all jobs, row after row, ascending in each.
     pub nodes: Vec<u32>,
+    /// Whether the job has any energy to speak of: it has started, if only in vain.
+    pub charged: Vec<bool>,
+    /// What emergencies and caps have made of the jobs, where there can be any.
+    pub ordeals: Option<OrdealColumns>,
+}
+
+/// One column a field, one row a job.
+#[derive(Debug, Default)]
+pub struct OrdealColumns {
+    /// How often it started.
+    pub attempts: Vec<i32>,
+    /// How long it stood still, s.
+    pub suspended_s: Vec<f64>,
+    /// Energy of attempts that were lost, J.
+    pub lost_j: Vec<f64>,
+    /// The lowest cap in the last attempt, W; NaN: none.
+    pub lowest_cap_w: Vec<f64>,
+}
+
+/// One column a field, one row a stretch, by job and time.
+#[derive(Debug, Default)]
+pub struct SegmentColumns {
+    /// The job's id.
+    pub job_id: Vec<i64>,
+    /// Which attempt, from 1.
+    pub attempt: Vec<i32>,
+    /// Start, s.
+    pub start_s: Vec<f64>,
+    /// End, s.
+    pub end_s: Vec<f64>,
+    /// Where each row's nodes begin in `nodes`, and one more.
+    pub node_offsets: Vec<i64>,
+    /// Nodes, row after row, ascending in each.
+    pub nodes: Vec<u32>,
+    /// Mean of the caps in force, W; NaN if a node has none.
+    pub cap_w: Vec<f64>,
+    /// 1/F; 0 while it stands still.
+    pub speed_ratio: Vec<f64>,
+    /// Draw of all nodes, W; 0 while it stands still.
+    pub power_w: Vec<f64>,
+    /// Energy, J.
+    pub energy_j: Vec<f64>,
+    /// Whether it stands still.
+    pub suspended: Vec<bool>,
+}
+
+/// One column a field, one row an event.
+#[derive(Debug, Default)]
+pub struct LogColumns {
+    /// Instant, s.
+    pub time_s: Vec<f64>,
+    /// What.
+    pub kind: Vec<Kind>,
+    /// The job's id; 0 where there is none.
+    pub job_id: Vec<i64>,
+    /// Whether there is one.
+    pub has_job: Vec<bool>,
+    /// The budget or the cap from now on, W; NaN: none.
+    pub value_w: Vec<f64>,
+    /// What the machine drew just before, W.
+    pub power_before_w: Vec<f64>,
+    /// And just after.
+    pub power_after_w: Vec<f64>,
 }
 
 /// One column a field, one row a node.
@@ -44,8 +109,12 @@ impl Records {
     #[must_use]
     pub fn take_jobs(&mut self) -> JobFrame {
         let (node_offsets, nodes) = self.node_lists();
+        // Segments still have to look up theirs.
+        let runs = std::mem::take(&mut self.jobs.nodes);
         let jobs = std::mem::take(&mut self.jobs);
-        let started: Vec<_> = jobs.start.iter().map(|&start| start != SimTime::NEVER).collect();
+        self.jobs.nodes = runs;
+        let charged: Vec<_> = jobs.start.iter().map(|&start| start != SimTime::NEVER).collect();
+        let started: Vec<_> = (0..charged.len()).map(|row| jobs.start(row).is_some()).collect();
         let ended: Vec<_> = (0..started.len()).map(|row| jobs.end(row).is_some()).collect();
         let mut profiled = vec![false; started.len()];
         jobs.profiled.keys().for_each(|&row| profiled[row as usize] = true);
@@ -60,7 +129,50 @@ impl Records {
             ended,
             node_offsets,
             nodes,
+            charged,
+            ordeals: jobs.ordeals.map(|ordeals| OrdealColumns::of(&ordeals)),
         }
+    }
+
+    /// Takes the stretches of runs, by job and time; none where every attempt is one.
+    #[must_use]
+    pub fn take_segments(&mut self) -> Option<SegmentColumns> {
+        let mut segments = self.segments.take()?;
+        segments.sort_by_key(|segment| (segment.job, segment.start, segment.attempt, segment.end));
+        let mut columns = SegmentColumns { node_offsets: vec![0], ..SegmentColumns::default() };
+        for Segment { job, attempt, start, end, places, state } in segments {
+            columns.job_id.push(self.workload.job_id(job));
+            columns.attempt.push(i32::try_from(attempt).unwrap_or(i32::MAX));
+            columns.start_s.push(start.seconds());
+            columns.end_s.push(end.seconds());
+            columns.nodes.extend_from_slice(&self.jobs.nodes[places]);
+            columns.node_offsets.push(i64::try_from(columns.nodes.len()).unwrap_or(i64::MAX));
+            columns.cap_w.push(if state.cap_w == f64::INFINITY { f64::NAN } else { state.cap_w });
+            columns.speed_ratio.push(if state.is_suspended { 0.0 } else { 1.0 / state.factor });
+            columns.power_w.push(state.draw.watts());
+            columns.energy_j.push((state.draw * (end - start)).joules());
+            columns.suspended.push(state.is_suspended);
+        }
+        Some(columns)
+    }
+
+    /// Takes what happened about power; none where nothing can.
+    #[must_use]
+    pub fn take_log(&mut self) -> Option<LogColumns> {
+        let log = std::mem::take(&mut self.log);
+        if log.is_empty() && self.totals.alerts.is_none() {
+            return None;
+        }
+        let job = |entry: &Entry| entry.job.map_or(0, |job| self.workload.job_id(job));
+        Some(LogColumns {
+            time_s: log.iter().map(|entry| entry.at.seconds()).collect(),
+            kind: log.iter().map(|entry| entry.kind).collect(),
+            job_id: log.iter().map(job).collect(),
+            has_job: log.iter().map(|entry| entry.job.is_some()).collect(),
+            value_w: log.iter().map(|entry| entry.value_w).collect(),
+            power_before_w: log.iter().map(|entry| entry.before.watts()).collect(),
+            power_after_w: log.iter().map(|entry| entry.after.watts()).collect(),
+        })
     }
 
     /// The jobs' nodes in the workload's order: where each list begins, and all lists.
@@ -84,6 +196,18 @@ impl Records {
         NodeFrame {
             time_s: [Class::Busy, Class::Idle, Class::Off, Class::Transition, Class::Down].map(time),
             energy_j: nodes.clone().map(|node| self.nodes.node_energy(node).joules()).collect(),
+        }
+    }
+}
+
+impl OrdealColumns {
+    fn of(ordeals: &[Ordeal]) -> Self {
+        let cap = |ordeal: &Ordeal| if ordeal.lowest_cap_w == f64::INFINITY { f64::NAN } else { ordeal.lowest_cap_w };
+        Self {
+            attempts: ordeals.iter().map(|ordeal| i32::try_from(ordeal.attempts).unwrap_or(i32::MAX)).collect(),
+            suspended_s: ordeals.iter().map(|ordeal| ordeal.stood.seconds()).collect(),
+            lost_j: ordeals.iter().map(|ordeal| ordeal.lost.joules()).collect(),
+            lowest_cap_w: ordeals.iter().map(cap).collect(),
         }
     }
 }
