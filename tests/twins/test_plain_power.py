@@ -77,7 +77,7 @@ def assert_events_agree(result: Any, twin: Run) -> None:
 
 
 def assert_segments_agree(result: Any, twin: Run) -> None:
-    frame = result.segments
+    frame = result.segments.sort("job_id", maintain_order=True)
     times = [microseconds(frame[name]) for name in ("start_s", "end_s")]
     names = ("cap_w", "speed_ratio", "power_w", "energy_j", "state")
     nodes = [tuple(one) for one in frame["nodes"].to_list()]

@@ -303,6 +303,13 @@ impl Add for Joules {
     }
 }
 
+impl Sub for Joules {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
 impl AddAssign for Joules {
     fn add_assign(&mut self, other: Self) {
         self.0 += other.0;

@@ -58,6 +58,16 @@ impl Meter {
         Ok(())
     }
 
+    /// Goes back to an instant since when nothing has changed; false if something has.
+    pub fn go_back(&mut self, to: SimTime) -> bool {
+        let unchanged = to <= self.since && self.nodes.iter().all(|node| node.since <= to);
+        if unchanged {
+            self.integral = self.integral - self.draw * (self.since - to);
+            self.since = to;
+        }
+        unchanged
+    }
+
     /// Closes a node's interval at the old draw, then takes the new one; returns the energy of the closed interval.
     pub fn set(&mut self, now: SimTime, node: u32, class: Class, draw: Watts) -> Joules {
         let meter = &mut self.nodes[node as usize];

@@ -63,6 +63,12 @@ impl Feeds {
         Some(event)
     }
 
+    /// How many budgets begin or end at an instant, as far as is still to come.
+    pub(super) fn ends_of_budgets(&self, at: SimTime) -> usize {
+        let to_come = &self.outside[self.next_outside..];
+        to_come.iter().filter(|&&(when, event)| when == at && event == Event::Budget).count()
+    }
+
     /// A round begins.
     pub(super) fn begin_round(&mut self) {
         self.round = self.next_submit;

@@ -119,6 +119,7 @@ impl Life {
     pub(super) fn suspend(&mut self, now: SimTime) {
         let kill = self.kill.map(|kill| if kill > now { kill - now } else { SimDuration::ZERO });
         self.left = Some((self.end - now, kill));
+        self.is_new = false;
     }
 
     /// It goes on.

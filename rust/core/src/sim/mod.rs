@@ -477,11 +477,17 @@ impl Simulation {
         if let Some(window) = &mut totals.window {
             let cluster = controller.cluster();
             if cluster.runs().is_unused() {
+                history.tell_only(window.0, feeds.ends_of_budgets(window.0), plant.draw(), controller.ceiling());
                 plant.forget(window.0);
                 history.forget(window.0, cluster, plant.draw(), controller.ceiling());
             } else {
                 let cut = !is_over && until != SimTime::NEVER && until > cluster.now();
                 window.1 = if cut { until } else { cluster.now() };
+                // Budgets that change once all is over are none of the run's business.
+                if is_over && history.last_end() < window.1 && plant.go_back(history.last_end()) {
+                    window.1 = history.last_end();
+                    history.go_back(window.1);
+                }
                 controller.advance(window.1);
                 plant.advance(window.1)?;
                 for (id, run) in controller.cluster().runs().iter() {

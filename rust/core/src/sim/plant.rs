@@ -270,6 +270,9 @@ impl Plant {
         let mut energy = Joules::ZERO;
         let (life, now) = (self.lives.as_mut().and_then(|lives| lives[id.slot() as usize].take()), cluster.now());
         let is_suspended = life.as_ref().is_some_and(Life::is_suspended);
+        // Of one that is over as it begins, what holds at its end is told.
+        let is_short = life.is_some() && run.started == now;
+        let short = is_short.then(|| self.stretch(cluster, run, self.factor(cluster, run, nodes)));
         for &node in nodes {
             let idle = self.platform.node(node).idle;
             if let Some(sharing) = &mut self.sharing {
@@ -286,7 +289,7 @@ impl Plant {
             energy = sharing.energy(id);
         }
         match life {
-            Some(life) => self.end_life(cluster, run, &life, energy),
+            Some(life) => self.end_life(cluster, run, &life, energy, short),
             None => {
                 let (whole, ran) = (self.whole_run(run, self.factor(cluster, run, nodes)), now - run.started);
                 let is_cut = self.is_cut(run, nodes, ran, whole);
@@ -295,8 +298,16 @@ impl Plant {
         }
     }
 
-    fn end_life(&mut self, cluster: &Cluster, run: &Run, life: &Life, energy: Joules) -> Outcome {
-        let (now, last) = (cluster.now(), life.last());
+    fn end_life(
+        &mut self,
+        cluster: &Cluster,
+        run: &Run,
+        life: &Life,
+        energy: Joules,
+        short: Option<Stretch>,
+    ) -> Outcome {
+        let (now, (since, held)) = (cluster.now(), life.last());
+        let last = (since, short.unwrap_or(held));
         if last.0 < now || run.started == now {
             self.segments.push(segment(run, last, now));
         }
@@ -358,6 +369,11 @@ impl Plant {
                 sharing.energy(id)
             }
         }
+    }
+
+    /// Goes back to an instant since when no draw has changed; false if one has.
+    pub(super) fn go_back(&mut self, to: SimTime) -> bool {
+        self.meter.go_back(to)
     }
 
     /// Forgets all that was drawn: the window has no length.

@@ -237,6 +237,7 @@ pub(super) struct History {
     /// Jobs that will change no more.
     done: usize,
     log: Vec<Entry>,
+    last_end: SimTime,
     alerts: Option<u64>,
     lost_energy: Joules,
     /// Whether the timeline says which budget is in force.
@@ -253,6 +254,7 @@ impl History {
             work: Work::default(),
             done: 0,
             log: Vec::new(),
+            last_end: SimTime::NEVER,
             alerts: None,
             lost_energy: Joules::ZERO,
             shows_budget: false,
@@ -340,6 +342,7 @@ impl History {
     pub(super) fn end(&mut self, cluster: &Cluster, run: &Run, outcome: &Outcome, how: Option<JobState>) {
         let natural = if outcome.is_cut { JobState::Timeout } else { JobState::Completed };
         let (row, how) = (run.job.0 as usize, how.unwrap_or(natural));
+        self.last_end = cluster.now();
         let cut = (how != JobState::Completed).then_some((outcome.ran, outcome.whole));
         self.work.end(cluster.workload(), run.job, cut, how == JobState::Timeout);
         self.charge(run, outcome.energy);
@@ -358,6 +361,7 @@ impl History {
     /// A run was ended and its job queued again.
     pub(super) fn requeue(&mut self, cluster: &Cluster, run: &Run, outcome: &Outcome) {
         let row = run.job.0 as usize;
+        self.last_end = cluster.now();
         self.charge(run, outcome.energy);
         self.endure(run, outcome, true);
         (self.jobs.end[row], self.jobs.state[row]) = (cluster.now(), JobState::Pending);
@@ -402,9 +406,28 @@ impl History {
         self.shutdowns[node as usize] += 1;
     }
 
+    /// When the last attempt ended that did.
+    pub(super) fn last_end(&self) -> SimTime {
+        self.last_end
+    }
+
+    /// Forgets what was noted after the end of the window.
+    pub(super) fn go_back(&mut self, end: SimTime) {
+        self.log.retain(|entry| entry.at <= end);
+        self.timeline.go_back(end);
+    }
+
     /// Makes `end` the end of the window.
     pub(super) fn close(&mut self, end: SimTime) {
         self.timeline.close(end);
+    }
+
+    /// Of a run in which nothing started only the budgets that begin or end as it does are told.
+    pub(super) fn tell_only(&mut self, at: SimTime, more: usize, draw: Watts, ceiling: Option<Watts>) {
+        self.log.retain(|entry| entry.at == at && entry.kind == Kind::Budget);
+        let value_w = ceiling.map_or(f64::NAN, Watts::watts);
+        let entry = Entry { at, kind: Kind::Budget, job: None, value_w, before: draw, after: draw };
+        self.log.extend(std::iter::repeat_n(entry, more));
     }
 
     /// A run in which nothing started has a window of length zero: its one row is its start.
@@ -544,6 +567,16 @@ impl Timeline {
         {
             self.push(end, row);
         }
+    }
+
+    /// Forgets the rows after `end`, but for the draw and the counts that hold then.
+    fn go_back(&mut self, end: SimTime) {
+        let rows = self.time_s.partition_point(|&time_s| time_s <= end.seconds());
+        self.time_s.truncate(rows);
+        self.power_w.truncate(rows);
+        self.counts.iter_mut().for_each(|column| column.truncate(rows));
+        self.budget_w.truncate(rows);
+        self.suspended.truncate(rows);
     }
 
     /// How the draw went beyond the budget in force, or this one where none changes; a rounding, one part in 10⁹, is not beyond it.
