@@ -258,6 +258,11 @@ impl Plant {
         self.touched = touched;
     }
 
+    /// What runs are charged by.
+    pub(super) fn actual(&self) -> Arc<Actual> {
+        Arc::clone(&self.actual)
+    }
+
     /// The stretches of all attempts that are over, in order of their ends.
     pub(super) fn take_segments(&mut self) -> Option<Vec<Segment>> {
         self.lives.as_ref().map(|_| std::mem::take(&mut self.segments))
