@@ -138,6 +138,8 @@ pub(crate) fn unpacked<'py>(py: Python<'py>, data: &Bound<'py, PyBytes>, file: &
     })
 }
 
+type Floats<'py> = Bound<'py, PyArray1<f64>>;
+
 /// What a run leaves behind.
 #[pyclass(module = "hetsched._core")]
 pub(crate) struct Records {
@@ -206,7 +208,7 @@ impl Records {
         rows: PyReadonlyArray1<'py, u32>,
         offsets: PyReadonlyArray1<'py, i64>,
         nodes: PyReadonlyArray1<'py, u32>,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+    ) -> PyResult<(Floats<'py>, Floats<'py>)> {
         let offsets: Vec<_> = offsets.as_array().iter().map(|&at| usize::try_from(at).unwrap_or(usize::MAX)).collect();
         let (factors, watts) = self.records.uncapped(rows.as_slice()?, &offsets, nodes.as_slice()?);
         Ok((PyArray1::from_vec(py, factors), PyArray1::from_vec(py, watts)))

@@ -652,7 +652,8 @@ mod tests {
         let mut timeline = Timeline::default();
         // 100 W, above twice in a row with no gap, at the budget, above again until the end, which closes at 60 s.
         for (second, watts) in [(0, 100), (10, 150), (20, 170), (25, 120), (40, 121)] {
-            timeline.record(SimTime::from_micros(second * 1_000_000), Watts::of_system(f64::from(watts)), [0; 7]);
+            let row = Row::new(Watts::of_system(f64::from(watts)), [0; 7]);
+            timeline.record(SimTime::from_micros(second * 1_000_000), row);
         }
         timeline.close(SimTime::from_micros(60_000_000));
         let over = timeline.beyond(Watts::of_system(120.0));
