@@ -81,15 +81,15 @@ def result_of(
         least_j = bound_j if options.bound else None
         return summarised(Facts(jobs, totals, platform.nodes, offered_load, least_j, extras))
 
-    segments, happened = _taken(records, "segments"), _taken(records, "events")
+    happened = records.take_events()
     return Result(
         Parts(
             jobs=lambda: jobs_frame(workload.to_polars(), recorded),
             timeline=lambda: timeline,
             nodes=lambda: pl.DataFrame(records.take_nodes()),
-            segments=segments,
+            segments=(lambda: framed("segments", records.take_segments())) if records.has_segments else None,
             alone=lambda jobs: segments_of_jobs(jobs, records.uncapped, totals["window_end_s"], platform.exclusive),
-            events=happened,
+            events=None if happened is None else framed("events", happened),
             summary=summary,
             provenance=lambda: {**_provenance(setting, totals), **more},
             timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},
@@ -101,13 +101,6 @@ def result_of(
 def _emergencies(setting: Setting, totals: Mapping[str, Any]) -> dict[str, int | float]:
     """Metrics of a policy that does something about draws above the budget."""
     return {name: totals[name] for name in ("alerts", "lost_energy_j")} if setting.has_steps else {}
-
-
-def _taken(records: _core.Records, name: str) -> pl.DataFrame | None:
-    """A frame that only some runs have; None of the others, or if the engine knows no such frame."""
-    take = getattr(records, f"take_{name}", None)
-    columns = None if take is None else take()
-    return None if columns is None else framed(name, columns)
 
 
 def _recorded(records: _core.Records, policy: Policy) -> pl.DataFrame:

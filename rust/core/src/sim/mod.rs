@@ -9,10 +9,11 @@ pub mod event;
 mod feeds;
 mod hands;
 pub mod limits;
-pub mod lives;
+mod lives;
 pub mod log;
 mod plant;
 pub mod record;
+pub mod segments;
 mod sharing;
 pub mod work;
 

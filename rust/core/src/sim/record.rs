@@ -10,9 +10,9 @@ use crate::policy::runs::{Run, RunId};
 use crate::policy::{Decision, Rejection};
 use crate::power::meter::Meter;
 use crate::power::pvt::Actual;
-use crate::sim::lives::Segment;
 use crate::sim::log::{Entry, Kind};
 use crate::sim::plant::Outcome;
+use crate::sim::segments::Segments;
 use crate::sim::work::Work;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
 use crate::workload::{JobId, Workload};
@@ -222,7 +222,7 @@ pub struct Records {
     /// Over all.
     pub totals: Totals,
     /// The stretches of runs in which nothing changed, where anything can; none: each attempt is one.
-    pub segments: Option<Vec<Segment>>,
+    pub segments: Option<Segments>,
     /// What happened about power.
     pub log: Vec<Entry>,
     /// What runs were charged by.
@@ -452,7 +452,7 @@ impl History {
         self,
         cluster: Cluster,
         meter: Meter,
-        (segments, actual): (Option<Vec<Segment>>, Arc<Actual>),
+        (segments, actual): (Option<Segments>, Arc<Actual>),
         mut totals: Totals,
     ) -> Records {
         let workload = Arc::clone(cluster.workload());

@@ -19,8 +19,9 @@ pub trait Allocator: DynClone + Send + Sync {
     /// The lowest caps that it may set.
     fn least(&self) -> LeastCaps;
 
-    /// Says what each running job is allotted so that together they are predicted to draw at most `room` beyond idle.
-    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted)>);
+    /// Says what each running job is allotted so that together they are predicted to draw at most `room` beyond idle, and
+    /// what it is predicted to draw then.
+    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>);
 
     /// Whether it ever sets a cap.
     fn is_active(&self) -> bool {

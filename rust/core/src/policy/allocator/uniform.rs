@@ -32,7 +32,7 @@ impl Allocator for Uniform {
         }
     }
 
-    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted)>) {
+    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>) {
         let Self { choices, draws } = self;
         let mut sums = vec![Watts::ZERO; choices.len()];
         for (id, run) in running(view) {
@@ -41,6 +41,6 @@ impl Allocator for Uniform {
             }
         }
         let chosen = sums.iter().position(|&sum| sum <= room).unwrap_or(choices.len() - 1);
-        out.extend(running(view).map(|(id, _)| (id, choices[chosen])));
+        out.extend(running(view).map(|(id, run)| (id, choices[chosen], draws.of(view, id, run, choices)[chosen])));
     }
 }
