@@ -238,10 +238,12 @@ impl Plant {
         let mut touched = std::mem::take(&mut self.touched);
         touched.sort_unstable();
         touched.dedup();
+        let mut replanned = replanned.iter().peekable();
         for &id in &touched {
+            while replanned.next_if(|one| one.id < id).is_some() {}
+            let by = replanned.next_if(|one| one.id == id).map_or(1.0, |one| one.by);
             let Some(run) = cluster.runs().get(id) else { continue };
             let nodes = cluster.runs().nodes(run);
-            let by = replanned.binary_search_by_key(&id, |one| one.id).map_or(1.0, |place| replanned[place].by);
             let factor = self.factor(cluster, run, nodes);
             let stretch = self.stretch(cluster, run, factor);
             let lowest = lowest_cap(cluster, run, nodes);
