@@ -2,8 +2,8 @@
 
     python tools/make_ricc_excerpt.py RICC-2010-2.swf.gz [--out python/hetsched/data]
 
-The same log gives the same bytes. It holds the log's first 600 jobs, and after them, in the order of the log, 40 windows
-of 600 consecutive jobs each. A window is drawn at a random offset, and taken if
+The same log gives the same bytes. The excerpt holds the log's first 600 jobs, and after them, in the order of the log,
+40 windows of 600 consecutive jobs each. A window is drawn at a random offset, and taken if
 
 1. it has no job in common with the first 600 or with a window taken before;
 2. none of its jobs has more processors than 400 nodes of eight cores;

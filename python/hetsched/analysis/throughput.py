@@ -6,11 +6,13 @@ docs/background/bounds.md states it and proves that no schedule gets beyond.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 Floats = npt.NDArray[np.float64]
 
@@ -73,6 +75,8 @@ def most_work_ratio(work: Floats, levels: Levels, *, idle_w: Floats, budget_w: f
     below 1 for any run whose draw averages no more than the budget.
     """
     left_w = budget_w - float(idle_w.sum())
+    if left_w <= 0:
+        raise ValueError(f"no throughput bound: {budget_w:g} W feed no more than the idle machine")
     worth, price = _prices(work, levels, left_w)
     return certified(work, levels, left_w=left_w, worth=worth, price=price)
 
@@ -100,6 +104,19 @@ def _prices(work: Floats, levels: Levels, left_w: float) -> tuple[Floats, float]
         raise ValueError(f"no throughput bound: {found.message}")
     duals = np.maximum(-found.ineqlin.marginals, 0.0)
     return duals[: len(work)], float(duals[-1]) / left_w
+
+
+def work_done(
+    segments: pl.DataFrame, jobs: pl.DataFrame, apps: Sequence[str], *, from_s: float, until_s: float
+) -> Floats:
+    """Nominal node-seconds of each application's jobs done a second of a window of a run."""
+    shown = segments.select("job_id", "start_s", "end_s", "speed_ratio").join(
+        jobs.select("job_id", "app", "node_count"), on="job_id"
+    )
+    held_s = (pl.min_horizontal("end_s", pl.lit(until_s)) - pl.max_horizontal("start_s", pl.lit(from_s))).clip(0.0)
+    done = shown.group_by("app").agg((held_s * pl.col("speed_ratio") * pl.col("node_count")).sum() / (until_s - from_s))
+    found = dict(done.iter_rows())
+    return np.array([found.get(app, 0.0) for app in apps])
 
 
 def _both(levels: Levels) -> tuple[Floats, Floats]:

@@ -61,18 +61,22 @@ def _ticks(minutes: np.ndarray) -> list[str]:
     return [f"{at:.0f}" if at % 5 == 0 else "" for at in minutes]
 
 
+_ROOMY = 4
+"""With more columns than this every other number of nodes is named."""
+
+
 def over_nodes(
     frame: pl.DataFrame, panels: Mapping[str, Mapping[str, Any]], nodes: Sequence[int], *, figure: str = ""
 ) -> pl.DataFrame:
     """A column a setting with the steady state's numbers over the number of nodes."""
-    runs = Runs(frame)
+    runs, every = Runs(frame), 1 if len(panels) <= _ROOMY else 2
     return pl.concat(
         curve(
             np.column_stack([runs.values(name, label, nodes=count, **at) for count in nodes]),
             row=row,
             column=title,
             label=label,
-            ticks=[str(count) for count in nodes],
+            ticks=[str(count) if place % every == 0 else "" for place, count in enumerate(nodes)],
             x=list(nodes),
             x_label="nodes",
             figure=figure,
@@ -87,21 +91,20 @@ OVER_ALLOCATORS = {
     "bound_share_percent": "of the bound (%)",
     "jobs_per_minute": "jobs a minute",
     "mean_turnaround_s": "turnaround (s)",
-    "energy_per_work_j_per_node_s": "J / node-s",
+    "energy_per_work_j_per_node_s": "J a node-second",
 }
 
 
-def over_allocators(frame: pl.DataFrame, labels: Sequence[str], *, figure: str) -> pl.DataFrame:
+def over_allocators(frame: pl.DataFrame, labels: Sequence[str], *, row: str, figure: str) -> pl.DataFrame:
     """A column a number with the allocators side by side."""
     runs = Runs(frame)
     return pl.concat(
         curve(
             runs.values(name, label)[:, np.newaxis],
-            row="mean",
+            row=row,
             column=column,
             label=label,
-            ticks=["all"],
-            x_label="",
+            ticks=[""],
             level=100.0 if name == "bound_share_percent" else float("nan"),
             figure=figure,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import resources
 from typing import Any
 
@@ -180,7 +180,7 @@ def runs_of(repetition: Repetition, settings: Iterable[Setting]) -> list[dict[st
                 platform,
                 seed=repetition.seed,
                 named=setting.named,
-                extra=lambda result, setting=setting: measured_of(result, setting),
+                extra=partial(measured_of, setting=setting),
             )
             for label, policy in policies.items()
         ]

@@ -33,6 +33,10 @@ from hetsched.report.panel_figure import panel_figure
 
 HUNGRY, MODEST = ("1:0:0", "3:2:1"), ("1:2:3", "0:0:1")
 HIGH, LOW = "1:0:0", "0:0:1"
+_AT_ONCE = {
+    FIRST: "",
+    DRAWN: "in some windows 200 jobs that started together end within seconds, at any rate one likes",
+}
 
 
 def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
@@ -71,7 +75,8 @@ def _extremes(runs: Runs) -> list[Row]:
         ),
         statement(
             f"budget less draw, 680 nodes, mix {LOW}, % of it",
-            100.0 - low["draw_percent"] - 10.0,
+            100.0 - low["draw_percent"],
+            tested=("what it is beyond a tenth", 90.0 - low["draw_percent"]),
             claim="with low-power jobs the draw is far below the budget: by more than a tenth",
         ),
         alike(
@@ -91,8 +96,11 @@ def _extremes(runs: Runs) -> list[Row]:
 
 def _numbers(runs: Runs, mix: str) -> list[Row]:
     return [
-        number(f"{told}, {nodes} nodes, mix {mix}", runs.values(name, LABEL, nodes=nodes))
-        for name, told in (("power_used_percent", "power used by jobs, %"), ("jobs_per_minute", "jobs a minute"))
+        number(told.format(f"{nodes} nodes, mix {mix}"), runs.values(name, LABEL, nodes=nodes))
+        for name, told in (
+            ("power_used_percent", "power used by jobs, {}, %"),
+            ("jobs_per_minute", "jobs a minute, {}"),
+        )
         for nodes in NODES
     ]
 
@@ -107,7 +115,10 @@ def _preferred(runs: Runs, log: str) -> list[Row]:
             statement(f"jobs a minute, 960 less 680 nodes, mix {mix}, {log}", gain[mix], side=-1, claim=few)
             for mix in HUNGRY
         ),
-        *(statement(f"jobs a minute, 960 less 680 nodes, mix {mix}, {log}", gain[mix], claim=many) for mix in MODEST),
+        *(
+            statement(f"jobs a minute, 960 less 680 nodes, mix {mix}, {log}", gain[mix], claim=many, why=_AT_ONCE[log])
+            for mix in MODEST
+        ),
         *(number(f"nodes with the most jobs a minute, mix {mix}, {log}", best[mix]) for mix in MIXES),
         statement(
             f"nodes with the most jobs a minute, mix {LOW} less {HIGH}, {log}",
@@ -130,7 +141,7 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
         [
             over_nodes(mixes, over, NODES, figure="nodes"),
             over_time(mixes, time, figure="time"),
-            over_allocators(frame.filter(study=STUDY), list(ALLOCATORS), figure="allocators"),
+            over_allocators(frame.filter(study=STUDY), list(ALLOCATORS), row="680 nodes, 100 kW", figure="allocators"),
         ]
     )
 
@@ -139,7 +150,9 @@ def _yours(frame: pl.DataFrame) -> list[Row]:
     runs = Runs(frame, study="mixes", log=FIRST)
     rows = [
         runs.row_of_yours(
-            label, f"jobs a minute, {nodes} nodes, mix {mix}", runs.values("jobs_per_minute", label, mix=mix, nodes=nodes)
+            label,
+            f"jobs a minute, {nodes} nodes, mix {mix}",
+            runs.values("jobs_per_minute", label, mix=mix, nodes=nodes),
         )
         for label in runs.yours
         for mix in MIXES

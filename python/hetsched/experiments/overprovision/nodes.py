@@ -123,9 +123,15 @@ def _over_time(runs: Runs, where: str) -> list[Row]:
     """What Fig. 5 shows."""
     draw = {nodes: runs.values("draw_percent", LABEL, nodes=nodes) for nodes in NODES}
     ends = {nodes: runs.values("makespan_s", LABEL, nodes=nodes) for nodes in NODES}
-    low, full = "at 400 nodes the draw is far below the budget", "at 960 nodes the power is almost fully used"
+    low = "at 400 nodes the draw is far below the budget: by more than a tenth"
+    full = "at 960 nodes the power is almost fully used"
     return [
-        statement(f"budget less draw, 400 nodes, {where}, % of it", 100.0 - draw[400], claim=low),
+        statement(
+            f"budget less draw, 400 nodes, {where}, % of it",
+            100.0 - draw[400],
+            tested=("what it is beyond a tenth", 90.0 - draw[400]),
+            claim=low,
+        ),
         alike(f"budget less draw, 960 nodes, {where}, % of it", 100.0 - draw[960], of=[100.0, 100.0], claim=full),
         statement(
             f"time for all jobs, 680 less 400 nodes, {where}, s",

@@ -123,7 +123,9 @@ def _at_rates(runs: Runs, log: str) -> list[Row]:
         ),
         alike(f"time for all jobs, 600× less 400×, {log}, s", ends[high] - ends[middle], of=ends[middle], claim=same),
         statement(f"time for all jobs, 200× less 400×, {log}, s", ends[low] - ends[middle], claim="200× takes longer"),
-        statement(f"growth of the queue, 600× less 400×, {log}, jobs a minute", growth[high] - growth[middle], claim=grows),
+        statement(
+            f"growth of the queue, 600× less 400×, {log}, jobs a minute", growth[high] - growth[middle], claim=grows
+        ),
     ]
 
 
@@ -147,7 +149,9 @@ def _yours(vary: str, values: tuple[float, ...], unit: str) -> Any:
 
 
 def _experiment(name: str, section: str, **more: Any) -> Experiment:
-    return Experiment(name=name, source=f"{SOURCE}, {section}", repetitions=40, quick_repetitions=6, draw=panel_figure, **more)
+    return Experiment(
+        name=name, source=f"{SOURCE}, {section}", repetitions=40, quick_repetitions=6, draw=panel_figure, **more
+    )
 
 
 EXPERIMENTS = (
