@@ -166,11 +166,13 @@ class TestRuns:
         assert first.sha256 == again.sha256
 
 
-class TestAllocators:
-    @pytest.fixture(scope="class")
-    def rows(self):
-        return {row["policy"]: row for row in allocators_module.allocator_runs(Repetition(5))}
+@pytest.fixture(scope="module")
+def rows():
+    """The runs of all allocators on one draw."""
+    return {row["policy"]: row for row in allocators_module.allocator_runs(Repetition(5))}
 
+
+class TestAllocators:
     def test_none_draws_more_than_the_budget_or_does_more_than_the_bound(self, rows):
         assert list(rows) == list(allocators_module.ALLOCATORS)
         for row in rows.values():
@@ -192,12 +194,13 @@ class TestAllocators:
         assert np.std(watts) / 170.0 == pytest.approx(0.063, abs=0.006)
 
 
+@pytest.fixture(scope="module", params=NAMES)
+def report(request, quick_report):
+    return quick_report(request.param)
+
+
 @pytest.mark.slow
 class TestReports:
-    @pytest.fixture(scope="class", params=NAMES)
-    def report(self, request, quick_report):
-        return quick_report(request.param)
-
     def test_the_budget_is_never_exceeded(self, report):
         assert (report.runs["over_budget_s"] == 0).all()
         assert (report.runs["alerts"] == 0).all()
