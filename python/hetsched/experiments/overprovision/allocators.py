@@ -152,7 +152,7 @@ _COMPARED = {
     "mean_turnaround_s": ("mean turnaround", -1),
     "energy_per_work_j_per_node_s": ("energy per work", -1),
 }
-_FAST = "where watts are left it caps no job, and a memory-bound one then draws many for little speed"
+_FAST = "the watts that asked caps leave unused are those that buy the least work"
 
 
 def allocator_rows(frame: pl.DataFrame) -> list[Row]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hetsched.experiments.overprovision.machine import BIN_S, FIRST, LABEL
+from hetsched.experiments.overprovision.machine import BIN_S, FIRST, LABEL, Floats
 from hetsched.experiments.runs import Runs
 from hetsched.report.panel_figure import curve
 
@@ -30,7 +30,7 @@ def over_time(frame: pl.DataFrame, panels: Mapping[str, Mapping[str, Any]], *, f
             for label in labels:
                 own = frame.filter(policy=label, log=FIRST, **at).sort("repetition")
                 values = _padded(own[name].to_list())
-                minutes = np.arange(values.shape[1]) * BIN_S / 60.0
+                minutes = BIN_S / 60.0 * np.arange(values.shape[1], dtype=np.float64)
                 level = float(own["budget_kw"][0]) if name == "draw_kw" else 0.0
                 parts.append(
                     curve(
@@ -48,15 +48,16 @@ def over_time(frame: pl.DataFrame, panels: Mapping[str, Mapping[str, Any]], *, f
     return pl.concat(parts)
 
 
-def _padded(runs: Sequence[Sequence[float]]) -> np.ndarray:
-    """The runs' curves, NaN after the end of each."""
-    found = np.full((len(runs), max(map(len, runs))), np.nan)
+def _padded(runs: Sequence[Sequence[float]]) -> Floats:
+    """The runs' curves for as long as half of them go on, NaN after the end of each."""
+    found = np.full((len(runs), int(np.median([len(own) for own in runs]))), np.nan)
     for row, own in zip(found, runs, strict=True):
-        row[: len(own)] = own
+        shown = own[: len(row)]
+        row[: len(shown)] = shown
     return found
 
 
-def _ticks(minutes: np.ndarray) -> list[str]:
+def _ticks(minutes: Floats) -> list[str]:
     """A number at every fifth minute."""
     return [f"{at:.0f}" if at % 5 == 0 else "" for at in minutes]
 
