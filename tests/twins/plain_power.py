@@ -50,10 +50,7 @@ class Run:
             stretched(length, machine.slowdown(job, caps))
             for job, length, caps in zip(self.jobs, self.planned_lengths, self.least_caps, strict=True)
         ]
-        arrivals = sorted(range(len(self.jobs)), key=lambda j: self.jobs[j].submit)
-        while arrivals and not self.could_ever_run(arrivals[-1], self.jobs[arrivals[-1]].submit):
-            self.jobs_done[arrivals.pop()].state = "rejected"  # nothing that can run comes after it: no event
-        self.arrivals = arrivals
+        self.arrivals = sorted(range(len(self.jobs)), key=lambda j: self.jobs[j].submit)
         self.begin = self.now = min((job.submit for job in self.jobs), default=0)
         self.budget_ends = [end for end in self.budget.ends() if end >= self.begin]
 
@@ -454,11 +451,17 @@ class Run:
     def next_time(self) -> int | None:
         """The next instant; None if the run is over."""
         times = [self.over(one) for one in self.running()] + [self.jobs[j].submit for j in self.arrivals[:1]]
-        times += self.ends_to_come()[:1] if self.live or self.queue or self.arrivals else []
+        if self.is_over():
+            return None
+        times += self.ends_to_come()[:1]
         intervals = [self.rules.allocator_interval, self.rules.monitor_interval if self.rules.on_excess else 0]
         if self.running():
             times += [(self.now // interval + 1) * interval for interval in intervals if interval]
         return min(times, default=None)
+
+    def is_over(self) -> bool:
+        """Whether no job runs, waits or is to come that can run."""
+        return not (self.live or self.queue or any(self.could_ever_run(j, self.jobs[j].submit) for j in self.arrivals))
 
     def ends_to_come(self) -> list[int]:
         return [end for end in self.budget_ends if end > self.now]
@@ -554,8 +557,13 @@ class Run:
             self.advance(self.begin if is_first_instant else now)
             is_first_instant = False
             self.instant()
+        for j in self.arrivals:
+            self.jobs_done[j].state = "rejected"
         last = max((done.end for done in self.jobs_done if done.end is not None), default=self.begin)
         self.events = [event for event in self.events if event.kind != "budget" or event.time <= last]
+        after = self.idle_nodes_draw() * (self.now - last)
+        self.energy -= after
+        self.idle_energy -= after
         self.segments.sort(key=lambda row: (row.job, row.attempt, row.start))
         return self
 

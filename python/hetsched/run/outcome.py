@@ -22,7 +22,7 @@ from hetsched.run.metrics import Facts, summarised
 from hetsched.run.options import RunOptions
 from hetsched.run.result import Parts, Result
 from hetsched.run.result_files import JOB_COLUMNS
-from hetsched.run.stretches import framed
+from hetsched.run.stretches import framed, segments_of_jobs
 from hetsched.workload import Workload
 
 
@@ -88,6 +88,7 @@ def result_of(
             timeline=lambda: timeline,
             nodes=lambda: pl.DataFrame(records.take_nodes()),
             segments=segments,
+            alone=lambda jobs: segments_of_jobs(jobs, records.uncapped, totals["window_end_s"], platform.exclusive),
             events=happened,
             summary=summary,
             provenance=lambda: {**_provenance(setting, totals), **more},

@@ -29,6 +29,8 @@ class Parts:
     timing: dict[str, float]
     concerns: tuple[Concern, ...] = ()
     segments: pl.DataFrame | None = None
+    alone: Callable[[pl.DataFrame], pl.DataFrame] | None = None
+    """From the jobs to the segments of a run in which each attempt is one; None: it was read from files."""
     """None: every attempt is one stretch, which the jobs tell."""
     events: pl.DataFrame | None = None
 
@@ -91,12 +93,14 @@ class Result:
 
         Columns: ``job_id, attempt`` (from 1) ``, start_s, end_s, nodes, cap_w`` (in force, mean of its nodes; null: one
         has none) ``, speed_ratio`` (1 = nominal) ``, power_w`` (of all its nodes) ``, energy_j, state`` (``running``,
-        ``suspended``: 0 W at speed 0). By row of the job, then by time. In a run without power caps, emergencies and
-        budgets in time every started job has one row; its ``speed_ratio`` is null unless the job completed, its
-        ``power_w`` the mean, and ``end_s`` is null while it runs.
+        ``suspended``: 0 W at speed 0). By row of the job, then by time. In a run without power caps and emergencies
+        every started job has one row; if that run was read from files, ``speed_ratio`` is null unless the job
+        completed, and ``end_s`` while it runs.
         """
-        own = self._parts.segments
-        return segments_of_jobs(self.jobs) if own is None else own
+        own, alone = self._parts.segments, self._parts.alone
+        if own is not None:
+            return own
+        return segments_of_jobs(self.jobs) if alone is None else alone(self.jobs)
 
     @cached_property
     def events(self) -> pl.DataFrame:

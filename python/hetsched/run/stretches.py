@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from hetsched.run.result_files import OPTIONAL_FRAMES
@@ -20,22 +23,43 @@ def empty(name: str) -> pl.DataFrame:
     return pl.DataFrame(schema=OPTIONAL_FRAMES[name])
 
 
-def segments_of_jobs(jobs: pl.DataFrame) -> pl.DataFrame:
+Uncapped = Callable[
+    [npt.NDArray[np.uint32], npt.NDArray[np.int64], npt.NDArray[np.uint32]],
+    tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
+]
+
+
+def segments_of_jobs(
+    jobs: pl.DataFrame, uncapped: Uncapped | None = None, end_s: float | None = None, exclusive: bool = True
+) -> pl.DataFrame:
     """A row a started job, of a run in which every attempt is one stretch."""
-    comm = _ticks("comm_s").fill_null(0) if "comm_s" in jobs.columns else pl.lit(0)
-    computed = _ticks("end_s") - _ticks("start_s") - comm
-    # A job that was killed does not tell how fast it was.
-    speed = pl.when(pl.col("state") == "completed", computed > 0).then(_ticks("nominal_runtime_s") / computed)
+    frame = jobs.with_row_index("row").filter(pl.col("start_s").is_not_null())
+    speed, power_w = _speed(frame), pl.col("mean_power_w")
+    if uncapped is not None:
+        nodes = frame["nodes"].explode().drop_nulls().cast(pl.UInt32).to_numpy()
+        offsets = np.concatenate([[0], np.cumsum(frame["nodes"].list.len().to_numpy())]).astype(np.int64)
+        factor, watts = uncapped(frame["row"].cast(pl.UInt32).to_numpy(), offsets, nodes)
+        speed = pl.lit(pl.Series(1.0 / factor))
+        # On shared nodes a job pays for a part of what they draw.
+        power_w = pl.lit(pl.Series(watts)) if exclusive else power_w
     made = {
         "attempt": pl.lit(1),
+        "end_s": pl.col("end_s").fill_null(end_s),
         "cap_w": pl.lit(None),
         "speed_ratio": speed,
-        "power_w": pl.col("mean_power_w"),
+        "power_w": power_w,
         "state": pl.lit("running"),
     }
-    return jobs.filter(pl.col("start_s").is_not_null()).select(
+    return frame.select(
         made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in OPTIONAL_FRAMES["segments"].items()
     )
+
+
+def _speed(jobs: pl.DataFrame) -> pl.Expr:
+    """The speed of a job that completed, from its length: one that was killed does not tell."""
+    comm = _ticks("comm_s").fill_null(0) if "comm_s" in jobs.columns else pl.lit(0)
+    computed = _ticks("end_s") - _ticks("start_s") - comm
+    return pl.when(pl.col("state") == "completed", computed > 0).then(_ticks("nominal_runtime_s") / computed)
 
 
 def _ticks(name: str) -> pl.Expr:

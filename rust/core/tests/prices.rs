@@ -4,8 +4,9 @@ mod support;
 
 use hetsched_core::error::Result;
 use hetsched_core::platform::PlatformColumns;
-use hetsched_core::policy::analyzer::Estimate;
+use hetsched_core::policy::analyzer::{Analyzer, Ask, Estimate};
 use hetsched_core::policy::budget::draw::beyond_idle;
+use hetsched_core::policy::budget::least::LeastCaps;
 use hetsched_core::policy::budget::prices::{Price, Prices};
 use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
 use hetsched_core::power::pvt::{Kind, OnUnknownApp, VariationTable, tables};
@@ -30,17 +31,28 @@ impl Policy for Asks {
     fn decide(&mut self, view: &View<'_>, _out: &mut Decisions) -> Result<()> {
         for job in [JobId(0), JobId(1), JobId(2)] {
             for estimate in [Estimate::Predicted, Estimate::Tdp] {
-                let found = self.0.of(view, job, estimate);
-                assert_eq!(found, by_sorting(view, job, estimate), "{job:?} {estimate:?}");
-                assert_eq!(self.0.of(view, job, estimate), found, "the second time it is remembered");
+                let ask = Ask { view, analyzer: &Always(estimate), least: &LeastCaps::None };
+                let found = self.0.of(&ask, job);
+                assert_eq!(found, by_sorting(&ask, job), "{job:?} {estimate:?}");
+                assert_eq!(self.0.of(&ask, job), found, "the second time it is remembered");
             }
         }
         Ok(())
     }
 }
 
-fn by_sorting(view: &View<'_>, job: JobId, estimate: Estimate) -> Price {
-    let on = |node| beyond_idle(view, job, estimate, &[node]);
+/// Takes all jobs for the same.
+#[derive(Clone)]
+struct Always(Estimate);
+
+impl Analyzer for Always {
+    fn estimate(&self, _jobs: Jobs<'_>, _job: JobId) -> Estimate {
+        self.0
+    }
+}
+
+fn by_sorting(ask: &Ask<'_>, job: JobId) -> Price {
+    let (view, on) = (ask.view, |node| beyond_idle(ask, job, &[node]));
     let mut watts: Vec<Watts> = (0..view.platform.len()).map(on).collect();
     watts.sort_unstable();
     let (count, all) = (view.jobs.node_count(job), watts.iter().copied().sum::<Watts>());

@@ -10,6 +10,7 @@ use hetsched_core::sim::log::Kind;
 use hetsched_core::sim::record::{self, Totals};
 use hetsched_core::trace::decompress;
 use hetsched_core::trace::swf::{self, SwfOptions, SwfReport};
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -137,6 +138,8 @@ pub(crate) fn unpacked<'py>(py: Python<'py>, data: &Bound<'py, PyBytes>, file: &
     })
 }
 
+type Floats<'py> = Bound<'py, PyArray1<f64>>;
+
 /// What a run leaves behind.
 #[pyclass(module = "hetsched._core")]
 pub(crate) struct Records {
@@ -194,6 +197,21 @@ impl Records {
             ("state", frame::words(&segments.suspended, None, |is| if is { "suspended" } else { "running" })?),
         ])
         .map(Some)
+    }
+
+    /// How much longer than nominal jobs without a cap take on these nodes, and what these draw together, W: of the job in
+    /// each of `rows` on the nodes from one offset to the next.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
+    fn uncapped<'py>(
+        &self,
+        py: Python<'py>,
+        rows: PyReadonlyArray1<'py, u32>,
+        offsets: PyReadonlyArray1<'py, i64>,
+        nodes: PyReadonlyArray1<'py, u32>,
+    ) -> PyResult<(Floats<'py>, Floats<'py>)> {
+        let offsets: Vec<_> = offsets.as_array().iter().map(|&at| usize::try_from(at).unwrap_or(usize::MAX)).collect();
+        let (factors, watts) = self.records.uncapped(rows.as_slice()?, &offsets, nodes.as_slice()?);
+        Ok((PyArray1::from_vec(py, factors), PyArray1::from_vec(py, watts)))
     }
 
     /// What happened about power, as it happened; None where nothing can.

@@ -1,6 +1,6 @@
 //! A run under way: stepped, forked and finished from Python.
 
-use hetsched_core::error::{Error, Result, SimulationError, config};
+use hetsched_core::error::{ConfigError, Error, Result, SimulationError, config};
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::power::known::KnownDraws;
@@ -73,11 +73,17 @@ impl Session {
                 let predicted = predicted.knowing(known);
                 if let Some(power) = &mut parts.power {
                     power.learn(&predicted, platform)?;
+                    let faults = actual.check_levels(platform, &jobs.0, "policy.power.caps_w", power.levels());
+                    if !faults.is_empty() {
+                        return Err(ConfigError { faults }.into());
+                    }
                 }
                 let policy = Box::new(Composed::new(spec.name, parts, platform)?);
                 let jobs = jobs.0.clone();
                 let mut simulation = Simulation::new(jobs, platform.clone(), actual, predicted, policy, options);
-                rows.into_iter().for_each(|rows| simulation.add_budgets(rows));
+                if let Some(rows) = rows {
+                    simulation.add_budgets(rows);
+                }
                 Ok(simulation)
             },
         )?;
@@ -125,7 +131,9 @@ impl Session {
                 u32::try_from(node).map_err(|_| to_py(py, config("node", node.to_string(), "a node's number")))?;
             simulation.schedule(at, if fails { Event::NodeFailed(node) } else { Event::NodeRepaired(node) });
         }
-        rows.into_iter().for_each(|rows| simulation.add_budgets(rows));
+        if let Some(rows) = rows {
+            simulation.add_budgets(rows);
+        }
         Ok(())
     }
 

@@ -30,7 +30,7 @@ pub enum Effect {
     /// It goes on.
     Resumed(RunId),
     /// A run was ended; its job is queued again, or not.
-    Ended(RunId, Run),
+    Ended(RunId, Box<Run>),
 }
 
 /// What the system draws by what was granted, and the most that it may draw.
@@ -101,11 +101,11 @@ impl Cluster {
             Decision::Limit(id, watts) => self.limit(id, watts).map(|()| Effect::Capped(id)),
             Decision::Suspend(id) => self.suspend(id).map(|()| Effect::Suspended(id)),
             Decision::Resume(id) => self.resume(id).map(|()| Effect::Resumed(id)),
-            Decision::Kill(id) => self.stop(id).map(|run| Effect::Ended(id, run)),
+            Decision::Kill(id) => self.stop(id).map(|run| Effect::Ended(id, Box::new(run))),
             Decision::Requeue(id) => {
                 let run = self.stop(id)?;
                 self.requeue(run.job, run.attempt);
-                Ok(Effect::Ended(id, run))
+                Ok(Effect::Ended(id, Box::new(run)))
             }
         }
     }

@@ -18,9 +18,8 @@ use crate::platform::slots::Slots;
 use crate::policy::runs::{Run, RunId, Runs};
 use crate::policy::{Jobs, View};
 use crate::power::budgets::{BudgetRow, Budgets};
-use crate::power::own_caps::OwnCaps;
 use crate::power::pvt::Predicted;
-use crate::power::slowest::Slowest;
+use crate::power::slowest::{OwnSlowdowns, Slowest};
 use crate::units::{SimTime, Watts};
 use crate::workload::{JobId, Workload};
 
@@ -50,7 +49,7 @@ pub struct Cluster {
     /// How slow the slowest node is predicted to be, where walltimes were meant for nominal speed.
     slowest: Option<Arc<Slowest>>,
     /// How much jobs' own caps slow them where they bring no walltime.
-    own_caps: Option<Arc<OwnCaps>>,
+    own_caps: Arc<OwnSlowdowns>,
     slots: Slots,
     releases: Releases,
     /// What the idle machine draws.
@@ -137,7 +136,7 @@ impl Cluster {
                 OnNodes::Several(vec![Vec::new(); count])
             },
             slowest: slowest.map(Arc::new),
-            own_caps: OwnCaps::of(&predicted, &workload).map(Arc::new),
+            own_caps: Arc::new(OwnSlowdowns::new(&predicted, &workload)),
             workload,
             platform,
             predicted,
@@ -169,7 +168,7 @@ impl Cluster {
     /// What a policy may know of the jobs.
     #[must_use]
     pub fn jobs(&self) -> Jobs<'_> {
-        Jobs::new(&self.workload).stretched(self.slowest.as_deref()).slowed(self.own_caps.as_deref())
+        Jobs::new(&self.workload).stretched(self.slowest.as_deref()).slowed(Some(&self.own_caps))
     }
 
     /// The instant it is at.
@@ -343,7 +342,7 @@ impl Cluster {
     fn planned_end(&self, job: JobId, nodes: &[u32]) -> SimTime {
         let slowest = || self.predicted.slowest(self.workload.app(job), nodes.iter().copied());
         let factor = if self.slowest.is_some() { slowest() } else { 1.0 };
-        let slowdown = self.own_caps.as_ref().map_or(1.0, |own_caps| own_caps.slowdown(job));
+        let slowdown = self.own_caps.of(job);
         self.now.saturating_add(self.workload.planned_at(job, factor, slowdown))
     }
 

@@ -226,13 +226,19 @@ impl Cluster {
 
     fn settle_run(&mut self, id: RunId) -> Option<Retimed> {
         let run = self.runs.get(id)?;
-        if run.suspension.is_some() {
+        // What began in this instant did so under the caps now in force, even if it stands still by now.
+        if run.suspension.is_some() && run.started < self.now {
             return Some(Retimed { id, by: 1.0 });
         }
         let pace = self.pace_under(run, run.caps);
         let (now, old, by) = (self.now, run.planned_end, pace / run.pace);
         let new = retimed(old, now, by);
         let run = self.runs.get_mut(id)?;
+        if let Some(suspension) = &mut run.suspension {
+            suspension.left = suspension.left.stretched(by);
+            run.pace = pace;
+            return Some(Retimed { id, by });
+        }
         (run.pace, run.planned_end) = (pace, new);
         let (row, claim) = (run.job.0, run.claim);
         if new != old && self.releases.remove((old, row)).is_some() {
@@ -257,7 +263,9 @@ impl Cluster {
         all.sort_unstable();
         self.foreseen = Some(Releases::default());
         if let Some(foreseen) = &mut self.foreseen {
-            all.into_iter().for_each(|release| foreseen.insert(release));
+            for release in all {
+                foreseen.insert(release);
+            }
         }
     }
 }

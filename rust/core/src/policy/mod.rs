@@ -37,9 +37,8 @@ use crate::policy::runs::{RunId, Runs};
 use crate::power::budgets::Budgets;
 use crate::power::in_force::{Allotted, Profile};
 use crate::power::known::KnownDraw;
-use crate::power::own_caps::OwnCaps;
 use crate::power::pvt::Predicted;
-use crate::power::slowest::Slowest;
+use crate::power::slowest::{OwnSlowdowns, Slowest};
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::{AppId, JobId, Workload};
 
@@ -47,7 +46,7 @@ use crate::workload::{AppId, JobId, Workload};
 ///
 /// Where walltimes were meant for nominal speed, also how slow the slowest node is predicted to be for each application.
 #[derive(Clone, Copy, Debug)]
-pub struct Jobs<'a>(&'a Workload, Option<&'a Slowest>, Option<&'a OwnCaps>);
+pub struct Jobs<'a>(&'a Workload, Option<&'a Slowest>, Option<&'a OwnSlowdowns>);
 
 /// What a policy reads when it decides.
 #[derive(Clone, Copy)]
@@ -269,7 +268,7 @@ impl<'a> Jobs<'a> {
 
     /// The same where own caps slow jobs that bring no walltime.
     #[must_use]
-    pub fn slowed(self, own_caps: Option<&'a OwnCaps>) -> Self {
+    pub fn slowed(self, own_caps: Option<&'a OwnSlowdowns>) -> Self {
         Self(self.0, self.1, own_caps)
     }
 
@@ -290,7 +289,7 @@ impl<'a> Jobs<'a> {
     #[must_use]
     pub fn planned(self, job: JobId) -> SimDuration {
         let factor = self.1.map_or(1.0, |slowest| slowest.of(self.app(job)));
-        self.0.planned_at(job, factor, self.2.map_or(1.0, |own_caps| own_caps.slowdown(job)))
+        self.0.planned_at(job, factor, self.2.map_or(1.0, |own_caps| own_caps.of(job)))
     }
 
     /// How long the job runs at nominal speed. Policies that a paper describes as knowing it in advance read this; all

@@ -5,6 +5,5 @@ pub mod caps;
 pub mod in_force;
 pub mod known;
 pub mod meter;
-pub mod own_caps;
 pub mod pvt;
 pub mod slowest;

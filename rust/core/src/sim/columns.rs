@@ -4,7 +4,7 @@ use crate::platform::node_state::Class;
 use crate::sim::lives::Segment;
 use crate::sim::log::{Entry, Kind};
 use crate::sim::record::{JobRecords, JobState, Ordeal, Records, StartedBy};
-use crate::units::SimTime;
+use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
 /// One column a field, one row a job, in the workload's order. `started` and `ended` say which rows hold a value.
@@ -109,10 +109,10 @@ impl Records {
     #[must_use]
     pub fn take_jobs(&mut self) -> JobFrame {
         let (node_offsets, nodes) = self.node_lists();
-        // Segments still have to look up theirs.
-        let runs = std::mem::take(&mut self.jobs.nodes);
+        // Segments, where there are any, still have to look up theirs.
+        let runs = self.segments.as_ref().map(|_| std::mem::take(&mut self.jobs.nodes));
         let jobs = std::mem::take(&mut self.jobs);
-        self.jobs.nodes = runs;
+        self.jobs.nodes = runs.unwrap_or_default();
         let charged: Vec<_> = jobs.start.iter().map(|&start| start != SimTime::NEVER).collect();
         let started: Vec<_> = (0..charged.len()).map(|row| jobs.start(row).is_some()).collect();
         let ended: Vec<_> = (0..started.len()).map(|row| jobs.end(row).is_some()).collect();
@@ -154,6 +154,19 @@ impl Records {
             columns.suspended.push(state.is_suspended);
         }
         Some(columns)
+    }
+
+    /// How much longer than nominal jobs without a cap take on these nodes, and what these draw for them together, W: of
+    /// the job in each of `rows` on the nodes from one offset to the next.
+    #[must_use]
+    pub fn uncapped(&self, rows: &[u32], offsets: &[usize], nodes: &[u32]) -> (Vec<f64>, Vec<f64>) {
+        let of = |(&row, place): (&u32, &[usize])| {
+            let (job, nodes) = (JobId(row), &nodes[place[0]..place[1]]);
+            let draws = self.actual.of_job(&self.workload, job);
+            let watts: Watts = nodes.iter().map(|&node| draws.on(node)).sum();
+            (self.actual.slowest(self.workload.app(job), nodes), watts.watts())
+        };
+        rows.iter().zip(offsets.windows(2)).map(of).unzip()
     }
 
     /// Takes what happened about power; none where nothing can.

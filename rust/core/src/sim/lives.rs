@@ -119,7 +119,6 @@ impl Life {
     pub(super) fn suspend(&mut self, now: SimTime) {
         let kill = self.kill.map(|kill| if kill > now { kill - now } else { SimDuration::ZERO });
         self.left = Some((self.end - now, kill));
-        self.is_new = false;
     }
 
     /// It goes on.
@@ -133,7 +132,13 @@ impl Life {
     /// Its speed is settled for now: what is left takes `factor`, and by plan `by` times what it did. `anew` says when a run
     /// ends that begins like this (operations page, rules 4 to 7).
     pub(super) fn settle(&mut self, now: SimTime, factor: f64, by: f64, anew: impl FnOnce() -> SimTime) {
-        if self.is_suspended() {
+        if let Some((end, kill)) = &mut self.left {
+            // What began in this instant did so under the caps now in force, even if it stands still by now.
+            if std::mem::take(&mut self.is_new) {
+                *end = anew() - now;
+                *kill = kill.map(|kill| kill.stretched(by));
+                self.factor = factor;
+            }
             return;
         }
         self.end = if self.is_new { anew() } else { retimed(self.end, now, factor / self.factor) };

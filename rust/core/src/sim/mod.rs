@@ -231,13 +231,17 @@ impl Simulation {
         self.plant.advance(now)?;
         self.controller.advance(now);
         self.has_budget_end = false;
+        let mut asked = false;
         let mut beat = self.runs_something() && self.beats.allots_at(now);
         loop {
-            while self.absorb(now)? || std::mem::take(&mut beat) {
+            while self.absorb(now)? || beat {
+                beat = false;
                 self.decide(now, watch)?;
             }
-            // Whoever waits after an emergency and would do so for ever gets one more pass (operations page, rule 34).
-            beat = self.watch_draw(now)? && self.is_stuck();
+            // Jobs that would wait for ever get one more pass, and another after each emergency (operations page, rule 34).
+            let acted = self.watch_draw(now)?;
+            beat = self.beats.monitors() && (acted || !asked) && self.is_stuck();
+            asked = true;
             if !beat {
                 break;
             }
@@ -499,8 +503,8 @@ impl Simulation {
             }
         }
         totals.budget = controller.budget().map(|budget| (budget, history.beyond(budget)));
-        let segments = plant.take_segments();
-        Ok(history.into_records(controller.into_cluster(), plant.into_meter(), segments, totals))
+        let truth = (plant.take_segments(), plant.actual());
+        Ok(history.into_records(controller.into_cluster(), plant.into_meter(), truth, totals))
     }
 }
 

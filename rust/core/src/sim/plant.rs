@@ -258,6 +258,11 @@ impl Plant {
         self.touched = touched;
     }
 
+    /// What runs are charged by.
+    pub(super) fn actual(&self) -> Arc<Actual> {
+        Arc::clone(&self.actual)
+    }
+
     /// The stretches of all attempts that are over, in order of their ends.
     pub(super) fn take_segments(&mut self) -> Option<Vec<Segment>> {
         self.lives.as_ref().map(|_| std::mem::take(&mut self.segments))
@@ -288,14 +293,12 @@ impl Plant {
         if let Some(sharing) = &self.sharing {
             energy = sharing.energy(id);
         }
-        match life {
-            Some(life) => self.end_life(cluster, run, &life, energy, short),
-            None => {
-                let (whole, ran) = (self.whole_run(run, self.factor(cluster, run, nodes)), now - run.started);
-                let is_cut = self.is_cut(run, nodes, ran, whole);
-                Outcome { energy, whole, ran, is_cut, stood: SimDuration::ZERO, lowest_cap_w: run.caps.own_w }
-            }
+        if let Some(life) = life {
+            return self.end_life(cluster, run, &life, energy, short);
         }
+        let (whole, ran) = (self.whole_run(run, self.factor(cluster, run, nodes)), now - run.started);
+        let is_cut = self.is_cut(run, nodes, ran, whole);
+        Outcome { energy, whole, ran, is_cut, stood: SimDuration::ZERO, lowest_cap_w: run.caps.own_w }
     }
 
     fn end_life(

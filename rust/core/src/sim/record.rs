@@ -9,6 +9,7 @@ use crate::platform::node_state::Class;
 use crate::policy::runs::{Run, RunId};
 use crate::policy::{Decision, Rejection};
 use crate::power::meter::Meter;
+use crate::power::pvt::Actual;
 use crate::sim::lives::Segment;
 use crate::sim::log::{Entry, Kind};
 use crate::sim::plant::Outcome;
@@ -224,6 +225,8 @@ pub struct Records {
     pub segments: Option<Vec<Segment>>,
     /// What happened about power.
     pub log: Vec<Entry>,
+    /// What runs were charged by.
+    pub actual: Arc<Actual>,
 }
 
 /// All that is written down while a run goes on.
@@ -449,7 +452,7 @@ impl History {
         self,
         cluster: Cluster,
         meter: Meter,
-        segments: Option<Vec<Segment>>,
+        (segments, actual): (Option<Vec<Segment>>, Arc<Actual>),
         mut totals: Totals,
     ) -> Records {
         let workload = Arc::clone(cluster.workload());
@@ -461,7 +464,7 @@ impl History {
         totals.work = self.work;
         (totals.alerts, totals.lost_energy) = (self.alerts, self.lost_energy);
         let Self { timeline, boots, shutdowns, log, .. } = self;
-        Records { workload, jobs, timeline, nodes: meter, boots, shutdowns, totals, segments, log }
+        Records { workload, jobs, timeline, nodes: meter, boots, shutdowns, totals, segments, log, actual }
     }
 }
 
@@ -649,7 +652,8 @@ mod tests {
         let mut timeline = Timeline::default();
         // 100 W, above twice in a row with no gap, at the budget, above again until the end, which closes at 60 s.
         for (second, watts) in [(0, 100), (10, 150), (20, 170), (25, 120), (40, 121)] {
-            timeline.record(SimTime::from_micros(second * 1_000_000), Watts::of_system(f64::from(watts)), [0; 7]);
+            let row = Row::new(Watts::of_system(f64::from(watts)), [0; 7]);
+            timeline.record(SimTime::from_micros(second * 1_000_000), row);
         }
         timeline.close(SimTime::from_micros(60_000_000));
         let over = timeline.beyond(Watts::of_system(120.0));

@@ -57,7 +57,7 @@ impl Draws {
             self.of.resize(slot + 1, None);
         }
         let place = &mut self.of[slot];
-        if !place.as_ref().is_some_and(|known| (known.0, known.1) == (id, emergency)) {
+        if place.as_ref().is_none_or(|known| (known.0, known.1) != (id, emergency)) {
             let draws = choices.iter().map(|&choice| draw_of(view, run, choice)).collect();
             *place = Some((id, emergency, draws));
         }

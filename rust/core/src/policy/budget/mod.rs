@@ -38,6 +38,9 @@ pub trait Budget: DynClone + Send + Sync {
     /// If a cap that may be set is invalid there, or if nothing is known of caps and some are needed.
     fn learn(&mut self, predicted: &Predicted, platform: &Platform) -> Result<()>;
 
+    /// Caps that it may set, W a node, ascending; none if it sets none.
+    fn levels(&self) -> &[f64];
+
     /// How far ahead the policy knows budgets from outside when it plans.
     fn foresight(&self) -> Foresight {
         Foresight::default()

@@ -64,10 +64,6 @@ impl SystemBudget {
         self.limit.unwrap_or(Limit::Pcr(1.0))
     }
 
-    fn levels(&self) -> Vec<f64> {
-        self.caps_w.clone().unwrap_or_default()
-    }
-
     /// Whether a cap may be set at a level.
     fn sets_levels(&self) -> bool {
         self.split != Split::Static || self.emergencies.steps.contains(&Step::LowerCaps)
@@ -108,6 +104,10 @@ impl Budget for SystemBudget {
         Err(config(parameter, value.to_string(), why))
     }
 
+    fn levels(&self) -> &[f64] {
+        self.caps_w.as_deref().filter(|_| self.sets_levels()).unwrap_or_default()
+    }
+
     fn foresight(&self) -> Foresight {
         self.foresight
     }
@@ -128,15 +128,15 @@ impl Budget for SystemBudget {
         if self.split != Split::Static && predicted.caps_kind() == Some(CapsKind::Tables) && self.levels().is_empty() {
             return Err(config("policy.power.caps_w", "no level", "a cap of the tables"));
         }
-        self.emergencies.levels = self.levels();
+        self.emergencies.levels = self.levels().to_vec();
         Ok(())
     }
 
     fn governance(&self) -> Governance {
         let allocator: Box<dyn Allocator> = match self.split {
             Split::Static => Box::new(Fixed),
-            Split::Uniform => Box::new(Uniform::new(&self.levels())),
-            Split::EqualSlowdown(limit) => Box::new(EqualSlowdown::new(limit, self.levels())),
+            Split::Uniform => Box::new(Uniform::new(self.levels())),
+            Split::EqualSlowdown(limit) => Box::new(EqualSlowdown::new(limit, self.levels().to_vec())),
         };
         Governance {
             allocator,
