@@ -13,7 +13,6 @@ from hetsched.cli.inputs import JobLog
 from hetsched.cli.pictures import check_folder, check_picture
 from hetsched.cli.terminal import Screen, noted, renamed
 
-
 if TYPE_CHECKING:
     from hetsched.provisioning import Provision
 
@@ -35,7 +34,7 @@ class TriedLog(JobLog):
 
     trace: Annotated[
         str,
-        typer.Argument(metavar="[TRACE]", help="Job log to try numbers of nodes with; as for hetsched simulate."),
+        typer.Argument(metavar="TRACE", help="Job log to try numbers of nodes with; as for hetsched simulate."),
     ] = ""
 
 
@@ -47,9 +46,7 @@ def provision(
     ],
     base_w: Annotated[
         str,
-        typer.Option(
-            "--base-w", metavar="W", help="Watts of a CPU that serves no job.", rich_help_panel=_GUIDELINE
-        ),
+        typer.Option("--base-w", metavar="W", help="Watts of a CPU that serves no job.", rich_help_panel=_GUIDELINE),
     ],
     mix: Annotated[
         str,
@@ -83,9 +80,7 @@ def provision(
     ] = None,
     plot: Annotated[
         str | None,
-        typer.Option(
-            "--plot", metavar="FILE", help="Draw the trial: a .png, .svg or .pdf.", rich_help_panel="Output"
-        ),
+        typer.Option("--plot", metavar="FILE", help="Draw the trial: a .png, .svg or .pdf.", rich_help_panel="Output"),
     ] = None,
     as_json: opt.Json = False,
     debug: opt.Debug = False,
@@ -151,9 +146,8 @@ def _drawn(answer: Provision, plot: str) -> list[str]:
     from hetsched.report.provisions import provision_figure  # noqa: PLC0415
 
     assert answer.table is not None
-    best_nodes = {
-        name: cpus / answer.sockets for name, cpus in zip(("guideline", "steady state"), answer.best_cpus.values(), strict=True)
-    }
+    names = {"guideline": "guideline", "steady": "steady state"}
+    best_nodes = {names[name]: cpus / answer.sockets for name, cpus in answer.best_cpus.items()}
     save(provision_figure(answer.table, best_nodes=best_nodes, title=f"{answer.budget_w / 1e3:,.6g} kW"), plot)
     return [plot]
 

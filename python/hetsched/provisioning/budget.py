@@ -18,6 +18,7 @@ from hetsched.workload import Workload
 
 _MOST = 10_000_000
 _MOST_W = 1e6
+_MOST_SHARE = 1e12
 _LEAST_SPEED = 0.2
 _NOT_TAKEN = ("power_w", "app", "cap_w")
 """Columns of a log that a trial leaves out: its jobs draw what the mix says."""
@@ -44,9 +45,8 @@ class Budget:
         own = Faults()
         for cap_w, weight in self.mix.items():
             own.number("mix", cap_w, low=0.0, high=_MOST_W)
-            own.number(f"mix[{cap_w!r}]", weight, low=0.0, high=1e12)
-            if not own.found and weight == 0:
-                own.add(f"mix[{cap_w!r}]", weight, "a share above 0; a cap without one is left out")
+            if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight <= _MOST_SHARE:
+                own.note("mix", f"{shown(weight)} for {shown(cap_w)}", "a share above 0; a cap without one is left out")
         faults.extend(own)
         if not own.found and not faults.has("base_w"):
             self._check_caps(faults)
@@ -134,12 +134,14 @@ class Budget:
         jobs = workload.to_polars()
         caps_w = stream(seed, "caps of a mix").permutation(_shares(self.mix, len(jobs)))
         factors = np.array([self.factor(cap_w) for cap_w in caps_w], dtype=np.float64)
+        is_capped = pl.Series(factors > 1.0)
         own = pl.Series("cap_w", caps_w * self.sockets, dtype=pl.Float64)
-        made = [own.set(own >= self.uncapped_w * self.sockets, None)]
+        made = [own.set(~is_capped, None)]
         if "walltime_s" in jobs.columns:
-            stretched = (jobs["walltime_s"] * pl.Series(factors, dtype=pl.Float64)).ceil()
-            made.append(pl.select(pl.when(factors > 1.0).then(stretched).otherwise(jobs["walltime_s"])).to_series())
-            made[-1] = made[-1].alias("walltime_s")
+            walltime_s = jobs["walltime_s"].cast(pl.Float64)
+            # The next whole second: rounding must not kill a job that asked for exactly what it needs.
+            longer_s = (walltime_s * pl.Series(factors)).floor() + 1.0
+            made.append(longer_s.zip_with(is_capped, walltime_s).alias("walltime_s"))
         left = [name for name in _NOT_TAKEN if name in jobs.columns]
         return Workload.from_polars(jobs.drop(left).with_columns(made))
 

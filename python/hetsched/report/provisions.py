@@ -127,7 +127,7 @@ _PANELS = (
     ("utilization_ratio", "power_utilization_ratio", "drawn_ratio"),
     ("idle_energy_j",),
 )
-_PANEL_IN = 1.25
+_PANEL_IN, _FOOT_IN = 1.2, 0.1
 _LABELS = ("throughput", "turnaround", "share", "wasted")
 
 
@@ -143,14 +143,12 @@ def provision_figure(table: pl.DataFrame, *, best_nodes: Mapping[str, float], ti
     title
         Text above the picture.
     """
-    with new_figure([*[_PANEL_IN] * len(_PANELS), 0.75], share_x=True) as (figure, (*panels, foot)):
-        foot.remove()
+    with new_figure([*[_PANEL_IN] * len(_PANELS[1:]), _PANEL_IN + _FOOT_IN], share_x=True) as (figure, panels):
         for axes, keys, label in zip(panels, _PANELS, _LABELS, strict=True):
             _draw_panel(axes, table, keys, label)
             _draw_best(axes, table["nodes"].to_numpy(), best_nodes)
         panels[0].set_title(title)
         panels[-1].set_xlabel("nodes")
-        panels[-1].tick_params(labelbottom=True)
         handles = {name: one for axes in panels for one, name in zip(*axes.get_legend_handles_labels(), strict=True)}
         figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=2, columnspacing=1.0)
     return figure
@@ -167,7 +165,7 @@ def _draw_panel(axes: Axes, table: pl.DataFrame, keys: tuple[str, ...], label: s
             markersize=3, label=METRICS[key].title if len(keys) > 1 else None, **look(place),
         )  # fmt: skip
     axes.set_ylabel(f"{label}\n({unit.name})")
-    axes.set_ylim(0, None)
+    axes.set_ylim(0, 1.05 * max(axes.get_ylim()[1], 1e-9))
     axes.locator_params(axis="y", nbins=4)
     axes.yaxis.set_major_formatter("{x:,g}")
 
