@@ -330,3 +330,50 @@ def test_the_budget_that_began_last_is_in_force() -> None:
 def test_a_budget_below_the_idle_machine_is_refused_with_its_row() -> None:
     with pytest.raises(hs.ConfigError, match=r"events\.value, row 0: found `199` at 20 s, expected at least 200 W"):
         run([job(0, 100, 100, 1)], 1000, budget(20, 199))
+
+
+def test_a_budget_is_believed_from_its_announcement_on() -> None:
+    # A fall to 250 W from 20 to 50, known from 5 on. A node adds 150 W: job 1 starts at 0 and would run until 30; job 2
+    # comes at 6 and ends at 21. Who knew from the first on would start neither before 50.
+    def run_of(announced: float | None) -> hs.Result:
+        row = {"time_s": [20], "kind": ["budget"], "value": [250], "until_s": [50], "announced_s": [announced]}
+        floats = ("time_s", "value", "until_s", "announced_s")
+        rows = hs.Events.from_polars(pl.DataFrame(row, schema_overrides=dict.fromkeys(floats, pl.Float64)))
+        return run([job(0, 30, 30, 1), job(6, 15, 15, 1)], 1000, rows, foresight_s="all")
+
+    assert column(run_of(5), "start_s") == [0, 50]
+    assert column(run_of(7), "start_s") == [0, 6]
+    assert column(run_of(None), "start_s") == [50, 50]
+
+
+def test_steps_are_taken_in_their_order() -> None:
+    # 650 W at 20, of which 300 may stay. All at 100 W a node are 350 W; then the newest is suspended, which saves 50.
+    # Job 1 stays lowered. At 60 job 2 resumes first, then caps are raised level by level, those of the last victim first.
+    result = run(TWO, 1000, budget(20, 300, 60), on_excess=["lower-caps", "suspend"])
+    happened = [row[1:] for row in told(result, "lower-cap", "suspend") if row[0] == 20]
+    assert happened == [
+        ("lower-cap", 2, 150),
+        ("lower-cap", 2, 100),
+        ("lower-cap", 1, 150),
+        ("lower-cap", 1, 100),
+        ("suspend", 2, None),
+    ]
+    raised = [(kind, number, watts) for _, kind, number, watts in told(result, "resume", "raise-cap")]
+    assert raised == [
+        ("resume", 2, None),
+        *(("raise-cap", number, watts) for number in (1, 2) for watts in (150, None)),
+    ]
+    # 80 s are left of job 1 at 20, 60 at 60; of job 2 40, which stand still.
+    assert column(result, "end_s") == [120, 100]
+
+
+def test_what_nodes_draw_beyond_predictions_is_taken_off_the_room() -> None:
+    # Nodes draw 200 W where 150 are predicted. One job draws 350 W: 50 more than predicted. A second of 100 W beyond idle
+    # is predicted to make 400 W, and 450 W with the surplus: at 420 W it waits if there are steps, and starts if not.
+    actual, predicted = (
+        hs.VariationTable(["cpu"], power_w=[[watts] * 4], time_ratio=[[1.0] * 4]) for watts in (200.0, 150.0)
+    )
+    nodes = hs.Platform.homogeneous(4, IDLE_W, 200.0).with_tables(actual=actual, predicted=predicted)
+    jobs = [job(0, 100, 100, 1), job(10, 50, 50, 1)]
+    assert column(run(jobs, 420, platform=nodes, on_excess=["kill"]), "start_s") == [0, 100]
+    assert column(run(jobs, 420, platform=nodes), "start_s") == [0, 10]
