@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, VariationTable
     from hetsched.policy import Policy
     from hetsched.policy.presets import presets
+    from hetsched.provisioning import Provision, provision
     from hetsched.run.events import Events
     from hetsched.run.metering import meter
     from hetsched.run.result import Result, read_result
@@ -55,6 +56,7 @@ __all__ = [
     "Platform",
     "Policy",
     "PowerWarning",
+    "Provision",
     "ReplayWarning",
     "Result",
     "ResultWarning",
@@ -71,6 +73,7 @@ __all__ = [
     "compare",
     "meter",
     "presets",
+    "provision",
     "read_csv",
     "read_parquet",
     "read_result",
@@ -97,6 +100,7 @@ _HOMES = {
     ),
     "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "VariationTable"),
     "policy": ("Policy", "presets"),
+    "provisioning": ("Provision", "provision"),
     "run": ("Events", "Result", "Session", "meter", "read_result", "simulate", "sweep"),
     "workload": ("Workload", "read_csv", "read_parquet", "read_swf"),
 }

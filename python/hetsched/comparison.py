@@ -52,11 +52,29 @@ _NO_TIMELINE = pl.DataFrame(
 
 
 @dataclass(frozen=True)
+class PowerFrames:
+    """Frames of a run for pictures of its power in time; those that would show nothing, or too much, are None."""
+
+    timeline: pl.DataFrame | None
+    events: pl.DataFrame
+    segments: pl.DataFrame | None
+
+    @classmethod
+    def of(cls, result: Result) -> PowerFrames:
+        """The frames of a result."""
+        timeline, events = result.timeline, result.events
+        is_told = len(events) > 0 or "budget_w" in timeline.columns
+        few = result.has_segments and len(result.jobs) <= MOST_JOBS
+        return cls(timeline if is_told else None, events, result.segments if few else None)
+
+
+@dataclass(frozen=True)
 class Outcome:
     """The part of a run that is kept when its frames are dropped.
 
     `summary`, `provenance`, `timing` and `concerns` are the result's. Pictures need `curve` (of `waiting_curve`),
-    `bins` (of `run_bins`), and `jobs` where they are few enough to be drawn one by one; empty unless asked for.
+    `bins` (of `run_bins`), `jobs` where they are few enough to be drawn one by one, and `power` where it changed in
+    time; empty unless asked for.
     """
 
     policy: str
@@ -69,6 +87,7 @@ class Outcome:
     bins: pl.DataFrame
     jobs: pl.DataFrame | None
     concerns: tuple[Concern, ...] = ()
+    power: PowerFrames | None = None
 
     @classmethod
     def of(cls, policy: str, result: Result, keep: Keep) -> Outcome:
@@ -87,6 +106,7 @@ class Outcome:
             bins=run_bins(jobs, timeline),
             jobs=jobs if keep.drawn and len(jobs) <= MOST_JOBS else None,
             concerns=result.concerns,
+            power=PowerFrames.of(result) if keep.drawn else None,
         )
 
     @property
@@ -98,6 +118,12 @@ class Outcome:
     def unix_zero_s(self) -> float | None:
         """When second 0 of the log's clock was, as `unix_zero` finds it."""
         return unix_zero(self.provenance, self.bins["start_s"][0] if len(self.bins) else 0.0)
+
+    @property
+    def budget_w(self) -> float | pl.DataFrame | None:
+        """The budget as pictures take it: a number, or its steps in time."""
+        timeline = None if self.power is None else self.power.timeline
+        return self.summary["budget_w"] if timeline is None or "budget_w" not in timeline.columns else timeline
 
     @property
     def title(self) -> str:

@@ -17,6 +17,7 @@ VERBS = (
     "simulate",
     "compare",
     "generate",
+    "provision",
     "policies",
     "reproduce",
     "demo",

@@ -77,11 +77,25 @@ def _of_run(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
     from hetsched.report import figures  # noqa: PLC0415
 
     dates = {"unix_zero_s": outcome.unix_zero_s}
-    yield "power.png", figures.power(outcome.bins, title=title, budget_w=outcome.summary["budget_w"], **dates)
+    yield "power.png", figures.power(outcome.bins, title=title, budget_w=outcome.budget_w, **dates)
     yield "occupancy.png", figures.occupancy(outcome.bins, nodes=outcome.nodes, title=title, **dates)
     yield "waits.png", figures.waits({outcome.policy: outcome.curve})
     if outcome.jobs is not None:
         yield "gantt.png", figures.gantt(outcome.jobs, nodes=outcome.nodes, title=title, **dates)
+    yield from ((f"{name}.png", figure) for name, figure in _in_time(outcome, title))
+
+
+def _in_time(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
+    """Pictures of what a budget in time and caps did to a run; none of other runs."""
+    from hetsched.report import budgets  # noqa: PLC0415
+
+    power, dates = outcome.power, {"unix_zero_s": outcome.unix_zero_s}
+    if power is not None and power.timeline is not None:
+        fixed_w = outcome.summary["budget_w"]
+        yield "budget", budgets.power_and_budget(power.timeline, power.events, title=title, budget_w=fixed_w, **dates)
+    if power is not None and power.segments is not None:
+        first_s = outcome.bins["start_s"][0] if len(outcome.bins) else 0.0
+        yield "speeds", budgets.speeds(power.segments, nodes=outcome.nodes, first_s=first_s, title=title, **dates)
 
 
 def _overview(outcome: Outcome, title: str) -> Picture:
@@ -91,7 +105,7 @@ def _overview(outcome: Outcome, title: str) -> Picture:
         outcome.bins,
         nodes=outcome.nodes,
         title=title,
-        budget_w=outcome.summary["budget_w"],
+        budget_w=outcome.budget_w,
         unix_zero_s=outcome.unix_zero_s,
     )
 
@@ -134,6 +148,7 @@ def _of_comparison(
             dates = {"unix_zero_s": outcome.unix_zero_s}
             chart = figures.gantt(outcome.jobs, nodes=outcome.nodes, title=outcome.title, **dates)
             yield f"gantt-{file_name(name)}.png", chart
+        yield from ((f"{kind}-{file_name(name)}.png", figure) for kind, figure in _in_time(outcome, outcome.title))
 
 
 def _is_picture(plot: str) -> bool:

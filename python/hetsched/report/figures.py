@@ -8,7 +8,7 @@ vision and lines that differ without colour.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -46,7 +46,7 @@ def overview(
     *,
     nodes: int,
     title: str = "",
-    budget_w: float | None = None,
+    budget_w: float | pl.DataFrame | None = None,
     unix_zero_s: float | None = None,
 ) -> Figure:
     """A run in one picture: power, utilization and queue length over time.
@@ -60,7 +60,8 @@ def overview(
     title
         Text above the picture.
     budget_w
-        The system's power budget, drawn as a line; None: it has no budget.
+        The system's power budget, drawn as a line; a frame of ``time_s, budget_w``, such as a timeline with budgets in
+        time: that from each instant on; None: it has no budget.
     unix_zero_s
         Date of second 0 of the run's clock, in seconds since 1970, UTC, for an axis of dates; None: not known.
     """
@@ -74,7 +75,11 @@ def overview(
 
 
 def power(
-    bins: pl.DataFrame, *, title: str = "", budget_w: float | None = None, unix_zero_s: float | None = None
+    bins: pl.DataFrame,
+    *,
+    title: str = "",
+    budget_w: float | pl.DataFrame | None = None,
+    unix_zero_s: float | None = None,
 ) -> Figure:
     """System power over time, split into nodes at work and idle nodes; parameters as in `overview`."""
     with new_figure([2.3]) as (figure, axes):
@@ -230,20 +235,30 @@ def _finish(figure: Figure, axes: Sequence[Axes], axis: TimeAxis, title: str) ->
     figure.legend(handles, labels, loc="outside lower center", ncols=3, columnspacing=1.2, borderaxespad=0.0)
 
 
-def _draw_power(axes: Axes, bins: pl.DataFrame, axis: TimeAxis, budget_w: float | None) -> None:
-    highest_w = max(float(np.max(_steps(bins["power_w_max"]), initial=0.0)), budget_w or 0.0)
+def _draw_power(axes: Axes, bins: pl.DataFrame, axis: TimeAxis, budget_w: float | pl.DataFrame | None) -> None:
+    highest_w = max(float(np.max(_steps(bins["power_w_max"]), initial=0.0)), _highest(budget_w))
     unit = METRICS["peak_power_w"].unit_for([highest_w])
     edges = _edges(bins, axis)
     jobs, total = (_steps(bins[name]) / unit.scale for name in ("job_power_w_mean", "power_w_mean"))
     axes.fill_between(edges, jobs, step="post", color=COLOURS["blue"], linewidth=0, label="nodes at work")
     axes.fill_between(edges, jobs, total, step="post", color=COLOURS["grey"], linewidth=0, label="idle nodes")
     _draw_band(axes, bins, "power_w", axis, scale=unit.scale, colour=COLOURS["black"])
-    if budget_w is not None:
-        axes.axhline(
-            budget_w / unit.scale, color=COLOURS["vermilion"], linestyle=DASHES[1], linewidth=0.9, label="power budget"
-        )
+    _draw_budget(axes, axis, budget_w, scale=unit.scale)
     axes.set_ylabel(f"power ({unit.name})")
     axes.set_ylim(0, 1.05 * max(highest_w / unit.scale, 1e-9))
+
+
+def _highest(budget_w: float | pl.DataFrame | None) -> float:
+    return budget_w["budget_w"].to_numpy().max(initial=0.0) if isinstance(budget_w, pl.DataFrame) else budget_w or 0.0
+
+
+def _draw_budget(axes: Axes, axis: TimeAxis, budget_w: float | pl.DataFrame | None, *, scale: float) -> None:
+    look: dict[str, Any] = {"color": COLOURS["vermilion"], "linestyle": DASHES[1], "linewidth": 0.9}
+    if isinstance(budget_w, pl.DataFrame):
+        times, values = (budget_w[name].to_numpy() for name in ("time_s", "budget_w"))
+        axes.step(axis.shown(times), values / scale, where="post", label="power budget", **look)
+    elif budget_w is not None:
+        axes.axhline(budget_w / scale, label="power budget", **look)
 
 
 def _draw_utilization(axes: Axes, bins: pl.DataFrame, axis: TimeAxis, nodes: int) -> None:
@@ -303,7 +318,7 @@ def _policies_shown(table: pl.DataFrame, baseline: str) -> list[str]:
 
 def _draw_job(axes: Axes, job: dict[str, object], axis: TimeAxis, nodes: int) -> None:
     start, end = (axis.shown(float(job[name])) for name in ("start_s", "end_s"))  # type: ignore[arg-type]
-    boxes = _runs(np.asarray(job["nodes"]))
+    boxes = unbroken(np.asarray(job["nodes"]))
     colour = COLOURS[_STARTED_BY[str(job["started_by"])]]
     for first, count in boxes:
         place = (first - 0.5, count)
@@ -316,7 +331,7 @@ def _draw_job(axes: Axes, job: dict[str, object], axis: TimeAxis, nodes: int) ->
         axes.text((start + end) / 2, first - 0.5 + count / 2, text, ha="center", va="center_baseline")
 
 
-def _runs(nodes: np.ndarray) -> list[tuple[int, int]]:
+def unbroken(nodes: np.ndarray) -> list[tuple[int, int]]:
     """Ascending node numbers as (first, how many) of each unbroken run."""
     breaks = np.flatnonzero(np.diff(nodes.astype(np.int64)) != 1) + 1
     return [(int(run[0]), len(run)) for run in np.split(nodes, breaks)]

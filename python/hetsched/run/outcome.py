@@ -84,7 +84,7 @@ def result_of(
     happened = records.take_events()
     return Result(
         Parts(
-            jobs=lambda: jobs_frame(workload.to_polars(), recorded),
+            jobs=lambda: jobs_frame(workload.to_polars(), recorded, segments),
             timeline=lambda: timeline,
             nodes=lambda: pl.DataFrame(records.take_nodes()),
             segments=(lambda: framed("segments", records.take_segments())) if records.has_segments else None,
@@ -158,8 +158,8 @@ def _caps_w(platform: Platform) -> dict[str, list[float]]:
 _SLOWDOWN_FLOOR_S = 10.0
 
 
-def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame) -> pl.DataFrame:
-    """One row a job, in the workload's order."""
+def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame, segments: pl.DataFrame | None = None) -> pl.DataFrame:
+    """One row a job, in the workload's order; `segments` tell the energy of the last of several attempts."""
     more = [name for name in run.columns if name not in JOB_COLUMNS]
     names = names_in_result(workload.columns, more)
     own = [series.alias(names.get(series.name, series.name)) for series in workload.get_columns()]
@@ -174,6 +174,9 @@ def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame) -> pl.DataFrame:
         "bounded_slowdown": (turnaround_s / runtime_s.clip(_SLOWDOWN_FLOOR_S)).clip(1.0),
         "mean_power_w": pl.when(runtime_s > 0).then(pl.col("energy_j") / runtime_s),
     }
+    if segments is not None and "attempts" in schema and (joined["attempts"] > 1).any():
+        joined = joined.with_columns(_last_j(joined, segments))
+        made["mean_power_w"] = pl.when(runtime_s > 0).then(pl.col(_LAST_J) / runtime_s)
     # One query: where a run has a few thousand jobs, queries cost more than the work in them.
     columns = [
         made[name].alias(name) if name in made else pl.col(name) if name in schema else pl.lit(None).alias(name)
@@ -184,6 +187,18 @@ def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame) -> pl.DataFrame:
         for one, (name, dtype) in zip(columns, JOB_COLUMNS.items(), strict=True)
     ]
     return joined.select(*typed, *more, *others)
+
+
+_LAST_J = "energy of the last attempt"
+
+
+def _last_j(jobs: pl.DataFrame, segments: pl.DataFrame) -> pl.Series:
+    """Energy of each job's last attempt; of a job with one, all of its energy."""
+    is_last = pl.col("attempt") == pl.col("attempt").max().over("job_id")
+    last = segments.filter(is_last).group_by("job_id").agg(pl.col("energy_j").sum().alias(_LAST_J))
+    own = jobs.select("job_id", "attempts", "energy_j").join(last, on="job_id", how="left", maintain_order="left")
+    several = pl.when(pl.col("attempts") > 1).then(pl.col(_LAST_J)).otherwise(pl.col("energy_j"))
+    return own.select(several.alias(_LAST_J)).to_series()
 
 
 def names_in_result(columns: Sequence[str], recorded: Iterable[str] = ()) -> dict[str, str]:

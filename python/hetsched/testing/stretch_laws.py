@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -306,7 +307,7 @@ def _check_happened(own: Stretches) -> None:
     if "alerts" in summary:
         alerts = kinds.count("alert")
         assert summary["alerts"] == alerts, f"alerts is {summary['alerts']}, events tell {alerts}"
-    _check_suspensions(own, told("suspend"), told("resume"))
+    _check_suspensions(own, told("suspend"), told("resume"), told("kill"))
     for job, when in told("kill"):
         assert run.state[job] == "failed", f"{run.name(job)} was killed at {when / TICKS_S} s, but is {run.state[job]}"
         assert run.end[job] == when, f"{run.name(job)} was killed at {when / TICKS_S} s, but ends elsewhere"
@@ -316,13 +317,17 @@ def _check_happened(own: Stretches) -> None:
     assert rises.is_empty(), f"at {rises['time_s'][0]} s: {rises['kind'][0]} raises the draw"
 
 
-def _check_suspensions(own: Stretches, suspended: list[tuple[int, int]], resumed: list[tuple[int, int]]) -> None:
-    """Suspensions and resumptions are where stretches say so; both at one instant leave no trace in them."""
+_Told: TypeAlias = list[tuple[int, int]]
+
+
+def _check_suspensions(own: Stretches, suspended: _Told, resumed: _Told, killed: _Told) -> None:
+    """Suspensions and resumptions are where stretches say so; what an instant takes back leaves no trace in them."""
     before = np.append(True, own.runs[:-1])[: len(own.runs)]
     stops, resumes = ~own.runs & (~own.goes_on | before), own.runs & own.goes_on & ~before
     both = Counter(suspended) & Counter(resumed)
+    at_once = Counter(suspended) - both & Counter(killed)
     for kind, places, told in (("suspend", stops, suspended), ("resume", resumes, resumed)):
-        here = sorted((Counter(told) - both).elements())
+        here = sorted((Counter(told) - both - (at_once if kind == "suspend" else Counter())).elements())
         there = sorted(zip(own.job[places].tolist(), own.start[places].tolist(), strict=True))
         assert here == there, f"events tell {kind} {here}, the segments {there} (row of the job, us)"
 

@@ -1,0 +1,6 @@
+"""How many nodes a power budget feeds: a published guideline, its steady state, and a trial by simulation."""
+
+from hetsched.provisioning.answer import Provision, provision
+from hetsched.provisioning.budget import parse_mix
+
+__all__ = ["Provision", "parse_mix", "provision"]

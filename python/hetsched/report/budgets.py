@@ -1,0 +1,265 @@
+"""Pictures of power in time: the draw under budgets that rise and fall, and the speed at which jobs run under caps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from hetsched.analysis import METRICS
+from hetsched.analysis.timeline import binned
+from hetsched.report.canvas import COLOURS, DASHES, TimeAxis, new_figure
+from hetsched.report.figures import MOST_JOBS, unbroken
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_STEPS = 2000
+"""Most rows of a timeline that are drawn as they are; of more, the range in each of `MOST_STEPS` bins."""
+
+_BILLIONTH = 1e-9
+
+_MARKS = {
+    "alert": ("X", "vermilion"),
+    "lower-cap": ("v", "blue"),
+    "raise-cap": ("^", "sky"),
+    "suspend": ("s", "orange"),
+    "resume": (">", "green"),
+    "requeue": ("D", "purple"),
+    "kill": ("o", "black"),
+}
+"""Mark and colour of each kind of event, in the order of the lines they stand on."""
+
+_POWER_IN, _MARK_IN, _FOOT_IN = 2.2, 0.17, 0.45
+_CHART_IN = 3.0
+_AXES_IN = (2.85, 1.75)
+_LETTER_IN = (0.064, 0.12)
+_FEW = 80
+"""Up to so many boxes are framed by stronger lines."""
+
+_PALEST = 0.12
+_DARK = 0.55
+"""From this share of the colours' range on, letters are white."""
+
+
+def power_and_budget(
+    timeline: pl.DataFrame,
+    events: pl.DataFrame,
+    *,
+    title: str = "",
+    budget_w: float | None = None,
+    unix_zero_s: float | None = None,
+) -> Figure:
+    """The draw as steps under the budget in force, and below it when caps changed and jobs were stopped.
+
+    Parameters
+    ----------
+    timeline
+        `Result.timeline`; its ``budget_w`` is drawn where it has that column. Of more than `MOST_STEPS` rows the lowest
+        and highest draw in each of so many bins of time.
+    events
+        `Result.events`; a line of marks for each kind of them but ``budget``, with their number.
+    title
+        Text above the picture.
+    budget_w
+        The budget where the timeline has none of its own. None: there is none.
+    unix_zero_s
+        As in `hetsched.report.figures.overview`.
+    """
+    marked = [kind for kind in _MARKS if kind in events["kind"]]
+    heights = [_POWER_IN, *([_FOOT_IN + _MARK_IN * len(marked)] if marked else [])]
+    times = timeline["time_s"].to_numpy()
+    axis = TimeAxis(*(times[[0, -1]].tolist() if len(times) else (0.0, 0.0)), unix_zero_s=unix_zero_s)
+    with new_figure(heights, share_x=True) as (figure, axes):
+        _draw_draw(axes[0], timeline, axis, budget_w)
+        if marked:
+            _draw_marks(axes[1], events, marked, axis)
+        axes[0].set_title(title)
+        axis.write_on(axes[-1])
+        figure.legend(loc="outside lower center", ncols=3, columnspacing=1.2, borderaxespad=0.0)
+    return figure
+
+
+def speeds(
+    segments: pl.DataFrame, *, nodes: int, first_s: float = 0.0, title: str = "", unix_zero_s: float | None = None
+) -> Figure:
+    """Jobs as boxes of time and nodes, darker where they run slower, hatched while they are suspended.
+
+    A box has its job_id, and the cap in force, where they fit.
+
+    Parameters
+    ----------
+    segments
+        `Result.segments`; of at most `MOST_JOBS` jobs.
+    nodes
+        Number of nodes of the platform.
+    first_s
+        The first submit, where the picture begins.
+    title, unix_zero_s
+        As in `hetsched.report.figures.overview`.
+
+    Raises
+    ------
+    ValueError
+        If there are more than `MOST_JOBS` jobs.
+    """
+    jobs = segments["job_id"].n_unique()
+    if jobs > MOST_JOBS:
+        raise ValueError(f"{jobs} jobs, a chart shows at most {MOST_JOBS}")
+    ended = segments.filter(pl.col("end_s").is_not_null(), pl.col("end_s") > pl.col("start_s"))
+    last_s = ended["end_s"].max() if len(ended) else first_s
+    axis = TimeAxis(first_s, float(last_s), unix_zero_s=unix_zero_s)  # type: ignore[arg-type]
+    with new_figure([_CHART_IN]) as (figure, (axes,)):
+        axis.write_on(axes)
+        axes.set_ylim(-0.5, nodes - 0.5)
+        axes.locator_params(axis="y", integer=True)
+        axes.set_ylabel("node")
+        axes.set_title(title)
+        axes.grid(visible=False)
+        _draw_boxes(figure, axes, ended, axis, nodes)
+    return figure
+
+
+def _draw_draw(axes: Axes, timeline: pl.DataFrame, axis: TimeAxis, budget_w: float | None) -> None:
+    """The draw, the budget over it, and the area between them where the draw is above."""
+    times, low_w, high_w = _steps(timeline)
+    shown = axis.shown(times)
+    budget = None
+    if "budget_w" in timeline.columns:
+        place = np.searchsorted(timeline["time_s"].to_numpy(), times, side="right") - 1
+        budget = timeline["budget_w"].to_numpy()[place]
+    elif budget_w is not None:
+        budget = np.full(len(times), budget_w)
+    highest_w = max(high_w.max(initial=0.0), 0.0 if budget is None else budget.max(initial=0.0))
+    unit = METRICS["peak_power_w"].unit_for([highest_w])
+    low, high = low_w / unit.scale, high_w / unit.scale
+    axes.fill_between(shown, 0, low, step="post", color=COLOURS["grey"], linewidth=0, label="draw")
+    axes.fill_between(shown, low, high, step="post", color=COLOURS["blue"], alpha=0.4, linewidth=0)
+    axes.step(shown, high, where="post", color=COLOURS["blue"], linewidth=0.8)
+    if budget is not None:
+        over = budget / unit.scale
+        if (high > over * (1 + _BILLIONTH))[:-1].any():
+            above = np.maximum(high, over)
+            axes.fill_between(
+                shown, over, above, step="post", color=COLOURS["vermilion"], linewidth=0, label="beyond the budget"
+            )
+        axes.step(
+            shown, over, where="post", color=COLOURS["black"], linestyle=DASHES[1], linewidth=1.0, label="power budget"
+        )
+    axes.set_ylabel(f"power ({unit.name})")
+    axes.set_ylim(0, 1.05 * max(highest_w / unit.scale, 1e-9))
+
+
+def _steps(timeline: pl.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Instants, and the lowest and the highest draw from each to the next."""
+    if len(timeline) <= MOST_STEPS:
+        power_w = timeline["power_w"].to_numpy()
+        return timeline["time_s"].to_numpy(), power_w, power_w
+    bins = binned(timeline, ["power_w"], bins=MOST_STEPS)
+    edges = np.append(bins["start_s"].to_numpy(), bins["end_s"].tail(1).to_numpy())
+    low_w, high_w = (np.append(own.to_numpy(), own.tail(1).to_numpy()) for own in bins[["power_w_min", "power_w_max"]])
+    return edges, low_w, high_w
+
+
+def _draw_marks(axes: Axes, events: pl.DataFrame, marked: Sequence[str], axis: TimeAxis) -> None:
+    names = []
+    for place, kind in enumerate(marked):
+        times = events.filter(kind=kind)["time_s"].to_numpy()
+        mark, colour = _MARKS[kind]
+        axes.plot(
+            axis.shown(times), np.full(len(times), place), mark, color=COLOURS[colour], markersize=4,
+            markeredgecolor="black", markeredgewidth=0.3, clip_on=False, rasterized=len(times) > MOST_STEPS,
+        )  # fmt: skip
+        names.append(f"{kind} ({len(times):,})")
+    axes.set_yticks(range(len(marked)), names)
+    axes.set_ylim(len(marked) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+
+
+def _draw_boxes(figure: Figure, axes: Axes, segments: pl.DataFrame, axis: TimeAxis, nodes: int) -> None:
+    """A box for each stretch and each unbroken run of its nodes, a frame around each attempt, and a bar of speeds."""
+    from matplotlib.cm import ScalarMappable  # noqa: PLC0415 -- slow to import
+    from matplotlib.colors import Normalize  # noqa: PLC0415
+    from matplotlib.patches import Patch  # noqa: PLC0415
+
+    runs, stands = segments.filter(state="running"), segments.filter(state="suspended")
+    known = runs["speed_ratio"].drop_nulls().to_numpy()
+    low, high = known.min(initial=1.0), known.max(initial=1.0)
+    colours = ScalarMappable(Normalize(low if low < high else high - 1.0, high), _shades())
+    boxes, counts = _boxes(runs, axis)
+    fills = np.repeat(colours.to_rgba(runs["speed_ratio"].fill_null(1.0).to_numpy()), counts, axis=0)
+    _add(axes, boxes, facecolors=fills, linewidths=0.0)
+    _add(axes, _boxes(stands, axis)[0], **_SUSPENDED)
+    attempts = segments.group_by("job_id", "attempt", maintain_order=True)
+    frames, _ = _boxes(attempts.agg(pl.col("start_s").min(), pl.col("end_s").max(), pl.col("nodes").first()), axis)
+    _add(axes, frames, facecolors="none", edgecolors="black", linewidths=0.4 if len(frames) <= _FEW else 0.2)
+    for row in segments.iter_rows(named=True):
+        _write_label(axes, row, axis, nodes, colours)
+    if low < high:
+        look: dict[str, Any] = {"orientation": "horizontal", "aspect": 40, "pad": 0.02}
+        bar = figure.colorbar(colours, ax=axes, label="speed (1: nominal)", **look)
+        bar.outline.set_linewidth(0.4)
+        bar.ax.locator_params(nbins=6)
+    if len(stands):
+        look = {"facecolor": "white", "edgecolor": _SUSPENDED["edgecolors"], "hatch": _SUSPENDED["hatch"]}
+        figure.legend(handles=[Patch(**look, linewidth=0.0, label="suspended")], loc="outside lower left")
+
+
+def _boxes(stretches: pl.DataFrame, axis: TimeAxis) -> tuple[list[np.ndarray], list[int]]:
+    """The corners of every box, and how many each stretch has."""
+    found, counts = [], []
+    for start_s, end_s, nodes in stretches.select("start_s", "end_s", "nodes").iter_rows():
+        start, end = axis.shown(start_s), axis.shown(end_s)
+        own = unbroken(np.asarray(nodes))
+        counts.append(len(own))
+        for first, count in own:
+            low, high = first - 0.5, first - 0.5 + count
+            found.append(np.array([[start, low], [end, low], [end, high], [start, high]]))
+    return found, counts
+
+
+def _add(axes: Axes, boxes: list[np.ndarray], **look: Any) -> None:
+    from matplotlib.collections import PolyCollection  # noqa: PLC0415 -- slow to import
+
+    if boxes:
+        axes.add_collection(PolyCollection(boxes, **look), autolim=False)
+
+
+_SUSPENDED: dict[str, Any] = {"facecolors": "white", "edgecolors": "#777777", "hatch": "//////", "linewidths": 0.0}
+
+
+def _shades() -> Any:
+    """Blues that grow darker towards the slow end; their greys are apart in print, too."""
+    from matplotlib import colormaps  # noqa: PLC0415 -- slow to import
+    from matplotlib.colors import ListedColormap  # noqa: PLC0415
+
+    return ListedColormap(colormaps["Blues"](np.linspace(0.95, _PALEST, 256)))
+
+
+def _write_label(axes: Axes, row: dict[str, Any], axis: TimeAxis, nodes: int, colours: Any) -> None:
+    start, end, running = axis.shown(row["start_s"]), axis.shown(row["end_s"]), row["state"] == "running"
+    # Into the tallest box, as much as that holds.
+    first, count = max(unbroken(np.asarray(row["nodes"])), key=lambda box: box[1])
+    room = ((end - start) / (axis.limits[1] - axis.limits[0]) * _AXES_IN[0], count / nodes * _AXES_IN[1])
+    for text in _labels(row):
+        lines = text.split("\n")
+        if room[0] > _LETTER_IN[0] * max(map(len, lines)) + 0.04 and room[1] > _LETTER_IN[1] * len(lines) + 0.02:
+            is_dark = running and colours.norm(row["speed_ratio"]) < 1 - _DARK
+            colour = "white" if is_dark else "black"
+            place = ((start + end) / 2, first - 0.5 + count / 2)
+            ground: dict[str, Any] = (
+                {} if running else {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.6}}
+            )
+            axes.text(*place, text, ha="center", va="center", color=colour, linespacing=1.0, **ground)
+            return
+
+
+def _labels(row: dict[str, Any]) -> Iterator[str]:
+    """What may stand in a box, the fullest first."""
+    if row["cap_w"] is not None and row["state"] == "running":
+        yield f"{row['job_id']}: {row['cap_w']:.4g} W"
+        yield f"{row['job_id']}\n{row['cap_w']:.4g} W"
+    yield str(row["job_id"])
