@@ -13,7 +13,7 @@ from hetsched.errors import SimulationError
 GOOD = "1 0 -1 60 4 -1 -1 4 120 -1 1 3 1 7 1 -1 -1 -1\n"
 PRESETS = (
     "fcfs, easy, conservative, sjf, ljf, random, sequence, naive, paa, coa, swa, pool, "
-    "vu-fcfs, vu-fcfs-b, cva-fcfs, cva-fcfs-b, cgva-fcfs, cgva-fcfs-b, vahrm, hetsched, replay"
+    "vu-fcfs, vu-fcfs-b, cva-fcfs, cva-fcfs-b, cgva-fcfs, cgva-fcfs-b, vahrm, hetsched, replay, power-slurm"
 )
 PACKED = "text in Standard Workload Format, plain or packed by gzip or zstd"
 SECONDS = "seconds from 0 to 1e12, or -1 for unknown"
@@ -300,7 +300,9 @@ def test_a_wrong_unit_in_a_file_is_told_with_the_right_one(hetsched, folder):
         ("simulat small.swf", ["unknown command `simulat`; did you mean `simulate`?"]),
         (
             "frobnicate",
-            ["unknown command `frobnicate`; known: simulate, compare, generate, policies, reproduce, demo, power"],
+            [
+                "unknown command `frobnicate`; known: simulate, compare, generate, provision, policies, reproduce, demo, power"
+            ],
         ),
         ("compare small.swf", ["missing option --policies; see hetsched compare --help"]),
         ("policies more", ["unexpected argument more; see hetsched policies --help"]),

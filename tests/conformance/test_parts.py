@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import hypothesis.strategies as st
@@ -77,7 +78,7 @@ def test_a_part_says_what_it_is_and_what_it_takes(role: str, name: str) -> None:
         assert set(parameter) >= {"name", "unit", "default", "range", "doc"}
         assert len(parameter["doc"]) > 10
         assert parameter["range"]
-        assert value_text(given_defaults[parameter["name"]]) == str(parameter["default"]).strip('"')
+        assert value_text(given_defaults[parameter["name"]]) == value_text(json.loads(parameter["default"]))
 
 
 @part_of_the_registry

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from pathlib import Path
 
@@ -10,8 +9,8 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched import _core
 from hetsched.policy.parts import parts
+from hetsched.run.options import RunOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -29,10 +28,24 @@ def nodes_are_never_switched_off() -> bool:
     return "sleep" not in {role for role, _ in parts()} and result.nodes["off_s"].sum() == 0
 
 
-def a_budget_is_one_number() -> bool:
-    (budget,) = [part for (role, _), part in parts().items() if role == "power"]
-    taken = {parameter["name"] for parameter in budget["parameters"]}
-    return taken == {"pcr", "budget_w"} and "budgets" not in inspect.signature(_core.Session).parameters
+def jobs_of_failed_nodes_are_not_queued_again() -> bool:
+    rows = {"time_s": [30.0], "kind": ["node_failed"], "node": [0]}
+    events = hs.Events.from_polars(pl.DataFrame(rows))
+    result = hs.simulate(jobs(), PLATFORM, events=events)
+    return result.jobs["state"].to_list() == ["failed", "completed"] and "on_failure" not in vars(RunOptions())
+
+
+def caps_need_whole_nodes() -> bool:
+    shared = hs.Platform.homogeneous(4, 100, 300, slots=2, exclusive=False)
+    with pytest.raises(hs.ConfigError, match="whole nodes"):
+        shared.with_cap_model(static_w=50)
+    return True
+
+
+def no_bound_is_known_under_caps() -> bool:
+    with pytest.raises(hs.ConfigError, match="no bound is known"):
+        hs.simulate(jobs(), PLATFORM.with_cap_model(static_w=50), bound=True)
+    return True
 
 
 def dependencies_are_ignored() -> bool:
@@ -54,7 +67,9 @@ def python_objects_are_no_parts() -> bool:
 
 
 def a_job_draws_a_constant_power() -> bool:
-    return not hasattr(_core.Records, "take_segments")
+    capped = PLATFORM.with_cap_model(static_w=100)
+    result = hs.simulate(jobs(cap_w=[200.0, None]), capped)
+    return result.segments.select("job_id", "power_w").rows() == [(1, 200.0), (2, 300.0)]
 
 
 def gpu_jobs_run_on_any_nodes() -> bool:
@@ -69,11 +84,13 @@ def it_is_for_linux() -> bool:
 
 HELD = {
     "Nodes are never switched off: the role `sleep` of a policy is empty.": nodes_are_never_switched_off,
-    "its budget is one number for the whole run.": a_budget_is_one_number,
+    "Jobs on nodes that fail are not queued again.": jobs_of_failed_nodes_are_not_queued_again,
+    "Power caps need whole nodes: jobs that share nodes run under none.": caps_need_whole_nodes,
+    "No bound on savings is known under caps.": no_bound_is_known_under_caps,
     "Job dependencies are read and ignored.": dependencies_are_ignored,
     "Queues and users have no limits, shares or priorities.": queues_have_no_limits,
     "Parts of a policy are written in Rust; Python objects as parts are not accepted.": python_objects_are_no_parts,
-    "A job draws a constant power while it runs,": a_job_draws_a_constant_power,
+    "A job draws a constant power as long as its caps stay as they are,": a_job_draws_a_constant_power,
     "Jobs for GPUs also run on nodes without GPUs; a warning says so.": gpu_jobs_run_on_any_nodes,
     "Linux only.": it_is_for_linux,
 }

@@ -44,7 +44,7 @@ def segments_of_jobs(
         power_w = pl.lit(pl.Series(watts)) if exclusive else power_w
     made = {
         "attempt": pl.lit(1),
-        "end_s": pl.col("end_s").fill_null(end_s),
+        "end_s": pl.col("end_s").fill_null(pl.lit(end_s, dtype=pl.Float64)),
         "cap_w": pl.lit(None),
         "speed_ratio": speed,
         "power_w": power_w,
