@@ -9,6 +9,7 @@ use hetsched_core::platform::Platform;
 use hetsched_core::platform::slots::Slots;
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::policy::registry::{PartSpec, PolicySpec};
+use hetsched_core::policy::runs::Runs;
 use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
 use hetsched_core::power::budgets::Budgets;
 use hetsched_core::power::pvt::{Kind, OnUnknownApp, Predicted, VariationTable, tables};
@@ -78,7 +79,8 @@ fn one_pass(criterion: &mut Criterion) {
         ("6 apps, own lengths", 6, false),
     ] {
         let jobs = queue(apps, equal);
-        let (predicted, budgets) = (predicted(&platform, &jobs), Budgets::default());
+        let predicted = predicted(&platform, &jobs);
+        let (budgets, runs) = (Budgets::default(), Runs::default());
         for placement in ["lowest-id", "lowest-power", "sliding-window", "pools", "assignment"] {
             group.bench_function(BenchmarkId::new(placement, case), |bencher| {
                 let view = View {
@@ -86,11 +88,13 @@ fn one_pass(criterion: &mut Criterion) {
                     jobs: Jobs::new(&jobs),
                     platform: &platform,
                     slots: &slots,
+                    runs: &runs,
                     releases: &releases,
                     predicted: &predicted,
                     claimed: Watts::ZERO,
                     budgets: &budgets,
                     surplus: Watts::ZERO,
+                    is_held: false,
                     interrupted: &|| false,
                 };
                 let mut policy = policy(placement);

@@ -13,6 +13,7 @@ use hetsched_core::platform::Platform;
 use hetsched_core::platform::slots::Slots;
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::policy::registry::{PartSpec, PolicySpec};
+use hetsched_core::policy::runs::Runs;
 use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
 use hetsched_core::power::budgets::Budgets;
 use hetsched_core::power::pvt::{Kind, OnUnknownApp, Predicted, VariationTable, tables};
@@ -83,17 +84,19 @@ fn one_pass(criterion: &mut Criterion) {
         }
     }
     full.give(0, 1);
-    let budgets = Budgets::default();
+    let (budgets, runs) = (Budgets::default(), Runs::default());
     let view = |slots| View {
         now: SimTime::from_micros(20_000_000_000),
         jobs: Jobs::new(&jobs),
         platform: &platform,
         slots,
+        runs: &runs,
         releases: &releases,
         predicted: &predicted,
         claimed: Watts::ZERO,
         budgets: &budgets,
         surplus: Watts::ZERO,
+        is_held: false,
         interrupted: &|| false,
     };
     // 0.236 leaves 10.7 kW beyond idle, which some of the jobs that fit would pass.

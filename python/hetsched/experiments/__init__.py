@@ -30,6 +30,10 @@ EXPERIMENTS = {
     "vahrm-pcr": "The same under a power budget",
     "vahrm-error": "VAHRM with predictions that are wrong, under half the budget",
     "vahrm-first-run": "VAHRM with jobs whose power is not known yet",
+    "overprovision-budget": "Power-aware Slurm: a whole machine under three budgets",
+    "overprovision-arrivals": "Power-aware Slurm: jobs submitted at three rates",
+    "overprovision-nodes": "How many more nodes than the budget feeds at their peak are worth having",
+    "overprovision-mix": "The same by the jobs' hunger, and who splits the watts best",
     "hetsched": "Our own preset beside all others, and each of its parts taken away once",
 }
 """Every experiment's name, and what it is about."""
@@ -43,6 +47,10 @@ _MODULES = {
     "vahrm-beta": "vahrm.beta",
     "vahrm-pcr": "vahrm.pressure",
     "vahrm-error": "vahrm.predictions",
+    "overprovision-budget": "overprovision.pressure",
+    "overprovision-arrivals": "overprovision.pressure",
+    "overprovision-nodes": "overprovision.nodes",
+    "overprovision-mix": "overprovision.mix",
     "vahrm-first-run": "vahrm.predictions",
 }
 """Home of an experiment that is not in the module of its name."""

@@ -94,6 +94,7 @@ class Repetition:
 
     seed: int  # all their chance comes from it
     is_quick: bool = False  # smaller, where the whole would take long
+    number: int = 0  # its place among the repetitions; the seed tells it, too
     policies: Mapping[str, Policy] = field(default_factory=dict)  # a user's own, by label, beside the experiment's
 
 

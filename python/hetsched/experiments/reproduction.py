@@ -103,7 +103,7 @@ def reproduce(
         faults.extend(error)
     faults.check()
     seeds = repetition_seeds(name, seed, experiment.quick_repetitions if quick else experiment.repetitions)
-    repetitions = [Repetition(own, is_quick=quick, policies=yours) for own in seeds]
+    repetitions = [Repetition(own, is_quick=quick, number=number, policies=yours) for number, own in enumerate(seeds)]
     folder = None if out is None else Path(out)
     frame = _frame(_all_runs(experiment, repetitions, folder, progress or (lambda _done, _total: None)), seeds)
     _check_started(frame, yours)

@@ -45,7 +45,8 @@ def curve(
     """A curve as rows of what `panel_figure` takes, from values of shape (repetitions, places), NaN where unknown.
 
     `row` and `column` are those of its panel: what stands at the y axis, and above. Places at `x` are joined by a line,
-    without it they stand side by side. The baseline's own `level` and what the `paper` prints are lines across.
+    without it they stand side by side; one whose tick is empty has none. The baseline's own `level` and what the
+    `paper` prints are lines across.
     """
     repetitions, places = values.shape
     at = range(places) if x is None else x
@@ -97,9 +98,9 @@ def _draw_panel(axes: Axes, own: pl.DataFrame, places: dict[str, int]) -> None:
             x += (places[str(label)] - (len(places) - 1) / 2) * _WIDE / len(places)
             style["linestyle"] = "none"
         axes.errorbar(x, mean, yerr=half_width, elinewidth=0.8, capsize=1.2, markersize=3, label=label, **style)
-    ticks = own.select("x", "tick").unique(maintain_order=True).sort("x")
+    ticks = own.select("x", "tick").filter(pl.col("tick") != "").unique(maintain_order=True).sort("x")
     names = ticks["tick"].to_list()
-    longest = max(len(name.strip("$").translate(_UNSEEN)) for name in names)
+    longest = max((len(name.strip("$").translate(_UNSEEN)) for name in names), default=0)
     axes.set_xticks(ticks["x"].to_list(), names, rotation=90 if longest > _SLANTED else 0)
     axes.axhline(float(own["level"][0]), color=COLOURS["black"], linewidth=0.6)
     if own["paper"][0] is not None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from operator import add
 from typing import Any
 
@@ -81,7 +81,8 @@ def result_of(
         least_j = bound_j if options.bound else None
         return summarised(Facts(jobs, totals, platform.nodes, offered_load, least_j, extras))
 
-    segments, happened = _taken(records, "segments"), _taken(records, "events")
+    segments = cache(lambda: framed("segments", records.take_segments())) if records.has_segments else None
+    happened = records.take_events()
     return Result(
         Parts(
             jobs=lambda: jobs_frame(workload.to_polars(), recorded, segments),
@@ -89,7 +90,7 @@ def result_of(
             nodes=lambda: pl.DataFrame(records.take_nodes()),
             segments=segments,
             alone=lambda jobs: segments_of_jobs(jobs, records.uncapped, totals["window_end_s"], platform.exclusive),
-            events=happened,
+            events=None if happened is None else framed("events", happened),
             summary=summary,
             provenance=lambda: {**_provenance(setting, totals), **more},
             timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},
@@ -101,13 +102,6 @@ def result_of(
 def _emergencies(setting: Setting, totals: Mapping[str, Any]) -> dict[str, int | float]:
     """Metrics of a policy that does something about draws above the budget."""
     return {name: totals[name] for name in ("alerts", "lost_energy_j")} if setting.has_steps else {}
-
-
-def _taken(records: _core.Records, name: str) -> pl.DataFrame | None:
-    """A frame that only some runs have; None of the others, or if the engine knows no such frame."""
-    take = getattr(records, f"take_{name}", None)
-    columns = None if take is None else take()
-    return None if columns is None else framed(name, columns)
 
 
 def _recorded(records: _core.Records, policy: Policy) -> pl.DataFrame:
@@ -165,7 +159,9 @@ def _caps_w(platform: Platform) -> dict[str, list[float]]:
 _SLOWDOWN_FLOOR_S = 10.0
 
 
-def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame, segments: pl.DataFrame | None = None) -> pl.DataFrame:
+def jobs_frame(
+    workload: pl.DataFrame, run: pl.DataFrame, segments: Callable[[], pl.DataFrame] | None = None
+) -> pl.DataFrame:
     """One row a job, in the workload's order; `segments` tell the energy of the last of several attempts."""
     more = [name for name in run.columns if name not in JOB_COLUMNS]
     names = names_in_result(workload.columns, more)
@@ -182,7 +178,7 @@ def jobs_frame(workload: pl.DataFrame, run: pl.DataFrame, segments: pl.DataFrame
         "mean_power_w": pl.when(runtime_s > 0).then(pl.col("energy_j") / runtime_s),
     }
     if segments is not None and "attempts" in schema and (joined["attempts"] > 1).any():
-        joined = joined.with_columns(_last_j(joined, segments))
+        joined = joined.with_columns(_last_j(joined, segments()))
         made["mean_power_w"] = pl.when(runtime_s > 0).then(pl.col(_LAST_J) / runtime_s)
     # One query: where a run has a few thousand jobs, queries cost more than the work in them.
     columns = [

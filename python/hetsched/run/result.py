@@ -28,7 +28,7 @@ class Parts:
     provenance: Callable[[], dict[str, Any]]
     timing: dict[str, float]
     concerns: tuple[Concern, ...] = ()
-    segments: pl.DataFrame | None = None
+    segments: Callable[[], pl.DataFrame] | None = None
     alone: Callable[[pl.DataFrame], pl.DataFrame] | None = None
     """From the jobs to the segments of a run in which each attempt is one; None: it was read from files."""
     """None: every attempt is one stretch, which the jobs tell."""
@@ -99,7 +99,7 @@ class Result:
         """
         own, alone = self._parts.segments, self._parts.alone
         if own is not None:
-            return own
+            return own()
         return segments_of_jobs(self.jobs) if alone is None else alone(self.jobs)
 
     @cached_property
@@ -121,7 +121,7 @@ class Result:
     @property
     def _frames(self) -> dict[str, pl.DataFrame]:
         """The frames that have files of their own."""
-        optional = {"segments": self._parts.segments, "events": self._parts.events}
+        optional = {"segments": self.segments if self.has_segments else None, "events": self._parts.events}
         own = {name: frame for name, frame in optional.items() if frame is not None and len(frame)}
         return {"jobs": self.jobs, "timeline": self.timeline, "nodes": self.nodes, **own}
 
@@ -269,7 +269,7 @@ def _finished(
             provenance=lambda: provenance,
             timing=timing,
             concerns=concerns,
-            segments=frames.get("segments"),
+            segments=(lambda: frames["segments"]) if "segments" in frames else None,
             events=frames.get("events"),
         )
     )

@@ -32,6 +32,8 @@ pub struct Controller {
     cluster: Cluster,
     policy: Box<dyn Policy>,
     decisions: Decisions,
+    /// Whether the policy governs power.
+    governs: bool,
     /// Whether a run was resumed in the pass under way.
     has_resumed: bool,
 }
@@ -40,10 +42,11 @@ impl Controller {
     /// Puts a cluster under a policy.
     #[must_use]
     pub fn new(mut cluster: Cluster, mut policy: Box<dyn Policy>) -> Self {
-        if let Some(governor) = policy.governor() {
-            cluster.govern(governor.allots());
+        let allots = policy.governor().map(|governor| governor.allots());
+        if let Some(allots) = allots {
+            cluster.govern(allots);
         }
-        Self { cluster, policy, decisions: Decisions::default(), has_resumed: false }
+        Self { cluster, policy, decisions: Decisions::default(), governs: allots.is_some(), has_resumed: false }
     }
 
     /// The cluster.
@@ -189,15 +192,30 @@ impl Controller {
         interrupted: &dyn Fn() -> bool,
         host: &mut Host<'_>,
     ) -> Result<()> {
+        if !self.governs {
+            return self.start_jobs(Watts::ZERO, false, interrupted, host).map(|_| ());
+        }
         let surplus = self.surplus(draw);
         let is_held = self.recover(surplus, interrupted, host)?;
-        self.decisions.clear();
         self.cluster.foresee();
+        let starts = self.start_jobs(surplus, is_held, interrupted, host)?;
+        self.allot(surplus, beat || starts || self.has_resumed, interrupted, host)
+    }
+
+    /// What the policy decides at a pass; true if a job starts.
+    fn start_jobs(
+        &mut self,
+        surplus: Watts,
+        is_held: bool,
+        interrupted: &dyn Fn() -> bool,
+        host: &mut Host<'_>,
+    ) -> Result<bool> {
+        self.decisions.clear();
         let view = View { is_held, ..self.cluster.view(surplus, interrupted) };
         self.policy.decide(&view, &mut self.decisions)?;
         let starts = self.decisions.starts().next().is_some();
         self.carry_out(host)?;
-        self.allot(surplus, beat || starts || self.has_resumed, interrupted, host)
+        Ok(starts)
     }
 
     /// What the machine draws beyond what is predicted for the caps in force (operations page, rule 28).

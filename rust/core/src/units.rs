@@ -9,7 +9,7 @@ use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 const MICROS_PER_SECOND: f64 = 1e6;
 const PICOWATTS_PER_WATT: i128 = 1_000_000_000_000;
-const PICOWATTS_PER_MICROWATT: i128 = 1_000_000;
+const PICOWATTS_PER_MICROWATT: i64 = 1_000_000;
 const UNITS_PER_JOULE: i128 = 1_000_000_000_000_000_000;
 
 /// An instant: whole microseconds on the trace's own clock.
@@ -45,7 +45,22 @@ fn whole_micros(seconds: f64) -> Option<i64> {
 
 /// A whole number of parts as a number of units: whole units come out whole, however many parts there are.
 pub(crate) fn in_units(parts: i128, per_unit: i128) -> f64 {
+    // Most numbers fit into 64 bits, where division costs a fraction.
+    if let (Ok(parts), Ok(per_unit)) = (i64::try_from(parts), i64::try_from(per_unit)) {
+        return (parts / per_unit) as f64 + (parts % per_unit) as f64 / per_unit as f64;
+    }
     (parts / per_unit) as f64 + (parts % per_unit) as f64 / per_unit as f64
+}
+
+/// The nearest number: the same as `as`, which takes a long way for 128 bits.
+fn to_f64(whole: i128) -> f64 {
+    i64::try_from(whole).map_or_else(|_| whole as f64, |whole| whole as f64)
+}
+
+/// The whole part: the same as `as`, which takes a long way for 128 bits.
+#[expect(clippy::cast_possible_truncation, reason = "`as` saturates, and no machine draws that much")]
+fn to_whole(number: f64) -> i128 {
+    if number.abs() < 9e18 { i128::from(number as i64) } else { number as i128 }
 }
 
 impl SimTime {
@@ -141,27 +156,30 @@ impl Watts {
     /// `watts` to the nearest picowatt; `None` for NaN, below zero and beyond [`MAX_NODE_WATTS`].
     #[must_use]
     pub fn from_watts(watts: f64) -> Option<Self> {
-        #[expect(clippy::cast_possible_truncation, reason = "the range check keeps it inside i128")]
-        (0.0..=MAX_NODE_WATTS).contains(&watts).then(|| Self((watts * PICOWATTS_PER_WATT as f64).round() as i128))
+        let is_valid = (0.0..=MAX_NODE_WATTS).contains(&watts);
+        is_valid.then(|| Self(to_whole((watts * PICOWATTS_PER_WATT as f64).round())))
     }
 
     /// What a whole machine draws, to the nearest picowatt: not bounded like [`Watts::from_watts`].
     #[must_use]
     pub fn of_system(watts: f64) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "`as` saturates, and no machine draws that much")]
-        Self((watts * PICOWATTS_PER_WATT as f64).round() as i128)
+        Self(to_whole((watts * PICOWATTS_PER_WATT as f64).round()))
     }
 
     /// Whole microwatts, rounded up.
     #[must_use]
     pub fn microwatts_up(self) -> i64 {
-        i64::try_from(-(-self.0).div_euclid(PICOWATTS_PER_MICROWATT)).unwrap_or(i64::MAX)
+        -Self(-self.0).microwatts_down()
     }
 
     /// Whole microwatts, rounded down.
     #[must_use]
     pub fn microwatts_down(self) -> i64 {
-        i64::try_from(self.0.div_euclid(PICOWATTS_PER_MICROWATT)).unwrap_or(i64::MAX)
+        if let Ok(picowatts) = i64::try_from(self.0) {
+            return picowatts.div_euclid(PICOWATTS_PER_MICROWATT);
+        }
+        let beyond = if self.0 > 0 { i64::MAX } else { -i64::MAX };
+        i64::try_from(self.0.div_euclid(i128::from(PICOWATTS_PER_MICROWATT))).unwrap_or(beyond)
     }
 
     /// Watts, for people and frames.
@@ -173,11 +191,7 @@ impl Watts {
     /// This draw times `ratio`, to the nearest picowatt.
     #[must_use]
     pub fn scaled(self, ratio: f64) -> Self {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "`as` saturates; tables are checked against MAX_NODE_WATTS"
-        )]
-        Self((self.0 as f64 * ratio).round() as i128)
+        Self(to_whole((to_f64(self.0) * ratio).round()))
     }
 
     /// This draw `count` times.
@@ -195,6 +209,9 @@ impl Watts {
     /// The share `part` of `whole` of this draw, rounded down to a picowatt.
     #[must_use]
     pub fn share(self, part: u32, whole: u32) -> Self {
+        if part == whole {
+            return self;
+        }
         Self(self.0 * i128::from(part) / i128::from(whole))
     }
 }

@@ -180,6 +180,12 @@ impl Records {
         Frame::new(columns)
     }
 
+    /// Whether an attempt may be of several stretches.
+    #[getter]
+    fn has_segments(&self) -> bool {
+        self.records.segments.is_some()
+    }
+
     /// The stretches of runs in which nothing changed; None where every attempt is one.
     fn take_segments(&mut self) -> PyResult<Option<Frame>> {
         let Some(segments) = self.records.take_segments() else { return Ok(None) };

@@ -38,9 +38,11 @@ pub struct EndHeap {
 impl EndHeap {
     /// Says when `slot` ends; what was said before counts no more.
     pub fn set(&mut self, slot: u32, at: SimTime) {
-        self.remove(slot);
         let end = End { at, ticket: self.set, slot };
         self.set += 1;
+        if let Some(place) = self.place(slot) {
+            return self.settle(place, end);
+        }
         if self.places.len() <= slot as usize {
             self.places.resize(slot as usize + 1, None);
         }
@@ -82,10 +84,15 @@ impl EndHeap {
         self.places[self.heap[place].slot as usize] = None;
         let Some(last) = self.heap.pop().filter(|_| place < self.heap.len()) else { return };
         // The last one fills the gap and goes up or down from there.
-        if place > 0 && last < self.heap[(place - 1) / 2] {
-            self.rise(place, last);
+        self.settle(place, last);
+    }
+
+    /// Puts `end` in at `place`, above or below it, wherever it belongs.
+    fn settle(&mut self, place: usize, end: End) {
+        if place > 0 && end < self.heap[(place - 1) / 2] {
+            self.rise(place, end);
         } else {
-            self.sink(place, last);
+            self.sink(place, end);
         }
     }
 

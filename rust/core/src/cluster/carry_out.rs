@@ -97,7 +97,7 @@ impl Cluster {
                 self.queued -= 1;
                 Ok(Effect::Rejected(job, why))
             }
-            Decision::Allot(id, allotted) => self.allot(id, allotted).map(|()| Effect::Capped(id)),
+            Decision::Allot(id, allotted, watts) => self.allot(id, allotted, watts).map(|()| Effect::Capped(id)),
             Decision::Limit(id, watts) => self.limit(id, watts).map(|()| Effect::Capped(id)),
             Decision::Suspend(id) => self.suspend(id).map(|()| Effect::Suspended(id)),
             Decision::Resume(id) => self.resume(id).map(|()| Effect::Resumed(id)),
@@ -126,7 +126,7 @@ impl Cluster {
             Decision::Wake(node) => format!("wake node {node}"),
             Decision::Sleep(node) => format!("let node {node} sleep"),
             Decision::Timer(at) => format!("set a timer for {} s", at.seconds()),
-            Decision::Allot(id, _) | Decision::Limit(id, _) => format!("cap {}", self.name_of(id)),
+            Decision::Allot(id, ..) | Decision::Limit(id, _) => format!("cap {}", self.name_of(id)),
             Decision::Suspend(id) => format!("suspend {}", self.name_of(id)),
             Decision::Resume(id) => format!("resume {}", self.name_of(id)),
             Decision::Kill(id) => format!("kill {}", self.name_of(id)),

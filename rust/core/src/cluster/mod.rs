@@ -356,7 +356,9 @@ impl Cluster {
             enter(&mut self.nodes, &mut self.classes, node, state);
             self.on_nodes.put(node, id);
         }
-        self.releases.insert(Release { at: planned_end, row: job.0, claim });
+        if !self.governed.as_ref().is_some_and(Governed::allots) {
+            self.releases.insert(Release { at: planned_end, row: job.0, claim });
+        }
         self.claimed += watts;
         self.phases[job.0 as usize] = Phase::Running;
         (self.queued, self.running) = (self.queued - 1, self.running + 1);

@@ -24,6 +24,13 @@ pub(super) struct Governed {
     changed: Vec<RunId>,
 }
 
+impl Governed {
+    /// Whether caps change but in emergencies.
+    pub(super) fn allots(&self) -> bool {
+        self.allots
+    }
+}
+
 /// How a run's plan has changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retimed {
@@ -112,22 +119,13 @@ impl Cluster {
         self.note_draw(Watts::ZERO, run.predicted);
     }
 
-    /// Sets a run's caps.
-    pub(super) fn cap(&mut self, id: RunId, caps: CapsInForce) -> Result<(), SimulationError> {
-        let run = self.runs.get(id).ok_or_else(gone)?;
-        let predicted = self.watts_under(run, caps);
-        let emergency = caps.emergency_w.to_bits() != run.caps.emergency_w.to_bits();
-        let least = emergency.then(|| caps.allotting(run.basis.least));
-        let least = least.map(|least| (self.watts_under(run, least), self.pace_under(run, least)));
-        let is_running = run.suspension.is_none();
-        let Some(run) = self.runs.get_mut(id) else { return Err(gone()) };
+    /// Sets a run's caps, under which it is predicted to draw so much beyond idle.
+    fn cap(&mut self, id: RunId, caps: CapsInForce, predicted: Watts) -> Result<(), SimulationError> {
+        let run = self.runs.get_mut(id).ok_or_else(gone)?;
         run.caps = caps;
         let old = std::mem::replace(&mut run.predicted, predicted);
-        if is_running {
+        if run.suspension.is_none() {
             self.note_draw(predicted, old);
-        }
-        if let Some((watts, pace)) = least {
-            self.claim_anew(id, watts, pace);
         }
         self.note_change(id);
         Ok(())
@@ -191,7 +189,9 @@ impl Cluster {
         run.planned_end = now.saturating_add(suspension.left);
         let (release, watts, predicted) =
             (Release { at: run.planned_end, row: run.job.0, claim: run.claim }, run.watts, run.predicted);
-        self.releases.insert(release);
+        if !self.governed.as_ref().is_some_and(Governed::allots) {
+            self.releases.insert(release);
+        }
         self.claimed += watts;
         self.note_draw(predicted, Watts::ZERO);
         self.change_nodes(id, NodeState::resume_job)?;
@@ -241,7 +241,9 @@ impl Cluster {
         }
         (run.pace, run.planned_end) = (pace, new);
         let (row, claim) = (run.job.0, run.claim);
-        if new != old && self.releases.remove((old, row)).is_some() {
+        // Where an allocator makes plans longer its releases are foreseen anew in each pass.
+        let is_kept = !self.governed.as_ref().is_some_and(Governed::allots);
+        if is_kept && new != old && self.releases.remove((old, row)).is_some() {
             self.releases.insert(Release { at: new, row, claim });
         }
         Some(Retimed { id, by })
@@ -250,7 +252,12 @@ impl Cluster {
     /// When running jobs give back what they hold if the allocator does its worst to them (rule 16): to be asked for before
     /// each pass.
     pub fn foresee(&mut self) {
-        if !self.governed.as_ref().is_some_and(|governed| governed.allots) {
+        if !self.governed.as_ref().is_some_and(Governed::allots) {
+            return;
+        }
+        if self.queued == 0 || self.slots.free_units() == 0 {
+            // Nothing is planned then.
+            self.foreseen.get_or_insert_default();
             return;
         }
         let running = self.runs.iter().filter(|(_, run)| run.suspension.is_none());
@@ -284,14 +291,21 @@ fn gone() -> SimulationError {
 
 impl Cluster {
     /// Caps of a run with another allotment.
-    pub(super) fn allot(&mut self, id: RunId, allotted: Allotted) -> Result<(), SimulationError> {
-        let caps = self.runs.get(id).ok_or_else(gone)?.caps;
-        self.cap(id, caps.allotting(allotted))
+    pub(super) fn allot(&mut self, id: RunId, allotted: Allotted, watts: Watts) -> Result<(), SimulationError> {
+        let run = self.runs.get(id).ok_or_else(gone)?;
+        let caps = run.caps.allotting(allotted);
+        debug_assert_eq!(watts, self.watts_under(run, caps));
+        self.cap(id, caps, watts)
     }
 
     /// Caps of a run with another emergency's cap, W.
     pub(super) fn limit(&mut self, id: RunId, emergency_w: f64) -> Result<(), SimulationError> {
-        let caps = self.runs.get(id).ok_or_else(gone)?.caps;
-        self.cap(id, CapsInForce { emergency_w, ..caps })
+        let run = self.runs.get(id).ok_or_else(gone)?;
+        let caps = CapsInForce { emergency_w, ..run.caps };
+        let least = caps.allotting(run.basis.least);
+        let (watts, pace) = (self.watts_under(run, least), self.pace_under(run, least));
+        let predicted = self.watts_under(run, caps);
+        self.claim_anew(id, watts, pace);
+        self.cap(id, caps, predicted)
     }
 }

@@ -23,7 +23,7 @@ pub struct Governance {
     /// The one under way.
     pub relief: Relief,
     /// What was allotted last, kept for its memory.
-    pub allotted: Vec<(RunId, Allotted)>,
+    pub allotted: Vec<(RunId, Allotted, Watts)>,
 }
 
 impl Governance {
@@ -64,9 +64,9 @@ impl Governor for Composed {
         let room: Watts = power.ceiling.room(view) + view.claimed;
         governance.allotted.clear();
         governance.allocator.allot(view, room, &mut governance.allotted);
-        for &(id, allotted) in &governance.allotted {
+        for &(id, allotted, watts) in &governance.allotted {
             if view.runs.get(id).is_some_and(|run| run.caps.allotted != allotted) {
-                out.push(Decision::Allot(id, allotted));
+                out.push(Decision::Allot(id, allotted, watts));
             }
         }
     }

@@ -111,8 +111,8 @@ pub enum Decision {
     Timer(SimTime),
     /// Never start a job of the queue.
     Reject(JobId, Rejection),
-    /// Set the allocator's caps on a run.
-    Allot(RunId, Allotted),
+    /// Set the allocator's caps on a run, which is predicted to draw so much beyond idle under them.
+    Allot(RunId, Allotted, Watts),
     /// Set the emergency's cap on a run, W a node; infinity: none.
     Limit(RunId, f64),
     /// Have a run stand still on its nodes.

@@ -1,38 +1,31 @@
 //! The only place a part is announced: its name, what it does, its parameters and how it is made.
 
+mod parameters;
+mod take;
+
 use std::collections::BTreeMap;
 
-use crate::error::{ConfigError, Error, Result, config};
+use crate::error::{Result, config};
 use crate::params::{Parameter, Params, Value};
 use crate::policy::analyzer::{Analyzer, first_runs::FirstRuns, tables::Tables};
 use crate::policy::backfill::{
-    Backfill, first_fit::FirstFit, none::NoBackfill, observed, patience::Patience, reservations::Reservations,
-    starving::Starving,
+    Backfill, first_fit::FirstFit, none::NoBackfill, observed, reservations::Reservations, starving::Starving,
 };
-use crate::policy::budget::{
-    Budget,
-    system_budget::{Limit, Split, SystemBudget},
-};
+use crate::policy::budget::Budget;
 use crate::policy::compose::Parts;
-use crate::policy::emergency::{Emergencies, Step, Victims};
 use crate::policy::gate::{Gate, until_profiled::UntilProfiled};
 use crate::policy::order::{self, Order, arrival::Fcfs, length, size, vahrm, wfp3::Wfp3};
 use crate::policy::placement::{
-    Placement,
-    assignment::Assignment,
-    first_runs::FirstRunsByLot,
-    lowest_id::LowestId,
-    observed::ObservedNodes,
-    opportunity_cost::OpportunityCost,
-    pools,
-    random::Random,
-    rank_by::RankBy,
-    ranked,
-    sliding_window::{OnMiss, SlidingWindow},
+    Placement, assignment::Assignment, first_runs::FirstRunsByLot, lowest_id::LowestId, observed::ObservedNodes,
+    opportunity_cost::OpportunityCost, pools, random::Random, ranked,
+};
+use crate::policy::registry::parameters::{PATIENCE, POOLS, SLIDING_WINDOW, SYSTEM_BUDGET, VAHRM};
+use crate::policy::registry::take::{
+    all_faults, take_borders, take_budget, take_depth, take_interval, take_patience, take_rank, take_weights,
+    take_window,
 };
 use crate::policy::timing::Timing;
-use crate::power::budgets::Foresight;
-use crate::units::{MAX_NODE_WATTS, MAX_SECONDS, MAX_SYSTEM_WATTS, SimDuration};
+use crate::units::SimDuration;
 
 /// A row of the registry.
 pub struct Row<T: ?Sized> {
@@ -200,30 +193,6 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
     },
 ];
 
-const PATIENCE: &[Parameter] = &[
-    Parameter {
-        name: "patience_s",
-        unit: "s",
-        default: "86400",
-        range: "seconds from 0, or \"none\"",
-        doc: "who has waited longer goes first and, if it does not fit, holds a reservation",
-    },
-    Parameter {
-        name: "depth",
-        unit: "jobs",
-        default: "1",
-        range: "a whole number from 1, or \"unbounded\"",
-        doc: "how many of them hold a reservation at once, the longest waits first",
-    },
-    Parameter {
-        name: "suited_first",
-        unit: "",
-        default: "true",
-        range: "true or false",
-        doc: "start first those whom the placement finds in good hands on the free nodes",
-    },
-];
-
 /// The placements.
 pub const PLACEMENTS: &[Row<dyn Placement>] = &[
     plain("lowest-id", "the free nodes with the lowest ids", |_, _| Ok(Box::new(LowestId))),
@@ -322,403 +291,12 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
 pub const BUDGETS: &[Row<dyn Budget>] = &[Row {
     name: "system-budget",
     doc: "a job starts only if the system's predicted draw with it stays within the budget",
-    parameters: &[
-        Parameter {
-            name: "pcr",
-            unit: "",
-            default: "1.0",
-            range: "a number above 0",
-            doc: "power constraint ratio: the budget as a share of the platform's TDP",
-        },
-        Parameter {
-            name: "budget_w",
-            unit: "W",
-            default: "\"none\"",
-            range: "watts above 0, or \"none\"",
-            doc: "the budget itself, in place of pcr",
-        },
-        Parameter {
-            name: "foresight_s",
-            unit: "s",
-            default: "0",
-            range: "seconds from 0, or \"all\"",
-            doc: "how far ahead budgets from outside are known when jobs are planned",
-        },
-        Parameter {
-            name: "allocator",
-            unit: "",
-            default: "\"static\"",
-            range: "\"static\", \"uniform\" or \"equal-slowdown\"",
-            doc: "who splits the watts between running jobs",
-        },
-        Parameter {
-            name: "allocator_interval_s",
-            unit: "s",
-            default: "0",
-            range: "0, or seconds from 1e-6",
-            doc: "caps are set at multiples of this and when jobs start; 0: at every pass",
-        },
-        Parameter {
-            name: "caps_w",
-            unit: "W",
-            default: "\"tables\"",
-            range: "watts above 0, ascending, or \"tables\"",
-            doc: "caps that may be set on a node; tables: the finite caps of the platform's tables",
-        },
-        Parameter {
-            name: "slowdown_limit",
-            unit: "",
-            default: "2.0",
-            range: "1 to 1000",
-            doc: "the most that equal-slowdown may slow a job",
-        },
-        Parameter {
-            name: "on_excess",
-            unit: "",
-            default: "[]",
-            range: "some of lower-caps, suspend, requeue, kill, in this order",
-            doc: "what is done when the measured draw exceeds the budget",
-        },
-        Parameter {
-            name: "victims",
-            unit: "",
-            default: "\"newest\"",
-            range: "\"newest\" or \"lowest-priority\"",
-            doc: "whom it is done to first",
-        },
-        Parameter {
-            name: "monitor_interval_s",
-            unit: "s",
-            default: "0",
-            range: "0, or seconds from 1e-6",
-            doc: "the draw is measured at multiples of this; 0: after every instant",
-        },
-        Parameter {
-            name: "max_requeues",
-            unit: "",
-            default: "3",
-            range: "a whole number from 0",
-            doc: "how often a job is queued again before it is killed instead",
-        },
-    ],
+    parameters: SYSTEM_BUDGET,
     uses_chance: false,
     reads_draws: ReadsDraws::Always,
     needs: &[],
     make: Make::Alone(|params, _| Ok(Box::new(take_budget(params)?))),
 }];
-
-const VAHRM: &[Parameter] = &[
-    Parameter {
-        name: "beta",
-        unit: "",
-        default: "0.000244140625",
-        range: "0 to 1",
-        doc: "weight of a joule of predicted energy; a second of wait weighs 1 - beta",
-    },
-    Parameter {
-        name: "starvation_limit_s",
-        unit: "s",
-        default: "604800",
-        range: "seconds from 0, or \"none\"",
-        doc: "while a job has waited longer than this nothing else starts",
-    },
-    Parameter {
-        name: "first_run",
-        unit: "",
-        default: "false",
-        range: "true or false",
-        doc: "profile applications: the first run counts with TDP, on random nodes, and takes longer",
-    },
-    Parameter {
-        name: "profiling_ratio",
-        unit: "",
-        default: "1.05",
-        range: "1 to 1000",
-        doc: "how many times longer a profiled run takes",
-    },
-    Parameter {
-        name: "length",
-        unit: "",
-        default: "\"runtime\"",
-        range: "\"runtime\" or \"walltime\"",
-        doc: "what energies are predicted for",
-    },
-];
-
-const SLIDING_WINDOW: &[Parameter] = &[
-    Parameter {
-        name: "window",
-        unit: "ranks",
-        default: "10",
-        range: "a whole number from 1",
-        doc: "ranks in the window, busy nodes counted; never fewer than the job's nodes",
-    },
-    Parameter {
-        name: "on_miss",
-        unit: "",
-        default: "\"narrowest\"",
-        range: "\"narrowest\" or \"wait\"",
-        doc: "when no window holds enough: take the free nodes that span the fewest ranks, or block",
-    },
-    Parameter {
-        name: "application_aware",
-        unit: "",
-        default: "false",
-        range: "true or false",
-        doc: "rank nodes for the job's own application instead of by means over all",
-    },
-];
-
-const POOLS: &[Parameter] = &[
-    Parameter {
-        name: "u_l",
-        unit: "",
-        default: "0.65",
-        range: "0 to u_h",
-        doc: "lowest utilization the machine has: the share of nodes in the first pool",
-    },
-    Parameter {
-        name: "u_h",
-        unit: "",
-        default: "0.8",
-        range: "u_l to 1",
-        doc: "highest utilization the machine has: the share of nodes in the first two pools",
-    },
-    Parameter {
-        name: "measured",
-        unit: "",
-        default: "false",
-        range: "true or false",
-        doc: "take u_l and u_h from a run with random placement and the same seed",
-    },
-];
-
-fn take_depth(params: &mut Params) -> Result<usize> {
-    match params.take("depth", Value::Int(1)) {
-        Value::Int(depth @ 1..) => Ok(usize::try_from(depth).unwrap_or(usize::MAX)),
-        Value::Text(word) if word == "unbounded" => Ok(usize::MAX),
-        other => Err(config(params.path_of("depth"), other.to_string(), "a whole number from 1, or \"unbounded\"")),
-    }
-}
-
-fn take_rank(params: &mut Params) -> Result<RankBy> {
-    let word = params.take_choice("rank", "power", &["power", "time"])?;
-    Ok(if word == "time" { RankBy::Time } else { RankBy::Power })
-}
-
-fn take_interval(params: &mut Params) -> Result<SimDuration> {
-    let expected = "0, or seconds from 1e-6 to 1e12";
-    let seconds = params.take_number("interval_s", Value::Int(0), &(0.0..=MAX_SECONDS), expected)?;
-    let whole = SimDuration::from_seconds(seconds).filter(|&whole| seconds == 0.0 || whole > SimDuration::ZERO);
-    whole.ok_or_else(|| config(params.path_of("interval_s"), seconds.to_string(), expected))
-}
-
-fn take_patience(params: &mut Params) -> Result<Patience> {
-    let patience = take_seconds_or_none(params, "patience_s", 86_400);
-    match (patience, take_depth(params), params.take_flag("suited_first", true)) {
-        (Ok(patience), Ok(depth), Ok(suited_first)) => Ok(Patience::new(patience, depth, suited_first)),
-        (patience, depth, suited) => Err(all_faults([patience.err(), depth.err(), suited.err()].into_iter().flatten())),
-    }
-}
-
-fn take_weights(params: &mut Params) -> Result<(vahrm::Weights, Beside)> {
-    let beta = params.take_number("beta", Value::Float(0.25_f64.powi(6)), &(0.0..=1.0), "a number from 0 to 1");
-    let limit = take_seconds_or_none(params, "starvation_limit_s", 604_800);
-    let first_run = params.take_flag("first_run", false);
-    let expected = "a factor from 1 to 1000";
-    let ratio = params.take_number("profiling_ratio", Value::Float(1.05), &(1.0..=1000.0), expected);
-    let length = params.take_choice("length", "runtime", &["runtime", "walltime"]);
-    match (beta, limit, first_run, ratio, length) {
-        (Ok(beta), Ok(limit), Ok(first_run), Ok(ratio), Ok(length)) => {
-            let length = if length == "walltime" { vahrm::Length::Walltime } else { vahrm::Length::Runtime };
-            let beside = Beside {
-                starvation_limit: (limit != SimDuration::FOREVER).then_some(limit),
-                profiling_ratio: first_run.then_some(ratio),
-                ..Beside::default()
-            };
-            Ok((vahrm::Weights { beta, length }, beside))
-        }
-        (beta, limit, first_run, ratio, length) => {
-            let faults = [beta.err(), limit.err(), first_run.err(), ratio.err(), length.err()];
-            Err(all_faults(faults.into_iter().flatten()))
-        }
-    }
-}
-
-/// Seconds, or the word `none`: no limit.
-fn take_seconds_or_none(params: &mut Params, name: &str, default: i64) -> Result<SimDuration> {
-    let value = params.take(name, Value::Int(default));
-    let seconds = match value {
-        Value::Text(ref word) if word == "none" => return Ok(SimDuration::FOREVER),
-        Value::Int(seconds) => seconds as f64,
-        Value::Float(seconds) => seconds,
-        Value::Text(_) | Value::Bool(_) | Value::List(_) => f64::NAN,
-    };
-    let taken = SimDuration::from_seconds(seconds).filter(|_| seconds >= 0.0);
-    taken.ok_or_else(|| config(params.path_of(name), value.to_string(), "seconds from 0 to 1e12, or \"none\""))
-}
-
-fn take_budget(params: &mut Params) -> Result<SystemBudget> {
-    let limit = take_limit(params);
-    let foresight = take_foresight(params);
-    let split = take_split(params);
-    let interval = take_seconds(params, "allocator_interval_s");
-    let caps_w = take_caps(params);
-    let steps = take_steps(params);
-    let victims = params.take_choice("victims", "newest", &["newest", "lowest-priority"]);
-    let monitor = take_seconds(params, "monitor_interval_s");
-    let max_requeues = params.take_count("max_requeues", 3, 0);
-    match (limit, foresight, split, interval, caps_w, steps, victims, monitor, max_requeues) {
-        (
-            Ok(limit),
-            Ok(foresight),
-            Ok(split),
-            Ok(allocator_interval),
-            Ok(caps_w),
-            Ok(steps),
-            Ok(victims),
-            Ok(monitor_interval),
-            Ok(max_requeues),
-        ) => {
-            let victims = if victims == "newest" { Victims::Newest } else { Victims::LowestPriority };
-            let emergencies = Emergencies { steps, victims, monitor_interval, max_requeues, levels: Vec::new() };
-            Ok(SystemBudget { limit: Some(limit), foresight, split, allocator_interval, caps_w, emergencies })
-        }
-        (limit, foresight, split, interval, caps_w, steps, victims, monitor, requeues) => Err(all_faults(
-            [
-                limit.err(),
-                foresight.err(),
-                split.err(),
-                interval.err(),
-                caps_w.err(),
-                steps.err(),
-                victims.err(),
-                monitor.err(),
-                requeues.err(),
-            ]
-            .into_iter()
-            .flatten(),
-        )),
-    }
-}
-
-fn take_limit(params: &mut Params) -> Result<Limit> {
-    let expected = "a number above 0, up to 1000";
-    let pcr = params.take_number("pcr", Value::Float(1.0), &(f64::MIN_POSITIVE..=1000.0), expected);
-    let value = params.take("budget_w", Value::Text("none".to_owned()));
-    let watts = match value {
-        Value::Text(ref word) if word == "none" => return pcr.map(Limit::Pcr),
-        Value::Int(watts) => watts as f64,
-        Value::Float(watts) => watts,
-        Value::Text(_) | Value::Bool(_) | Value::List(_) => f64::NAN,
-    };
-    if !(watts > 0.0 && watts <= MAX_SYSTEM_WATTS) {
-        let fault = config(params.path_of("budget_w"), value.to_string(), "watts above 0, up to 1e15, or \"none\"");
-        return Err(all_faults([pcr.err(), Some(fault)].into_iter().flatten()));
-    }
-    match pcr? {
-        1.0 => Ok(Limit::Watts(watts)),
-        pcr => Err(config(params.path_of("pcr"), pcr.to_string(), "nothing beside budget_w")),
-    }
-}
-
-fn take_foresight(params: &mut Params) -> Result<Foresight> {
-    let value = params.take("foresight_s", Value::Int(0));
-    let seconds = match value {
-        Value::Text(ref word) if word == "all" => return Ok(Foresight::All),
-        Value::Int(seconds) => seconds as f64,
-        Value::Float(seconds) => seconds,
-        Value::Text(_) | Value::Bool(_) | Value::List(_) => f64::NAN,
-    };
-    let taken = SimDuration::from_seconds(seconds).filter(|_| seconds >= 0.0).map(Foresight::For);
-    taken.ok_or_else(|| config(params.path_of("foresight_s"), value.to_string(), "seconds from 0 to 1e12, or \"all\""))
-}
-
-fn take_split(params: &mut Params) -> Result<Split> {
-    let allocator = params.take_choice("allocator", "static", &["static", "uniform", "equal-slowdown"]);
-    let limit = params.take_number("slowdown_limit", Value::Float(2.0), &(1.0..=1000.0), "a factor from 1 to 1000");
-    match (allocator, limit) {
-        (Ok(allocator), Ok(limit)) => Ok(match allocator.as_str() {
-            "uniform" => Split::Uniform,
-            "equal-slowdown" => Split::EqualSlowdown(limit),
-            _ => Split::Static,
-        }),
-        (allocator, limit) => Err(all_faults([allocator.err(), limit.err()].into_iter().flatten())),
-    }
-}
-
-/// Zero, or seconds of at least a microsecond.
-fn take_seconds(params: &mut Params, name: &str) -> Result<SimDuration> {
-    let expected = "0, or seconds from 1e-6 to 1e12";
-    let seconds = params.take_number(name, Value::Int(0), &(0.0..=MAX_SECONDS), expected)?;
-    let whole = SimDuration::from_seconds(seconds).filter(|&whole| seconds == 0.0 || whole > SimDuration::ZERO);
-    whole.ok_or_else(|| config(params.path_of(name), seconds.to_string(), expected))
-}
-
-/// Caps in ascending order; none: those of the tables.
-fn take_caps(params: &mut Params) -> Result<Option<Vec<f64>>> {
-    let value = params.take("caps_w", Value::Text("tables".to_owned()));
-    let expected = "watts above 0, up to 1e6, ascending, or \"tables\": the finite caps of the platform's tables";
-    let fault = || config(params.path_of("caps_w"), value.to_string(), expected);
-    let list = match &value {
-        Value::Text(word) if word == "tables" => return Ok(None),
-        Value::List(list) => list,
-        _ => return Err(fault()),
-    };
-    let watts = list.iter().map(|cap| match cap {
-        Value::Int(watts) => *watts as f64,
-        Value::Float(watts) => *watts,
-        Value::Text(_) | Value::Bool(_) | Value::List(_) => f64::NAN,
-    });
-    let watts: Vec<f64> = watts.collect();
-    let is_fine = watts.iter().all(|watts| *watts > 0.0 && *watts <= MAX_NODE_WATTS)
-        && watts.windows(2).all(|pair| pair[0] < pair[1])
-        && !watts.is_empty();
-    if is_fine { Ok(Some(watts)) } else { Err(fault()) }
-}
-
-/// Steps of an emergency, each once and in their order.
-fn take_steps(params: &mut Params) -> Result<Vec<Step>> {
-    let value = params.take("on_excess", Value::List(Vec::new()));
-    let known = |word: &Value| match word {
-        Value::Text(word) => Step::NAMES.iter().find(|(name, _)| name == word).map(|(_, step)| *step),
-        _ => None,
-    };
-    let steps: Option<Vec<Step>> = match &value {
-        Value::List(list) => list.iter().map(known).collect(),
-        _ => None,
-    };
-    steps.filter(|steps| steps.windows(2).all(|pair| pair[0] < pair[1])).ok_or_else(|| {
-        let names = Step::NAMES.map(|(name, _)| name).join(", ");
-        config(params.path_of("on_excess"), value.to_string(), format!("a list of some of {names}, in this order"))
-    })
-}
-
-fn take_window(params: &mut Params) -> Result<SlidingWindow> {
-    let window = params.take_count("window", 10, 1);
-    let on_miss = params.take_choice("on_miss", "narrowest", &["narrowest", "wait"]);
-    match (window, on_miss, params.take_flag("application_aware", false)) {
-        (Ok(window), Ok(on_miss), Ok(application_aware)) => {
-            let on_miss = if on_miss == "wait" { OnMiss::Wait } else { OnMiss::Narrowest };
-            Ok(SlidingWindow::new(window, on_miss, application_aware))
-        }
-        (window, on_miss, aware) => Err(all_faults([window.err(), on_miss.err(), aware.err()].into_iter().flatten())),
-    }
-}
-
-/// Measured borders are the host's to fill in: it makes the random run, and gives the part what it saw.
-fn take_borders(params: &mut Params) -> Result<pools::Borders> {
-    let share = "a share from 0 to 1";
-    let low = params.take_number("u_l", Value::Float(0.65), &(0.0..=1.0), share);
-    let high = params.take_number("u_h", Value::Float(0.8), &(0.0..=1.0), share);
-    match (low, high, params.take_flag("measured", false)) {
-        (Ok(low), Ok(high), Ok(_)) if low <= high => Ok(pools::Borders { low, high }),
-        (Ok(low), Ok(high), Ok(_)) => {
-            Err(config(params.path_of("u_l"), low.to_string(), format!("at most u_h, which is {high}")))
-        }
-        (low, high, measured) => Err(all_faults([low.err(), high.err(), measured.err()].into_iter().flatten())),
-    }
-}
 
 /// A part that was made.
 struct Made<T: ?Sized> {
@@ -820,17 +398,6 @@ impl PolicySpec {
             }
         }
     }
-}
-
-fn all_faults(errors: impl Iterator<Item = Error>) -> Error {
-    let mut faults = Vec::new();
-    for error in errors {
-        match error {
-            Error::Config(config) => faults.extend(config.faults),
-            other => return other,
-        }
-    }
-    ConfigError { faults }.into()
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Records as columns that a frame can take over: seconds, watts, words.
 
 use crate::platform::node_state::Class;
-use crate::sim::lives::Segment;
 use crate::sim::log::{Entry, Kind};
 use crate::sim::record::{JobRecords, JobState, Ordeal, Records, StartedBy};
+use crate::sim::segments::Segment;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
@@ -137,8 +137,7 @@ impl Records {
     /// Takes the stretches of runs, by job and time; none where every attempt is one.
     #[must_use]
     pub fn take_segments(&mut self) -> Option<SegmentColumns> {
-        let mut segments = self.segments.take()?;
-        segments.sort_by_key(|segment| (segment.job, segment.start, segment.attempt, segment.end));
+        let segments = self.segments.take()?.sorted();
         let mut columns = SegmentColumns { node_offsets: vec![0], ..SegmentColumns::default() };
         for Segment { job, attempt, start, end, places, state } in segments {
             columns.job_id.push(self.workload.job_id(job));

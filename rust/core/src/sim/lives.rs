@@ -1,41 +1,8 @@
 //! Lives of runs whose speed may change: when each ends, what it has drawn, and the stretches in which nothing changed.
 
-use std::ops::Range;
-
 use crate::cluster::retimed;
-use crate::policy::runs::Run;
-use crate::units::{Joules, SimDuration, SimTime, Watts};
-use crate::workload::JobId;
-
-/// A stretch of an attempt in which neither its caps nor its speed nor its draw change.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Segment {
-    /// Which job.
-    pub job: JobId,
-    /// Which of its attempts, from 1.
-    pub attempt: u32,
-    /// From when.
-    pub start: SimTime,
-    /// Until when.
-    pub end: SimTime,
-    /// Where its nodes stand among those of all runs.
-    pub places: Range<usize>,
-    /// What holds in it.
-    pub state: Stretch,
-}
-
-/// What holds of a run for a while.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretch {
-    /// Mean of the caps in force on its nodes, W; infinity if one has none.
-    pub cap_w: f64,
-    /// F: how much longer than nominal the run takes.
-    pub factor: f64,
-    /// What its nodes draw; nothing while it stands still.
-    pub draw: Watts,
-    /// Whether it stands still.
-    pub is_suspended: bool,
-}
+use crate::sim::segments::{Place, Stretch};
+use crate::units::{Joules, SimDuration, SimTime};
 
 /// A run as it really goes.
 #[derive(Clone, Debug)]
@@ -54,6 +21,8 @@ pub(super) struct Life {
     energy: Joules,
     since: SimTime,
     stretch: Stretch,
+    /// Its place among the segments.
+    pub(super) place: Place,
     /// The lowest cap that was in force on any of its nodes, W.
     lowest_cap_w: f64,
     /// How long it has stood still.
@@ -62,7 +31,7 @@ pub(super) struct Life {
 
 impl Life {
     /// Of a run that begins and would go on like this.
-    pub(super) fn new(start: SimTime, end: SimTime, kill: Option<SimTime>, stretch: Stretch) -> Self {
+    pub(super) fn new(start: SimTime, end: SimTime, kill: Option<SimTime>, stretch: Stretch, place: Place) -> Self {
         Self {
             end,
             kill,
@@ -72,6 +41,7 @@ impl Life {
             energy: Joules::ZERO,
             since: start,
             stretch,
+            place,
             lowest_cap_w: f64::INFINITY,
             stood: SimDuration::ZERO,
         }
@@ -148,7 +118,7 @@ impl Life {
     }
 
     /// Something may have changed: what held until now, if it held for any time and does no longer.
-    pub(super) fn turn(&mut self, now: SimTime, new: Stretch, lowest_cap_w: f64) -> Option<(SimTime, Stretch)> {
+    pub(super) fn turn(&mut self, now: SimTime, new: Stretch, lowest_cap_w: f64) -> Option<Stretch> {
         self.lowest_cap_w = self.lowest_cap_w.min(lowest_cap_w);
         if new == self.stretch {
             return None;
@@ -156,16 +126,11 @@ impl Life {
         self.stood = self.stood(now);
         let old = std::mem::replace(&mut self.stretch, new);
         let since = std::mem::replace(&mut self.since, now);
-        (since < now).then_some((since, old))
+        (since < now).then_some(old)
     }
 
     /// What held until it was over.
     pub(super) fn last(&self) -> (SimTime, Stretch) {
         (self.since, self.stretch)
     }
-}
-
-/// A row of `run` from `start` to `end`.
-pub(super) fn segment(run: &Run, (start, state): (SimTime, Stretch), end: SimTime) -> Segment {
-    Segment { job: run.job, attempt: run.attempt, start, end, places: run.places.clone(), state }
 }

@@ -9,10 +9,11 @@ pub mod event;
 mod feeds;
 mod hands;
 pub mod limits;
-pub mod lives;
+mod lives;
 pub mod log;
 mod plant;
 pub mod record;
+pub mod segments;
 mod sharing;
 pub mod work;
 
@@ -232,13 +233,16 @@ impl Simulation {
         self.controller.advance(now);
         self.has_budget_end = false;
         let mut asked = false;
-        let mut beat = self.runs_something() && self.beats.allots_at(now);
+        let mut beat = self.governs && self.runs_something() && self.beats.allots_at(now);
         loop {
             while self.absorb(now)? || beat {
                 beat = false;
                 self.decide(now, watch)?;
             }
             // Jobs that would wait for ever get one more pass, and another after each emergency (operations page, rule 34).
+            if !self.governs {
+                break;
+            }
             let acted = self.watch_draw(now)?;
             beat = self.beats.monitors() && (acted || !asked) && self.is_stuck();
             asked = true;
@@ -247,7 +251,8 @@ impl Simulation {
             }
         }
         self.settle();
-        self.history.record(self.controller.cluster(), self.plant.draw(), self.controller.ceiling());
+        let Self { controller, plant, history, .. } = self;
+        history.record(controller.cluster(), plant.draw(), || controller.ceiling());
         self.is_broken = false;
         Ok(())
     }
@@ -266,7 +271,8 @@ impl Simulation {
     }
 
     fn next_time(&self) -> Option<SimTime> {
-        let beat = self.beats.next_after(self.now()).filter(|_| self.runs_something());
+        let beat =
+            if self.governs { self.beats.next_after(self.now()).filter(|_| self.runs_something()) } else { None };
         [self.feeds.next_time(), self.plant.next_end(), self.coming.next_time(), beat].into_iter().flatten().min()
     }
 

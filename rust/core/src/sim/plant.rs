@@ -14,7 +14,8 @@ use crate::policy::runs::{Run, RunId};
 use crate::power::meter::Meter;
 use crate::power::pvt::Actual;
 use crate::sim::limits::Limits;
-use crate::sim::lives::{Life, Segment, Stretch, segment};
+use crate::sim::lives::Life;
+use crate::sim::segments::{Segments, Stretch};
 use crate::sim::sharing::Sharing;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
 use crate::workload::{JobId, Workload};
@@ -34,7 +35,7 @@ pub(super) struct Plant {
     lives: Option<Vec<Option<Life>>>,
     /// Runs to which something has happened in this instant.
     touched: Vec<RunId>,
-    segments: Vec<Segment>,
+    segments: Segments,
 }
 
 /// What a run that is over has been.
@@ -69,7 +70,7 @@ impl Plant {
             ends: EndHeap::default(),
             lives: None,
             touched: Vec::new(),
-            segments: Vec::new(),
+            segments: Segments::default(),
             actual: Arc::new(actual),
             limits,
             workload,
@@ -139,7 +140,8 @@ impl Plant {
             let kill = self.limit(job, nodes).map(|limit| run.started.saturating_add(limit - grace));
             let natural = self.natural_end(run, whole);
             let stretch = self.stretch(cluster, run, factor);
-            self.live(id, Life::new(run.started, natural, kill, stretch));
+            let place = self.segments.begin(run);
+            self.live(id, Life::new(run.started, natural, kill, stretch, place));
         }
         Ok(())
     }
@@ -236,19 +238,27 @@ impl Plant {
         let mut touched = std::mem::take(&mut self.touched);
         touched.sort_unstable();
         touched.dedup();
+        let mut replanned = replanned.iter().peekable();
         for &id in &touched {
+            while replanned.next_if(|one| one.id < id).is_some() {}
+            let by = replanned.next_if(|one| one.id == id).map_or(1.0, |one| one.by);
             let Some(run) = cluster.runs().get(id) else { continue };
             let nodes = cluster.runs().nodes(run);
-            let by = replanned.binary_search_by_key(&id, |one| one.id).map_or(1.0, |place| replanned[place].by);
             let factor = self.factor(cluster, run, nodes);
-            let anew = self.natural_end(run, self.whole_run(run, factor));
             let stretch = self.stretch(cluster, run, factor);
-            let lowest = nodes.iter().map(|&node| cluster.cap_on(run, node)).fold(f64::INFINITY, f64::min);
-            let Some(life) = self.life(id) else { continue };
+            let lowest = lowest_cap(cluster, run, nodes);
+            let anew = if run.started == cluster.now() {
+                self.natural_end(run, self.whole_run(run, factor))
+            } else {
+                run.started
+            };
+            let Some(life) = self.lives.as_mut().and_then(|lives| lives.get_mut(id.slot() as usize)?.as_mut()) else {
+                continue;
+            };
             life.settle(cluster.now(), factor, by, || anew);
             let is_suspended = life.is_suspended();
             if let Some(old) = life.turn(cluster.now(), stretch, lowest) {
-                self.segments.push(segment(run, old, cluster.now()));
+                self.segments.push(&mut life.place, old, cluster.now());
             }
             if !is_suspended {
                 self.set_end(id);
@@ -264,7 +274,7 @@ impl Plant {
     }
 
     /// The stretches of all attempts that are over, in order of their ends.
-    pub(super) fn take_segments(&mut self) -> Option<Vec<Segment>> {
+    pub(super) fn take_segments(&mut self) -> Option<Segments> {
         self.lives.as_ref().map(|_| std::mem::take(&mut self.segments))
     }
 
@@ -294,7 +304,7 @@ impl Plant {
             energy = sharing.energy(id);
         }
         if let Some(life) = life {
-            return self.end_life(cluster, run, &life, energy, short);
+            return self.end_life(cluster, run, life, energy, short);
         }
         let (whole, ran) = (self.whole_run(run, self.factor(cluster, run, nodes)), now - run.started);
         let is_cut = self.is_cut(run, nodes, ran, whole);
@@ -305,22 +315,21 @@ impl Plant {
         &mut self,
         cluster: &Cluster,
         run: &Run,
-        life: &Life,
+        mut life: Life,
         energy: Joules,
         short: Option<Stretch>,
     ) -> Outcome {
         let (now, (since, held)) = (cluster.now(), life.last());
-        let last = (since, short.unwrap_or(held));
-        if last.0 < now || run.started == now {
-            self.segments.push(segment(run, last, now));
+        if since < now || run.started == now {
+            self.segments.push(&mut life.place, short.unwrap_or(held), now);
         }
         let (whole, left) = (self.whole_run(run, life.factor()), life.left(now));
         let ran = SimDuration::from_micros((whole.micros() - left.micros()).max(0));
         let is_observed = self.workload.observed_length(run.job).is_some();
         let is_killed = life.kill().is_some_and(|kill| now >= kill.saturating_add(self.limits.grace()));
         let is_cut = left > SimDuration::ZERO && (!is_observed || is_killed);
-        let on_nodes = || cluster.runs().nodes(run).iter().map(|&node| cluster.cap_on(run, node));
-        let lowest = if run.started == now { on_nodes().fold(f64::INFINITY, f64::min) } else { life.lowest_cap_w() };
+        let on_nodes = || lowest_cap(cluster, run, cluster.runs().nodes(run));
+        let lowest = if run.started == now { on_nodes() } else { life.lowest_cap_w() };
         Outcome { energy: energy + life.energy(), whole, ran, is_cut, stood: life.stood(now), lowest_cap_w: lowest }
     }
 
@@ -354,10 +363,10 @@ impl Plant {
     /// What a run has drawn so far; nothing may be settled for it again.
     pub(super) fn drawn_so_far(&mut self, cluster: &Cluster, id: RunId, run: &Run) -> Joules {
         let (now, nodes) = (cluster.now(), cluster.runs().nodes(run));
-        if let Some(life) = self.lives.as_ref().and_then(|lives| lives.get(id.slot() as usize)?.as_ref()) {
-            let last = life.last();
-            if last.0 < now {
-                self.segments.push(segment(run, last, now));
+        if let Some(life) = self.lives.as_mut().and_then(|lives| lives.get_mut(id.slot() as usize)?.as_mut()) {
+            let (since, held) = life.last();
+            if since < now {
+                self.segments.push(&mut life.place, held, now);
             }
             let open = |node: &u32| self.meter.node_draw(*node) * (now - self.meter.node_since(*node));
             let drawn = if life.is_suspended() { Joules::ZERO } else { nodes.iter().map(open).sum() };
@@ -424,6 +433,12 @@ impl Plant {
         let is_observed = self.workload.observed_length(run.job).is_some();
         ran < whole && (!is_observed || self.limit(run.job, nodes).is_some_and(|limit| ran >= limit))
     }
+}
+
+/// The lowest of the caps in force on a run's nodes, W; infinity if none has any.
+fn lowest_cap(cluster: &Cluster, run: &Run, nodes: &[u32]) -> f64 {
+    let on_nodes = || nodes.iter().map(|&node| cluster.cap_on(run, node)).fold(f64::INFINITY, f64::min);
+    run.caps.on_all().unwrap_or_else(on_nodes)
 }
 
 /// Mean of the caps in force on a run's nodes, W; infinity if one has none.

@@ -10,9 +10,9 @@ use crate::policy::runs::{Run, RunId};
 use crate::policy::{Decision, Rejection};
 use crate::power::meter::Meter;
 use crate::power::pvt::Actual;
-use crate::sim::lives::Segment;
 use crate::sim::log::{Entry, Kind};
 use crate::sim::plant::Outcome;
+use crate::sim::segments::Segments;
 use crate::sim::work::Work;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
 use crate::workload::{JobId, Workload};
@@ -130,8 +130,8 @@ pub struct Row {
     pub draw: Watts,
     /// Nodes and jobs.
     pub counts: Counts,
-    /// The budget in force, where budgets change.
-    pub budget: Option<Option<Watts>>,
+    /// The budget in force, W, where budgets change; infinity: none.
+    pub budget_w: Option<f64>,
     /// Jobs that stand still, where some may.
     pub suspended: Option<i32>,
 }
@@ -140,7 +140,7 @@ impl Row {
     /// Where neither budgets change nor jobs stand still.
     #[must_use]
     pub fn new(draw: Watts, counts: Counts) -> Self {
-        Self { draw, counts, budget: None, suspended: None }
+        Self { draw, counts, budget_w: None, suspended: None }
     }
 }
 
@@ -222,7 +222,7 @@ pub struct Records {
     /// Over all.
     pub totals: Totals,
     /// The stretches of runs in which nothing changed, where anything can; none: each attempt is one.
-    pub segments: Option<Vec<Segment>>,
+    pub segments: Option<Segments>,
     /// What happened about power.
     pub log: Vec<Entry>,
     /// What runs were charged by.
@@ -288,12 +288,20 @@ impl History {
     }
 
     /// Writes the instant down, once nothing more happens at it.
-    pub(super) fn record(&mut self, cluster: &Cluster, draw: Watts, ceiling: Option<Watts>) {
+    pub(super) fn record(&mut self, cluster: &Cluster, draw: Watts, ceiling: impl FnOnce() -> Option<Watts>) {
         let [busy, idle, off, transition, down] = cluster.classes();
         let suspended = cluster.suspended();
         let counts = [busy, idle, off, transition, down, cluster.queued(), cluster.running() - suspended];
-        let (budget, suspended) = (self.shows_budget.then_some(ceiling), self.alerts.map(|_| suspended));
-        self.timeline.record(cluster.now(), Row { draw, counts, budget, suspended });
+        let row = Row {
+            budget_w: self.budget_w(ceiling),
+            suspended: self.alerts.map(|_| suspended),
+            ..Row::new(draw, counts)
+        };
+        self.timeline.record(cluster.now(), row);
+    }
+
+    fn budget_w(&self, ceiling: impl FnOnce() -> Option<Watts>) -> Option<f64> {
+        self.shows_budget.then(|| ceiling().map_or(f64::INFINITY, Watts::watts))
     }
 
     /// A job joined no queue.
@@ -437,9 +445,8 @@ impl History {
     pub(super) fn forget(&mut self, start: SimTime, cluster: &Cluster, draw: Watts, ceiling: Option<Watts>) {
         self.timeline = Timeline::default();
         let idle = i32::try_from(cluster.platform().len()).unwrap_or(i32::MAX);
-        let budget = self.shows_budget.then_some(ceiling);
-        let suspended = self.alerts.map(|_| 0);
-        self.timeline.record(start, Row { budget, suspended, ..Row::new(draw, [0, idle, 0, 0, 0, 0, 0]) });
+        let (budget_w, suspended) = (self.budget_w(|| ceiling), self.alerts.map(|_| 0));
+        self.timeline.record(start, Row { budget_w, suspended, ..Row::new(draw, [0, idle, 0, 0, 0, 0, 0]) });
     }
 
     /// How the draw went beyond a budget.
@@ -452,7 +459,7 @@ impl History {
         self,
         cluster: Cluster,
         meter: Meter,
-        (segments, actual): (Option<Vec<Segment>>, Arc<Actual>),
+        (segments, actual): (Option<Segments>, Arc<Actual>),
         mut totals: Totals,
     ) -> Records {
         let workload = Arc::clone(cluster.workload());
@@ -606,8 +613,12 @@ impl Timeline {
         for (column, count) in self.counts.iter_mut().zip(row.counts) {
             column.push(count);
         }
-        self.budget_w.extend(row.budget.map(|budget| budget.map_or(f64::NAN, Watts::watts)));
-        self.suspended.extend(row.suspended);
+        if let Some(budget_w) = row.budget_w {
+            self.budget_w.push(if budget_w == f64::INFINITY { f64::NAN } else { budget_w });
+        }
+        if let Some(suspended) = row.suspended {
+            self.suspended.push(suspended);
+        }
     }
 }
 

@@ -20,6 +20,8 @@ pub struct EqualSlowdown {
     /// No cap first, then the levels, ascending.
     choices: Vec<Allotted>,
     draws: Draws,
+    /// The step that the model took last.
+    last_step: usize,
     /// By how much each step changes what all draw, where levels are set.
     changes: Vec<Watts>,
 }
@@ -35,6 +37,7 @@ impl EqualSlowdown {
             levels: Levels::new(levels),
             draws: Draws::default(),
             changes: Vec::new(),
+            last_step: 0,
         }
     }
 
@@ -50,6 +53,15 @@ impl EqualSlowdown {
             step += 1;
         }
         step
+    }
+
+    /// What a job is allotted at a step: the lowest level that it has come down to.
+    fn choice_at(&self, view: &View<'_>, run: &Run, step: usize) -> usize {
+        let slowdown = self.slowdown(step);
+        let by = self.levels.of(view, run.job);
+        let levels = (1..).zip(self.levels.watts()).zip(by);
+        let mut within = levels.filter(|((_, watts), by)| **watts < run.caps.own_w && **by <= slowdown);
+        within.next().map_or(0, |((choice, _), _)| choice)
     }
 
     /// The levels that a job comes down through, each with the step from which it is the lowest within.
@@ -93,21 +105,30 @@ impl EqualSlowdown {
         within.unwrap_or(last)
     }
 
-    /// By the model: draws fall with every step, so the first within the room is found by halving.
-    fn step_by_model(&self, view: &View<'_>, room: Watts) -> usize {
+    /// By the model: draws fall with every step, so the first within the room is found by halving, around the last one.
+    fn step_by_model(&mut self, view: &View<'_>, room: Watts) -> usize {
         let fits = |step: usize| {
             let allotted = self.by_model(step);
             running(view).map(|(_, run)| draw_of(view, run, allotted)).sum::<Watts>() <= room
         };
-        let (mut low, mut high) = (0, self.step_of(self.limit));
+        let last = self.step_of(self.limit);
+        // None below `low` fits, and `high` does, or is the last.
+        let (mut low, mut high, mut stride) = (0, last, 1);
+        let mut middle = self.last_step.min(last);
         while low < high {
-            let middle = usize::midpoint(low, high);
             if fits(middle) {
                 high = middle;
+                middle = high.saturating_sub(stride).max(low);
             } else {
                 low = middle + 1;
+                middle = (low + stride).min(high);
+            }
+            stride *= 2;
+            if high - low <= stride {
+                middle = usize::midpoint(low, high);
             }
         }
+        self.last_step = low;
         low
     }
 
@@ -121,16 +142,20 @@ impl Allocator for EqualSlowdown {
         LeastCaps::Slowdown(self.limit, self.levels.clone())
     }
 
-    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted)>) {
+    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>) {
         match view.predicted.caps_kind() {
             Some(CapsKind::Tables) => {
-                let slowdown = self.step_by_levels(view, room);
-                let slowdown = self.slowdown(slowdown);
-                out.extend(running(view).map(|(id, run)| (id, self.levels.lowest_within(view, run.job, slowdown))));
+                let step = self.step_by_levels(view, room);
+                for (id, run) in running(view) {
+                    let choice = self.choice_at(view, run, step);
+                    let watts = self.draws.of(view, id, run, &self.choices)[choice];
+                    out.push((id, self.choices[choice], watts));
+                }
             }
             Some(CapsKind::Model) => {
-                let allotted = self.by_model(self.step_by_model(view, room));
-                out.extend(running(view).map(|(id, _)| (id, allotted)));
+                let step = self.step_by_model(view, room);
+                let allotted = self.by_model(step);
+                out.extend(running(view).map(|(id, run)| (id, allotted, draw_of(view, run, allotted))));
             }
             None => {}
         }

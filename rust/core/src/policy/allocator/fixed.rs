@@ -16,7 +16,7 @@ impl Allocator for Fixed {
         LeastCaps::None
     }
 
-    fn allot(&mut self, _view: &View<'_>, _room: Watts, _out: &mut Vec<(RunId, Allotted)>) {}
+    fn allot(&mut self, _view: &View<'_>, _room: Watts, _out: &mut Vec<(RunId, Allotted, Watts)>) {}
 
     fn is_active(&self) -> bool {
         false

@@ -19,8 +19,9 @@ pub trait Allocator: DynClone + Send + Sync {
     /// The lowest caps that it may set.
     fn least(&self) -> LeastCaps;
 
-    /// Says what each running job is allotted so that together they are predicted to draw at most `room` beyond idle.
-    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted)>);
+    /// Says what each running job is allotted so that together they are predicted to draw at most `room` beyond idle, and
+    /// what it is predicted to draw then.
+    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>);
 
     /// Whether it ever sets a cap.
     fn is_active(&self) -> bool {
@@ -42,11 +43,23 @@ fn draw_of(view: &View<'_>, run: &Run, allotted: Allotted) -> Watts {
     held(view, run.job, view.runs.nodes(run).iter().map(|&node| counted.on(node)).sum())
 }
 
-/// What runs would draw at each of some levels, kept from pass to pass.
+/// What runs would draw at each of some levels, and all that run together, kept from pass to pass.
 #[derive(Clone, Debug, Default)]
 struct Draws {
     /// By the run's slot.
-    of: Vec<Option<(RunId, u64, Vec<Watts>)>>,
+    of: Vec<Option<Known>>,
+    /// Of the runs that count.
+    sums: Vec<Watts>,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    id: RunId,
+    /// The emergency's cap under which this was found, as bits.
+    emergency: u64,
+    draws: Vec<Watts>,
+    /// Whether it is in the sums.
+    counts: bool,
 }
 
 impl Draws {
@@ -57,10 +70,36 @@ impl Draws {
             self.of.resize(slot + 1, None);
         }
         let place = &mut self.of[slot];
-        if place.as_ref().is_none_or(|known| (known.0, known.1) != (id, emergency)) {
+        if place.as_ref().is_none_or(|known| (known.id, known.emergency) != (id, emergency)) {
+            if let Some(known) = place.take().filter(|known| known.counts) {
+                self.sums.iter_mut().zip(known.draws).for_each(|(sum, draw)| *sum -= draw);
+            }
             let draws = choices.iter().map(|&choice| draw_of(view, run, choice)).collect();
-            *place = Some((id, emergency, draws));
+            *place = Some(Known { id, emergency, draws, counts: false });
         }
-        place.as_ref().map_or(&[], |known| &known.2)
+        place.as_ref().map_or(&[], |known| &known.draws)
+    }
+
+    /// Of all that runs, at each of `choices`.
+    fn sums(&mut self, view: &View<'_>, choices: &[Allotted]) -> &[Watts] {
+        self.sums.resize(choices.len(), Watts::ZERO);
+        for (id, run) in running(view) {
+            self.of(view, id, run, choices);
+        }
+        for known in self.of.iter_mut().flatten() {
+            let runs = view.runs.get(known.id).is_some_and(|run| run.suspension.is_none());
+            if runs == known.counts {
+                continue;
+            }
+            known.counts = runs;
+            for (sum, &draw) in self.sums.iter_mut().zip(&known.draws) {
+                if runs {
+                    *sum += draw;
+                } else {
+                    *sum -= draw;
+                }
+            }
+        }
+        &self.sums
     }
 }

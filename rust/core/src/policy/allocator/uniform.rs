@@ -32,15 +32,13 @@ impl Allocator for Uniform {
         }
     }
 
-    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted)>) {
+    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>) {
         let Self { choices, draws } = self;
-        let mut sums = vec![Watts::ZERO; choices.len()];
-        for (id, run) in running(view) {
-            for (sum, &draw) in sums.iter_mut().zip(draws.of(view, id, run, choices)) {
-                *sum += draw;
-            }
-        }
+        let sums = draws.sums(view, choices);
         let chosen = sums.iter().position(|&sum| sum <= room).unwrap_or(choices.len() - 1);
-        out.extend(running(view).map(|(id, _)| (id, choices[chosen])));
+        let choice = choices[chosen];
+        for (id, run) in running(view).filter(|(_, run)| run.caps.allotted != choice) {
+            out.push((id, choice, draws.of(view, id, run, choices)[chosen]));
+        }
     }
 }

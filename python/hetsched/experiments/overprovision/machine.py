@@ -1,0 +1,254 @@
+"""The HA8000 of the paper on power-aware Slurm, the jobs of RICC's log on it, and what is measured of a run.
+
+A job names a cap: 85 W a socket is all that its program ever draws, 70 and 55 W slow it by 4/3 and by 2. The paper
+counts the watts of processors alone, and so does this.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from importlib import resources
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hetsched.experiments.experiment import Parameter, Repetition, assumed, printed
+from hetsched.experiments.runs import run_row
+from hetsched.platform import Platform
+from hetsched.policy import Policy
+from hetsched.run.result import Result
+from hetsched.workload import Workload, read_swf
+
+Floats = npt.NDArray[np.float64]
+
+SOURCE = (
+    "Sakamoto et al., Production Hardware Overprovisioning: Real-world Performance Optimization using an Extensible "
+    "Power-aware Resource Management Framework, IPDPS 2017"
+)
+LABEL = "power-slurm"
+JOBS, WINDOWS = 600, 40
+CORES, SOCKETS = 8, 2
+CAPS_W = (85.0, 70.0, 55.0)
+TDP_W, IDLE_W, STATIC_W = 125.0, 25.0, 25.0
+RUNTIME_S = 100.0
+SPEEDUP = 400.0
+BIN_S = 30.0
+MIXES = {"1:0:0": "high", "3:2:1": "many high", "1:1:1": "balance", "1:2:3": "many low", "0:0:1": "low"}
+FIRST, DRAWN = "first 600", "drawn windows"
+"""The log's head, which the paper takes, and another part of it in each repetition."""
+
+PARAMETERS = (
+    printed("jobs", JOBS, "the head of RICC's log; the statistics are of the middle 200, by order of ends"),
+    printed("sockets", SOCKETS),
+    printed("tdp_socket_w", TDP_W),
+    printed("caps_socket_w", list(CAPS_W), "85 W is uncapped"),
+    assumed("processors_per_node", CORES, "RICC's; at one processor a node its 512 would not fit 400 nodes"),
+    assumed("runtime_s", RUNTIME_S, "of every job at 85 W a socket"),
+    assumed("walltime", "run length under the cap", "rounded up to a second"),
+    assumed("static_socket_w", STATIC_W, "of the cap model"),
+    Parameter("cap_model", {"exponent": 1.0, "bound_ratio": 1.0}, "so 55 W slow by 2, as printed, and 70 W by 4/3"),
+    assumed("idle_socket_w", IDLE_W, "the static watts: what the guideline calls the base"),
+    assumed("mix", "exact counts", "dealt out at random"),
+    Parameter("log", f"{FIRST}, {DRAWN}", f"{WINDOWS} windows of {JOBS} consecutive jobs, one a repetition"),
+    assumed("window_nodes", [400, 3 * 965], "most nodes of one job, least of all together: else nothing would wait"),
+    assumed("window_speedup", "as the first 600", "to their node-seconds asked for per second"),
+    Parameter("log_credit", "RICC, provided by Motoyoshi Kurokawa, RIKEN", "Parallel Workloads Archive, RICC-2010-2"),
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A machine, its budget, and what is submitted to it."""
+
+    nodes: int
+    budget_kw: float
+    mix: str = "1:1:1"
+    speedup: float = SPEEDUP
+    idle_socket_w: float = IDLE_W
+    log: str = FIRST
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """What names a run in the frame."""
+        scenario = (
+            f"{self.nodes} nodes, {self.budget_kw:g} kW, mix {self.mix}, ×{self.speedup:g}, "
+            f"idle {self.idle_socket_w:g} W, {self.log}"
+        )
+        return {"scenario": scenario, **vars(self)}
+
+    @property
+    def platform(self) -> Platform:
+        """Nodes of two sockets, all alike."""
+        return Platform.homogeneous(
+            nodes=self.nodes,
+            idle_w=SOCKETS * self.idle_socket_w,
+            busy_w=SOCKETS * CAPS_W[0],
+            tdp_w=SOCKETS * TDP_W,
+        ).with_cap_model(static_w=SOCKETS * STATIC_W)
+
+    def workload(self, repetition: Repetition) -> Workload:
+        """The jobs, with caps dealt out by the seed."""
+        frame = arrivals(0 if self.log == FIRST else 1 + repetition.number % WINDOWS, self.speedup)
+        cap_w = dealt(self.mix, repetition.seed)
+        return Workload.from_polars(
+            frame.with_columns(
+                cap_w=pl.Series(SOCKETS * cap_w),
+                runtime_s=pl.lit(RUNTIME_S),
+                walltime_s=pl.Series(np.ceil(RUNTIME_S * slowed(cap_w))),
+            )
+        )
+
+
+def slowed(cap_w: Floats) -> Floats:
+    """Factor on the run length by a socket's cap."""
+    return (CAPS_W[0] - STATIC_W) / (cap_w - STATIC_W)
+
+
+def counts(mix: str) -> list[int]:
+    """How many of the jobs have each cap."""
+    shares = [int(share) for share in mix.split(":")]
+    return [JOBS * share // sum(shares) for share in shares]
+
+
+def dealt(mix: str, seed: int) -> Floats:
+    """A cap a job: the same order of jobs for all mixes of a seed."""
+    order = np.random.default_rng(seed).permutation(JOBS)
+    cap_w = np.empty(JOBS)
+    cap_w[order] = np.repeat(CAPS_W, counts(mix))
+    return cap_w
+
+
+def arrivals(window: int, speedup: float) -> pl.DataFrame:
+    """Jobs of a window of the log (0: its head): number, submit and nodes, at the head's load."""
+    own, head = _window(window), _window(0)
+    nodes, span_s = (
+        [float(part["node_count"].sum()) for part in (own, head)],
+        [float(part["submit_s"][-1]) for part in (own, head)],
+    )
+    stretched = span_s[1] * nodes[0] / nodes[1] / span_s[0]
+    return own.with_columns(pl.col("submit_s") * (stretched / speedup))
+
+
+@lru_cache
+def _window(window: int) -> pl.DataFrame:
+    """A window as it is in the log, from second 0 on."""
+    own = _excerpt()[window * JOBS : (window + 1) * JOBS]
+    nodes = (own["node_count"].cast(pl.Int64) + CORES - 1) // CORES
+    return own.select("job_id", pl.col("submit_s") - pl.col("submit_s").first()).with_columns(node_count=nodes)
+
+
+@lru_cache
+def _excerpt() -> pl.DataFrame:
+    with resources.as_file(resources.files("hetsched") / "data" / "ricc-2010-excerpt.swf.gz") as path:
+        return read_swf(str(path)).to_polars()
+
+
+def power_slurm(budget_kw: float) -> Policy:
+    """The paper's scheduler under a budget."""
+    levels = [SOCKETS * cap for cap in reversed(CAPS_W)]
+    return Policy.preset(LABEL, budget_w=1000.0 * budget_kw, caps_w=levels)
+
+
+def under_budget(policy: Policy, budget_kw: float) -> Policy:
+    """A user's policy under the budget, in place of its own if it has one."""
+    parts = policy.to_dict()
+    own = parts.get("power") or {}
+    kept = own if own.get("name") == "system-budget" else {"name": "system-budget"}
+    return Policy.from_dict({**parts, "power": {**kept, "budget_w": 1000.0 * budget_kw}})
+
+
+def runs_of(repetition: Repetition, settings: Iterable[Setting]) -> list[dict[str, Any]]:
+    """A row a setting and policy; a user's policies run on the log's head."""
+    rows = []
+    for setting in settings:
+        workload, platform = setting.workload(repetition), setting.platform
+        policies: dict[str, Policy] = {LABEL: power_slurm(setting.budget_kw)}
+        if setting.log == FIRST:
+            policies |= {
+                label: under_budget(policy, setting.budget_kw) for label, policy in repetition.policies.items()
+            }
+        rows += [
+            run_row(
+                label,
+                policy,
+                workload,
+                platform,
+                seed=repetition.seed,
+                named=setting.named,
+                extra=partial(measured_of, setting=setting),
+            )
+            for label, policy in policies.items()
+        ]
+    return rows
+
+
+def measured_of(result: Result, setting: Setting) -> dict[str, Any]:
+    """What the paper measures, in the steady state, and the curves of its pictures."""
+    idle_w = SOCKETS * setting.idle_socket_w
+    return {**steady_state(result, idle_w, 1000.0 * setting.budget_kw), **_curves(result, idle_w, setting)}
+
+
+def steady_window(jobs: pl.DataFrame) -> tuple[float, float, int]:
+    """From the end of the first third of all jobs to that of the second, by order of ends; how many end in it."""
+    ends = np.sort(jobs["end_s"].drop_nulls().to_numpy())
+    third = len(ends) // 3
+    from_s = float(ends[third - 1])
+    # Where a third ends at once the clock's step is all there is.
+    return from_s, max(float(ends[2 * third - 1]), from_s + 1e-6), third
+
+
+def steady_state(result: Result, idle_w: float, budget_w: float) -> dict[str, float]:
+    """Use of power and nodes in percent, jobs per minute, and energies in MJ, from the 200th end to the 400th."""
+    from_s, until_s, third = steady_window(result.jobs)
+    timeline = result.timeline
+    times = timeline["time_s"].to_numpy()
+    held_s = np.clip(np.minimum(np.append(times[1:], math.inf), until_s) - np.maximum(times, from_s), 0.0, None)
+    length_s = until_s - from_s
+    energy_j, busy, idle, queued = (
+        float(timeline[name].to_numpy() @ held_s) for name in ("power_w", "busy_nodes", "idle_nodes", "queued_jobs")
+    )
+    wasted_j = idle * idle_w
+    return {
+        "window_s": length_s,
+        "power_used_percent": 100.0 * (energy_j - wasted_j) / (budget_w * length_s),
+        "draw_percent": 100.0 * energy_j / (budget_w * length_s),
+        "nodes_used_percent": 100.0 * busy / (len(result.nodes) * length_s),
+        "jobs_per_minute": 60.0 * third / length_s,
+        "job_mj": (energy_j - wasted_j) / 1e6,
+        "wasted_mj": wasted_j / 1e6,
+        "queued": queued / length_s,
+    }
+
+
+def _curves(result: Result, idle_w: float, setting: Setting) -> Mapping[str, Any]:
+    """Kilowatts and queued jobs in bins of half a minute; the highest queue, and how fast it grew."""
+    timeline = result.timeline
+    times, queued = (timeline[name].to_numpy() for name in ("time_s", "queued_jobs"))
+    longest = int(np.argmax(queued))
+    found: dict[str, Any] = {
+        "longest_queue": float(queued[longest]),
+        "queue_growth": 60.0 * float(queued[longest]) / max(float(times[longest]), 1.0),
+    }
+    if setting.log != FIRST:
+        return {**found, **dict.fromkeys(("draw_kw", "idle_kw", "queue"))}
+    idle_kw = timeline["idle_nodes"].to_numpy() * idle_w / 1000.0
+    draw_kw = timeline["power_w"].to_numpy() / 1000.0
+    return {
+        **found,
+        "draw_kw": binned_means(times, draw_kw),
+        "idle_kw": binned_means(times, idle_kw),
+        "queue": binned_means(times, queued),
+    }
+
+
+def binned_means(times: Floats, values: Floats) -> list[float]:
+    """Means over bins around the multiples of `BIN_S`, the first half as long, as many as are whole before the end."""
+    edges = BIN_S * np.maximum(np.arange(math.floor(times[-1] / BIN_S + 0.5) + 1) - 0.5, 0.0)
+    integral = np.append(0.0, np.cumsum(values[:-1] * np.diff(times)))
+    means: list[float] = (np.diff(np.interp(edges, times, integral)) / np.diff(edges)).tolist()
+    return means

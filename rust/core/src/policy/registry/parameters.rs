@@ -1,0 +1,193 @@
+//! What users are told of the parameters of parts.
+
+use crate::params::Parameter;
+
+pub(super) const PATIENCE: &[Parameter] = &[
+    Parameter {
+        name: "patience_s",
+        unit: "s",
+        default: "86400",
+        range: "seconds from 0, or \"none\"",
+        doc: "who has waited longer goes first and, if it does not fit, holds a reservation",
+    },
+    Parameter {
+        name: "depth",
+        unit: "jobs",
+        default: "1",
+        range: "a whole number from 1, or \"unbounded\"",
+        doc: "how many of them hold a reservation at once, the longest waits first",
+    },
+    Parameter {
+        name: "suited_first",
+        unit: "",
+        default: "true",
+        range: "true or false",
+        doc: "start first those whom the placement finds in good hands on the free nodes",
+    },
+];
+
+pub(super) const VAHRM: &[Parameter] = &[
+    Parameter {
+        name: "beta",
+        unit: "",
+        default: "0.000244140625",
+        range: "0 to 1",
+        doc: "weight of a joule of predicted energy; a second of wait weighs 1 - beta",
+    },
+    Parameter {
+        name: "starvation_limit_s",
+        unit: "s",
+        default: "604800",
+        range: "seconds from 0, or \"none\"",
+        doc: "while a job has waited longer than this nothing else starts",
+    },
+    Parameter {
+        name: "first_run",
+        unit: "",
+        default: "false",
+        range: "true or false",
+        doc: "profile applications: the first run counts with TDP, on random nodes, and takes longer",
+    },
+    Parameter {
+        name: "profiling_ratio",
+        unit: "",
+        default: "1.05",
+        range: "1 to 1000",
+        doc: "how many times longer a profiled run takes",
+    },
+    Parameter {
+        name: "length",
+        unit: "",
+        default: "\"runtime\"",
+        range: "\"runtime\" or \"walltime\"",
+        doc: "what energies are predicted for",
+    },
+];
+
+pub(super) const SLIDING_WINDOW: &[Parameter] = &[
+    Parameter {
+        name: "window",
+        unit: "ranks",
+        default: "10",
+        range: "a whole number from 1",
+        doc: "ranks in the window, busy nodes counted; never fewer than the job's nodes",
+    },
+    Parameter {
+        name: "on_miss",
+        unit: "",
+        default: "\"narrowest\"",
+        range: "\"narrowest\" or \"wait\"",
+        doc: "when no window holds enough: take the free nodes that span the fewest ranks, or block",
+    },
+    Parameter {
+        name: "application_aware",
+        unit: "",
+        default: "false",
+        range: "true or false",
+        doc: "rank nodes for the job's own application instead of by means over all",
+    },
+];
+
+pub(super) const POOLS: &[Parameter] = &[
+    Parameter {
+        name: "u_l",
+        unit: "",
+        default: "0.65",
+        range: "0 to u_h",
+        doc: "lowest utilization the machine has: the share of nodes in the first pool",
+    },
+    Parameter {
+        name: "u_h",
+        unit: "",
+        default: "0.8",
+        range: "u_l to 1",
+        doc: "highest utilization the machine has: the share of nodes in the first two pools",
+    },
+    Parameter {
+        name: "measured",
+        unit: "",
+        default: "false",
+        range: "true or false",
+        doc: "take u_l and u_h from a run with random placement and the same seed",
+    },
+];
+
+pub(super) const SYSTEM_BUDGET: &[Parameter] = &[
+    Parameter {
+        name: "pcr",
+        unit: "",
+        default: "1.0",
+        range: "a number above 0",
+        doc: "power constraint ratio: the budget as a share of the platform's TDP",
+    },
+    Parameter {
+        name: "budget_w",
+        unit: "W",
+        default: "\"none\"",
+        range: "watts above 0, or \"none\"",
+        doc: "the budget itself, in place of pcr",
+    },
+    Parameter {
+        name: "foresight_s",
+        unit: "s",
+        default: "0",
+        range: "seconds from 0, or \"all\"",
+        doc: "how far ahead budgets from outside are known when jobs are planned",
+    },
+    Parameter {
+        name: "allocator",
+        unit: "",
+        default: "\"static\"",
+        range: "\"static\", \"uniform\" or \"equal-slowdown\"",
+        doc: "who splits the watts between running jobs",
+    },
+    Parameter {
+        name: "allocator_interval_s",
+        unit: "s",
+        default: "0",
+        range: "0, or seconds from 1e-6",
+        doc: "caps are set at multiples of this and when jobs start; 0: at every pass",
+    },
+    Parameter {
+        name: "caps_w",
+        unit: "W",
+        default: "\"tables\"",
+        range: "watts above 0, ascending, or \"tables\"",
+        doc: "caps that may be set on a node; tables: the finite caps of the platform's tables",
+    },
+    Parameter {
+        name: "slowdown_limit",
+        unit: "",
+        default: "2.0",
+        range: "1 to 1000",
+        doc: "the most that equal-slowdown may slow a job",
+    },
+    Parameter {
+        name: "on_excess",
+        unit: "",
+        default: "[]",
+        range: "some of lower-caps, suspend, requeue, kill, in this order",
+        doc: "what is done when the measured draw exceeds the budget",
+    },
+    Parameter {
+        name: "victims",
+        unit: "",
+        default: "\"newest\"",
+        range: "\"newest\" or \"lowest-priority\"",
+        doc: "whom it is done to first",
+    },
+    Parameter {
+        name: "monitor_interval_s",
+        unit: "s",
+        default: "0",
+        range: "0, or seconds from 1e-6",
+        doc: "the draw is measured at multiples of this; 0: after every instant",
+    },
+    Parameter {
+        name: "max_requeues",
+        unit: "",
+        default: "3",
+        range: "a whole number from 0",
+        doc: "how often a job is queued again before it is killed instead",
+    },
+];
