@@ -301,7 +301,10 @@ def test_a_wrong_unit_in_a_file_is_told_with_the_right_one(hetsched, folder):
         (
             "frobnicate",
             [
-                "unknown command `frobnicate`; known: simulate, compare, generate, provision, policies, reproduce, demo, power"
+                (
+                    "unknown command `frobnicate`; known: simulate, compare, generate, provision, policies, "
+                    "reproduce, demo, power"
+                )
             ],
         ),
         ("compare small.swf", ["missing option --policies; see hetsched compare --help"]),

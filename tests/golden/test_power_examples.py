@@ -348,7 +348,7 @@ def test_a_budget_is_believed_from_its_announcement_on() -> None:
 
 def test_steps_are_taken_in_their_order() -> None:
     # 650 W at 20, of which 300 may stay. All at 100 W a node are 350 W; then the newest is suspended, which saves 50.
-    # Job 1 stays lowered. At 60 job 2 resumes first, then caps are raised level by level, those of the last victim first.
+    # Job 1 stays lowered. At 60 job 2 resumes first, then caps are raised by levels, those of the last victim first.
     result = run(TWO, 1000, budget(20, 300, 60), on_excess=["lower-caps", "suspend"])
     happened = [row[1:] for row in told(result, "lower-cap", "suspend") if row[0] == 20]
     assert happened == [
@@ -368,7 +368,7 @@ def test_steps_are_taken_in_their_order() -> None:
 
 
 def test_what_nodes_draw_beyond_predictions_is_taken_off_the_room() -> None:
-    # Nodes draw 200 W where 150 are predicted. One job draws 350 W: 50 more than predicted. A second of 100 W beyond idle
+    # Nodes draw 200 W where 150 are predicted. One job draws 350 W: 50 more than predicted. A second, 100 W above idle,
     # is predicted to make 400 W, and 450 W with the surplus: at 420 W it waits if there are steps, and starts if not.
     actual, predicted = (
         hs.VariationTable(["cpu"], power_w=[[watts] * 4], time_ratio=[[1.0] * 4]) for watts in (200.0, 150.0)
