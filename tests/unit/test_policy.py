@@ -129,7 +129,13 @@ VAHRM = {"beta": 0.25**6, "starvation_limit_s": 604_800, "first_run": False, "pr
 def test_vahrm_takes_the_contracts_parameters_by_name():
     policy = hs.Policy.preset("vahrm")
     assert policy.parts["order"] == {"name": "vahrm", **VAHRM, "length": "runtime"}
-    assert policy.parts["power"] == {"name": "system-budget", "pcr": 1.0, "budget_w": "none"}
+    power = policy.parts["power"]
+    assert {name: power[name] for name in ("name", "pcr", "budget_w", "on_excess")} == {
+        "name": "system-budget",
+        "pcr": 1.0,
+        "budget_w": "none",
+        "on_excess": [],
+    }
     assert hs.Policy.preset("vahrm", **VAHRM, pcr=1.0).parts == policy.parts
     changed = hs.Policy.preset("vahrm", beta=0.01, pcr=0.8)
     assert changed.name == "vahrm:order.beta=0.01:power.pcr=0.8"
@@ -151,7 +157,8 @@ def test_first_runs_draw_lots():
 @pytest.mark.parametrize("name", [name for name in PRESETS if "fcfs" in name and len(name) > 4])
 def test_the_rivals_of_vahrm_have_a_budget_where_one_is_given(name):
     assert hs.Policy.preset(name).parts["power"] is None
-    assert hs.Policy.preset(name, pcr=0.5).parts["power"] == {"name": "system-budget", "pcr": 0.5, "budget_w": "none"}
+    power = hs.Policy.preset(name, pcr=0.5).parts["power"]
+    assert (power["name"], power["pcr"], power["budget_w"]) == ("system-budget", 0.5, "none")
     held = hs.Policy.preset(name, budget_w=5e4)
     assert held.parts["power"]["budget_w"] == 5e4
     assert parse_policy(held.name) == held
