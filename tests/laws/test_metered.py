@@ -51,7 +51,8 @@ def test_a_metered_schedule_has_the_books_of_its_run(
 ) -> None:
     workload = data.draw(workloads(max_slots=slots, max_nodes=4))
     platform = data.draw(platforms(max_slots=slots, max_nodes=4))
-    policy = data.draw(st.sampled_from([name for name in PRESETS if name != "replay"]))
+    # What an emergency killed ended earlier than its nodes would have it.
+    policy = data.draw(st.sampled_from([name for name in PRESETS if name not in ("replay", "power-slurm")]))
     run = hs.simulate(workload, platform, policy, **limits)
     metered = hs.meter(workload, platform, schedule_of(run, ends=ends), **limits)
     same_books(run, metered)

@@ -373,7 +373,7 @@ impl PolicySpec {
     /// Makes the parts, and says with which parameters, defaults filled in.
     ///
     /// # Errors
-    /// A [`ConfigError`] with a fault for each part or parameter that is unknown or cannot be.
+    /// A [`ConfigError`](crate::error::ConfigError) with a fault for each part or parameter that is unknown or invalid.
     pub fn build(&self, seed: u64) -> Result<(Parts, Self)> {
         let order = make("order", ORDERS, &self.order, seed);
         let backfill = make("backfill", BACKFILLS, &self.backfill, seed);
