@@ -252,7 +252,10 @@ impl Cluster {
     /// When running jobs give back what they hold if the allocator does its worst to them (rule 16): to be asked for before
     /// each pass.
     pub fn foresee(&mut self) {
-        if !self.governed.as_ref().is_some_and(Governed::allots) {
+        // Without an allocator only what recovery has raised in this pass ends at another time than was planned before.
+        let changes = |governed: &Governed| governed.allots || !governed.changed.is_empty();
+        if !self.governed.as_ref().is_some_and(changes) {
+            self.foreseen = None;
             return;
         }
         if self.queued == 0 || self.slots.free_units() == 0 {
