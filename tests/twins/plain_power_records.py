@@ -21,7 +21,7 @@ ORDERS = {
 
 @dataclass(frozen=True)
 class Rules:
-    """The policy. `depth`: None, nobody overtakes; 0, first fit; k reservations; inf, conservative."""
+    """The policy. `depth`: None, no job overtakes; 0, first fit; k reservations; inf, conservative."""
 
     budget_w: float
     depth: float | None = 1

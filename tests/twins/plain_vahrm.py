@@ -52,7 +52,7 @@ class Machine:
 
 @dataclass
 class Rules:
-    """The policy. `depth`: None, nobody overtakes; 0, whoever fits starts; k reservations; inf, conservative."""
+    """The policy. `depth`: None, no job overtakes; 0, whoever fits starts; k reservations; inf, conservative."""
 
     depth: float | None
     by_vahrm: bool = False

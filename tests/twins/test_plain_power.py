@@ -140,7 +140,7 @@ def test_work_is_done_once_and_whole(case: Case) -> None:
 
 
 @given(cases())
-def test_nobody_is_lost_and_no_node_serves_two(case: Case) -> None:
+def test_no_job_is_lost_and_no_node_serves_two(case: Case) -> None:
     twin = case.twin()
     assert all(one.state in {"completed", "timeout", "failed", "rejected"} for one in twin.jobs_done)
     for one, job in zip(twin.jobs_done, case.jobs, strict=True):

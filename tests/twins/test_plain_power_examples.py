@@ -113,7 +113,7 @@ def test_a_walltime_stretches_with_a_system_cap() -> None:
     assert told(done, "lower-cap") == [(40.0, "lower-cap", 0, 150.0), (40.0, "lower-cap", 0, 100.0)]
 
 
-def test_nobody_starts_while_somebody_is_held_down() -> None:
+def test_no_job_starts_while_another_is_held_down() -> None:
     jobs = [job(0, 100, 120, 2), job(50, 10, 25, 1, cap_w=100.0)]
     done = run(jobs, 1000.0, budget(40, 450.0), on_excess=["lower-caps"])
     assert (starts(done), ends(done)) == ([0.0, 115.0], [115.0, 135.0])

@@ -115,7 +115,7 @@ def provision(
 
 
 def _asked(faults: Faults, *, mix: str, nodes: str | None, sockets: str, **watts: str) -> dict[str, Any]:
-    """What the guideline is asked, of text; what cannot be read is noted."""
+    """What the guideline is asked, from text; notes what is invalid."""
     from hetsched.provisioning import parse_mix  # noqa: PLC0415
 
     asked: dict[str, Any] = {name: opt.number(faults, _NAMES[name], text, unit="watts") for name, text in watts.items()}

@@ -152,7 +152,7 @@ fn rows_of(table: &VariationTable, workload: &Workload, unknown: OnUnknownApp, f
             continue;
         }
         if told == MOST_FAULTS {
-            // Whoever is told of so many need not be told of each, and to find a job of each takes time.
+            // A user who is told of so many need not be told of each, and to find a job of each takes time.
             untold += 1;
         } else if let Some(job) = workload.jobs().find(|&job| workload.app(job) == Some(app)) {
             told += 1;
