@@ -136,7 +136,7 @@ def test_faults_of_tables_by_cap(tables: dict[str, Any], message: str) -> None:
         ({"static_w": 5, "static_ratio": 0.5}, "static_w, static_ratio: found both, expected exactly one"),
         (
             {"static_w": [1.0, 2.0, 3.0]},
-            "static_w: found 3 values, expected one number, or one for each of the 2 nodes",
+            "static_w: found `3 values`, expected one number, or one for each of the 2 nodes",
         ),
         ({"static_w": [1.0, -2.0]}, "static_w[1]: found `-2`, expected a number between 0 and 1e+06"),
         ({"static_w": "much"}, "static_w: found"),

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from hetsched import _core
 from hetsched.checks import Faults, listed, many
 from hetsched.files import json_sha256
-from hetsched.platform.node_class import MAX_NODE_W
+from hetsched.platform.node_class import check_watts
 from hetsched.variation.frame import check_caps, checked_cap, too_few_nodes
 from hetsched.variation.table import VariationTable
 
@@ -193,20 +193,8 @@ def _plain(value: Any) -> Any:
 
 
 def _check_static(static_w: Any, nodes: int, faults: Faults) -> None:
-    if static_w is None:
-        return
-    if not hasattr(static_w, "__len__") or getattr(static_w, "shape", None) == ():
-        faults.number("static_w", static_w, low=0.0, high=MAX_NODE_W)
-        return
-    values = faults.array("static_w", static_w, "watts, one number or one a node")
-    if values is None:
-        return
-    if values.shape != (nodes,):
-        faults.note("static_w", f"{values.size} values", f"one number, or one for each of the {nodes} nodes")
-        return
-    bad = np.flatnonzero(~((values >= 0) & (values <= MAX_NODE_W)))
-    if len(bad):
-        faults.add(f"static_w[{bad[0]}]", float(values[bad[0]]), f"a number between 0 and {MAX_NODE_W:g}")
+    if static_w is not None:
+        check_watts("static_w", static_w, nodes, faults)
 
 
 def _check_bound(bound_ratio: Any, faults: Faults) -> None:

@@ -170,26 +170,27 @@ def _check(given: Mapping[str, Any], faults: Faults) -> None:
             faults.number(name, given[name], low=0.0, high=MAX_NODE_W)
     for name in ("boot_s", "shutdown_s"):
         faults.number(name, given[name], low=0.0, high=_MAX_TRANSITION_S)
-    _check_idle(given["idle_w"], given["count"], faults)
+    check_watts("idle_w", given["idle_w"], given["count"], faults)
     if not faults.has("idle_w", "tdp_w") and np.max(given["idle_w"]) > given["tdp_w"]:
         faults.add("tdp_w", given["tdp_w"], f"at least the idle draw, {np.max(given['idle_w']):g} W")
 
 
-def _check_idle(idle_w: Any, count: Any, faults: Faults) -> None:
-    is_single = not hasattr(idle_w, "__len__") or getattr(idle_w, "shape", None) == ()
-    if is_single or isinstance(idle_w, str | bytes | Mapping):
-        faults.number("idle_w", idle_w, low=0.0, high=MAX_NODE_W)
+def check_watts(name: str, value: Any, count: Any, faults: Faults) -> None:
+    """Note what is neither watts of every node nor one number for each of `count` nodes."""
+    is_single = not hasattr(value, "__len__") or getattr(value, "shape", None) == ()
+    if is_single or isinstance(value, str | bytes | Mapping):
+        faults.number(name, value, low=0.0, high=MAX_NODE_W)
         return
-    values = faults.array("idle_w", idle_w, "numbers, one a node")
+    values = faults.array(name, value, "numbers, one a node")
     if values is None:
         return
     if values.shape != (count,):
-        faults.add("idle_w", f"{values.size} values", f"one number, or one for each of the {count} nodes")
+        faults.add(name, f"{values.size} values", f"one number, or one for each of the {count} nodes")
         return
     bad = np.flatnonzero(~((values >= 0) & (values <= MAX_NODE_W)))
     if len(bad):
         node = int(bad[0])
-        faults.add(f"idle_w[{node}]", float(values[node]), f"a number between 0 and {MAX_NODE_W:g}")
+        faults.add(f"{name}[{node}]", float(values[node]), f"a number between 0 and {MAX_NODE_W:g}")
 
 
 def as_homogeneous(fault: Fault) -> Fault:
