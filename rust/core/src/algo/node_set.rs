@@ -61,6 +61,35 @@ impl NodeSet {
         new
     }
 
+    /// Adds all of `nodes`.
+    pub fn insert_all(&mut self, nodes: &[u32]) {
+        let mut new = 0;
+        for &node in nodes {
+            let word = &mut self.words[(node / BITS) as usize];
+            let bit = 1 << (node % BITS);
+            new += u32::from(*word & bit == 0);
+            *word |= bit;
+        }
+        self.len += new;
+    }
+
+    /// Removes all of `nodes`; some node that was not there, if one was not.
+    pub fn remove_all(&mut self, nodes: &[u32]) -> Option<u32> {
+        let (mut old, mut missing) = (0, None);
+        for &node in nodes {
+            let word = &mut self.words[(node / BITS) as usize];
+            let bit = 1 << (node % BITS);
+            if *word & bit == 0 {
+                missing = Some(node);
+            } else {
+                old += 1;
+                *word &= !bit;
+            }
+        }
+        self.len -= old;
+        missing
+    }
+
     /// Removes `node`; says whether it was there.
     pub fn remove(&mut self, node: u32) -> bool {
         let word = &mut self.words[(node / BITS) as usize];
@@ -131,9 +160,7 @@ impl NodeSet {
                 break;
             }
         }
-        for &node in &taken[first..] {
-            self.remove(node);
-        }
+        self.remove_all(&taken[first..]);
     }
 }
 
@@ -157,7 +184,53 @@ fn select(mut word: u64, rank: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        /// Twin: a set of the standard library.
+        #[test]
+        fn a_set_counts_its_members(
+            steps in prop::collection::vec((0..5_u8, prop::collection::vec(0..150_u32, 0..9)), 0..60),
+        ) {
+            let (mut set, mut twin) = (NodeSet::empty(150), BTreeSet::new());
+            for (what, nodes) in steps {
+                let mut distinct = nodes.clone();
+                distinct.sort_unstable();
+                distinct.dedup();
+                match what {
+                    0 => for &node in &nodes {
+                        prop_assert_eq!(set.insert(node), twin.insert(node));
+                    },
+                    1 => for &node in &nodes {
+                        prop_assert_eq!(set.remove(node), twin.remove(&node));
+                    },
+                    2 => {
+                        set.insert_all(&nodes);
+                        twin.extend(&nodes);
+                    }
+                    3 => {
+                        let missing = distinct.iter().copied().rfind(|node| !twin.contains(node));
+                        prop_assert_eq!(set.remove_all(&distinct), missing);
+                        twin.retain(|node| !distinct.contains(node));
+                    }
+                    _ => {
+                        let mut taken = Vec::new();
+                        let members: Vec<_> = twin.iter().copied().collect();
+                        let ranks: Vec<_> = distinct.into_iter().filter(|&rank| (rank as usize) < members.len()).collect();
+                        set.take_ranks(&ranks, &mut taken);
+                        prop_assert_eq!(&taken, &ranks.iter().map(|&rank| members[rank as usize]).collect::<Vec<_>>());
+                        twin.retain(|node| !taken.contains(node));
+                    }
+                }
+                prop_assert_eq!(set.len() as usize, twin.len());
+                prop_assert_eq!(set.iter().collect::<Vec<_>>(), twin.iter().copied().collect::<Vec<_>>());
+            }
+        }
+    }
 
     #[test]
     fn a_full_set_holds_each_node_once() {

@@ -169,19 +169,26 @@ impl Cluster {
             return Err(SimulationError(format!("it asks for {wanted} nodes and was given {}", nodes.len())));
         }
         let need = self.jobs().need(job, &self.platform);
-        let places = self.runs.write(nodes);
+        let places = self.runs.write(job, self.lost_attempts(job) == 0, nodes);
         let taken = self.runs.written(places.clone());
         if let Some((twice, _)) = taken.iter().zip(&taken[1..]).find(|(one, next)| one == next) {
             return Err(SimulationError(format!("node {twice} was given twice")));
         }
-        for &node in nodes {
-            self.check_node(node)?;
-            if !self.slots.take(node, need) {
+        if let Some(&last) = taken.last() {
+            self.check_node(last)?;
+        }
+        let refused = if self.platform.is_exclusive() {
+            self.slots.take_whole(taken)
+        } else {
+            taken.iter().copied().find(|&node| !self.slots.take(node, need))
+        };
+        match refused {
+            None => Ok(places),
+            Some(node) => {
                 let (free, what) = (self.slots.free_on(node), self.node(node).name());
-                return Err(SimulationError(format!("node {node} is {what}, with {free} free slots of {need} needed")));
+                Err(SimulationError(format!("node {node} is {what}, with {free} free slots of {need} needed")))
             }
         }
-        Ok(places)
     }
 
     fn check_queued(&self, job: JobId) -> Result<(), SimulationError> {

@@ -15,7 +15,7 @@ use crate::error::SimulationError;
 use crate::platform::Platform;
 use crate::platform::node_state::{Class, NodeState};
 use crate::platform::slots::Slots;
-use crate::policy::runs::{Run, RunId, Runs};
+use crate::policy::runs::{Homes, Run, RunId, Runs};
 use crate::policy::{Jobs, View};
 use crate::power::budgets::{BudgetRow, Budgets};
 use crate::power::pvt::Predicted;
@@ -124,7 +124,7 @@ impl Cluster {
             idle: platform.idle(),
             claimed: Watts::ZERO,
             budgets: Arc::default(),
-            runs: Runs::default(),
+            runs: Runs::new(homes(&workload, &platform)),
             phases: vec![Phase::Unborn; workload.len()],
             queued: 0,
             running: 0,
@@ -253,11 +253,18 @@ impl Cluster {
     pub fn end(&mut self, id: RunId) -> Result<Option<Run>, SimulationError> {
         let Some(run) = self.runs.end(id) else { return Ok(None) };
         let need = self.jobs().need(run.job, &self.platform);
-        for &node in self.runs.nodes(&run) {
+        let nodes = self.runs.nodes(&run);
+        for &node in nodes {
             let state = self.nodes[node as usize].end_job()?;
             enter(&mut self.nodes, &mut self.classes, node, state);
             self.on_nodes.take(node, id);
-            self.slots.give(node, need);
+        }
+        if self.platform.is_exclusive() {
+            self.slots.give_whole(nodes);
+        } else {
+            for &node in nodes {
+                self.slots.give(node, need);
+            }
         }
         self.releases.remove((run.planned_end, run.job.0));
         self.forget_run(&run);
@@ -385,9 +392,15 @@ fn enter(nodes: &mut [NodeState], classes: &mut [i32; Class::COUNT], node: u32, 
 }
 
 impl Cluster {
-    /// The nodes of all runs there ever were, in order of start.
+    /// The nodes of all runs there ever were, and where those of jobs' first runs are.
     #[must_use]
-    pub fn into_nodes(self) -> Vec<u32> {
+    pub fn into_nodes(self) -> (Vec<u32>, Homes) {
         self.runs.into_nodes()
     }
+}
+
+/// A place for the nodes of each job that the machine can serve.
+fn homes(workload: &Workload, platform: &Platform) -> Homes {
+    let served = |job| Some(workload.node_count(job)).filter(|&count| count <= platform.len());
+    Homes::new((0..).map(JobId).take(workload.len()).map(|job| served(job).unwrap_or(0)))
 }

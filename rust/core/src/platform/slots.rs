@@ -77,6 +77,32 @@ impl Slots {
         true
     }
 
+    /// Takes whole nodes of a machine that shares none; some node that is not free, if one is not: then the others are taken.
+    #[must_use]
+    pub fn take_whole(&mut self, nodes: &[u32]) -> Option<u32> {
+        let missing = self.holding[0].remove_all(nodes);
+        self.units = i64::from(self.holding[0].len());
+        for &node in nodes {
+            self.free[node as usize] = 0;
+        }
+        self.note_all(nodes);
+        missing
+    }
+
+    /// Gives whole nodes of a machine that shares none back.
+    pub fn give_whole(&mut self, nodes: &[u32]) {
+        for &node in nodes {
+            self.free[node as usize] = 1;
+        }
+        if nodes.iter().all(|&node| self.open.contains(node)) {
+            self.holding[0].insert_all(nodes);
+        } else {
+            nodes.iter().filter(|&&node| self.open.contains(node)).for_each(|&node| _ = self.holding[0].insert(node));
+        }
+        self.units = i64::from(self.holding[0].len());
+        self.note_all(nodes);
+    }
+
     /// Gives `need` slots of a node back.
     pub fn give(&mut self, node: u32, need: u32) {
         let had = self.free[node as usize];
@@ -125,16 +151,22 @@ impl Slots {
     }
 
     fn note(&mut self, node: u32) {
+        self.note_all(&[node]);
+    }
+
+    fn note_all(&mut self, nodes: &[u32]) {
         if self.changed.len() >= 2 * self.free.len() {
             self.forgotten += self.changed.len() as u64;
             self.changed.clear();
         }
-        self.changed.push(node);
+        self.changed.extend_from_slice(nodes);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -147,6 +179,34 @@ mod tests {
         slots.give(0, 3);
         assert_eq!(slots.holding(4).len(), 2);
         assert_eq!(slots.free_units(), 8);
+    }
+
+    proptest! {
+        /// Twin: node by node.
+        #[test]
+        fn whole_nodes_go_and_come_together(steps in prop::collection::vec((0..8_u32, 0..9_u32), 0..60)) {
+            let (mut together, mut one_by_one) = (Slots::new(9, 1), Slots::new(9, 1));
+            for (what, node) in steps {
+                let nodes = [node, (node + 4) % 9];
+                match what {
+                    0 => { together.close(node); one_by_one.close(node) }
+                    1 => { together.open(node); one_by_one.open(node) }
+                    2..5 if nodes.iter().all(|&node| one_by_one.free_on(node) == 1) => {
+                        prop_assert_eq!(together.take_whole(&nodes), None);
+                        prop_assert!(nodes.iter().all(|&node| one_by_one.take(node, 1)));
+                    }
+                    _ if nodes.iter().all(|&node| one_by_one.free[node as usize] == 0) => {
+                        together.give_whole(&nodes);
+                        for node in nodes {
+                            one_by_one.give(node, 1);
+                        }
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!((&together.free, &together.holding), (&one_by_one.free, &one_by_one.holding));
+                prop_assert_eq!(together.units, one_by_one.units);
+            }
+        }
     }
 
     #[test]

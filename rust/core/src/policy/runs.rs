@@ -1,6 +1,7 @@
 //! What runs: each start is a run with an identity of its own, so that nothing said of an earlier one is taken for it.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::algo::releases::Claim;
 use crate::policy::Basis;
@@ -71,8 +72,36 @@ struct Slot {
 pub struct Runs {
     slots: Vec<Slot>,
     vacant: Vec<u32>,
-    /// Nodes of all runs in order of start; each run's ascending.
+    /// Nodes of all runs, each run's ascending: first the first runs of all jobs, in places of their own, then all others
+    /// in order of start.
     nodes: Vec<u32>,
+    homes: Homes,
+}
+
+/// Where in the list of all nodes the first run of each job has its own, in the order of the jobs.
+#[derive(Clone, Debug, Default)]
+pub struct Homes(Arc<[u64]>);
+
+impl Homes {
+    /// For jobs that take so many nodes each.
+    pub fn new(counts: impl Iterator<Item = u32>) -> Self {
+        let mut next = 0;
+        let begins = counts.map(|count| {
+            next += u64::from(count);
+            next
+        });
+        Self(std::iter::once(0).chain(begins).collect())
+    }
+
+    /// Where the first run of the job has its nodes, if it was told of.
+    #[must_use]
+    pub fn of(&self, job: JobId) -> Option<usize> {
+        self.0.get(job.0 as usize).and_then(|&first| usize::try_from(first).ok())
+    }
+
+    fn end(&self) -> usize {
+        self.0.last().map_or(0, |&end| usize::try_from(end).unwrap_or(usize::MAX))
+    }
 }
 
 impl RunId {
@@ -84,6 +113,12 @@ impl RunId {
 }
 
 impl Runs {
+    /// None yet, of jobs that have these places.
+    #[must_use]
+    pub fn new(homes: Homes) -> Self {
+        Self { homes, ..Self::default() }
+    }
+
     /// A run begins.
     ///
     /// # Panics
@@ -141,11 +176,17 @@ impl Runs {
     }
 
     /// Writes down the nodes of a run to come, sorted; returns where.
-    pub fn write(&mut self, nodes: &[u32]) -> Range<usize> {
-        let first = self.nodes.len();
-        self.nodes.extend_from_slice(nodes);
-        self.nodes[first..].sort_unstable();
-        first..self.nodes.len()
+    pub fn write(&mut self, job: JobId, is_first: bool, nodes: &[u32]) -> Range<usize> {
+        let home = self.homes.of(job).filter(|_| is_first);
+        let first = home.unwrap_or_else(|| self.nodes.len().max(self.homes.end()));
+        let places = first..first + nodes.len();
+        if self.nodes.len() < places.end {
+            self.nodes.resize(places.end, 0);
+        }
+        let own = &mut self.nodes[places.clone()];
+        own.copy_from_slice(nodes);
+        own.sort_unstable();
+        places
     }
 
     /// Nodes that were written down.
@@ -160,10 +201,10 @@ impl Runs {
         self.slots.is_empty()
     }
 
-    /// The nodes of all runs there ever were, in order of start.
+    /// The nodes of all runs there ever were, and where those of jobs' first runs are.
     #[must_use]
-    pub fn into_nodes(self) -> Vec<u32> {
-        self.nodes
+    pub fn into_nodes(self) -> (Vec<u32>, Homes) {
+        (self.nodes, self.homes)
     }
 }
 
@@ -204,9 +245,10 @@ mod tests {
 
     #[test]
     fn nodes_are_written_down_in_ascending_order() {
-        let mut runs = Runs::default();
-        assert_eq!((runs.write(&[4, 1]), runs.write(&[7, 3, 5])), (0..2, 2..5));
+        let mut runs = Runs::new(Homes::new([2, 3, 1].into_iter()));
+        assert_eq!(runs.write(JobId(1), true, &[7, 3, 5]), 2..5);
         assert_eq!(runs.written(2..5), [3, 5, 7]);
-        assert_eq!(runs.into_nodes(), [1, 4, 3, 5, 7]);
+        assert_eq!((runs.write(JobId(1), false, &[4, 2, 6]), runs.write(JobId(0), true, &[4, 1])), (6..9, 0..2));
+        assert_eq!(runs.into_nodes().0, [1, 4, 3, 5, 7, 0, 2, 4, 6]);
     }
 }

@@ -7,20 +7,27 @@ use crate::error::SimulationError;
 use crate::platform::node_state::Class;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
 
-/// One node's book.
+/// One node's book. What it draws while it idles is always the same: that time is what the other classes leave.
 #[derive(Clone, Debug)]
 struct NodeMeter {
-    class: Class,
     draw: Watts,
-    since: SimTime,
+    /// In closed intervals, but for those in which it idled.
     energy: Joules,
-    spent: [SimDuration; Class::COUNT],
+    since: SimTime,
+    /// Closed intervals in which it served jobs.
+    busy: SimDuration,
+    class: Class,
 }
 
 /// All nodes' books and the system's.
 #[derive(Clone, Debug)]
 pub struct Meter {
+    begun: SimTime,
     nodes: Vec<NodeMeter>,
+    idle: Vec<Watts>,
+    /// Time of each node in the classes that few nodes are ever in; empty until one has been.
+    rare: Vec<[SimDuration; Class::COUNT]>,
+    /// But for idling.
     by_class: [Joules; Class::COUNT],
     draw: Watts,
     since: SimTime,
@@ -30,18 +37,21 @@ pub struct Meter {
 impl Meter {
     /// Starts at `start` with every node idle, at these draws.
     #[must_use]
-    pub fn new(start: SimTime, idle: &[Watts]) -> Self {
+    pub fn new(start: SimTime, idle: Vec<Watts>) -> Self {
         let node = |&draw: &Watts| NodeMeter {
-            class: Class::Idle,
             draw,
-            since: start,
             energy: Joules::ZERO,
-            spent: [SimDuration::ZERO; Class::COUNT],
+            since: start,
+            busy: SimDuration::ZERO,
+            class: Class::Idle,
         };
         Self {
+            begun: start,
             nodes: idle.iter().map(node).collect(),
-            by_class: [Joules::ZERO; Class::COUNT],
             draw: idle.iter().copied().sum(),
+            idle,
+            rare: Vec::new(),
+            by_class: [Joules::ZERO; Class::COUNT],
             since: start,
             integral: Joules::ZERO,
         }
@@ -73,12 +83,57 @@ impl Meter {
         let meter = &mut self.nodes[node as usize];
         let span = now - meter.since;
         let energy = meter.draw * span;
-        meter.energy += energy;
-        meter.spent[meter.class as usize] += span;
-        self.by_class[meter.class as usize] += energy;
+        if meter.class != Class::Idle {
+            meter.energy += energy;
+            self.by_class[meter.class as usize] += energy;
+        }
+        match meter.class {
+            Class::Idle => {}
+            Class::Busy => meter.busy += span,
+            rare @ (Class::Off | Class::Transition | Class::Down) => {
+                self.rare.resize(self.nodes.len(), [SimDuration::ZERO; Class::COUNT]);
+                self.rare[node as usize][rare as usize] += span;
+            }
+        }
+        let meter = &mut self.nodes[node as usize];
         self.draw += draw;
         self.draw -= meter.draw;
         (meter.class, meter.draw, meter.since) = (class, draw, now);
+        energy
+    }
+
+    /// Idle nodes serve a job from `now` on, at the draws that `draw` says.
+    pub fn serve(&mut self, now: SimTime, nodes: &[u32], draw: impl Fn(u32) -> Watts) {
+        let (mut less, mut more) = (Watts::ZERO, Watts::ZERO);
+        for &node in nodes {
+            let meter = &mut self.nodes[node as usize];
+            debug_assert_eq!(meter.class, Class::Idle);
+            less += meter.draw;
+            (meter.class, meter.draw, meter.since) = (Class::Busy, draw(node), now);
+            more += meter.draw;
+        }
+        self.draw += more;
+        self.draw -= less;
+    }
+
+    /// Nodes that served a job idle from `now` on; returns what they drew since their last change.
+    pub fn release(&mut self, now: SimTime, nodes: &[u32]) -> Joules {
+        let (mut less, mut more, mut energy) = (Watts::ZERO, Watts::ZERO, Joules::ZERO);
+        for &node in nodes {
+            let (meter, idle) = (&mut self.nodes[node as usize], self.idle[node as usize]);
+            debug_assert_eq!(meter.class, Class::Busy);
+            let span = now - meter.since;
+            let drawn = meter.draw * span;
+            meter.energy += drawn;
+            meter.busy += span;
+            energy += drawn;
+            less += meter.draw;
+            more += idle;
+            (meter.class, meter.draw, meter.since) = (Class::Idle, idle, now);
+        }
+        self.by_class[Class::Busy as usize] += energy;
+        self.draw += more;
+        self.draw -= less;
         energy
     }
 
@@ -123,26 +178,43 @@ impl Meter {
     /// Energy of all nodes' closed intervals in this class.
     #[must_use]
     pub fn energy_of(&self, class: Class) -> Joules {
-        self.by_class[class as usize]
+        match class {
+            Class::Idle => self.ids().map(|node| self.idle_energy(node)).sum(),
+            Class::Busy | Class::Off | Class::Transition | Class::Down => self.by_class[class as usize],
+        }
     }
 
     /// Energy of a node's closed intervals.
     #[must_use]
     pub fn node_energy(&self, node: u32) -> Joules {
-        self.nodes[node as usize].energy
+        self.nodes[node as usize].energy + self.idle_energy(node)
     }
 
     /// Time a node spent in a class, in closed intervals.
     #[must_use]
     pub fn node_time(&self, node: u32, class: Class) -> SimDuration {
-        self.nodes[node as usize].spent[class as usize]
+        let meter = &self.nodes[node as usize];
+        let rare = self.rare.get(node as usize).copied().unwrap_or([SimDuration::ZERO; Class::COUNT]);
+        match class {
+            Class::Busy => meter.busy,
+            Class::Off | Class::Transition | Class::Down => rare[class as usize],
+            Class::Idle => rare.into_iter().fold(meter.since - self.begun - meter.busy, |left, spent| left - spent),
+        }
     }
 
     /// Time all nodes together spent in a class, in closed intervals, s.
     #[must_use]
     pub fn seconds_in(&self, class: Class) -> f64 {
-        let micros: i128 = self.nodes.iter().map(|node| i128::from(node.spent[class as usize].micros())).sum();
+        let micros: i128 = self.ids().map(|node| i128::from(self.node_time(node, class).micros())).sum();
         micros as f64 / 1e6
+    }
+
+    fn idle_energy(&self, node: u32) -> Joules {
+        self.idle[node as usize] * self.node_time(node, Class::Idle)
+    }
+
+    fn ids(&self) -> impl Iterator<Item = u32> {
+        (0..).take(self.nodes.len())
     }
 }
 
@@ -161,7 +233,7 @@ mod tests {
     #[test]
     fn two_nodes_one_job_by_hand() {
         // Two nodes idle at 100 W from 0; node 1 serves a job at 300 W from 10 to 30; the window ends at 40.
-        let mut meter = Meter::new(at(0), &[watts(100.0); 2]);
+        let mut meter = Meter::new(at(0), vec![watts(100.0); 2]);
         meter.advance(at(10)).unwrap();
         meter.set(at(10), 1, Class::Busy, watts(300.0));
         meter.advance(at(30)).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::platform::node_state::Class;
 use crate::sim::log::{Entry, Kind};
-use crate::sim::record::{JobRecords, JobState, Ordeal, Records, StartedBy};
+use crate::sim::record::{JobState, Ordeal, Records, StartedBy};
 use crate::sim::segments::Segment;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
@@ -108,11 +108,11 @@ impl Records {
     /// Takes the jobs' columns; what is left of them is empty.
     #[must_use]
     pub fn take_jobs(&mut self) -> JobFrame {
-        let (node_offsets, nodes) = self.node_lists();
+        let (node_offsets, nodes) = self.take_node_lists();
         // Segments, where there are any, still have to look up theirs.
-        let runs = self.segments.as_ref().map(|_| std::mem::take(&mut self.jobs.nodes));
+        let runs = std::mem::take(&mut self.jobs.nodes);
         let jobs = std::mem::take(&mut self.jobs);
-        self.jobs.nodes = runs.unwrap_or_default();
+        self.jobs.nodes = runs;
         let charged: Vec<_> = jobs.start.iter().map(|&start| start != SimTime::NEVER).collect();
         let started: Vec<_> = (0..charged.len()).map(|row| jobs.start(row).is_some()).collect();
         let ended: Vec<_> = (0..started.len()).map(|row| jobs.end(row).is_some()).collect();
@@ -188,16 +188,29 @@ impl Records {
     }
 
     /// The jobs' nodes in the workload's order: where each list begins, and all lists.
-    fn node_lists(&self) -> (Vec<i64>, Vec<u32>) {
-        let JobRecords { start, nodes, .. } = &self.jobs;
-        let mut offsets = Vec::with_capacity(start.len() + 1);
-        let mut all = Vec::with_capacity(nodes.len());
+    fn take_node_lists(&mut self) -> (Vec<i64>, Vec<u32>) {
+        let rows = self.jobs.start.len();
+        let (mut offsets, mut next) = (Vec::with_capacity(rows + 1), 0);
+        let mut stand_in_order = self.segments.is_none();
         offsets.push(0);
-        for row in (0..).map(JobId).take(start.len()) {
-            all.extend_from_slice(self.nodes_of(row.0 as usize).unwrap_or_default());
-            offsets.push(i64::try_from(all.len()).unwrap_or(i64::MAX));
+        for (row, job) in (0..rows).zip((0..).map(JobId)) {
+            if let Some(nodes) = self.nodes_of(row) {
+                stand_in_order &= self.jobs.first_place(job) == next;
+                next += nodes.len();
+            }
+            offsets.push(i64::try_from(next).unwrap_or(i64::MAX));
         }
-        (offsets, all)
+        if stand_in_order {
+            let mut nodes = std::mem::take(&mut self.jobs.nodes);
+            nodes.truncate(next);
+            return (offsets, nodes);
+        }
+        let mut nodes = Vec::with_capacity(next);
+        (0..rows).for_each(|row| nodes.extend_from_slice(self.nodes_of(row).unwrap_or_default()));
+        if self.segments.is_none() {
+            self.jobs.nodes = Vec::new();
+        }
+        (offsets, nodes)
     }
 
     /// The nodes' columns.

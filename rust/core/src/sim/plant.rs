@@ -130,9 +130,7 @@ impl Plant {
                 self.meter.set(now, node, Class::Busy, draw);
             }
         } else {
-            for &node in nodes {
-                self.meter.set(now, node, Class::Busy, draws.on(node));
-            }
+            self.meter.serve(now, nodes, |node| draws.on(node));
         }
         self.ends.set(id.slot(), end);
         if self.lives.is_some() {
@@ -282,27 +280,25 @@ impl Plant {
     pub(super) fn end(&mut self, cluster: &Cluster, id: RunId, run: &Run) -> Outcome {
         self.ends.remove(id.slot());
         let nodes = cluster.runs().nodes(run);
-        let mut energy = Joules::ZERO;
         let (life, now) = (self.lives.as_mut().and_then(|lives| lives[id.slot() as usize].take()), cluster.now());
         let is_suspended = life.as_ref().is_some_and(Life::is_suspended);
         // Of one that is over as it begins, what holds at its end is told.
         let is_short = life.is_some() && run.started == now;
         let short = is_short.then(|| self.stretch(cluster, run, self.factor(cluster, run, nodes)));
-        for &node in nodes {
-            let idle = self.platform.node(node).idle;
-            if let Some(sharing) = &mut self.sharing {
-                sharing.settle(&self.meter, node, now);
-                let left = sharing.leave(&self.platform, node, id);
-                let class = if left.is_some() { Class::Busy } else { Class::Idle };
-                self.meter.set(now, node, class, left.unwrap_or(idle));
-            } else {
-                let drawn = self.meter.set(now, node, Class::Idle, idle);
-                energy += if is_suspended { Joules::ZERO } else { drawn };
+        let energy = match &mut self.sharing {
+            Some(sharing) => {
+                for &node in nodes {
+                    sharing.settle(&self.meter, node, now);
+                    let left = sharing.leave(&self.platform, node, id);
+                    let class = if left.is_some() { Class::Busy } else { Class::Idle };
+                    self.meter.set(now, node, class, left.unwrap_or(self.platform.node(node).idle));
+                }
+                sharing.energy(id)
             }
-        }
-        if let Some(sharing) = &self.sharing {
-            energy = sharing.energy(id);
-        }
+            // Its nodes idle already.
+            None if is_suspended => Joules::ZERO,
+            None => self.meter.release(now, nodes),
+        };
         if let Some(life) = life {
             return self.end_life(cluster, run, life, energy, short);
         }
@@ -449,6 +445,5 @@ fn mean_cap(cluster: &Cluster, run: &Run, nodes: &[u32]) -> f64 {
 }
 
 fn idle_meter(start: SimTime, platform: &Platform) -> Meter {
-    let idle: Vec<_> = platform.nodes().iter().map(|node| node.idle).collect();
-    Meter::new(start, &idle)
+    Meter::new(start, platform.nodes().iter().map(|node| node.idle).collect())
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::cluster::Cluster;
 use crate::control::Refusal;
 use crate::platform::node_state::Class;
-use crate::policy::runs::{Run, RunId};
+use crate::policy::runs::{Homes, Run, RunId};
 use crate::policy::{Decision, Rejection};
 use crate::power::meter::Meter;
 use crate::power::pvt::Actual;
@@ -67,9 +67,12 @@ pub struct JobRecords {
     pub(super) energy_j: Vec<f64>,
     pub(super) state: Vec<JobState>,
     pub(super) started_by: Vec<StartedBy>,
-    pub(super) first_node: Vec<u64>,
-    /// Nodes of all started jobs, in order of start; each job's ascending.
+    /// Nodes of all attempts, each one's ascending.
     pub(super) nodes: Vec<u32>,
+    /// Where the nodes of first attempts are.
+    homes: Homes,
+    /// Where those of jobs are that have started again.
+    moved: BTreeMap<u32, usize>,
     /// Runs that are profiled, and how many times longer they take for it.
     pub(super) profiled: BTreeMap<u32, f64>,
     /// What emergencies and caps have made of each job, where there can be any.
@@ -338,7 +341,9 @@ impl History {
         let row = run.job.0 as usize;
         self.jobs.start[row] = run.started;
         self.jobs.state[row] = JobState::Running;
-        self.jobs.first_node[row] = run.places.start as u64;
+        if run.attempt > 1 {
+            self.jobs.moved.insert(run.job.0, run.places.start);
+        }
         self.jobs.started_by[row] = match start.overtakes {
             true => StartedBy::Backfill,
             false if joined_now(run.job) => StartedBy::Immediate,
@@ -463,7 +468,8 @@ impl History {
         mut totals: Totals,
     ) -> Records {
         let workload = Arc::clone(cluster.workload());
-        let jobs = JobRecords { nodes: cluster.into_nodes(), ..self.jobs };
+        let (nodes, homes) = cluster.into_nodes();
+        let jobs = JobRecords { nodes, homes, ..self.jobs };
         totals.read(&meter, self.timeline.peak());
         totals.profiled = jobs.profiled.len();
         totals.left_out = jobs.state.iter().filter(|&&job| job == JobState::LeftOut).count();
@@ -485,8 +491,9 @@ impl JobRecords {
             energy_j: vec![0.0; jobs],
             state: vec![JobState::Pending; jobs],
             started_by: vec![StartedBy::Immediate; jobs],
-            first_node: vec![0; jobs],
             nodes: Vec::new(),
+            homes: Homes::default(),
+            moved: BTreeMap::new(),
             profiled: BTreeMap::new(),
             ordeals: None,
         }
@@ -529,9 +536,15 @@ impl JobRecords {
     }
 
     /// The nodes of a started job that has so many.
-    fn nodes_of(&self, job: usize, count: u32) -> &[u32] {
-        let first = usize::try_from(self.first_node[job]).unwrap_or(usize::MAX);
+    fn nodes_of(&self, job: JobId, count: u32) -> &[u32] {
+        let first = self.first_place(job);
         &self.nodes[first..first + count as usize]
+    }
+
+    /// Where the nodes of a started job begin.
+    pub(super) fn first_place(&self, job: JobId) -> usize {
+        let moved = if self.moved.is_empty() { None } else { self.moved.get(&job.0).copied() };
+        moved.or_else(|| self.homes.of(job)).unwrap_or(usize::MAX)
     }
 
     /// Whether there is an attempt to speak of: none of a job that was queued again and waits.
@@ -649,8 +662,8 @@ impl Records {
     #[must_use]
     pub fn nodes_of(&self, job: usize) -> Option<&[u32]> {
         self.jobs.start(job)?;
-        let row = u32::try_from(job).ok()?;
-        Some(self.jobs.nodes_of(job, self.workload.node_count(JobId(row))))
+        let id = JobId(u32::try_from(job).ok()?);
+        Some(self.jobs.nodes_of(id, self.workload.node_count(id)))
     }
 }
 

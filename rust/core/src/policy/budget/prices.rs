@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::platform::Platform;
 use crate::policy::View;
 use crate::policy::analyzer::{Ask, Estimate};
-use crate::policy::budget::draw::{Counted, counted, held};
+use crate::policy::budget::draw::{Counted, beyond_idle, counted, held};
 use crate::policy::class::JobClass;
 use crate::units::Watts;
 use crate::workload::JobId;
@@ -21,11 +21,22 @@ pub struct Price {
     pub most: Watts,
 }
 
+/// Lists that are kept: where every job brings another cap, each would have its own.
+const MOST_LISTS: usize = 256;
+
+/// Watts beyond idle of jobs alike on one node.
+#[derive(Clone, Debug)]
+struct List {
+    /// By node.
+    on: Vec<Watts>,
+    /// Cheapest first and summed up.
+    sums: Vec<Watts>,
+}
+
 /// Prices of the jobs that are queued: by class, and by job for those that bring a measured draw of their own.
 #[derive(Clone, Debug)]
 pub struct Prices {
-    /// Watts beyond idle on the cheapest nodes, cheapest first and summed up.
-    sums: BTreeMap<(JobClass, Estimate), Vec<Watts>>,
+    lists: BTreeMap<(JobClass, Estimate), List>,
     own: BTreeMap<u32, Price>,
     /// Idle draws, highest first, and the sums of the first of them.
     idles: Vec<Watts>,
@@ -44,7 +55,7 @@ impl Prices {
             sum += idle;
             sum
         }));
-        Self { sums: BTreeMap::new(), own: BTreeMap::new(), idles, idle_sums }
+        Self { lists: BTreeMap::new(), own: BTreeMap::new(), idles, idle_sums }
     }
 
     /// The price of a job that is queued; to be forgotten when it starts.
@@ -77,7 +88,7 @@ impl Prices {
                 None => of_draws(everywhere(view, &counted), count as usize),
             }
         } else {
-            let sums = self.sums_of(ask, job, estimate);
+            let sums = &self.list_of(ask, job, estimate).sums;
             let all = sums[sums.len() - 1];
             let first = |nodes: usize| nodes.checked_sub(1).map_or(Watts::ZERO, |last| sums[last.min(sums.len() - 1)]);
             (first(count as usize), all - first(sums.len().saturating_sub(count as usize)), all)
@@ -103,20 +114,34 @@ impl Prices {
         (between(0, count), between(nodes - count, nodes), between(0, nodes))
     }
 
-    fn sums_of(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> &[Watts] {
+    /// Watts beyond idle that a job takes on these nodes.
+    pub fn on(&mut self, ask: &Ask<'_>, job: JobId, nodes: &[u32]) -> Watts {
+        let estimate = ask.estimate(job);
+        if follows_own(ask.view, job, estimate) {
+            return beyond_idle(ask, job, nodes);
+        }
+        let on = &self.list_of(ask, job, estimate).on;
+        held(ask.view, job, nodes.iter().map(|&node| on[node as usize]).sum())
+    }
+
+    fn list_of(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> &List {
         let class = JobClass::of(ask.view, job);
         // Under caps also a first run is a matter of its class.
         let is_any = estimate == Estimate::Tdp && class.under.is_none() && !ask.view.predicted.has_caps();
         let of = if is_any { JobClass::ANY } else { class };
-        self.sums.entry((of, estimate)).or_insert_with(|| {
-            let mut sums = everywhere(ask.view, &counted(ask, job, estimate));
+        if self.lists.len() >= MOST_LISTS && !self.lists.contains_key(&(of, estimate)) {
+            self.lists.clear();
+        }
+        self.lists.entry((of, estimate)).or_insert_with(|| {
+            let on = everywhere(ask.view, &counted(ask, job, estimate));
+            let mut sums = on.clone();
             sums.sort_unstable();
             let mut sum = Watts::ZERO;
             for watts in &mut sums {
                 sum += *watts;
                 *watts = sum;
             }
-            sums
+            List { on, sums }
         })
     }
 }

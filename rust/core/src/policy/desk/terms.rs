@@ -3,7 +3,7 @@
 use crate::algo::fit_list::Waiting;
 use crate::error::Result;
 use crate::policy::analyzer::Estimate;
-use crate::policy::budget::draw::{beyond_idle, take_cheapest};
+use crate::policy::budget::draw::take_cheapest;
 use crate::policy::budget::prices::Price;
 use crate::policy::class::JobClass;
 use crate::policy::desk::{Desk, Terms};
@@ -84,11 +84,11 @@ impl Desk<'_> {
         Ok(None)
     }
 
-    /// Places a job, and takes that back if it takes more watts there than are left; with what the placement said.
+    /// Places a job, unless it takes more watts there than are left; with what the placement said.
     fn place(&mut self, waiting: &Waiting, how: How) -> Result<(Option<Watts>, Choice)> {
         let job = JobId(waiting.key.row);
-        let (ask, left, mark) = (self.ask, self.left(), self.draft.mark());
-        let (placement, counts) = (&mut *self.placement, self.power.is_some());
+        let (ask, left) = (self.ask, self.left());
+        let (placement, power) = (&mut *self.placement, &mut self.power);
         let mut choice = Choice::Chosen;
         let placed = self.draft.put(waiting, |free, nodes| {
             let first = nodes.len();
@@ -96,15 +96,17 @@ impl Desk<'_> {
                 How::WhereItGoes => choice = placement.choose(&ask, job, free, nodes)?,
                 How::WhereItAddsLeast => take_cheapest(&ask, job, free, nodes),
             }
-            let watts = |nodes| if counts { beyond_idle(&ask, job, nodes) } else { Watts::ZERO };
-            Ok((choice != Choice::Refused).then(|| watts(&nodes[first..])))
+            let own = &nodes[first..];
+            let watts = power.as_mut().map_or(Watts::ZERO, |power| power.prices.on(&ask, job, own));
+            if choice != Choice::Refused && left.is_none_or(|left| watts <= left) {
+                return Ok(Some(watts));
+            }
+            free.insert_all(own);
+            nodes.truncate(first);
+            Ok(None)
         })?;
         *self.is_choosy |= choice == Choice::Refused;
-        let within = placed.filter(|watts| left.is_none_or(|left| *watts <= left));
-        if within.is_none() {
-            self.draft.rollback(mark);
-        }
-        Ok((within, choice))
+        Ok((placed, choice))
     }
 
     fn least_watts(&mut self, job: JobId) -> Watts {
