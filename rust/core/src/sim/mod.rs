@@ -15,6 +15,7 @@ mod plant;
 pub mod record;
 pub mod segments;
 mod sharing;
+pub mod timeline;
 pub mod work;
 
 use std::cell::RefCell;
