@@ -1,7 +1,7 @@
 //! Who waits, in policy order, with a quick answer to "who is the first that fits?".
 
 use crate::algo::sorted_blocks::{Keyed, Place, SortedBlocks, Summary};
-use crate::algo::staircase::Staircase;
+use crate::algo::staircase::Refused;
 use crate::units::{SimDuration, SimTime, Watts};
 
 /// Place in the order: the policy's rank first, then the earlier submit, then the earlier row. Never equal.
@@ -98,13 +98,13 @@ impl FitList {
     /// The first place at or after `from` whose element fits into `room`.
     #[must_use]
     pub fn first_fit(&self, from: Place, room: Room) -> Option<Place> {
-        self.first_fit_unless(from, room, &Staircase::default())
+        self.first_fit_unless(from, room, &Refused::default())
     }
 
     /// The same among those that `refused` lets pass.
     #[must_use]
-    pub fn first_fit_unless(&self, from: Place, room: Room, refused: &Staircase) -> Option<Place> {
-        let may_fit = |units, length, watts| room.holds(units, length, watts) && !refused.holds(units, length);
+    pub fn first_fit_unless(&self, from: Place, room: Room, refused: &Refused) -> Option<Place> {
+        let may_fit = |units, length, watts| room.holds(units, length, watts) && !refused.holds(units, watts, length);
         self.find(
             from,
             |block| may_fit(block.units, block.length, block.watts),

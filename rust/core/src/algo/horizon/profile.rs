@@ -188,14 +188,25 @@ impl<A: Amount> Profile<A> {
     /// Whether `need` is free from now on for `length`.
     #[must_use]
     pub fn fits_now(&self, need: A, length: SimDuration) -> bool {
-        let Some(first) = self.heads.first() else { return false };
-        let end = first.begins.saturating_add(length);
-        let now = self.blocks[0].free[0].plus(first.lift).holds(need);
-        let mut blocks = self.heads.iter().zip(&self.blocks).take_while(|(head, _)| head.begins < end);
-        now && blocks.all(|(head, steps)| {
-            let during = || &steps.free[..steps.before(end)];
-            head.lowest.holds(need) || during().iter().all(|free| free.plus(head.lift).holds(need))
-        })
+        !self.heads.is_empty() && self.first_lack(need, length).is_none()
+    }
+
+    /// When it is first not true that `need` is free, from now on for `length`, and what is free then.
+    ///
+    /// A length of zero needs it at the instant itself.
+    #[must_use]
+    pub fn first_lack(&self, need: A, length: SimDuration) -> Option<(SimTime, A)> {
+        let first = self.heads.first()?;
+        let end = first.begins.saturating_add(length.max(SimDuration::from_micros(1)));
+        let blocks = self.heads.iter().zip(&self.blocks).take_while(|(head, _)| head.begins < end);
+        for (head, steps) in blocks.filter(|(head, _)| !head.lowest.holds(need)) {
+            let short = !steps.that_hold(need, head.lift);
+            let place = short.trailing_zeros() as usize;
+            if place < steps.len() {
+                return (steps.at[place] < end).then(|| (steps.at[place], steps.free[place].plus(head.lift)));
+            }
+        }
+        None
     }
 
     /// Takes `amount`, nothing of which is below zero, away from `start` for `length`.

@@ -58,18 +58,17 @@ impl Free {
         }
     }
 
-    /// Whether it is for want of units, whatever the watts, that a claim does not fit now.
-    pub(super) fn lacks_units_now(&self, claim: Claim, length: SimDuration) -> bool {
+    /// When less than a claim is first free, from now on for `length`, and what is free then.
+    pub(super) fn first_lack(&self, claim: Claim, length: SimDuration) -> Option<(SimTime, Claim)> {
         match self {
-            Self::Units(_) => true,
-            Self::Both(profile) => !profile.fits_now([claim.units, i64::MIN], length),
-        }
-    }
-
-    pub(super) fn fits_now(&self, claim: Claim, length: SimDuration) -> bool {
-        match self {
-            Self::Units(units) => units.fits_now(claim.units, length),
-            Self::Both(profile) => profile.fits_now(both(claim), length),
+            Self::Units(profile) => {
+                let (at, units) = profile.first_lack(claim.units, length)?;
+                Some((at, Claim { units, microwatts: i64::MAX }))
+            }
+            Self::Both(profile) => {
+                let (at, [units, microwatts]) = profile.first_lack(both(claim), length)?;
+                Some((at, Claim { units, microwatts }))
+            }
         }
     }
 

@@ -7,7 +7,7 @@
 use crate::algo::fit_list::{FitList, Room, Waiting};
 use crate::algo::releases::Claim;
 use crate::algo::sorted_blocks::Place;
-use crate::algo::staircase::Staircase;
+use crate::algo::staircase::Refused;
 use crate::error::Result;
 use crate::policy::backfill::profile::Profile;
 use crate::policy::backfill::shadow::ShadowTime;
@@ -172,7 +172,7 @@ impl Plan {
     }
 
     /// The part of a room in which a job fits beside the promises made so far.
-    fn within(&self, room: Room) -> (Room, Option<&Staircase>) {
+    fn within(&self, room: Room) -> (Room, Option<&Refused>) {
         match self.shadow.as_ref().filter(|_| self.is_short) {
             Some(shadow) => (shadow.within(room), None),
             None => (room, Some(self.profile.refused())),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::algo::floors::Floors;
 use crate::algo::releases::{Claim, merged};
-use crate::algo::staircase::Staircase;
+use crate::algo::staircase::Refused;
 use crate::error::Result;
 use crate::policy::backfill::free::Free;
 use crate::policy::backfill::plan::TICK;
@@ -17,9 +17,9 @@ pub(super) struct Profile {
     now: SimTime,
     free: Free,
     /// Needs that do not fit now: in a pass there is only ever less.
-    refused: Staircase,
+    refused: Refused,
     /// Needs that do not fit before an instant, and the instant.
-    late: Staircase,
+    late: Refused,
     late_from: SimTime,
     /// Where a need and length was promised last: those alike fit no earlier.
     last: BTreeMap<(Claim, SimDuration), SimTime>,
@@ -58,12 +58,19 @@ impl Profile {
     }
 
     pub(super) fn holds(&mut self, claim: Claim, length: SimDuration) -> bool {
-        let fits = self.free.fits_now(claim, length);
-        // Only a lack of units speaks for all that need no fewer: watts are not in the stairs.
-        if !fits && self.free.lacks_units_now(claim, length) {
-            self.refused.refuse(claim.units, length);
+        if self.refused.holds(claim.units, claim.microwatts, length) {
+            return false;
         }
-        fits
+        let Some((at, free)) = self.free.first_lack(claim, length) else { return true };
+        // Whatever needs more than is free then, and lasts until then, does not fit either.
+        let longer = at - self.now + TICK;
+        if free.units < claim.units {
+            self.refused.units.refuse(free.units + 1, longer);
+        }
+        if free.microwatts < claim.microwatts {
+            self.refused.watts.refuse(free.microwatts + 1, longer);
+        }
+        false
     }
 
     pub(super) fn start(&mut self, claim: Claim, length: SimDuration) {
@@ -71,7 +78,7 @@ impl Profile {
     }
 
     /// Needs that are known not to fit before `until`.
-    pub(super) fn not_before(&mut self, until: SimTime) -> &Staircase {
+    pub(super) fn not_before(&mut self, until: SimTime) -> &Refused {
         if until > self.late_from {
             self.late.clear();
             self.late_from = until;
@@ -84,7 +91,7 @@ impl Profile {
         let from = self.floor(need, length);
         let fits = self.free.fits_between(from, until, need, length);
         if !fits {
-            self.late.refuse(need.units, length);
+            self.late.units.refuse(need.units, length);
             self.late_from = self.late_from.min(until);
         }
         fits
@@ -137,7 +144,7 @@ impl Profile {
     }
 
     /// Needs of units and lengths that do not fit now.
-    pub(super) fn refused(&self) -> &Staircase {
+    pub(super) fn refused(&self) -> &Refused {
         &self.refused
     }
 
