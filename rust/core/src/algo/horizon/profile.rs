@@ -103,18 +103,24 @@ impl<A: Amount> Profile<A> {
         used
     }
 
-    /// Forgets what was before `now`, which is not before the first step; returns what is free now.
-    pub fn advance(&mut self, now: SimTime) -> A {
+    /// What is free from the first step on.
+    #[must_use]
+    pub fn first(&self) -> A {
+        let steps = self.heads.first().zip(self.blocks.first());
+        steps.map_or(A::NONE, |(head, steps)| steps.free[0].plus(head.lift))
+    }
+
+    /// Forgets what was before `now`, which is not before the first step.
+    pub fn advance(&mut self, now: SimTime) {
         let past = self.block_at(now);
         self.heads.drain(..past);
         self.blocks[..].rotate_left(past);
-        let (Some(head), Some(steps)) = (self.heads.first_mut(), self.blocks.first_mut()) else { return A::NONE };
+        let (Some(head), Some(steps)) = (self.heads.first_mut(), self.blocks.first_mut()) else { return };
         let past = steps.in_force(now);
         steps.at.drain(..past);
         steps.free.drain(..past);
         steps.at[0] = now;
         *head = Head::of(steps, head.lift);
-        steps.free[0].plus(head.lift)
     }
 
     /// The earliest instant from which `need` is free for `length`; [`SimTime::NEVER`] if there is none.
@@ -217,6 +223,22 @@ impl<A: Amount> Profile<A> {
         }
         let first = self.split(start);
         self.split(end);
+        self.lower(first, (start, end), amount);
+    }
+
+    /// The same from `start` on for ever.
+    pub fn take_from(&mut self, start: SimTime, amount: A) {
+        let first = self.split(start);
+        self.lower(first, (start, SimTime::NEVER), amount);
+    }
+
+    /// Adds `amount`, which may be below zero, at all times.
+    pub fn lift(&mut self, amount: A) {
+        self.heads.iter_mut().for_each(|head| head.lower(A::NONE.minus(amount)));
+    }
+
+    /// Takes `amount` away from the steps of a stretch, at whose ends steps begin.
+    fn lower(&mut self, first: usize, (start, end): (SimTime, SimTime), amount: A) {
         for index in first..self.heads.len() {
             if self.heads[index].begins >= end {
                 break;
@@ -291,7 +313,8 @@ mod tests {
             [1, 41, 60, 61, 130].map(|units| profile.earliest_fit_from(at(100), units, span(5)))
         };
         let before = fits(&profile);
-        assert_eq!(profile.advance(at(100)), 51);
+        profile.advance(at(100));
+        assert_eq!(profile.first(), 51);
         assert_eq!(fits(&profile), before);
         assert!(profile.fits_now(51, span(5)) && !profile.fits_now(52, span(1)));
     }
@@ -372,7 +395,8 @@ mod tests {
             }
             if index % 8 == 7 {
                 now += pace;
-                prop_assert_eq!(profile.advance(at(now)), cells.0[usize::try_from(now).unwrap()]);
+                profile.advance(at(now));
+                prop_assert_eq!(profile.first(), cells.0[usize::try_from(now).unwrap()]);
             }
         }
         Ok(())

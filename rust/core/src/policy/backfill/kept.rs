@@ -3,11 +3,16 @@
 //! Where all that runs has ended as planned and jobs have only joined the queue behind those that were promised a start,
 //! each of these fits at its promise and, as then, not before. Whatever else happens makes the plan worthless: an end
 //! before or after its time, a node that fails or returns, a job that goes ahead.
+//!
+//! Watts are planned in whole microwatts, and each sum of them is rounded by itself: a plan made anew differs from one that
+//! was kept by some microwatts. So the kept one is put right to the last of them in every pass ([`Kept::excess`],
+//! [`Plan::resume`](super::plan::Plan::resume)), and a promise for which so little could make a difference is not kept.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::algo::fit_list::{FitList, QueueKey, Waiting};
+use crate::algo::releases::Claim;
 use crate::algo::sorted_blocks::Place;
 use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
@@ -27,6 +32,11 @@ pub(super) struct Kept {
     ends: BinaryHeap<Reverse<SimTime>>,
     /// Planned ends and rows of what the last pass started.
     started: Vec<(SimTime, u32)>,
+    /// Microwatts that the plan takes starts to give back beyond what they do, and when.
+    excess: Vec<(SimTime, i64)>,
+    /// By how many microwatts the plan has been put right since it was made, and by how many at most it may be.
+    drift: i64,
+    most_drift: i64,
 }
 
 impl Kept {
@@ -37,11 +47,13 @@ impl Kept {
 
     /// A plan is made anew in this pass.
     pub(super) fn begin(&mut self, desk: &Desk<'_>) {
-        self.whole = desk.only_counts();
+        self.whole = desk.may_keep_plans();
         self.promises.clear();
         self.promised = 0;
         self.last = None;
         self.started.clear();
+        self.excess.clear();
+        (self.drift, self.most_drift) = (0, i64::MAX);
         self.ends.clear();
         self.ends.extend(desk.view.releases.iter().map(|release| Reverse(release.at)));
         for release in desk.added() {
@@ -59,10 +71,45 @@ impl Kept {
         self.last = Some(last.key);
     }
 
-    /// A job of the queue has started.
-    pub(super) fn start(&mut self, desk: &Desk<'_>, waiting: &Waiting) {
+    /// Whether it has promised no job a start.
+    pub(super) fn promises_nothing(&self) -> bool {
+        self.promised == 0
+    }
+
+    /// Whether the plan is worth anything so far.
+    pub(super) fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// A job of the queue has started, for which the plan has taken so much away.
+    pub(super) fn start(&mut self, desk: &Desk<'_>, waiting: &Waiting, taken: Claim) {
         if waiting.length > SimDuration::ZERO {
-            self.note_end(desk.view.now.saturating_add(waiting.length), waiting.key.row);
+            let end = desk.view.now.saturating_add(waiting.length);
+            self.note_end(end, waiting.key.row);
+            let excess = taken.microwatts - desk.given_back(end, waiting.key.row).microwatts;
+            if desk.counts_watts() && excess > 0 {
+                self.excess.push((end, excess));
+            }
+        }
+    }
+
+    /// Microwatts that starts do not give back, though the plan takes them to, and from when on.
+    pub(super) fn take_excess(&mut self) -> impl Iterator<Item = (SimTime, i64)> + '_ {
+        self.drift += self.excess.iter().map(|excess| excess.1).sum::<i64>();
+        self.excess.drain(..)
+    }
+
+    /// The plan was put right by some microwatts; false if that may change a promise.
+    pub(super) fn put_right(&mut self, microwatts: i64) -> bool {
+        self.drift += microwatts;
+        self.drift <= self.most_drift
+    }
+
+    /// So many microwatts more would change a promise of this pass; none: no more than there can be.
+    pub(super) fn allow_drift(&mut self, microwatts: Option<i64>) {
+        if let Some(microwatts) = microwatts {
+            self.whole &= microwatts > 0;
+            self.most_drift = self.most_drift.min(self.drift + microwatts);
         }
     }
 
@@ -79,7 +126,7 @@ impl Kept {
     /// Whether the plan holds in this pass, if as many units are free as it says.
     pub(super) fn holds(&mut self, desk: &Desk<'_>, queue: &FitList) -> bool {
         self.whole =
-            self.whole && desk.only_counts() && self.ended_as_planned(desk) && self.queued_as_planned(desk, queue);
+            self.whole && desk.may_keep_plans() && self.ended_as_planned(desk) && self.queued_as_planned(desk, queue);
         self.started.clear();
         self.whole
     }

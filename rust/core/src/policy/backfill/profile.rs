@@ -11,6 +11,9 @@ use crate::policy::backfill::plan::TICK;
 use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
 
+/// By how much a margin is narrowed that a promise does not have.
+const NARROWER: i64 = 16;
+
 /// What is free from now on, less what was promised.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Profile {
@@ -25,6 +28,10 @@ pub(super) struct Profile {
     last: BTreeMap<(Claim, SimDuration), SimTime>,
     /// Before when larger and longer needs do not fit, where only units are counted.
     floors: Floors,
+    /// Microwatts more or less at any time that may change no promise, if the plan is to be kept; 0 if it is not.
+    margin: i64,
+    /// The least that has changed none since that was asked.
+    least_margin: i64,
     /// Which starts the last call of `reserve` has promised, and to how many jobs.
     promised: Vec<(SimTime, usize)>,
 }
@@ -38,6 +45,7 @@ impl Profile {
         self.refused.clear();
         self.late.clear();
         self.last.clear();
+        self.watch_margin(0);
         self.floors.reset(now, desk.view.platform.units());
         let to_come = desk.to_come();
         let ends = merged(desk.view.releases.iter().copied(), &to_come).map(|release| (release.at.max(now), release));
@@ -49,12 +57,42 @@ impl Profile {
         Ok(())
     }
 
-    /// Goes on with the same promises at a later instant; returns what is free then beside them.
-    pub(super) fn advance(&mut self, now: SimTime) -> i64 {
+    /// From now on it matters by how many microwatts promises are the only ones, up to so many; at 0 it does not.
+    pub(super) fn watch_margin(&mut self, microwatts: i64) {
+        self.margin = microwatts;
+        self.least_margin = microwatts;
+    }
+
+    /// So many microwatts more or less, of those that matter, would have changed no promise since the last call.
+    pub(super) fn take_margin(&mut self) -> i64 {
+        std::mem::replace(&mut self.least_margin, self.margin)
+    }
+
+    pub(super) fn counts_watts(&self) -> bool {
+        self.free.counts_watts()
+    }
+
+    /// Takes away what was given back too much, and from when on.
+    pub(super) fn take_excess(&mut self, excess: impl Iterator<Item = (SimTime, i64)>) {
+        excess.for_each(|(at, microwatts)| self.free.take_watts_from(at.max(self.now), microwatts));
+    }
+
+    /// Makes up for roundings: so many microwatts are free beside those that are known.
+    pub(super) fn lift_watts(&mut self, microwatts: i64) {
+        self.free.lift_watts(microwatts);
+    }
+
+    /// What is free now beside the promises.
+    pub(super) fn free_now(&self) -> Claim {
+        self.free.now()
+    }
+
+    /// Goes on with the same promises at a later instant.
+    pub(super) fn advance(&mut self, now: SimTime) {
         self.now = now;
         self.refused.clear();
         self.late.clear();
-        self.free.advance(now)
+        self.free.advance(now);
     }
 
     pub(super) fn holds(&mut self, claim: Claim, length: SimDuration) -> bool {
@@ -152,10 +190,21 @@ impl Profile {
         self.free.reserve(start, length, claim);
     }
 
-    fn earliest_fit(&self, need: Claim, length: SimDuration) -> SimTime {
-        match self.floor(need, length) {
-            SimTime::NEVER => SimTime::NEVER,
-            floor => self.free.earliest_fit(floor, need, length),
+    fn earliest_fit(&mut self, need: Claim, length: SimDuration) -> SimTime {
+        let floor = match self.floor(need, length) {
+            SimTime::NEVER => return SimTime::NEVER,
+            floor => floor,
+        };
+        let more = |by: i64| Claim { microwatts: need.microwatts + by, ..need };
+        let (mut start, mut margin) = (floor, self.margin);
+        loop {
+            // If it does not fit with less, it does not with more: the search goes on from there.
+            start = self.free.earliest_fit(start, more(-margin), length);
+            if margin == 0 || start == SimTime::NEVER || self.free.fits_at(start, more(margin), length.max(TICK)) {
+                self.least_margin = self.least_margin.min(margin);
+                return start;
+            }
+            margin /= NARROWER;
         }
     }
 }
