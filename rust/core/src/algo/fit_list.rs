@@ -54,6 +54,44 @@ impl Summary<Waiting> for Smallest {
             submit: self.submit.min(item.key.submit),
         }
     }
+
+    type Wide = Least;
+    const NOTHING: Least =
+        Least { units: i64::MAX, watts: i64::MAX, lengths: [SimDuration::FOREVER; Least::OCTAVES] };
+
+    fn widen(mut wide: Least, item: &Waiting) -> Least {
+        wide.units = wide.units.min(item.units);
+        wide.watts = wide.watts.min(item.watts);
+        let first = Least::octave(item.units);
+        wide.lengths[first] = wide.lengths[first].min(item.length);
+        wide
+    }
+
+    fn join(mut one: Least, other: Least) -> Least {
+        one.units = one.units.min(other.units);
+        one.watts = one.watts.min(other.watts);
+        one.lengths.iter_mut().zip(other.lengths).for_each(|(one, other)| *one = (*one).min(other));
+        one
+    }
+}
+
+/// The smallest need and the fewest watts of many blocks, and the smallest length among needs of every size.
+#[derive(Clone, Copy, Debug)]
+pub struct Least {
+    units: i64,
+    watts: i64,
+    /// Among the needs of up to one unit, of two, of up to four, and so on; the last of all that are larger.
+    lengths: [SimDuration; Self::OCTAVES],
+}
+
+impl Least {
+    const OCTAVES: usize = 12;
+
+    /// The first octave that goes as far as so many units.
+    fn octave(units: i64) -> usize {
+        let bits = i64::BITS - units.saturating_sub(1).max(0).leading_zeros();
+        (bits as usize).min(Self::OCTAVES - 1)
+    }
 }
 
 /// What may start: `units` and `watts` or fewer, and those with more than the extra ones only if they last no longer than
@@ -85,6 +123,12 @@ impl Room {
         Self { watts: watts.map_or(i64::MAX, Watts::microwatts_up), ..self }
     }
 
+    fn may_hold(&self, least: &Least) -> bool {
+        let is_short = || least.lengths[..=Least::octave(self.units)].iter().any(|&length| length <= self.slack);
+        let beside_head = least.units <= self.extra && least.watts <= self.extra_watts;
+        least.units <= self.units && least.watts <= self.watts && (beside_head || is_short())
+    }
+
     fn holds(self, units: i64, length: SimDuration, watts: i64) -> bool {
         let beside_head = units <= self.extra && watts <= self.extra_watts;
         units <= self.units && watts <= self.watts && (length <= self.slack || beside_head)
@@ -107,6 +151,7 @@ impl FitList {
         let may_fit = |units, length, watts| room.holds(units, length, watts) && !refused.holds(units, watts, length);
         self.find(
             from,
+            |least| room.may_hold(least),
             |block| may_fit(block.units, block.length, block.watts),
             |waiting| may_fit(waiting.units, waiting.length, waiting.watts),
         )
