@@ -8,6 +8,7 @@ pub mod floors;
 pub mod guide;
 pub mod horizon;
 pub mod node_set;
+pub mod recent;
 pub mod releases;
 pub mod sorted_blocks;
 pub mod staircase;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::algo::floors::Floors;
+use crate::algo::recent::Recent;
 use crate::algo::releases::{Claim, merged};
 use crate::algo::staircase::Refused;
 use crate::error::Result;
@@ -28,6 +29,8 @@ pub(super) struct Profile {
     last: BTreeMap<(Claim, SimDuration), SimTime>,
     /// Before when larger and longer needs do not fit, where only units are counted.
     floors: Floors,
+    /// The same where watts are counted, too.
+    recent: Recent,
     /// Microwatts more or less at any time that may change no promise, if the plan is to be kept; 0 if it is not.
     margin: i64,
     /// The least that has changed none since that was asked.
@@ -45,6 +48,7 @@ impl Profile {
         self.refused.clear();
         self.late.clear();
         self.last.clear();
+        self.recent.clear();
         self.watch_margin(0);
         self.floors.reset(now, desk.view.platform.units());
         let to_come = desk.to_come();
@@ -165,14 +169,19 @@ impl Profile {
     /// An instant before which `need` does not fit: in a pass there is only ever less.
     fn floor(&self, need: Claim, length: SimDuration) -> SimTime {
         let last = self.last.get(&(need, length)).copied().unwrap_or(self.now);
-        let floor = if self.free.counts_watts() { last } else { last.max(self.floors.of(need.units, length)) };
-        floor.max(self.now)
+        let floor = match &self.free {
+            Free::Units(_) => self.floors.of(need.units, length),
+            Free::Both(_) => self.recent.floor(self.now, need, length),
+        };
+        floor.max(last).max(self.now)
     }
 
     fn raise(&mut self, need: Claim, length: SimDuration, start: SimTime) {
         let new = self.last.insert((need, length), start).is_none();
-        if new && !self.free.counts_watts() {
-            self.floors.raise(need.units, length, start);
+        match &self.free {
+            Free::Units(_) if new => self.floors.raise(need.units, length, start),
+            Free::Both(_) if start > self.recent.floor(self.now, need, length) => self.recent.note(need, length, start),
+            _ => {}
         }
     }
 
