@@ -16,8 +16,8 @@ use hetsched_core::units::{SimDuration, SimTime};
 use hetsched_core::workload::JobId;
 
 use support::{
-    Job, composed, platform, platform_alike, run, run_with_table, simulation, simulation_with_table, simulation_with_watts,
-    under_budget, with_backfill, with_backfill_under,
+    Job, composed, platform, platform_alike, run, run_with_table, simulation, simulation_with_table,
+    simulation_with_watts, under_budget, with_backfill, with_backfill_under,
 };
 
 fn jobs() -> impl Strategy<Value = Vec<Job>> {

@@ -56,8 +56,7 @@ impl Summary<Waiting> for Smallest {
     }
 
     type Wide = Least;
-    const NOTHING: Least =
-        Least { units: i64::MAX, watts: i64::MAX, lengths: [SimDuration::FOREVER; Least::OCTAVES] };
+    const NOTHING: Least = Least { units: i64::MAX, watts: i64::MAX, lengths: [SimDuration::FOREVER; Least::OCTAVES] };
 
     fn widen(mut wide: Least, item: &Waiting) -> Least {
         wide.units = wide.units.min(item.units);

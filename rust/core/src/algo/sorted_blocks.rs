@@ -221,7 +221,11 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         }
         self.merge(place.block);
         self.summarize(place.block);
-        let next = if place.item < self.blocks[place.block].items.len() { place } else { Place { block: place.block + 1, item: 0 } };
+        let next = if place.item < self.blocks[place.block].items.len() {
+            place
+        } else {
+            Place { block: place.block + 1, item: 0 }
+        };
         (item, next)
     }
 

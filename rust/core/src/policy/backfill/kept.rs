@@ -34,9 +34,55 @@ pub(super) struct Kept {
     started: Vec<(SimTime, u32)>,
     /// Microwatts that the plan takes starts to give back beyond what they do, and when.
     excess: Vec<(SimTime, i64)>,
-    /// By how many microwatts the plan has been put right since it was made, and by how many at most it may be.
-    drift: i64,
-    most_drift: i64,
+    /// By how much it has been put right since it was made.
+    drift: Drift,
+}
+
+/// By how many microwatts a plan has been put right.
+///
+/// What is added at all times and what is taken away from the ends of starts on nearly cancel out. So at any time to come
+/// the plan has drifted by `risen`, less some of what is still to be taken away.
+#[derive(Clone, Debug, Default)]
+struct Drift {
+    risen: i64,
+    /// When how much is still taken away, and all of it.
+    to_fall: BinaryHeap<Reverse<(SimTime, i64)>>,
+    fall: i64,
+    /// Where promises stay the only ones.
+    allowed: Option<(i64, i64)>,
+}
+
+impl Drift {
+    /// The least and the most by which the plan has drifted at any time to come.
+    fn range(&self) -> (i64, i64) {
+        (self.risen - self.fall, self.risen)
+    }
+
+    fn fall_from(&mut self, at: SimTime, microwatts: i64) {
+        self.to_fall.push(Reverse((at, microwatts)));
+        self.fall += microwatts;
+    }
+
+    fn rise(&mut self, now: SimTime, microwatts: i64) {
+        self.risen += microwatts;
+        while let Some(&Reverse((_, fallen))) = self.to_fall.peek().filter(|next| next.0.0 <= now) {
+            self.to_fall.pop();
+            self.fall -= fallen;
+            self.risen -= fallen;
+        }
+    }
+
+    /// From here it may go so far up or down.
+    fn allow(&mut self, microwatts: i64) {
+        let (least, most) = self.range();
+        let (lowest, highest) = self.allowed.unwrap_or((i64::MIN, i64::MAX));
+        self.allowed = Some((lowest.max(most - microwatts), highest.min(least + microwatts)));
+    }
+
+    fn is_allowed(&self) -> bool {
+        let (least, most) = self.range();
+        self.allowed.is_none_or(|(lowest, highest)| lowest <= least && most <= highest)
+    }
 }
 
 impl Kept {
@@ -53,7 +99,7 @@ impl Kept {
         self.last = None;
         self.started.clear();
         self.excess.clear();
-        (self.drift, self.most_drift) = (0, i64::MAX);
+        self.drift = Drift::default();
         self.ends.clear();
         self.ends.extend(desk.view.releases.iter().map(|release| Reverse(release.at)));
         for release in desk.added() {
@@ -95,21 +141,20 @@ impl Kept {
 
     /// Microwatts that starts do not give back, though the plan takes them to, and from when on.
     pub(super) fn take_excess(&mut self) -> impl Iterator<Item = (SimTime, i64)> + '_ {
-        self.drift += self.excess.iter().map(|excess| excess.1).sum::<i64>();
-        self.excess.drain(..)
+        self.excess.drain(..).inspect(|&(at, microwatts)| self.drift.fall_from(at, microwatts))
     }
 
     /// The plan was put right by some microwatts; false if that may change a promise.
-    pub(super) fn put_right(&mut self, microwatts: i64) -> bool {
-        self.drift += microwatts;
-        self.drift <= self.most_drift
+    pub(super) fn put_right(&mut self, now: SimTime, microwatts: i64) -> bool {
+        self.drift.rise(now, microwatts);
+        self.drift.is_allowed()
     }
 
     /// So many microwatts more would change a promise of this pass; none: no more than there can be.
     pub(super) fn allow_drift(&mut self, microwatts: Option<i64>) {
         if let Some(microwatts) = microwatts {
             self.whole &= microwatts > 0;
-            self.most_drift = self.most_drift.min(self.drift + microwatts);
+            self.drift.allow(microwatts);
         }
     }
 

@@ -66,7 +66,7 @@ impl Plan {
         if missing != 0 {
             self.profile.lift_watts(missing);
         }
-        Ok(Some(missing.abs()))
+        Ok(Some(missing))
     }
 
     /// Has it watched by how many microwatts promises are the only ones.

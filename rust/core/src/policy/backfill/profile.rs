@@ -13,7 +13,7 @@ use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
 
 /// By how much a margin is narrowed that a promise does not have.
-const NARROWER: i64 = 16;
+const NARROWER: i64 = 4;
 
 /// What is free from now on, less what was promised.
 #[derive(Clone, Debug, Default)]

@@ -108,7 +108,8 @@ impl Reservations {
         }
         self.plan.profile.take_excess(kept.take_excess());
         let claim = others.iter().map(|waiting| desk.mean(waiting)).sum();
-        let is_right = self.plan.resume(desk, claim)?.is_some_and(|microwatts| kept.put_right(microwatts));
+        let is_right =
+            self.plan.resume(desk, claim)?.is_some_and(|microwatts| kept.put_right(desk.view.now, microwatts));
         Ok(is_right && Self::start_due(kept, desk, queue, others)?)
     }
 
