@@ -182,6 +182,47 @@ mod tests {
     use crate::algo::sorted_blocks::Place;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// A queue so long that it is searched by groups of blocks, as it grows shorter. Twin: look at everyone.
+        #[test]
+        fn finds_the_first_that_fits_in_a_long_queue(
+            count in 8_400..9_500_usize,
+            seed in any::<u32>(),
+            rooms in prop::collection::vec((0..3_000_i64, 0..3_000_i64, 0..900_i64, 0..2_000_i64), 1..60),
+        ) {
+            let mut state = u64::from(seed) | 1;
+            let mut random = |below: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                i64::try_from((state >> 33) % below).unwrap()
+            };
+            let mut list = FitList::default();
+            let mut all: Vec<Waiting> = (0..).take(count).map(|row| {
+                let key = QueueKey { rank: random(500), submit: SimTime::from_micros(0), row };
+                let units = 1 + random(2_500) / (1 + random(40));
+                Waiting { key, units, length: SimDuration::from_micros(random(90_000)), watts: units * random(900) }
+            }).collect();
+            all.iter().for_each(|&waiting| list.insert(waiting));
+            all.sort_by_key(|waiting| waiting.key);
+            for (units, extra, slack, watts) in rooms {
+                let slack = SimDuration::from_micros(slack);
+                let room = Room { units, watts: watts * 40, slack, extra, extra_watts: watts };
+                let mut from = Place::FRONT;
+                for _ in 0..40 {
+                    let found = list.first_fit(from, room);
+                    let place = list.get(from).map(|first| all.partition_point(|waiting| waiting.key < first.key));
+                    let fits = |waiting: &&Waiting| room.holds(waiting.units, waiting.length, waiting.watts);
+                    let twin = all[place.unwrap_or(all.len())..].iter().find(fits).copied();
+                    prop_assert_eq!(found.and_then(|place| list.get(place)).copied(), twin);
+                    let (Some(found), Some(twin)) = (found, twin) else { break };
+                    all.remove(all.partition_point(|waiting| waiting.key < twin.key));
+                    from = list.remove_at(found).1;
+                }
+            }
+        }
+    }
+
+    proptest! {
         /// Twins: look at everyone.
         #[test]
         fn finds_the_first_that_fits_and_the_oldest(

@@ -362,6 +362,12 @@ mod tests {
             self.0[from..from + length.max(1)].iter().fold(A::UNBOUNDED, |least, &free| least.least(free))
         }
 
+        fn first_lack(&self, from: usize, need: A, length: usize) -> Option<(SimTime, A)> {
+            let lacks = |&t: &usize| !self.0[t].holds(need);
+            let found = (from..from + length.max(1)).find(lacks)?;
+            Some((at(i64::try_from(found).unwrap()), self.0[found]))
+        }
+
         fn reserve(&mut self, start: usize, length: usize, amount: A) {
             self.0[start..start + length].iter_mut().for_each(|free| *free = free.minus(amount));
         }
@@ -389,9 +395,19 @@ mod tests {
             let found = profile.earliest_fit(need, span(length));
             prop_assert_eq!(found, cells.earliest(usize::try_from(now).unwrap(), need, micros));
             prop_assert_eq!(profile.fits_now(need, span(length)), found == at(now));
+            let lack = cells.first_lack(usize::try_from(now).unwrap(), need, micros);
+            prop_assert_eq!(profile.first_lack(need, span(length)), lack);
             if found != SimTime::NEVER {
                 profile.reserve(found, span(length), need);
                 cells.reserve(usize::try_from(found.micros()).unwrap(), micros, need);
+            }
+            if index % 5 == 4 {
+                let from = now + length / 2;
+                profile.take_from(at(from), need);
+                profile.lift(need);
+                let first = usize::try_from(from).unwrap();
+                cells.0.iter_mut().for_each(|free| *free = free.plus(need));
+                cells.reserve(first, CELLS - first, need);
             }
             if index % 8 == 7 {
                 now += pace;

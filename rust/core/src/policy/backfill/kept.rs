@@ -218,3 +218,40 @@ impl Kept {
         self.last.map_or(Place::FRONT, |last| queue.place_after(last))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Twin: the drift of every instant by itself, and of every promise since.
+        #[test]
+        fn a_drift_is_allowed_only_where_it_stays_within_all_margins(
+            steps in prop::collection::vec((0..3_i64, 0..2_i64, 1..12_i64, prop::option::of(1..9_i64)), 1..40),
+        ) {
+            let (mut drift, mut now, mut promises) = (Drift::default(), 0, Vec::new());
+            let mut cells = vec![0_i64; 200];
+            for (pace, taken, length, margin) in steps {
+                now += pace;
+                let at = |instant: usize| SimTime::from_micros(i64::try_from(instant).unwrap());
+                let first = usize::try_from(now + length).unwrap();
+                drift.fall_from(at(first), taken);
+                cells[first..].iter_mut().for_each(|cell| *cell -= taken);
+                // Free is what is free.
+                drift.rise(SimTime::from_micros(now), 1);
+                cells.iter_mut().for_each(|cell| *cell += 1);
+                let here = usize::try_from(now).unwrap();
+                if drift.is_allowed() {
+                    let within = |(then, margin): &(Vec<i64>, i64)| (here..200).all(|t| (cells[t] - then[t]).abs() <= *margin);
+                    prop_assert!(promises.iter().all(within));
+                }
+                if let Some(margin) = margin {
+                    drift.allow(margin);
+                    promises.push((cells.clone(), margin));
+                }
+            }
+        }
+    }
+}
