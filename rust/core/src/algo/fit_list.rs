@@ -202,7 +202,9 @@ mod tests {
                 let units = 1 + random(2_500) / (1 + random(40));
                 Waiting { key, units, length: SimDuration::from_micros(random(90_000)), watts: units * random(900) }
             }).collect();
-            all.iter().for_each(|&waiting| list.insert(waiting));
+            for &waiting in &all {
+                list.insert(waiting);
+            }
             all.sort_by_key(|waiting| waiting.key);
             for (units, extra, slack, watts) in rooms {
                 let slack = SimDuration::from_micros(slack);

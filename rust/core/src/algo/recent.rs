@@ -32,7 +32,7 @@ impl Recent {
     pub fn floor(&self, now: SimTime, need: Claim, length: SimDuration) -> SimTime {
         let needs = self.units.iter().zip(&self.microwatts).zip(&self.lengths).zip(&self.starts);
         needs.fold(now, |floor, (((&units, &microwatts), &longest), &start)| {
-            let is_no_less = (units <= need.units) & (microwatts <= need.microwatts) & (longest <= length);
+            let is_no_less = need.covers(Claim { units, microwatts }) && longest <= length;
             if is_no_less { floor.max(start) } else { floor }
         })
     }

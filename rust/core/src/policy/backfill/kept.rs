@@ -241,7 +241,9 @@ mod tests {
                 cells[first..].iter_mut().for_each(|cell| *cell -= taken);
                 // Free is what is free.
                 drift.rise(SimTime::from_micros(now), 1);
-                cells.iter_mut().for_each(|cell| *cell += 1);
+                for cell in &mut cells {
+                    *cell += 1;
+                }
                 let here = usize::try_from(now).unwrap();
                 if drift.is_allowed() {
                     let within = |(then, margin): &(Vec<i64>, i64)| (here..200).all(|t| (cells[t] - then[t]).abs() <= *margin);
