@@ -1,7 +1,7 @@
 //! Who waits, in policy order, with a quick answer to "who is the first that fits?".
 
 use crate::algo::sorted_blocks::{Keyed, Place, SortedBlocks, Summary};
-use crate::algo::staircase::Staircase;
+use crate::algo::staircase::Refused;
 use crate::units::{SimDuration, SimTime, Watts};
 
 /// Place in the order: the policy's rank first, then the earlier submit, then the earlier row. Never equal.
@@ -54,6 +54,43 @@ impl Summary<Waiting> for Smallest {
             submit: self.submit.min(item.key.submit),
         }
     }
+
+    type Wide = Least;
+    const NOTHING: Least = Least { units: i64::MAX, watts: i64::MAX, lengths: [SimDuration::FOREVER; Least::OCTAVES] };
+
+    fn widen(mut wide: Least, item: &Waiting) -> Least {
+        wide.units = wide.units.min(item.units);
+        wide.watts = wide.watts.min(item.watts);
+        let first = Least::octave(item.units);
+        wide.lengths[first] = wide.lengths[first].min(item.length);
+        wide
+    }
+
+    fn join(mut one: Least, other: Least) -> Least {
+        one.units = one.units.min(other.units);
+        one.watts = one.watts.min(other.watts);
+        one.lengths.iter_mut().zip(other.lengths).for_each(|(one, other)| *one = (*one).min(other));
+        one
+    }
+}
+
+/// The smallest need and the fewest watts of many blocks, and the smallest length among needs of every size.
+#[derive(Clone, Copy, Debug)]
+pub struct Least {
+    units: i64,
+    watts: i64,
+    /// Among the needs of up to one unit, of two, of up to four, and so on; the last of all that are larger.
+    lengths: [SimDuration; Self::OCTAVES],
+}
+
+impl Least {
+    const OCTAVES: usize = 12;
+
+    /// The first octave that goes as far as so many units.
+    fn octave(units: i64) -> usize {
+        let bits = i64::BITS - units.saturating_sub(1).max(0).leading_zeros();
+        (bits as usize).min(Self::OCTAVES - 1)
+    }
 }
 
 /// What may start: `units` and `watts` or fewer, and those with more than the extra ones only if they last no longer than
@@ -85,6 +122,12 @@ impl Room {
         Self { watts: watts.map_or(i64::MAX, Watts::microwatts_up), ..self }
     }
 
+    fn may_hold(&self, least: &Least) -> bool {
+        let is_short = || least.lengths[..=Least::octave(self.units)].iter().any(|&length| length <= self.slack);
+        let beside_head = least.units <= self.extra && least.watts <= self.extra_watts;
+        least.units <= self.units && least.watts <= self.watts && (beside_head || is_short())
+    }
+
     fn holds(self, units: i64, length: SimDuration, watts: i64) -> bool {
         let beside_head = units <= self.extra && watts <= self.extra_watts;
         units <= self.units && watts <= self.watts && (length <= self.slack || beside_head)
@@ -98,15 +141,16 @@ impl FitList {
     /// The first place at or after `from` whose element fits into `room`.
     #[must_use]
     pub fn first_fit(&self, from: Place, room: Room) -> Option<Place> {
-        self.first_fit_unless(from, room, &Staircase::default())
+        self.first_fit_unless(from, room, &Refused::default())
     }
 
     /// The same among those that `refused` lets pass.
     #[must_use]
-    pub fn first_fit_unless(&self, from: Place, room: Room, refused: &Staircase) -> Option<Place> {
-        let may_fit = |units, length, watts| room.holds(units, length, watts) && !refused.holds(units, length);
+    pub fn first_fit_unless(&self, from: Place, room: Room, refused: &Refused) -> Option<Place> {
+        let may_fit = |units, length, watts| room.holds(units, length, watts) && !refused.holds(units, watts, length);
         self.find(
             from,
+            |least| room.may_hold(least),
             |block| may_fit(block.units, block.length, block.watts),
             |waiting| may_fit(waiting.units, waiting.length, waiting.watts),
         )
@@ -136,6 +180,49 @@ mod tests {
 
     use super::*;
     use crate::algo::sorted_blocks::Place;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// A queue so long that it is searched by groups of blocks, as it grows shorter. Twin: look at everyone.
+        #[test]
+        fn finds_the_first_that_fits_in_a_long_queue(
+            count in 8_400..9_500_usize,
+            seed in any::<u32>(),
+            rooms in prop::collection::vec((0..3_000_i64, 0..3_000_i64, 0..900_i64, 0..2_000_i64), 1..60),
+        ) {
+            let mut state = u64::from(seed) | 1;
+            let mut random = |below: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                i64::try_from((state >> 33) % below).unwrap()
+            };
+            let mut list = FitList::default();
+            let mut all: Vec<Waiting> = (0..).take(count).map(|row| {
+                let key = QueueKey { rank: random(500), submit: SimTime::from_micros(0), row };
+                let units = 1 + random(2_500) / (1 + random(40));
+                Waiting { key, units, length: SimDuration::from_micros(random(90_000)), watts: units * random(900) }
+            }).collect();
+            for &waiting in &all {
+                list.insert(waiting);
+            }
+            all.sort_by_key(|waiting| waiting.key);
+            for (units, extra, slack, watts) in rooms {
+                let slack = SimDuration::from_micros(slack);
+                let room = Room { units, watts: watts * 40, slack, extra, extra_watts: watts };
+                let mut from = Place::FRONT;
+                for _ in 0..40 {
+                    let found = list.first_fit(from, room);
+                    let place = list.get(from).map(|first| all.partition_point(|waiting| waiting.key < first.key));
+                    let fits = |waiting: &&Waiting| room.holds(waiting.units, waiting.length, waiting.watts);
+                    let twin = all[place.unwrap_or(all.len())..].iter().find(fits).copied();
+                    prop_assert_eq!(found.and_then(|place| list.get(place)).copied(), twin);
+                    let (Some(found), Some(twin)) = (found, twin) else { break };
+                    all.remove(all.partition_point(|waiting| waiting.key < twin.key));
+                    from = list.remove_at(found).1;
+                }
+            }
+        }
+    }
 
     proptest! {
         /// Twins: look at everyone.

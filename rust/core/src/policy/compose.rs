@@ -72,6 +72,7 @@ impl Composed {
         let governance = parts.power.as_deref().map(Budget::governance).filter(Governance::is_active);
         Ok(Self {
             name: name.into(),
+            memory: Memory::of(governance.is_some()),
             power: power.transpose()?,
             least: governance.as_ref().map_or(LeastCaps::None, |governance| governance.allocator.least()),
             governance,
@@ -79,7 +80,6 @@ impl Composed {
             queue: FitList::default(),
             submitted: Vec::new(),
             admitted: Vec::new(),
-            memory: Memory::default(),
             budget_changed: false,
             judged: None,
         })

@@ -37,6 +37,16 @@ pub struct Memory {
     refused: BTreeMap<(JobClass, Estimate, u32), u32>,
     /// Whether the placement has ever refused a job.
     is_choosy: bool,
+    /// Whether the policy changes what runs.
+    governs: bool,
+}
+
+impl Memory {
+    /// Of a policy that changes what runs, or of one that only starts jobs.
+    #[must_use]
+    pub fn of(governs: bool) -> Self {
+        Self { governs, ..Self::default() }
+    }
 }
 
 /// How many jobs a pass looks at between two looks for an interrupt.
@@ -79,6 +89,8 @@ pub struct Desk<'a> {
     turns: &'a mut Turns,
     refused: &'a mut BTreeMap<(JobClass, Estimate, u32), u32>,
     is_choosy: &'a mut bool,
+    /// Whether the policy changes what runs.
+    governs: bool,
     /// Whether jobs are placed together at the end.
     is_joint: bool,
     offers: u32,
@@ -95,7 +107,7 @@ impl<'a> Desk<'a> {
         out: &'a mut Decisions,
     ) -> Self {
         let view = ask.view;
-        let Memory { draft, together, turns, refused, is_choosy } = memory;
+        let Memory { draft, together, turns, refused, is_choosy, governs } = memory;
         together.clear();
         turns.clear();
         refused.clear();
@@ -115,6 +127,7 @@ impl<'a> Desk<'a> {
             turns,
             refused,
             is_choosy,
+            governs: *governs,
             offers: 0,
             examined: 0,
         }
