@@ -26,6 +26,62 @@ pub struct Waiting {
     pub length: SimDuration,
     /// Microwatts that it adds to the idle machine at least; 0 where they are not counted.
     pub watts: i64,
+    /// Which others it is like but for its size: of two of a kind the larger does not fit where the smaller does not.
+    pub kind: Kind,
+}
+
+/// A small number for waiting jobs alike but for their size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kind(u8);
+
+/// A number of units by kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByKind([u32; Kind::COUNT]);
+
+impl Kind {
+    const COUNT: usize = 8;
+
+    /// Those that are like no other.
+    pub const OTHER: Self = Self(0);
+
+    /// The kind that was met as number `index`; only the first few have a number of their own.
+    #[must_use]
+    pub fn numbered(index: usize) -> Self {
+        Self(u8::try_from(index + 1).ok().filter(|&number| usize::from(number) < Self::COUNT).unwrap_or(0))
+    }
+}
+
+impl ByKind {
+    /// Nothing of any kind.
+    pub const NONE: Self = Self([u32::MAX; Kind::COUNT]);
+
+    /// Notes so many units of a kind.
+    pub fn lower(&mut self, kind: Kind, units: i64) {
+        let least = &mut self.0[usize::from(kind.0)];
+        *least = (*least).min(Self::told(units));
+    }
+
+    fn told(units: i64) -> u32 {
+        u32::try_from(units).unwrap_or(u32::MAX).min(u32::MAX - 1)
+    }
+
+    fn with(mut self, kind: Kind, units: i64) -> Self {
+        self.lower(kind, units);
+        self
+    }
+
+    fn join(self, other: Self) -> Self {
+        Self(std::array::from_fn(|kind| self.0[kind].min(other.0[kind])))
+    }
+
+    /// Whether some of these are fewer than those of its kind in `refused`.
+    fn passes(self, refused: &Self) -> bool {
+        *refused == Self::NONE || self.0.iter().zip(refused.0).any(|(&least, refused)| least < refused)
+    }
+
+    fn lets_pass(&self, kind: Kind, units: i64) -> bool {
+        Self::told(units) < self.0[usize::from(kind.0)]
+    }
 }
 
 /// The smallest need, the smallest length, the fewest watts and the earliest submit in a block, not necessarily of one element.
@@ -35,6 +91,7 @@ pub struct Smallest {
     length: SimDuration,
     watts: i64,
     submit: SimTime,
+    kinds: ByKind,
 }
 
 impl Keyed for Waiting {
@@ -45,24 +102,37 @@ impl Keyed for Waiting {
 }
 
 impl Summary<Waiting> for Smallest {
-    const EMPTY: Self = Self { units: i64::MAX, length: SimDuration::FOREVER, watts: i64::MAX, submit: SimTime::NEVER };
+    const EMPTY: Self = Self {
+        units: i64::MAX,
+        length: SimDuration::FOREVER,
+        watts: i64::MAX,
+        submit: SimTime::NEVER,
+        kinds: ByKind::NONE,
+    };
     fn with(self, item: &Waiting) -> Self {
         Self {
             units: self.units.min(item.units),
             length: self.length.min(item.length),
             watts: self.watts.min(item.watts),
             submit: self.submit.min(item.key.submit),
+            kinds: self.kinds.with(item.kind, item.units),
         }
     }
 
     type Wide = Least;
-    const NOTHING: Least = Least { units: i64::MAX, watts: i64::MAX, lengths: [SimDuration::FOREVER; Least::OCTAVES] };
+    const NOTHING: Least = Least {
+        units: i64::MAX,
+        watts: i64::MAX,
+        lengths: [SimDuration::FOREVER; Least::OCTAVES],
+        kinds: ByKind::NONE,
+    };
 
     fn widen(mut wide: Least, item: &Waiting) -> Least {
         wide.units = wide.units.min(item.units);
         wide.watts = wide.watts.min(item.watts);
         let first = Least::octave(item.units);
         wide.lengths[first] = wide.lengths[first].min(item.length);
+        wide.kinds.lower(item.kind, item.units);
         wide
     }
 
@@ -70,6 +140,7 @@ impl Summary<Waiting> for Smallest {
         one.units = one.units.min(other.units);
         one.watts = one.watts.min(other.watts);
         one.lengths.iter_mut().zip(other.lengths).for_each(|(one, other)| *one = (*one).min(other));
+        one.kinds = one.kinds.join(other.kinds);
         one
     }
 }
@@ -81,6 +152,7 @@ pub struct Least {
     watts: i64,
     /// Among the needs of up to one unit, of two, of up to four, and so on; the last of all that are larger.
     lengths: [SimDuration; Self::OCTAVES],
+    kinds: ByKind,
 }
 
 impl Least {
@@ -107,13 +179,16 @@ pub struct Room {
     pub extra: i64,
     /// The same in microwatts.
     pub extra_watts: i64,
+    /// Fewest units of each kind that are known not to fit, nor more of them.
+    pub refused: ByKind,
 }
 
 impl Room {
     /// Room in which only the number of units counts.
     #[must_use]
     pub fn of(units: i64) -> Self {
-        Self { units, watts: i64::MAX, slack: SimDuration::FOREVER, extra: units, extra_watts: i64::MAX }
+        let (watts, slack) = (i64::MAX, SimDuration::FOREVER);
+        Self { units, watts, slack, extra: units, extra_watts: watts, refused: ByKind::NONE }
     }
 
     /// The same with so many watts left.
@@ -125,7 +200,10 @@ impl Room {
     fn may_hold(&self, least: &Least) -> bool {
         let is_short = || least.lengths[..=Least::octave(self.units)].iter().any(|&length| length <= self.slack);
         let beside_head = least.units <= self.extra && least.watts <= self.extra_watts;
-        least.units <= self.units && least.watts <= self.watts && (beside_head || is_short())
+        least.units <= self.units
+            && least.watts <= self.watts
+            && (beside_head || is_short())
+            && least.kinds.passes(&self.refused)
     }
 
     fn holds(self, units: i64, length: SimDuration, watts: i64) -> bool {
@@ -151,8 +229,11 @@ impl FitList {
         self.find(
             from,
             |least| room.may_hold(least),
-            |block| may_fit(block.units, block.length, block.watts),
-            |waiting| may_fit(waiting.units, waiting.length, waiting.watts),
+            |block| may_fit(block.units, block.length, block.watts) && block.kinds.passes(&room.refused),
+            |waiting| {
+                may_fit(waiting.units, waiting.length, waiting.watts)
+                    && room.refused.lets_pass(waiting.kind, waiting.units)
+            },
         )
     }
 
@@ -200,7 +281,9 @@ mod tests {
             let mut all: Vec<Waiting> = (0..).take(count).map(|row| {
                 let key = QueueKey { rank: random(500), submit: SimTime::from_micros(0), row };
                 let units = 1 + random(2_500) / (1 + random(40));
-                Waiting { key, units, length: SimDuration::from_micros(random(90_000)), watts: units * random(900) }
+                let length = SimDuration::from_micros(random(90_000));
+                let kind = Kind::numbered(usize::try_from(random(9)).unwrap());
+                Waiting { key, units, length, watts: units * random(900), kind }
             }).collect();
             for &waiting in &all {
                 list.insert(waiting);
@@ -208,12 +291,19 @@ mod tests {
             all.sort_by_key(|waiting| waiting.key);
             for (units, extra, slack, watts) in rooms {
                 let slack = SimDuration::from_micros(slack);
-                let room = Room { units, watts: watts * 40, slack, extra, extra_watts: watts };
+                let mut refused = ByKind::NONE;
+                for index in 0..usize::try_from(random(9)).unwrap() {
+                    refused.lower(Kind::numbered(index), random(900));
+                }
+                let room = Room { units, watts: watts * 40, slack, extra, extra_watts: watts, refused };
                 let mut from = Place::FRONT;
                 for _ in 0..40 {
                     let found = list.first_fit(from, room);
                     let place = list.get(from).map(|first| all.partition_point(|waiting| waiting.key < first.key));
-                    let fits = |waiting: &&Waiting| room.holds(waiting.units, waiting.length, waiting.watts);
+                    let fits = |waiting: &&Waiting| {
+                        let fewest = i64::from(refused.0[usize::from(waiting.kind.0)]);
+                        room.holds(waiting.units, waiting.length, waiting.watts) && waiting.units < fewest
+                    };
                     let twin = all[place.unwrap_or(all.len())..].iter().find(fits).copied();
                     prop_assert_eq!(found.and_then(|place| list.get(place)).copied(), twin);
                     let (Some(found), Some(twin)) = (found, twin) else { break };
@@ -237,11 +327,12 @@ mod tests {
             let mut all = Vec::new();
             for (row, &(rank, submit, units, length, watts)) in (0..).zip(&jobs) {
                 let key = QueueKey { rank, submit: SimTime::from_micros(submit), row };
-                all.push(Waiting { key, units, length: SimDuration::from_micros(length), watts });
+                all.push(Waiting { key, units, length: SimDuration::from_micros(length), watts, kind: Kind::OTHER });
                 list.insert(all[all.len() - 1]);
             }
             all.sort_by_key(|waiting| waiting.key);
-            let room = Room { units, watts, slack: SimDuration::from_micros(slack), extra, extra_watts };
+            let slack = SimDuration::from_micros(slack);
+            let room = Room { units, watts, slack, extra, extra_watts, refused: ByKind::NONE };
             let fits = |waiting: &&Waiting| {
                 let beside = waiting.units <= room.extra && waiting.watts <= room.extra_watts;
                 let fits_now = waiting.units <= room.units && waiting.watts <= room.watts;

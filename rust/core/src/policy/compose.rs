@@ -1,7 +1,7 @@
 //! A policy made of parts, asked one after the other: who joins the queue, who is next, who may overtake, where, and under
 //! which budget.
 
-use crate::algo::fit_list::{FitList, QueueKey, Waiting};
+use crate::algo::fit_list::{FitList, Kind, QueueKey, Waiting};
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::platform::Platform;
@@ -126,6 +126,7 @@ impl Composed {
             units: view.jobs.units(job, view.platform),
             length: self.least.length(view, job),
             watts: self.power.as_mut().map_or(0, |power| price(power).least.microwatts_down()),
+            kind: self.power.as_mut().map_or(Kind::OTHER, |power| power.prices.kind_of(&ask, job)),
         });
     }
 

@@ -160,7 +160,7 @@ impl Plan {
     }
 
     /// The first job at or after `from` that may fit now: only those are passed over that do not.
-    pub(super) fn next(&self, desk: &Desk<'_>, queue: &FitList, from: Place) -> Option<Place> {
+    pub(super) fn next(&self, desk: &mut Desk<'_>, queue: &FitList, from: Place) -> Option<Place> {
         let (room, refused) = self.within(desk.whole_room());
         match refused {
             Some(refused) => queue.first_fit_unless(from, room, refused),

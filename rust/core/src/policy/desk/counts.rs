@@ -16,8 +16,13 @@ impl Desk<'_> {
 
     /// Room for any job that fits now: free units, and watts where the budget may bind.
     #[must_use]
-    pub fn whole_room(&self) -> Room {
-        Room::of(self.free_units()).within(self.left().map(|room| self.together.left(room)))
+    pub fn whole_room(&mut self) -> Room {
+        let room = Room::of(self.free_units()).within(self.left().map(|room| self.together.left(room)));
+        if let Some(power) = self.power.as_ref().filter(|_| room.watts < self.refused_from) {
+            power.prices.refuse(room.watts, &mut self.refused_units);
+            self.refused_from = room.watts;
+        }
+        Room { refused: self.refused_units, ..room }
     }
 
     /// When the jobs started in this pass are planned to end, sorted.
@@ -64,6 +69,12 @@ impl Desk<'_> {
                 && self.view.budgets.is_empty()
                 && self.view.surplus == Watts::ZERO
                 && self.placement.is_repeatable()
+    }
+
+    /// Whether no job joins the queue that was submitted before one that has joined: none is queued again or held back.
+    #[must_use]
+    pub fn only_later_jobs_join(&self) -> bool {
+        !self.governs && !self.ask.analyzer.learns()
     }
 
     /// Whether a waiting job takes what a reservation holds for it, wherever it goes.

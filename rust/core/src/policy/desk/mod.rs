@@ -9,7 +9,7 @@ mod terms;
 
 use std::collections::BTreeMap;
 
-use crate::algo::fit_list::Waiting;
+use crate::algo::fit_list::{ByKind, Waiting};
 use crate::algo::horizon::Profile;
 use crate::algo::releases::{Release, merged};
 use crate::error::{Error, Result, SimulationError};
@@ -88,6 +88,10 @@ pub struct Desk<'a> {
     together: &'a mut Together,
     turns: &'a mut Turns,
     refused: &'a mut BTreeMap<(JobClass, Estimate, u32), u32>,
+    /// The same in units, by kind of waiting jobs.
+    refused_units: ByKind,
+    /// The least microwatts for which that says what is more wherever it is.
+    refused_from: i64,
     is_choosy: &'a mut bool,
     /// Whether the policy changes what runs.
     governs: bool,
@@ -126,6 +130,8 @@ impl<'a> Desk<'a> {
             together,
             turns,
             refused,
+            refused_units: ByKind::NONE,
+            refused_from: i64::MAX,
             is_choosy,
             governs: *governs,
             offers: 0,
@@ -273,7 +279,7 @@ fn watch(view: &View<'_>, outlook: &Outlook) -> Profile<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::fit_list::QueueKey;
+    use crate::algo::fit_list::{Kind, QueueKey};
     use crate::algo::releases::Claim;
     use crate::policy::analyzer::tables::Tables;
     use crate::policy::budget::least::LeastCaps;
@@ -284,7 +290,7 @@ mod tests {
 
     fn waiting(row: u32) -> Waiting {
         let key = QueueKey { rank: 0, submit: SimTime::default(), row };
-        Waiting { key, units: i64::from(1 + row % 3), length: SimDuration::from_micros(5), watts: 0 }
+        Waiting { key, units: i64::from(1 + row % 3), length: SimDuration::from_micros(5), watts: 0, kind: Kind::OTHER }
     }
 
     /// Four nodes under a budget that lets three of them work.
