@@ -6,9 +6,10 @@
 use crate::cluster::{Cluster, Retimed};
 use crate::error::{Result, SimulationError};
 use crate::policy::runs::{Run, RunId};
+use crate::policy::timing::Timing;
 use crate::policy::{Decision, Decisions, Governor, Notice, Policy, View};
 use crate::power::budgets::BudgetRow;
-use crate::units::{SimDuration, SimTime, Watts};
+use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
 pub use crate::cluster::Effect;
@@ -157,10 +158,10 @@ impl Controller {
         self.tell(Notice::Timer);
     }
 
-    /// Passes are made at multiples of this only; zero = whenever something happened.
+    /// When passes are made.
     #[must_use]
-    pub fn interval(&self) -> SimDuration {
-        self.policy.interval()
+    pub fn timing(&self) -> Timing {
+        self.policy.timing()
     }
 
     /// The ceiling under which the policy keeps the predicted draw, if it has one.

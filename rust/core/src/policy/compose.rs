@@ -17,7 +17,7 @@ use crate::policy::order::Order;
 use crate::policy::placement::{News, Placement};
 use crate::policy::timing::Timing;
 use crate::policy::{Basis, Decisions, Governor, Jobs, Notice, Policy, Rejection, View};
-use crate::units::{SimDuration, Watts};
+use crate::units::Watts;
 use crate::workload::JobId;
 
 /// The parts of a policy.
@@ -225,8 +225,8 @@ impl Policy for Composed {
         self.parts.placement.notice(view, News::Over(view.platform.units() - free_units))
     }
 
-    fn interval(&self) -> SimDuration {
-        self.parts.timing.interval()
+    fn timing(&self) -> Timing {
+        self.parts.timing
     }
 
     fn budget(&self) -> Option<Watts> {

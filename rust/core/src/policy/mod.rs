@@ -34,6 +34,7 @@ use crate::platform::Platform;
 use crate::platform::slots::Slots;
 use crate::policy::analyzer::Estimate;
 use crate::policy::runs::{RunId, Runs};
+use crate::policy::timing::Timing;
 use crate::power::budgets::Budgets;
 use crate::power::in_force::{Allotted, Profile};
 use crate::power::known::KnownDraw;
@@ -183,9 +184,9 @@ pub trait Policy: DynClone + Send + Sync {
     /// Whatever stopped the policy, or an interrupt.
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()>;
 
-    /// Passes are made at multiples of this only; zero = whenever something happened.
-    fn interval(&self) -> SimDuration {
-        SimDuration::ZERO
+    /// When passes are made.
+    fn timing(&self) -> Timing {
+        Timing::AtOnce
     }
 
     /// The ceiling this policy keeps the system's predicted draw under, if it has one.

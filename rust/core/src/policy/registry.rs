@@ -19,10 +19,10 @@ use crate::policy::placement::{
     Placement, assignment::Assignment, first_runs::FirstRunsByLot, lowest_id::LowestId, observed::ObservedNodes,
     opportunity_cost::OpportunityCost, pools, random::Random, ranked,
 };
-use crate::policy::registry::parameters::{PATIENCE, POOLS, SLIDING_WINDOW, SYSTEM_BUDGET, VAHRM};
+use crate::policy::registry::parameters::{PATIENCE, PLAN, POOLS, SLIDING_WINDOW, SYSTEM_BUDGET, VAHRM};
 use crate::policy::registry::take::{
-    all_faults, take_borders, take_budget, take_depth, take_interval, take_patience, take_rank, take_weights,
-    take_window,
+    all_faults, take_borders, take_budget, take_depth, take_interval, take_patience, take_plan, take_rank,
+    take_weights, take_window,
 };
 use crate::policy::timing::Timing;
 use crate::units::SimDuration;
@@ -64,6 +64,8 @@ struct Beside {
     profiling_ratio: Option<f64>,
     /// When passes are made.
     timing: Timing,
+    /// It says which nodes jobs get.
+    names_nodes: bool,
 }
 
 /// When a part decides by how much a job is known to draw of its own.
@@ -175,6 +177,18 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
         reads_draws: ReadsDraws::Never,
         needs: &[],
         make: Make::Alone(|params, _| Ok(Box::new(Reservations::new(take_depth(params)?)))),
+    },
+    Row {
+        name: "plan",
+        doc: "each job is planned on named nodes at its earliest fit beside those before it",
+        parameters: PLAN,
+        uses_chance: false,
+        reads_draws: ReadsDraws::Never,
+        needs: &[],
+        make: Make::With(|params, _| {
+            let (plan, timing) = take_plan(params)?;
+            Ok((Box::new(plan), Beside { timing, names_nodes: true, ..Beside::default() }))
+        }),
     },
     Row {
         needs: &[Need::ObservedStarts],
@@ -323,16 +337,17 @@ fn make<T: ?Sized>(role: &str, rows: &[Row<T>], spec: &PartSpec, seed: u64) -> R
 /// Puts the parts together with what their parameters ask for beside them.
 fn together(
     order: Made<dyn Order>,
-    backfill: Box<dyn Backfill>,
+    backfill: Made<dyn Backfill>,
     placement: Made<dyn Placement>,
     power: Option<Box<dyn Budget>>,
     seed: u64,
 ) -> Parts {
     let Beside { starvation_limit, profiling_ratio, .. } = order.beside;
-    let timing = placement.beside.timing;
+    // Only where a backfill leaves the nodes to a placement has that a timing of its own.
+    let timing = if backfill.beside.names_nodes { backfill.beside.timing } else { placement.beside.timing };
     let backfill: Box<dyn Backfill> = match starvation_limit {
-        Some(limit) => Box::new(Starving::new(limit, backfill)),
-        None => backfill,
+        Some(limit) => Box::new(Starving::new(limit, backfill.part)),
+        None => backfill.part,
     };
     let (analyzer, placement): (Box<dyn Analyzer>, Box<dyn Placement>) = match profiling_ratio {
         Some(ratio) => (Box::new(FirstRuns::new(ratio)), Box::new(FirstRunsByLot::new(placement.part, seed))),
@@ -381,6 +396,9 @@ impl PolicySpec {
         let power = self.power.as_ref().map(|part| make("power", BUDGETS, part, seed)).transpose();
         match (order, backfill, placement, power) {
             (Ok(order), Ok(backfill), Ok(placement), Ok(power)) => {
+                if backfill.beside.names_nodes {
+                    self.check_named(&order.beside)?;
+                }
                 let full =
                     |spec: &PartSpec, params: &BTreeMap<_, _>| PartSpec { params: params.clone(), ..spec.clone() };
                 let spec = Self {
@@ -390,13 +408,36 @@ impl PolicySpec {
                     placement: full(&self.placement, &placement.params),
                     power: self.power.as_ref().zip(power.as_ref()).map(|(spec, made)| full(spec, &made.params)),
                 };
-                Ok((together(order, backfill.part, placement, power.map(|power| power.part), seed), spec))
+                Ok((together(order, backfill, placement, power.map(|power| power.part), seed), spec))
             }
             (order, backfill, placement, power) => {
                 let faults = [order.err(), backfill.err(), placement.err(), power.err()];
                 Err(all_faults(faults.into_iter().flatten()))
             }
         }
+    }
+}
+
+impl PolicySpec {
+    /// Beside a backfill that names nodes no other part may have a say in where jobs go, nor count watts.
+    fn check_named(&self, order: &Beside) -> Result<()> {
+        let by = format!("`{}`", self.backfill.name);
+        let mut faults = Vec::new();
+        if self.placement.name != "lowest-id" {
+            let found = format!("`{}`", self.placement.name);
+            let expected = format!("lowest-id, the default: backfill {by} chooses the nodes");
+            faults.push(config("policy.placement", found, expected));
+        }
+        if let Some(power) = &self.power {
+            let found = format!("`{}`", power.name);
+            let expected = format!("none: backfill {by} counts no watts; reservations does");
+            faults.push(config("policy.power", found, expected));
+        }
+        if order.profiling_ratio.is_some() {
+            let expected = format!("false: backfill {by} chooses the nodes, also of first runs");
+            faults.push(config("policy.order.first_run", "true", expected));
+        }
+        if faults.is_empty() { Ok(()) } else { Err(all_faults(faults.into_iter())) }
     }
 }
 

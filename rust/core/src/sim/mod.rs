@@ -11,6 +11,7 @@ mod hands;
 pub mod limits;
 mod lives;
 pub mod log;
+mod passes;
 mod plant;
 pub mod record;
 pub mod segments;
@@ -39,6 +40,7 @@ use crate::sim::feeds::Feeds;
 use crate::sim::hands::Hands;
 use crate::sim::limits::{Limits, Walltimes};
 use crate::sim::log::{Entry, Kind};
+use crate::sim::passes::{Due, Passes};
 use crate::sim::plant::Plant;
 use crate::sim::record::{History, JobState, Records, Totals};
 use crate::units::{SimDuration, SimTime, Watts};
@@ -84,7 +86,7 @@ pub struct Simulation {
     /// What the run itself has coming, ends apart: node transitions and timers.
     coming: EventHeap<Event>,
     options: Options,
-    pass_due: Option<SimTime>,
+    passes: Passes,
     totals: Totals,
     /// Whether an instant was begun and not ended: something failed in it.
     is_broken: bool,
@@ -150,7 +152,7 @@ impl Simulation {
             feeds,
             coming: EventHeap::default(),
             options,
-            pass_due: None,
+            passes: Passes::default(),
             totals,
             is_broken: false,
         }
@@ -299,15 +301,20 @@ impl Simulation {
             self.absorb_coming(now)?;
         }
         self.absorb_outside(now, Event::SUBMIT)?;
+        let others = self.totals.events - before;
+        let mut submits = 0;
         while let Some(job) = self.feeds.pop_submit(now) {
-            self.totals.events += 1;
+            submits += 1;
             if let Some(refusal) = self.controller.submit(job) {
                 self.history.turn_away(job, refusal);
             }
         }
+        let before_last = self.totals.events;
         while self.coming.next_rank_at(now).is_some() {
             self.absorb_coming(now)?;
         }
+        self.passes.note_round(others + (self.totals.events - before_last) == 0);
+        self.totals.events += submits;
         Ok(self.totals.events > before)
     }
 
@@ -357,7 +364,7 @@ impl Simulation {
                 self.controller.timer();
                 true
             }
-            Event::PassDue => true,
+            Event::PassDue => self.passes.is_owed(self.now()),
         };
         self.totals.events += u64::from(happened);
         Ok(())
@@ -448,20 +455,11 @@ impl Simulation {
     }
 
     fn pass_is_due(&mut self, now: SimTime) -> bool {
-        let interval = self.controller.interval();
-        if interval <= SimDuration::ZERO {
-            return true;
+        let due = self.passes.due(now, self.controller.timing());
+        if let Due::At(at) = due {
+            self.schedule(at, Event::PassDue);
         }
-        let late = now.micros().rem_euclid(interval.micros());
-        if late == 0 {
-            return true;
-        }
-        let due = SimTime::from_micros(now.micros() - late).saturating_add(interval);
-        if self.pass_due != Some(due) {
-            self.pass_due = Some(due);
-            self.schedule(due, Event::PassDue);
-        }
-        false
+        due == Due::Now
     }
 
     fn progress(&self) -> Progress {

@@ -165,6 +165,22 @@ impl<'a> Desk<'a> {
         }
     }
 
+    /// What it takes to start a waiting job now on these nodes, which are free; no watts are counted.
+    ///
+    /// # Errors
+    /// None; a draft may fail where nodes are chosen.
+    pub fn offer_on(&mut self, waiting: &Waiting, nodes: &[u32]) -> Result<Option<Offer>> {
+        let mark = self.draft.mark();
+        let placed = self.draft.put(waiting, |free, chosen| {
+            free.remove_all(nodes);
+            chosen.extend_from_slice(nodes);
+            Ok(Some(Watts::ZERO))
+        })?;
+        self.offers += 1;
+        let terms = placed.map(Terms::Placed);
+        Ok(terms.map(|terms| Offer { waiting: *waiting, number: self.offers, mark, terms }))
+    }
+
     /// The offer, unless the budget falls before the job ends and then leaves too little (operations page, rule 17).
     fn unless_too_long(&mut self, mut offer: Offer) -> Result<Option<Offer>> {
         let (need, length) = (self.claim(&mut offer)?.microwatts, offer.waiting.length);
