@@ -14,6 +14,7 @@ from typing import Any
 from hetsched import _core
 from hetsched.checks import Faults, did_you_mean, listed, plain, shown
 from hetsched.errors import ConfigError
+from hetsched.policy.objects import identity, misplaced, roles_of
 
 PART_ROLES = ("order", "backfill", "placement", "power")
 """Roles that this version has parts for."""
@@ -27,6 +28,9 @@ EMPTY_ROLES = ("sleep",)
 ROLES = (*PART_ROLES, *EMPTY_ROLES)
 
 _A_PART = "a part's name or a dictionary of its name and parameters"
+
+_STANDING_IN = {"order": "fcfs", "backfill": "none", "placement": "lowest-id"}
+"""Parts that are checked in place of objects."""
 
 
 @cache
@@ -53,9 +57,11 @@ def parameters_of(role: str, name: str) -> list[str]:
 
 
 def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dict[str, Any] | None]:
-    """A composition with every name checked and every default filled in."""
+    """A composition with every name checked and every default filled in; objects are told by who they are."""
     faults = Faults(path)
     composition: dict[str, dict[str, Any] | None] = {}
+    own = {role: given[role] for role in PART_ROLES if role in roles_of(given.get(role))}
+    given = {**given, **{role: _STANDING_IN[role] for role in own}}
     for role in PART_ROLES:
         left_out = role in OPTIONAL_ROLES and given.get(role) is None
         composition[role] = None if left_out else _part(role, given[role], faults)
@@ -68,7 +74,7 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
         checked: dict[str, dict[str, Any] | None] = _core.check_policy(composition)
     except ConfigError as error:
         raise error.mapped(lambda fault: fault.hinting(unit_hint(fault.path, fault.found.strip("`")))) from None
-    return checked
+    return checked | {role: identity(part) for role, part in own.items()}
 
 
 def takers_of(parameter: str, role: str = "") -> list[str]:
@@ -86,7 +92,12 @@ def _part(role: str, given: Any, faults: Faults) -> dict[str, Any]:
     if isinstance(given, str):
         given = {"name": given}
     if not isinstance(given, Mapping):
-        faults.add(role, _shown_part(given), f"{_A_PART}; Python objects as parts are not taken in this version")
+        faults.add(role, _shown_part(given), _A_PART + misplaced(given, role))
+        return {}
+    if "python" in given:
+        faults.add(
+            role, str(given["python"]), f"the object itself, as in hs.Policy({role}=...): a file holds no Python"
+        )
         return {}
     part: dict[str, Any] = {key: _plain(value) for key, value in plain(given).items()}
     name = part.get("name")
@@ -119,7 +130,7 @@ def _check_parameters(role: str, name: str, part: Mapping[str, Any], faults: Fau
 
 
 def _shown_part(given: Any) -> str:
-    return given if isinstance(given, str) else type(given).__name__
+    return given if isinstance(given, str) else getattr(given, "__name__", type(given).__name__)
 
 
 def value_text(value: Any) -> str:

@@ -9,12 +9,15 @@ from typing import Any
 
 from hetsched.checks import Faults, did_you_mean, listed, plain, read_toml, shown
 from hetsched.errors import ConfigError
+from hetsched.policy import objects
 from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, parts, plain_number, resolved, takers_of, value_text
 from hetsched.policy.presets import PRESETS
+from hetsched.roles import Order, Placement, Scheduler
 
 Part = str | Mapping[str, Any]
 
 _Value = str | int | float | bool | list[Any]
+_DEFAULTS = {"order": "fcfs", "backfill": "none", "placement": "lowest-id"}
 
 
 class Policy:
@@ -23,7 +26,8 @@ class Policy:
     Parameters
     ----------
     order
-        Order of the queued jobs: a part's name, or a dictionary of its ``name`` and parameters.
+        Order of the queued jobs: a part's name, a dictionary of its ``name`` and parameters, or an object with the
+        role's method (`hetsched.roles`).
     backfill
         Which later jobs may start before a job that does not fit.
     placement
@@ -32,6 +36,8 @@ class Policy:
         Limit on the power of the whole machine. None: no limit.
     sleep
         None: this version has no parts for this role.
+    scheduler
+        An object that decides everything, in place of all parts (`hetsched.roles.Scheduler`).
     name
         Its name in results. None: its parts' names.
 
@@ -51,17 +57,25 @@ class Policy:
 
     def __init__(
         self,
-        order: Part = "fcfs",
+        order: Part | Order = "fcfs",
         backfill: Part = "none",
-        placement: Part = "lowest-id",
+        placement: Part | Placement = "lowest-id",
         power: Part | None = None,
         sleep: None = None,
         *,
+        scheduler: Scheduler | None = None,
         name: str | None = None,
     ) -> None:
         given = {"order": order, "backfill": backfill, "placement": placement, "power": power, "sleep": sleep}
-        self._parts = resolved(given)
-        chosen = [part for role in PART_ROLES if (part := self._parts[role]) is not None]
+        if scheduler is None:
+            given = {role: objects.instance_of(part, f"policy.{role}") for role, part in given.items()}
+            self._parts = resolved(given)
+            self._own = {role: part for role, part in given.items() if role in objects.roles_of(part)}
+        else:
+            whole = _whole(scheduler, given)
+            self._parts = {**dict.fromkeys(ROLES), objects.WHOLE: objects.identity(whole)}
+            self._own = {objects.WHOLE: whole}
+        chosen = [part for part in self._parts.values() if part is not None]
         self._name = name or "/".join(_part_text(part) for part in chosen)
 
     @classmethod
@@ -95,6 +109,9 @@ class Policy:
                 [("policy", shown(preset), f"one of {listed(PRESETS)}{did_you_mean(str(preset), PRESETS)}")]
             )
         parameters = plain(parameters)
+        parameters |= {
+            role: objects.instance_of(parameters[role], f"policy.{role}") for role in ROLES if role in parameters
+        }
         base = PRESETS[preset].parts()
         parts = base | {role: parameters[role] for role in ROLES if role in parameters}
         joining = PRESETS[preset].joining(parts, [name for name in parameters if name not in ROLES])
@@ -133,9 +150,11 @@ class Policy:
         if "preset" in data:
             changes = {key: value for key, value in data.items() if key not in ("preset", "name")}
             policy = cls.preset(data["preset"], **changes)
-            return policy if data.get("name") is None else cls(**policy._parts, name=data["name"])  # type: ignore[arg-type]
+            return policy if data.get("name") is None else policy._changed(name=data["name"])
         faults = Faults("policy")
-        faults.unknown_keys(data, ("name", "preset", *ROLES))
+        if objects.WHOLE in data:
+            faults.extend(_no_scheduler(data[objects.WHOLE]))
+        faults.unknown_keys({key: data[key] for key in data if key != objects.WHOLE}, ("name", "preset", *ROLES))
         if not isinstance(data.get("name"), str | None):
             faults.add("name", data["name"], "a name")
         faults.check()
@@ -181,11 +200,24 @@ class Policy:
     @property
     def parts(self) -> dict[str, dict[str, Any] | None]:
         """Each role's part with all its parameters."""
-        return deepcopy({role: self._parts[role] for role in ROLES})
+        return deepcopy(self._parts)
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """The objects among its parts by role; ``scheduler`` for one that decides everything."""
+        return dict(self._own)
+
+    def begun(self, seed: int) -> dict[str, Any]:
+        """What the engine takes: `to_dict`, with a fresh copy of each object in its place."""
+        return {"name": self._name, **self._parts, **objects.begun(self._own, seed)}
+
+    def _changed(self, **changes: Any) -> Policy:
+        """The same with other parts, or another name."""
+        return Policy(**{"name": self._name, **self._parts, **self._own, **changes})
 
     @property
     def _chosen(self) -> list[tuple[str, dict[str, Any]]]:
-        return [(role, part) for role, part in self._parts.items() if part is not None]
+        return [(role, part) for role, part in self._parts.items() if part is not None and role not in self._own]
 
     @property
     def uses_chance(self) -> bool:
@@ -197,8 +229,10 @@ class Policy:
         (True, False)
         """
         # First runs go to random nodes.
-        return "first_runs" in self.needs or any(
-            parts()[role, part["name"]]["uses_chance"] for role, part in self._chosen
+        return (
+            "first_runs" in self.needs
+            or any(parts()[role, part["name"]]["uses_chance"] for role, part in self._chosen)
+            or any(objects.uses_chance(one) for one in self._own.values())
         )
 
     @property
@@ -225,9 +259,8 @@ class Policy:
         roles = self.needs.get("utilizations", [])
         if not roles:
             return self
-        low, high = utilizations(Policy.from_dict({**self.parts, "placement": "random"}))
-        measured = {role: {**(self.parts[role] or {}), "u_l": low, "u_h": high} for role in roles}
-        return Policy.from_dict({**self.parts, **measured, "name": self.name})
+        low, high = utilizations(self._changed(placement="random", name=None))
+        return self._changed(**{role: {**(self.parts[role] or {}), "u_l": low, "u_h": high} for role in roles})
 
     def reading_draws(self, *, factors: bool) -> list[str]:
         """Parts that read the predicted draw of jobs, each as its role and name.
@@ -261,6 +294,24 @@ class Policy:
         return f"<Policy: {self._name}>"
 
 
+def policy_like(given: object) -> Policy | None:
+    """A policy from whatever stands for one: a preset's name, a dictionary, a whole scheduler, itself; else None."""
+    if isinstance(given, Policy):
+        return given
+    if isinstance(given, str):
+        return parse_policy(given)
+    if isinstance(given, Mapping):
+        return Policy.from_dict(given)
+    roles = objects.roles_of(given)
+    if objects.WHOLE in roles:
+        return Policy(scheduler=given)  # type: ignore[arg-type]
+    if roles:
+        name = getattr(given, "__name__", type(given).__name__)
+        expected = f'a whole policy; this is one role of it: hs.Policy.preset("easy", {roles[0]}=...)'
+        raise ConfigError([("policy", name, expected)])
+    return None
+
+
 def parse_policy(text: str, *, settings: Iterable[str] = ()) -> Policy:
     """A policy from its text form, one word of a command line, which is also its `Policy.name`.
 
@@ -291,6 +342,26 @@ def parse_policy(text: str, *, settings: Iterable[str] = ()) -> Policy:
     """
     preset, *changes = text.split(":")
     return Policy.preset(preset.strip(), **{**_settings(changes), **_settings(settings)})
+
+
+def _whole(scheduler: Any, given: Mapping[str, Any]) -> Any:
+    """The object of a whole scheduler; raises if it is none, or stands beside parts."""
+    faults = Faults("policy")
+    beside = [role for role, part in given.items() if part is not None and part != _DEFAULTS.get(role)]
+    for role in beside:
+        faults.add(role, _part_name(given[role]), "nothing beside a scheduler, which decides everything")
+    if objects.WHOLE not in objects.roles_of(scheduler):
+        faults.add(
+            objects.WHOLE, type(scheduler).__name__, f"an object with the method `{objects.METHODS[objects.WHOLE]}`"
+        )
+    faults.check()
+    return objects.instance_of(scheduler, f"policy.{objects.WHOLE}")
+
+
+def _no_scheduler(data: Any) -> ConfigError:
+    found = shown(data.get("python") if isinstance(data, Mapping) else type(data).__name__)
+    expected = "the object itself, as in hs.Policy(scheduler=...): a file holds no Python"
+    return ConfigError([(objects.WHOLE, found, expected)])
 
 
 def _parameter_changes(parts: Mapping[str, Any], given: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
@@ -335,7 +406,11 @@ def _check_borders(changes: Mapping[tuple[str, str], Any]) -> None:
 
 
 def _part_name(part: Any) -> str:
-    return part if isinstance(part, str) else str(part.get("name")) if isinstance(part, Mapping) else ""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Mapping):
+        return str(part.get("name"))
+    return objects.text_of(objects.identity(part)) if objects.is_own(part) else ""
 
 
 def _preset_name(preset: str, parts: Mapping[str, Any], replaced: list[str], changed: list[tuple[str, str]]) -> str:
@@ -354,6 +429,8 @@ def _preset_name(preset: str, parts: Mapping[str, Any], replaced: list[str], cha
 
 
 def _part_text(part: Mapping[str, Any]) -> str:
+    if "python" in part:
+        return objects.text_of(part)
     parameters = ",".join(f"{name}={value_text(value)}" for name, value in part.items() if name != "name")
     return f"{part['name']}({parameters})" if parameters else str(part["name"])
 

@@ -230,7 +230,7 @@ impl Controller {
             return Ok(false);
         };
         self.decisions.clear();
-        let is_held = governor.recover(&self.cluster.view(surplus, interrupted), &mut self.decisions);
+        let is_held = governor.recover(&self.cluster.view(surplus, interrupted), &mut self.decisions)?;
         self.has_resumed = self.decisions.list().iter().any(|decision| matches!(decision, Decision::Resume(_)));
         self.carry_out(host)?;
         Ok(is_held)
@@ -245,24 +245,26 @@ impl Controller {
     ) -> Result<()> {
         let Some(governor) = self.policy.governor().filter(|governor| governor.allots()) else { return Ok(()) };
         self.decisions.clear();
-        governor.allot(&self.cluster.view(surplus, interrupted), is_due, &mut self.decisions);
+        governor.allot(&self.cluster.view(surplus, interrupted), is_due, &mut self.decisions)?;
         self.carry_out(host)
     }
 
     /// The machine draws more than the budget: an emergency begins.
-    pub fn alert(&mut self) {
-        if let Some(governor) = self.policy.governor() {
-            governor.alert(&self.cluster.view(Watts::ZERO, &|| false));
-        }
+    ///
+    /// # Errors
+    /// If the policy fails.
+    pub fn alert(&mut self) -> Result<()> {
+        let Some(governor) = self.policy.governor() else { return Ok(()) };
+        governor.alert(&self.cluster.view(Watts::ZERO, &|| false))
     }
 
     /// Does the next thing about an emergency; false if nothing is left to do.
     ///
     /// # Errors
-    /// If it cannot be carried out.
+    /// If the policy fails, or it cannot be carried out.
     pub fn relieve(&mut self, host: &mut Host<'_>) -> Result<bool> {
         let Some(governor) = self.policy.governor() else { return Ok(false) };
-        let Some(decision) = governor.relieve(&self.cluster.view(Watts::ZERO, &|| false)) else { return Ok(false) };
+        let Some(decision) = governor.relieve(&self.cluster.view(Watts::ZERO, &|| false))? else { return Ok(false) };
         self.decisions.clear();
         self.decisions.push(decision);
         self.carry_out(host)?;

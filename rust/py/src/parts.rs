@@ -14,7 +14,10 @@ use crate::errors::to_py;
 pub(crate) fn policy_spec(policy: &Bound<'_, PyDict>) -> PyResult<PolicySpec> {
     let name = policy.get_item("name")?.map_or(Ok("composed".to_owned()), |name| name.extract())?;
     let part = |role: &str| match policy.get_item(role)? {
-        Some(part) => part_spec(role, &part.cast_into::<PyDict>()?),
+        Some(part) => match part.cast_into::<PyDict>() {
+            Ok(part) => part_spec(role, &part),
+            Err(_) => Ok(standing_in(role)),
+        },
         None => Err(to_py(policy.py(), config(format!("policy.{role}"), "nothing", "a part"))),
     };
     let power = match policy.get_item("power")? {
@@ -22,6 +25,16 @@ pub(crate) fn policy_spec(policy: &Bound<'_, PyDict>) -> PyResult<PolicySpec> {
         _ => None,
     };
     Ok(PolicySpec { name, order: part("order")?, backfill: part("backfill")?, placement: part("placement")?, power })
+}
+
+/// A part that stands where an object will, which takes its place once it is made.
+fn standing_in(role: &str) -> PartSpec {
+    let name = match role {
+        "order" => "fcfs",
+        "backfill" => "none",
+        _ => "lowest-id",
+    };
+    PartSpec { name: name.to_owned(), ..PartSpec::default() }
 }
 
 fn part_spec(role: &str, part: &Bound<'_, PyDict>) -> PyResult<PartSpec> {

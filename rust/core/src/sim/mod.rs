@@ -417,7 +417,7 @@ impl Simulation {
         }
         let value_w = ceiling.watts();
         self.history.note(Entry { at: now, kind: Kind::Alert, job: None, value_w, before: draw, after: draw });
-        self.controller.alert();
+        self.controller.alert()?;
         let mut acted = false;
         while self.plant.draw() > ceiling.as_ceiling() && self.relieve(now)? {
             acted = true;

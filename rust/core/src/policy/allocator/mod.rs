@@ -6,6 +6,7 @@ pub mod uniform;
 
 use dyn_clone::DynClone;
 
+use crate::error::Result;
 use crate::policy::View;
 use crate::policy::analyzer::Estimate;
 use crate::policy::budget::draw::{Counted, held};
@@ -21,7 +22,10 @@ pub trait Allocator: DynClone + Send + Sync {
 
     /// Says what each running job is allotted so that together they are predicted to draw at most `room` beyond idle, and
     /// what it is predicted to draw then.
-    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>);
+    ///
+    /// # Errors
+    /// If it cannot be told.
+    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>) -> Result<()>;
 
     /// Whether it ever sets a cap.
     fn is_active(&self) -> bool {

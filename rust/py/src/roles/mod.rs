@@ -1,0 +1,146 @@
+//! Roles in Python: objects of a user's that take a part in a policy, one file a role.
+//!
+//! Each adapter has a trait of the core on one side and one method of an object on the other. What the object answers is
+//! checked here, and what it raises comes back as itself, with a note of where.
+
+pub(crate) mod answers;
+pub(crate) mod copies;
+pub(crate) mod jobs;
+pub(crate) mod order;
+pub(crate) mod placement;
+pub(crate) mod running;
+pub(crate) mod scheduler;
+pub(crate) mod view;
+
+use hetsched_core::error::{Error, PolicyError, Result, SimulationError};
+use hetsched_core::policy;
+use hetsched_core::workload::{JobId, Workload};
+use pyo3::call::PyCallArgs;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::roles::order::OwnOrder;
+use crate::roles::placement::OwnPlacement;
+use crate::roles::scheduler::OwnScheduler;
+use crate::roles::view::{Labels, Lender};
+
+/// The objects of a policy, by role.
+pub(crate) struct Objects {
+    pub(crate) order: Option<Py<PyAny>>,
+    pub(crate) placement: Option<Py<PyAny>>,
+    pub(crate) scheduler: Option<Py<PyAny>>,
+    /// What they may know of jobs beside the core's columns.
+    pub(crate) labels: Labels,
+}
+
+impl Objects {
+    /// Reads them from a policy, where they stand in place of dictionaries.
+    pub(crate) fn of(policy: &Bound<'_, PyDict>, labels: Labels) -> PyResult<Self> {
+        let object = |role: &str| {
+            let part = policy.get_item(role)?.filter(|part| !part.is_none() && !part.is_instance_of::<PyDict>());
+            Ok::<_, PyErr>(part.map(Bound::unbind))
+        };
+        Ok(Self { order: object("order")?, placement: object("placement")?, scheduler: object("scheduler")?, labels })
+    }
+
+    /// Whether there is any: then the interpreter is held through the run.
+    pub(crate) fn is_any(&self) -> bool {
+        [&self.order, &self.placement, &self.scheduler].iter().any(|object| object.is_some())
+    }
+
+    /// Puts them in the places of named parts.
+    pub(crate) fn fill(&self, py: Python<'_>, parts: &mut policy::compose::Parts) -> PyResult<()> {
+        if let Some(object) = &self.order {
+            parts.order = Box::new(OwnOrder::new(self.part(py, "policy.order", "rank", object)?)?);
+        }
+        if let Some(object) = &self.placement {
+            parts.placement = Box::new(OwnPlacement(self.part(py, "policy.placement", "choose", object)?));
+        }
+        Ok(())
+    }
+
+    /// The whole scheduler, if there is one.
+    pub(crate) fn scheduler(&self, py: Python<'_>, name: &str, jobs: &Workload) -> PyResult<Option<OwnScheduler>> {
+        let Some(object) = &self.scheduler else { return Ok(None) };
+        let part = self.part(py, "policy.scheduler", "decide", object)?;
+        Ok(Some(OwnScheduler::new(name.to_owned(), part, jobs)))
+    }
+
+    /// An object in a role.
+    fn part(&self, py: Python<'_>, role: &'static str, method: &'static str, object: &Py<PyAny>) -> PyResult<Part> {
+        let class = object.bind(py).get_type().qualname()?.to_string();
+        Ok(Part { object: object.clone_ref(py), lender: Lender::new(py, &self.labels)?, role, method, class })
+    }
+}
+
+/// An object in a role.
+pub(crate) struct Part {
+    object: Py<PyAny>,
+    lender: Lender,
+    /// Its place in a policy.
+    role: &'static str,
+    /// What is called.
+    method: &'static str,
+    /// What its class is called.
+    class: String,
+}
+
+impl Clone for Part {
+    /// A part that goes its own way: with a copy of the object.
+    fn clone(&self) -> Self {
+        Python::attach(|py| Self {
+            object: copies::copied(py, self.role, &self.object),
+            lender: self.lender.again(py),
+            role: self.role,
+            method: self.method,
+            class: self.class.clone(),
+        })
+    }
+}
+
+impl Part {
+    /// Calls the object's method; what it raises comes back as itself, with a note of where.
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        view: &policy::View<'_>,
+        arguments: impl PyCallArgs<'py>,
+        asked: impl FnOnce() -> String,
+    ) -> Result<Bound<'py, PyAny>> {
+        if (view.interrupted)() {
+            return Err(Error::Interrupted);
+        }
+        self.object.bind(py).call_method1(self.method, arguments).map_err(|raised| self.noted(py, view, raised, asked))
+    }
+
+    fn noted(&self, py: Python<'_>, view: &policy::View<'_>, raised: PyErr, asked: impl FnOnce() -> String) -> Error {
+        let Self { role, method, class, .. } = self;
+        let note = format!("{role}: `{method}` of {class}{} at {} s", asked(), view.now.seconds());
+        copies::add_note(py, &raised, &note);
+        failed(raised)
+    }
+
+    /// What makes an answer wrong, as an error.
+    fn wrong(&self, view: &policy::View<'_>, what: &str) -> Error {
+        Error::Simulation(SimulationError(format!(
+            "{}: `{}` {what} at {} s",
+            self.role,
+            self.method,
+            view.now.seconds()
+        )))
+    }
+}
+
+/// An exception of Python's on its way through the core.
+pub(crate) fn failed(raised: PyErr) -> Error {
+    Error::Policy(PolicyError(Box::new(raised)))
+}
+
+/// Jobs as a note names them.
+fn for_jobs(view: &policy::View<'_>, jobs: &[JobId]) -> String {
+    match jobs {
+        [] => String::new(),
+        [job] => format!(", for job {}", view.jobs.job_id(*job)),
+        [first, ..] => format!(", for {} jobs, the first of them job {},", jobs.len(), view.jobs.job_id(*first)),
+    }
+}
