@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import inspect
+import pickle
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -82,7 +83,22 @@ def _note(error: Exception, text: str) -> None:
     if hasattr(error, "add_note"):
         error.add_note(text)
     else:
-        error.__notes__ = [text]  # type: ignore[attr-defined]  # Python 3.10
+        error.__notes__ = [text]  # Python 3.10, which shows none
+
+
+def check_portable(own: Mapping[str, Any]) -> None:
+    """Raise if an object cannot go to another process."""
+    for role, given in own.items():
+        kind = type(given)
+        expected = "an object that can be pickled, for runs in other processes; or workers=1"
+        if kind.__module__ == "__main__":
+            expected = "a class in a module of its own, which other processes can import; or workers=1"
+            raise ConfigError([(f"policy.{role}", f"{kind.__qualname__} of __main__", expected)])
+        try:
+            pickle.dumps(given)
+        except Exception as error:
+            found = one_line(f"{kind.__qualname__}, {type(error).__name__}: {error}", limit=200)
+            raise ConfigError([(f"policy.{role}", found, expected)]) from error
 
 
 def uses_chance(given: object) -> bool:
@@ -138,7 +154,7 @@ def _value(value: Any) -> Any:
 
 
 @cache
-def _source_sha256(kind: type) -> str | None:
+def _source_sha256(kind: Any) -> str | None:
     """Of the file that a class stands in, as it calls what stands beside it; None where there is no source."""
     try:
         file = inspect.getsourcefile(kind)

@@ -211,6 +211,10 @@ class Policy:
         """What the engine takes: `to_dict`, with a fresh copy of each object in its place."""
         return {"name": self._name, **self._parts, **objects.begun(self._own, seed)}
 
+    def check_portable(self) -> None:
+        """Raise a ConfigError if another process cannot be given the policy."""
+        objects.check_portable(self._own)
+
     def _changed(self, **changes: Any) -> Policy:
         """The same with other parts, or another name."""
         return Policy(**{"name": self._name, **self._parts, **self._own, **changes})
@@ -308,7 +312,7 @@ def policy_like(given: object) -> Policy | None:
     if roles:
         name = getattr(given, "__name__", type(given).__name__)
         expected = f'a whole policy; this is one role of it: hs.Policy.preset("easy", {roles[0]}=...)'
-        raise ConfigError([("policy", name, expected)])
+        raise ConfigError([("policy", shown(name), expected)])
     return None
 
 

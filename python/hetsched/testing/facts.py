@@ -150,7 +150,7 @@ class Facts:
     @property
     def profiling_ratio(self) -> float | None:
         """Factor on a first run's time; None under a policy that does not profile."""
-        order = self.policy["order"]
+        order = self.policy["order"] or {}
         return float(order["profiling_ratio"]) if order.get("first_run") else None
 
     @cached_property
