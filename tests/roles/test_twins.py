@@ -17,7 +17,7 @@ from hetsched.testing import check_schedule, platforms, workloads
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 
 
-FEW = settings(max_examples=settings().max_examples // 3)
+FEW = settings(max_examples=settings().max_examples // 2)
 
 
 def micros(seconds: Any) -> Any:

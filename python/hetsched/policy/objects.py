@@ -7,7 +7,6 @@ import hashlib
 import inspect
 import pickle
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +152,6 @@ def _value(value: Any) -> Any:
     return kind if " at 0x" in text else {"type": kind, "repr": one_line(text)}
 
 
-@cache
 def _source_sha256(kind: Any) -> str | None:
     """Of the file that a class stands in, as it calls what stands beside it; None where there is no source."""
     try:

@@ -33,7 +33,7 @@ impl OwnPlacement {
                 let chosen = match answers::whole(&answer, "node numbers") {
                     Ok(chosen) => chosen,
                     Err(Wrong::Said(what)) => {
-                        return Err(part.wrong(view, &format!("{what} for job {}", view.jobs.job_id(job))));
+                        return Err(part.wrong(view, &format!("{what}, to job {},", view.jobs.job_id(job))));
                     }
                     Err(Wrong::Raised(raised)) => return Err(failed(raised)),
                 };

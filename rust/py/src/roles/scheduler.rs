@@ -50,13 +50,18 @@ impl OwnScheduler {
         let part = &self.part;
         Python::attach(|py| {
             part.lender.lend(view, Some(&self.queue), |lent| {
-                let answer = part.call(py, view, (lent,), || format!(", with {} jobs waiting,", self.queue.len()))?;
+                let answer = part.call(py, view, (lent,), || self.waiting())?;
                 self.starts(&answer).map_err(|wrong| match wrong {
                     Wrong::Said(what) => part.wrong(view, &what),
                     Wrong::Raised(raised) => failed(raised),
                 })
             })
         })
+    }
+
+    fn waiting(&self) -> String {
+        let count = self.queue.len();
+        format!(", with {count} {} waiting,", if count == 1 { "job" } else { "jobs" })
     }
 
     fn starts(&self, answer: &Bound<'_, PyAny>) -> Result<Vec<(JobId, Vec<i64>)>, Wrong> {
@@ -82,7 +87,7 @@ impl OwnScheduler {
             let job = self.numbers.job(number).filter(|job| self.queue.contains(job));
             let job = job.ok_or_else(|| Wrong::Said(format!("gave job {number}, which is not in the queue,")))?;
             let nodes = answers::whole(&nodes, "node numbers").map_err(|wrong| match wrong {
-                Wrong::Said(what) => Wrong::Said(format!("{what} for job {number}")),
+                Wrong::Said(what) => Wrong::Said(format!("{what}, to job {number},")),
                 raised @ Wrong::Raised(_) => raised,
             })?;
             starts.push((job, nodes));
