@@ -316,7 +316,7 @@ def policy_like(given: object) -> Policy | None:
     return None
 
 
-def parse_policy(text: str, *, settings: Iterable[str] = ()) -> Policy:
+def parse_policy(text: str, *, settings: Iterable[str] = (), parts: Mapping[str, Any] | None = None) -> Policy:
     """A policy from its text form, one word of a command line, which is also its `Policy.name`.
 
     Parameters
@@ -325,6 +325,8 @@ def parse_policy(text: str, *, settings: Iterable[str] = ()) -> Policy:
         A preset's name, then changes, each as ``:PARAM=VALUE``.
     settings
         More changes, each as ``PARAM=VALUE``; these take precedence.
+    parts
+        Objects by role, in place of the preset's parts.
 
     Returns
     -------
@@ -345,7 +347,12 @@ def parse_policy(text: str, *, settings: Iterable[str] = ()) -> Policy:
     'easy:backfill.depth=4'
     """
     preset, *changes = text.split(":")
-    return Policy.preset(preset.strip(), **{**_settings(changes), **_settings(settings)})
+    given = {**_settings(changes), **_settings(settings)}
+    faults = Faults("policy")
+    for role in set(parts or ()) & set(given):
+        faults.add(role, given[role], f"nothing beside {_part_name((parts or {})[role])}, which takes this role")
+    faults.check()
+    return Policy.preset(preset.strip(), **given, **(parts or {}))
 
 
 def _whole(scheduler: Any, given: Mapping[str, Any]) -> Any:
