@@ -55,7 +55,7 @@ class Shared(Shortest):
 
     def rank(self, jobs: Any, view: Any) -> Any:
         self._count.append(1)
-        return np.full(len(jobs), float(len(self._count) % 3))
+        return jobs.planned_s * (-1) ** (len(self._count) // 2)
 
 
 class Crashing(Shortest):
@@ -77,13 +77,13 @@ class Crashing(Shortest):
 )
 def test_a_part_that_is_wrong_is_told_what_it_breaks(part: Any, message: str) -> None:
     with pytest.raises(AssertionError, match=message) as raised:
-        conformance(part, examples=100)
+        conformance(part, examples=60)
     assert "with shape:" in str(raised.value)
 
 
 def test_a_part_whose_copies_share_something_does_not_conform() -> None:
     with pytest.raises(AssertionError, match=r"Shared: (the same run|a fork made|another seed|a run in steps)"):
-        conformance(Shared, examples=200)
+        conformance(Shared, examples=100)
 
 
 def test_what_is_no_part_is_told() -> None:
