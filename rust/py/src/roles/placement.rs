@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 
 use crate::roles::answers::{self, Wrong};
 use crate::roles::jobs::Job;
-use crate::roles::view::fixed;
+use crate::roles::view::node_numbers;
 use crate::roles::{Part, failed, for_jobs};
 
 /// An object that chooses nodes.
@@ -24,7 +24,7 @@ impl OwnPlacement {
         let part = &self.0;
         Python::attach(|py| {
             part.lender.lend(view, None, |lent| {
-                let nodes = fixed(py, &free.iter().map(i64::from).collect::<Vec<_>>());
+                let nodes = node_numbers(py, free);
                 let own = Job { row: job, loan: Arc::clone(part.lender.loan()), labels: part.lender.labels().clone() };
                 let answer = part.call(py, view, (own, nodes, lent), || for_jobs(view, &[job]))?;
                 if answer.is_none() {

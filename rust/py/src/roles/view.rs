@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
+use hetsched_core::algo::node_set::NodeSet;
 use hetsched_core::policy;
 use hetsched_core::power::known::KnownDraw;
 use hetsched_core::units::SimTime;
 use hetsched_core::workload::{AppId, JobId};
 use numpy::npyffi::flags::NPY_ARRAY_WRITEABLE;
-use numpy::{Element, PyArray1, PyUntypedArrayMethods};
+use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyAttributeError, PyKeyError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -160,6 +161,29 @@ pub(crate) fn fixed<'py, T: Element>(py: Python<'py>, values: &[T]) -> Bound<'py
     sealed(PyArray1::from_slice(py, values))
 }
 
+/// The nodes of a set as an array, ascending.
+pub(crate) fn node_numbers<'py>(py: Python<'py>, set: &NodeSet) -> Bound<'py, PyArray1<i64>> {
+    // SAFETY: every place is written below, before anything reads one.
+    let array = unsafe { PyArray1::<i64>::new(py, set.len() as usize, false) };
+    // SAFETY: the array is new, in one piece, and nothing else knows of it yet.
+    let mut rest = unsafe { array.as_slice_mut() }.unwrap_or_default();
+    for (&word, base) in set.words().iter().zip((0..).step_by(64)) {
+        let (own, others) = std::mem::take(&mut rest).split_at_mut(word.count_ones() as usize);
+        if word == u64::MAX {
+            // The rule on large machines that are half empty, and quick: no bit has to be looked for.
+            (base..).zip(own).for_each(|(node, place)| *place = node);
+        } else {
+            let mut bits = word;
+            for place in own {
+                *place = base + i64::from(bits.trailing_zeros());
+                bits &= bits - 1;
+            }
+        }
+        rest = others;
+    }
+    sealed(array)
+}
+
 fn sealed<T>(array: Bound<'_, PyArray1<T>>) -> Bound<'_, PyArray1<T>> {
     // SAFETY: the array was made here, and nothing else knows of it yet.
     unsafe { (*array.as_array_ptr()).fields.flags &= !NPY_ARRAY_WRITEABLE };
@@ -246,7 +270,7 @@ impl View {
     #[getter]
     fn free<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let view = self.loan.read()?;
-        Ok(fixed(py, &view.slots.holding(1).iter().map(i64::from).collect::<Vec<_>>()))
+        Ok(node_numbers(py, view.slots.holding(1)))
     }
 
     /// Free slots of each node when this pass began; where jobs get whole nodes a node is one slot.
