@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from hetsched._core import Job, Jobs, Running, View
 
-__all__ = ["Job", "Jobs", "Order", "Placement", "Running", "Scheduler", "View"]
+__all__ = ["Backfill", "Job", "Jobs", "Order", "Placement", "Running", "Scheduler", "View"]
 
 
 class Order(Protocol):
@@ -51,6 +51,29 @@ class Order(Protocol):
         -------
         array of float
             As many numbers as jobs, none of them NaN.
+        """
+
+
+class Backfill(Protocol):
+    """Says which of the jobs that wait are tried now, and so which may start before others."""
+
+    def select(self, queue: Jobs, view: View, /) -> npt.ArrayLike:
+        """The jobs to try, in this order.
+
+        Each starts if it fits beside those before it: its nodes are free, the placement accepts it, and a power budget
+        has room for it. One that does not fit is passed over.
+
+        Parameters
+        ----------
+        queue
+            The jobs that wait, in policy order; also ``view.queue``.
+        view
+            The machine, and what runs.
+
+        Returns
+        -------
+        array of int
+            Values of ``queue.job_id``, each once at most.
         """
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from own_parts import Chance, Counting, FirstFit, LowestId, Shortest
+from own_parts import AllInOrder, Chance, Counting, FirstFit, LowestId, Shortest
 
 import hetsched as hs
 from hetsched.testing import conformance
@@ -14,7 +14,16 @@ from hetsched.testing import conformance
 
 @pytest.mark.parametrize(
     "part",
-    [Shortest, Shortest(), Chance(), Counting(), LowestId(), FirstFit(), hs.Policy.preset("easy", order=Shortest)],
+    [
+        Shortest,
+        Shortest(),
+        Chance(),
+        Counting(),
+        LowestId(),
+        FirstFit(),
+        AllInOrder(),
+        hs.Policy.preset("easy", order=Shortest),
+    ],
 )
 def test_a_part_that_is_right_conforms(part: Any) -> None:
     conformance(part)

@@ -338,6 +338,47 @@ def test_a_placement_that_refuses_has_the_job_wait() -> None:
     assert result.jobs["nodes"].to_list() == [[1]] * 4
 
 
+class Backfill:
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    def select(self, queue: Any, view: Any) -> Any:
+        return self._answer(queue, view)
+
+
+def test_a_backfill_has_jobs_started_in_its_order_if_they_fit() -> None:
+    asked: list[Any] = []
+
+    def select(queue: Any, view: Any) -> Any:
+        asked.append((view.now_s, queue.job_id.tolist(), view.queue.job_id.tolist()))
+        return queue.job_id[::-1]
+
+    class Told(Backfill):
+        def fork(self) -> Told:
+            return self
+
+    result = hs.simulate(jobs(), one_node(), hs.Policy(backfill=Told(select)))
+    assert result.jobs["start_s"].to_list() == [0, 35, 15, 10]
+    assert asked == [(0, [11], [11]), (10, [12, 13, 14], [12, 13, 14]), (15, [12, 13], [12, 13]), (35, [12], [12])]
+    assert result.jobs["started_by"].to_list() == ["immediate", "reservation", "backfill", "backfill"]
+
+
+WRONG_SELECTIONS = {
+    "gave job 12, which is not in the queue,": lambda queue, view: [12],
+    "gave job 99, which is not in the queue,": lambda queue, view: [99],
+    "gave job 11 twice": lambda queue, view: [11, 11],
+    "gave values of type float64 where job numbers were asked for": lambda queue, view: [11.0],
+    "gave a NoneType where job numbers in one dimension were asked for": lambda queue, view: None,
+}
+
+
+@pytest.mark.parametrize("message", WRONG_SELECTIONS)
+def test_a_wrong_selection_is_told(message: str) -> None:
+    with pytest.raises(hs.SimulationError) as raised:
+        starts(hs.Policy(backfill=Backfill(WRONG_SELECTIONS[message])))
+    assert str(raised.value) == f"policy.backfill: `select` {message} at 0 s"
+
+
 WRONG_STARTS = {
     "gave `5` where a list of (job_id, nodes) was asked for": lambda view: 5,
     "gave `7` where (job_id, nodes) was asked for": lambda view: [7],
@@ -385,6 +426,7 @@ def broken(*_: Any) -> Any:
     [
         (hs.Policy(order=Order(broken)), "policy.order: `rank` of Order, for job 11 at 0 s"),
         (hs.Policy(placement=Placement(broken)), "policy.placement: `choose` of Placement, for job 11 at 0 s"),
+        (hs.Policy(backfill=Backfill(broken)), "policy.backfill: `select` of Backfill, with 1 job waiting, at 0 s"),
         (Scheduler(broken), "policy.scheduler: `decide` of Scheduler, with 1 job waiting, at 0 s"),
     ],
 )

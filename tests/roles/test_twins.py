@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from own_parts import FirstFit, LowestId
+from own_parts import AllInOrder, Easy, FirstFit, LowestId, micros
 
 import hetsched as hs
 from hetsched.testing import check_schedule, platforms, workloads
@@ -18,10 +18,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 
 
 FEW = settings(max_examples=settings().max_examples // 2)
-
-
-def micros(seconds: Any) -> Any:
-    return np.rint(seconds * 1e6)
 
 
 class ByColumn:
@@ -109,6 +105,26 @@ def test_a_placement(named: str, own: Any, data: st.DataObject) -> None:
     }
     workload, platform = inputs(data)
     same(workload, platform, hs.Policy(placement=named, **beside), hs.Policy(placement=own, **beside))
+
+
+@FEW
+@given(data=st.data())
+def test_a_backfill(data: st.DataObject) -> None:
+    beside = {
+        "order": data.draw(st.sampled_from(["fcfs", "wfp3", "vahrm"])),
+        "placement": data.draw(st.sampled_from(["lowest-id", "lowest-power"])),
+        "power": data.draw(st.sampled_from(BUDGETS)),
+    }
+    workload, platform = inputs(data)
+    same(workload, platform, hs.Policy(backfill="first-fit", **beside), hs.Policy(backfill=AllInOrder(), **beside))
+
+
+@given(data=st.data())
+def test_easy(data: st.DataObject) -> None:
+    order = data.draw(st.sampled_from(["fcfs", "shortest", "wfp3"]))
+    workload = data.draw(workloads(max_nodes=4))
+    platform = data.draw(platforms(max_nodes=4))
+    same(workload, platform, hs.Policy(order, "reservations"), hs.Policy(order, Easy()))
 
 
 @FEW

@@ -29,6 +29,30 @@ class CLASS:
         return np.where(wait_s > self.patience_s, -wait_s, area)
 '''
 
+_BACKFILL = '''"""Which jobs may start before others: short ones."""
+
+import numpy as np
+
+
+class CLASS:
+    """The head of the queue is tried first; behind it, whatever is planned to be over within `short_s`.
+
+    Parameters
+    ----------
+    short_s
+        Seconds.
+    """
+
+    def __init__(self, short_s=3_600.0):
+        self.short_s = short_s
+
+    def select(self, queue, view):
+        """The job_ids to try now, in order; `queue` stands in policy order. A job that does not fit is passed over."""
+        is_tried = queue.planned_s <= self.short_s
+        is_tried[0] = True
+        return queue.job_id[np.flatnonzero(is_tried)]
+'''
+
 _PLACEMENT = '''"""A choice of nodes: those that are predicted to draw least."""
 
 import numpy as np
@@ -63,15 +87,15 @@ class CLASS:
         return starts
 '''
 
-TEMPLATES = {"order": _ORDER, "placement": _PLACEMENT, "scheduler": _SCHEDULER}
+TEMPLATES = {"order": _ORDER, "backfill": _BACKFILL, "placement": _PLACEMENT, "scheduler": _SCHEDULER}
 """By role, the text of a file with one part that works."""
 
 _RUN = '''
 
-def run(policy):
+def run(policy, node_count=(2, 2, 1)):
     """Three jobs on two nodes that are not alike."""
-    jobs = {"job_id": [1, 2, 3], "submit_s": [0, 1, 2], "runtime_s": [60, 600, 30], "node_count": [2, 2, 1]}
-    workload = hs.Workload.from_polars(pl.DataFrame({**jobs, "app": ["heat", "heat", "heat"]}))
+    jobs = {"job_id": [1, 2, 3], "submit_s": [0, 1, 2], "runtime_s": [60, 600, 30]}
+    workload = hs.Workload.from_polars(pl.DataFrame({**jobs, "node_count": node_count, "app": "heat"}))
     table = hs.VariationTable(["heat"], power_w=[[310.0, 290.0]])
     platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=400).with_tables(actual=table)
     with warnings.catch_warnings():
@@ -89,6 +113,16 @@ def test_the_small_job_goes_first():
 
 def test_unless_another_has_waited_too_long():
     jobs = run(hs.Policy(order=CLASS(patience_s=10)))
+    assert jobs["start_s"].to_list() == [0, 60, 660]
+""",
+    "backfill": """
+def test_a_short_job_starts_beside_one_that_does_not_fit():
+    jobs = run(hs.Policy(backfill=CLASS(short_s=30)), node_count=[1, 2, 1])
+    assert jobs["start_s"].to_list() == [0, 60, 2]
+
+
+def test_one_that_is_not_short_waits():
+    jobs = run(hs.Policy(backfill=CLASS(short_s=29)), node_count=[1, 2, 1])
     assert jobs["start_s"].to_list() == [0, 60, 660]
 """,
     "placement": """

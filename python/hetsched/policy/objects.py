@@ -16,7 +16,7 @@ from hetsched.chance import stream
 from hetsched.checks import one_line, plain
 from hetsched.errors import ConfigError
 
-METHODS = {"order": "rank", "placement": "choose", "scheduler": "decide"}
+METHODS = {"order": "rank", "backfill": "select", "placement": "choose", "scheduler": "decide"}
 """The method by which an object is known for a role."""
 
 WHOLE = "scheduler"

@@ -12,7 +12,7 @@ from hetsched.errors import ConfigError
 from hetsched.policy import objects
 from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, parts, plain_number, resolved, takers_of, value_text
 from hetsched.policy.presets import PRESETS
-from hetsched.roles import Order, Placement, Scheduler
+from hetsched.roles import Backfill, Order, Placement, Scheduler
 
 Part = str | Mapping[str, Any]
 
@@ -58,7 +58,7 @@ class Policy:
     def __init__(
         self,
         order: Part | Order = "fcfs",
-        backfill: Part = "none",
+        backfill: Part | Backfill = "none",
         placement: Part | Placement = "lowest-id",
         power: Part | None = None,
         sleep: None = None,

@@ -73,7 +73,7 @@ impl Session {
                 };
                 let unknown = OnUnknownApp::from_name(on_unknown_app)?;
                 let (mut parts, _) = spec.build(seed)?;
-                Python::attach(|py| objects.fill(py, &mut parts)).map_err(failed)?;
+                Python::attach(|py| objects.fill(py, &mut parts, &jobs.0)).map_err(failed)?;
                 let Machine { platform, actual, predicted, caps, known_draws } = machine;
                 let (actual, predicted) =
                     tables_with_caps(platform, &jobs.0, actual.as_ref(), predicted.as_ref(), caps, unknown)?;

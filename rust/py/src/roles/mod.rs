@@ -4,6 +4,7 @@
 //! checked here, and what it raises comes back as itself, with a note of where.
 
 pub(crate) mod answers;
+pub(crate) mod backfill;
 pub(crate) mod copies;
 pub(crate) mod jobs;
 pub(crate) mod order;
@@ -12,6 +13,8 @@ pub(crate) mod running;
 pub(crate) mod scheduler;
 pub(crate) mod view;
 
+use std::sync::Arc;
+
 use hetsched_core::error::{Error, PolicyError, Result, SimulationError};
 use hetsched_core::policy;
 use hetsched_core::workload::{JobId, Workload};
@@ -19,14 +22,16 @@ use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::roles::backfill::OwnBackfill;
 use crate::roles::order::OwnOrder;
 use crate::roles::placement::OwnPlacement;
-use crate::roles::scheduler::OwnScheduler;
+use crate::roles::scheduler::{Numbers, OwnScheduler};
 use crate::roles::view::{Labels, Lender};
 
 /// The objects of a policy, by role.
 pub(crate) struct Objects {
     pub(crate) order: Option<Py<PyAny>>,
+    pub(crate) backfill: Option<Py<PyAny>>,
     pub(crate) placement: Option<Py<PyAny>>,
     pub(crate) scheduler: Option<Py<PyAny>>,
     /// What they may know of jobs beside the core's columns.
@@ -40,18 +45,28 @@ impl Objects {
             let part = policy.get_item(role)?.filter(|part| !part.is_none() && !part.is_instance_of::<PyDict>());
             Ok::<_, PyErr>(part.map(Bound::unbind))
         };
-        Ok(Self { order: object("order")?, placement: object("placement")?, scheduler: object("scheduler")?, labels })
+        Ok(Self {
+            order: object("order")?,
+            backfill: object("backfill")?,
+            placement: object("placement")?,
+            scheduler: object("scheduler")?,
+            labels,
+        })
     }
 
     /// Whether there is any: then the interpreter is held through the run.
     pub(crate) fn is_any(&self) -> bool {
-        [&self.order, &self.placement, &self.scheduler].iter().any(|object| object.is_some())
+        [&self.order, &self.backfill, &self.placement, &self.scheduler].iter().any(|object| object.is_some())
     }
 
     /// Puts them in the places of named parts.
-    pub(crate) fn fill(&self, py: Python<'_>, parts: &mut policy::compose::Parts) -> PyResult<()> {
+    pub(crate) fn fill(&self, py: Python<'_>, parts: &mut policy::compose::Parts, jobs: &Workload) -> PyResult<()> {
         if let Some(object) = &self.order {
             parts.order = Box::new(OwnOrder::new(self.part(py, "policy.order", "rank", object)?)?);
+        }
+        if let Some(object) = &self.backfill {
+            let part = self.part(py, "policy.backfill", "select", object)?;
+            parts.backfill = Box::new(OwnBackfill { part, numbers: Arc::new(Numbers::of(jobs)) });
         }
         if let Some(object) = &self.placement {
             parts.placement = Box::new(OwnPlacement(self.part(py, "policy.placement", "choose", object)?));
@@ -134,6 +149,11 @@ impl Part {
 /// An exception of Python's on its way through the core.
 pub(crate) fn failed(raised: PyErr) -> Error {
     Error::Policy(PolicyError(Box::new(raised)))
+}
+
+/// Jobs that wait as a note counts them.
+fn with_waiting(queue: &[JobId]) -> String {
+    format!(", with {} {} waiting,", queue.len(), if queue.len() == 1 { "job" } else { "jobs" })
 }
 
 /// Jobs as a note names them.

@@ -11,7 +11,7 @@ use pyo3::types::PyIterator;
 
 use crate::roles::answers::{self, Wrong};
 use crate::roles::placement::checked;
-use crate::roles::{Part, failed};
+use crate::roles::{Part, failed, with_waiting};
 
 /// An object that decides everything.
 #[derive(Clone)]
@@ -50,18 +50,13 @@ impl OwnScheduler {
         let part = &self.part;
         Python::attach(|py| {
             part.lender.lend(view, Some(&self.queue), |lent| {
-                let answer = part.call(py, view, (lent,), || self.waiting())?;
+                let answer = part.call(py, view, (lent,), || with_waiting(&self.queue))?;
                 self.starts(&answer).map_err(|wrong| match wrong {
                     Wrong::Said(what) => part.wrong(view, &what),
                     Wrong::Raised(raised) => failed(raised),
                 })
             })
         })
-    }
-
-    fn waiting(&self) -> String {
-        let count = self.queue.len();
-        format!(", with {count} {} waiting,", if count == 1 { "job" } else { "jobs" })
     }
 
     fn starts(&self, answer: &Bound<'_, PyAny>) -> Result<Vec<(JobId, Vec<i64>)>, Wrong> {
