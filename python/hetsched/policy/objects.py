@@ -16,11 +16,14 @@ from hetsched.chance import stream
 from hetsched.checks import one_line, plain
 from hetsched.errors import ConfigError
 
-METHODS = {"order": "rank", "backfill": "select", "placement": "choose", "scheduler": "decide"}
+METHODS = {"order": "rank", "backfill": "select", "placement": "choose", "scheduler": "decide", "allocator": "allot"}
 """The method by which an object is known for a role."""
 
 WHOLE = "scheduler"
 """The role that leaves room for no other."""
+
+INSIDE = {"allocator": "power"}
+"""Roles whose object is a parameter of a part: of the role named here."""
 
 _LONGEST_TEXT = 60
 
@@ -47,6 +50,14 @@ def instance_of(given: Any, path: str) -> Any:
         expected = f"an object of it, {given.__name__}(...): the class needs arguments"
         raise ConfigError([(path, f"the class {given.__qualname__}", expected)]) from None
     return given()
+
+
+def inner(part: Any) -> dict[str, Any]:
+    """The objects among the parameters of a part, by role."""
+    if not isinstance(part, Mapping):
+        return {}
+    given = {role: part[role] for role in INSIDE if role in roles_of(part.get(role))}
+    return {role: instance_of(value, f"policy.{INSIDE[role]}.{role}") for role, value in given.items()}
 
 
 def misplaced(given: object, role: str) -> str:

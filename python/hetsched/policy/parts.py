@@ -14,7 +14,7 @@ from typing import Any
 from hetsched import _core
 from hetsched.checks import Faults, did_you_mean, listed, plain, shown
 from hetsched.errors import ConfigError
-from hetsched.policy.objects import identity, misplaced, roles_of
+from hetsched.policy.objects import identity, inner, misplaced, roles_of, text_of
 
 PART_ROLES = ("order", "backfill", "placement", "power")
 """Roles that this version has parts for."""
@@ -60,8 +60,11 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
     """A composition with every name checked and every default filled in; objects are told by who they are."""
     faults = Faults(path)
     composition: dict[str, dict[str, Any] | None] = {}
-    own = {role: given[role] for role in PART_ROLES if role in roles_of(given.get(role))}
+    own = {role: given[role] for role in _STANDING_IN if role in roles_of(given.get(role))}
+    inside = inner(given.get("power"))
     given = {**given, **{role: _STANDING_IN[role] for role in own}}
+    if inside:
+        given["power"] = {key: value for key, value in given["power"].items() if key not in inside}
     for role in PART_ROLES:
         left_out = role in OPTIONAL_ROLES and given.get(role) is None
         composition[role] = None if left_out else _part(role, given[role], faults)
@@ -74,6 +77,8 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
         checked: dict[str, dict[str, Any] | None] = _core.check_policy(composition)
     except ConfigError as error:
         raise error.mapped(lambda fault: fault.hinting(unit_hint(fault.path, fault.found.strip("`")))) from None
+    for role, part in inside.items():
+        (checked["power"] or {})[role] = identity(part)
     return checked | {role: identity(part) for role, part in own.items()}
 
 
@@ -124,7 +129,9 @@ def _lists(role: str, name: str) -> list[str]:
 def _check_parameters(role: str, name: str, part: Mapping[str, Any], faults: Faults) -> None:
     known = parameters_of(role, name)
     for parameter, value in part.items():
-        if parameter != "name" and parameter not in known:
+        if isinstance(value, Mapping) and "python" in value:
+            faults.add(f"{role}.{parameter}", str(value["python"]), "the object itself: a file holds no Python")
+        elif parameter != "name" and parameter not in known:
             allowed = f"a parameter of `{name}`: {listed(known)}" if known else f"no parameter: `{name}` has none"
             faults.add(f"{role}.{parameter}", value, allowed + did_you_mean(str(parameter), known))
 
@@ -135,6 +142,10 @@ def _shown_part(given: Any) -> str:
 
 def value_text(value: Any) -> str:
     """A parameter's value as a command line takes it; a list as ``lower-caps+kill``, of one item as ``kill+``."""
+    if roles_of(value):
+        value = identity(value)
+    if isinstance(value, Mapping):
+        return text_of(value)
     if isinstance(value, list):
         return "+".join(map(value_text, value)) + ("+" if len(value) < 2 else "")
     return str(value).lower() if isinstance(value, bool) else str(value)

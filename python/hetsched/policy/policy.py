@@ -69,8 +69,11 @@ class Policy:
         given = {"order": order, "backfill": backfill, "placement": placement, "power": power, "sleep": sleep}
         if scheduler is None:
             given = {role: objects.instance_of(part, f"policy.{role}") for role, part in given.items()}
+            if inside := objects.inner(power):
+                given["power"] = {**power, **inside}  # type: ignore[dict-item]
             self._parts = resolved(given)
             self._own = {role: part for role, part in given.items() if role in objects.roles_of(part)}
+            self._own |= objects.inner(given["power"])
         else:
             whole = _whole(scheduler, given)
             self._parts = {**dict.fromkeys(ROLES), objects.WHOLE: objects.identity(whole)}
@@ -109,9 +112,7 @@ class Policy:
                 [("policy", shown(preset), f"one of {listed(PRESETS)}{did_you_mean(str(preset), PRESETS)}")]
             )
         parameters = plain(parameters)
-        parameters |= {
-            role: objects.instance_of(parameters[role], f"policy.{role}") for role in ROLES if role in parameters
-        }
+        parameters = {name: objects.instance_of(value, f"policy.{name}") for name, value in parameters.items()}
         base = PRESETS[preset].parts()
         parts = base | {role: parameters[role] for role in ROLES if role in parameters}
         joining = PRESETS[preset].joining(parts, [name for name in parameters if name not in ROLES])
@@ -209,7 +210,10 @@ class Policy:
 
     def begun(self, seed: int) -> dict[str, Any]:
         """What the engine takes: `to_dict`, with a fresh copy of each object in its place."""
-        return {"name": self._name, **self._parts, **objects.begun(self._own, seed)}
+        parts = {**self._parts, **objects.begun(self._own, seed)}
+        if power := self._parts.get("power"):
+            parts["power"] = {key: value for key, value in power.items() if key not in self._own}
+        return {"name": self._name, **parts}
 
     def check_portable(self) -> None:
         """Raise a ConfigError if another process cannot be given the policy."""
@@ -217,7 +221,10 @@ class Policy:
 
     def _changed(self, **changes: Any) -> Policy:
         """The same with other parts, or another name."""
-        return Policy(**{"name": self._name, **self._parts, **self._own, **changes})
+        inside = {role: part for role, part in self._own.items() if role in objects.INSIDE}
+        outside = {role: part for role, part in self._own.items() if role not in inside}
+        power = {**self._parts["power"], **inside} if self._parts["power"] else None
+        return Policy(**{"name": self._name, **self._parts, "power": power, **outside, **changes})
 
     @property
     def _chosen(self) -> list[tuple[str, dict[str, Any]]]:

@@ -1,9 +1,11 @@
 //! A run under way: stepped, forked and finished from Python.
 
 use hetsched_core::error::{ConfigError, Error, Result, SimulationError, config};
+use hetsched_core::platform::Platform;
 use hetsched_core::policy::Policy;
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::power::budgets::BudgetRow;
+use hetsched_core::power::caps::CapsKind;
 use hetsched_core::power::known::KnownDraws;
 use hetsched_core::power::pvt::{OnUnknownApp, tables_with_caps};
 use hetsched_core::sim::event::Event;
@@ -88,6 +90,14 @@ impl Session {
                     if !faults.is_empty() {
                         return Err(ConfigError { faults }.into());
                     }
+                }
+                if let Some(allocator) = Python::attach(|py| objects.allocator(py)).map_err(failed)? {
+                    check_allocator(platform, predicted.caps_kind(), allocator.levels())?;
+                    let faults = actual.check_levels(platform, &jobs.0, LEAST, allocator.levels());
+                    if !faults.is_empty() {
+                        return Err(ConfigError { faults }.into());
+                    }
+                    parts.allocator = Some(Box::new(allocator));
                 }
                 let own = Python::attach(|py| objects.scheduler(py, &spec.name, &jobs.0)).map_err(failed)?;
                 let policy: Box<dyn Policy> = match own {
@@ -178,6 +188,29 @@ impl Session {
         let reached = self.reached;
         let records = run_detached(py, self.holds, None, |_, _, _| Ok(()), |_| simulation.finish(reached))?;
         Records::new(py, records)
+    }
+}
+
+/// What errors call the lowest cap of an allocator.
+const LEAST: &str = "policy.power.allocator.least_cap_w";
+
+/// An allocator caps whole nodes of which it is known what a cap does.
+fn check_allocator(platform: &Platform, caps: Option<CapsKind>, least: &[f64]) -> Result<()> {
+    let parameter = "policy.power.allocator";
+    if !platform.is_exclusive() {
+        return Err(config(parameter, "an allocator on nodes that jobs share", "whole nodes: exclusive = true"));
+    }
+    match caps {
+        None => {
+            let expected = "a platform with tables by cap or a cap model, which say what a cap does";
+            Err(config(parameter, "an allocator on a platform without caps", expected))
+        }
+        Some(CapsKind::Model) if least.is_empty() => Err(config(
+            LEAST,
+            "nothing",
+            "watts a node: the lowest cap that it sets; by a cap model every cap is known",
+        )),
+        Some(_) => Ok(()),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::platform::Platform;
+use crate::policy::allocator::Allocator;
 use crate::policy::analyzer::lessons::Lessons;
 use crate::policy::analyzer::{Analyzer, Ask};
 use crate::policy::backfill::Backfill;
@@ -35,6 +36,8 @@ pub struct Parts {
     pub placement: Box<dyn Placement>,
     /// What may be drawn in all, if there is a ceiling.
     pub power: Option<Box<dyn Budget>>,
+    /// Who splits the watts between running jobs, in place of the one that the budget names.
+    pub allocator: Option<Box<dyn Allocator>>,
     /// When passes are made.
     pub timing: Timing,
 }
@@ -73,7 +76,11 @@ impl Composed {
     pub fn new(name: impl Into<String>, mut parts: Parts, platform: &Platform) -> Result<Self> {
         parts.backfill.queue_in(parts.order.as_ref());
         let power = parts.power.as_deref().map(|budget| Power::new(budget, platform, parts.analyzer.learns()));
-        let governance = parts.power.as_deref().map(Budget::governance).filter(Governance::is_active);
+        let mut governance = parts.power.as_deref().map(Budget::governance);
+        if let Some((governance, own)) = governance.as_mut().zip(parts.allocator.take()) {
+            governance.allocator = own;
+        }
+        let governance = governance.filter(Governance::is_active);
         Ok(Self {
             name: name.into(),
             power: power.transpose()?,

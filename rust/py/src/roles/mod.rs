@@ -3,6 +3,7 @@
 //! Each adapter has a trait of the core on one side and one method of an object on the other. What the object answers is
 //! checked here, and what it raises comes back as itself, with a note of where.
 
+pub(crate) mod allocator;
 pub(crate) mod answers;
 pub(crate) mod backfill;
 pub(crate) mod copies;
@@ -22,6 +23,7 @@ use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::roles::allocator::OwnAllocator;
 use crate::roles::backfill::OwnBackfill;
 use crate::roles::order::OwnOrder;
 use crate::roles::placement::OwnPlacement;
@@ -34,6 +36,7 @@ pub(crate) struct Objects {
     pub(crate) backfill: Option<Py<PyAny>>,
     pub(crate) placement: Option<Py<PyAny>>,
     pub(crate) scheduler: Option<Py<PyAny>>,
+    pub(crate) allocator: Option<Py<PyAny>>,
     /// What they may know of jobs beside the core's columns.
     pub(crate) labels: Labels,
 }
@@ -50,13 +53,16 @@ impl Objects {
             backfill: object("backfill")?,
             placement: object("placement")?,
             scheduler: object("scheduler")?,
+            allocator: object("allocator")?,
             labels,
         })
     }
 
     /// Whether there is any: then the interpreter is held through the run.
     pub(crate) fn is_any(&self) -> bool {
-        [&self.order, &self.backfill, &self.placement, &self.scheduler].iter().any(|object| object.is_some())
+        [&self.order, &self.backfill, &self.placement, &self.scheduler, &self.allocator]
+            .iter()
+            .any(|object| object.is_some())
     }
 
     /// Puts them in the places of named parts.
@@ -72,6 +78,12 @@ impl Objects {
             parts.placement = Box::new(OwnPlacement(self.part(py, "policy.placement", "choose", object)?));
         }
         Ok(())
+    }
+
+    /// The allocator, if there is one.
+    pub(crate) fn allocator(&self, py: Python<'_>) -> PyResult<Option<OwnAllocator>> {
+        let Some(object) = &self.allocator else { return Ok(None) };
+        OwnAllocator::new(py, self.part(py, "policy.power.allocator", "allot", object)?).map(Some)
     }
 
     /// The whole scheduler, if there is one.

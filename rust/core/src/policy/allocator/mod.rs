@@ -36,12 +36,13 @@ pub trait Allocator: DynClone + Send + Sync {
 dyn_clone::clone_trait_object!(Allocator);
 
 /// Runs that are not suspended.
-fn running<'a>(view: &View<'a>) -> impl Iterator<Item = (RunId, &'a Run)> {
+pub fn running<'a>(view: &View<'a>) -> impl Iterator<Item = (RunId, &'a Run)> {
     view.runs.iter().filter(|(_, run)| run.suspension.is_none())
 }
 
 /// What a run is predicted to draw beyond idle if it is allotted this.
-fn draw_of(view: &View<'_>, run: &Run, allotted: Allotted) -> Watts {
+#[must_use]
+pub fn draw_of(view: &View<'_>, run: &Run, allotted: Allotted) -> Watts {
     let estimate: Estimate = run.basis.estimate;
     let counted = Counted::new(view, run.job, run.caps.allotting(allotted), estimate);
     held(view, run.job, view.runs.nodes(run).iter().map(|&node| counted.on(node)).sum())
