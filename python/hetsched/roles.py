@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from hetsched._core import Job, Jobs, Running, View
 
-__all__ = ["Backfill", "Job", "Jobs", "Order", "Placement", "Running", "Scheduler", "View"]
+__all__ = ["Allocator", "Backfill", "Job", "Jobs", "Order", "Placement", "Running", "Scheduler", "View"]
 
 
 class Order(Protocol):
@@ -98,6 +98,37 @@ class Placement(Protocol):
         array of int, or None
             As many nodes of `free` as the job asks for, in any order. None: it refuses, and the job waits like one that
             does not fit.
+        """
+
+
+class Allocator(Protocol):
+    """Splits the watts of a budget between the jobs that run: ``power={"name": "system-budget", "allocator": ...}``.
+
+    It is asked at the end of every pass, or as ``allocator_interval_s`` says. An attribute ``least_cap_w`` is the
+    lowest cap that it sets, W a node, with which jobs count when they start. None (the default): they count without
+    caps. Where there is a cap model in place of tables by cap it must be given.
+    """
+
+    least_cap_w: float | None = None
+
+    def allot(self, runs: Running, watts: float, view: View, /) -> npt.ArrayLike:
+        """One cap for each running job.
+
+        Parameters
+        ----------
+        runs
+            The jobs that run and do not stand still, with ``runs.draw_w(cap_w)`` and ``runs.slowdown(cap_w)`` under any
+            cap.
+        watts
+            What they may draw together beyond the idle machine.
+        view
+            The machine.
+
+        Returns
+        -------
+        array of float
+            W a node, infinite for none, not below ``least_cap_w`` or the lowest cap of the tables. If the predicted
+            draws pass `watts`, those under the least caps must, too.
         """
 
 

@@ -56,7 +56,7 @@ smallest = MyOrder("node_count")
 policy = hs.Policy.preset("sjf")
 '''
 KNOWN = "MyOrder, Whole, Both, Needy, Broken, smallest, policy"
-METHODS = "`rank` (order), `select` (backfill), `choose` (placement), `decide` (scheduler)"
+METHODS = "`rank` (order), `select` (backfill), `choose` (placement), `decide` (scheduler), `allot` (allocator)"
 
 
 @pytest.fixture

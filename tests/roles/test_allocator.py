@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.testing import check_schedule
+from hetsched.testing import check_schedule, conformance
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
@@ -111,16 +111,15 @@ def test_it_is_told_what_runs_and_what_there_is() -> None:
     own = Told(lambda runs: np.full(len(runs), 150.0))
     hs.simulate(log(["cpu", "mem"], [100.0, 100.0], [0, 10]), machine(), policy(own, 650.0))
     none = float("inf")
-    assert own._asked[0] == (
-        *(0.0, 450.0, {"job_id": [1], "cap_w": [none], "own_cap_w": [none], "emergency_cap_w": [none]}),
-        [[50.0], [2.0], [1.25]],
-    )
+    at_0 = {"job_id": [1], "cap_w": [none], "own_cap_w": [none], "emergency_cap_w": [none]}
+    within = pytest.approx(450.0, rel=1e-8)  # a budget is kept to its billionth
+    assert own._asked[0] == (0.0, within, at_0, [[50.0], [2.0], [1.25]])
     at_10 = {"job_id": [1, 2], "cap_w": [150.0, none], "own_cap_w": [none, none], "emergency_cap_w": [none, none]}
-    assert own._asked[1] == (10.0, 450.0, at_10, [[50.0, 50.0], [2.0, 1.25], [1.25, 1.0]])
+    assert own._asked[1] == (10.0, within, at_10, [[50.0, 50.0], [2.0, 1.25], [1.25, 1.0]])
 
 
 WRONG = {
-    "gave 2 numbers for 1 running jobs": (lambda runs: [150.0, 150.0], None),
+    "gave 2 numbers for 1 running job": (lambda runs: [150.0, 150.0], None),
     "gave NaN for job 1": (lambda runs: [np.nan], None),
     "gave 99 W a node for job 1, below the least cap of 100 W,": (lambda runs: [99.0], None),
     "gave 120 W a node for job 1, below the least cap of 150 W,": (lambda runs: [120.0], 150.0),
@@ -148,7 +147,7 @@ def test_more_watts_than_there_are_are_told_where_the_least_caps_would_do() -> N
 def test_an_exception_comes_back_as_itself() -> None:
     with pytest.raises(ZeroDivisionError) as raised:
         hs.simulate(log(["cpu"], [100.0]), machine(), policy(Told(lambda runs: 1 / 0), 650.0))
-    assert raised.value.__notes__ == ["policy.power.allocator: `allot` of Told, with 1 jobs running, at 0 s"]
+    assert raised.value.__notes__ == ["policy.power.allocator: `allot` of Told, with 1 job running, at 0 s"]
 
 
 def test_where_nothing_is_known_of_caps_there_is_no_allocator() -> None:
@@ -166,6 +165,27 @@ def test_where_nothing_is_known_of_caps_there_is_no_allocator() -> None:
     with pytest.raises(hs.ConfigError, match="least_cap_w: found `'low'`, expected watts a node above 0, or None"):
         hs.simulate(jobs, machine(), policy(Told(lambda runs: [150.0], "low"), 800.0))  # type: ignore[arg-type]
     assert hs.simulate(jobs, modelled, policy(Told(lambda runs: [125.0], 100.0), 800.0)).jobs["end_s"][0] == 200.0
+
+
+class Greedy(Uniform):
+    """Caps nothing, and counts with caps when jobs start."""
+
+    def allot(self, runs: Any, watts: float, view: Any) -> Any:
+        return np.full(len(runs), np.inf)
+
+
+def test_it_conforms_or_not() -> None:
+    conformance(Uniform)
+    with pytest.raises(
+        AssertionError, match=r"Greedy: raised SimulationError: policy.power.allocator: `allot` gave caps"
+    ):
+        conformance(Greedy)
+
+
+def test_jobs_whose_application_no_table_serves_are_refused() -> None:
+    jobs = hs.Workload.from_polars(log(["cpu"], [100.0]).to_polars().with_columns(app=pl.lit(None, pl.String)))
+    with pytest.raises(hs.ConfigError, match="least_cap_w: found 100, expected no cap, or a row for"):
+        hs.simulate(jobs, machine(), policy(Told(lambda runs: [150.0]), 800.0))
 
 
 def test_who_it_is_stands_in_the_provenance() -> None:

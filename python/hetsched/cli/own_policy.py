@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 BASE = "easy"
 """The preset whose other parts stand beside a part from a file."""
 
+_BASES = {"allocator": "power-slurm"}
+"""Others, for roles that `BASE` has no place for."""
+
 _IN_FILE = re.compile(r"(?P<file>.*\.py)(?::(?P<name>[^:=]*))?(?P<rest>(?::[^:=]*=[^:]*)*)")
 
 
@@ -42,7 +45,7 @@ def _composed(given: Any, role: str, settings: list[str]) -> Policy:
 
     given = instance_of(given, "policy")
     if role not in ("", "scheduler"):
-        return parse_policy(":".join([BASE, *settings]), parts={role: given})
+        return parse_policy(":".join([_BASES.get(role, BASE), *settings]), parts={role: given})
     policy: Policy = Policy(scheduler=given) if role else given
     if settings:
         raise ConfigError([("policy", shown(settings[0]), f"nothing beside {policy.name}, which is a whole policy")])

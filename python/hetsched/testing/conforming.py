@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from hetsched.checks import listed
 from hetsched.errors import ConfigError, RunWarning
-from hetsched.platform import Platform
+from hetsched.platform import Platform, VariationTable
 from hetsched.policy import Policy, instance_of, parse_policy, parts, roles_of
 from hetsched.run.result import Result
 from hetsched.run.session import Session
 from hetsched.run.simulation import simulate
 from hetsched.testing.schedule import check_schedule
-from hetsched.testing.strategies import platforms, workloads
+from hetsched.testing.strategies import APPS, platforms, workloads
 from hetsched.workload import Workload
 
 try:
@@ -25,7 +29,11 @@ except ImportError as error:
     raise ImportError("hetsched.testing.conformance needs hypothesis: pip install 'hetsched[testing]'") from error
 
 _BACKFILLS = ("none", "first-fit", "reservations")
-_BUDGETS = (None, {"name": "system-budget", "pcr": 0.6}, {"name": "system-budget", "pcr": 0.45})
+_BUDGETS: tuple[dict[str, Any] | None, ...] = (
+    None,
+    {"name": "system-budget", "pcr": 0.6},
+    {"name": "system-budget", "pcr": 0.45},
+)
 _SEED, *_OTHER_SEEDS = (1, 2, 3)
 _MOST_TRIES = 60
 """Smaller inputs that are tried once some have shown a fault."""
@@ -64,7 +72,7 @@ def conformance(part: Any, *, examples: int = 25) -> None:
     ...     conformance(Unlike())
     ... except AssertionError as error:
     ...     print(str(error).splitlines()[0])
-    Unlike: raised SimulationError: policy.order: `rank` gave 1 numbers for 2 jobs at 0 s
+    Unlike: raised SimulationError: policy.order: `rank` gave 1 number for 2 jobs at 0 s
     """
     name, compositions = _compositions(part)
     found: list[AssertionError] = []
@@ -187,12 +195,35 @@ def _beside(own: dict[str, Any]) -> st.SearchStrategy[Policy]:
         "placement": st.sampled_from(["lowest-id", "lowest-power"]),
         "power": st.sampled_from(_BUDGETS),
     }
+    if allocator := own.pop("allocator", None):
+        budgets = [{**budget, "allocator": allocator} for budget in _BUDGETS if budget is not None]
+        others["power"] = st.sampled_from(budgets)
     return st.builds(lambda **drawn: Policy(**{**drawn, **own}), **others)
+
+
+@st.composite
+def _capped(draw: st.DrawFn, least_w: float) -> tuple[Workload, Platform]:
+    """Jobs of known applications on a machine with tables by cap, the lowest of which is `least_w`."""
+    nodes = draw(st.integers(1, 4))
+    row = st.lists(st.sampled_from([least_w, 1.7 * least_w, 2 * least_w]), min_size=nodes, max_size=nodes)
+    full_w = np.array([draw(row) for _ in APPS])
+    slower = {least_w: draw(st.sampled_from([1.0, 2.0])), 1.5 * least_w: 1.0, math.inf: 1.0}
+    tables = {
+        cap_w: VariationTable(APPS, power_w=np.minimum(full_w, cap_w), time_ratio=np.full_like(full_w, factor))
+        for cap_w, factor in slower.items()
+    }
+    platform = Platform.homogeneous(nodes=nodes, idle_w=least_w / 2, tdp_w=2 * least_w).with_tables(actual=tables)
+    jobs = draw(workloads(max_nodes=4)).to_polars()
+    # Whole seconds: the mean draw of a stretch of a microsecond is as inexact as its length.
+    jobs = jobs.with_columns(pl.col("app").fill_null(APPS[0]), pl.col("^(submit|runtime|walltime|comm)_s$").ceil())
+    return Workload.from_polars(jobs), platform
 
 
 @st.composite
 def _cases(draw: st.DrawFn, compositions: st.SearchStrategy[Policy]) -> _Case:
     policy = draw(compositions)
+    if "allocator" in policy.own:
+        return _Case(*draw(_capped(getattr(policy.own["allocator"], "least_cap_w", None) or 100.0)), policy)
     # Emergencies and allocators need whole nodes.
     power = policy.parts["power"] or {}
     slots = 1 if power.get("on_excess") else draw(st.sampled_from([1, 3]))

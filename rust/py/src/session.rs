@@ -93,7 +93,8 @@ impl Session {
                 }
                 if let Some(allocator) = Python::attach(|py| objects.allocator(py)).map_err(failed)? {
                     check_allocator(platform, predicted.caps_kind(), allocator.levels())?;
-                    let faults = actual.check_levels(platform, &jobs.0, LEAST, allocator.levels());
+                    let least = if allocator.levels().is_empty() { predicted.levels() } else { allocator.levels() };
+                    let faults = actual.check_levels(platform, &jobs.0, LEAST, &least[..1]);
                     if !faults.is_empty() {
                         return Err(ConfigError { faults }.into());
                     }

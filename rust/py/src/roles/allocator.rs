@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use crate::errors::to_py;
 use crate::roles::answers::{self, Wrong};
 use crate::roles::running::{Running, allotted};
-use crate::roles::{Part, failed};
+use crate::roles::{Part, counted, failed};
 
 /// An object that caps.
 #[derive(Clone)]
@@ -62,7 +62,8 @@ impl OwnAllocator {
         if drawn <= room || sum(&|_| self.least_of()) > room {
             return None;
         }
-        let (drawn, room) = (drawn.watts(), room.watts());
+        // In milliwatts: a budget is kept to its billionth.
+        let [drawn, room] = [drawn, room].map(|watts| (watts.watts() * 1e3).round() / 1e3);
         Some(format!(
             "gave caps under which what runs is predicted to draw {drawn} W beyond the idle machine, more than the {room} W \
              there are, which the least caps would keep,"
@@ -85,10 +86,16 @@ impl Allocator for OwnAllocator {
         let caps_w = Python::attach(|py| {
             part.lender.lend(view, None, |lent| {
                 let own = Running::of(runs.iter().map(|(id, _)| *id).collect(), &part.lender);
-                let asked = || format!(", with {} jobs running,", runs.len());
+                let asked = || format!(", with {} running,", counted(runs.len(), "job"));
                 let answer = part.call(py, view, (own, room.watts(), lent), asked)?;
                 let whose = |place: usize| format!("job {}", view.jobs.job_id(runs[place].1.job));
-                answers::numbers(&answer, runs.len(), "running jobs", whose).map_err(|wrong| match wrong {
+                answers::numbers(
+                    &answer,
+                    runs.len(),
+                    if runs.len() == 1 { "running job" } else { "running jobs" },
+                    whose,
+                )
+                .map_err(|wrong| match wrong {
                     Wrong::Said(what) => part.wrong(view, &what),
                     Wrong::Raised(raised) => failed(raised),
                 })

@@ -4,6 +4,8 @@ use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyboardInterrupt, PySystemExit};
 use pyo3::prelude::*;
 
+use crate::roles::counted;
+
 /// What an answer is, or what is wrong with it.
 pub(crate) enum Wrong {
     /// It is no answer.
@@ -37,7 +39,7 @@ pub(crate) fn numbers(
         Err(_) => converted::<f64>(answer, "fiu", "float64", "numbers")?,
     };
     if values.len() != count {
-        return Err(Wrong::said(format!("gave {} numbers for {count} {things}", values.len())));
+        return Err(Wrong::said(format!("gave {} for {count} {things}", counted(values.len(), "number"))));
     }
     match values.iter().position(|value| value.is_nan()) {
         Some(place) => Err(Wrong::said(format!("gave NaN for {}", whose(place)))),

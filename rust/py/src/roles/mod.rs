@@ -165,7 +165,12 @@ pub(crate) fn failed(raised: PyErr) -> Error {
 
 /// Jobs that wait as a note counts them.
 fn with_waiting(queue: &[JobId]) -> String {
-    format!(", with {} {} waiting,", queue.len(), if queue.len() == 1 { "job" } else { "jobs" })
+    format!(", with {} waiting,", counted(queue.len(), "job"))
+}
+
+/// A number of things.
+fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Jobs as a note names them.
