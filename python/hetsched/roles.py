@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from hetsched._core import Job, Jobs, Running, View
 
-__all__ = ["Allocator", "Backfill", "Job", "Jobs", "Order", "Placement", "Running", "Scheduler", "View"]
+__all__ = ["Allocator", "Backfill", "Job", "Jobs", "Monitor", "Order", "Placement", "Running", "Scheduler", "View"]
 
 
 class Order(Protocol):
@@ -129,6 +129,27 @@ class Allocator(Protocol):
         array of float
             W a node, infinite for none, not below ``least_cap_w`` or the lowest cap of the tables. If the predicted
             draws pass `watts`, those under the least caps must, too.
+        """
+
+
+class Monitor(Protocol):
+    """Measures the machine's draw, where the policy does something about draws above its budget.
+
+    ``power={"name": "system-budget", "on_excess": "suspend", "monitor": ...}``.
+    """
+
+    def read(self, draw_w: float, view: View, /) -> float:
+        """The watts that it shows.
+
+        Asked at the beginning of each pass, whenever the draw is compared with the budget, and after each thing that is
+        done about it. What the machine draws does not change by it, nor does what results tell of that.
+
+        Parameters
+        ----------
+        draw_w
+            What the machine draws, W.
+        view
+            The machine, and what runs.
         """
 
 

@@ -56,7 +56,10 @@ smallest = MyOrder("node_count")
 policy = hs.Policy.preset("sjf")
 '''
 KNOWN = "MyOrder, Whole, Both, Needy, Broken, smallest, policy"
-METHODS = "`rank` (order), `select` (backfill), `choose` (placement), `decide` (scheduler), `allot` (allocator)"
+METHODS = (
+    "`rank` (order), `select` (backfill), `choose` (placement), `decide` (scheduler), `allot` (allocator), "
+    "`read` (monitor)"
+)
 
 
 @pytest.fixture
@@ -152,6 +155,18 @@ def test_an_exception_is_the_objects_and_not_hetscheds(hetsched):
         "(--debug shows where)"
     )
     assert "1 / 0" in hetsched("simulate", "small.swf", "--policy", "mine.py:Broken", "--debug").err
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_monitor_takes_its_role_in_power_slurm(hetsched, folder):
+    text = "class Gauge:\n    def read(self, draw_w, view):\n        return draw_w\n"
+    (folder / "gauge.py").write_text(text, encoding="utf-8")
+    try:
+        said = hetsched("simulate", "small.swf", "--policy", "gauge.py:Gauge", "--set", "budget_w=5000", "--json")
+    finally:
+        sys.modules.pop("gauge", None)
+        sys.path.remove(str(folder))
+    assert json.loads(said.out)["policy"]["name"] == "power-slurm:power.budget_w=5000:power.monitor=Gauge"
 
 
 def test_ctrl_c_ends_a_part_that_is_silent(folder):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 BASE = "easy"
 """The preset whose other parts stand beside a part from a file."""
 
-_BASES = {"allocator": "power-slurm"}
+_BASES = {"allocator": "power-slurm", "monitor": "power-slurm"}
 """Others, for roles that `BASE` has no place for."""
 
 _IN_FILE = re.compile(r"(?P<file>.*\.py)(?::(?P<name>[^:=]*))?(?P<rest>(?::[^:=]*=[^:]*)*)")

@@ -16,13 +16,20 @@ from hetsched.chance import stream
 from hetsched.checks import one_line, plain
 from hetsched.errors import ConfigError
 
-METHODS = {"order": "rank", "backfill": "select", "placement": "choose", "scheduler": "decide", "allocator": "allot"}
+METHODS = {
+    "order": "rank",
+    "backfill": "select",
+    "placement": "choose",
+    "scheduler": "decide",
+    "allocator": "allot",
+    "monitor": "read",
+}
 """The method by which an object is known for a role."""
 
 WHOLE = "scheduler"
 """The role that leaves room for no other."""
 
-INSIDE = {"allocator": "power"}
+INSIDE = {"allocator": "power", "monitor": "power"}
 """Roles whose object is a parameter of a part: of the role named here."""
 
 _LONGEST_TEXT = 60
@@ -32,7 +39,19 @@ def roles_of(given: object) -> list[str]:
     """The roles whose method an object or class has."""
     if isinstance(given, str | Mapping) or given is None:
         return []
-    return [role for role, method in METHODS.items() if callable(getattr(given, method, None))]
+    return [role for role in METHODS if _has(given, role)]
+
+
+def _has(given: object, role: str) -> bool:
+    method = getattr(given, METHODS[role], None)
+    if not callable(method) or role != "monitor":
+        return callable(method)
+    # Files and tables have a method of this name, too, which takes one argument.
+    try:
+        inspect.signature(method).bind(*[None] * (3 if inspect.isclass(given) and inspect.isfunction(method) else 2))
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def is_own(given: object) -> bool:

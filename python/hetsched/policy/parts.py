@@ -77,6 +77,9 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
         checked: dict[str, dict[str, Any] | None] = _core.check_policy(composition)
     except ConfigError as error:
         raise error.mapped(lambda fault: fault.hinting(unit_hint(fault.path, fault.found.strip("`")))) from None
+    if "monitor" in inside and not (checked["power"] or {}).get("on_excess"):
+        found = type(inside["monitor"]).__name__
+        raise ConfigError([(f"{path}.power.monitor", f"`{found}`", "on_excess beside it: nothing else reads it")])
     for role, part in inside.items():
         (checked["power"] or {})[role] = identity(part)
     return checked | {role: identity(part) for role, part in own.items()}

@@ -385,6 +385,9 @@ def _no_scheduler(data: Any) -> ConfigError:
 def _parameter_changes(parts: Mapping[str, Any], given: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
     """From role and parameter to value, for parameters given as ``depth`` or ``backfill.depth``."""
     known = {role: parameters_of(role, _part_name(parts[role])) for role in PART_ROLES}
+    for inside, role in objects.INSIDE.items():
+        if parts[role] is not None and inside in objects.roles_of(given.get(inside)) and inside not in known[role]:
+            known[role] = [*known[role], inside]
     all_names = [name for names in known.values() for name in names]
     faults = Faults("policy")
     changes: dict[tuple[str, str], Any] = {}

@@ -195,8 +195,10 @@ def _beside(own: dict[str, Any]) -> st.SearchStrategy[Policy]:
         "placement": st.sampled_from(["lowest-id", "lowest-power"]),
         "power": st.sampled_from(_BUDGETS),
     }
-    if allocator := own.pop("allocator", None):
-        budgets = [{**budget, "allocator": allocator} for budget in _BUDGETS if budget is not None]
+    inside = {role: own.pop(role) for role in ("allocator", "monitor") if role in own}
+    if inside:
+        steps = {"on_excess": ["suspend", "kill"]} if "monitor" in inside else {}
+        budgets = [{**budget, **steps, **inside} for budget in _BUDGETS if budget is not None]
         others["power"] = st.sampled_from(budgets)
     return st.builds(lambda **drawn: Policy(**{**drawn, **own}), **others)
 

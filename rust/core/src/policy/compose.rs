@@ -12,6 +12,7 @@ use crate::policy::backfill::Backfill;
 use crate::policy::budget::least::LeastCaps;
 use crate::policy::budget::{Budget, Power};
 use crate::policy::desk::{Desk, Memory};
+use crate::policy::emergency::monitor::Monitor;
 use crate::policy::gate::Gate;
 use crate::policy::governing::Governance;
 use crate::policy::order::{Changes, Order};
@@ -38,6 +39,8 @@ pub struct Parts {
     pub power: Option<Box<dyn Budget>>,
     /// Who splits the watts between running jobs, in place of the one that the budget names.
     pub allocator: Option<Box<dyn Allocator>>,
+    /// What is measured of the machine's draw; none: the draw itself.
+    pub gauge: Option<Box<dyn Monitor>>,
     /// When passes are made.
     pub timing: Timing,
 }
@@ -79,6 +82,9 @@ impl Composed {
         let mut governance = parts.power.as_deref().map(Budget::governance);
         if let Some((governance, own)) = governance.as_mut().zip(parts.allocator.take()) {
             governance.allocator = own;
+        }
+        if let Some(governance) = &mut governance {
+            governance.gauge = parts.gauge.take();
         }
         let governance = governance.filter(Governance::is_active);
         Ok(Self {

@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::policy::allocator::Allocator;
 use crate::policy::analyzer::Ask;
 use crate::policy::compose::Composed;
+use crate::policy::emergency::monitor::Monitor;
 use crate::policy::emergency::recovery::Recovery;
 use crate::policy::emergency::relief::Relief;
 use crate::policy::emergency::{Emergencies, Rank};
@@ -21,6 +22,8 @@ pub struct Governance {
     pub allocator_interval: SimDuration,
     /// How emergencies are met.
     pub emergencies: Emergencies,
+    /// What is measured; none: the draw itself.
+    pub gauge: Option<Box<dyn Monitor>>,
     /// The one under way.
     pub relief: Relief,
     /// What was allotted last, kept for its memory.
@@ -47,6 +50,11 @@ impl Governor for Composed {
     fn monitor(&self) -> Option<SimDuration> {
         let emergencies = &self.governance.as_ref()?.emergencies;
         (!emergencies.steps.is_empty()).then_some(emergencies.monitor_interval)
+    }
+
+    fn read(&mut self, view: &View<'_>, draw: Watts) -> Result<Watts> {
+        let gauge = self.governance.as_mut().and_then(|governance| governance.gauge.as_mut());
+        gauge.map_or(Ok(draw), |gauge| gauge.read(view, draw))
     }
 
     fn recover(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<bool> {

@@ -224,6 +224,12 @@ pub trait Governor {
     /// The measured draw is compared with the budget at multiples of this, zero: after every instant; none: never.
     fn monitor(&self) -> Option<SimDuration>;
 
+    /// What is measured when the machine draws `draw`.
+    ///
+    /// # Errors
+    /// If a part fails.
+    fn read(&mut self, view: &View<'_>, draw: Watts) -> Result<Watts>;
+
     /// Before the starts of a pass: what an emergency took is given back as far as there is room. True if some of it could
     /// not be: then nothing may start (operations page, rules 20 to 22).
     ///

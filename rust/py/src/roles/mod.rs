@@ -8,6 +8,7 @@ pub(crate) mod answers;
 pub(crate) mod backfill;
 pub(crate) mod copies;
 pub(crate) mod jobs;
+pub(crate) mod monitor;
 pub(crate) mod order;
 pub(crate) mod placement;
 pub(crate) mod running;
@@ -25,6 +26,7 @@ use pyo3::types::PyDict;
 
 use crate::roles::allocator::OwnAllocator;
 use crate::roles::backfill::OwnBackfill;
+use crate::roles::monitor::OwnMonitor;
 use crate::roles::order::OwnOrder;
 use crate::roles::placement::OwnPlacement;
 use crate::roles::scheduler::{Numbers, OwnScheduler};
@@ -37,6 +39,7 @@ pub(crate) struct Objects {
     pub(crate) placement: Option<Py<PyAny>>,
     pub(crate) scheduler: Option<Py<PyAny>>,
     pub(crate) allocator: Option<Py<PyAny>>,
+    pub(crate) monitor: Option<Py<PyAny>>,
     /// What they may know of jobs beside the core's columns.
     pub(crate) labels: Labels,
 }
@@ -54,15 +57,15 @@ impl Objects {
             placement: object("placement")?,
             scheduler: object("scheduler")?,
             allocator: object("allocator")?,
+            monitor: object("monitor")?,
             labels,
         })
     }
 
     /// Whether there is any: then the interpreter is held through the run.
     pub(crate) fn is_any(&self) -> bool {
-        [&self.order, &self.backfill, &self.placement, &self.scheduler, &self.allocator]
-            .iter()
-            .any(|object| object.is_some())
+        let Self { order, backfill, placement, scheduler, allocator, monitor, labels: _ } = self;
+        [order, backfill, placement, scheduler, allocator, monitor].iter().any(|object| object.is_some())
     }
 
     /// Puts them in the places of named parts.
@@ -73,6 +76,9 @@ impl Objects {
         if let Some(object) = &self.backfill {
             let part = self.part(py, "policy.backfill", "select", object)?;
             parts.backfill = Box::new(OwnBackfill { part, numbers: Arc::new(Numbers::of(jobs)) });
+        }
+        if let Some(object) = &self.monitor {
+            parts.gauge = Some(Box::new(OwnMonitor(self.part(py, "policy.power.monitor", "read", object)?)));
         }
         if let Some(object) = &self.placement {
             parts.placement = Box::new(OwnPlacement(self.part(py, "policy.placement", "choose", object)?));
@@ -95,7 +101,7 @@ impl Objects {
 
     /// An object in a role.
     fn part(&self, py: Python<'_>, role: &'static str, method: &'static str, object: &Py<PyAny>) -> PyResult<Part> {
-        let class = object.bind(py).get_type().qualname()?.to_string();
+        let class = object.bind(py).get_type().name()?.to_string();
         Ok(Part { object: object.clone_ref(py), lender: Lender::new(py, &self.labels)?, role, method, class })
     }
 }

@@ -1,6 +1,7 @@
 //! What is done when the machine draws more than its budget, and how it is undone (operations page, rules 20 to 22 and 27
 //! to 34).
 
+pub mod monitor;
 pub mod recovery;
 pub mod relief;
 
