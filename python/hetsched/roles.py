@@ -16,7 +16,7 @@ Jobs and views are read while the method runs. Their arrays are read-only copies
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +33,6 @@ class Order(Protocol):
     joined), ``"each-pass"``, or seconds: then all that wait are ranked anew at the first pass at or after each multiple
     of these on the log's clock.
     """
-
-    changes: Literal["never", "each-pass"] | float = "never"
 
     def rank(self, jobs: Jobs, view: View, /) -> npt.ArrayLike:
         """One number a job, the lowest first; ties go to the earlier submit, then the earlier row of the log.
@@ -108,8 +106,6 @@ class Allocator(Protocol):
     lowest cap that it sets, W a node, with which jobs count when they start. None (the default): they count without
     caps. Where there is a cap model in place of tables by cap it must be given.
     """
-
-    least_cap_w: float | None = None
 
     def allot(self, runs: Running, watts: float, view: View, /) -> npt.ArrayLike:
         """One cap for each running job.

@@ -33,7 +33,8 @@ class Policy:
     placement
         Choice of the free nodes that a job gets.
     power
-        Limit on the power of the whole machine. None: no limit.
+        Limit on the power of the whole machine; its parameters ``allocator`` and ``monitor`` may be objects. None: no
+        limit.
     sleep
         None: this version has no parts for this role.
     scheduler
@@ -57,13 +58,13 @@ class Policy:
 
     def __init__(
         self,
-        order: Part | Order = "fcfs",
-        backfill: Part | Backfill = "none",
-        placement: Part | Placement = "lowest-id",
+        order: Part | Order | type[Order] = "fcfs",
+        backfill: Part | Backfill | type[Backfill] = "none",
+        placement: Part | Placement | type[Placement] = "lowest-id",
         power: Part | None = None,
         sleep: None = None,
         *,
-        scheduler: Scheduler | None = None,
+        scheduler: Scheduler | type[Scheduler] | None = None,
         name: str | None = None,
     ) -> None:
         given = {"order": order, "backfill": backfill, "placement": placement, "power": power, "sleep": sleep}

@@ -25,7 +25,7 @@ from hetsched.run.options import RunOptions
 from hetsched.run.simulation import A_POLICY, Run
 from hetsched.workload import Workload
 
-PolicyLike = str | Policy | Mapping[str, Any] | Scheduler
+PolicyLike = str | Policy | Mapping[str, Any] | Scheduler | type[Scheduler]
 Workloads = Workload | Sequence[Workload] | Mapping[str, Workload]
 Platforms = Platform | Sequence[Platform] | Mapping[str, Platform]
 Policies = PolicyLike | Sequence[PolicyLike]

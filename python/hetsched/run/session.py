@@ -66,7 +66,7 @@ class Session:
         self,
         workload: Workload,
         platform: Platform,
-        policy: str | Policy | Mapping[str, Any] | Scheduler = "easy",
+        policy: str | Policy | Mapping[str, Any] | Scheduler | type[Scheduler] = "easy",
         **options: Unpack[RunKeywords],
     ) -> None:
         run = run_of(workload, platform, policy, options_given(type(self).__init__, options))

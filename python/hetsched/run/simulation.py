@@ -174,7 +174,7 @@ def inject(engine: _core.Session, events: Events) -> None:
 def simulate(
     workload: Workload,
     platform: Platform,
-    policy: str | Policy | Mapping[str, Any] | Scheduler = "easy",
+    policy: str | Policy | Mapping[str, Any] | Scheduler | type[Scheduler] = "easy",
     *,
     progress: Progress | None = None,
     **options: Unpack[RunKeywords],

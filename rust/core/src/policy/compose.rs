@@ -124,8 +124,11 @@ impl Composed {
             self.rank_again(view)?;
             self.ranked = beat;
         }
-        let admitted = std::mem::take(&mut self.admitted);
-        self.join(view, &admitted)
+        let mut admitted = std::mem::take(&mut self.admitted);
+        self.join(view, &admitted)?;
+        admitted.clear();
+        self.admitted = admitted;
+        Ok(())
     }
 
     /// The order ranks all that wait as they stand; the queue is sorted anew.

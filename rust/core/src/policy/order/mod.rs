@@ -66,3 +66,17 @@ fn each(jobs: &[JobId], ranks: &mut Vec<i64>, rank: impl FnMut(JobId) -> i64) ->
     ranks.extend(jobs.iter().copied().map(rank));
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beat_lasts_from_one_multiple_of_the_period_to_the_next() {
+        let changes = Changes::Every(SimDuration::from_micros(10));
+        let beats = [-11, -10, -1, 0, 9, 10, 25].map(|micros| changes.beat(SimTime::from_micros(micros)));
+        assert_eq!(beats, [-2, -1, -1, 0, 0, 1, 2].map(Some));
+        assert_eq!(Changes::EachPass.beat(SimTime::default()), None);
+        assert_eq!(Changes::Never.beat(SimTime::default()), None);
+    }
+}
