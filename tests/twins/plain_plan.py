@@ -61,7 +61,7 @@ class Machine:
             for task in joined:
                 task.is_known = True
             # Rule 12: what was only submitted waits for a multiple of the interval, which is one that is owed, too.
-            has_pass = ended or (bool(joined) or owed == now) and (self.interval == 0 or now % self.interval == 0)
+            has_pass = ended or ((bool(joined) or owed == now) and (self.interval == 0 or now % self.interval == 0))
             if has_pass:
                 owed = None
             elif joined:

@@ -82,8 +82,8 @@ def test_plan_agrees_with_its_twin(case: tuple[Machine, list[Task]]) -> None:
 
 
 def test_small_jobs_pass_a_whole_node_job_where_they_do_not_delay_it() -> None:
-    # Half of both nodes is taken until 100. Job 1 wants one of them whole: node 0, at 100. Jobs of one slot and 60 s come
-    # at 10, 11, ...: four fit before, and two that would last beyond 100 follow on node 1.
+    # Half of both nodes is taken until 100. Job 1 wants one of them whole: node 0, at 100. Jobs of one slot and 60 s
+    # come at 10, 11, ...: four fit before, and two that would last beyond 100 follow on node 1.
     tasks = [
         Task(0, 0, 100, 100, 2, 2),
         Task(1, 10, 50, 50, 1, 4),
@@ -97,10 +97,19 @@ def test_small_jobs_pass_a_whole_node_job_where_they_do_not_delay_it() -> None:
     assert all(start_s >= 100.0 for start_s, _ in jobs[8:])
 
 
+class Lowest:
+    """A placement."""
+
+    def choose(self, job: Any, free: Any, view: Any, /) -> Any:
+        return free[: job.node_count]
+
+
 def test_a_plan_lets_no_other_part_choose_nodes_or_count_watts() -> None:
-    with pytest.raises(hs.ConfigError, match="policy.placement: found `random`, expected lowest-id"):
+    with pytest.raises(hs.ConfigError, match=r"policy\.placement: found `random`, expected lowest-id"):
         hs.Policy("fcfs", "plan", "random")
-    with pytest.raises(hs.ConfigError, match="policy.power: found `system-budget`, expected none"):
+    with pytest.raises(hs.ConfigError, match=r"policy\.power: found `system-budget`, expected none"):
         hs.Policy("fcfs", "plan", power={"name": "system-budget", "budget_w": 500})
-    with pytest.raises(hs.ConfigError, match="policy.order.first_run"):
+    with pytest.raises(hs.ConfigError, match=r"policy\.placement: found `Lowest`, expected nothing"):
+        hs.Policy("fcfs", "plan", Lowest())
+    with pytest.raises(hs.ConfigError, match=r"policy\.order\.first_run"):
         hs.Policy({"name": "vahrm", "first_run": True}, "plan")

@@ -181,8 +181,8 @@ impl Controller {
         self.cluster.budgets().at(self.cluster.now()).or(self.policy.budget())
     }
 
-    /// Decides what to do now and does it, one decision after the other; `host` does its part of each. The machine was
-    /// measured to draw `draw`; `beat` says whether this is an instant at which an allocator with an interval looks.
+    /// Decides what to do now and does it, one decision after the other; `host` does its part of each. The machine
+    /// draws `draw`; `beat` says whether this is an instant at which an allocator with an interval looks.
     ///
     /// # Errors
     /// If the policy fails, the host interrupts, or a decision cannot be carried out.
@@ -196,7 +196,7 @@ impl Controller {
         if !self.governs {
             return self.start_jobs(Watts::ZERO, false, interrupted, host).map(|_| ());
         }
-        let surplus = self.surplus(draw);
+        let surplus = self.surplus(draw)?;
         let is_held = self.recover(surplus, interrupted, host)?;
         self.cluster.foresee();
         let starts = self.start_jobs(surplus, is_held, interrupted, host)?;
@@ -219,10 +219,21 @@ impl Controller {
         Ok(starts)
     }
 
-    /// What the machine draws beyond what is predicted for the caps in force (operations page, rule 28).
-    fn surplus(&mut self, draw: Watts) -> Watts {
-        let monitors = self.policy.governor().is_some_and(|governor| governor.monitor().is_some());
-        if monitors { (draw - self.cluster.predicted_draw()).max(Watts::ZERO) } else { Watts::ZERO }
+    /// What the machine is measured to draw beyond what is predicted for the caps in force (operations page, rule 28).
+    fn surplus(&mut self, draw: Watts) -> Result<Watts> {
+        if self.policy.governor().is_none_or(|governor| governor.monitor().is_none()) {
+            return Ok(Watts::ZERO);
+        }
+        Ok((self.measured(draw)? - self.cluster.predicted_draw()).max(Watts::ZERO))
+    }
+
+    /// What is measured when the machine draws `draw`.
+    ///
+    /// # Errors
+    /// If the policy fails.
+    pub fn measured(&mut self, draw: Watts) -> Result<Watts> {
+        let Some(governor) = self.policy.governor() else { return Ok(draw) };
+        governor.read(&self.cluster.view(Watts::ZERO, &|| false), draw)
     }
 
     fn recover(&mut self, surplus: Watts, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
@@ -231,7 +242,7 @@ impl Controller {
             return Ok(false);
         };
         self.decisions.clear();
-        let is_held = governor.recover(&self.cluster.view(surplus, interrupted), &mut self.decisions);
+        let is_held = governor.recover(&self.cluster.view(surplus, interrupted), &mut self.decisions)?;
         self.has_resumed = self.decisions.list().iter().any(|decision| matches!(decision, Decision::Resume(_)));
         self.carry_out(host)?;
         Ok(is_held)
@@ -246,24 +257,26 @@ impl Controller {
     ) -> Result<()> {
         let Some(governor) = self.policy.governor().filter(|governor| governor.allots()) else { return Ok(()) };
         self.decisions.clear();
-        governor.allot(&self.cluster.view(surplus, interrupted), is_due, &mut self.decisions);
+        governor.allot(&self.cluster.view(surplus, interrupted), is_due, &mut self.decisions)?;
         self.carry_out(host)
     }
 
     /// The machine draws more than the budget: an emergency begins.
-    pub fn alert(&mut self) {
-        if let Some(governor) = self.policy.governor() {
-            governor.alert(&self.cluster.view(Watts::ZERO, &|| false));
-        }
+    ///
+    /// # Errors
+    /// If the policy fails.
+    pub fn alert(&mut self) -> Result<()> {
+        let Some(governor) = self.policy.governor() else { return Ok(()) };
+        governor.alert(&self.cluster.view(Watts::ZERO, &|| false))
     }
 
     /// Does the next thing about an emergency; false if nothing is left to do.
     ///
     /// # Errors
-    /// If it cannot be carried out.
+    /// If the policy fails, or it cannot be carried out.
     pub fn relieve(&mut self, host: &mut Host<'_>) -> Result<bool> {
         let Some(governor) = self.policy.governor() else { return Ok(false) };
-        let Some(decision) = governor.relieve(&self.cluster.view(Watts::ZERO, &|| false)) else { return Ok(false) };
+        let Some(decision) = governor.relieve(&self.cluster.view(Watts::ZERO, &|| false))? else { return Ok(false) };
         self.decisions.clear();
         self.decisions.push(decision);
         self.carry_out(host)?;

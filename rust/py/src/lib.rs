@@ -7,6 +7,7 @@
 //! | `parts` | policies, from dictionaries; the registry, to dictionaries |
 //! | `run` | logs and what runs leave behind; the only doorway out of the interpreter |
 //! | `session` | runs under way |
+//! | `roles` | parts of policies that are Python objects |
 //! | `frame` | results, by the Arrow C stream interface |
 //! | `errors` | the core's errors, as Python's |
 
@@ -17,11 +18,15 @@ mod columns;
 mod errors;
 mod frame;
 mod parts;
+mod roles;
 mod run;
 mod session;
 
 /// The compiled half of hetsched.
-#[pymodule]
+///
+/// Parts of policies may be Python objects, which share what they like: it relies on the interpreter's lock, and one
+/// interpreter. A build of `CPython` without the lock turns it back on; a second interpreter refuses the import.
+#[pymodule(gil_used = true)]
 mod _core {
     use pyo3::prelude::*;
 
@@ -33,6 +38,12 @@ mod _core {
     use crate::frame::Frame;
     #[pymodule_export]
     use crate::parts::{check_policy, parts};
+    #[pymodule_export]
+    use crate::roles::jobs::{Job, Jobs};
+    #[pymodule_export]
+    use crate::roles::running::Running;
+    #[pymodule_export]
+    use crate::roles::view::View;
     #[pymodule_export]
     use crate::run::{Records, read_swf, unpacked};
     #[pymodule_export]

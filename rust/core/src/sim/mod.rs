@@ -420,15 +420,18 @@ impl Simulation {
     fn watch_draw(&mut self, now: SimTime) -> Result<bool> {
         let Some(ceiling) = self.controller.ceiling().filter(|_| self.beats.looks_at(now)) else { return Ok(false) };
         let draw = self.plant.draw();
-        if draw <= ceiling.as_ceiling() {
+        if self.controller.measured(draw)? <= ceiling.as_ceiling() {
             return Ok(false);
         }
         let value_w = ceiling.watts();
         self.history.note(Entry { at: now, kind: Kind::Alert, job: None, value_w, before: draw, after: draw });
-        self.controller.alert();
+        self.controller.alert()?;
         let mut acted = false;
-        while self.plant.draw() > ceiling.as_ceiling() && self.relieve(now)? {
+        while self.relieve(now)? {
             acted = true;
+            if self.controller.measured(self.plant.draw())? <= ceiling.as_ceiling() {
+                break;
+            }
         }
         Ok(acted)
     }

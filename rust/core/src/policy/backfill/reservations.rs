@@ -11,7 +11,7 @@ use crate::policy::backfill::kept::Kept;
 use crate::policy::backfill::plan::Plan;
 use crate::policy::backfill::{Backfill, start, start_heads};
 use crate::policy::desk::{Desk, Offer};
-use crate::policy::order::Order;
+use crate::policy::order::{Changes, Order};
 use crate::units::SimTime;
 
 /// Backfilling under reservations.
@@ -311,7 +311,7 @@ impl Backfill for Reservations {
     }
 
     fn queue_in(&mut self, order: &dyn Order) {
-        if order.changes() {
+        if order.changes() != Changes::Never {
             self.kept = None;
         }
     }
