@@ -8,7 +8,7 @@ use hetsched_core::error::Result;
 use hetsched_core::params::Value;
 use hetsched_core::platform::{Platform, PlatformColumns};
 use hetsched_core::policy::compose::{Composed, Parts};
-use hetsched_core::policy::registry::{PartSpec, PolicySpec};
+use hetsched_core::policy::registry::{PartSpec, PolicySpec, chooses_nodes};
 use hetsched_core::policy::{Policy, backfill::Backfill};
 use hetsched_core::power::pvt::{OnUnknownApp, VariationTable, tables};
 use hetsched_core::sim::record::Records;
@@ -100,7 +100,9 @@ pub(crate) fn part(name: &str) -> PartSpec {
     PartSpec { name: name.into(), ..PartSpec::default() }
 }
 
+/// The parts of these names; beside a backfill that chooses nodes, the default placement.
 pub(crate) fn composed(order: &str, backfill: &str, placement: &str, seed: u64) -> Box<dyn Policy> {
+    let placement = if chooses_nodes(backfill) { "lowest-id" } else { placement };
     let name = format!("{order}/{backfill}/{placement}");
     let spec = PolicySpec {
         name: name.clone(),
@@ -131,8 +133,9 @@ pub(crate) fn with_backfill_under(
     Box::new(Composed::new("test", parts, platform).expect("the idle machine is within the budget"))
 }
 
+/// In place of a backfill that counts no watts, one that does.
 fn parts_under(names: [&str; 3], pcr: f64, seed: u64) -> Parts {
-    let [order, backfill, placement] = names.map(part);
+    let [order, backfill, placement] = names.map(|name| part(if chooses_nodes(name) { "reservations" } else { name }));
     let params = [("pcr".to_owned(), Value::Float(pcr))].into();
     let power = Some(PartSpec { name: "system-budget".into(), params });
     let spec = PolicySpec { name: "under a budget".into(), order, backfill, placement, power };
