@@ -57,7 +57,7 @@ REFUSED = [
         20_000,
         50_000,
         3,
-        r"needs about 7\.5 GiB of memory, 7\.5 GiB of it for the 1,000,000,000 nodes of 20,000 ",
+        r"needs about 3\.7 GiB of memory, 3\.7 GiB of it for the 1,000,000,000 nodes of 20,000 ",
     ),
 ]
 

@@ -279,7 +279,7 @@ OPTIONS = [
     ({"bound": 1}, "bound: found `1`, expected true or false"),
     ({"until_s": math.nan}, "until_s: found `NaN`"),
     ({"policy": "esay"}, "policy: found `esay`"),
-    ({"policy": 3}, "policy: found int, expected a preset's name, a Policy, or a dictionary of parts"),
+    ({"policy": 3}, "policy: found int, expected a preset's name, a Policy, a dictionary of parts, or an object with"),
 ]
 
 

@@ -25,7 +25,7 @@ from hetsched.workload import Workload
 _NODE_B = {False: 430, True: 290}
 _CELL_B = {False: 30, True: 16}
 _JOB_B = 150
-_NODE_OF_A_JOB_B = 8
+_NODE_OF_A_JOB_B = 4
 
 _SMALL_B = 2**26
 """Not worth asking the system about: as much as the interpreter itself takes."""

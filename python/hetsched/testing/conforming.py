@@ -195,6 +195,9 @@ def _beside(own: dict[str, Any]) -> st.SearchStrategy[Policy]:
         "placement": st.sampled_from(["lowest-id", "lowest-power"]),
         "power": st.sampled_from(_BUDGETS),
     }
+    if isinstance(name := own.get("backfill"), str) and parts()["backfill", name]["chooses_nodes"]:
+        # It leaves nothing to choose to a placement, and counts no watts.
+        others = {"order": others["order"]}
     inside = {role: own.pop(role) for role in ("allocator", "monitor") if role in own}
     if inside:
         steps = {"on_excess": ["suspend", "kill"]} if "monitor" in inside else {}
