@@ -81,7 +81,7 @@ except hs.SimulationError as error:
 SHAPES = {
     "nodes": (200_000, 1, 1, 0),
     "jobs": (8, 500_000, 9, 0),
-    "lists": (20_000, 500, 20_000, 0),
+    "lists": (20_000, 1_000, 20_000, 0),
     "cells": (100_000, 1, 1, 20),
 }
 
@@ -147,8 +147,8 @@ def test_who_can_never_run_or_may_not_start_holds_no_nodes():
         parts = need_of(workload, platform, hs.Policy.preset(policy), until_s=until_s).parts
         return {name: size_b for name, size_b in parts.items() if name.startswith("the ")}
 
-    assert held(workload_of()) == {"the 3 nodes of 2 jobs": 24}
-    assert held(workload_of(slots=[2, None])) == {"the 3 nodes of 2 jobs": 24}
+    assert held(workload_of()) == {"the 3 nodes of 2 jobs": 12}
+    assert held(workload_of(slots=[2, None])) == {"the 3 nodes of 2 jobs": 12}
     assert held(workload_of(slots=[3, None])) == {"the 0 nodes of 2 jobs": 0}
     assert held(workload_of(), until_s=5.0) == held(workload_of(), "vahrm") == {}
 
