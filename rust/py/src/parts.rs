@@ -24,7 +24,7 @@ pub(crate) fn policy_spec(policy: &Bound<'_, PyDict>) -> PyResult<PolicySpec> {
     Ok(PolicySpec { name, order: part("order")?, backfill: part("backfill")?, placement: part("placement")?, power })
 }
 
-fn part_spec(role: &str, part: &Bound<'_, PyDict>) -> PyResult<PartSpec> {
+pub(crate) fn part_spec(role: &str, part: &Bound<'_, PyDict>) -> PyResult<PartSpec> {
     let mut spec = PartSpec::default();
     for (key, value) in part {
         let key: String = key.extract()?;

@@ -15,6 +15,7 @@ use pyo3::types::PyDict;
 
 use crate::columns::{JobColumns, Machine};
 use crate::errors::to_py;
+use crate::gym::AgentSpec;
 use crate::parts::policy_spec;
 use crate::run::{Records, run_detached};
 
@@ -22,16 +23,16 @@ use crate::run::{Records, run_detached};
 #[pyclass(module = "hetsched._core")]
 pub(crate) struct Session {
     /// None once an instant has failed or the run was used up.
-    simulation: Option<Simulation>,
+    pub(crate) simulation: Option<Simulation>,
     /// Up to when everything has happened.
-    reached: SimTime,
+    pub(crate) reached: SimTime,
 }
 
 #[pymethods]
 impl Session {
     #[new]
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
-        walltimes = "fixed", on_unknown_app = "error", until_s = None, known_w = None, budgets = None))]
+        walltimes = "fixed", on_unknown_app = "error", until_s = None, known_w = None, budgets = None, agent = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
         py: Python<'_>,
@@ -46,8 +47,10 @@ impl Session {
         until_s: Option<f64>,
         known_w: Option<PyReadonlyArray1<'_, f64>>,
         budgets: Option<BudgetColumns<'_>>,
+        agent: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let rows = budgets.map(|columns| budget_rows(py, &columns)).transpose()?;
+        let agent = agent.map(AgentSpec::read).transpose()?;
         let spec = policy_spec(policy)?;
         let forecast = known_w.map(|watts| watts.as_array().to_vec());
         let simulation = run_detached(
@@ -78,7 +81,11 @@ impl Session {
                         return Err(ConfigError { faults }.into());
                     }
                 }
-                let policy = Box::new(Composed::new(spec.name, parts, platform)?);
+                let policy = match agent {
+                    Some(agent) => agent.policy(spec, parts, platform, seed)?,
+                    None => Composed::new(spec.name, parts, platform)?,
+                };
+                let policy = Box::new(policy);
                 let jobs = jobs.0.clone();
                 let mut simulation = Simulation::new(jobs, platform.clone(), actual, predicted, policy, options);
                 if let Some(rows) = rows {
@@ -188,6 +195,6 @@ fn budget_rows(py: Python<'_>, (from, until, announced, watts): &BudgetColumns<'
     rows.collect::<Result<_>>().map_err(|error| to_py(py, error))
 }
 
-fn gone() -> Error {
+pub(crate) fn gone() -> Error {
     Error::Simulation(SimulationError("this session failed or was used up: nothing can be done with it".to_owned()))
 }

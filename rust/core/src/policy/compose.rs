@@ -5,6 +5,7 @@ use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::platform::Platform;
+use crate::policy::agent::Agent;
 use crate::policy::analyzer::lessons::Lessons;
 use crate::policy::analyzer::{Analyzer, Ask};
 use crate::policy::backfill::Backfill;
@@ -234,6 +235,17 @@ impl Policy for Composed {
 
     fn governor(&mut self) -> Option<&mut dyn Governor> {
         if self.governance.is_some() { Some(self) } else { None }
+    }
+
+    fn agent(&mut self) -> Option<&mut Agent> {
+        let front = self.queue.get(Place::FRONT).map(|waiting| waiting.key);
+        self.parts.backfill.agent().map(|agent| agent.behind(front))
+    }
+
+    fn steer(&mut self, level: usize) {
+        if let Some(governance) = &mut self.governance {
+            governance.allocator.steer(level);
+        }
     }
 
     fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {

@@ -1,0 +1,156 @@
+//! What the machine drew and who used it, instant by instant.
+
+use crate::units::{SimTime, Watts};
+
+/// One row an instant at which power or occupancy changed; values hold until the next row.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    /// Instants, s.
+    pub time_s: Vec<f64>,
+    /// System draw, W.
+    pub power_w: Vec<f64>,
+    /// Nodes by class, jobs waiting and jobs running: see [`Counts`].
+    pub counts: [Vec<i32>; 7],
+    /// The budget in force, W, NaN: none; empty where it never changes.
+    pub budget_w: Vec<f64>,
+    /// Jobs that stand still; empty where none ever does.
+    pub suspended: Vec<i32>,
+    last: Option<Row>,
+    peak: Watts,
+}
+
+/// Nodes that are busy, idle, asleep, in transition and down; jobs that wait and run.
+pub type Counts = [i32; 7];
+
+/// What a row of the timeline says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// What the machine draws.
+    pub draw: Watts,
+    /// Nodes and jobs.
+    pub counts: Counts,
+    /// The budget in force, W, where budgets change; infinity: none.
+    pub budget_w: Option<f64>,
+    /// Jobs that stand still, where some may.
+    pub suspended: Option<i32>,
+}
+
+impl Row {
+    /// Where neither budgets change nor jobs stand still.
+    #[must_use]
+    pub fn new(draw: Watts, counts: Counts) -> Self {
+        Self { draw, counts, budget_w: None, suspended: None }
+    }
+}
+
+/// How often, how long and how far the system's draw went beyond a budget.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Overdraw {
+    /// Stretches of time spent above it.
+    pub count: usize,
+    /// Their length, s.
+    pub seconds: f64,
+    /// The most by which it was passed, W.
+    pub most_w: f64,
+}
+
+impl Timeline {
+    /// An empty timeline with memory for so many rows.
+    #[must_use]
+    pub fn with_capacity(rows: usize) -> Self {
+        Self {
+            time_s: Vec::with_capacity(rows),
+            power_w: Vec::with_capacity(rows),
+            counts: std::array::from_fn(|_| Vec::with_capacity(rows)),
+            budget_w: Vec::new(),
+            suspended: Vec::new(),
+            last: None,
+            peak: Watts::ZERO,
+        }
+    }
+
+    /// Adds a row if anything changed since the last one.
+    pub fn record(&mut self, now: SimTime, row: Row) {
+        if self.last != Some(row) {
+            self.last = Some(row);
+            self.peak = self.peak.max(row.draw);
+            self.push(now, row);
+        }
+    }
+
+    /// The highest draw recorded.
+    #[must_use]
+    pub fn peak(&self) -> Watts {
+        self.peak
+    }
+
+    /// Makes `end` the instant of the last row.
+    pub fn close(&mut self, end: SimTime) {
+        if let (Some(row), Some(&last)) = (self.last, self.time_s.last())
+            && last < end.seconds()
+        {
+            self.push(end, row);
+        }
+    }
+
+    /// Forgets the rows after `end`, but for the draw and the counts that hold then.
+    pub(super) fn go_back(&mut self, end: SimTime) {
+        let rows = self.time_s.partition_point(|&time_s| time_s <= end.seconds());
+        self.time_s.truncate(rows);
+        self.power_w.truncate(rows);
+        self.counts.iter_mut().for_each(|column| column.truncate(rows));
+        self.budget_w.truncate(rows);
+        self.suspended.truncate(rows);
+    }
+
+    /// How the draw went beyond the budget in force, or this one where none changes; a rounding, one part in 10⁹, is not beyond it.
+    #[must_use]
+    pub fn beyond(&self, budget: Watts) -> Overdraw {
+        let (mut found, mut above) = (Overdraw::default(), false);
+        let ends = self.time_s.iter().skip(1).chain(self.time_s.last());
+        for (row, ((&power, &from), &to)) in self.power_w.iter().zip(&self.time_s).zip(ends).enumerate() {
+            let budget_w = self.budget_w.get(row).copied().filter(|watts| !watts.is_nan()).unwrap_or(budget.watts());
+            let beyond = power > budget_w * (1.0 + 1e-9) && to > from;
+            if beyond {
+                found.count += usize::from(!above);
+                found.seconds += to - from;
+                found.most_w = found.most_w.max(power - budget_w);
+            }
+            above = beyond;
+        }
+        found
+    }
+
+    fn push(&mut self, now: SimTime, row: Row) {
+        self.time_s.push(now.seconds());
+        self.power_w.push(row.draw.watts());
+        for (column, count) in self.counts.iter_mut().zip(row.counts) {
+            column.push(count);
+        }
+        if let Some(budget_w) = row.budget_w {
+            self.budget_w.push(if budget_w == f64::INFINITY { f64::NAN } else { budget_w });
+        }
+        if let Some(suspended) = row.suspended {
+            self.suspended.push(suspended);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_above_a_budget_is_counted_by_stretch() {
+        let mut timeline = Timeline::default();
+        // 100 W, above twice in a row with no gap, at the budget, above again until the end, which closes at 60 s.
+        for (second, watts) in [(0, 100), (10, 150), (20, 170), (25, 120), (40, 121)] {
+            let row = Row::new(Watts::of_system(f64::from(watts)), [0; 7]);
+            timeline.record(SimTime::from_micros(second * 1_000_000), row);
+        }
+        timeline.close(SimTime::from_micros(60_000_000));
+        let over = timeline.beyond(Watts::of_system(120.0));
+        assert_eq!(over, Overdraw { count: 2, seconds: 35.0, most_w: 50.0 });
+        assert_eq!(timeline.beyond(Watts::of_system(170.0)), Overdraw::default());
+    }
+}
