@@ -46,7 +46,7 @@ class Task:
         faults.whole("queue", plain(queue), low=1, high=4096)
         faults.flag("caps", caps)
         if max_decisions is not None:
-            faults.whole("max_decisions", plain(max_decisions), low=1, high=2**62)
+            faults.whole("max_decisions", plain(max_decisions), low=1, high=10**12)
         options = options.checked(faults)
         faults.check()
         self.platform, self.max_decisions, self.options = platform, max_decisions, options
@@ -94,7 +94,7 @@ def _placements(order: Part, placements: Part | Sequence[Part], power: Part | No
     faults = Faults()
     for policy in policies:
         for need, roles in policy.needs.items():
-            faults.add(roles[0], f"a part that needs {need.replace('_', ' ')}", "one that needs no run before or beside it")
+            faults.note(roles[0], f"a part that needs {need.replace('_', ' ')}", "one that needs no run before or beside it")
     faults.check()
     return policies
 

@@ -9,7 +9,7 @@ use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
 /// Numbers a job: whether there is one, nodes, planned length, wait, mean and least watts, whether it can start, whether
-/// that would delay the first that cannot.
+/// that would delay the first that cannot and is ahead of it.
 pub const ROW: usize = 8;
 
 /// Within what time, s, the share of the machine is shown that is planned to be released.
@@ -54,10 +54,11 @@ impl Seen {
         let units = view.platform.units();
         let span: Watts = view.platform.tdp() - view.platform.idle();
         let starts: Vec<bool> = (0..shown.len()).map(|row| self.mask[shape.starts_of(row)].contains(&1)).collect();
-        let head = starts.iter().position(|&starts| !starts).map(|row| head_of(desk, &shown[row]));
+        let head = starts.iter().position(|&starts| !starts).map(|row| (row, head_of(desk, &shown[row])));
         for (row, waiting) in shown.iter().enumerate() {
             let price = prices.unkept(&ask, JobId(waiting.key.row), ask.estimate(JobId(waiting.key.row)));
-            let delays = starts[row] && head.is_some_and(|head| head.is_delayed_by(view.now, waiting));
+            let delays =
+                starts[row] && head.is_some_and(|(at, head)| at < row && head.is_delayed_by(view.now, waiting));
             self.queue[row * ROW..(row + 1) * ROW].copy_from_slice(&[
                 1.0,
                 share(waiting.units as f64, units as f64),
