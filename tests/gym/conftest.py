@@ -1,5 +1,6 @@
 """A machine and its jobs, and the helpers of these tests; all are left out where gymnasium is not installed."""
 
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import hetsched as hs
 from hetsched.workload.generators import poisson
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+if importlib.util.find_spec("gymnasium") is None:
+    collect_ignore_glob = ["test_gym_*.py"]
 
 
 @pytest.fixture(scope="session")

@@ -4,17 +4,16 @@ import re
 import subprocess
 import sys
 
+import gymnasium
 import numpy as np
+import polars as pl
 import pytest
-
-import hetsched as hs
-from hetsched.workload.generators import poisson
-
-gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env
 from helpers import episode, first_that_fits, random_agent
 
+import hetsched as hs
 from hetsched.gym import JOB_FEATURES, MACHINE_FEATURES, SchedulingEnv
+from hetsched.workload.generators import poisson
 
 BUDGET = {"name": "system-budget", "budget_w": 64 * 100 + 30 * 200}
 
@@ -44,8 +43,6 @@ def test_there_is_a_number_for_each_name(workload, platform):
 
 def test_what_is_seen_at_the_first_decision(platform):
     jobs = {"job_id": [1, 2], "submit_s": [0.0, 0.0], "runtime_s": [600.0, 60.0], "node_count": [16, 64]}
-    import polars as pl
-
     env = SchedulingEnv(hs.Workload.from_polars(pl.DataFrame(jobs)), platform, queue=3)
     observation, info = env.reset(seed=0)
     planned = np.log1p([600, 60]) / np.log1p(604800)
@@ -64,8 +61,6 @@ def test_what_is_seen_at_the_first_decision(platform):
 
 def test_running_jobs_are_seen_by_their_planned_ends(platform):
     jobs = {"job_id": [1, 2], "submit_s": [0.0, 0.0], "runtime_s": [600.0, 60.0], "node_count": [16, 8]}
-    import polars as pl
-
     env = SchedulingEnv(hs.Workload.from_polars(pl.DataFrame(jobs)), platform, queue=3)
     env.reset(seed=0)
     observation, _, _, _, info = env.step(0)
@@ -79,16 +74,20 @@ def test_an_illegal_action_is_a_sentence_and_changes_nothing(workload, platform)
     env, other = (SchedulingEnv(workload, platform, jobs=50, queue=4) for _ in range(2))
     for one in (env, other):
         one.reset(seed=5)
-    sentence = "action: found 3 (start job 3 of the queue, lowest-id), expected a legal one, of which info['action_mask']"
+    sentence = (
+        "action: found 3 (start job 3 of the queue, lowest-id), expected a legal one, of which info['action_mask']"
+    )
     with pytest.raises(hs.ConfigError, match=re.escape(sentence)):
         env.step(3)
     for action in (-1, 5, 0.5, "start"):
-        with pytest.raises(hs.ConfigError, match="^action: found .*, expected a legal one"):
+        with pytest.raises(hs.ConfigError, match=r"^action: found .*, expected a legal one"):
             env.step(action)
     assert env.step(0)[1:4] == other.step(0)[1:4]
 
 
-@pytest.mark.parametrize("options", [{}, {"power": BUDGET}, {"placements": [{"name": "sliding-window", "on_miss": "wait"}]}])
+@pytest.mark.parametrize(
+    "options", [{}, {"power": BUDGET}, {"placements": [{"name": "sliding-window", "on_miss": "wait"}]}]
+)
 def test_no_legal_action_is_refused_and_samples_are_legal(workload, platform, options):
     env = SchedulingEnv(workload, platform, jobs=60, queue=8, **options)
     env.reset(seed=1)
@@ -193,7 +192,9 @@ FAULTS = {
     "policy.placement: found `fastest`": {"placements": ["lowest-id", "fastest"]},
     "policy.order: found `fifo`": {"order": "fifo"},
     "power: found no part, expected one with `allocator` uniform": {"caps": True},
-    "policy.sleep: found `timeout`, expected nothing: this version has no parts for the role `sleep`": {"sleep": "timeout"},
+    "policy.sleep: found `timeout`, expected nothing: this version has no parts for the role `sleep`": {
+        "sleep": "timeout"
+    },
     "reward: found `speed`": {"reward": "speed"},
     "reward.wait: found `-1`": {"reward": {"wait": -1}},
     "jobs: found `601`": {"jobs": 601},

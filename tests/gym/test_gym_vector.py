@@ -2,15 +2,13 @@
 
 import re
 
+import gymnasium
 import numpy as np
 import pytest
-
-import hetsched as hs
-
-gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
+import hetsched as hs
 from hetsched.gym import SchedulingEnv, SchedulingVectorEnv
 
 RUNS = 5
@@ -34,7 +32,7 @@ def test_each_run_is_the_single_environment_of_its_seed(workload, platform):
             if done[row]:
                 now[row], reward, done[row] = single.reset(), 0.0, False
             else:
-                observation, reward, done[row], truncated, info = single.step(actions[row])
+                observation, reward, done[row], _, info = single.step(actions[row])
                 now[row] = observation, info
             assert (rewards[row], terminations[row], truncations[row]) == (reward, done[row], False)
             if done[row]:

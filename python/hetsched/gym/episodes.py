@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,7 @@ _KEPT = 256
 class Episodes:
     """The jobs of each episode: all of a workload, a random window of it, or what a function makes of a seed."""
 
-    def __init__(self, source: Workload | Callable[[int], Workload], jobs: int | None) -> None:
+    def __init__(self, source: Any, jobs: int | None) -> None:
         faults = Faults()
         if not isinstance(source, Workload) and not callable(source):
             faults.add("workload", type(source).__name__, "a Workload, or a function that makes one of a seed")
@@ -27,7 +28,8 @@ class Episodes:
         elif jobs is not None:
             faults.whole("jobs", jobs, low=1, high=len(source) if isinstance(source, Workload) else 1)
         faults.check()
-        self._source, self._jobs = source, jobs
+        self._source: Workload | Callable[[int], Workload] = source
+        self._jobs = jobs
         self._kept: OrderedDict[int, Workload] = OrderedDict()
 
     def draw(self, chance: np.random.Generator) -> Workload:
@@ -39,9 +41,11 @@ class Episodes:
         return self._window(int(chance.integers(len(self._source) - self._jobs + 1)), self._jobs)
 
     def _made(self, seed: int) -> Workload:
-        made = self._source(seed)  # type: ignore[operator]
+        made: Any = self._source(seed)
         if not isinstance(made, Workload):
-            raise ConfigError([("workload", f"a function that returns {type(made).__name__}", "one that returns a Workload")])
+            raise ConfigError(
+                [("workload", f"a function that returns {type(made).__name__}", "one that returns a Workload")]
+            )
         return made
 
     def _window(self, first: int, jobs: int) -> Workload:

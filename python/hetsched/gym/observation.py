@@ -26,8 +26,8 @@ JOB_FEATURES = (
 )
 """Numbers of each job in an observation's ``queue``, all from 0 to 1; a row without a job is zeros.
 
-``present``: 1. ``nodes``: its share of the machine's nodes (slots where nodes are shared). ``planned``: the length it is
-planned with, ``wait``: how long it has waited; both as ln(1 + seconds) / ln(1 + 604,800). ``mean_power``,
+``present``: 1. ``nodes``: its share of the machine's nodes (slots where nodes are shared). ``planned``: the length it
+is planned with, ``wait``: how long it has waited; both as ln(1 + seconds) / ln(1 + 604,800). ``mean_power``,
 ``least_power``: predicted watts beyond idle on average over all nodes and on the best ones, as a share of the machine's
 TDP less its idle draw. ``can_start``: whether an action starts it now. ``delays_head``: whether starting it now would,
 by the planned ends of what runs, delay the first job that cannot start, if that is ahead of it in the queue.

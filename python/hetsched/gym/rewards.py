@@ -36,7 +36,8 @@ class Reward:
     def scale(self, jobs: int) -> npt.NDArray[np.float64]:
         """What the engine's sums are multiplied with in an episode of so many jobs."""
         count = max(jobs, 1)
-        return -self._weights / np.array([3600.0 * count, count, self._full_j])
+        scale: npt.NDArray[np.float64] = -self._weights / np.array([3600.0 * count, count, self._full_j])
+        return scale
 
 
 def _weights(given: object) -> dict[str, float]:

@@ -40,7 +40,9 @@ class Runs:
         self._scale[row] = self.task.reward.scale(len(workload))
         self._paid[row], self.decisions[row] = 0.0, 0
         if self.board.is_over[row]:
-            raise ConfigError([("workload", "an episode in which nothing can be decided", "a job that fits the platform")])
+            raise ConfigError(
+                [("workload", "an episode in which nothing can be decided", "a job that fits the platform")]
+            )
 
     def step(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
         """Carry out an action in each of these rows; raises if one is illegal, and then nothing has happened."""

@@ -27,7 +27,7 @@ class Task:
     def __init__(
         self,
         workload: Workload | Callable[[int], Workload],
-        platform: Platform,
+        platform: Any,
         *,
         jobs: int | None,
         queue: int,
@@ -49,7 +49,8 @@ class Task:
             faults.whole("max_decisions", plain(max_decisions), low=1, high=10**12)
         options = options.checked(faults)
         faults.check()
-        self.platform, self.max_decisions, self.options = platform, max_decisions, options
+        self.platform: Platform = platform
+        self.max_decisions, self.options = max_decisions, options
         self.placements = _placements(order, placements, power, sleep)
         self.policy = self.placements[0]
         self.levels_w = _levels(self.policy, platform) if caps else None
@@ -94,7 +95,9 @@ def _placements(order: Part, placements: Part | Sequence[Part], power: Part | No
     faults = Faults()
     for policy in policies:
         for need, roles in policy.needs.items():
-            faults.note(roles[0], f"a part that needs {need.replace('_', ' ')}", "one that needs no run before or beside it")
+            faults.note(
+                roles[0], f"a part that needs {need.replace('_', ' ')}", "one that needs no run before or beside it"
+            )
     faults.check()
     return policies
 

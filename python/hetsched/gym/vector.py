@@ -193,7 +193,7 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         return mask
 
     def result(self, row: int) -> Result:
-        """The result of a run whose episode has ended and that has not begun anew, as `hetsched.simulate` returns it."""
+        """The result of a run whose episode has ended and that has not begun anew, as `simulate` returns it."""
         if not 0 <= row < self.num_envs or not self._ended[row]:
             raise SimulationError(f"run {row} has no result: it is under way, or there is no such run")
         return self._runs.result(row)
