@@ -28,34 +28,34 @@ class Episodes:
         elif jobs is not None:
             faults.whole("jobs", jobs, low=1, high=len(source) if isinstance(source, Workload) else 1)
         faults.check()
-        self._source: Workload | Callable[[int], Workload] = source
+        self._whole = source if isinstance(source, Workload) else None
+        self._make: Callable[[int], Any] = source
         self._jobs = jobs
         self._kept: OrderedDict[int, Workload] = OrderedDict()
 
     def draw(self, chance: np.random.Generator) -> Workload:
         """The jobs of an episode."""
-        if not isinstance(self._source, Workload):
+        if self._whole is None:
             return self._made(int(chance.integers(2**32)))
         if self._jobs is None:
-            return self._source
-        return self._window(int(chance.integers(len(self._source) - self._jobs + 1)), self._jobs)
+            return self._whole
+        return self._window(self._whole, int(chance.integers(len(self._whole) - self._jobs + 1)), self._jobs)
 
     def _made(self, seed: int) -> Workload:
-        made: Any = self._source(seed)
+        made = self._make(seed)
         if not isinstance(made, Workload):
             raise ConfigError(
                 [("workload", f"a function that returns {type(made).__name__}", "one that returns a Workload")]
             )
         return made
 
-    def _window(self, first: int, jobs: int) -> Workload:
+    def _window(self, whole: Workload, first: int, jobs: int) -> Workload:
         """So many jobs that were submitted one after the other; the windows drawn last are kept."""
-        assert isinstance(self._source, Workload)
         if first not in self._kept:
-            order = np.argsort(self._source.to_polars()["submit_s"].to_numpy(), kind="stable")
+            order = np.argsort(whole.to_polars()["submit_s"].to_numpy(), kind="stable")
             inside = np.zeros(len(order), np.bool_)
             inside[order[first : first + jobs]] = True
-            self._kept[first] = self._source.filter(pl.lit(pl.Series(inside)))
+            self._kept[first] = whole.filter(pl.lit(pl.Series(inside)))
             if len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(first)

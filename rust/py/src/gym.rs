@@ -116,7 +116,7 @@ impl Agents {
         let mut simulation = session.simulation.take().ok_or_else(|| to_py(py, gone()))?;
         run_detached(py, None, |_, _, _| Ok(()), |look| go_on(&mut simulation, look))?;
         self.check_shape(py, &mut simulation)?;
-        self.runs[row] = Some(simulation);
+        *self.runs.get_mut(row).ok_or_else(|| to_py(py, gone()))? = Some(simulation);
         self.show(py, row)
     }
 
@@ -165,7 +165,7 @@ impl Agents {
 
     /// Takes the run out of a row, with nothing more chosen in a pass that is under way.
     fn take(&mut self, py: Python<'_>, row: usize) -> PyResult<Session> {
-        let mut simulation = self.runs[row].take().ok_or_else(|| to_py(py, gone()))?;
+        let mut simulation = self.runs.get_mut(row).and_then(Option::take).ok_or_else(|| to_py(py, gone()))?;
         run_detached(py, None, |_, _, _| Ok(()), |look| simulation.decline(&mut |progress| look(&told(progress))))?;
         Ok(Session { reached: simulation.now(), simulation: Some(simulation) })
     }
@@ -189,8 +189,8 @@ impl Agents {
     fn show(&mut self, py: Python<'_>, row: usize) -> PyResult<()> {
         let Some(run) = &mut self.runs[row] else { return Ok(()) };
         let (asked, tally, now) = (run.is_asked(), run.tally().unwrap_or_default(), run.now());
-        let (mut queue, mut machine) = (self.queue.bind(py).readwrite(), self.machine.bind(py).readwrite());
-        let (mut mask, mut sums) = (self.mask.bind(py).readwrite(), self.sums.bind(py).readwrite());
+        let (mut queue, mut machine) = (self.queue.bind(py).try_readwrite()?, self.machine.bind(py).try_readwrite()?);
+        let (mut mask, mut sums) = (self.mask.bind(py).try_readwrite()?, self.sums.bind(py).try_readwrite()?);
         let (mut queue, mut machine, mut mask) = (queue.as_array_mut(), machine.as_array_mut(), mask.as_array_mut());
         let mut sums = sums.as_array_mut();
         if let Some((seen, shape)) = run.seen().filter(|_| asked) {
@@ -209,8 +209,8 @@ impl Agents {
         for (to, from) in sums.row_mut(row).iter_mut().zip([tally.waited_s, tally.slowed, tally.energy_j]) {
             *to = from;
         }
-        self.now_s.bind(py).readwrite().as_array_mut()[row] = now.seconds();
-        self.is_over.bind(py).readwrite().as_array_mut()[row] = !asked;
+        self.now_s.bind(py).try_readwrite()?.as_array_mut()[row] = now.seconds();
+        self.is_over.bind(py).try_readwrite()?.as_array_mut()[row] = !asked;
         Ok(())
     }
 }
