@@ -126,6 +126,8 @@ def test_an_episode_that_is_cut_off_has_a_result(workload, platform):
     assert len(actions) == 20
     assert info["summary"] == env.result().summary()
     assert info["summary"]["pending"] + info["summary"]["running"] > 0
+    assert env.result().provenance["options"]["until_s"] == info["now_s"]
+    assert env.result().provenance["agent"]["decisions"] == 20
     with pytest.raises(hs.SimulationError, match="the episode is over, or none has begun: call reset"):
         env.step(0)
 

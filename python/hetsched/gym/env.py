@@ -53,7 +53,8 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
     queue
         Number of jobs at the front of the queue that the agent sees and can choose from.
     order
-        The order of the queue, a part as in `Policy`.
+        The order of the queue, a part as in `Policy`. It has no say in what starts: a limit on starvation is the
+        agent's to keep.
     placements
         One or several placements, parts as in `Policy`; the agent chooses one for each job. A placement that matches
         jobs jointly places each by itself.

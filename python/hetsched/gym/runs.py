@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,8 @@ class Runs:
         begun = self._begun[row]
         if begun is None:
             raise SimulationError("there is no result before the first episode: call reset, then step to its end")
+        if not self.board.is_over[row]:
+            begun = _cut(begun, float(self.board.now_s[row]))
         wall_s = time.perf_counter() - self._since_s[row]
         more = {"agent": {**self.task.agent, "decisions": int(self.decisions[row])}}
         with warnings.catch_warnings():
@@ -90,3 +93,9 @@ class Runs:
         known = isinstance(action, int | np.integer) and 0 <= action < self.task.shape.actions
         found = f"{action} ({self.task.described(int(action))})" if known else repr(action)
         return ConfigError([(parameter, found, f"a legal one, of which info['action_mask'] tells: {shown}")])
+
+
+def _cut(begun: Begun, until_s: float) -> Begun:
+    """A run as if it had been meant to end there."""
+    options = replace(begun.setting.options, until_s=until_s)
+    return replace(begun, setting=replace(begun.setting, options=options))
