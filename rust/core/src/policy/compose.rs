@@ -238,8 +238,8 @@ impl Policy for Composed {
     }
 
     fn agent(&mut self) -> Option<&mut Agent> {
-        let front = self.queue.get(Place::FRONT).map(|waiting| waiting.key);
-        self.parts.backfill.agent().map(|agent| agent.behind(front))
+        let agent = self.parts.backfill.agent()?;
+        Some(agent.behind(self.queue.get(Place::FRONT).map(|waiting| waiting.key)))
     }
 
     fn steer(&mut self, level: usize) {

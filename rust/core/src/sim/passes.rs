@@ -82,8 +82,11 @@ impl Simulation {
         Ok(())
     }
 
-    /// A pass is over, or an agent is asked in it.
+    /// A pass is over, or an agent is asked in it; without an agent there is nothing to note.
     pub(super) fn note_pass(&mut self, asks: bool) {
+        if self.tally.is_none() {
+            return;
+        }
         self.instant.is_asked = asks;
         let (draw, ceiling) = (self.plant.draw(), self.controller.ceiling());
         let must_act = asks && self.is_stuck();
