@@ -3,6 +3,7 @@
 //! A simulation hosts a controller: its plant says what is true, its feeds what comes from outside, its records what was.
 //! `docs/background/rules.md` states the rules of a run; the order of events within an instant stands in [`event`].
 
+pub mod asked;
 mod beats;
 pub mod columns;
 pub mod event;
@@ -11,7 +12,7 @@ mod hands;
 pub mod limits;
 mod lives;
 pub mod log;
-pub mod passes;
+
 mod plant;
 pub mod record;
 pub mod segments;
@@ -35,13 +36,13 @@ use crate::policy::runs::RunId;
 use crate::power::budgets::BudgetRow;
 use crate::power::pvt::{Actual, Predicted};
 use crate::power::slowest::Slowest;
+use crate::sim::asked::Instant;
 use crate::sim::beats::Beats;
 use crate::sim::event::Event;
 use crate::sim::feeds::Feeds;
 use crate::sim::hands::Hands;
 use crate::sim::limits::{Limits, Walltimes};
 use crate::sim::log::{Entry, Kind};
-use crate::sim::passes::Instant;
 use crate::sim::plant::Plant;
 use crate::sim::record::{History, JobState, Records, Totals};
 use crate::sim::tally::Tally;
