@@ -5,7 +5,7 @@ mod settings;
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use hetsched_core::algo::fit_list::{FitList, QueueKey, Room, Waiting};
+use hetsched_core::algo::fit_list::{FitList, Kind, QueueKey, Room, Waiting};
 use hetsched_core::algo::releases::{Claim, Release, Releases};
 use hetsched_core::algo::sorted_blocks::Place;
 use hetsched_core::random::Stream;
@@ -24,7 +24,13 @@ fn units(units: u32) -> Claim {
 /// A job of 2 nodes or more that came as the `row`-th.
 fn waiting(chance: &mut Stream, row: u32) -> Waiting {
     let key = QueueKey { rank: 0, submit: SimTime::from_micros(i64::from(row)), row };
-    Waiting { key, units: 2_i64 << chance.below(7), length: seconds(60 + chance.below(86_400)), watts: 0 }
+    Waiting {
+        key,
+        units: 2_i64 << chance.below(7),
+        length: seconds(60 + chance.below(86_400)),
+        watts: 0,
+        kind: Kind::OTHER,
+    }
 }
 
 fn queue(count: u32) -> FitList {
@@ -56,7 +62,7 @@ fn nobody_fits(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("queue/first_fit_when_nobody_fits");
     for count in QUEUES {
         let list = queue(count);
-        let room = Room { units: 64, extra: 1, slack: seconds(59), watts: i64::MAX, extra_watts: i64::MAX };
+        let room = Room { slack: seconds(59), extra: 1, ..Room::of(64) };
         group.bench_function(BenchmarkId::from_parameter(count), |bencher| {
             bencher.iter(|| list.first_fit(black_box(Place::FRONT), black_box(room)));
         });

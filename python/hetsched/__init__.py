@@ -106,7 +106,18 @@ _HOMES = {
 }
 
 
-_PACKAGES = ("analysis", "experiments", "platform", "policy", "power", "report", "sweeps", "testing", "workload")
+_PACKAGES = (
+    "analysis",
+    "experiments",
+    "platform",
+    "policy",
+    "power",
+    "report",
+    "roles",
+    "sweeps",
+    "testing",
+    "workload",
+)
 _WITH_EXTRAS = ("gym",)
 """Packages that need an extra to be imported at all."""
 

@@ -303,7 +303,7 @@ def test_a_wrong_unit_in_a_file_is_told_with_the_right_one(hetsched, folder):
             [
                 (
                     "unknown command `frobnicate`; known: simulate, compare, generate, provision, policies, "
-                    "reproduce, demo, power"
+                    "reproduce, demo, power, new"
                 )
             ],
         ),

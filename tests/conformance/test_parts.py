@@ -14,7 +14,7 @@ from hypothesis import given, settings
 import hetsched as hs
 from hetsched.policy import PRESETS, parts
 from hetsched.policy.parts import value_text
-from hetsched.testing import check_schedule, platforms, workloads
+from hetsched.testing import check_schedule, conformance, platforms, workloads
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning", "ignore::hetsched.errors.ReplayWarning")
 FEW = settings(max_examples=settings().max_examples // 5)
@@ -111,6 +111,16 @@ def test_a_part_keeps_the_laws_on_any_machine(role: str, name: str, data: st.Dat
     platform = data.draw(platforms(max_slots=slots, max_nodes=4))
     other = data.draw(st.sampled_from(["none", "first-fit", "reservations"]))
     check_schedule(hs.simulate(workload, platform, composed(role, name, other)), workload, platform)
+
+
+@part_of_the_registry
+def test_a_part_conforms(role: str, name: str) -> None:
+    conformance(f"{role}={name}", examples=FEW.max_examples)
+
+
+@preset
+def test_a_preset_conforms(name: str) -> None:
+    conformance(name, examples=FEW.max_examples)
 
 
 @preset

@@ -56,16 +56,6 @@ def queues_have_no_limits() -> bool:
     return not hasattr(hs, "Queue")
 
 
-def python_objects_are_no_parts() -> bool:
-    class Shortest:
-        def rank(self, jobs: object, view: object) -> list[float]:
-            return []
-
-    with pytest.raises(hs.ConfigError):
-        hs.Policy(order=Shortest())
-    return True
-
-
 def a_job_draws_a_constant_power() -> bool:
     capped = PLATFORM.with_cap_model(static_w=100)
     result = hs.simulate(jobs(cap_w=[200.0, None]), capped)
@@ -89,7 +79,6 @@ HELD = {
     "No bound on savings is known under caps.": no_bound_is_known_under_caps,
     "Job dependencies are read and ignored.": dependencies_are_ignored,
     "Queues and users have no limits, shares or priorities.": queues_have_no_limits,
-    "Parts of a policy are written in Rust; Python objects as parts are not accepted.": python_objects_are_no_parts,
     "A job draws a constant power as long as its caps stay as they are,": a_job_draws_a_constant_power,
     "Jobs for GPUs also run on nodes without GPUs; a warning says so.": gpu_jobs_run_on_any_nodes,
     "Linux only.": it_is_for_linux,

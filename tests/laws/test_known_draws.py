@@ -33,6 +33,10 @@ def run(workload, platform, policy, **options):
     return hs.simulate(workload, platform, policy, on_unknown_app="nominal", **options).jobs
 
 
+LEAVING_NODES = policies().filter(lambda policy: (policy.parts["backfill"] or {})["name"] != "plan")
+"""Policies whose backfill leaves nodes to the placement."""
+
+
 @given(st.data(), workloads(), platforms(known_draws=["table"]), policies())
 def test_under_table_decisions_are_those_of_a_log_without_measurements(data, workload, platform, policy):
     there = run(measured(workload, draws_of(data, workload)), platform, policy)
@@ -122,7 +126,7 @@ def tabled(workload, platform, watts, known_w):
     return named, platform.with_tables(actual=each[0], predicted=each[1])
 
 
-@given(st.data(), workloads(apps=()), platforms(tables=False, known_draws=["measured"]), NO_TIES, policies())
+@given(st.data(), workloads(apps=()), platforms(tables=False, known_draws=["measured"]), NO_TIES, LEAVING_NODES)
 def test_a_measured_draw_is_worth_a_table_row_of_its_own(data, workload, platform, placement, policy):
     watts = draws_of(data, workload)
     policy = hs.Policy.from_dict(policy.to_dict() | {"placement": placement})
@@ -131,7 +135,7 @@ def test_a_measured_draw_is_worth_a_table_row_of_its_own(data, workload, platfor
     assert one.select(DECIDED + CHARGED).equals(other.select(DECIDED + CHARGED))
 
 
-@given(st.data(), workloads(apps=()), platforms(tables=False, known_draws=["measured"]), NO_TIES, policies())
+@given(st.data(), workloads(apps=()), platforms(tables=False, known_draws=["measured"]), NO_TIES, LEAVING_NODES)
 def test_a_forecast_is_worth_a_predicted_row_and_charges_none(data, workload, platform, placement, policy):
     watts = draws_of(data, workload)
     known_w = draws_of(data, workload, st.sampled_from([0.0, 90.0, 240.0, 310.5]))
@@ -143,7 +147,7 @@ def test_a_forecast_is_worth_a_predicted_row_and_charges_none(data, workload, pl
     assert one.select(DECIDED + CHARGED).equals(other.select(DECIDED + CHARGED))
 
 
-@given(st.data(), workloads(apps=()), platforms(tables=False, known_draws=["tdp"]), NO_TIES, policies())
+@given(st.data(), workloads(apps=()), platforms(tables=False, known_draws=["tdp"]), NO_TIES, LEAVING_NODES)
 def test_tdp_is_worth_a_predicted_row_of_tdp(data, workload, platform, placement, policy):
     watts = draws_of(data, workload)
     policy = hs.Policy.from_dict(policy.to_dict() | {"placement": placement})

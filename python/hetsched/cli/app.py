@@ -29,6 +29,7 @@ FAMILIES = {
         "Learn from counters and measured watts what every device will draw, and predict it.",
         ("fit", "predict", "evaluate"),
     ),
+    "new": ("Write the first lines of something of your own.", ("policy",)),
 }
 """Verbs that share a first word: that word, what they are about, and the verbs, in modules named ``WORD_VERB``."""
 

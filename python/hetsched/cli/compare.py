@@ -10,6 +10,7 @@ import typer
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.cli import options as opt
 from hetsched.cli.inputs import Inputs
+from hetsched.cli.own_policy import policy_of
 from hetsched.cli.pictures import check_folder, check_plot, draw_comparison
 from hetsched.cli.run_options import RunTexts, of_policy, policies_in
 from hetsched.cli.terminal import Screen, noted, renamed
@@ -32,7 +33,7 @@ def compare(
         typer.Option(
             "--policies",
             metavar="A,B,…",
-            help="Presets, or NAME:PARAM=VALUE, with commas between; see hetsched policies.",
+            help="Presets, NAME:PARAM=VALUE, or FILE.py:NAME for your own, with commas between; see hetsched policies.",
             autocompletion=opt.complete_policies,
             rich_help_panel=_POLICY,
         ),
@@ -150,13 +151,11 @@ def _check_budgets(policies: list[Policy], workload: Workload, platform: Platfor
 
 def _baseline(faults: Faults, text: str | None, policies: list[Policy]) -> str:
     """The baseline's name; notes it if it is not one of the policies."""
-    from hetsched.policy import parse_policy  # noqa: PLC0415
-
     names = [policy.name for policy in policies]
     if text is None or not names:
         return names[0] if names else ""
     try:
-        name = parse_policy(text).name
+        name = policy_of(text).name
     except ConfigError:
         name = text
     if name not in names and not faults.found:

@@ -11,6 +11,7 @@ import typer
 from hetsched.checks import Faults, did_you_mean, listed, shown
 from hetsched.cli import options as opt
 from hetsched.cli.options import chosen, number, whole
+from hetsched.cli.own_policy import policy_of
 from hetsched.cli.terminal import changed, inside, noted
 from hetsched.errors import ConfigError, Fault
 
@@ -203,12 +204,10 @@ class RunTexts:
 
 def policies_in(faults: Faults, text: str) -> list[Policy]:
     """The policies asked for with ``--policies``."""
-    from hetsched.policy import parse_policy  # noqa: PLC0415 -- polars is slow to import
-
     found: list[Policy] = []
     for name in text.split(","):
         with noted(faults), of_policy(name):
-            policy = parse_policy(name)
+            policy = policy_of(name)
             if policy.name in [other.name for other in found]:
                 faults.add("--policies", policy.name, "each policy once")
             else:

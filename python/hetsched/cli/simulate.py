@@ -10,6 +10,7 @@ import typer
 from hetsched.checks import Faults, many
 from hetsched.cli import options as opt
 from hetsched.cli.inputs import Inputs, Machine
+from hetsched.cli.own_policy import policy_of
 from hetsched.cli.pictures import check_folder, check_plot, draw_run
 from hetsched.cli.run_options import RunTexts
 from hetsched.cli.terminal import Screen, inside, noted, renamed
@@ -33,7 +34,8 @@ def simulate(
         typer.Option(
             "--policy",
             metavar="NAME",
-            help="A preset, or NAME:PARAM=VALUE; see hetsched policies. Default: easy.",
+            help="A preset, or NAME:PARAM=VALUE; see hetsched policies. Default: easy. FILE.py:NAME: a class or object "
+            "of yours, which takes its role in easy, or is a whole scheduler.",
             autocompletion=opt.complete_policy,
             rich_help_panel=_POLICY,
         ),
@@ -87,7 +89,7 @@ def simulate(
 
 def _policy(faults: Faults, name: str | None, settings: list[str], file: str | None) -> Policy | None:
     """The policy asked for; None if there is something wrong with it, which is noted."""
-    from hetsched.policy import Policy, parse_policy  # noqa: PLC0415 -- polars is slow to import
+    from hetsched.policy import Policy  # noqa: PLC0415 -- polars is slow to import
 
     if file is not None:
         for option, value in (("--policy", name), ("--set", " ".join(settings) or None)):
@@ -101,7 +103,7 @@ def _policy(faults: Faults, name: str | None, settings: list[str], file: str | N
             faults.add("--set", setting, "PARAM=VALUE, such as depth=4")
             return None
     with noted(faults, {"policy": "--policy"}):
-        return parse_policy("easy" if name is None else name, settings=settings)
+        return policy_of("easy" if name is None else name, settings)
     return None
 
 

@@ -76,6 +76,8 @@ def _lines(error: BaseException) -> Iterator[str]:
         yield _misuse(error)
     elif isinstance(error, OSError):
         yield f"{error.filename or 'standard output'}: {error.strerror or error}"
+    elif own := [note for note in getattr(error, "__notes__", []) if note.startswith("policy.")]:
+        yield f"{own[0]}: {type(error).__name__}: {error} (--debug shows where)"
     elif isinstance(error, MemoryError):
         yield "not enough memory for this run"
     else:

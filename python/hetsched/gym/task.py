@@ -91,8 +91,13 @@ def _placements(order: Part, placements: Part | Sequence[Part], power: Part | No
     given = [placements] if isinstance(placements, str | Mapping) else list(placements)
     if not given:
         raise ConfigError([("placements", "no placement", "at least one")])
-    policies = [Policy(order, "none", part, power, sleep, name="agent") for part in given]
     faults = Faults()
+    for name, part in [("order", order), *(("placements", one) for one in given), ("power", power or {})]:
+        values = part.values() if isinstance(part, Mapping) else [part]
+        if any(not isinstance(plain(value), str | int | float | bool | list | tuple | None) for value in values):
+            faults.note(name, "a Python object", "a part's name or a dictionary: an agent takes no parts of your own")
+    faults.check()
+    policies = [Policy(order, "none", part, power, sleep, name="agent") for part in given]
     for policy in policies:
         for need, roles in policy.needs.items():
             faults.note(

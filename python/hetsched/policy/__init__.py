@@ -1,7 +1,19 @@
 """Policies: compositions of an order, a backfill, a placement and a power part, and named ones."""
 
+from hetsched.policy.objects import METHODS, instance_of, roles_of
 from hetsched.policy.parts import parts
-from hetsched.policy.policy import Policy, parse_policy
+from hetsched.policy.policy import Policy, parse_policy, policy_like
 from hetsched.policy.presets import PRESETS, Preset, presets
 
-__all__ = ["PRESETS", "Policy", "Preset", "parse_policy", "parts", "presets"]
+__all__ = [
+    "METHODS",
+    "PRESETS",
+    "Policy",
+    "Preset",
+    "instance_of",
+    "parse_policy",
+    "parts",
+    "policy_like",
+    "presets",
+    "roles_of",
+]

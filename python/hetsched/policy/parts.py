@@ -14,6 +14,7 @@ from typing import Any
 from hetsched import _core
 from hetsched.checks import Faults, did_you_mean, listed, plain, shown
 from hetsched.errors import ConfigError
+from hetsched.policy.objects import identity, inner, misplaced, roles_of, text_of
 
 PART_ROLES = ("order", "backfill", "placement", "power")
 """Roles that this version has parts for."""
@@ -27,6 +28,9 @@ EMPTY_ROLES = ("sleep",)
 ROLES = (*PART_ROLES, *EMPTY_ROLES)
 
 _A_PART = "a part's name or a dictionary of its name and parameters"
+
+_STANDING_IN = {"order": "fcfs", "backfill": "none", "placement": "lowest-id"}
+"""Parts that are checked in place of objects."""
 
 
 @cache
@@ -53,9 +57,14 @@ def parameters_of(role: str, name: str) -> list[str]:
 
 
 def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dict[str, Any] | None]:
-    """A composition with every name checked and every default filled in."""
+    """A composition with every name checked and every default filled in; objects are told by who they are."""
     faults = Faults(path)
     composition: dict[str, dict[str, Any] | None] = {}
+    own = {role: given[role] for role in _STANDING_IN if role in roles_of(given.get(role))}
+    inside = inner(given.get("power"))
+    given = {**given, **{role: _STANDING_IN[role] for role in own}}
+    if inside:
+        given["power"] = {key: value for key, value in given["power"].items() if key not in inside}
     for role in PART_ROLES:
         left_out = role in OPTIONAL_ROLES and given.get(role) is None
         composition[role] = None if left_out else _part(role, given[role], faults)
@@ -68,7 +77,18 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
         checked: dict[str, dict[str, Any] | None] = _core.check_policy(composition)
     except ConfigError as error:
         raise error.mapped(lambda fault: fault.hinting(unit_hint(fault.path, fault.found.strip("`")))) from None
-    return checked
+    planner = checked["backfill"] or {}
+    if "placement" in own and "backfill" not in own and parts()["backfill", planner["name"]]["chooses_nodes"]:
+        found = type(own["placement"]).__name__
+        raise ConfigError(
+            [(f"{path}.placement", f"`{found}`", f"nothing: backfill `{planner['name']}` chooses the nodes")]
+        )
+    if "monitor" in inside and not (checked["power"] or {}).get("on_excess"):
+        found = type(inside["monitor"]).__name__
+        raise ConfigError([(f"{path}.power.monitor", f"`{found}`", "on_excess beside it: nothing else reads it")])
+    for role, part in inside.items():
+        (checked["power"] or {})[role] = identity(part)
+    return checked | {role: identity(part) for role, part in own.items()}
 
 
 def takers_of(parameter: str, role: str = "") -> list[str]:
@@ -86,7 +106,12 @@ def _part(role: str, given: Any, faults: Faults) -> dict[str, Any]:
     if isinstance(given, str):
         given = {"name": given}
     if not isinstance(given, Mapping):
-        faults.add(role, _shown_part(given), f"{_A_PART}; Python objects as parts are not taken in this version")
+        faults.add(role, _shown_part(given), _A_PART + misplaced(given, role))
+        return {}
+    if "python" in given:
+        faults.add(
+            role, str(given["python"]), f"the object itself, as in hs.Policy({role}=...): a file holds no Python"
+        )
         return {}
     part: dict[str, Any] = {key: _plain(value) for key, value in plain(given).items()}
     name = part.get("name")
@@ -113,17 +138,23 @@ def _lists(role: str, name: str) -> list[str]:
 def _check_parameters(role: str, name: str, part: Mapping[str, Any], faults: Faults) -> None:
     known = parameters_of(role, name)
     for parameter, value in part.items():
-        if parameter != "name" and parameter not in known:
+        if isinstance(value, Mapping) and "python" in value:
+            faults.add(f"{role}.{parameter}", str(value["python"]), "the object itself: a file holds no Python")
+        elif parameter != "name" and parameter not in known:
             allowed = f"a parameter of `{name}`: {listed(known)}" if known else f"no parameter: `{name}` has none"
             faults.add(f"{role}.{parameter}", value, allowed + did_you_mean(str(parameter), known))
 
 
 def _shown_part(given: Any) -> str:
-    return given if isinstance(given, str) else type(given).__name__
+    return given if isinstance(given, str) else getattr(given, "__name__", type(given).__name__)
 
 
 def value_text(value: Any) -> str:
     """A parameter's value as a command line takes it; a list as ``lower-caps+kill``, of one item as ``kill+``."""
+    if roles_of(value):
+        value = identity(value)
+    if isinstance(value, Mapping):
+        return text_of(value)
     if isinstance(value, list):
         return "+".join(map(value_text, value)) + ("+" if len(value) < 2 else "")
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -9,12 +9,15 @@ from typing import Any
 
 from hetsched.checks import Faults, did_you_mean, listed, plain, read_toml, shown
 from hetsched.errors import ConfigError
+from hetsched.policy import objects
 from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, parts, plain_number, resolved, takers_of, value_text
 from hetsched.policy.presets import PRESETS
+from hetsched.roles import Backfill, Order, Placement, Scheduler
 
 Part = str | Mapping[str, Any]
 
 _Value = str | int | float | bool | list[Any]
+_DEFAULTS = {"order": "fcfs", "backfill": "none", "placement": "lowest-id"}
 
 
 class Policy:
@@ -23,15 +26,19 @@ class Policy:
     Parameters
     ----------
     order
-        Order of the queued jobs: a part's name, or a dictionary of its ``name`` and parameters.
+        Order of the queued jobs: a part's name, a dictionary of its ``name`` and parameters, or an object with the
+        role's method (`hetsched.roles`).
     backfill
         Which later jobs may start before a job that does not fit.
     placement
         Choice of the free nodes that a job gets.
     power
-        Limit on the power of the whole machine. None: no limit.
+        Limit on the power of the whole machine; its parameters ``allocator`` and ``monitor`` may be objects. None: no
+        limit.
     sleep
         None: this version has no parts for this role.
+    scheduler
+        An object that decides everything, in place of all parts (`hetsched.roles.Scheduler`).
     name
         Its name in results. None: its parts' names.
 
@@ -51,17 +58,28 @@ class Policy:
 
     def __init__(
         self,
-        order: Part = "fcfs",
-        backfill: Part = "none",
-        placement: Part = "lowest-id",
+        order: Part | Order | type[Order] = "fcfs",
+        backfill: Part | Backfill | type[Backfill] = "none",
+        placement: Part | Placement | type[Placement] = "lowest-id",
         power: Part | None = None,
         sleep: None = None,
         *,
+        scheduler: Scheduler | type[Scheduler] | None = None,
         name: str | None = None,
     ) -> None:
         given = {"order": order, "backfill": backfill, "placement": placement, "power": power, "sleep": sleep}
-        self._parts = resolved(given)
-        chosen = [part for role in PART_ROLES if (part := self._parts[role]) is not None]
+        if scheduler is None:
+            given = {role: objects.instance_of(part, f"policy.{role}") for role, part in given.items()}
+            if inside := objects.inner(power):
+                given["power"] = {**power, **inside}  # type: ignore[dict-item]
+            self._parts = resolved(given)
+            self._own = {role: part for role, part in given.items() if role in objects.roles_of(part)}
+            self._own |= objects.inner(given["power"])
+        else:
+            whole = _whole(scheduler, given)
+            self._parts = {**dict.fromkeys(ROLES), objects.WHOLE: objects.identity(whole)}
+            self._own = {objects.WHOLE: whole}
+        chosen = [part for part in self._parts.values() if part is not None]
         self._name = name or "/".join(_part_text(part) for part in chosen)
 
     @classmethod
@@ -95,6 +113,7 @@ class Policy:
                 [("policy", shown(preset), f"one of {listed(PRESETS)}{did_you_mean(str(preset), PRESETS)}")]
             )
         parameters = plain(parameters)
+        parameters = {name: objects.instance_of(value, f"policy.{name}") for name, value in parameters.items()}
         base = PRESETS[preset].parts()
         parts = base | {role: parameters[role] for role in ROLES if role in parameters}
         joining = PRESETS[preset].joining(parts, [name for name in parameters if name not in ROLES])
@@ -133,9 +152,11 @@ class Policy:
         if "preset" in data:
             changes = {key: value for key, value in data.items() if key not in ("preset", "name")}
             policy = cls.preset(data["preset"], **changes)
-            return policy if data.get("name") is None else cls(**policy._parts, name=data["name"])  # type: ignore[arg-type]
+            return policy if data.get("name") is None else policy._changed(name=data["name"])
         faults = Faults("policy")
-        faults.unknown_keys(data, ("name", "preset", *ROLES))
+        if objects.WHOLE in data:
+            faults.extend(_no_scheduler(data[objects.WHOLE]))
+        faults.unknown_keys({key: data[key] for key in data if key != objects.WHOLE}, ("name", "preset", *ROLES))
         if not isinstance(data.get("name"), str | None):
             faults.add("name", data["name"], "a name")
         faults.check()
@@ -181,11 +202,34 @@ class Policy:
     @property
     def parts(self) -> dict[str, dict[str, Any] | None]:
         """Each role's part with all its parameters."""
-        return deepcopy({role: self._parts[role] for role in ROLES})
+        return deepcopy(self._parts)
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """The objects among its parts by role; ``scheduler`` for one that decides everything."""
+        return dict(self._own)
+
+    def begun(self, seed: int) -> dict[str, Any]:
+        """What the engine takes: `to_dict`, with a fresh copy of each object in its place."""
+        parts = {**self._parts, **objects.begun(self._own, seed)}
+        if power := self._parts.get("power"):
+            parts["power"] = {key: value for key, value in power.items() if key not in self._own}
+        return {"name": self._name, **parts}
+
+    def check_portable(self) -> None:
+        """Raise a ConfigError if another process cannot be given the policy."""
+        objects.check_portable(self._own)
+
+    def _changed(self, **changes: Any) -> Policy:
+        """The same with other parts, or another name."""
+        inside = {role: part for role, part in self._own.items() if role in objects.INSIDE}
+        outside = {role: part for role, part in self._own.items() if role not in inside}
+        power = {**self._parts["power"], **inside} if self._parts["power"] else None
+        return Policy(**{"name": self._name, **self._parts, "power": power, **outside, **changes})
 
     @property
     def _chosen(self) -> list[tuple[str, dict[str, Any]]]:
-        return [(role, part) for role, part in self._parts.items() if part is not None]
+        return [(role, part) for role, part in self._parts.items() if part is not None and role not in self._own]
 
     @property
     def uses_chance(self) -> bool:
@@ -197,8 +241,10 @@ class Policy:
         (True, False)
         """
         # First runs go to random nodes.
-        return "first_runs" in self.needs or any(
-            parts()[role, part["name"]]["uses_chance"] for role, part in self._chosen
+        return (
+            "first_runs" in self.needs
+            or any(parts()[role, part["name"]]["uses_chance"] for role, part in self._chosen)
+            or any(objects.uses_chance(one) for one in self._own.values())
         )
 
     @property
@@ -225,9 +271,8 @@ class Policy:
         roles = self.needs.get("utilizations", [])
         if not roles:
             return self
-        low, high = utilizations(Policy.from_dict({**self.parts, "placement": "random"}))
-        measured = {role: {**(self.parts[role] or {}), "u_l": low, "u_h": high} for role in roles}
-        return Policy.from_dict({**self.parts, **measured, "name": self.name})
+        low, high = utilizations(self._changed(placement="random", name=None))
+        return self._changed(**{role: {**(self.parts[role] or {}), "u_l": low, "u_h": high} for role in roles})
 
     def reading_draws(self, *, factors: bool) -> list[str]:
         """Parts that read the predicted draw of jobs, each as its role and name.
@@ -261,7 +306,25 @@ class Policy:
         return f"<Policy: {self._name}>"
 
 
-def parse_policy(text: str, *, settings: Iterable[str] = ()) -> Policy:
+def policy_like(given: object) -> Policy | None:
+    """A policy from whatever stands for one: a preset's name, a dictionary, a whole scheduler, itself; else None."""
+    if isinstance(given, Policy):
+        return given
+    if isinstance(given, str):
+        return parse_policy(given)
+    if isinstance(given, Mapping):
+        return Policy.from_dict(given)
+    roles = objects.roles_of(given)
+    if objects.WHOLE in roles:
+        return Policy(scheduler=given)  # type: ignore[arg-type]
+    if roles:
+        name = getattr(given, "__name__", type(given).__name__)
+        expected = f'a whole policy; this is one role of it: hs.Policy.preset("easy", {roles[0]}=...)'
+        raise ConfigError([("policy", shown(name), expected)])
+    return None
+
+
+def parse_policy(text: str, *, settings: Iterable[str] = (), parts: Mapping[str, Any] | None = None) -> Policy:
     """A policy from its text form, one word of a command line, which is also its `Policy.name`.
 
     Parameters
@@ -270,6 +333,8 @@ def parse_policy(text: str, *, settings: Iterable[str] = ()) -> Policy:
         A preset's name, then changes, each as ``:PARAM=VALUE``.
     settings
         More changes, each as ``PARAM=VALUE``; these take precedence.
+    parts
+        Objects by role, in place of the preset's parts.
 
     Returns
     -------
@@ -290,12 +355,40 @@ def parse_policy(text: str, *, settings: Iterable[str] = ()) -> Policy:
     'easy:backfill.depth=4'
     """
     preset, *changes = text.split(":")
-    return Policy.preset(preset.strip(), **{**_settings(changes), **_settings(settings)})
+    given = {**_settings(changes), **_settings(settings)}
+    faults = Faults("policy")
+    for role in set(parts or ()) & set(given):
+        faults.add(role, given[role], f"nothing beside {_part_name((parts or {})[role])}, which takes this role")
+    faults.check()
+    return Policy.preset(preset.strip(), **given, **(parts or {}))
+
+
+def _whole(scheduler: Any, given: Mapping[str, Any]) -> Any:
+    """The object of a whole scheduler; raises if it is none, or stands beside parts."""
+    faults = Faults("policy")
+    beside = [role for role, part in given.items() if part is not None and part != _DEFAULTS.get(role)]
+    for role in beside:
+        faults.add(role, _part_name(given[role]), "nothing beside a scheduler, which decides everything")
+    if objects.WHOLE not in objects.roles_of(scheduler):
+        faults.add(
+            objects.WHOLE, type(scheduler).__name__, f"an object with the method `{objects.METHODS[objects.WHOLE]}`"
+        )
+    faults.check()
+    return objects.instance_of(scheduler, f"policy.{objects.WHOLE}")
+
+
+def _no_scheduler(data: Any) -> ConfigError:
+    found = shown(data.get("python") if isinstance(data, Mapping) else type(data).__name__)
+    expected = "the object itself, as in hs.Policy(scheduler=...): a file holds no Python"
+    return ConfigError([(objects.WHOLE, found, expected)])
 
 
 def _parameter_changes(parts: Mapping[str, Any], given: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
     """From role and parameter to value, for parameters given as ``depth`` or ``backfill.depth``."""
     known = {role: parameters_of(role, _part_name(parts[role])) for role in PART_ROLES}
+    for inside, role in objects.INSIDE.items():
+        if parts[role] is not None and inside in objects.roles_of(given.get(inside)) and inside not in known[role]:
+            known[role] = [*known[role], inside]
     all_names = [name for names in known.values() for name in names]
     faults = Faults("policy")
     changes: dict[tuple[str, str], Any] = {}
@@ -335,7 +428,11 @@ def _check_borders(changes: Mapping[tuple[str, str], Any]) -> None:
 
 
 def _part_name(part: Any) -> str:
-    return part if isinstance(part, str) else str(part.get("name")) if isinstance(part, Mapping) else ""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Mapping):
+        return str(part.get("name"))
+    return objects.text_of(objects.identity(part)) if objects.is_own(part) else ""
 
 
 def _preset_name(preset: str, parts: Mapping[str, Any], replaced: list[str], changed: list[tuple[str, str]]) -> str:
@@ -354,6 +451,8 @@ def _preset_name(preset: str, parts: Mapping[str, Any], replaced: list[str], cha
 
 
 def _part_text(part: Mapping[str, Any]) -> str:
+    if "python" in part:
+        return objects.text_of(part)
     parameters = ",".join(f"{name}={value_text(value)}" for name, value in part.items() if name != "name")
     return f"{part['name']}({parameters})" if parameters else str(part["name"])
 

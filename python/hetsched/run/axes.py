@@ -16,15 +16,16 @@ from hetsched.bound import check_bound
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError, Fault, SimulationError
 from hetsched.platform import Platform
-from hetsched.policy import Policy, parse_policy
+from hetsched.policy import Policy, policy_like
 from hetsched.policy.parts import ROLES
+from hetsched.roles import Scheduler
 from hetsched.run.concerns import Concern
 from hetsched.run.many import within
 from hetsched.run.options import RunOptions
-from hetsched.run.simulation import Run
+from hetsched.run.simulation import A_POLICY, Run
 from hetsched.workload import Workload
 
-PolicyLike = str | Policy | Mapping[str, Any]
+PolicyLike = str | Policy | Mapping[str, Any] | Scheduler | type[Scheduler]
 Workloads = Workload | Sequence[Workload] | Mapping[str, Workload]
 Platforms = Platform | Sequence[Platform] | Mapping[str, Platform]
 Policies = PolicyLike | Sequence[PolicyLike]
@@ -32,7 +33,6 @@ Seeds = int | Iterable[int]
 
 _Thing = TypeVar("_Thing")
 _MOST_SEEDS = 10_000_000
-_A_POLICY = "a preset's name, a Policy, or a dictionary of parts"
 
 
 @dataclass(frozen=True)
@@ -161,16 +161,13 @@ def _platform(given: object) -> Platform:
 
 def _policy(given: object) -> Policy:
     try:
-        if isinstance(given, str):
-            return parse_policy(given)
-        if isinstance(given, Mapping):
-            return Policy.from_dict(given)
+        policy = policy_like(given)
     except ConfigError as error:
         # `policy.order` becomes `policies[0].order`.
         raise error.mapped(lambda fault: fault.moved("policy", "")) from None
-    if isinstance(given, Policy):
-        return given
-    raise ConfigError([("", type(given).__name__, _A_POLICY)])
+    if policy is None:
+        raise ConfigError([("", type(given).__name__, A_POLICY)])
+    return policy
 
 
 def _without_riddle(policies: object, faults: Faults) -> object:

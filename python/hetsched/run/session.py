@@ -14,6 +14,7 @@ from hetsched.checks import Faults, plain, shown
 from hetsched.errors import ConfigError, SimulationError
 from hetsched.platform import Platform
 from hetsched.policy import Policy
+from hetsched.roles import Scheduler
 from hetsched.run.events import Events
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
 from hetsched.run.result import Result
@@ -65,7 +66,7 @@ class Session:
         self,
         workload: Workload,
         platform: Platform,
-        policy: str | Policy | Mapping[str, Any] = "easy",
+        policy: str | Policy | Mapping[str, Any] | Scheduler | type[Scheduler] = "easy",
         **options: Unpack[RunKeywords],
     ) -> None:
         run = run_of(workload, platform, policy, options_given(type(self).__init__, options))
@@ -207,9 +208,14 @@ class Session:
 
         Raises
         ------
+        ConfigError
+            If its policy has Python objects in it: a file holds none.
         OutputError
             If it cannot be written.
         """
+        for role, part in self._begun.setting.policy.own.items():
+            expected = "a named part: a file holds no Python objects; fork the session instead"
+            raise ConfigError([(f"policy.{role}", shown(type(part).__name__), expected)])
         reached_s = None if self._reached_s == _LATEST_S else self._reached_s
         write_session(Path(path), Saved(self._begun.setting, reached_s, tuple(self._injected)))
 

@@ -21,8 +21,9 @@ from hetsched.bound import check_bound
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError
 from hetsched.platform import Platform
-from hetsched.policy import Policy, parse_policy
+from hetsched.policy import Policy, policy_like
 from hetsched.power.forecast import believed
+from hetsched.roles import Scheduler
 from hetsched.run.concerns import (
     Concern,
     check_caps,
@@ -44,6 +45,7 @@ from hetsched.workload import Workload
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+A_POLICY = "a preset's name, a Policy, a dictionary of parts, or an object with the method `decide`"
 Progress = Callable[[int, int, float], object]
 
 _BEFORE_EVERYTHING_S = -1e12
@@ -130,18 +132,36 @@ def engine_of(
     engine = _core.Session(
         setting.workload.columns,
         setting.platform.machine,
-        setting.policy.to_dict(),
+        setting.policy.begun(setting.options.seed),
         seed=setting.options.seed,
         on_unknown_app=setting.options.on_unknown_app,
         until_s=setting.options.until_s,
         known_w=known_w,
         agent=agent,
         **_budgets(events),
+        **_labels(setting),
         **setting.options.limits,
     )
     if events is not None:
         engine.inject(*events.of_nodes())
     return engine
+
+
+def _labels(setting: Setting) -> dict[str, Any]:
+    """Users and queues of the jobs as codes and names, which objects may read."""
+    frame = setting.workload.to_polars()
+    columns = {"users": "user", "queues": "queue"}
+    return {
+        name: _codes(frame[column])
+        for name, column in columns.items()
+        if setting.policy.own and column in frame.columns
+    }
+
+
+def _codes(column: pl.Series) -> tuple[npt.NDArray[np.int64], list[str]]:
+    names = column.drop_nulls().unique().sort().to_list()
+    places = {name: place for place, name in enumerate(names)}
+    return np.array([places.get(name, -1) for name in column.to_list()], dtype=np.int64), names
 
 
 def _budgets(events: Events | None) -> dict[str, Any]:
@@ -157,7 +177,7 @@ def inject(engine: _core.Session, events: Events) -> None:
 def simulate(
     workload: Workload,
     platform: Platform,
-    policy: str | Policy | Mapping[str, Any] = "easy",
+    policy: str | Policy | Mapping[str, Any] | Scheduler | type[Scheduler] = "easy",
     *,
     progress: Progress | None = None,
     **options: Unpack[RunKeywords],
@@ -171,8 +191,8 @@ def simulate(
     platform
         The machine, with the tables of its nodes' draw if there are any.
     policy
-        A preset's name (``"easy"``, ``"easy:placement=lowest-power"``), a `Policy`, or a dictionary for
-        `Policy.from_dict`.
+        A preset's name (``"easy"``, ``"easy:placement=lowest-power"``), a `Policy`, a dictionary for
+        `Policy.from_dict`, or an object that decides everything (`hetsched.roles.Scheduler`).
     seed
         From 0 to 2⁶⁴ - 1; all chance comes from it.
     kill_at_walltime
@@ -217,8 +237,8 @@ def simulate(
         the workload has no observed starts; if events cannot befall this platform under this policy; if jobs ask for
         caps that the platform knows nothing of.
     SimulationError
-        If the run cannot go on; before it begins, if it needs more memory than there is, or if the process was forked
-        from one in which polars had been at work.
+        If the run cannot go on, or an object in a role of the policy gives an invalid answer; before it begins, if it
+        needs more memory than there is, or if the process was forked from one in which polars had been at work.
 
     Warns
     -----
@@ -279,14 +299,11 @@ def check_inputs(workload: object, platform: object, faults: Faults) -> None:
 
 
 def policy_of(given: object) -> Policy:
-    """A policy from a preset's name, a dictionary of parts, or itself."""
-    if isinstance(given, Policy):
-        return given
-    if isinstance(given, str):
-        return parse_policy(given)
-    if isinstance(given, Mapping):
-        return Policy.from_dict(given)
-    raise ConfigError([("policy", type(given).__name__, "a preset's name, a Policy, or a dictionary of parts")])
+    """A policy from a preset's name, a dictionary of parts, a whole scheduler, or itself."""
+    policy = policy_like(given)
+    if policy is None:
+        raise ConfigError([("policy", type(given).__name__, A_POLICY)])
+    return policy
 
 
 def utilization_band(timeline: pl.DataFrame, *, nodes: int, last_submit_s: float) -> tuple[float, float]:

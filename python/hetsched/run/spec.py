@@ -74,14 +74,14 @@ class Spec(Plan):
     workload_file, platform_file
         Where its inputs are.
     composition
-        The policy, as `Policy.to_dict` gives it.
+        The policy, as `Policy.to_dict` gives it; the `Policy` itself where parts of it are Python objects.
     options
         More keyword options of `hetsched.simulate`.
     """
 
     workload_file: str
     platform_file: str
-    composition: dict[str, Any] = field(hash=False)
+    composition: dict[str, Any] | Policy = field(hash=False)
     options: dict[str, Any] = field(hash=False)
 
     def execute(self) -> dict[str, Any]:
@@ -91,7 +91,9 @@ class Spec(Plan):
 
     def _inputs(self) -> tuple[Workload, Platform, Policy]:
         workload, platform = read_workload(self.workload_file, self.workload), read_platform(self.platform_file)
-        return workload, platform, Policy.from_dict(self.composition)
+        composition = self.composition
+        policy = composition if isinstance(composition, Policy) else Policy.from_dict(composition)
+        return workload, platform, policy
 
 
 @takes_run_options(without=("seed",))
@@ -185,7 +187,7 @@ def written(plans: Sequence[Plan], axes: Axes, options: RunOptions, folder: Path
     """The plans as specs, with each workload and platform that they need written once to the folder."""
     workloads = {name: write_workload(axes.workloads[name], folder) for name in {plan.workload for plan in plans}}
     platforms = {name: write_platform(axes.platforms[name], folder) for name in {plan.platform for plan in plans}}
-    policies = {name: policy.to_dict() for name, policy in axes.policies.items()}
+    policies = {name: policy if policy.own else policy.to_dict() for name, policy in axes.policies.items()}
     own = {name: value for name, value in vars(options).items() if name != "seed"}
     return [
         Spec(

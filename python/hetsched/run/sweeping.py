@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ import polars as pl
 from hetsched.checks import Faults, reason_of
 from hetsched.errors import OutputError
 from hetsched.files import write_whole
-from hetsched.run.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, summary_names
+from hetsched.run.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, noted_within, summary_names
 from hetsched.run.many import many
 from hetsched.run.memory import MOST_WORKERS, most_at_once
 from hetsched.run.metrics import columns_of, optional_names
@@ -59,8 +59,9 @@ def sweep(
     ----------
     workloads, platforms, policies
         One, a list, or a dictionary of names; a policy is whatever `hetsched.simulate` takes (a single policy's own
-        dictionary stands in a list). In a list each is called what it calls itself: a workload by its file's name, a
-        platform by its number of nodes, a policy by its name. The second of one name is called ``name #2``, and so on.
+        dictionary stands in a list). Python objects in its roles go to other processes by `pickle`. In a list each is
+        called what it calls itself: a workload by its file's name, a platform by its number of nodes, a policy by its
+        name. The second of one name is called ``name #2``, and so on.
     seeds
         How many (0, 1, 2, ...), or which.
     workers
@@ -169,6 +170,8 @@ class _Work:
             return known
         runs = len({plan.key for plan in missing})
         with _inputs_folder(self.folder) as inputs, self._executor(executor, workers, runs) as chosen:
+            if chosen is not None:
+                self._check_portable({plan.policy for plan in missing})
             tasks = written(missing, self.axes, self.options, inputs)
             with closing(many(tasks, executor=chosen, store=self.store, place=str)) as answers:
                 for task, summary in answers:
@@ -176,6 +179,14 @@ class _Work:
                     done += rows[task.key]
                     tell(done, len(plans))
         return known
+
+    def _check_portable(self, names: Collection[str]) -> None:
+        """Refuse policies that cannot be given to other processes."""
+        faults = Faults()
+        for name in names:
+            with noted_within(f"policy `{name}`", faults):
+                self.axes.policies[name].check_portable()
+        faults.check()
 
     @contextmanager
     def _executor(self, given: Executor | None, workers: int | None, runs: int) -> Iterator[Executor | None]:

@@ -139,7 +139,7 @@ class Facts:
     @property
     def observed_start(self) -> Ints | None:
         """Observed start of each job in a replay."""
-        repeats = self.policy["backfill"]["name"] == "observed" and self.metered is None
+        repeats = (self.policy["backfill"] or {}).get("name") == "observed" and self.metered is None
         return micros(self.asked["observed_start_s"]) if repeats else None
 
     @property
@@ -150,7 +150,7 @@ class Facts:
     @property
     def profiling_ratio(self) -> float | None:
         """Factor on a first run's time; None under a policy that does not profile."""
-        order = self.policy["order"]
+        order = self.policy["order"] or {}
         return float(order["profiling_ratio"]) if order.get("first_run") else None
 
     @cached_property

@@ -213,6 +213,7 @@ def _parts(role: str, *, observed: bool) -> st.SearchStrategy[str | dict[str, An
     """Parts of a role, straight from the registry: with their defaults, or another value of a parameter we know."""
     others: dict[str, list[Any]] = {
         "depth": [2, 3, "unbounded"],
+        "horizon_s": [0, 30],
         "rank": ["power", "time"],
         "beta": [0.0, 1.0],
         "starvation_limit_s": [0, 7.5, "none"],
@@ -230,6 +231,19 @@ def _parts(role: str, *, observed: bool) -> st.SearchStrategy[str | dict[str, An
 
     own = [row for (own_role, _), row in parts().items() if own_role == role]
     return st.one_of([part(row) for row in own if observed or "observed_starts" not in row["needs"]])
+
+
+def _chooses_nodes(backfill: Any) -> bool:
+    return bool(parts()["backfill", backfill["name"] if isinstance(backfill, dict) else backfill]["chooses_nodes"])
+
+
+def _composed(order: Any, backfill: Any, placement: Any, power: Any) -> Policy:
+    """A policy of these parts; if its backfill chooses nodes, without others that would or that count watts."""
+    if not _chooses_nodes(backfill):
+        return Policy(order, backfill, placement, power)
+    if isinstance(order, dict):
+        order = {key: value for key, value in order.items() if key != "first_run"}
+    return Policy(order, backfill)
 
 
 def policies(
@@ -271,10 +285,13 @@ def policies(
     def drawn(role: str) -> st.SearchStrategy[str | dict[str, Any]]:
         return _parts(role, observed=observed)
 
+    leaves_nodes = drawn("backfill").filter(lambda part: not _chooses_nodes(part))
+    backfills = drawn("backfill") if placement is None and not power else leaves_nodes
+
     compositions = st.builds(
-        Policy,
+        _composed,
         order=drawn("order") if order is None else st.just(order),
-        backfill=drawn("backfill") if backfill is None else st.just(backfill),
+        backfill=backfills if backfill is None else st.just(backfill),
         placement=drawn("placement") if placement is None else st.just(placement),
         power=st.none() if power is False else drawn("power") if power else st.none() | drawn("power"),
     )

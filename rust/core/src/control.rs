@@ -7,9 +7,10 @@ use crate::cluster::{Cluster, Retimed};
 use crate::error::{Result, SimulationError};
 use crate::policy::agent::{Agent, Told};
 use crate::policy::runs::{Run, RunId};
+use crate::policy::timing::Timing;
 use crate::policy::{Decision, Decisions, Governor, Notice, Policy, View};
 use crate::power::budgets::BudgetRow;
-use crate::units::{SimDuration, SimTime, Watts};
+use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
 pub use crate::cluster::Effect;
@@ -169,10 +170,10 @@ impl Controller {
         self.tell(Notice::Timer);
     }
 
-    /// Passes are made at multiples of this only; zero = whenever something happened.
+    /// When passes are made.
     #[must_use]
-    pub fn interval(&self) -> SimDuration {
-        self.policy.interval()
+    pub fn timing(&self) -> Timing {
+        self.policy.timing()
     }
 
     /// The ceiling under which the policy keeps the predicted draw, if it has one.
@@ -192,8 +193,8 @@ impl Controller {
         self.cluster.budgets().at(self.cluster.now()).or(self.policy.budget())
     }
 
-    /// Decides what to do now and does it, one decision after the other; `host` does its part of each. The machine was
-    /// measured to draw `draw`; `beat` says whether this is an instant at which an allocator with an interval looks. True
+    /// Decides what to do now and does it, one decision after the other; `host` does its part of each. The machine
+    /// draws `draw`; `beat` says whether this is an instant at which an allocator with an interval looks. True
     /// if the policy's agent is asked: then the pass goes on with its [answer](Controller::answer).
     ///
     /// # Errors
@@ -207,7 +208,7 @@ impl Controller {
     ) -> Result<bool> {
         self.pass = Pass::default();
         if self.governs {
-            self.pass.surplus = self.surplus(draw);
+            self.pass.surplus = self.surplus(draw)?;
             self.pass.is_allot_due = beat;
             self.recover(interrupted, host)?;
             self.cluster.foresee();
@@ -268,10 +269,21 @@ impl Controller {
         Ok(starts)
     }
 
-    /// What the machine draws beyond what is predicted for the caps in force (operations page, rule 28).
-    fn surplus(&mut self, draw: Watts) -> Watts {
-        let monitors = self.policy.governor().is_some_and(|governor| governor.monitor().is_some());
-        if monitors { (draw - self.cluster.predicted_draw()).max(Watts::ZERO) } else { Watts::ZERO }
+    /// What the machine is measured to draw beyond what is predicted for the caps in force (operations page, rule 28).
+    fn surplus(&mut self, draw: Watts) -> Result<Watts> {
+        if self.policy.governor().is_none_or(|governor| governor.monitor().is_none()) {
+            return Ok(Watts::ZERO);
+        }
+        Ok((self.measured(draw)? - self.cluster.predicted_draw()).max(Watts::ZERO))
+    }
+
+    /// What is measured when the machine draws `draw`.
+    ///
+    /// # Errors
+    /// If the policy fails.
+    pub fn measured(&mut self, draw: Watts) -> Result<Watts> {
+        let Some(governor) = self.policy.governor() else { return Ok(draw) };
+        governor.read(&self.cluster.view(Watts::ZERO, &|| false), draw)
     }
 
     fn recover(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
@@ -279,7 +291,8 @@ impl Controller {
             return Ok(());
         };
         self.decisions.clear();
-        self.pass.is_held = governor.recover(&self.cluster.view(self.pass.surplus, interrupted), &mut self.decisions);
+        self.pass.is_held =
+            governor.recover(&self.cluster.view(self.pass.surplus, interrupted), &mut self.decisions)?;
         self.pass.is_allot_due |= self.decisions.list().iter().any(|decision| matches!(decision, Decision::Resume(_)));
         self.carry_out(host)
     }
@@ -289,24 +302,26 @@ impl Controller {
         let Some(governor) = self.policy.governor().filter(|governor| governor.allots()) else { return Ok(()) };
         self.decisions.clear();
         let view = self.cluster.view(self.pass.surplus, interrupted);
-        governor.allot(&view, self.pass.is_allot_due, &mut self.decisions);
+        governor.allot(&view, self.pass.is_allot_due, &mut self.decisions)?;
         self.carry_out(host)
     }
 
     /// The machine draws more than the budget: an emergency begins.
-    pub fn alert(&mut self) {
-        if let Some(governor) = self.policy.governor() {
-            governor.alert(&self.cluster.view(Watts::ZERO, &|| false));
-        }
+    ///
+    /// # Errors
+    /// If the policy fails.
+    pub fn alert(&mut self) -> Result<()> {
+        let Some(governor) = self.policy.governor() else { return Ok(()) };
+        governor.alert(&self.cluster.view(Watts::ZERO, &|| false))
     }
 
     /// Does the next thing about an emergency; false if nothing is left to do.
     ///
     /// # Errors
-    /// If it cannot be carried out.
+    /// If the policy fails, or it cannot be carried out.
     pub fn relieve(&mut self, host: &mut Host<'_>) -> Result<bool> {
         let Some(governor) = self.policy.governor() else { return Ok(false) };
-        let Some(decision) = governor.relieve(&self.cluster.view(Watts::ZERO, &|| false)) else { return Ok(false) };
+        let Some(decision) = governor.relieve(&self.cluster.view(Watts::ZERO, &|| false))? else { return Ok(false) };
         self.decisions.clear();
         self.decisions.push(decision);
         self.carry_out(host)?;

@@ -5,6 +5,7 @@ mod support;
 
 use hetsched_core::error::Result;
 use hetsched_core::platform::node_state::Class;
+use hetsched_core::policy::timing::Timing;
 use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, Rejection, View};
 use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::sim::event::Event;
@@ -44,8 +45,8 @@ impl Policy for Script {
         Ok(())
     }
 
-    fn interval(&self) -> SimDuration {
-        self.interval
+    fn timing(&self) -> Timing {
+        Timing::every(self.interval)
     }
 
     fn budget(&self) -> Option<Watts> {

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 
 use hetsched_core::policy::backfill::reservations::Reservations;
-use hetsched_core::policy::registry::{BACKFILLS, ORDERS, PLACEMENTS};
+use hetsched_core::policy::registry::{BACKFILLS, ORDERS, PLACEMENTS, chooses_nodes};
 use hetsched_core::sim::event::Event;
 use hetsched_core::sim::limits::Walltimes;
 use hetsched_core::sim::record::{JobState, Records, StartedBy};
@@ -16,8 +16,8 @@ use hetsched_core::units::{SimDuration, SimTime};
 use hetsched_core::workload::JobId;
 
 use support::{
-    Job, composed, platform, run, run_with_table, simulation, simulation_with_table, under_budget, with_backfill,
-    with_backfill_under,
+    Job, composed, platform, platform_alike, run, run_with_table, simulation, simulation_with_table,
+    simulation_with_watts, under_budget, with_backfill, with_backfill_under,
 };
 
 fn jobs() -> impl Strategy<Value = Vec<Job>> {
@@ -142,6 +142,7 @@ proptest! {
     #[test]
     fn a_budget_that_cannot_bind_changes_nothing(jobs in jobs(), (order, backfill, placement) in policy_names()) {
         let names = [ORDERS[order].name, BACKFILLS[backfill].name, PLACEMENTS[placement].name];
+        prop_assume!(!chooses_nodes(names[1]));
         let budget = under_budget(names, 2.0, 7, &platform(5, 3, true));
         let go = |policy| schedule(&run_with_table(&jobs, platform(5, 3, true), policy, Options::default()));
         prop_assert_eq!(go(budget), go(composed(names[0], names[1], names[2], 7)));
@@ -257,6 +258,40 @@ proptest! {
             schedule(&run(simulation).unwrap())
         };
         prop_assert_eq!(go(Reservations::new(depth)), go(Reservations::planning_anew(depth)));
+    }
+
+    /// The same under a budget, whose watts a plan rounds in many places: jobs draw whatever they drew.
+    #[test]
+    fn a_plan_of_watts_that_is_kept_is_the_one_made_anew(
+        jobs in prop_oneof![jobs_that_end_as_planned(), jobs_that_end_early()],
+        (first_uw, step_uw) in (110_000_000..200_000_000_u32, 0..9_000_000_u32),
+        share in prop::option::of(2..30_u32),
+        kinds in 1..12_u32,
+        pcr in prop_oneof![Just(0.5), Just(0.6), Just(0.65)],
+        has_table in any::<bool>(),
+        kill_at_walltime in any::<bool>(),
+        order in 0..ORDERS.len(),
+        outages in prop::collection::vec((0..12_u32, 60..260_i64, 1..50_i64), 0..3),
+    ) {
+        // Some draws share out the 600 W that half the TDP leaves: then plans are full to the last microwatt.
+        let power_w: Vec<_> = (0..).take(jobs.len()).map(|row: u32| match share {
+            Some(share) => 100.0 + 600.0 / f64::from(share + row % kinds.min(4)),
+            None => f64::from(first_uw + row % kinds * step_uw) * 1.000_37e-6,
+        }).collect();
+        let go = |backfill: Reservations| {
+            let machine = platform_alike(12);
+            let policy = with_backfill_under(ORDERS[order].name, Box::new(backfill), "lowest-id", pcr, &machine);
+            let options = Options { kill_at_walltime, ..Options::default() };
+            let own = (!has_table).then_some(&power_w[..]);
+            let mut simulation = simulation_with_watts(&jobs, own, machine, policy, options);
+            for &(node, from, length) in &outages {
+                let at = |seconds: i64| SimTime::from_micros(seconds * 1_000_000);
+                simulation.schedule(at(from), Event::NodeFailed(node));
+                simulation.schedule(at(from + length), Event::NodeRepaired(node));
+            }
+            schedule(&run(simulation).unwrap())
+        };
+        prop_assert_eq!(go(Reservations::new(usize::MAX)), go(Reservations::planning_anew(usize::MAX)));
     }
 
     /// Any steps are one run, a fork and its parent end alike, and a run that is stopped is one that was to stop there.

@@ -46,7 +46,7 @@ fn solved<T: Send>(
     let (rows, width) = cost.as_array().dim();
     let values = cost.as_slice()?;
     let silent = |_: Python<'_>, _: &Py<PyAny>, _: &[f64]| Ok(());
-    run_detached(py, None, silent, |look| solve(&Costs::new(rows, width, values)?, &mut || look(&[]).is_break()))
+    run_detached(py, false, None, silent, |look| solve(&Costs::new(rows, width, values)?, &mut || look(&[]).is_break()))
 }
 
 fn columns<'py>(py: Python<'py>, columns: &[u32]) -> Columns<'py> {

@@ -114,7 +114,7 @@ impl Agents {
     /// Puts a run into a row, which is used up, and lets it come to its first decision.
     fn put(&mut self, py: Python<'_>, row: usize, session: &mut Session) -> PyResult<()> {
         let mut simulation = session.simulation.take().ok_or_else(|| to_py(py, gone()))?;
-        run_detached(py, None, |_, _, _| Ok(()), |look| go_on(&mut simulation, look))?;
+        run_detached(py, false, None, |_, _, _| Ok(()), |look| go_on(&mut simulation, look))?;
         self.check_shape(py, &mut simulation)?;
         *self.runs.get_mut(row).ok_or_else(|| to_py(py, gone()))? = Some(simulation);
         self.show(py, row)
@@ -148,6 +148,7 @@ impl Agents {
         let runs = &mut self.runs;
         run_detached(
             py,
+            false,
             None,
             |_, _, _| Ok(()),
             |look| {
@@ -166,8 +167,14 @@ impl Agents {
     /// Takes the run out of a row, with nothing more chosen in a pass that is under way.
     fn take(&mut self, py: Python<'_>, row: usize) -> PyResult<Session> {
         let mut simulation = self.runs.get_mut(row).and_then(Option::take).ok_or_else(|| to_py(py, gone()))?;
-        run_detached(py, None, |_, _, _| Ok(()), |look| simulation.decline(&mut |progress| look(&told(progress))))?;
-        Ok(Session { reached: simulation.now(), simulation: Some(simulation) })
+        run_detached(
+            py,
+            false,
+            None,
+            |_, _, _| Ok(()),
+            |look| simulation.decline(&mut |progress| look(&told(progress))),
+        )?;
+        Ok(Session { reached: simulation.now(), simulation: Some(simulation), holds: false })
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `run` | logs and what runs leave behind; the only doorway out of the interpreter |
 //! | `session` | runs under way |
 //! | `gym` | runs under way whose decisions come from Python |
+//! | `roles` | parts of policies that are Python objects |
 //! | `frame` | results, by the Arrow C stream interface |
 //! | `errors` | the core's errors, as Python's |
 
@@ -19,11 +20,15 @@ mod errors;
 mod frame;
 mod gym;
 mod parts;
+mod roles;
 mod run;
 mod session;
 
 /// The compiled half of hetsched.
-#[pymodule]
+///
+/// Parts of policies may be Python objects, which share what they like: it relies on the interpreter's lock, and one
+/// interpreter. A build of `CPython` without the lock turns it back on; a second interpreter refuses the import.
+#[pymodule(gil_used = true)]
 mod _core {
     use pyo3::prelude::*;
 
@@ -37,6 +42,12 @@ mod _core {
     use crate::gym::Agents;
     #[pymodule_export]
     use crate::parts::{check_policy, parts};
+    #[pymodule_export]
+    use crate::roles::jobs::{Job, Jobs};
+    #[pymodule_export]
+    use crate::roles::running::Running;
+    #[pymodule_export]
+    use crate::roles::view::View;
     #[pymodule_export]
     use crate::run::{Records, read_swf, unpacked};
     #[pymodule_export]

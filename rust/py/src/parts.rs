@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use hetsched_core::error::config;
 use hetsched_core::params::{Parameter, Value};
-use hetsched_core::policy::registry::{BACKFILLS, BUDGETS, ORDERS, PLACEMENTS, PartSpec, PolicySpec, Row};
+use hetsched_core::policy::registry::{
+    BACKFILLS, BUDGETS, ORDERS, PLACEMENTS, PartSpec, PolicySpec, Row, chooses_nodes,
+};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 
@@ -14,7 +16,10 @@ use crate::errors::to_py;
 pub(crate) fn policy_spec(policy: &Bound<'_, PyDict>) -> PyResult<PolicySpec> {
     let name = policy.get_item("name")?.map_or(Ok("composed".to_owned()), |name| name.extract())?;
     let part = |role: &str| match policy.get_item(role)? {
-        Some(part) => part_spec(role, &part.cast_into::<PyDict>()?),
+        Some(part) => match part.cast_into::<PyDict>() {
+            Ok(part) => part_spec(role, &part),
+            Err(_) => Ok(standing_in(role)),
+        },
         None => Err(to_py(policy.py(), config(format!("policy.{role}"), "nothing", "a part"))),
     };
     let power = match policy.get_item("power")? {
@@ -22,6 +27,16 @@ pub(crate) fn policy_spec(policy: &Bound<'_, PyDict>) -> PyResult<PolicySpec> {
         _ => None,
     };
     Ok(PolicySpec { name, order: part("order")?, backfill: part("backfill")?, placement: part("placement")?, power })
+}
+
+/// A part that stands where an object will, which takes its place once it is made.
+fn standing_in(role: &str) -> PartSpec {
+    let name = match role {
+        "order" => "fcfs",
+        "backfill" => "none",
+        _ => "lowest-id",
+    };
+    PartSpec { name: name.to_owned(), ..PartSpec::default() }
 }
 
 pub(crate) fn part_spec(role: &str, part: &Bound<'_, PyDict>) -> PyResult<PartSpec> {
@@ -110,6 +125,7 @@ fn announce<T: ?Sized>(list: &Bound<'_, PyList>, role: &str, rows: &[Row<T>]) ->
         part.set_item("name", row.name)?;
         part.set_item("doc", row.doc)?;
         part.set_item("uses_chance", row.uses_chance)?;
+        part.set_item("chooses_nodes", role == "placement" || role == "backfill" && chooses_nodes(row.name))?;
         part.set_item("reads_draws", row.reads_draws.name())?;
         part.set_item("needs", row.needs.iter().map(|need| need.name()).into_py_dict(list.py())?)?;
         let parameters = row.parameters.iter().map(|parameter| parameter_dict(list.py(), parameter));

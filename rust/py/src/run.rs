@@ -25,6 +25,8 @@ struct Lookout<'a> {
     tell: &'a (dyn Fn(Python<'_>, &[f64]) -> PyResult<()> + Sync),
     last: Instant,
     raised: Option<PyErr>,
+    /// Whether the interpreter is held, and other threads have to be let in.
+    holds: bool,
 }
 
 impl Lookout<'_> {
@@ -34,7 +36,12 @@ impl Lookout<'_> {
             return ControlFlow::Continue(());
         }
         self.last = Instant::now();
-        let seen = Python::attach(|py| py.check_signals().and_then(|()| (self.tell)(py, numbers)));
+        let seen = Python::attach(|py| {
+            if self.holds {
+                py.detach(std::thread::yield_now);
+            }
+            py.check_signals().and_then(|()| (self.tell)(py, numbers))
+        });
         match seen {
             Ok(()) => ControlFlow::Continue(()),
             Err(raised) => {
@@ -46,20 +53,25 @@ impl Lookout<'_> {
 }
 
 /// Works without the interpreter; Ctrl-C, errors and even a panic come back as Python exceptions.
+///
+/// Where the work calls Python all the time it holds the interpreter, and lets others in when it looks for Ctrl-C: to let
+/// go of it around every call would make each wait for its turn among the other threads.
 pub(crate) fn run_detached<T: Send>(
     py: Python<'_>,
+    holds: bool,
     progress: Option<&Bound<'_, PyAny>>,
     call: impl Fn(Python<'_>, &Py<PyAny>, &[f64]) -> PyResult<()> + Sync,
     work: impl FnOnce(&mut dyn FnMut(&[f64]) -> ControlFlow<()>) -> Result<T> + Send,
 ) -> PyResult<T> {
     let progress = progress.map(|progress| progress.clone().unbind());
     let tell = |py: Python<'_>, numbers: &[f64]| progress.as_ref().map_or(Ok(()), |call_it| call(py, call_it, numbers));
-    let (done, raised) = py.detach(|| {
+    let run = || {
         #[expect(clippy::disallowed_methods, reason = "only when to look depends on the clock, never what is computed")]
-        let mut lookout = Lookout { tell: &tell, last: Instant::now(), raised: None };
+        let mut lookout = Lookout { tell: &tell, last: Instant::now(), raised: None, holds };
         let done = catch_unwind(AssertUnwindSafe(|| work(&mut |numbers| lookout.look(numbers))));
         (done, lookout.raised)
-    });
+    };
+    let (done, raised) = if holds { run() } else { py.detach(run) };
     match (raised, done) {
         (Some(raised), _) => Err(raised),
         (None, Ok(Ok(done))) => Ok(done),
@@ -84,7 +96,7 @@ pub(crate) fn read_swf<'py>(
     let bytes = data.as_bytes();
     let tell =
         |py: Python<'_>, progress: &Py<PyAny>, numbers: &[f64]| progress.call1(py, (numbers[0], numbers[1])).map(drop);
-    let (jobs, report) = run_detached(py, progress, tell, |look| {
+    let (jobs, report) = run_detached(py, false, progress, tell, |look| {
         let options = SwfOptions { file, procs_per_node, skip_bad_lines };
         swf::read_swf(bytes, &options, &mut |done, all| look(&[done as f64, all as f64]))
     })?;
@@ -128,6 +140,7 @@ pub(crate) fn unpacked<'py>(py: Python<'py>, data: &Bound<'py, PyBytes>, file: &
     let bytes = data.as_bytes();
     let text = run_detached(
         py,
+        false,
         None,
         |_, _, _| Ok(()),
         |look| decompress::unpacked(bytes, file, &mut |done, all| look(&[done as f64, all as f64])),

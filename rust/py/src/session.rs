@@ -1,8 +1,11 @@
 //! A run under way: stepped, forked and finished from Python.
 
 use hetsched_core::error::{ConfigError, Error, Result, SimulationError, config};
+use hetsched_core::platform::Platform;
+use hetsched_core::policy::Policy;
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::power::budgets::BudgetRow;
+use hetsched_core::power::caps::CapsKind;
 use hetsched_core::power::known::KnownDraws;
 use hetsched_core::power::pvt::{OnUnknownApp, tables_with_caps};
 use hetsched_core::sim::event::Event;
@@ -17,6 +20,8 @@ use crate::columns::{JobColumns, Machine};
 use crate::errors::to_py;
 use crate::gym::AgentSpec;
 use crate::parts::policy_spec;
+use crate::roles::view::Labels;
+use crate::roles::{Objects, copies, failed};
 use crate::run::{Records, run_detached};
 
 /// Jobs on a machine under a policy, as far as they have come.
@@ -26,13 +31,16 @@ pub(crate) struct Session {
     pub(crate) simulation: Option<Simulation>,
     /// Up to when everything has happened.
     pub(crate) reached: SimTime,
+    /// Whether parts of its policy are Python objects, so that it runs with the interpreter held.
+    pub(crate) holds: bool,
 }
 
 #[pymethods]
 impl Session {
     #[new]
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
-        walltimes = "fixed", on_unknown_app = "error", until_s = None, known_w = None, budgets = None, agent = None))]
+        walltimes = "fixed", on_unknown_app = "error", until_s = None, known_w = None, budgets = None, agent = None,
+        users = None, queues = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
         py: Python<'_>,
@@ -48,13 +56,18 @@ impl Session {
         known_w: Option<PyReadonlyArray1<'_, f64>>,
         budgets: Option<BudgetColumns<'_>>,
         agent: Option<&Bound<'_, PyDict>>,
+        users: Option<Codes<'_>>,
+        queues: Option<Codes<'_>>,
     ) -> PyResult<Self> {
         let rows = budgets.map(|columns| budget_rows(py, &columns)).transpose()?;
         let agent = agent.map(AgentSpec::read).transpose()?;
         let spec = policy_spec(policy)?;
+        let labels = Labels::new(codes(users), codes(queues), jobs.0.app_names());
+        let objects = Objects::of(policy, labels)?;
         let forecast = known_w.map(|watts| watts.as_array().to_vec());
         let simulation = run_detached(
             py,
+            false,
             None,
             |_, _, _| Ok(()),
             |_| {
@@ -66,6 +79,7 @@ impl Session {
                 };
                 let unknown = OnUnknownApp::from_name(on_unknown_app)?;
                 let (mut parts, _) = spec.build(seed)?;
+                Python::attach(|py| objects.fill(py, &mut parts, &jobs.0)).map_err(failed)?;
                 let Machine { platform, actual, predicted, caps, known_draws } = machine;
                 let (actual, predicted) =
                     tables_with_caps(platform, &jobs.0, actual.as_ref(), predicted.as_ref(), caps, unknown)?;
@@ -81,11 +95,21 @@ impl Session {
                         return Err(ConfigError { faults }.into());
                     }
                 }
-                let policy = match agent {
-                    Some(agent) => agent.policy(spec, parts, platform, seed)?,
-                    None => Composed::new(spec.name, parts, platform)?,
+                if let Some(allocator) = Python::attach(|py| objects.allocator(py)).map_err(failed)? {
+                    check_allocator(platform, predicted.caps_kind(), allocator.levels())?;
+                    let least = if allocator.levels().is_empty() { predicted.levels() } else { allocator.levels() };
+                    let faults = actual.check_levels(platform, &jobs.0, LEAST, &least[..1]);
+                    if !faults.is_empty() {
+                        return Err(ConfigError { faults }.into());
+                    }
+                    parts.allocator = Some(Box::new(allocator));
+                }
+                let own = Python::attach(|py| objects.scheduler(py, &spec.name, &jobs.0)).map_err(failed)?;
+                let policy: Box<dyn Policy> = match (own, agent) {
+                    (Some(scheduler), _) => Box::new(scheduler),
+                    (None, Some(agent)) => Box::new(agent.policy(spec, parts, platform, seed)?),
+                    (None, None) => Box::new(Composed::new(spec.name, parts, platform)?),
                 };
-                let policy = Box::new(policy);
                 let jobs = jobs.0.clone();
                 let mut simulation = Simulation::new(jobs, platform.clone(), actual, predicted, policy, options);
                 if let Some(rows) = rows {
@@ -94,7 +118,8 @@ impl Session {
                 Ok(simulation)
             },
         )?;
-        Ok(Self { reached: SimTime::from_micros(i64::MIN), simulation: Some(simulation) })
+        let holds = objects.is_any();
+        Ok(Self { reached: SimTime::from_micros(i64::MIN), simulation: Some(simulation), holds })
     }
 
     /// Lets everything happen that does up to `time_s`; None: to the end. True if nothing is left to happen.
@@ -109,7 +134,7 @@ impl Session {
         let until = until.map_err(|error| to_py(py, error))?;
         let mut simulation = self.simulation.take().ok_or_else(|| to_py(py, gone()))?;
         let tell = |py: Python<'_>, progress: &Py<PyAny>, n: &[f64]| progress.call1(py, (n[0], n[1], n[2])).map(drop);
-        let stepped = run_detached(py, progress, tell, |look| {
+        let stepped = run_detached(py, self.holds, progress, tell, |look| {
             simulation
                 .step_until(until, &mut |Progress { done, jobs, now }| look(&[done as f64, jobs as f64, now.seconds()]))
         });
@@ -146,8 +171,9 @@ impl Session {
 
     /// The same run once more, which goes its own way from here.
     fn fork(&self, py: Python<'_>) -> PyResult<Self> {
-        let simulation = self.simulation.clone().ok_or_else(|| to_py(py, gone()))?;
-        Ok(Self { simulation: Some(simulation), reached: self.reached })
+        let simulation = self.simulation.as_ref().ok_or_else(|| to_py(py, gone()))?;
+        let simulation = copies::forking(|| simulation.clone())?;
+        Ok(Self { simulation: Some(simulation), reached: self.reached, holds: self.holds })
     }
 
     /// Whether nothing is left to happen.
@@ -166,8 +192,31 @@ impl Session {
     fn take_records(&mut self, py: Python<'_>) -> PyResult<Records> {
         let simulation = self.simulation.take().ok_or_else(|| to_py(py, gone()))?;
         let reached = self.reached;
-        let records = run_detached(py, None, |_, _, _| Ok(()), |_| simulation.finish(reached))?;
+        let records = run_detached(py, self.holds, None, |_, _, _| Ok(()), |_| simulation.finish(reached))?;
         Records::new(py, records)
+    }
+}
+
+/// What errors call the lowest cap of an allocator.
+const LEAST: &str = "policy.power.allocator.least_cap_w";
+
+/// An allocator caps whole nodes of which it is known what a cap does.
+fn check_allocator(platform: &Platform, caps: Option<CapsKind>, least: &[f64]) -> Result<()> {
+    let parameter = "policy.power.allocator";
+    if !platform.is_exclusive() {
+        return Err(config(parameter, "an allocator on nodes that jobs share", "whole nodes: exclusive = true"));
+    }
+    match caps {
+        None => {
+            let expected = "a platform with tables by cap or a cap model, which say what a cap does";
+            Err(config(parameter, "an allocator on a platform without caps", expected))
+        }
+        Some(CapsKind::Model) if least.is_empty() => Err(config(
+            LEAST,
+            "nothing",
+            "watts a node: the lowest cap that it sets; by a cap model every cap is known",
+        )),
+        Some(_) => Ok(()),
     }
 }
 
@@ -178,6 +227,13 @@ fn instant(name: &str, seconds: f64) -> Result<SimTime> {
 /// When budgets begin, when they end (infinite: never), when they are known (infinite: always), and watts.
 type BudgetColumns<'py> = (Floats<'py>, Floats<'py>, Floats<'py>, Floats<'py>);
 type Floats<'py> = PyReadonlyArray1<'py, f64>;
+
+/// Places in a list of names, one a job, -1 for unknown; and the names.
+type Codes<'py> = (PyReadonlyArray1<'py, i64>, Vec<String>);
+
+fn codes(column: Option<Codes<'_>>) -> (Vec<i64>, Vec<String>) {
+    column.map(|(codes, names)| (codes.as_array().to_vec(), names)).unwrap_or_default()
+}
 
 fn budget_rows(py: Python<'_>, (from, until, announced, watts): &BudgetColumns<'_>) -> PyResult<Vec<BudgetRow>> {
     let [from, until, announced, watts] = [from, until, announced, watts].map(|column| column.as_array());

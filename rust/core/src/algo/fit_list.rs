@@ -1,7 +1,7 @@
 //! Who waits, in policy order, with a quick answer to "who is the first that fits?".
 
 use crate::algo::sorted_blocks::{Keyed, Place, SortedBlocks, Summary};
-use crate::algo::staircase::Staircase;
+use crate::algo::staircase::Refused;
 use crate::units::{SimDuration, SimTime, Watts};
 
 /// Place in the order: the policy's rank first, then the earlier submit, then the earlier row. Never equal.
@@ -26,6 +26,62 @@ pub struct Waiting {
     pub length: SimDuration,
     /// Microwatts that it adds to the idle machine at least; 0 where they are not counted.
     pub watts: i64,
+    /// Which others it is like but for its size: of two of a kind the larger does not fit where the smaller does not.
+    pub kind: Kind,
+}
+
+/// A small number for waiting jobs alike but for their size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kind(u8);
+
+/// A number of units by kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByKind([u32; Kind::COUNT]);
+
+impl Kind {
+    const COUNT: usize = 8;
+
+    /// Those that are like no other.
+    pub const OTHER: Self = Self(0);
+
+    /// The kind that was met as number `index`; only the first few have a number of their own.
+    #[must_use]
+    pub fn numbered(index: usize) -> Self {
+        Self(u8::try_from(index + 1).ok().filter(|&number| usize::from(number) < Self::COUNT).unwrap_or(0))
+    }
+}
+
+impl ByKind {
+    /// Nothing of any kind.
+    pub const NONE: Self = Self([u32::MAX; Kind::COUNT]);
+
+    /// Notes so many units of a kind.
+    pub fn lower(&mut self, kind: Kind, units: i64) {
+        let least = &mut self.0[usize::from(kind.0)];
+        *least = (*least).min(Self::told(units));
+    }
+
+    fn told(units: i64) -> u32 {
+        u32::try_from(units).unwrap_or(u32::MAX).min(u32::MAX - 1)
+    }
+
+    fn with(mut self, kind: Kind, units: i64) -> Self {
+        self.lower(kind, units);
+        self
+    }
+
+    fn join(self, other: Self) -> Self {
+        Self(std::array::from_fn(|kind| self.0[kind].min(other.0[kind])))
+    }
+
+    /// Whether some of these are fewer than those of its kind in `refused`.
+    fn passes(self, refused: &Self) -> bool {
+        *refused == Self::NONE || self.0.iter().zip(refused.0).any(|(&least, refused)| least < refused)
+    }
+
+    fn lets_pass(&self, kind: Kind, units: i64) -> bool {
+        Self::told(units) < self.0[usize::from(kind.0)]
+    }
 }
 
 /// The smallest need, the smallest length, the fewest watts and the earliest submit in a block, not necessarily of one element.
@@ -35,6 +91,7 @@ pub struct Smallest {
     length: SimDuration,
     watts: i64,
     submit: SimTime,
+    kinds: ByKind,
 }
 
 impl Keyed for Waiting {
@@ -45,14 +102,66 @@ impl Keyed for Waiting {
 }
 
 impl Summary<Waiting> for Smallest {
-    const EMPTY: Self = Self { units: i64::MAX, length: SimDuration::FOREVER, watts: i64::MAX, submit: SimTime::NEVER };
+    const EMPTY: Self = Self {
+        units: i64::MAX,
+        length: SimDuration::FOREVER,
+        watts: i64::MAX,
+        submit: SimTime::NEVER,
+        kinds: ByKind::NONE,
+    };
     fn with(self, item: &Waiting) -> Self {
         Self {
             units: self.units.min(item.units),
             length: self.length.min(item.length),
             watts: self.watts.min(item.watts),
             submit: self.submit.min(item.key.submit),
+            kinds: self.kinds.with(item.kind, item.units),
         }
+    }
+
+    type Wide = Least;
+    const NOTHING: Least = Least {
+        units: i64::MAX,
+        watts: i64::MAX,
+        lengths: [SimDuration::FOREVER; Least::OCTAVES],
+        kinds: ByKind::NONE,
+    };
+
+    fn widen(mut wide: Least, item: &Waiting) -> Least {
+        wide.units = wide.units.min(item.units);
+        wide.watts = wide.watts.min(item.watts);
+        let first = Least::octave(item.units);
+        wide.lengths[first] = wide.lengths[first].min(item.length);
+        wide.kinds.lower(item.kind, item.units);
+        wide
+    }
+
+    fn join(mut one: Least, other: Least) -> Least {
+        one.units = one.units.min(other.units);
+        one.watts = one.watts.min(other.watts);
+        one.lengths.iter_mut().zip(other.lengths).for_each(|(one, other)| *one = (*one).min(other));
+        one.kinds = one.kinds.join(other.kinds);
+        one
+    }
+}
+
+/// The smallest need and the fewest watts of many blocks, and the smallest length among needs of every size.
+#[derive(Clone, Copy, Debug)]
+pub struct Least {
+    units: i64,
+    watts: i64,
+    /// Among the needs of up to one unit, of two, of up to four, and so on; the last of all that are larger.
+    lengths: [SimDuration; Self::OCTAVES],
+    kinds: ByKind,
+}
+
+impl Least {
+    const OCTAVES: usize = 12;
+
+    /// The first octave that goes as far as so many units.
+    fn octave(units: i64) -> usize {
+        let bits = i64::BITS - units.saturating_sub(1).max(0).leading_zeros();
+        (bits as usize).min(Self::OCTAVES - 1)
     }
 }
 
@@ -70,19 +179,31 @@ pub struct Room {
     pub extra: i64,
     /// The same in microwatts.
     pub extra_watts: i64,
+    /// Fewest units of each kind that are known not to fit, nor more of them.
+    pub refused: ByKind,
 }
 
 impl Room {
     /// Room in which only the number of units counts.
     #[must_use]
     pub fn of(units: i64) -> Self {
-        Self { units, watts: i64::MAX, slack: SimDuration::FOREVER, extra: units, extra_watts: i64::MAX }
+        let (watts, slack) = (i64::MAX, SimDuration::FOREVER);
+        Self { units, watts, slack, extra: units, extra_watts: watts, refused: ByKind::NONE }
     }
 
     /// The same with so many watts left.
     #[must_use]
     pub fn within(self, watts: Option<Watts>) -> Self {
         Self { watts: watts.map_or(i64::MAX, Watts::microwatts_up), ..self }
+    }
+
+    fn may_hold(&self, least: &Least) -> bool {
+        let is_short = || least.lengths[..=Least::octave(self.units)].iter().any(|&length| length <= self.slack);
+        let beside_head = least.units <= self.extra && least.watts <= self.extra_watts;
+        least.units <= self.units
+            && least.watts <= self.watts
+            && (beside_head || is_short())
+            && least.kinds.passes(&self.refused)
     }
 
     fn holds(self, units: i64, length: SimDuration, watts: i64) -> bool {
@@ -98,17 +219,21 @@ impl FitList {
     /// The first place at or after `from` whose element fits into `room`.
     #[must_use]
     pub fn first_fit(&self, from: Place, room: Room) -> Option<Place> {
-        self.first_fit_unless(from, room, &Staircase::default())
+        self.first_fit_unless(from, room, &Refused::default())
     }
 
     /// The same among those that `refused` lets pass.
     #[must_use]
-    pub fn first_fit_unless(&self, from: Place, room: Room, refused: &Staircase) -> Option<Place> {
-        let may_fit = |units, length, watts| room.holds(units, length, watts) && !refused.holds(units, length);
+    pub fn first_fit_unless(&self, from: Place, room: Room, refused: &Refused) -> Option<Place> {
+        let may_fit = |units, length, watts| room.holds(units, length, watts) && !refused.holds(units, watts, length);
         self.find(
             from,
-            |block| may_fit(block.units, block.length, block.watts),
-            |waiting| may_fit(waiting.units, waiting.length, waiting.watts),
+            |least| room.may_hold(least),
+            |block| may_fit(block.units, block.length, block.watts) && block.kinds.passes(&room.refused),
+            |waiting| {
+                may_fit(waiting.units, waiting.length, waiting.watts)
+                    && room.refused.lets_pass(waiting.kind, waiting.units)
+            },
         )
     }
 
@@ -138,6 +263,58 @@ mod tests {
     use crate::algo::sorted_blocks::Place;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// A queue so long that it is searched by groups of blocks, as it grows shorter. Twin: look at everyone.
+        #[test]
+        fn finds_the_first_that_fits_in_a_long_queue(
+            count in 8_400..9_500_usize,
+            seed in any::<u32>(),
+            rooms in prop::collection::vec((0..3_000_i64, 0..3_000_i64, 0..900_i64, 0..2_000_i64), 1..60),
+        ) {
+            let mut state = u64::from(seed) | 1;
+            let mut random = |below: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                i64::try_from((state >> 33) % below).unwrap()
+            };
+            let mut list = FitList::default();
+            let mut all: Vec<Waiting> = (0..).take(count).map(|row| {
+                let key = QueueKey { rank: random(500), submit: SimTime::from_micros(0), row };
+                let units = 1 + random(2_500) / (1 + random(40));
+                let length = SimDuration::from_micros(random(90_000));
+                let kind = Kind::numbered(usize::try_from(random(9)).unwrap());
+                Waiting { key, units, length, watts: units * random(900), kind }
+            }).collect();
+            for &waiting in &all {
+                list.insert(waiting);
+            }
+            all.sort_by_key(|waiting| waiting.key);
+            for (units, extra, slack, watts) in rooms {
+                let slack = SimDuration::from_micros(slack);
+                let mut refused = ByKind::NONE;
+                for index in 0..usize::try_from(random(9)).unwrap() {
+                    refused.lower(Kind::numbered(index), random(900));
+                }
+                let room = Room { units, watts: watts * 40, slack, extra, extra_watts: watts, refused };
+                let mut from = Place::FRONT;
+                for _ in 0..40 {
+                    let found = list.first_fit(from, room);
+                    let place = list.get(from).map(|first| all.partition_point(|waiting| waiting.key < first.key));
+                    let fits = |waiting: &&Waiting| {
+                        let fewest = i64::from(refused.0[usize::from(waiting.kind.0)]);
+                        room.holds(waiting.units, waiting.length, waiting.watts) && waiting.units < fewest
+                    };
+                    let twin = all[place.unwrap_or(all.len())..].iter().find(fits).copied();
+                    prop_assert_eq!(found.and_then(|place| list.get(place)).copied(), twin);
+                    let (Some(found), Some(twin)) = (found, twin) else { break };
+                    all.remove(all.partition_point(|waiting| waiting.key < twin.key));
+                    from = list.remove_at(found).1;
+                }
+            }
+        }
+    }
+
+    proptest! {
         /// Twins: look at everyone.
         #[test]
         fn finds_the_first_that_fits_and_the_oldest(
@@ -150,11 +327,12 @@ mod tests {
             let mut all = Vec::new();
             for (row, &(rank, submit, units, length, watts)) in (0..).zip(&jobs) {
                 let key = QueueKey { rank, submit: SimTime::from_micros(submit), row };
-                all.push(Waiting { key, units, length: SimDuration::from_micros(length), watts });
+                all.push(Waiting { key, units, length: SimDuration::from_micros(length), watts, kind: Kind::OTHER });
                 list.insert(all[all.len() - 1]);
             }
             all.sort_by_key(|waiting| waiting.key);
-            let room = Room { units, watts, slack: SimDuration::from_micros(slack), extra, extra_watts };
+            let slack = SimDuration::from_micros(slack);
+            let room = Room { units, watts, slack, extra, extra_watts, refused: ByKind::NONE };
             let fits = |waiting: &&Waiting| {
                 let beside = waiting.units <= room.extra && waiting.watts <= room.extra_watts;
                 let fits_now = waiting.units <= room.units && waiting.watts <= room.watts;

@@ -123,6 +123,12 @@ impl NodeSet {
         }
     }
 
+    /// The set as bits, 64 nodes a word, the lowest first.
+    #[must_use]
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     /// The nodes of the set, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().zip((0..).step_by(BITS as usize)).flat_map(|(&word, base)| bits(word, base))

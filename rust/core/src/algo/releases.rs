@@ -87,6 +87,11 @@ impl Summary<Release> for Sum {
     fn with(self, item: &Release) -> Self {
         Self(self.0 + item.claim)
     }
+
+    type Wide = ();
+    const NOTHING: () = ();
+    fn widen((): (), _: &Release) {}
+    fn join((): (), (): ()) {}
 }
 
 /// Running jobs by planned end.

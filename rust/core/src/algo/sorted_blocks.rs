@@ -4,6 +4,8 @@
 //! running jobs by planned end (a block knows how much it releases). Blocks are short enough that an insertion moves a
 //! few cache lines and long enough that a walk over their summaries is a walk over an array.
 
+use crate::algo::guide::Guide;
+
 /// An element with its place in the order; no two elements of a list may have equal keys.
 pub trait Keyed: Copy {
     /// Orders the list.
@@ -19,6 +21,17 @@ pub trait Summary<T>: Copy {
     /// With one more element.
     #[must_use]
     fn with(self, item: &T) -> Self;
+
+    /// What more is known of a block of a long list, see [`Guide`].
+    type Wide: Copy;
+    /// Of no element.
+    const NOTHING: Self::Wide;
+    /// With one more element.
+    #[must_use]
+    fn widen(wide: Self::Wide, item: &T) -> Self::Wide;
+    /// Of the elements of both.
+    #[must_use]
+    fn join(one: Self::Wide, other: Self::Wide) -> Self::Wide;
 }
 
 #[derive(Clone, Debug)]
@@ -29,8 +42,9 @@ struct Block<T, S> {
 
 /// A sorted list of `T` with a summary `S` a block of at most `BLOCK` elements.
 #[derive(Clone, Debug)]
-pub struct SortedBlocks<T, S, const BLOCK: usize = 64> {
+pub struct SortedBlocks<T, S: Summary<T>, const BLOCK: usize = 64> {
     blocks: Vec<Block<T, S>>,
+    guide: Guide<S::Wide, BLOCK>,
     len: usize,
 }
 
@@ -46,9 +60,9 @@ impl Place {
     pub const FRONT: Self = Self { block: 0, item: 0 };
 }
 
-impl<T, S, const BLOCK: usize> Default for SortedBlocks<T, S, BLOCK> {
+impl<T, S: Summary<T>, const BLOCK: usize> Default for SortedBlocks<T, S, BLOCK> {
     fn default() -> Self {
-        Self { blocks: Vec::new(), len: 0 }
+        Self { blocks: Vec::new(), guide: Guide::default(), len: 0 }
     }
 }
 
@@ -104,6 +118,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         let at = block.items.partition_point(|other| other.key() < item.key());
         block.items.insert(at, item);
         block.summary = block.summary.with(&item);
+        self.guide.add::<T, S>(index, &item);
         if block.items.len() > BLOCK {
             self.split(index);
         }
@@ -114,21 +129,48 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
             Some(block) if block.items.len() < BLOCK => {
                 block.items.push(item);
                 block.summary = block.summary.with(&item);
+                self.guide.add::<T, S>(self.blocks.len() - 1, &item);
             }
             _ => {
                 let mut items = Vec::with_capacity(BLOCK + 1);
                 items.push(item);
-                self.blocks.push(Block::new(items));
+                self.insert_block(self.blocks.len(), items);
             }
         }
     }
 
     fn split(&mut self, index: usize) {
         let upper = self.blocks[index].items.split_off(BLOCK / 2);
-        self.blocks[index].summarize();
+        self.summarize(index);
         let mut items = Vec::with_capacity(BLOCK + 1);
         items.extend_from_slice(&upper);
-        self.blocks.insert(index + 1, Block::new(items));
+        self.insert_block(index + 1, items);
+    }
+
+    fn insert_block(&mut self, index: usize, items: Vec<T>) {
+        self.guide.insert::<T, S>(index, &items);
+        self.blocks.insert(index, Block::new(items));
+        self.keep_guide();
+    }
+
+    fn remove_block(&mut self, index: usize) -> Vec<T> {
+        let block = self.blocks.remove(index);
+        self.guide.remove::<T, S>(index);
+        self.keep_guide();
+        block.items
+    }
+
+    /// Begins with wider summaries once the list is long, and gives them up when it is short.
+    fn keep_guide(&mut self) {
+        if self.guide.is_out_of_step(self.blocks.len()) {
+            self.guide.rebuild::<T, S>(self.blocks.iter().map(|block| block.items.as_slice()));
+        }
+    }
+
+    fn summarize(&mut self, index: usize) {
+        let block = &mut self.blocks[index];
+        block.summarize();
+        self.guide.change::<T, S>(index, &block.items);
     }
 
     /// Where the element with this key stands.
@@ -174,13 +216,16 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         self.len -= 1;
         let item = self.blocks[place.block].items.remove(place.item);
         if self.blocks[place.block].items.is_empty() {
-            self.blocks.remove(place.block);
+            self.remove_block(place.block);
             return (item, place);
         }
         self.merge(place.block);
-        let block = &mut self.blocks[place.block];
-        block.summarize();
-        let next = if place.item < block.items.len() { place } else { Place { block: place.block + 1, item: 0 } };
+        self.summarize(place.block);
+        let next = if place.item < self.blocks[place.block].items.len() {
+            place
+        } else {
+            Place { block: place.block + 1, item: 0 }
+        };
         (item, next)
     }
 
@@ -188,23 +233,30 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
     fn merge(&mut self, index: usize) {
         let small = |block: &Block<T, S>| block.items.len() <= BLOCK / 4;
         if small(&self.blocks[index]) && self.blocks.get(index + 1).is_some_and(small) {
-            let next = self.blocks.remove(index + 1);
-            self.blocks[index].items.extend(next.items);
+            let next = self.remove_block(index + 1);
+            self.blocks[index].items.extend(next);
         }
     }
 
-    /// The first place at or after `from` whose element passes `wanted`; blocks whose summary fails `may_hold` are not
-    /// looked into.
-    pub fn find(&self, from: Place, may_hold: impl Fn(S) -> bool, mut wanted: impl FnMut(&T) -> bool) -> Option<Place> {
-        let mut first = from.item;
-        for (block, content) in self.blocks.iter().enumerate().skip(from.block) {
+    /// The first place at or after `from` whose element passes `wanted`; blocks whose summary fails `may_hold`, or whose
+    /// wider one fails `may`, are not looked into.
+    pub fn find(
+        &self,
+        from: Place,
+        may: impl Fn(&S::Wide) -> bool,
+        may_hold: impl Fn(S) -> bool,
+        mut wanted: impl FnMut(&T) -> bool,
+    ) -> Option<Place> {
+        let mut block = self.guide.next(from.block, &may);
+        while let Some(content) = self.blocks.get(block) {
             if may_hold(content.summary) {
+                let first = if block == from.block { from.item } else { 0 };
                 let rest = content.items.get(first..).unwrap_or(&[]);
                 if let Some(item) = rest.iter().position(&mut wanted) {
                     return Some(Place { block, item: first + item });
                 }
             }
-            first = 0;
+            block = self.guide.next(block + 1, &may);
         }
         None
     }
@@ -229,7 +281,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         }
         if sorted {
             self.blocks.iter_mut().for_each(Block::summarize);
-            return;
+            return self.rebuild_guide();
         }
         let mut items: Vec<_> = self.iter().copied().collect();
         // Little changes places from one time to the next: a sort that uses what is in order already is the quickest.
@@ -240,11 +292,19 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
             block.items.extend_from_slice(items);
             block.summarize();
         }
+        self.rebuild_guide();
+    }
+
+    fn rebuild_guide(&mut self) {
+        if self.guide.is_kept() {
+            self.guide.rebuild::<T, S>(self.blocks.iter().map(|block| block.items.as_slice()));
+        }
     }
 
     /// Empties the list.
     pub fn clear(&mut self) {
         self.blocks.clear();
+        self.guide = Guide::default();
         self.len = 0;
     }
 
@@ -278,6 +338,15 @@ mod tests {
         fn with(self, item: &Item) -> Self {
             Self(self.0.min(item.0 % 97))
         }
+
+        type Wide = u32;
+        const NOTHING: u32 = u32::MAX;
+        fn widen(wide: u32, item: &Item) -> u32 {
+            wide.min(item.0 % 97)
+        }
+        fn join(one: u32, other: u32) -> u32 {
+            one.min(other)
+        }
     }
 
     proptest! {
@@ -300,7 +369,7 @@ mod tests {
                 prop_assert_eq!(list.count_after(key), twin.range(key + 1..).count());
             }
             for bound in [0, 1, 5, 50] {
-                let found = list.find(Place::FRONT, |least| least.0 <= bound, |item| item.0 % 97 <= bound);
+                let found = list.find(Place::FRONT, |&least| least <= bound, |_| true, |item| item.0 % 97 <= bound);
                 let expected = twin.iter().find(|key| **key % 97 <= bound);
                 prop_assert_eq!(found.and_then(|place| list.get(place)).map(|item| item.0), expected.copied());
             }

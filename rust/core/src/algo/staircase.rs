@@ -32,6 +32,29 @@ impl Staircase {
     }
 }
 
+/// Needs of units and of watts that were refused: whoever needs no less of either for no shorter is refused, too.
+#[derive(Clone, Debug, Default)]
+pub struct Refused {
+    /// For want of units.
+    pub units: Staircase,
+    /// For want of microwatts.
+    pub watts: Staircase,
+}
+
+impl Refused {
+    /// Whether a need for `length` is known to be refused.
+    #[must_use]
+    pub fn holds(&self, units: i64, microwatts: i64, length: SimDuration) -> bool {
+        self.units.holds(units, length) || self.watts.holds(microwatts, length)
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.units.clear();
+        self.watts.clear();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -1,24 +1,26 @@
 //! A policy made of parts, asked one after the other: who joins the queue, who is next, who may overtake, where, and under
 //! which budget.
 
-use crate::algo::fit_list::{FitList, QueueKey, Waiting};
+use crate::algo::fit_list::{FitList, Kind, QueueKey, Waiting};
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::platform::Platform;
 use crate::policy::agent::Agent;
+use crate::policy::allocator::Allocator;
 use crate::policy::analyzer::lessons::Lessons;
 use crate::policy::analyzer::{Analyzer, Ask};
 use crate::policy::backfill::Backfill;
 use crate::policy::budget::least::LeastCaps;
 use crate::policy::budget::{Budget, Power};
 use crate::policy::desk::{Desk, Memory};
+use crate::policy::emergency::monitor::Monitor;
 use crate::policy::gate::Gate;
 use crate::policy::governing::Governance;
-use crate::policy::order::Order;
+use crate::policy::order::{Changes, Order};
 use crate::policy::placement::{News, Placement};
 use crate::policy::timing::Timing;
 use crate::policy::{Basis, Decisions, Governor, Jobs, Notice, Policy, Rejection, View};
-use crate::units::{SimDuration, Watts};
+use crate::units::Watts;
 use crate::workload::JobId;
 
 /// The parts of a policy.
@@ -36,6 +38,10 @@ pub struct Parts {
     pub placement: Box<dyn Placement>,
     /// What may be drawn in all, if there is a ceiling.
     pub power: Option<Box<dyn Budget>>,
+    /// Who splits the watts between running jobs, in place of the one that the budget names.
+    pub allocator: Option<Box<dyn Allocator>>,
+    /// What is measured of the machine's draw; none: the draw itself.
+    pub gauge: Option<Box<dyn Monitor>>,
     /// When passes are made.
     pub timing: Timing,
 }
@@ -56,6 +62,10 @@ pub struct Composed {
     /// Let through; they join the queue when it is next looked at.
     admitted: Vec<JobId>,
     memory: Memory,
+    /// What the order said last, kept for its memory.
+    ranks: Vec<i64>,
+    /// Which beat of the order's the queue was last ranked in.
+    ranked: Option<i64>,
     /// Whether the budget has changed since the last pass.
     budget_changed: bool,
     /// The most that is ever left beside the idle machine, as the queue was last judged by it.
@@ -70,9 +80,17 @@ impl Composed {
     pub fn new(name: impl Into<String>, mut parts: Parts, platform: &Platform) -> Result<Self> {
         parts.backfill.queue_in(parts.order.as_ref());
         let power = parts.power.as_deref().map(|budget| Power::new(budget, platform, parts.analyzer.learns()));
-        let governance = parts.power.as_deref().map(Budget::governance).filter(Governance::is_active);
+        let mut governance = parts.power.as_deref().map(Budget::governance);
+        if let Some((governance, own)) = governance.as_mut().zip(parts.allocator.take()) {
+            governance.allocator = own;
+        }
+        if let Some(governance) = &mut governance {
+            governance.gauge = parts.gauge.take();
+        }
+        let governance = governance.filter(Governance::is_active);
         Ok(Self {
             name: name.into(),
+            memory: Memory::of(governance.is_some()),
             power: power.transpose()?,
             least: governance.as_ref().map_or(LeastCaps::None, |governance| governance.allocator.least()),
             governance,
@@ -80,7 +98,8 @@ impl Composed {
             queue: FitList::default(),
             submitted: Vec::new(),
             admitted: Vec::new(),
-            memory: Memory::default(),
+            ranks: Vec::new(),
+            ranked: None,
             budget_changed: false,
             judged: None,
         })
@@ -100,34 +119,66 @@ impl Composed {
 
     /// Sorts in who was admitted, and the whole queue for an order that changes as time passes.
     fn arrange(&mut self, view: &View<'_>) -> Result<()> {
-        let Parts { order, analyzer, .. } = &mut self.parts;
-        let ask = Ask { view, analyzer: analyzer.as_ref(), least: &self.least };
-        if order.changes() {
-            self.queue.rekey(|waiting| waiting.key.rank = order.rank(&ask, JobId(waiting.key.row)));
+        let changes = self.parts.order.changes();
+        let beat = changes.beat(view.now);
+        if changes == Changes::EachPass || beat != self.ranked {
+            self.rank_again(view)?;
+            self.ranked = beat;
         }
-        std::mem::take(&mut self.admitted).into_iter().try_for_each(|job| self.join(view, job))
-    }
-
-    /// A job joins the queue.
-    fn join(&mut self, view: &View<'_>, job: JobId) -> Result<()> {
-        if let Some(power) = &mut self.power {
-            power.ceiling.joined(view, job);
-        }
-        self.parts.placement.notice(view, News::Joined(job))?;
-        self.enqueue(view, job);
+        let mut admitted = std::mem::take(&mut self.admitted);
+        self.join(view, &admitted)?;
+        admitted.clear();
+        self.admitted = admitted;
         Ok(())
     }
 
-    fn enqueue(&mut self, view: &View<'_>, job: JobId) {
+    /// The order ranks all that wait as they stand; the queue is sorted anew.
+    fn rank_again(&mut self, view: &View<'_>) -> Result<()> {
+        if self.queue.is_empty() {
+            return Ok(());
+        }
+        let waiting: Vec<_> = self.queue.iter().map(|waiting| JobId(waiting.key.row)).collect();
+        self.rank(view, &waiting)?;
+        let mut ranks = self.ranks.iter();
+        self.queue.rekey(|waiting| waiting.key.rank = ranks.next().copied().unwrap_or(waiting.key.rank));
+        Ok(())
+    }
+
+    /// The order's ranks of some jobs.
+    fn rank(&mut self, view: &View<'_>, jobs: &[JobId]) -> Result<()> {
         let ask = Ask { view, analyzer: self.parts.analyzer.as_ref(), least: &self.least };
-        let rank = self.parts.order.rank(&ask, job);
-        let price = |power: &mut Power| power.prices.of(&ask, job);
-        self.queue.insert(Waiting {
-            key: QueueKey { rank, submit: view.jobs.submit(job), row: job.0 },
-            units: view.jobs.units(job, view.platform),
-            length: self.least.length(view, job),
-            watts: self.power.as_mut().map_or(0, |power| price(power).least.microwatts_down()),
-        });
+        self.ranks.clear();
+        self.parts.order.rank(&ask, jobs, &mut self.ranks)
+    }
+
+    /// Jobs join the queue.
+    fn join(&mut self, view: &View<'_>, jobs: &[JobId]) -> Result<()> {
+        for &job in jobs {
+            if let Some(power) = &mut self.power {
+                power.ceiling.joined(view, job);
+            }
+            self.parts.placement.notice(view, News::Joined(job))?;
+        }
+        self.enqueue(view, jobs)
+    }
+
+    fn enqueue(&mut self, view: &View<'_>, jobs: &[JobId]) -> Result<()> {
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        self.rank(view, jobs)?;
+        let Self { parts, power, queue, least, ranks, .. } = self;
+        let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
+        for (&job, &rank) in jobs.iter().zip(&*ranks) {
+            queue.insert(Waiting {
+                key: QueueKey { rank, submit: view.jobs.submit(job), row: job.0 },
+                units: view.jobs.units(job, view.platform),
+                length: least.length(view, job),
+                watts: power.as_mut().map_or(0, |power| power.prices.of(&ask, job).least.microwatts_down()),
+                kind: power.as_mut().map_or(Kind::OTHER, |power| power.prices.kind_of(&ask, job)),
+            });
+        }
+        Ok(())
     }
 
     /// Has the jobs started that start now; returns the units that are free then.
@@ -186,13 +237,15 @@ impl Composed {
             return Ok(());
         }
         let stale = self.queue.iter().filter(|waiting| lessons.concern(view.jobs, JobId(waiting.key.row)));
-        for key in stale.map(|waiting| waiting.key).collect::<Vec<_>>() {
+        let stale: Vec<_> = stale.map(|waiting| waiting.key).collect();
+        for &key in &stale {
             self.queue.remove(key);
-            self.enqueue(view, JobId(key.row));
         }
+        self.enqueue(view, &stale.iter().map(|key| JobId(key.row)).collect::<Vec<_>>())?;
         let gate = self.parts.gate.as_mut();
-        let held = gate.map_or_else(Vec::new, |gate| lessons.apps.iter().flat_map(|&app| gate.release(app)).collect());
-        held.into_iter().try_for_each(|job| self.join(view, job))
+        let held: Vec<_> =
+            gate.map_or_else(Vec::new, |gate| lessons.apps.iter().flat_map(|&app| gate.release(app)).collect());
+        self.join(view, &held)
     }
 }
 
@@ -215,6 +268,10 @@ impl Policy for Composed {
         }
         self.admit(view, out);
         let mut free_units = if view.is_held { 0 } else { view.slots.free_units() };
+        let is_beat = self.parts.order.changes().beat(view.now) != self.ranked;
+        if is_beat {
+            self.arrange(view)?;
+        }
         // Every job needs something free; until there is, those that came need not even be sorted in.
         if free_units > 0 && !(self.queue.is_empty() && self.admitted.is_empty()) {
             self.arrange(view)?;
@@ -225,8 +282,8 @@ impl Policy for Composed {
         self.parts.placement.notice(view, News::Over(view.platform.units() - free_units))
     }
 
-    fn interval(&self) -> SimDuration {
-        self.parts.timing.interval()
+    fn timing(&self) -> Timing {
+        self.parts.timing
     }
 
     fn budget(&self) -> Option<Watts> {

@@ -228,7 +228,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::algo::fit_list::QueueKey;
+    use crate::algo::fit_list::{Kind, QueueKey};
     use crate::policy::testing::World;
     use crate::units::SimDuration;
 
@@ -243,7 +243,7 @@ mod tests {
         let units = draft.view.jobs.units(job, draft.view.platform);
         let count = draft.view.jobs.node_count(job);
         let key = QueueKey { rank: 0, submit: SimTime::default(), row };
-        let waiting = Waiting { key, units, length: SimDuration::from_micros(length), watts: 0 };
+        let waiting = Waiting { key, units, length: SimDuration::from_micros(length), watts: 0, kind: Kind::OTHER };
         if draft.serving(job).len() < count {
             return;
         }
@@ -293,7 +293,7 @@ mod tests {
         let mut draft = Draft::new(&view, &mut memory, &mut out);
         let before = seen(&mut draft);
         let key = QueueKey { rank: 0, submit: SimTime::default(), row: 0 };
-        let waiting = Waiting { key, units: 1, length: SimDuration::ZERO, watts: 0 };
+        let waiting = Waiting { key, units: 1, length: SimDuration::ZERO, watts: 0, kind: Kind::OTHER };
         assert_eq!(draft.put(&waiting, |_, _| Ok(None)).unwrap(), None);
         assert_eq!(seen(&mut draft), before);
     }

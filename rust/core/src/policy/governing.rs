@@ -1,11 +1,13 @@
 //! How a policy of parts governs power: its allocator at the end of each pass, its emergencies when the draw is too high.
 
+use crate::error::Result;
 use crate::policy::allocator::Allocator;
 use crate::policy::analyzer::Ask;
 use crate::policy::compose::Composed;
-use crate::policy::emergency::Emergencies;
+use crate::policy::emergency::monitor::Monitor;
 use crate::policy::emergency::recovery::Recovery;
 use crate::policy::emergency::relief::Relief;
+use crate::policy::emergency::{Emergencies, Rank};
 use crate::policy::runs::RunId;
 use crate::policy::{Decision, Decisions, Governor, View};
 use crate::power::in_force::Allotted;
@@ -20,6 +22,8 @@ pub struct Governance {
     pub allocator_interval: SimDuration,
     /// How emergencies are met.
     pub emergencies: Emergencies,
+    /// What is measured; none: the draw itself.
+    pub gauge: Option<Box<dyn Monitor>>,
     /// The one under way.
     pub relief: Relief,
     /// What was allotted last, kept for its memory.
@@ -48,47 +52,52 @@ impl Governor for Composed {
         (!emergencies.steps.is_empty()).then_some(emergencies.monitor_interval)
     }
 
-    fn recover(&mut self, view: &View<'_>, out: &mut Decisions) -> bool {
-        let Self { governance: Some(governance), power: Some(power), parts, least, .. } = self else { return false };
+    fn read(&mut self, view: &View<'_>, draw: Watts) -> Result<Watts> {
+        let gauge = self.governance.as_mut().and_then(|governance| governance.gauge.as_mut());
+        gauge.map_or(Ok(draw), |gauge| gauge.read(view, draw))
+    }
+
+    fn recover(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<bool> {
+        let Self { governance: Some(governance), power: Some(power), parts, least, .. } = self else {
+            return Ok(false);
+        };
         let (room, ever) = (power.ceiling.room(view), power.ceiling.ever(view));
         let recovery = Recovery { emergencies: &governance.emergencies, room, ever };
         let (order, analyzer, least) = (&mut parts.order, parts.analyzer.as_ref(), &*least);
-        recovery.run(view, &mut |view, run| order.rank(&Ask { view, analyzer, least }, run.job), out)
+        recovery.run(view, &mut |view, jobs, ranks| order.rank(&Ask { view, analyzer, least }, jobs, ranks), out)
     }
 
-    fn allot(&mut self, view: &View<'_>, is_due: bool, out: &mut Decisions) {
-        let Self { governance: Some(governance), power: Some(power), .. } = self else { return };
+    fn allot(&mut self, view: &View<'_>, is_due: bool, out: &mut Decisions) -> Result<()> {
+        let Self { governance: Some(governance), power: Some(power), .. } = self else { return Ok(()) };
         if governance.allocator_interval > SimDuration::ZERO && !is_due {
-            return;
+            return Ok(());
         }
         let room: Watts = power.ceiling.room(view) + view.claimed;
         governance.allotted.clear();
-        governance.allocator.allot(view, room, &mut governance.allotted);
+        governance.allocator.allot(view, room, &mut governance.allotted)?;
         for &(id, allotted, watts) in &governance.allotted {
             if view.runs.get(id).is_some_and(|run| run.caps.allotted != allotted) {
                 out.push(Decision::Allot(id, allotted, watts));
             }
         }
+        Ok(())
     }
 
-    fn alert(&mut self, view: &View<'_>) {
-        let Self { governance: Some(governance), parts, least, .. } = self else { return };
+    fn alert(&mut self, view: &View<'_>) -> Result<()> {
+        let Self { governance: Some(governance), parts, least, .. } = self else { return Ok(()) };
         let (order, analyzer, least) = (&mut parts.order, parts.analyzer.as_ref(), &*least);
-        let rank = &mut |view: &View<'_>, run: &_| rank_of(order.as_mut(), &Ask { view, analyzer, least }, run);
-        governance.relief.begin(&governance.emergencies, view, rank);
+        governance.relief.begin(&governance.emergencies, view, &mut |view, jobs, ranks| {
+            order.rank(&Ask { view, analyzer, least }, jobs, ranks)
+        })
     }
 
-    fn relieve(&mut self, view: &View<'_>) -> Option<Decision> {
-        let Self { governance: Some(governance), power: Some(power), parts, least, .. } = self else { return None };
+    fn relieve(&mut self, view: &View<'_>) -> Result<Option<Decision>> {
+        let Self { governance: Some(governance), power: Some(power), parts, least, .. } = self else { return Ok(None) };
         let (order, analyzer, least) = (&mut parts.order, parts.analyzer.as_ref(), &*least);
-        let rank = &mut |view: &View<'_>, run: &_| rank_of(order.as_mut(), &Ask { view, analyzer, least }, run);
+        let rank: &mut Rank<'_> = &mut |view, jobs, ranks| order.rank(&Ask { view, analyzer, least }, jobs, ranks);
         let fits_never = &mut |view: &View<'_>, run: &crate::policy::runs::Run| {
             power.exceeds(&Ask { view, analyzer, least }, run.job, analyzer.at_last(view.jobs, run.job))
         };
         governance.relief.next(&governance.emergencies, view, rank, fits_never)
     }
-}
-
-fn rank_of(order: &mut dyn crate::policy::order::Order, ask: &Ask<'_>, run: &crate::policy::runs::Run) -> i64 {
-    order.rank(ask, run.job)
 }

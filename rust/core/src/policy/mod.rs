@@ -36,6 +36,7 @@ use crate::platform::slots::Slots;
 use crate::policy::agent::Agent;
 use crate::policy::analyzer::Estimate;
 use crate::policy::runs::{RunId, Runs};
+use crate::policy::timing::Timing;
 use crate::power::budgets::Budgets;
 use crate::power::in_force::{Allotted, Profile};
 use crate::power::known::KnownDraw;
@@ -185,9 +186,9 @@ pub trait Policy: DynClone + Send + Sync {
     /// Whatever stopped the policy, or an interrupt.
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()>;
 
-    /// Passes are made at multiples of this only; zero = whenever something happened.
-    fn interval(&self) -> SimDuration {
-        SimDuration::ZERO
+    /// When passes are made.
+    fn timing(&self) -> Timing {
+        Timing::AtOnce
     }
 
     /// The ceiling this policy keeps the system's predicted draw under, if it has one.
@@ -236,19 +237,37 @@ pub trait Governor {
     /// The measured draw is compared with the budget at multiples of this, zero: after every instant; none: never.
     fn monitor(&self) -> Option<SimDuration>;
 
+    /// What is measured when the machine draws `draw`.
+    ///
+    /// # Errors
+    /// If a part fails.
+    fn read(&mut self, view: &View<'_>, draw: Watts) -> Result<Watts>;
+
     /// Before the starts of a pass: what an emergency took is given back as far as there is room. True if some of it could
     /// not be: then nothing may start (operations page, rules 20 to 22).
-    fn recover(&mut self, view: &View<'_>, out: &mut Decisions) -> bool;
+    ///
+    /// # Errors
+    /// If a part fails.
+    fn recover(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<bool>;
 
     /// At the end of a pass: caps for all that runs (rules 23 to 26). `is_due` says whether an allocator with an interval
     /// has to look now.
-    fn allot(&mut self, view: &View<'_>, is_due: bool, out: &mut Decisions);
+    ///
+    /// # Errors
+    /// If a part fails.
+    fn allot(&mut self, view: &View<'_>, is_due: bool, out: &mut Decisions) -> Result<()>;
 
     /// The machine draws more than the budget: an emergency begins.
-    fn alert(&mut self, view: &View<'_>);
+    ///
+    /// # Errors
+    /// If a part fails.
+    fn alert(&mut self, view: &View<'_>) -> Result<()>;
 
     /// What is done next about it; none if nothing is left to do (rules 29 to 33).
-    fn relieve(&mut self, view: &View<'_>) -> Option<Decision>;
+    ///
+    /// # Errors
+    /// If a part fails.
+    fn relieve(&mut self, view: &View<'_>) -> Result<Option<Decision>>;
 }
 
 impl View<'_> {
@@ -288,6 +307,18 @@ impl<'a> Jobs<'a> {
     #[must_use]
     pub fn cap_w(self, job: JobId) -> f64 {
         self.0.cap_w(job)
+    }
+
+    /// The number by which users know the job.
+    #[must_use]
+    pub fn job_id(self, job: JobId) -> i64 {
+        self.0.job_id(job)
+    }
+
+    /// How long the job asked for, if it said.
+    #[must_use]
+    pub fn walltime(self, job: JobId) -> Option<SimDuration> {
+        self.0.walltime(job)
     }
 
     /// When the job was submitted.

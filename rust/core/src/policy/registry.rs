@@ -19,10 +19,10 @@ use crate::policy::placement::{
     Placement, assignment::Assignment, first_runs::FirstRunsByLot, lowest_id::LowestId, observed::ObservedNodes,
     opportunity_cost::OpportunityCost, pools, random::Random, ranked,
 };
-use crate::policy::registry::parameters::{PATIENCE, POOLS, SLIDING_WINDOW, SYSTEM_BUDGET, VAHRM};
+use crate::policy::registry::parameters::{PATIENCE, PLAN, POOLS, SLIDING_WINDOW, SYSTEM_BUDGET, VAHRM};
 use crate::policy::registry::take::{
-    all_faults, take_borders, take_budget, take_depth, take_interval, take_patience, take_rank, take_weights,
-    take_window,
+    all_faults, take_borders, take_budget, take_depth, take_interval, take_patience, take_plan, take_rank,
+    take_weights, take_window,
 };
 use crate::policy::timing::Timing;
 use crate::units::SimDuration;
@@ -177,6 +177,18 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
         make: Make::Alone(|params, _| Ok(Box::new(Reservations::new(take_depth(params)?)))),
     },
     Row {
+        name: "plan",
+        doc: "each job is planned on named nodes at its earliest fit beside those before it",
+        parameters: PLAN,
+        uses_chance: false,
+        reads_draws: ReadsDraws::Never,
+        needs: &[],
+        make: Make::With(|params, _| {
+            let (plan, timing) = take_plan(params)?;
+            Ok((Box::new(plan), Beside { timing, ..Beside::default() }))
+        }),
+    },
+    Row {
         needs: &[Need::ObservedStarts],
         ..plain("observed", "each job starts when it did in reality, or as soon after as it fits", |_, _| {
             Ok(Box::new(observed::OnObservedStart::default()))
@@ -192,6 +204,12 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
         make: Make::Alone(|params, _| Ok(Box::new(take_patience(params)?))),
     },
 ];
+
+/// Whether the backfill of this name says which nodes jobs get: then no placement but the default has a say.
+#[must_use]
+pub fn chooses_nodes(backfill: &str) -> bool {
+    backfill == "plan"
+}
 
 /// The placements.
 pub const PLACEMENTS: &[Row<dyn Placement>] = &[
@@ -323,16 +341,18 @@ fn make<T: ?Sized>(role: &str, rows: &[Row<T>], spec: &PartSpec, seed: u64) -> R
 /// Puts the parts together with what their parameters ask for beside them.
 fn together(
     order: Made<dyn Order>,
-    backfill: Box<dyn Backfill>,
+    backfill: Made<dyn Backfill>,
     placement: Made<dyn Placement>,
     power: Option<Box<dyn Budget>>,
     seed: u64,
 ) -> Parts {
     let Beside { starvation_limit, profiling_ratio, .. } = order.beside;
-    let timing = placement.beside.timing;
+    // A placement beside a backfill that chooses nodes itself has no timing of its own.
+    let timing =
+        if backfill.beside.timing == Timing::AtOnce { placement.beside.timing } else { backfill.beside.timing };
     let backfill: Box<dyn Backfill> = match starvation_limit {
-        Some(limit) => Box::new(Starving::new(limit, backfill)),
-        None => backfill,
+        Some(limit) => Box::new(Starving::new(limit, backfill.part)),
+        None => backfill.part,
     };
     let (analyzer, placement): (Box<dyn Analyzer>, Box<dyn Placement>) = match profiling_ratio {
         Some(ratio) => (Box::new(FirstRuns::new(ratio)), Box::new(FirstRunsByLot::new(placement.part, seed))),
@@ -341,7 +361,7 @@ fn together(
     // Without a budget every job fits, first run or not.
     let holds = profiling_ratio.is_some() && power.is_some();
     let gate = holds.then(|| Box::new(UntilProfiled::default()) as Box<dyn Gate>);
-    Parts { analyzer, gate, order: order.part, backfill, placement, power, timing }
+    Parts { analyzer, gate, order: order.part, backfill, placement, power, allocator: None, gauge: None, timing }
 }
 
 impl ReadsDraws {
@@ -381,6 +401,9 @@ impl PolicySpec {
         let power = self.power.as_ref().map(|part| make("power", BUDGETS, part, seed)).transpose();
         match (order, backfill, placement, power) {
             (Ok(order), Ok(backfill), Ok(placement), Ok(power)) => {
+                if chooses_nodes(&self.backfill.name) {
+                    self.check_named(&order.beside)?;
+                }
                 let full =
                     |spec: &PartSpec, params: &BTreeMap<_, _>| PartSpec { params: params.clone(), ..spec.clone() };
                 let spec = Self {
@@ -390,13 +413,36 @@ impl PolicySpec {
                     placement: full(&self.placement, &placement.params),
                     power: self.power.as_ref().zip(power.as_ref()).map(|(spec, made)| full(spec, &made.params)),
                 };
-                Ok((together(order, backfill.part, placement, power.map(|power| power.part), seed), spec))
+                Ok((together(order, backfill, placement, power.map(|power| power.part), seed), spec))
             }
             (order, backfill, placement, power) => {
                 let faults = [order.err(), backfill.err(), placement.err(), power.err()];
                 Err(all_faults(faults.into_iter().flatten()))
             }
         }
+    }
+}
+
+impl PolicySpec {
+    /// Beside a backfill that names nodes no other part may have a say in where jobs go, nor count watts.
+    fn check_named(&self, order: &Beside) -> Result<()> {
+        let by = format!("`{}`", self.backfill.name);
+        let mut faults = Vec::new();
+        if self.placement.name != "lowest-id" {
+            let found = format!("`{}`", self.placement.name);
+            let expected = format!("lowest-id, the default: backfill {by} chooses the nodes");
+            faults.push(config("policy.placement", found, expected));
+        }
+        if let Some(power) = &self.power {
+            let found = format!("`{}`", power.name);
+            let expected = format!("none: backfill {by} counts no watts; reservations does");
+            faults.push(config("policy.power", found, expected));
+        }
+        if order.profiling_ratio.is_some() {
+            let expected = format!("false: backfill {by} chooses the nodes, also of first runs");
+            faults.push(config("policy.order.first_run", "true", expected));
+        }
+        if faults.is_empty() { Ok(()) } else { Err(all_faults(faults.into_iter())) }
     }
 }
 
@@ -414,7 +460,9 @@ mod tests {
     fn every_part_can_be_made_with_its_defaults() {
         for order in ORDERS {
             for backfill in BACKFILLS {
-                for placement in PLACEMENTS {
+                for placement in
+                    PLACEMENTS.iter().filter(|row| !chooses_nodes(backfill.name) || row.name == "lowest-id")
+                {
                     let spec = PolicySpec {
                         name: "test".into(),
                         order: part(order.name),

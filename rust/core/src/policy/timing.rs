@@ -10,6 +10,8 @@ pub enum Timing {
     AtOnce,
     /// At multiples of this, to gather jobs.
     Every(SimDuration),
+    /// Whenever something happened; what is submitted, and nothing else, waits for a multiple of this.
+    Gathering(SimDuration),
 }
 
 impl Timing {
@@ -19,12 +21,20 @@ impl Timing {
         if interval == SimDuration::ZERO { Self::AtOnce } else { Self::Every(interval) }
     }
 
-    /// Passes are made at multiples of this only; zero = whenever something happened.
+    /// At once, but for submissions, which wait for multiples of `interval`; at once for them too if that is zero.
     #[must_use]
-    pub fn interval(self) -> SimDuration {
+    pub fn gathering(interval: SimDuration) -> Self {
+        if interval == SimDuration::ZERO { Self::AtOnce } else { Self::Gathering(interval) }
+    }
+
+    /// Multiples of what passes wait for: always, or where nothing but submissions happened, as `submits_only` says; zero:
+    /// they wait for nothing.
+    #[must_use]
+    pub fn interval(self, submits_only: bool) -> SimDuration {
         match self {
-            Self::AtOnce => SimDuration::ZERO,
             Self::Every(interval) => interval,
+            Self::Gathering(interval) if submits_only => interval,
+            Self::Gathering(_) | Self::AtOnce => SimDuration::ZERO,
         }
     }
 }

@@ -12,7 +12,7 @@ mod hands;
 pub mod limits;
 mod lives;
 pub mod log;
-
+mod passes;
 mod plant;
 pub mod record;
 pub mod segments;
@@ -43,6 +43,7 @@ use crate::sim::feeds::Feeds;
 use crate::sim::hands::Hands;
 use crate::sim::limits::{Limits, Walltimes};
 use crate::sim::log::{Entry, Kind};
+use crate::sim::passes::{Due, Passes};
 use crate::sim::plant::Plant;
 use crate::sim::record::{History, JobState, Records, Totals};
 use crate::sim::tally::Tally;
@@ -89,7 +90,7 @@ pub struct Simulation {
     /// What the run itself has coming, ends apart: node transitions and timers.
     coming: EventHeap<Event>,
     options: Options,
-    pass_due: Option<SimTime>,
+    passes: Passes,
     totals: Totals,
     /// Whether an instant was begun and not ended: something failed in it.
     is_broken: bool,
@@ -162,7 +163,7 @@ impl Simulation {
             feeds,
             coming: EventHeap::default(),
             options,
-            pass_due: None,
+            passes: Passes::default(),
             totals,
             is_broken: false,
         }
@@ -329,17 +330,22 @@ impl Simulation {
             self.absorb_coming(now)?;
         }
         self.absorb_outside(now, Event::SUBMIT)?;
+        let others = self.totals.events - before;
+        let mut submits = 0;
         while let Some(job) = self.feeds.pop_submit(now) {
-            self.totals.events += 1;
+            submits += 1;
             if let Some(refusal) = self.controller.submit(job) {
                 self.history.turn_away(job, refusal);
             } else if let Some(tally) = &mut self.tally {
                 tally.join(self.controller.cluster().workload(), job);
             }
         }
+        let before_last = self.totals.events;
         while self.coming.next_rank_at(now).is_some() {
             self.absorb_coming(now)?;
         }
+        self.passes.note_round(others + (self.totals.events - before_last) == 0);
+        self.totals.events += submits;
         Ok(self.totals.events > before)
     }
 
@@ -389,7 +395,7 @@ impl Simulation {
                 self.controller.timer();
                 true
             }
-            Event::PassDue => true,
+            Event::PassDue => self.passes.is_owed(self.now()),
         };
         self.totals.events += u64::from(happened);
         Ok(())
@@ -447,15 +453,18 @@ impl Simulation {
     fn watch_draw(&mut self, now: SimTime) -> Result<bool> {
         let Some(ceiling) = self.controller.ceiling().filter(|_| self.beats.looks_at(now)) else { return Ok(false) };
         let draw = self.plant.draw();
-        if draw <= ceiling.as_ceiling() {
+        if self.controller.measured(draw)? <= ceiling.as_ceiling() {
             return Ok(false);
         }
         let value_w = ceiling.watts();
         self.history.note(Entry { at: now, kind: Kind::Alert, job: None, value_w, before: draw, after: draw });
-        self.controller.alert();
+        self.controller.alert()?;
         let mut acted = false;
-        while self.plant.draw() > ceiling.as_ceiling() && self.relieve(now)? {
+        while self.relieve(now)? {
             acted = true;
+            if self.controller.measured(self.plant.draw())? <= ceiling.as_ceiling() {
+                break;
+            }
         }
         Ok(acted)
     }
@@ -482,20 +491,11 @@ impl Simulation {
     }
 
     fn pass_is_due(&mut self, now: SimTime) -> bool {
-        let interval = self.controller.interval();
-        if interval <= SimDuration::ZERO {
-            return true;
+        let due = self.passes.due(now, self.controller.timing());
+        if let Due::At(at) = due {
+            self.schedule(at, Event::PassDue);
         }
-        let late = now.micros().rem_euclid(interval.micros());
-        if late == 0 {
-            return true;
-        }
-        let due = SimTime::from_micros(now.micros() - late).saturating_add(interval);
-        if self.pass_due != Some(due) {
-            self.pass_due = Some(due);
-            self.schedule(due, Event::PassDue);
-        }
-        false
+        due == Due::Now
     }
 
     fn progress(&self) -> Progress {

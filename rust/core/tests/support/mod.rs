@@ -8,7 +8,7 @@ use hetsched_core::error::Result;
 use hetsched_core::params::Value;
 use hetsched_core::platform::{Platform, PlatformColumns};
 use hetsched_core::policy::compose::{Composed, Parts};
-use hetsched_core::policy::registry::{PartSpec, PolicySpec};
+use hetsched_core::policy::registry::{PartSpec, PolicySpec, chooses_nodes};
 use hetsched_core::policy::{Policy, backfill::Backfill};
 use hetsched_core::power::pvt::{OnUnknownApp, VariationTable, tables};
 use hetsched_core::sim::record::Records;
@@ -19,6 +19,11 @@ use hetsched_core::workload::{JobColumns, ObservedColumns, Workload};
 pub(crate) type Job = (u8, u8, u8, u8, u8);
 
 pub(crate) fn workload(jobs: &[Job]) -> Workload {
+    workload_drawing(jobs, &[])
+}
+
+/// The same jobs, each with its own draw in watts a node, if any are given.
+fn workload_drawing(jobs: &[Job], power_w: &[f64]) -> Workload {
     let column = |field: fn(&Job) -> u8| jobs.iter().map(|job| f64::from(field(job))).collect::<Vec<_>>();
     let counts = |field: fn(&Job) -> u8| jobs.iter().map(|job| i64::from(field(job))).collect::<Vec<_>>();
     let columns = JobColumns {
@@ -34,6 +39,7 @@ pub(crate) fn workload(jobs: &[Job]) -> Workload {
         },
         app: (0..).take(jobs.len()).map(|row: i64| row % 3 - 1).collect(),
         app_names: vec!["a".into(), "b".into()],
+        power_w: power_w.to_vec(),
         source: "test".into(),
         ..JobColumns::default()
     };
@@ -58,6 +64,24 @@ pub(crate) fn platform(nodes: usize, slots: i64, exclusive: bool) -> Platform {
     columns.into_platform().expect("the platform is in order")
 }
 
+/// The same nodes, all alike and for one job each.
+pub(crate) fn platform_alike(nodes: usize) -> Platform {
+    let columns = PlatformColumns {
+        idle_w: vec![100.0; nodes],
+        busy_w: vec![300.0; nodes],
+        tdp_w: vec![300.0; nodes],
+        off_w: vec![10.0; nodes],
+        down_w: vec![5.0; nodes],
+        boot_w: vec![150.0; nodes],
+        boot_s: vec![20.0; nodes],
+        shutdown_w: vec![150.0; nodes],
+        shutdown_s: vec![10.0; nodes],
+        slots: vec![3; nodes],
+        exclusive: true,
+    };
+    columns.into_platform().expect("the platform is in order")
+}
+
 /// A table in which both applications vary by node, in watts and in time.
 pub(crate) fn table(nodes: usize) -> VariationTable {
     let cells = |scale: f64, base: f64| -> Vec<f64> {
@@ -76,7 +100,9 @@ pub(crate) fn part(name: &str) -> PartSpec {
     PartSpec { name: name.into(), ..PartSpec::default() }
 }
 
+/// The parts of these names; beside a backfill that chooses nodes, the default placement.
 pub(crate) fn composed(order: &str, backfill: &str, placement: &str, seed: u64) -> Box<dyn Policy> {
+    let placement = if chooses_nodes(backfill) { "lowest-id" } else { placement };
     let name = format!("{order}/{backfill}/{placement}");
     let spec = PolicySpec {
         name: name.clone(),
@@ -107,8 +133,9 @@ pub(crate) fn with_backfill_under(
     Box::new(Composed::new("test", parts, platform).expect("the idle machine is within the budget"))
 }
 
+/// In place of a backfill that counts no watts, one that does.
 fn parts_under(names: [&str; 3], pcr: f64, seed: u64) -> Parts {
-    let [order, backfill, placement] = names.map(part);
+    let [order, backfill, placement] = names.map(|name| part(if chooses_nodes(name) { "reservations" } else { name }));
     let params = [("pcr".to_owned(), Value::Float(pcr))].into();
     let power = Some(PartSpec { name: "system-budget".into(), params });
     let spec = PolicySpec { name: "under a budget".into(), order, backfill, placement, power };
@@ -153,5 +180,20 @@ pub(crate) fn simulation_with_table(
     let table = table(platform.nodes().len());
     let (actual, predicted) =
         tables(&platform, &workload, Some(&table), None, OnUnknownApp::Error).expect("the table fits");
+    Simulation::new(workload, platform, actual, predicted, policy, options)
+}
+
+/// Jobs with their own draws, or those of applications in a table that is predicted and true.
+pub(crate) fn simulation_with_watts(
+    jobs: &[Job],
+    own: Option<&[f64]>,
+    platform: Platform,
+    policy: Box<dyn Policy>,
+    options: Options,
+) -> Simulation {
+    let workload = workload_drawing(jobs, own.unwrap_or(&[]));
+    let table = own.is_none().then(|| table(platform.nodes().len()));
+    let (actual, predicted) =
+        tables(&platform, &workload, table.as_ref(), None, OnUnknownApp::Error).expect("the table fits");
     Simulation::new(workload, platform, actual, predicted, policy, options)
 }

@@ -103,18 +103,24 @@ impl<A: Amount> Profile<A> {
         used
     }
 
-    /// Forgets what was before `now`, which is not before the first step; returns what is free now.
-    pub fn advance(&mut self, now: SimTime) -> A {
+    /// What is free from the first step on.
+    #[must_use]
+    pub fn first(&self) -> A {
+        let steps = self.heads.first().zip(self.blocks.first());
+        steps.map_or(A::NONE, |(head, steps)| steps.free[0].plus(head.lift))
+    }
+
+    /// Forgets what was before `now`, which is not before the first step.
+    pub fn advance(&mut self, now: SimTime) {
         let past = self.block_at(now);
         self.heads.drain(..past);
         self.blocks[..].rotate_left(past);
-        let (Some(head), Some(steps)) = (self.heads.first_mut(), self.blocks.first_mut()) else { return A::NONE };
+        let (Some(head), Some(steps)) = (self.heads.first_mut(), self.blocks.first_mut()) else { return };
         let past = steps.in_force(now);
         steps.at.drain(..past);
         steps.free.drain(..past);
         steps.at[0] = now;
         *head = Head::of(steps, head.lift);
-        steps.free[0].plus(head.lift)
     }
 
     /// The earliest instant from which `need` is free for `length`; [`SimTime::NEVER`] if there is none.
@@ -188,14 +194,25 @@ impl<A: Amount> Profile<A> {
     /// Whether `need` is free from now on for `length`.
     #[must_use]
     pub fn fits_now(&self, need: A, length: SimDuration) -> bool {
-        let Some(first) = self.heads.first() else { return false };
-        let end = first.begins.saturating_add(length);
-        let now = self.blocks[0].free[0].plus(first.lift).holds(need);
-        let mut blocks = self.heads.iter().zip(&self.blocks).take_while(|(head, _)| head.begins < end);
-        now && blocks.all(|(head, steps)| {
-            let during = || &steps.free[..steps.before(end)];
-            head.lowest.holds(need) || during().iter().all(|free| free.plus(head.lift).holds(need))
-        })
+        !self.heads.is_empty() && self.first_lack(need, length).is_none()
+    }
+
+    /// When it is first not true that `need` is free, from now on for `length`, and what is free then.
+    ///
+    /// A length of zero needs it at the instant itself.
+    #[must_use]
+    pub fn first_lack(&self, need: A, length: SimDuration) -> Option<(SimTime, A)> {
+        let first = self.heads.first()?;
+        let end = first.begins.saturating_add(length.max(SimDuration::from_micros(1)));
+        let blocks = self.heads.iter().zip(&self.blocks).take_while(|(head, _)| head.begins < end);
+        for (head, steps) in blocks.filter(|(head, _)| !head.lowest.holds(need)) {
+            let short = !steps.that_hold(need, head.lift);
+            let place = short.trailing_zeros() as usize;
+            if place < steps.len() {
+                return (steps.at[place] < end).then(|| (steps.at[place], steps.free[place].plus(head.lift)));
+            }
+        }
+        None
     }
 
     /// Takes `amount`, nothing of which is below zero, away from `start` for `length`.
@@ -206,6 +223,22 @@ impl<A: Amount> Profile<A> {
         }
         let first = self.split(start);
         self.split(end);
+        self.lower(first, (start, end), amount);
+    }
+
+    /// The same from `start` on for ever.
+    pub fn take_from(&mut self, start: SimTime, amount: A) {
+        let first = self.split(start);
+        self.lower(first, (start, SimTime::NEVER), amount);
+    }
+
+    /// Adds `amount`, which may be below zero, at all times.
+    pub fn lift(&mut self, amount: A) {
+        self.heads.iter_mut().for_each(|head| head.lower(A::NONE.minus(amount)));
+    }
+
+    /// Takes `amount` away from the steps of a stretch, at whose ends steps begin.
+    fn lower(&mut self, first: usize, (start, end): (SimTime, SimTime), amount: A) {
         for index in first..self.heads.len() {
             if self.heads[index].begins >= end {
                 break;
@@ -280,7 +313,8 @@ mod tests {
             [1, 41, 60, 61, 130].map(|units| profile.earliest_fit_from(at(100), units, span(5)))
         };
         let before = fits(&profile);
-        assert_eq!(profile.advance(at(100)), 51);
+        profile.advance(at(100));
+        assert_eq!(profile.first(), 51);
         assert_eq!(fits(&profile), before);
         assert!(profile.fits_now(51, span(5)) && !profile.fits_now(52, span(1)));
     }
@@ -328,6 +362,12 @@ mod tests {
             self.0[from..from + length.max(1)].iter().fold(A::UNBOUNDED, |least, &free| least.least(free))
         }
 
+        fn first_lack(&self, from: usize, need: A, length: usize) -> Option<(SimTime, A)> {
+            let lacks = |&t: &usize| !self.0[t].holds(need);
+            let found = (from..from + length.max(1)).find(lacks)?;
+            Some((at(i64::try_from(found).unwrap()), self.0[found]))
+        }
+
         fn reserve(&mut self, start: usize, length: usize, amount: A) {
             self.0[start..start + length].iter_mut().for_each(|free| *free = free.minus(amount));
         }
@@ -355,13 +395,24 @@ mod tests {
             let found = profile.earliest_fit(need, span(length));
             prop_assert_eq!(found, cells.earliest(usize::try_from(now).unwrap(), need, micros));
             prop_assert_eq!(profile.fits_now(need, span(length)), found == at(now));
+            let lack = cells.first_lack(usize::try_from(now).unwrap(), need, micros);
+            prop_assert_eq!(profile.first_lack(need, span(length)), lack);
             if found != SimTime::NEVER {
                 profile.reserve(found, span(length), need);
                 cells.reserve(usize::try_from(found.micros()).unwrap(), micros, need);
             }
+            if index % 5 == 4 {
+                let from = now + length / 2;
+                profile.take_from(at(from), need);
+                profile.lift(need);
+                let first = usize::try_from(from).unwrap();
+                cells.0.iter_mut().for_each(|free| *free = free.plus(need));
+                cells.reserve(first, CELLS - first, need);
+            }
             if index % 8 == 7 {
                 now += pace;
-                prop_assert_eq!(profile.advance(at(now)), cells.0[usize::try_from(now).unwrap()]);
+                profile.advance(at(now));
+                prop_assert_eq!(profile.first(), cells.0[usize::try_from(now).unwrap()]);
             }
         }
         Ok(())

@@ -177,23 +177,26 @@ impl<F: Freedom> Windows<F> {
         self.windows[0].begins = now;
     }
 
-    /// The earliest instant at or after `from`, itself or a window's beginning, at which `need` is free for its length and
-    /// `pick` finds nodes that it likes.
+    /// The earliest instant at or after `from` and not after `until`, itself or a window's beginning, at which `need` is free
+    /// for its length and `pick` finds nodes that it likes.
     ///
-    /// `pick` is told the instant and what is free throughout; it writes down nodes and says whether it took them.
+    /// `pick` is told what is free at the instant and what is throughout; it writes down nodes and says whether it took them.
     pub fn earliest(
         &self,
         need: &Need,
-        from: SimTime,
-        mut pick: impl FnMut(SimTime, &F, &mut Vec<u32>) -> bool,
+        (from, until): (SimTime, SimTime),
+        mut pick: impl FnMut(&F, &F, &mut Vec<u32>) -> bool,
     ) -> Option<(SimTime, Vec<u32>)> {
         let first = self.in_force(from);
         let (mut common, mut nodes) = (self.windows[first].free.clone(), Vec::new());
         for (index, window) in self.windows.iter().enumerate().skip(first) {
             let start = window.begins.max(from);
+            if start > until {
+                return None;
+            }
             if self.common(index, start, need, &mut common) {
                 nodes.clear();
-                if pick(start, &common, &mut nodes) {
+                if pick(&window.free, &common, &mut nodes) {
                     return Some((start, nodes));
                 }
             }
@@ -380,7 +383,7 @@ mod tests {
         for (index, &(nodes, few, microwatts, length, from, fussy)) in wishes.iter().enumerate() {
             let need = need(nodes, few.min(slots), microwatts, length);
             let likes = |node: u32| !fussy || node.is_multiple_of(2);
-            let found = windows.earliest(&need, at(from), |_, free, out| {
+            let found = windows.earliest(&need, (at(from), SimTime::NEVER), |_, free, out| {
                 lowest(free.members(&need).into_iter().filter(|&node| likes(node)), &need, out)
             });
             prop_assert_eq!(&found, &cells.earliest(from, &need, likes));
@@ -435,7 +438,9 @@ mod tests {
         windows.hold(at(0), &job, &[0]);
         windows.hold(at(10), &outage, &[0]);
         let first = |windows: &Windows<SlotTable>, wish: &Need| {
-            windows.earliest(wish, at(0), |_, free, out| lowest(free.holding(wish.slots).take(1), wish, out))
+            windows.earliest(wish, (at(0), SimTime::NEVER), |_, free, out| {
+                lowest(free.holding(wish.slots).take(1), wish, out)
+            })
         };
         assert_eq!(first(&windows, &need(1, 1, 0, 11)), Some((at(0), vec![1])));
         windows.hold(at(0), &need(1, 3, 0, 60), &[1]);
@@ -454,8 +459,8 @@ mod tests {
         assert_eq!(windows.len(), 2);
         windows.drop(at(5), &early, &[0]);
         assert_eq!(windows.len(), 1);
-        let all =
-            windows.earliest(&need(2, 1, 0, 1), at(0), |_, free, out| lowest(free.iter(), &need(2, 1, 0, 1), out));
+        let wish = need(2, 1, 0, 1);
+        let all = windows.earliest(&wish, (at(0), SimTime::NEVER), |_, free, out| lowest(free.iter(), &wish, out));
         assert_eq!(all, Some((at(10), vec![0, 1])));
     }
 }

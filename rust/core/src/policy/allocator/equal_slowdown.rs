@@ -1,5 +1,6 @@
 //! Caps under which all jobs slow down alike (operations page, rule 26).
 
+use crate::error::Result;
 use crate::policy::View;
 use crate::policy::allocator::{Allocator, Draws, draw_of, running};
 use crate::policy::budget::least::LeastCaps;
@@ -142,7 +143,7 @@ impl Allocator for EqualSlowdown {
         LeastCaps::Slowdown(self.limit, self.levels.clone())
     }
 
-    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>) {
+    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>) -> Result<()> {
         match view.predicted.caps_kind() {
             Some(CapsKind::Tables) => {
                 let step = self.step_by_levels(view, room);
@@ -159,5 +160,6 @@ impl Allocator for EqualSlowdown {
             }
             None => {}
         }
+        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! Every job keeps its own cap: `static`.
 
+use crate::error::Result;
 use crate::policy::View;
 use crate::policy::allocator::Allocator;
 use crate::policy::budget::least::LeastCaps;
@@ -16,7 +17,9 @@ impl Allocator for Fixed {
         LeastCaps::None
     }
 
-    fn allot(&mut self, _view: &View<'_>, _room: Watts, _out: &mut Vec<(RunId, Allotted, Watts)>) {}
+    fn allot(&mut self, _view: &View<'_>, _room: Watts, _out: &mut Vec<(RunId, Allotted, Watts)>) -> Result<()> {
+        Ok(())
+    }
 
     fn is_active(&self) -> bool {
         false

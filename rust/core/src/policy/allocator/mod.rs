@@ -7,6 +7,7 @@ pub mod uniform;
 
 use dyn_clone::DynClone;
 
+use crate::error::Result;
 use crate::policy::View;
 use crate::policy::analyzer::Estimate;
 use crate::policy::budget::draw::{Counted, held};
@@ -22,7 +23,10 @@ pub trait Allocator: DynClone + Send + Sync {
 
     /// Says what each running job is allotted so that together they are predicted to draw at most `room` beyond idle, and
     /// what it is predicted to draw then.
-    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>);
+    ///
+    /// # Errors
+    /// If it cannot be told.
+    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>) -> Result<()>;
 
     /// From now on it sets no higher cap than that of this level, if levels are set from outside; 0: none.
     fn steer(&mut self, level: usize) {
@@ -38,12 +42,13 @@ pub trait Allocator: DynClone + Send + Sync {
 dyn_clone::clone_trait_object!(Allocator);
 
 /// Runs that are not suspended.
-fn running<'a>(view: &View<'a>) -> impl Iterator<Item = (RunId, &'a Run)> {
+pub fn running<'a>(view: &View<'a>) -> impl Iterator<Item = (RunId, &'a Run)> {
     view.runs.iter().filter(|(_, run)| run.suspension.is_none())
 }
 
 /// What a run is predicted to draw beyond idle if it is allotted this.
-fn draw_of(view: &View<'_>, run: &Run, allotted: Allotted) -> Watts {
+#[must_use]
+pub fn draw_of(view: &View<'_>, run: &Run, allotted: Allotted) -> Watts {
     let estimate: Estimate = run.basis.estimate;
     let counted = Counted::new(view, run.job, run.caps.allotting(allotted), estimate);
     held(view, run.job, view.runs.nodes(run).iter().map(|&node| counted.on(node)).sum())

@@ -1,5 +1,6 @@
 //! One cap for all that runs, which is set from outside as far as the budget allows.
 
+use crate::error::Result;
 use crate::policy::View;
 use crate::policy::allocator::{Allocator, Draws, running};
 use crate::policy::budget::least::LeastCaps;
@@ -34,7 +35,7 @@ impl Allocator for Steered {
         }
     }
 
-    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>) {
+    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>) -> Result<()> {
         let Self { choices, level, draws } = self;
         let sums = draws.sums(view, choices);
         let within = sums[*level..].iter().position(|&sum| sum <= room).map(|place| *level + place);
@@ -43,6 +44,7 @@ impl Allocator for Steered {
         for (id, run) in running(view).filter(|(_, run)| run.caps.allotted != choice) {
             out.push((id, choice, draws.of(view, id, run, choices)[chosen]));
         }
+        Ok(())
     }
 
     fn steer(&mut self, level: usize) {

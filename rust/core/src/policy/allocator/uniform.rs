@@ -1,5 +1,6 @@
 //! One cap for all that runs (operations page, rule 25).
 
+use crate::error::Result;
 use crate::policy::View;
 use crate::policy::allocator::{Allocator, Draws, running};
 use crate::policy::budget::least::LeastCaps;
@@ -32,7 +33,7 @@ impl Allocator for Uniform {
         }
     }
 
-    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>) {
+    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>) -> Result<()> {
         let Self { choices, draws } = self;
         let sums = draws.sums(view, choices);
         let chosen = sums.iter().position(|&sum| sum <= room).unwrap_or(choices.len() - 1);
@@ -40,5 +41,6 @@ impl Allocator for Uniform {
         for (id, run) in running(view).filter(|(_, run)| run.caps.allotted != choice) {
             out.push((id, choice, draws.of(view, id, run, choices)[chosen]));
         }
+        Ok(())
     }
 }

@@ -50,26 +50,50 @@ impl Free {
         }
     }
 
-    /// Forgets what was before `now`; returns the units that are free then.
-    pub(super) fn advance(&mut self, now: SimTime) -> i64 {
+    /// Forgets what was before `now`.
+    pub(super) fn advance(&mut self, now: SimTime) {
         match self {
-            Self::Units(units) => units.advance(now),
-            Self::Both(profile) => profile.advance(now)[0],
+            Self::Units(profile) => profile.advance(now),
+            Self::Both(profile) => profile.advance(now),
         }
     }
 
-    /// Whether it is for want of units, whatever the watts, that a claim does not fit now.
-    pub(super) fn lacks_units_now(&self, claim: Claim, length: SimDuration) -> bool {
+    /// What is free now.
+    pub(super) fn now(&self) -> Claim {
         match self {
-            Self::Units(_) => true,
-            Self::Both(profile) => !profile.fits_now([claim.units, i64::MIN], length),
+            Self::Units(profile) => Claim { units: profile.first(), microwatts: 0 },
+            Self::Both(profile) => {
+                let [units, microwatts] = profile.first();
+                Claim { units, microwatts }
+            }
         }
     }
 
-    pub(super) fn fits_now(&self, claim: Claim, length: SimDuration) -> bool {
+    /// Adds microwatts at all times, where they are counted.
+    pub(super) fn lift_watts(&mut self, microwatts: i64) {
+        if let Self::Both(profile) = self {
+            profile.lift([0, microwatts]);
+        }
+    }
+
+    /// Takes microwatts away from `start` on, where they are counted.
+    pub(super) fn take_watts_from(&mut self, start: SimTime, microwatts: i64) {
+        if let Self::Both(profile) = self {
+            profile.take_from(start, [0, microwatts]);
+        }
+    }
+
+    /// When less than a claim is first free, from now on for `length`, and what is free then.
+    pub(super) fn first_lack(&self, claim: Claim, length: SimDuration) -> Option<(SimTime, Claim)> {
         match self {
-            Self::Units(units) => units.fits_now(claim.units, length),
-            Self::Both(profile) => profile.fits_now(both(claim), length),
+            Self::Units(profile) => {
+                let (at, units) = profile.first_lack(claim.units, length)?;
+                Some((at, Claim { units, microwatts: i64::MAX }))
+            }
+            Self::Both(profile) => {
+                let (at, [units, microwatts]) = profile.first_lack(both(claim), length)?;
+                Some((at, Claim { units, microwatts }))
+            }
         }
     }
 
@@ -84,6 +108,14 @@ impl Free {
         match self {
             Self::Units(units) => units.earliest_fit_from(from, need.units, length),
             Self::Both(profile) => profile.earliest_fit_from(from, both(need), length),
+        }
+    }
+
+    /// Whether `need` is free from `start` on for `length`, which is longer than zero.
+    pub(super) fn fits_at(&self, start: SimTime, need: Claim, length: SimDuration) -> bool {
+        match self {
+            Self::Units(units) => units.least_between(start, length).holds(need.units),
+            Self::Both(profile) => profile.least_between(start, length).holds(both(need)),
         }
     }
 

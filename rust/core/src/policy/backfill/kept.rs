@@ -3,11 +3,16 @@
 //! Where all that runs has ended as planned and jobs have only joined the queue behind those that were promised a start,
 //! each of these fits at its promise and, as then, not before. Whatever else happens makes the plan worthless: an end
 //! before or after its time, a node that fails or returns, a job that goes ahead.
+//!
+//! Watts are planned in whole microwatts, and each sum of them is rounded by itself: a plan made anew differs from one that
+//! was kept by some microwatts. So the kept one is put right to the last of them in every pass ([`Kept::excess`],
+//! [`Plan::resume`](super::plan::Plan::resume)), and a promise for which so little could make a difference is not kept.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::algo::fit_list::{FitList, QueueKey, Waiting};
+use crate::algo::releases::Claim;
 use crate::algo::sorted_blocks::Place;
 use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
@@ -27,6 +32,57 @@ pub(super) struct Kept {
     ends: BinaryHeap<Reverse<SimTime>>,
     /// Planned ends and rows of what the last pass started.
     started: Vec<(SimTime, u32)>,
+    /// Microwatts that the plan takes starts to give back beyond what they do, and when.
+    excess: Vec<(SimTime, i64)>,
+    /// By how much it has been put right since it was made.
+    drift: Drift,
+}
+
+/// By how many microwatts a plan has been put right.
+///
+/// What is added at all times and what is taken away from the ends of starts on nearly cancel out. So at any time to come
+/// the plan has drifted by `risen`, less some of what is still to be taken away.
+#[derive(Clone, Debug, Default)]
+struct Drift {
+    risen: i64,
+    /// When how much is still taken away, and all of it.
+    to_fall: BinaryHeap<Reverse<(SimTime, i64)>>,
+    fall: i64,
+    /// Where promises stay the only ones.
+    allowed: Option<(i64, i64)>,
+}
+
+impl Drift {
+    /// The least and the most by which the plan has drifted at any time to come.
+    fn range(&self) -> (i64, i64) {
+        (self.risen - self.fall, self.risen)
+    }
+
+    fn fall_from(&mut self, at: SimTime, microwatts: i64) {
+        self.to_fall.push(Reverse((at, microwatts)));
+        self.fall += microwatts;
+    }
+
+    fn rise(&mut self, now: SimTime, microwatts: i64) {
+        self.risen += microwatts;
+        while let Some(&Reverse((_, fallen))) = self.to_fall.peek().filter(|next| next.0.0 <= now) {
+            self.to_fall.pop();
+            self.fall -= fallen;
+            self.risen -= fallen;
+        }
+    }
+
+    /// From here it may go so far up or down.
+    fn allow(&mut self, microwatts: i64) {
+        let (least, most) = self.range();
+        let (lowest, highest) = self.allowed.unwrap_or((i64::MIN, i64::MAX));
+        self.allowed = Some((lowest.max(most - microwatts), highest.min(least + microwatts)));
+    }
+
+    fn is_allowed(&self) -> bool {
+        let (least, most) = self.range();
+        self.allowed.is_none_or(|(lowest, highest)| lowest <= least && most <= highest)
+    }
 }
 
 impl Kept {
@@ -37,11 +93,13 @@ impl Kept {
 
     /// A plan is made anew in this pass.
     pub(super) fn begin(&mut self, desk: &Desk<'_>) {
-        self.whole = desk.only_counts();
+        self.whole = desk.may_keep_plans();
         self.promises.clear();
         self.promised = 0;
         self.last = None;
         self.started.clear();
+        self.excess.clear();
+        self.drift = Drift::default();
         self.ends.clear();
         self.ends.extend(desk.view.releases.iter().map(|release| Reverse(release.at)));
         for release in desk.added() {
@@ -59,10 +117,44 @@ impl Kept {
         self.last = Some(last.key);
     }
 
-    /// A job of the queue has started.
-    pub(super) fn start(&mut self, desk: &Desk<'_>, waiting: &Waiting) {
+    /// Whether it has promised no job a start.
+    pub(super) fn promises_nothing(&self) -> bool {
+        self.promised == 0
+    }
+
+    /// Whether the plan is worth anything so far.
+    pub(super) fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// A job of the queue has started, for which the plan has taken so much away.
+    pub(super) fn start(&mut self, desk: &Desk<'_>, waiting: &Waiting, taken: Claim) {
         if waiting.length > SimDuration::ZERO {
-            self.note_end(desk.view.now.saturating_add(waiting.length), waiting.key.row);
+            let end = desk.view.now.saturating_add(waiting.length);
+            self.note_end(end, waiting.key.row);
+            let excess = taken.microwatts - desk.given_back(end, waiting.key.row).microwatts;
+            if desk.counts_watts() && excess > 0 {
+                self.excess.push((end, excess));
+            }
+        }
+    }
+
+    /// Microwatts that starts do not give back, though the plan takes them to, and from when on.
+    pub(super) fn take_excess(&mut self) -> impl Iterator<Item = (SimTime, i64)> + '_ {
+        self.excess.drain(..).inspect(|&(at, microwatts)| self.drift.fall_from(at, microwatts))
+    }
+
+    /// The plan was put right by some microwatts; false if that may change a promise.
+    pub(super) fn put_right(&mut self, now: SimTime, microwatts: i64) -> bool {
+        self.drift.rise(now, microwatts);
+        self.drift.is_allowed()
+    }
+
+    /// So many microwatts more would change a promise of this pass; none: no more than there can be.
+    pub(super) fn allow_drift(&mut self, microwatts: Option<i64>) {
+        if let Some(microwatts) = microwatts {
+            self.whole &= microwatts > 0;
+            self.drift.allow(microwatts);
         }
     }
 
@@ -79,7 +171,7 @@ impl Kept {
     /// Whether the plan holds in this pass, if as many units are free as it says.
     pub(super) fn holds(&mut self, desk: &Desk<'_>, queue: &FitList) -> bool {
         self.whole =
-            self.whole && desk.only_counts() && self.ended_as_planned(desk) && self.queued_as_planned(desk, queue);
+            self.whole && desk.may_keep_plans() && self.ended_as_planned(desk) && self.queued_as_planned(desk, queue);
         self.started.clear();
         self.whole
     }
@@ -124,5 +216,44 @@ impl Kept {
     /// The first job that is not planned yet.
     pub(super) fn next(&self, queue: &FitList) -> Place {
         self.last.map_or(Place::FRONT, |last| queue.place_after(last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Twin: the drift of every instant by itself, and of every promise since.
+        #[test]
+        fn a_drift_is_allowed_only_where_it_stays_within_all_margins(
+            steps in prop::collection::vec((0..3_i64, 0..2_i64, 1..12_i64, prop::option::of(1..9_i64)), 1..40),
+        ) {
+            let (mut drift, mut now, mut promises) = (Drift::default(), 0, Vec::new());
+            let mut cells = vec![0_i64; 200];
+            for (pace, taken, length, margin) in steps {
+                now += pace;
+                let at = |instant: usize| SimTime::from_micros(i64::try_from(instant).unwrap());
+                let first = usize::try_from(now + length).unwrap();
+                drift.fall_from(at(first), taken);
+                cells[first..].iter_mut().for_each(|cell| *cell -= taken);
+                // Free is what is free.
+                drift.rise(SimTime::from_micros(now), 1);
+                for cell in &mut cells {
+                    *cell += 1;
+                }
+                let here = usize::try_from(now).unwrap();
+                if drift.is_allowed() {
+                    let within = |(then, margin): &(Vec<i64>, i64)| (here..200).all(|t| (cells[t] - then[t]).abs() <= *margin);
+                    prop_assert!(promises.iter().all(within));
+                }
+                if let Some(margin) = margin {
+                    drift.allow(margin);
+                    promises.push((cells.clone(), margin));
+                }
+            }
+        }
     }
 }

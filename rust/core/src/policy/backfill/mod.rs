@@ -3,6 +3,7 @@
 pub mod first_fit;
 mod free;
 mod kept;
+pub mod named;
 pub mod none;
 pub mod observed;
 pub mod patience;

@@ -110,7 +110,7 @@ impl Patience {
     }
 
     /// The first job at or after `from` that may fit.
-    fn next(&self, desk: &Desk<'_>, queue: &FitList, from: Place) -> Option<Place> {
+    fn next(&self, desk: &mut Desk<'_>, queue: &FitList, from: Place) -> Option<Place> {
         if self.reserved.is_empty() {
             queue.first_fit(from, desk.whole_room())
         } else {

@@ -7,7 +7,7 @@
 use crate::algo::fit_list::{FitList, Room, Waiting};
 use crate::algo::releases::Claim;
 use crate::algo::sorted_blocks::Place;
-use crate::algo::staircase::Staircase;
+use crate::algo::staircase::Refused;
 use crate::error::Result;
 use crate::policy::backfill::profile::Profile;
 use crate::policy::backfill::shadow::ShadowTime;
@@ -28,6 +28,12 @@ pub(super) struct Plan {
     is_short: bool,
 }
 
+/// More microwatts than two plans of the same things can differ by. At any time they differ by the roundings, each of less
+/// than one, of what is free now, of the runs of the first plan that have ended by then, and of those of the second.
+fn widest_margin(desk: &Desk<'_>) -> i64 {
+    4 * (desk.view.platform.units() + 1)
+}
+
 impl Plan {
     /// A plan for any number of reservations.
     pub(super) fn of_many() -> Self {
@@ -46,6 +52,35 @@ impl Plan {
             Some(shadow) => shadow.reset(desk),
             None => self.profile.reset(desk),
         }
+    }
+
+    /// Goes on with the promises that were made before, but for those that come true now: what they claim is free.
+    ///
+    /// Returns by how many microwatts it was put right; none if what the desk says is free is not what the plan says.
+    pub(super) fn resume(&mut self, desk: &mut Desk<'_>, due: Claim) -> Result<Option<i64>> {
+        let (free, planned) = (desk.free()?, self.profile.free_now() + due);
+        let missing = free.microwatts - planned.microwatts;
+        if free.units != planned.units || missing.abs() > widest_margin(desk) {
+            return Ok(None);
+        }
+        if missing != 0 {
+            self.profile.lift_watts(missing);
+        }
+        Ok(Some(missing))
+    }
+
+    /// Has it watched by how many microwatts promises are the only ones.
+    pub(super) fn watch_margin(&mut self, desk: &Desk<'_>) {
+        self.profile.watch_margin(if desk.counts_watts() { widest_margin(desk) } else { 0 });
+    }
+
+    /// By how many microwatts the plan may drift without a change of what was promised since the last call; none: by as
+    /// many as it can.
+    pub(super) fn take_margin(&mut self, desk: &Desk<'_>) -> Option<i64> {
+        if !desk.counts_watts() {
+            return None;
+        }
+        Some(self.profile.take_margin()).filter(|&margin| margin < widest_margin(desk))
     }
 
     fn short(&mut self) -> Option<&mut ShadowTime> {
@@ -125,7 +160,7 @@ impl Plan {
     }
 
     /// The first job at or after `from` that may fit now: only those are passed over that do not.
-    pub(super) fn next(&self, desk: &Desk<'_>, queue: &FitList, from: Place) -> Option<Place> {
+    pub(super) fn next(&self, desk: &mut Desk<'_>, queue: &FitList, from: Place) -> Option<Place> {
         let (room, refused) = self.within(desk.whole_room());
         match refused {
             Some(refused) => queue.first_fit_unless(from, room, refused),
@@ -172,7 +207,7 @@ impl Plan {
     }
 
     /// The part of a room in which a job fits beside the promises made so far.
-    fn within(&self, room: Room) -> (Room, Option<&Staircase>) {
+    fn within(&self, room: Room) -> (Room, Option<&Refused>) {
         match self.shadow.as_ref().filter(|_| self.is_short) {
             Some(shadow) => (shadow.within(room), None),
             None => (room, Some(self.profile.refused())),

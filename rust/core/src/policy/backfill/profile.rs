@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 
 use crate::algo::floors::Floors;
+use crate::algo::recent::Recent;
 use crate::algo::releases::{Claim, merged};
-use crate::algo::staircase::Staircase;
+use crate::algo::staircase::Refused;
 use crate::error::Result;
 use crate::policy::backfill::free::Free;
 use crate::policy::backfill::plan::TICK;
 use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
+
+/// By how much a margin is narrowed that a promise does not have.
+const NARROWER: i64 = 4;
 
 /// What is free from now on, less what was promised.
 #[derive(Clone, Debug, Default)]
@@ -17,14 +21,20 @@ pub(super) struct Profile {
     now: SimTime,
     free: Free,
     /// Needs that do not fit now: in a pass there is only ever less.
-    refused: Staircase,
+    refused: Refused,
     /// Needs that do not fit before an instant, and the instant.
-    late: Staircase,
+    late: Refused,
     late_from: SimTime,
     /// Where a need and length was promised last: those alike fit no earlier.
     last: BTreeMap<(Claim, SimDuration), SimTime>,
     /// Before when larger and longer needs do not fit, where only units are counted.
     floors: Floors,
+    /// The same where watts are counted, too.
+    recent: Recent,
+    /// Microwatts more or less at any time that may change no promise, if the plan is to be kept; 0 if it is not.
+    margin: i64,
+    /// The least that has changed none since that was asked.
+    least_margin: i64,
     /// Which starts the last call of `reserve` has promised, and to how many jobs.
     promised: Vec<(SimTime, usize)>,
 }
@@ -38,6 +48,8 @@ impl Profile {
         self.refused.clear();
         self.late.clear();
         self.last.clear();
+        self.recent.clear();
+        self.watch_margin(0);
         self.floors.reset(now, desk.view.platform.units());
         let to_come = desk.to_come();
         let ends = merged(desk.view.releases.iter().copied(), &to_come).map(|release| (release.at.max(now), release));
@@ -49,21 +61,58 @@ impl Profile {
         Ok(())
     }
 
-    /// Goes on with the same promises at a later instant; returns what is free then beside them.
-    pub(super) fn advance(&mut self, now: SimTime) -> i64 {
+    /// From now on it matters by how many microwatts promises are the only ones, up to so many; at 0 it does not.
+    pub(super) fn watch_margin(&mut self, microwatts: i64) {
+        self.margin = microwatts;
+        self.least_margin = microwatts;
+    }
+
+    /// So many microwatts more or less, of those that matter, would have changed no promise since the last call.
+    pub(super) fn take_margin(&mut self) -> i64 {
+        std::mem::replace(&mut self.least_margin, self.margin)
+    }
+
+    pub(super) fn counts_watts(&self) -> bool {
+        self.free.counts_watts()
+    }
+
+    /// Takes away what was given back too much, and from when on.
+    pub(super) fn take_excess(&mut self, excess: impl Iterator<Item = (SimTime, i64)>) {
+        excess.for_each(|(at, microwatts)| self.free.take_watts_from(at.max(self.now), microwatts));
+    }
+
+    /// Makes up for roundings: so many microwatts are free beside those that are known.
+    pub(super) fn lift_watts(&mut self, microwatts: i64) {
+        self.free.lift_watts(microwatts);
+    }
+
+    /// What is free now beside the promises.
+    pub(super) fn free_now(&self) -> Claim {
+        self.free.now()
+    }
+
+    /// Goes on with the same promises at a later instant.
+    pub(super) fn advance(&mut self, now: SimTime) {
         self.now = now;
         self.refused.clear();
         self.late.clear();
-        self.free.advance(now)
+        self.free.advance(now);
     }
 
     pub(super) fn holds(&mut self, claim: Claim, length: SimDuration) -> bool {
-        let fits = self.free.fits_now(claim, length);
-        // Only a lack of units speaks for all that need no fewer: watts are not in the stairs.
-        if !fits && self.free.lacks_units_now(claim, length) {
-            self.refused.refuse(claim.units, length);
+        if self.refused.holds(claim.units, claim.microwatts, length) {
+            return false;
         }
-        fits
+        let Some((at, free)) = self.free.first_lack(claim, length) else { return true };
+        // Whatever needs more than is free then, and lasts until then, does not fit either.
+        let longer = at - self.now + TICK;
+        if free.units < claim.units {
+            self.refused.units.refuse(free.units + 1, longer);
+        }
+        if free.microwatts < claim.microwatts {
+            self.refused.watts.refuse(free.microwatts + 1, longer);
+        }
+        false
     }
 
     pub(super) fn start(&mut self, claim: Claim, length: SimDuration) {
@@ -71,7 +120,7 @@ impl Profile {
     }
 
     /// Needs that are known not to fit before `until`.
-    pub(super) fn not_before(&mut self, until: SimTime) -> &Staircase {
+    pub(super) fn not_before(&mut self, until: SimTime) -> &Refused {
         if until > self.late_from {
             self.late.clear();
             self.late_from = until;
@@ -84,7 +133,7 @@ impl Profile {
         let from = self.floor(need, length);
         let fits = self.free.fits_between(from, until, need, length);
         if !fits {
-            self.late.refuse(need.units, length);
+            self.late.units.refuse(need.units, length);
             self.late_from = self.late_from.min(until);
         }
         fits
@@ -120,14 +169,19 @@ impl Profile {
     /// An instant before which `need` does not fit: in a pass there is only ever less.
     fn floor(&self, need: Claim, length: SimDuration) -> SimTime {
         let last = self.last.get(&(need, length)).copied().unwrap_or(self.now);
-        let floor = if self.free.counts_watts() { last } else { last.max(self.floors.of(need.units, length)) };
-        floor.max(self.now)
+        let floor = match &self.free {
+            Free::Units(_) => self.floors.of(need.units, length),
+            Free::Both(_) => self.recent.floor(self.now, need, length),
+        };
+        floor.max(last).max(self.now)
     }
 
     fn raise(&mut self, need: Claim, length: SimDuration, start: SimTime) {
         let new = self.last.insert((need, length), start).is_none();
-        if new && !self.free.counts_watts() {
-            self.floors.raise(need.units, length, start);
+        match &self.free {
+            Free::Units(_) if new => self.floors.raise(need.units, length, start),
+            Free::Both(_) if start > self.recent.floor(self.now, need, length) => self.recent.note(need, length, start),
+            _ => {}
         }
     }
 
@@ -137,7 +191,7 @@ impl Profile {
     }
 
     /// Needs of units and lengths that do not fit now.
-    pub(super) fn refused(&self) -> &Staircase {
+    pub(super) fn refused(&self) -> &Refused {
         &self.refused
     }
 
@@ -145,10 +199,21 @@ impl Profile {
         self.free.reserve(start, length, claim);
     }
 
-    fn earliest_fit(&self, need: Claim, length: SimDuration) -> SimTime {
-        match self.floor(need, length) {
-            SimTime::NEVER => SimTime::NEVER,
-            floor => self.free.earliest_fit(floor, need, length),
+    fn earliest_fit(&mut self, need: Claim, length: SimDuration) -> SimTime {
+        let floor = match self.floor(need, length) {
+            SimTime::NEVER => return SimTime::NEVER,
+            floor => floor,
+        };
+        let more = |by: i64| Claim { microwatts: need.microwatts + by, ..need };
+        let (mut start, mut margin) = (floor, self.margin);
+        loop {
+            // If it does not fit with less, it does not with more: the search goes on from there.
+            start = self.free.earliest_fit(start, more(-margin), length);
+            if margin == 0 || start == SimTime::NEVER || self.free.fits_at(start, more(margin), length.max(TICK)) {
+                self.least_margin = self.least_margin.min(margin);
+                return start;
+            }
+            margin /= NARROWER;
         }
     }
 }

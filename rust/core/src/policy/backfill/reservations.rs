@@ -4,13 +4,14 @@
 //! never name them; which nodes a job gets is `placement`'s business. Under a budget that may bind they count watts too.
 
 use crate::algo::fit_list::{FitList, Waiting};
+use crate::algo::releases::Claim;
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::backfill::kept::Kept;
 use crate::policy::backfill::plan::Plan;
 use crate::policy::backfill::{Backfill, start, start_heads};
 use crate::policy::desk::{Desk, Offer};
-use crate::policy::order::Order;
+use crate::policy::order::{Changes, Order};
 use crate::units::SimTime;
 
 /// Backfilling under reservations.
@@ -75,6 +76,9 @@ impl Reservations {
         self.plan.reset(desk)?;
         if let Some(kept) = &mut self.kept {
             kept.begin(desk);
+            if kept.is_whole() {
+                self.plan.watch_margin(desk);
+            }
         }
         Ok(())
     }
@@ -82,23 +86,58 @@ impl Reservations {
     /// Starts what the plan of the last pass has promised for now, if it still holds; false if it does not.
     fn resume(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<bool> {
         let Some(kept) = &mut self.kept else { return Ok(false) };
-        let profile = &mut self.plan.profile;
-        if !kept.holds(desk, queue) {
+        if !kept.holds(desk, queue) || self.plan.profile.counts_watts() != desk.counts_watts() {
             return Ok(false);
         }
+        self.plan.profile.advance(desk.view.now);
+        self.plan.profile.take_excess(kept.take_excess());
         let due = kept.take_due(desk, queue);
-        let free = profile.advance(desk.view.now) + due.iter().map(|waiting| waiting.units).sum::<i64>();
-        if free != desk.free_units() {
+        // A plan that is made anew begins with what is free after the heads of the queue have started.
+        let mut place = Place::FRONT;
+        let is_head = |waiting: &&Waiting| {
+            let is_next = queue.get(place).is_some_and(|front| front.key == waiting.key);
+            place = queue.after(place);
+            is_next
+        };
+        let (heads, others) = due.split_at(due.iter().take_while(is_head).count());
+        if !Self::start_due(kept, desk, queue, heads)? {
             return Ok(false);
         }
+        if others.is_empty() && kept.promises_nothing() {
+            Self::start_unplanned(kept, &mut self.plan, desk, queue)?;
+        }
+        self.plan.profile.take_excess(kept.take_excess());
+        let claim = others.iter().map(|waiting| desk.mean(waiting)).sum();
+        let is_right =
+            self.plan.resume(desk, claim)?.is_some_and(|microwatts| kept.put_right(desk.view.now, microwatts));
+        Ok(is_right && Self::start_due(kept, desk, queue, others)?)
+    }
+
+    /// Starts jobs as they were promised; false if one does not fit.
+    fn start_due(kept: &mut Kept, desk: &mut Desk<'_>, queue: &mut FitList, due: &[Waiting]) -> Result<bool> {
         for waiting in due {
             desk.examine()?;
             let Some(place) = queue.place_of(waiting.key) else { return Ok(false) };
-            let Some(offer) = desk.offer(&waiting)? else { return Ok(false) };
-            kept.start(desk, &waiting);
+            let Some(offer) = desk.offer(waiting)? else { return Ok(false) };
+            let taken = desk.mean(waiting);
             start(desk, queue, place, offer)?;
+            kept.start(desk, waiting, taken);
         }
         Ok(true)
+    }
+
+    /// Starts heads of a queue in which nothing is promised.
+    fn start_unplanned(kept: &mut Kept, plan: &mut Plan, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+        while let Some(&head) = queue.get(Place::FRONT) {
+            desk.examine()?;
+            let Some(mut offer) = desk.offer(&head)? else { break };
+            plan.start(desk, &head, &mut offer)?;
+            let taken = desk.claim(&mut offer)?;
+            start(desk, queue, Place::FRONT, offer)?;
+            kept.start(desk, &head, taken);
+            kept.reach(head.key);
+        }
+        Ok(())
     }
 
     /// Each blocked job is planned at its earliest fit; later ones start beside the promises.
@@ -177,14 +216,16 @@ impl Reservations {
         mut offer: Offer,
     ) -> Result<()> {
         self.plan.start(desk, waiting, &mut offer)?;
+        let taken = if self.kept.is_some() { desk.claim(&mut offer)? } else { Claim::default() };
+        let is_next = course.place == course.candidate;
+        course.candidate = start(desk, queue, course.candidate, offer)?;
+        course.clear = course.candidate;
         if let Some(kept) = &mut self.kept {
-            kept.start(desk, waiting);
-            if course.place == course.candidate {
+            kept.start(desk, waiting, taken);
+            if is_next {
                 kept.reach(waiting.key);
             }
         }
-        course.candidate = start(desk, queue, course.candidate, offer)?;
-        course.clear = course.candidate;
         Ok(())
     }
 
@@ -240,7 +281,8 @@ impl Reservations {
     fn reserve(&mut self, desk: &mut Desk<'_>, alike: &[Waiting]) -> usize {
         let Some(first) = alike.first() else { return 0 };
         let held = self.plan.reserve(desk, first, alike.len());
-        if let Some(kept) = self.kept.as_mut().filter(|_| desk.only_counts()) {
+        if let Some(kept) = self.kept.as_mut().filter(|kept| kept.is_whole()) {
+            kept.allow_drift(if desk.is_certain(first) { self.plan.take_margin(desk) } else { Some(0) });
             let mut left = alike;
             for &(start, count) in self.plan.profile.promised() {
                 let (now, later) = left.split_at(count);
@@ -269,7 +311,7 @@ impl Backfill for Reservations {
     }
 
     fn queue_in(&mut self, order: &dyn Order) {
-        if order.changes() {
+        if order.changes() != Changes::Never {
             self.kept = None;
         }
     }

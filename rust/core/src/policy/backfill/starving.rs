@@ -1,6 +1,6 @@
 //! Who has waited too long is served before all others, the longest wait first (VAHRM, section III-B).
 
-use crate::algo::fit_list::FitList;
+use crate::algo::fit_list::{FitList, QueueKey};
 use crate::error::Result;
 use crate::policy::Jobs;
 use crate::policy::backfill::Backfill;
@@ -14,19 +14,27 @@ use crate::workload::JobId;
 pub struct Starving {
     limit: SimDuration,
     others: Box<dyn Backfill>,
+    /// Who has waited longest, as long as it stays queued and only jobs join that were submitted later.
+    oldest: Option<QueueKey>,
 }
 
 impl Starving {
     /// Jobs starve that have waited longer than `limit`; while one of them does not fit nothing else starts.
     #[must_use]
     pub fn new(limit: SimDuration, others: Box<dyn Backfill>) -> Self {
-        Self { limit, others }
+        Self { limit, others, oldest: None }
+    }
+
+    /// Who has waited longest.
+    fn oldest(&mut self, desk: &Desk<'_>, queue: &FitList) -> Option<QueueKey> {
+        let known = self.oldest.filter(|&key| desk.only_later_jobs_join() && queue.place_of(key).is_some());
+        self.oldest = known.or_else(|| queue.oldest_after((SimTime::from_micros(i64::MIN), 0)));
+        self.oldest
     }
 
     /// Starts the starving jobs; false if one of them does not fit.
-    fn serve(&self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<bool> {
-        let before_all = (SimTime::from_micros(i64::MIN), 0);
-        while let Some(key) = queue.oldest_after(before_all).filter(|key| desk.view.now - key.submit > self.limit) {
+    fn serve(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<bool> {
+        while let Some(key) = self.oldest(desk, queue).filter(|key| desk.view.now - key.submit > self.limit) {
             desk.examine()?;
             let Some((place, waiting)) = queue.place_of(key).and_then(|place| Some((place, *queue.get(place)?))) else {
                 break;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::algo::fit_list::{ByKind, Kind};
 use crate::platform::Platform;
 use crate::policy::View;
 use crate::policy::analyzer::{Ask, Estimate};
@@ -31,12 +32,15 @@ struct List {
     on: Vec<Watts>,
     /// Cheapest first and summed up.
     sums: Vec<Watts>,
+    /// The same in whole microwatts, rounded down.
+    microwatts: Vec<i64>,
 }
 
 /// Prices of the jobs that are queued: by class, and by job for those that bring a measured draw of their own.
 #[derive(Clone, Debug)]
 pub struct Prices {
     lists: BTreeMap<(JobClass, Estimate), List>,
+    kinds: BTreeMap<JobClass, Kind>,
     own: BTreeMap<u32, Price>,
     /// Idle draws, highest first, and the sums of the first of them.
     idles: Vec<Watts>,
@@ -55,7 +59,7 @@ impl Prices {
             sum += idle;
             sum
         }));
-        Self { lists: BTreeMap::new(), own: BTreeMap::new(), idles, idle_sums }
+        Self { lists: BTreeMap::new(), kinds: BTreeMap::new(), own: BTreeMap::new(), idles, idle_sums }
     }
 
     /// The price of a job that is queued; to be forgotten when it starts.
@@ -124,6 +128,33 @@ impl Prices {
         held(ask.view, job, nodes.iter().map(|&node| on[node as usize]).sum())
     }
 
+    /// Jobs like which others wait that draw the same on each node.
+    pub fn kind_of(&mut self, ask: &Ask<'_>, job: JobId) -> Kind {
+        let class = JobClass::of(ask.view, job);
+        let is_alike =
+            !class.follows_own() && ask.estimate(job) == Estimate::Predicted && !ask.view.predicted.has_caps();
+        if !is_alike || !ask.view.platform.is_exclusive() {
+            return Kind::OTHER;
+        }
+        let new = Kind::numbered(self.kinds.len());
+        match self.kinds.get(&class) {
+            Some(&kind) => kind,
+            // Those that have no number of their own are not worth remembering.
+            None if new == Kind::OTHER => new,
+            None => *self.kinds.entry(class).or_insert(new),
+        }
+    }
+
+    /// Lowers `refused` to the fewest nodes of each kind that take more than so many microwatts wherever they are.
+    pub fn refuse(&self, microwatts: i64, refused: &mut ByKind) {
+        for (&class, &kind) in &self.kinds {
+            if let Some(list) = self.lists.get(&(class, Estimate::Predicted)) {
+                let fit = list.microwatts.partition_point(|&sum| sum <= microwatts);
+                refused.lower(kind, i64::try_from(fit).unwrap_or(i64::MAX).saturating_add(1));
+            }
+        }
+    }
+
     fn list_of(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> &List {
         let class = JobClass::of(ask.view, job);
         // Under caps also a first run is a matter of its class.
@@ -141,7 +172,8 @@ impl Prices {
                 sum += *watts;
                 *watts = sum;
             }
-            List { on, sums }
+            let microwatts = sums.iter().map(|sum| sum.microwatts_down()).collect();
+            List { on, sums, microwatts }
         })
     }
 }

@@ -142,6 +142,7 @@ impl Budget for SystemBudget {
             allocator,
             allocator_interval: self.allocator_interval,
             emergencies: self.emergencies.clone(),
+            gauge: None,
             relief: Relief::default(),
             allotted: Vec::new(),
         }

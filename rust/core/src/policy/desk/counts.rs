@@ -4,7 +4,7 @@ use crate::algo::fit_list::{Room, Waiting};
 use crate::algo::releases::{Claim, Release, merged};
 use crate::error::Result;
 use crate::policy::desk::{Desk, Offer, Terms};
-use crate::units::Watts;
+use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
 impl Desk<'_> {
@@ -16,8 +16,13 @@ impl Desk<'_> {
 
     /// Room for any job that fits now: free units, and watts where the budget may bind.
     #[must_use]
-    pub fn whole_room(&self) -> Room {
-        Room::of(self.free_units()).within(self.left().map(|room| self.together.left(room)))
+    pub fn whole_room(&mut self) -> Room {
+        let room = Room::of(self.free_units()).within(self.left().map(|room| self.together.left(room)));
+        if let Some(power) = self.power.as_ref().filter(|_| room.watts < self.refused_from) {
+            power.prices.refuse(room.watts, &mut self.refused_units);
+            self.refused_from = room.watts;
+        }
+        Room { refused: self.refused_units, ..room }
     }
 
     /// When the jobs started in this pass are planned to end, sorted.
@@ -49,6 +54,48 @@ impl Desk<'_> {
     #[must_use]
     pub fn only_counts(&self) -> bool {
         self.view.platform.is_exclusive() && self.room.is_none() && !*self.is_choosy && !self.ask.analyzer.learns()
+    }
+
+    /// Whether the plan of a pass may hold in the next: where nothing but what starts and ends changes what is free, and
+    /// where it does not matter which jobs are tried.
+    #[must_use]
+    pub fn may_keep_plans(&self) -> bool {
+        self.only_counts()
+            || self.view.platform.is_exclusive()
+                && !*self.is_choosy
+                && !self.ask.analyzer.learns()
+                && !self.governs
+                && !self.view.predicted.has_caps()
+                && self.view.budgets.is_empty()
+                && self.view.surplus == Watts::ZERO
+                && self.placement.is_repeatable()
+    }
+
+    /// Whether no job joins the queue that was submitted before one that has joined: none is queued again or held back.
+    #[must_use]
+    pub fn only_later_jobs_join(&self) -> bool {
+        !self.governs && !self.ask.analyzer.learns()
+    }
+
+    /// Whether a waiting job takes what a reservation holds for it, wherever it goes.
+    pub fn is_certain(&mut self, waiting: &Waiting) -> bool {
+        let ask = self.ask;
+        match &mut self.power {
+            Some(power) if self.room.is_some() => {
+                let price = power.prices.of(&ask, JobId(waiting.key.row));
+                let most = price.most.microwatts_up();
+                price.least.microwatts_up() == most && self.mean(waiting).microwatts == most
+            }
+            _ => true,
+        }
+    }
+
+    /// What a start of this pass gives back when it ends by its plan.
+    #[must_use]
+    pub fn given_back(&self, end: SimTime, row: u32) -> Claim {
+        let ends = self.added();
+        let index = ends.partition_point(|other| (other.at, other.row) < (end, row));
+        ends.get(index).filter(|end| end.row == row).map_or(Claim::default(), |end| end.claim)
     }
 
     /// What is free now: units, and microwatts where the budget may bind. From then on [`Desk::added`] says what the starts

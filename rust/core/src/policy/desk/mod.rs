@@ -10,7 +10,7 @@ mod terms;
 
 use std::collections::BTreeMap;
 
-use crate::algo::fit_list::Waiting;
+use crate::algo::fit_list::{ByKind, Waiting};
 use crate::algo::horizon::Profile;
 use crate::algo::releases::{Release, merged};
 use crate::error::{Error, Result, SimulationError};
@@ -38,6 +38,16 @@ pub struct Memory {
     refused: BTreeMap<(JobClass, Estimate, u32), u32>,
     /// Whether the placement has ever refused a job.
     is_choosy: bool,
+    /// Whether the policy changes what runs.
+    governs: bool,
+}
+
+impl Memory {
+    /// Of a policy that changes what runs, or of one that only starts jobs.
+    #[must_use]
+    pub fn of(governs: bool) -> Self {
+        Self { governs, ..Self::default() }
+    }
 }
 
 /// How many jobs a pass looks at between two looks for an interrupt.
@@ -79,7 +89,13 @@ pub struct Desk<'a> {
     together: &'a mut Together,
     turns: &'a mut Turns,
     refused: &'a mut BTreeMap<(JobClass, Estimate, u32), u32>,
+    /// The same in units, by kind of waiting jobs.
+    refused_units: ByKind,
+    /// The least microwatts for which that says what is more wherever it is.
+    refused_from: i64,
     is_choosy: &'a mut bool,
+    /// Whether the policy changes what runs.
+    governs: bool,
     /// Whether jobs are placed together at the end.
     is_joint: bool,
     offers: u32,
@@ -96,7 +112,7 @@ impl<'a> Desk<'a> {
         out: &'a mut Decisions,
     ) -> Self {
         let view = ask.view;
-        let Memory { draft, together, turns, refused, is_choosy } = memory;
+        let Memory { draft, together, turns, refused, is_choosy, governs } = memory;
         together.clear();
         turns.clear();
         refused.clear();
@@ -115,7 +131,10 @@ impl<'a> Desk<'a> {
             together,
             turns,
             refused,
+            refused_units: ByKind::NONE,
+            refused_from: i64::MAX,
             is_choosy,
+            governs: *governs,
             offers: 0,
             examined: 0,
         }
@@ -145,6 +164,22 @@ impl<'a> Desk<'a> {
             Some(offer) if self.watch.is_some() => self.unless_too_long(offer),
             offer => Ok(offer),
         }
+    }
+
+    /// What it takes to start a waiting job now on these nodes, which are free; no watts are counted.
+    ///
+    /// # Errors
+    /// None; a draft may fail where nodes are chosen.
+    pub fn offer_on(&mut self, waiting: &Waiting, nodes: &[u32]) -> Result<Option<Offer>> {
+        let mark = self.draft.mark();
+        let placed = self.draft.put(waiting, |free, chosen| {
+            free.remove_all(nodes);
+            chosen.extend_from_slice(nodes);
+            Ok(Some(Watts::ZERO))
+        })?;
+        self.offers += 1;
+        let terms = placed.map(Terms::Placed);
+        Ok(terms.map(|terms| Offer { waiting: *waiting, number: self.offers, mark, terms }))
     }
 
     /// The offer, unless the budget falls before the job ends and then leaves too little (operations page, rule 17).
@@ -261,7 +296,7 @@ fn watch(view: &View<'_>, outlook: &Outlook) -> Profile<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::fit_list::QueueKey;
+    use crate::algo::fit_list::{Kind, QueueKey};
     use crate::algo::releases::Claim;
     use crate::policy::analyzer::tables::Tables;
     use crate::policy::budget::least::LeastCaps;
@@ -272,7 +307,7 @@ mod tests {
 
     fn waiting(row: u32) -> Waiting {
         let key = QueueKey { rank: 0, submit: SimTime::default(), row };
-        Waiting { key, units: i64::from(1 + row % 3), length: SimDuration::from_micros(5), watts: 0 }
+        Waiting { key, units: i64::from(1 + row % 3), length: SimDuration::from_micros(5), watts: 0, kind: Kind::OTHER }
     }
 
     /// Four nodes under a budget that lets three of them work.

@@ -1,6 +1,6 @@
 //! How an offer is made: where the job would go, and whether the watts it takes there are left.
 
-use crate::algo::fit_list::Waiting;
+use crate::algo::fit_list::{Kind, Waiting};
 use crate::error::Result;
 use crate::policy::analyzer::Estimate;
 use crate::policy::budget::draw::take_cheapest;
@@ -79,7 +79,7 @@ impl Desk<'_> {
             return Ok(Some(Terms::Placed(watts)));
         }
         if choice == Choice::FewestWatts {
-            self.refuse(job);
+            self.refuse(waiting);
         }
         Ok(None)
     }
@@ -122,11 +122,15 @@ impl Desk<'_> {
 
     /// Notes a job that was refused although it was given the fewest watts there are. Only where these are the fewest beyond
     /// idle, too, does that speak for larger jobs, and for later ones.
-    fn refuse(&mut self, job: JobId) {
+    fn refuse(&mut self, waiting: &Waiting) {
         let idles_alike = self.power.as_ref().is_some_and(|power| power.ceiling.idles_alike());
+        let job = JobId(waiting.key.row);
         let key = self.likeness(job);
         if idles_alike && key.1 == Estimate::Predicted && !key.0.follows_own() && !self.view.predicted.has_caps() {
             self.refused.insert(key, self.view.jobs.node_count(job));
+            if waiting.kind != Kind::OTHER {
+                self.refused_units.lower(waiting.kind, waiting.units);
+            }
         }
     }
 

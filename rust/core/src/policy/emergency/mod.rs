@@ -1,12 +1,15 @@
 //! What is done when the machine draws more than its budget, and how it is undone (operations page, rules 20 to 22 and 27
 //! to 34).
 
+pub mod monitor;
 pub mod recovery;
 pub mod relief;
 
+use crate::error::Result;
 use crate::policy::View;
 use crate::policy::runs::{Run, RunId};
 use crate::units::SimDuration;
+use crate::workload::JobId;
 
 /// A step of an emergency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,25 +55,27 @@ impl Step {
         [("lower-caps", Self::LowerCaps), ("suspend", Self::Suspend), ("requeue", Self::Requeue), ("kill", Self::Kill)];
 }
 
-/// The runs that match, the first victim first; `rank` says where a job would stand in the queue.
+/// Says where jobs would stand in the queue.
+pub type Rank<'a> = dyn FnMut(&View<'_>, &[JobId], &mut Vec<i64>) -> Result<()> + 'a;
+
+/// The runs that match, the first victim first.
 fn victims(
     view: &View<'_>,
     order: Victims,
-    rank: &mut dyn FnMut(&View<'_>, &Run) -> i64,
+    rank: &mut Rank<'_>,
     is_victim: impl Fn(&Run) -> bool,
-) -> Vec<RunId> {
-    let mut keys: Vec<_> = view
-        .runs
-        .iter()
-        .filter(|(_, run)| is_victim(run))
-        .map(|(id, run)| {
-            let first = match order {
-                Victims::Newest => run.started.micros(),
-                Victims::LowestPriority => rank(view, run),
-            };
-            (first, view.jobs.submit(run.job), run.job.0, id)
-        })
-        .collect();
+) -> Result<Vec<RunId>> {
+    let runs: Vec<_> = view.runs.iter().filter(|(_, run)| is_victim(run)).collect();
+    let mut firsts = Vec::with_capacity(runs.len());
+    match order {
+        Victims::Newest => firsts.extend(runs.iter().map(|(_, run)| run.started.micros())),
+        Victims::LowestPriority if runs.is_empty() => {}
+        Victims::LowestPriority => {
+            rank(view, &runs.iter().map(|(_, run)| run.job).collect::<Vec<_>>(), &mut firsts)?;
+        }
+    }
+    let keys = runs.iter().zip(firsts).map(|((id, run), first)| (first, view.jobs.submit(run.job), run.job.0, *id));
+    let mut keys: Vec<_> = keys.collect();
     keys.sort_unstable_by(|a, b| b.cmp(a));
-    keys.into_iter().map(|key| key.3).collect()
+    Ok(keys.into_iter().map(|key| key.3).collect())
 }

@@ -1,8 +1,9 @@
 //! What an emergency took is given back, as far as there is room: first those go on that stand still, then caps are raised
 //! (operations page, rules 20 to 22).
 
+use crate::error::Result;
 use crate::policy::budget::draw::{Counted, held};
-use crate::policy::emergency::{Emergencies, victims};
+use crate::policy::emergency::{Emergencies, Rank, victims};
 use crate::policy::runs::{Run, RunId};
 use crate::policy::{Decision, Decisions, View};
 use crate::power::in_force::CapsInForce;
@@ -20,19 +21,22 @@ pub struct Recovery<'a> {
 
 impl Recovery<'_> {
     /// Gives back what there is room for; true if something is left that has to wait.
-    pub fn run(mut self, view: &View<'_>, rank: &mut dyn FnMut(&View<'_>, &Run) -> i64, out: &mut Decisions) -> bool {
-        let suspended = victims(view, self.emergencies.victims, rank, |run| run.suspension.is_some());
+    ///
+    /// # Errors
+    /// If the order cannot say who comes last.
+    pub fn run(mut self, view: &View<'_>, rank: &mut Rank<'_>, out: &mut Decisions) -> Result<bool> {
+        let suspended = victims(view, self.emergencies.victims, rank, |run| run.suspension.is_some())?;
         let mut resumed = Vec::new();
         let waits = !suspended.is_empty() && !self.resume(view, suspended, &mut resumed, out);
         let is_low = |run: &Run| run.caps.emergency_w < f64::INFINITY && run.suspension.is_none();
         let any_is_low = view.runs.iter().any(|(id, run)| is_low(run) || resumed.contains(&id));
         if waits || !any_is_low {
-            return waits;
+            return Ok(waits);
         }
         let lowered = |run: &Run| run.caps.emergency_w < f64::INFINITY;
-        let mut low = victims(view, self.emergencies.victims, rank, lowered);
+        let mut low = victims(view, self.emergencies.victims, rank, lowered)?;
         low.retain(|id| view.runs.get(*id).is_some_and(is_low) || resumed.contains(id));
-        !low.into_iter().rev().all(|id| self.raise(view, id, out))
+        Ok(!low.into_iter().rev().all(|id| self.raise(view, id, out)))
     }
 
     /// The oldest suspension first, of one instant the last victim first; false if one has to wait.

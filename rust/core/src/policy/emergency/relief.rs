@@ -1,7 +1,8 @@
 //! An emergency: the steps in order, within a step the victims in order, one action at a time (operations page, rules 29 to
 //! 33).
 
-use crate::policy::emergency::{Emergencies, Step, victims};
+use crate::error::Result;
+use crate::policy::emergency::{Emergencies, Rank, Step, victims};
 use crate::policy::runs::{Run, RunId};
 use crate::policy::{Decision, View};
 
@@ -15,24 +16,31 @@ pub struct Relief {
 
 impl Relief {
     /// An emergency begins.
-    pub fn begin(&mut self, emergencies: &Emergencies, view: &View<'_>, rank: &mut dyn FnMut(&View<'_>, &Run) -> i64) {
+    ///
+    /// # Errors
+    /// If the order cannot say who comes last.
+    pub fn begin(&mut self, emergencies: &Emergencies, view: &View<'_>, rank: &mut Rank<'_>) -> Result<()> {
         self.step = 0;
-        self.gather(emergencies, view, rank);
+        self.gather(emergencies, view, rank)
     }
 
-    fn gather(&mut self, emergencies: &Emergencies, view: &View<'_>, rank: &mut dyn FnMut(&View<'_>, &Run) -> i64) {
-        self.victims = victims(view, emergencies.victims, rank, |run| run.suspension.is_none());
+    fn gather(&mut self, emergencies: &Emergencies, view: &View<'_>, rank: &mut Rank<'_>) -> Result<()> {
+        self.victims = victims(view, emergencies.victims, rank, |run| run.suspension.is_none())?;
         self.next = 0;
+        Ok(())
     }
 
     /// What is done next; none if all steps are through. `fits_never` says which jobs fit none of the budgets to come.
+    ///
+    /// # Errors
+    /// If the order cannot say who comes last.
     pub fn next(
         &mut self,
         emergencies: &Emergencies,
         view: &View<'_>,
-        rank: &mut dyn FnMut(&View<'_>, &Run) -> i64,
+        rank: &mut Rank<'_>,
         fits_never: &mut dyn FnMut(&View<'_>, &Run) -> bool,
-    ) -> Option<Decision> {
+    ) -> Result<Option<Decision>> {
         while let Some(&step) = emergencies.steps.get(self.step) {
             while let Some(&id) = self.victims.get(self.next) {
                 let run = view.runs.get(id);
@@ -48,13 +56,13 @@ impl Relief {
                 // A victim's cap is lowered again and again; everything else happens to it once.
                 self.next += usize::from(action.is_none() || step != Step::LowerCaps);
                 if action.is_some() {
-                    return action;
+                    return Ok(action);
                 }
             }
             self.step += 1;
-            self.gather(emergencies, view, rank);
+            self.gather(emergencies, view, rank)?;
         }
-        None
+        Ok(None)
     }
 }
 

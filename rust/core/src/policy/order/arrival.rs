@@ -1,7 +1,8 @@
 //! First come, first served.
 
+use crate::error::Result;
 use crate::policy::analyzer::Ask;
-use crate::policy::order::Order;
+use crate::policy::order::{Order, each};
 use crate::workload::JobId;
 
 /// Earlier submit first: all ranks are equal, and ties go by submit.
@@ -9,7 +10,7 @@ use crate::workload::JobId;
 pub struct Fcfs;
 
 impl Order for Fcfs {
-    fn rank(&mut self, _ask: &Ask<'_>, _job: JobId) -> i64 {
-        0
+    fn rank(&mut self, _ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
+        each(jobs, ranks, |_| 0)
     }
 }

@@ -1,7 +1,8 @@
 //! By planned length: the walltime, or the nominal runtime of a job that brings none.
 
+use crate::error::Result;
 use crate::policy::analyzer::Ask;
-use crate::policy::order::Order;
+use crate::policy::order::{Order, each};
 use crate::workload::JobId;
 
 /// Shortest planned length first.
@@ -13,13 +14,13 @@ pub struct Shortest;
 pub struct Longest;
 
 impl Order for Shortest {
-    fn rank(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
-        ask.view.jobs.planned(job).micros()
+    fn rank(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
+        each(jobs, ranks, |job| ask.view.jobs.planned(job).micros())
     }
 }
 
 impl Order for Longest {
-    fn rank(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
-        -ask.view.jobs.planned(job).micros()
+    fn rank(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
+        each(jobs, ranks, |job| -ask.view.jobs.planned(job).micros())
     }
 }

@@ -11,17 +11,34 @@ pub mod wfp3;
 
 use dyn_clone::DynClone;
 
+use crate::error::Result;
 use crate::policy::analyzer::Ask;
+use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
+
+/// When ranks change as time passes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Changes {
+    /// A job keeps the rank that it had when it joined the queue.
+    #[default]
+    Never,
+    /// The queue is sorted anew at the first pass at or after each multiple of this on the log's clock.
+    Every(SimDuration),
+    /// It is sorted anew in every pass that looks at it.
+    EachPass,
+}
 
 /// Says which job is next.
 pub trait Order: DynClone + Send + Sync {
-    /// The job's rank now: lower goes first.
-    fn rank(&mut self, ask: &Ask<'_>, job: JobId) -> i64;
+    /// The ranks now of some jobs, as many to the end of `ranks` and in their order: lower goes first.
+    ///
+    /// # Errors
+    /// If they cannot be told.
+    fn rank(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()>;
 
-    /// Whether ranks change as time passes, so that the queue must be sorted anew in every pass.
-    fn changes(&self) -> bool {
-        false
+    /// When ranks change as time passes, so that the queue must be sorted anew.
+    fn changes(&self) -> Changes {
+        Changes::Never
     }
 
     /// Whether jobs stand in the order in which they started in reality.
@@ -31,3 +48,35 @@ pub trait Order: DynClone + Send + Sync {
 }
 
 dyn_clone::clone_trait_object!(Order);
+
+impl Changes {
+    /// The last multiple of the period up to `now`, if there is one: what was ranked in it need not be ranked again.
+    #[must_use]
+    pub fn beat(self, now: SimTime) -> Option<i64> {
+        match self {
+            Self::Every(period) => Some(now.micros().div_euclid(period.micros().max(1))),
+            Self::Never | Self::EachPass => None,
+        }
+    }
+}
+
+/// The ranks of an order that ranks each job by itself.
+#[expect(clippy::unnecessary_wraps, reason = "it is what `Order::rank` returns")]
+fn each(jobs: &[JobId], ranks: &mut Vec<i64>, rank: impl FnMut(JobId) -> i64) -> Result<()> {
+    ranks.extend(jobs.iter().copied().map(rank));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beat_lasts_from_one_multiple_of_the_period_to_the_next() {
+        let changes = Changes::Every(SimDuration::from_micros(10));
+        let beats = [-11, -10, -1, 0, 9, 10, 25].map(|micros| changes.beat(SimTime::from_micros(micros)));
+        assert_eq!(beats, [-2, -1, -1, 0, 0, 1, 2].map(Some));
+        assert_eq!(Changes::EachPass.beat(SimTime::default()), None);
+        assert_eq!(Changes::Never.beat(SimTime::default()), None);
+    }
+}

@@ -1,8 +1,9 @@
 //! The order in which jobs started in reality.
 
+use crate::error::Result;
 use crate::policy::Jobs;
 use crate::policy::analyzer::Ask;
-use crate::policy::order::Order;
+use crate::policy::order::{Order, each};
 use crate::units::SimTime;
 use crate::workload::JobId;
 
@@ -25,8 +26,8 @@ fn rank(jobs: Jobs<'_>, job: JobId) -> i64 {
 }
 
 impl Order for ObservedStarts {
-    fn rank(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
-        rank(ask.view.jobs, job)
+    fn rank(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
+        each(jobs, ranks, |job| rank(ask.view.jobs, job))
     }
 
     fn is_as_observed(&self) -> bool {

@@ -1,8 +1,9 @@
 //! By what a job holds: its nodes, or its nodes for as long as it is planned to run.
 
+use crate::error::Result;
 use crate::policy::analyzer::Ask;
 use crate::policy::compose::rank_of;
-use crate::policy::order::Order;
+use crate::policy::order::{Order, each};
 use crate::workload::JobId;
 
 /// Fewest nodes first.
@@ -18,19 +19,20 @@ pub struct Largest;
 pub struct SmallestArea;
 
 impl Order for Smallest {
-    fn rank(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
-        i64::from(ask.view.jobs.node_count(job))
+    fn rank(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
+        each(jobs, ranks, |job| i64::from(ask.view.jobs.node_count(job)))
     }
 }
 
 impl Order for Largest {
-    fn rank(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
-        -i64::from(ask.view.jobs.node_count(job))
+    fn rank(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
+        each(jobs, ranks, |job| -i64::from(ask.view.jobs.node_count(job)))
     }
 }
 
 impl Order for SmallestArea {
-    fn rank(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
-        rank_of(f64::from(ask.view.jobs.node_count(job)) * ask.view.jobs.planned(job).micros() as f64)
+    fn rank(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
+        let known = ask.view.jobs;
+        each(jobs, ranks, |job| rank_of(f64::from(known.node_count(job)) * known.planned(job).micros() as f64))
     }
 }

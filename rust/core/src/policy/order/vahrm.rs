@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::error::Result;
 use crate::policy::analyzer::{Ask, Estimate};
 use crate::policy::class::JobClass;
 use crate::policy::compose::rank_of;
-use crate::policy::order::Order;
+use crate::policy::order::{Order, each};
 use crate::workload::JobId;
 
 /// What an energy is predicted for.
@@ -63,10 +64,8 @@ impl Vahrm {
             }
         }
     }
-}
 
-impl Order for Vahrm {
-    fn rank(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
+    fn rank_of(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
         let jobs = ask.view.jobs;
         let length = match self.weights.length {
             Length::Runtime => jobs.runtime(job),
@@ -75,5 +74,11 @@ impl Order for Vahrm {
         let energy = self.watts(ask, job) * f64::from(jobs.node_count(job)) * length.seconds();
         let beta = self.weights.beta;
         rank_of(-(beta * energy - (1.0 - beta) * jobs.submit(job).seconds()))
+    }
+}
+
+impl Order for Vahrm {
+    fn rank(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
+        each(jobs, ranks, |job| self.rank_of(ask, job))
     }
 }

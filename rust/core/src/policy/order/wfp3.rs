@@ -1,8 +1,9 @@
 //! Large jobs that have waited long for their length: the WFP3 score of Tang, Lan, Desai and Buettner (CLUSTER 2009).
 
+use crate::error::Result;
 use crate::policy::analyzer::Ask;
 use crate::policy::compose::rank_of;
-use crate::policy::order::Order;
+use crate::policy::order::{Changes, Order, each};
 use crate::workload::JobId;
 
 /// Highest (wait / planned length)³ × nodes first.
@@ -12,13 +13,16 @@ use crate::workload::JobId;
 pub struct Wfp3;
 
 impl Order for Wfp3 {
-    fn rank(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
-        let wait = (ask.view.now - ask.view.jobs.submit(job)).micros() as f64;
-        let length = ask.view.jobs.planned(job).micros().max(1) as f64;
-        rank_of(-(wait / length).powi(3) * f64::from(ask.view.jobs.node_count(job)))
+    fn rank(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
+        let known = ask.view.jobs;
+        each(jobs, ranks, |job| {
+            let wait = (ask.view.now - known.submit(job)).micros() as f64;
+            let length = known.planned(job).micros().max(1) as f64;
+            rank_of(-(wait / length).powi(3) * f64::from(known.node_count(job)))
+        })
     }
 
-    fn changes(&self) -> bool {
-        true
+    fn changes(&self) -> Changes {
+        Changes::EachPass
     }
 }

@@ -15,4 +15,8 @@ impl Placement for LowestId {
         free.take_lowest(ask.view.jobs.node_count(job), nodes);
         Ok(Choice::Chosen)
     }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
 }

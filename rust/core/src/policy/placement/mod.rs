@@ -65,6 +65,11 @@ pub trait Placement: DynClone + Send + Sync {
     /// If the nodes cannot be found, or if the host interrupts.
     fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice>;
 
+    /// Whether it chooses the same nodes however often it was asked before: then it may be asked more or less often.
+    fn is_repeatable(&self) -> bool {
+        false
+    }
+
     /// Its other face, where a job's nodes depend on the others that start with it.
     fn jointly(&mut self) -> Option<&mut dyn Joint> {
         None

@@ -26,6 +26,30 @@ pub(super) const PATIENCE: &[Parameter] = &[
     },
 ];
 
+pub(super) const PLAN: &[Parameter] = &[
+    Parameter {
+        name: "depth",
+        unit: "jobs",
+        default: "\"unbounded\"",
+        range: "a whole number from 1, or \"unbounded\"",
+        doc: "how many jobs are planned for later; the others start if they fit beside these",
+    },
+    Parameter {
+        name: "horizon_s",
+        unit: "s",
+        default: "2592000",
+        range: "seconds from 0",
+        doc: "how far ahead jobs are planned",
+    },
+    Parameter {
+        name: "interval_s",
+        unit: "s",
+        default: "0",
+        range: "0, or seconds from 1e-6",
+        doc: "submissions are gathered and planned at multiples of this, or when anything else happens",
+    },
+];
+
 pub(super) const VAHRM: &[Parameter] = &[
     Parameter {
         name: "beta",

@@ -2,6 +2,7 @@
 
 use crate::error::{ConfigError, Error, Result, config};
 use crate::params::{Params, Value};
+use crate::policy::backfill::named::NamedPlan;
 use crate::policy::backfill::patience::Patience;
 use crate::policy::budget::system_budget::{Limit, Split, SystemBudget};
 use crate::policy::emergency::{Emergencies, Step, Victims};
@@ -10,13 +11,33 @@ use crate::policy::placement::pools;
 use crate::policy::placement::rank_by::RankBy;
 use crate::policy::placement::sliding_window::{OnMiss, SlidingWindow};
 use crate::policy::registry::Beside;
+use crate::policy::timing::Timing;
 use crate::power::budgets::Foresight;
 use crate::units::{MAX_NODE_WATTS, MAX_SECONDS, MAX_SYSTEM_WATTS, SimDuration};
 pub(super) fn take_depth(params: &mut Params) -> Result<usize> {
-    match params.take("depth", Value::Int(1)) {
+    take_depth_or(params, Value::Int(1))
+}
+
+fn take_depth_or(params: &mut Params, default: Value) -> Result<usize> {
+    match params.take("depth", default) {
         Value::Int(depth @ 1..) => Ok(usize::try_from(depth).unwrap_or(usize::MAX)),
         Value::Text(word) if word == "unbounded" => Ok(usize::MAX),
         other => Err(config(params.path_of("depth"), other.to_string(), "a whole number from 1, or \"unbounded\"")),
+    }
+}
+
+pub(super) fn take_plan(params: &mut Params) -> Result<(NamedPlan, Timing)> {
+    let depth = take_depth_or(params, Value::Text("unbounded".into()));
+    let expected = "seconds from 0 to 1e12";
+    let horizon = params.take_number("horizon_s", Value::Int(2_592_000), &(0.0..=MAX_SECONDS), expected);
+    match (depth, horizon, take_interval(params)) {
+        (Ok(depth), Ok(horizon_s), Ok(interval)) => {
+            let horizon = SimDuration::from_seconds(horizon_s).unwrap_or(SimDuration::FOREVER);
+            Ok((NamedPlan::new(depth, horizon), Timing::gathering(interval)))
+        }
+        (depth, horizon, interval) => {
+            Err(all_faults([depth.err(), horizon.err(), interval.err()].into_iter().flatten()))
+        }
     }
 }
 

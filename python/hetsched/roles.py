@@ -1,0 +1,169 @@
+"""Roles in a policy that objects of your own can take: one protocol a role, with one method each.
+
+Wherever a part's name is taken, so is an object with its role's method: ``Policy(order=MyOrder())``,
+``Policy.preset("easy", placement=MyPlacement())``. A whole scheduler is given as a policy itself:
+``simulate(workload, platform, MyScheduler())``. Nothing has to be inherited from; the protocols say what is asked, and
+let type checkers check it. docs/how-to/your-own-policy.md writes one of each.
+
+A run works on a copy of the object: by its own ``fork()`` if it has one, else by `copy.deepcopy`. So runs share
+nothing, and the same object gives the same run again. An object that has a method ``seed(rng)`` is given a
+`numpy.random.Generator` of the run's own before the run begins; its attribute ``uses_chance`` (default: whether it has
+that method) says whether another seed can make another schedule.
+
+Jobs and views are read while the method runs. Their arrays are read-only copies, and last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hetsched._core import Job, Jobs, Running, View
+
+__all__ = ["Allocator", "Backfill", "Job", "Jobs", "Monitor", "Order", "Placement", "Running", "Scheduler", "View"]
+
+
+class Order(Protocol):
+    """Ranks the jobs of the queue.
+
+    An attribute ``changes`` says when ranks change: ``"never"`` (the default: a job keeps the rank with which it
+    joined), ``"each-pass"``, or seconds: then all that wait are ranked anew at the first pass at or after each multiple
+    of these on the log's clock.
+    """
+
+    def rank(self, jobs: Jobs, view: View, /) -> npt.ArrayLike:
+        """One number a job, the lowest first; ties go to the earlier submit, then the earlier row of the log.
+
+        Parameters
+        ----------
+        jobs
+            The jobs that join the queue in this pass, or all that wait where ranks change. Where a power budget looks
+            for the job that comes last: jobs that run.
+        view
+            The machine, and what runs.
+
+        Returns
+        -------
+        array of float
+            As many numbers as jobs, none of them NaN.
+        """
+
+
+class Backfill(Protocol):
+    """Says which of the jobs that wait are tried now, and so which may start before others."""
+
+    def select(self, queue: Jobs, view: View, /) -> npt.ArrayLike:
+        """The jobs to try, in this order.
+
+        Each starts if it fits beside those before it: its nodes are free, the placement accepts it, and a power budget
+        has room for it. One that does not fit is passed over.
+
+        Parameters
+        ----------
+        queue
+            The jobs that wait, in policy order; also ``view.queue``.
+        view
+            The machine, and what runs.
+
+        Returns
+        -------
+        array of int
+            Values of ``queue.job_id``, each once at most.
+        """
+
+
+class Placement(Protocol):
+    """Chooses the nodes of a job."""
+
+    def choose(self, job: Job, free: npt.NDArray[np.int64], view: View, /) -> npt.ArrayLike | None:
+        """The nodes of a job that is about to start.
+
+        Parameters
+        ----------
+        job
+            The job; its ``node_count`` says how many nodes it asks for.
+        free
+            The nodes that are free for it, ascending: at least as many. Those of jobs that this pass has started
+            already are not among them.
+        view
+            The machine as it was when the pass began, and what runs.
+
+        Returns
+        -------
+        array of int, or None
+            As many nodes of `free` as the job asks for, in any order. None: it refuses, and the job waits like one that
+            does not fit.
+        """
+
+
+class Allocator(Protocol):
+    """Splits the watts of a budget between the jobs that run: ``power={"name": "system-budget", "allocator": ...}``.
+
+    It is asked at the end of every pass, or as ``allocator_interval_s`` says. An attribute ``least_cap_w`` is the
+    lowest cap that it sets, W a node, with which jobs count when they start. None (the default): they count without
+    caps. Where there is a cap model in place of tables by cap it must be given.
+    """
+
+    def allot(self, runs: Running, watts: float, view: View, /) -> npt.ArrayLike:
+        """One cap for each running job.
+
+        Parameters
+        ----------
+        runs
+            The jobs that run and do not stand still, with ``runs.draw_w(cap_w)`` and ``runs.slowdown(cap_w)`` under any
+            cap.
+        watts
+            What they may draw together beyond the idle machine.
+        view
+            The machine.
+
+        Returns
+        -------
+        array of float
+            W a node, infinite for none, not below ``least_cap_w`` or the lowest cap of the tables. If the predicted
+            draws pass `watts`, those under the least caps must, too.
+        """
+
+
+class Monitor(Protocol):
+    """Measures the machine's draw, where the policy does something about draws above its budget.
+
+    ``power={"name": "system-budget", "on_excess": "suspend", "monitor": ...}``.
+    """
+
+    def read(self, draw_w: float, view: View, /) -> float:
+        """The watts that it shows.
+
+        Asked at the beginning of each pass, whenever the draw is compared with the budget, and after each thing that is
+        done about it. What the machine draws does not change by it, nor does what results tell of that.
+
+        Parameters
+        ----------
+        draw_w
+            What the machine draws, W.
+        view
+            The machine, and what runs.
+        """
+
+
+class Scheduler(Protocol):
+    """Decides everything: which jobs start, when and where."""
+
+    def decide(self, view: View, /) -> Iterable[tuple[int, npt.ArrayLike]]:
+        """The jobs to start now.
+
+        Asked in every pass in which a job waits and something is free.
+
+        Parameters
+        ----------
+        view
+            ``view.queue`` holds the jobs that wait, by submit, then row of the log; ``view.free`` the free nodes.
+
+        Returns
+        -------
+        list of (job_id, nodes)
+            In the order in which they start. Nodes of a job that starts are busy for those behind it.
+        """

@@ -1,0 +1,113 @@
+//! An allocator: the caps of all that runs, within the watts there are (operations page, rules 13 and 24).
+
+use hetsched_core::error::{Result, config};
+use hetsched_core::policy::View;
+use hetsched_core::policy::allocator::{Allocator, draw_of, running};
+use hetsched_core::policy::budget::least::LeastCaps;
+use hetsched_core::policy::runs::{Run, RunId};
+use hetsched_core::power::in_force::Allotted;
+use hetsched_core::units::Watts;
+use pyo3::prelude::*;
+
+use crate::errors::to_py;
+use crate::roles::answers::{self, Wrong};
+use crate::roles::running::{Running, allotted};
+use crate::roles::{Part, counted, failed};
+
+/// An object that caps.
+#[derive(Clone)]
+pub(crate) struct OwnAllocator {
+    part: Part,
+    /// The lowest cap that it may set, and that starts count with, W a node; none: they count without caps.
+    least_w: Option<f64>,
+}
+
+impl OwnAllocator {
+    /// An object with a method `allot`; its `least_cap_w` is read once.
+    pub(crate) fn new(py: Python<'_>, part: Part) -> PyResult<Self> {
+        let object = part.object.bind(py);
+        let least_w = match object.getattr_opt("least_cap_w")?.filter(|value| !value.is_none()) {
+            Some(value) => Some(
+                value.extract::<f64>().ok().filter(|watts| *watts > 0.0 && watts.is_finite()).ok_or_else(|| {
+                    let found = value.repr().map_or_else(|_| "an object".to_owned(), |text| format!("`{text}`"));
+                    to_py(py, config("policy.power.allocator.least_cap_w", found, "watts a node above 0, or None"))
+                })?,
+            ),
+            None => None,
+        };
+        Ok(Self { part, least_w })
+    }
+
+    /// The lowest cap that starts count with, as a level.
+    pub(crate) fn levels(&self) -> &[f64] {
+        self.least_w.as_slice()
+    }
+
+    /// Under which cap a run draws least.
+    fn least_of(&self) -> Allotted {
+        self.least_w.map_or(Allotted::None, Allotted::Watts)
+    }
+
+    /// What is wrong with the caps of some runs, if anything.
+    fn fault(&self, view: &View<'_>, runs: &[(RunId, &Run)], caps_w: &[f64], room: Watts) -> Option<String> {
+        let lowest_w = self.least_w.or(view.predicted.levels().first().copied()).unwrap_or(f64::INFINITY);
+        if let Some((place, cap_w)) = caps_w.iter().enumerate().find(|(_, cap_w)| **cap_w < lowest_w) {
+            let job = view.jobs.job_id(runs[place].1.job);
+            return Some(format!("gave {cap_w} W a node for job {job}, below the least cap of {lowest_w} W,"));
+        }
+        let sum = |cap: &dyn Fn(usize) -> Allotted| -> Watts {
+            runs.iter().enumerate().map(|(place, (_, run))| draw_of(view, run, cap(place))).sum()
+        };
+        let drawn = sum(&|place| allotted(caps_w[place]));
+        if drawn <= room || sum(&|_| self.least_of()) > room {
+            return None;
+        }
+        // In milliwatts: a budget is kept to its billionth.
+        let [drawn, room] = [drawn, room].map(|watts| (watts.watts() * 1e3).round() / 1e3);
+        Some(format!(
+            "gave caps under which what runs is predicted to draw {drawn} W beyond the idle machine, more than the {room} W \
+             there are, which the least caps would keep,"
+        ))
+    }
+}
+
+impl Allocator for OwnAllocator {
+    fn least(&self) -> LeastCaps {
+        self.least_w.map_or(LeastCaps::None, LeastCaps::Watts)
+    }
+
+    fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>) -> Result<()> {
+        let mut runs: Vec<_> = running(view).collect();
+        runs.sort_unstable_by_key(|(_, run)| (run.started, run.job.0));
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let part = &self.part;
+        let caps_w = Python::attach(|py| {
+            part.lender.lend(view, None, |lent| {
+                let own = Running::of(runs.iter().map(|(id, _)| *id).collect(), &part.lender);
+                let asked = || format!(", with {} running,", counted(runs.len(), "job"));
+                let answer = part.call(py, view, (own, room.watts(), lent), asked)?;
+                let whose = |place: usize| format!("job {}", view.jobs.job_id(runs[place].1.job));
+                answers::numbers(
+                    &answer,
+                    runs.len(),
+                    if runs.len() == 1 { "running job" } else { "running jobs" },
+                    whose,
+                )
+                .map_err(|wrong| match wrong {
+                    Wrong::Said(what) => part.wrong(view, &what),
+                    Wrong::Raised(raised) => failed(raised),
+                })
+            })
+        })?;
+        if let Some(what) = self.fault(view, &runs, &caps_w, room) {
+            return Err(part.wrong(view, &what));
+        }
+        out.extend(runs.iter().zip(caps_w).map(|((id, run), cap_w)| {
+            let allotted = allotted(cap_w);
+            (*id, allotted, draw_of(view, run, allotted))
+        }));
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! A backfill: which of the jobs that wait are tried now, in which order.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hetsched_core::algo::fit_list::{FitList, QueueKey};
+use hetsched_core::error::Result;
+use hetsched_core::policy::View;
+use hetsched_core::policy::backfill::Backfill;
+use hetsched_core::policy::desk::Desk;
+use hetsched_core::workload::JobId;
+use pyo3::prelude::*;
+
+use crate::roles::answers::{self, Wrong};
+use crate::roles::scheduler::Numbers;
+use crate::roles::{Part, failed, with_waiting};
+
+/// An object that says who is tried.
+#[derive(Clone)]
+pub(crate) struct OwnBackfill {
+    pub(crate) part: Part,
+    pub(crate) numbers: Arc<Numbers>,
+}
+
+impl OwnBackfill {
+    /// The jobs that are to be tried, by their numbers in the log.
+    fn asked(&self, view: &View<'_>, queue: &[JobId]) -> Result<Vec<i64>> {
+        let part = &self.part;
+        Python::attach(|py| {
+            part.lender.lend(view, Some(queue), |lent| {
+                let asked = || with_waiting(queue);
+                let answer = part.call(py, view, (part.lender.jobs(queue.to_vec()), lent), asked)?;
+                answers::whole(&answer, "job numbers").map_err(|wrong| match wrong {
+                    Wrong::Said(what) => part.wrong(view, &what),
+                    Wrong::Raised(raised) => failed(raised),
+                })
+            })
+        })
+    }
+}
+
+impl Backfill for OwnBackfill {
+    fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+        // None: its job has been chosen.
+        let mut keys: BTreeMap<JobId, Option<QueueKey>> = BTreeMap::new();
+        let waiting: Vec<_> = queue.iter().map(|waiting| JobId(waiting.key.row)).collect();
+        let chosen = self.asked(desk.view, &waiting)?;
+        if !chosen.is_empty() {
+            keys.extend(queue.iter().map(|waiting| (JobId(waiting.key.row), Some(waiting.key))));
+        }
+        for number in chosen {
+            desk.examine()?;
+            let wrong = |what: &str| self.part.wrong(desk.view, &format!("gave job {number}{what}"));
+            let key = self.numbers.job(number).and_then(|job| keys.get_mut(&job));
+            let key = key.ok_or_else(|| wrong(", which is not in the queue,"))?;
+            let key = key.take().ok_or_else(|| wrong(" twice"))?;
+            let Some(place) = queue.place_of(key) else { continue };
+            let Some(offer) = queue.get(place).map(|waiting| desk.offer(waiting)).transpose()?.flatten() else {
+                continue;
+            };
+            queue.remove_at(place);
+            desk.accept(offer)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,233 @@
+//! Jobs as columns, and one job: what they said when they were submitted.
+
+use std::sync::Arc;
+
+use hetsched_core::policy;
+use hetsched_core::power::known::KnownDraw;
+use hetsched_core::units::SimDuration;
+use hetsched_core::workload::JobId;
+use numpy::{Element, PyArray1};
+use pyo3::prelude::*;
+
+use crate::roles::view::{Labels, Loan, fixed};
+
+/// Jobs as columns: each attribute a read-only array with a value a job. To be read while the call lasts.
+#[pyclass(frozen, module = "hetsched._core")]
+pub(crate) struct Jobs {
+    pub(crate) rows: Vec<JobId>,
+    pub(crate) loan: Arc<Loan>,
+    pub(crate) labels: Labels,
+}
+
+/// One job, by attributes of the same names as the columns of several. To be read while the call lasts.
+#[pyclass(frozen, module = "hetsched._core")]
+pub(crate) struct Job {
+    pub(crate) row: JobId,
+    pub(crate) loan: Arc<Loan>,
+    pub(crate) labels: Labels,
+}
+
+type Longs<'py> = PyResult<Bound<'py, PyArray1<i64>>>;
+type Floats<'py> = PyResult<Bound<'py, PyArray1<f64>>>;
+
+fn app(view: policy::View<'_>, job: JobId) -> i64 {
+    view.jobs.app(job).map_or(-1, |app| i64::from(app.0))
+}
+
+fn walltime_s(view: policy::View<'_>, job: JobId) -> f64 {
+    view.jobs.walltime(job).map_or(f64::NAN, SimDuration::seconds)
+}
+
+fn slots(view: policy::View<'_>, job: JobId) -> i64 {
+    i64::from(view.jobs.need(job, view.platform))
+}
+
+fn power_w(view: policy::View<'_>, job: JobId) -> f64 {
+    match view.known_draw(job) {
+        KnownDraw::Watts(watts) => watts,
+        KnownDraw::Unknown | KnownDraw::Tdp => f64::NAN,
+    }
+}
+
+impl Jobs {
+    fn column<'py, T: Element>(
+        &self,
+        py: Python<'py>,
+        value: impl Fn(policy::View<'_>, JobId) -> T,
+    ) -> PyResult<Bound<'py, PyArray1<T>>> {
+        let view = self.loan.read()?;
+        Ok(fixed(py, &self.rows.iter().map(|&job| value(view, job)).collect::<Vec<_>>()))
+    }
+}
+
+#[pymethods]
+impl Jobs {
+    fn __len__(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Their numbers in the log.
+    #[getter]
+    fn job_id<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        self.column(py, |view, job| view.jobs.job_id(job))
+    }
+
+    /// Submit times, seconds on the log's clock.
+    #[getter]
+    fn submit_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
+        self.column(py, |view, job| view.jobs.submit(job).seconds())
+    }
+
+    /// Times from which they may start, seconds on the log's clock: their submit times.
+    #[getter]
+    fn eligible_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
+        self.submit_s(py)
+    }
+
+    /// Planned lengths, seconds: walltimes, or nominal runtimes of jobs without one.
+    #[getter]
+    fn planned_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
+        self.column(py, |view, job| view.jobs.planned(job).seconds())
+    }
+
+    /// Walltimes, seconds; NaN for jobs without one.
+    #[getter]
+    fn walltime_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
+        self.column(py, walltime_s)
+    }
+
+    /// Numbers of nodes.
+    #[getter]
+    fn node_count<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        self.column(py, |view, job| i64::from(view.jobs.node_count(job)))
+    }
+
+    /// Slots that they take of each of their nodes; 1 where jobs get whole nodes.
+    #[getter]
+    fn slots<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        self.column(py, slots)
+    }
+
+    /// Applications, as places in `View.apps`; -1: unknown.
+    #[getter]
+    fn app<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        self.column(py, app)
+    }
+
+    /// Users, as places in `View.users`; -1: unknown.
+    #[getter]
+    fn user<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        self.column(py, |_, job| self.labels.user(job))
+    }
+
+    /// Queues, as places in `View.queues`; -1: unknown.
+    #[getter]
+    fn queue<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        self.column(py, |_, job| self.labels.queue(job))
+    }
+
+    /// What is known of their own draws, W a node; NaN: nothing.
+    #[getter]
+    fn power_w<'py>(&self, py: Python<'py>) -> Floats<'py> {
+        self.column(py, power_w)
+    }
+
+    /// Their own caps, W a node; infinite for jobs without one.
+    #[getter]
+    fn cap_w<'py>(&self, py: Python<'py>) -> Floats<'py> {
+        self.column(py, |view, job| view.jobs.cap_w(job))
+    }
+
+    /// Whether they compute on accelerators.
+    #[getter]
+    fn on_gpu<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        self.column(py, |view, job| view.jobs.on_gpu(job))
+    }
+}
+
+impl Job {
+    fn value<T>(&self, value: impl FnOnce(policy::View<'_>, JobId) -> T) -> PyResult<T> {
+        Ok(value(self.loan.read()?, self.row))
+    }
+}
+
+#[pymethods]
+impl Job {
+    /// Its number in the log.
+    #[getter]
+    fn job_id(&self) -> PyResult<i64> {
+        self.value(|view, job| view.jobs.job_id(job))
+    }
+
+    /// Submit time, seconds on the log's clock.
+    #[getter]
+    fn submit_s(&self) -> PyResult<f64> {
+        self.value(|view, job| view.jobs.submit(job).seconds())
+    }
+
+    /// Time from which it may start, seconds on the log's clock: its submit time.
+    #[getter]
+    fn eligible_s(&self) -> PyResult<f64> {
+        self.submit_s()
+    }
+
+    /// Planned length, seconds: its walltime, or its nominal runtime if it has none.
+    #[getter]
+    fn planned_s(&self) -> PyResult<f64> {
+        self.value(|view, job| view.jobs.planned(job).seconds())
+    }
+
+    /// Walltime, seconds; NaN if it has none.
+    #[getter]
+    fn walltime_s(&self) -> PyResult<f64> {
+        self.value(walltime_s)
+    }
+
+    /// Number of nodes.
+    #[getter]
+    fn node_count(&self) -> PyResult<u32> {
+        self.value(|view, job| view.jobs.node_count(job))
+    }
+
+    /// Slots that it takes of each of its nodes; 1 where jobs get whole nodes.
+    #[getter]
+    fn slots(&self) -> PyResult<i64> {
+        self.value(slots)
+    }
+
+    /// Its application, as a place in `View.apps`; -1: unknown.
+    #[getter]
+    fn app(&self) -> PyResult<i64> {
+        self.value(app)
+    }
+
+    /// Its user, as a place in `View.users`; -1: unknown.
+    #[getter]
+    fn user(&self) -> i64 {
+        self.labels.user(self.row)
+    }
+
+    /// Its queue, as a place in `View.queues`; -1: unknown.
+    #[getter]
+    fn queue(&self) -> i64 {
+        self.labels.queue(self.row)
+    }
+
+    /// What is known of its own draw, W a node; NaN: nothing.
+    #[getter]
+    fn power_w(&self) -> PyResult<f64> {
+        self.value(power_w)
+    }
+
+    /// Its own cap, W a node; infinite if it has none.
+    #[getter]
+    fn cap_w(&self) -> PyResult<f64> {
+        self.value(|view, job| view.jobs.cap_w(job))
+    }
+
+    /// Whether it computes on accelerators.
+    #[getter]
+    fn on_gpu(&self) -> PyResult<bool> {
+        self.value(|view, job| view.jobs.on_gpu(job))
+    }
+}

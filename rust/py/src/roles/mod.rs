@@ -1,0 +1,189 @@
+//! Roles in Python: objects of a user's that take a part in a policy, one file a role.
+//!
+//! Each adapter has a trait of the core on one side and one method of an object on the other. What the object answers is
+//! checked here, and what it raises comes back as itself, with a note of where.
+
+pub(crate) mod allocator;
+pub(crate) mod answers;
+pub(crate) mod backfill;
+pub(crate) mod copies;
+pub(crate) mod jobs;
+pub(crate) mod monitor;
+pub(crate) mod order;
+pub(crate) mod placement;
+pub(crate) mod running;
+pub(crate) mod scheduler;
+pub(crate) mod view;
+
+use std::sync::Arc;
+
+use hetsched_core::error::{Error, PolicyError, Result, SimulationError};
+use hetsched_core::policy;
+use hetsched_core::workload::{JobId, Workload};
+use pyo3::call::PyCallArgs;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::roles::allocator::OwnAllocator;
+use crate::roles::backfill::OwnBackfill;
+use crate::roles::monitor::OwnMonitor;
+use crate::roles::order::OwnOrder;
+use crate::roles::placement::OwnPlacement;
+use crate::roles::scheduler::{Numbers, OwnScheduler};
+use crate::roles::view::{Labels, Lender};
+
+/// The objects of a policy, by role.
+pub(crate) struct Objects {
+    pub(crate) order: Option<Py<PyAny>>,
+    pub(crate) backfill: Option<Py<PyAny>>,
+    pub(crate) placement: Option<Py<PyAny>>,
+    pub(crate) scheduler: Option<Py<PyAny>>,
+    pub(crate) allocator: Option<Py<PyAny>>,
+    pub(crate) monitor: Option<Py<PyAny>>,
+    /// What they may know of jobs beside the core's columns.
+    pub(crate) labels: Labels,
+}
+
+impl Objects {
+    /// Reads them from a policy, where they stand in place of dictionaries.
+    pub(crate) fn of(policy: &Bound<'_, PyDict>, labels: Labels) -> PyResult<Self> {
+        let object = |role: &str| {
+            let part = policy.get_item(role)?.filter(|part| !part.is_none() && !part.is_instance_of::<PyDict>());
+            Ok::<_, PyErr>(part.map(Bound::unbind))
+        };
+        Ok(Self {
+            order: object("order")?,
+            backfill: object("backfill")?,
+            placement: object("placement")?,
+            scheduler: object("scheduler")?,
+            allocator: object("allocator")?,
+            monitor: object("monitor")?,
+            labels,
+        })
+    }
+
+    /// Whether there is any: then the interpreter is held through the run.
+    pub(crate) fn is_any(&self) -> bool {
+        let Self { order, backfill, placement, scheduler, allocator, monitor, labels: _ } = self;
+        [order, backfill, placement, scheduler, allocator, monitor].iter().any(|object| object.is_some())
+    }
+
+    /// Puts them in the places of named parts.
+    pub(crate) fn fill(&self, py: Python<'_>, parts: &mut policy::compose::Parts, jobs: &Workload) -> PyResult<()> {
+        if let Some(object) = &self.order {
+            parts.order = Box::new(OwnOrder::new(self.part(py, "policy.order", "rank", object)?)?);
+        }
+        if let Some(object) = &self.backfill {
+            let part = self.part(py, "policy.backfill", "select", object)?;
+            parts.backfill = Box::new(OwnBackfill { part, numbers: Arc::new(Numbers::of(jobs)) });
+        }
+        if let Some(object) = &self.monitor {
+            parts.gauge = Some(Box::new(OwnMonitor(self.part(py, "policy.power.monitor", "read", object)?)));
+        }
+        if let Some(object) = &self.placement {
+            parts.placement = Box::new(OwnPlacement(self.part(py, "policy.placement", "choose", object)?));
+        }
+        Ok(())
+    }
+
+    /// The allocator, if there is one.
+    pub(crate) fn allocator(&self, py: Python<'_>) -> PyResult<Option<OwnAllocator>> {
+        let Some(object) = &self.allocator else { return Ok(None) };
+        OwnAllocator::new(py, self.part(py, "policy.power.allocator", "allot", object)?).map(Some)
+    }
+
+    /// The whole scheduler, if there is one.
+    pub(crate) fn scheduler(&self, py: Python<'_>, name: &str, jobs: &Workload) -> PyResult<Option<OwnScheduler>> {
+        let Some(object) = &self.scheduler else { return Ok(None) };
+        let part = self.part(py, "policy.scheduler", "decide", object)?;
+        Ok(Some(OwnScheduler::new(name.to_owned(), part, jobs)))
+    }
+
+    /// An object in a role.
+    fn part(&self, py: Python<'_>, role: &'static str, method: &'static str, object: &Py<PyAny>) -> PyResult<Part> {
+        let class = object.bind(py).get_type().name()?.to_string();
+        Ok(Part { object: object.clone_ref(py), lender: Lender::new(py, &self.labels)?, role, method, class })
+    }
+}
+
+/// An object in a role.
+pub(crate) struct Part {
+    object: Py<PyAny>,
+    lender: Lender,
+    /// Its place in a policy.
+    role: &'static str,
+    /// What is called.
+    method: &'static str,
+    /// What its class is called.
+    class: String,
+}
+
+impl Clone for Part {
+    /// A part that goes its own way: with a copy of the object.
+    fn clone(&self) -> Self {
+        Python::attach(|py| Self {
+            object: copies::copied(py, self.role, &self.object),
+            lender: self.lender.again(py),
+            role: self.role,
+            method: self.method,
+            class: self.class.clone(),
+        })
+    }
+}
+
+impl Part {
+    /// Calls the object's method; what it raises comes back as itself, with a note of where.
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        view: &policy::View<'_>,
+        arguments: impl PyCallArgs<'py>,
+        asked: impl FnOnce() -> String,
+    ) -> Result<Bound<'py, PyAny>> {
+        if (view.interrupted)() {
+            return Err(Error::Interrupted);
+        }
+        self.object.bind(py).call_method1(self.method, arguments).map_err(|raised| self.noted(py, view, raised, asked))
+    }
+
+    fn noted(&self, py: Python<'_>, view: &policy::View<'_>, raised: PyErr, asked: impl FnOnce() -> String) -> Error {
+        let Self { role, method, class, .. } = self;
+        let note = format!("{role}: `{method}` of {class}{} at {} s", asked(), view.now.seconds());
+        copies::add_note(py, &raised, &note);
+        failed(raised)
+    }
+
+    /// What makes an answer wrong, as an error.
+    fn wrong(&self, view: &policy::View<'_>, what: &str) -> Error {
+        Error::Simulation(SimulationError(format!(
+            "{}: `{}` {what} at {} s",
+            self.role,
+            self.method,
+            view.now.seconds()
+        )))
+    }
+}
+
+/// An exception of Python's on its way through the core.
+pub(crate) fn failed(raised: PyErr) -> Error {
+    Error::Policy(PolicyError(Box::new(raised)))
+}
+
+/// Jobs that wait as a note counts them.
+fn with_waiting(queue: &[JobId]) -> String {
+    format!(", with {} waiting,", counted(queue.len(), "job"))
+}
+
+/// A number of things.
+fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Jobs as a note names them.
+fn for_jobs(view: &policy::View<'_>, jobs: &[JobId]) -> String {
+    match jobs {
+        [] => String::new(),
+        [job] => format!(", for job {}", view.jobs.job_id(*job)),
+        [first, ..] => format!(", for {} jobs, the first of them job {},", jobs.len(), view.jobs.job_id(*first)),
+    }
+}

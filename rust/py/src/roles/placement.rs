@@ -1,0 +1,83 @@
+//! A placement: the nodes of one job, out of those that are free and can serve it.
+
+use std::sync::Arc;
+
+use hetsched_core::algo::node_set::NodeSet;
+use hetsched_core::error::Result;
+use hetsched_core::policy::View;
+use hetsched_core::policy::analyzer::Ask;
+use hetsched_core::policy::placement::{Choice, Placement};
+use hetsched_core::workload::JobId;
+use pyo3::prelude::*;
+
+use crate::roles::answers::{self, Wrong};
+use crate::roles::jobs::Job;
+use crate::roles::view::node_numbers;
+use crate::roles::{Part, failed, for_jobs};
+
+/// An object that chooses nodes.
+#[derive(Clone)]
+pub(crate) struct OwnPlacement(pub(crate) Part);
+
+impl OwnPlacement {
+    fn asked(&self, view: &View<'_>, job: JobId, free: &NodeSet) -> Result<Option<Vec<u32>>> {
+        let part = &self.0;
+        Python::attach(|py| {
+            part.lender.lend(view, None, |lent| {
+                let nodes = node_numbers(py, free);
+                let own = Job { row: job, loan: Arc::clone(part.lender.loan()), labels: part.lender.labels().clone() };
+                let answer = part.call(py, view, (own, nodes, lent), || for_jobs(view, &[job]))?;
+                if answer.is_none() {
+                    return Ok(None);
+                }
+                let chosen = match answers::whole(&answer, "node numbers") {
+                    Ok(chosen) => chosen,
+                    Err(Wrong::Said(what)) => {
+                        return Err(part.wrong(view, &format!("{what}, to job {},", view.jobs.job_id(job))));
+                    }
+                    Err(Wrong::Raised(raised)) => return Err(failed(raised)),
+                };
+                let is_free = |node| free.contains(node);
+                checked(view, job, &chosen, is_free).map(Some).map_err(|what| part.wrong(view, &what))
+            })
+        })
+    }
+}
+
+/// The nodes chosen for a job, or what is wrong with them.
+pub(crate) fn checked(
+    view: &View<'_>,
+    job: JobId,
+    chosen: &[i64],
+    is_free: impl Fn(u32) -> bool,
+) -> Result<Vec<u32>, String> {
+    let (id, wanted) = (view.jobs.job_id(job), view.jobs.node_count(job));
+    if chosen.len() != wanted as usize {
+        let nodes = if chosen.len() == 1 { "node" } else { "nodes" };
+        return Err(format!("gave {} {nodes} to job {id}, which asks for {wanted},", chosen.len()));
+    }
+    let there = view.platform.len();
+    let number = |&node: &i64| u32::try_from(node).ok().filter(|&node| node < there).ok_or(node);
+    let nodes = chosen.iter().map(number).collect::<Result<Vec<_>, _>>();
+    let nodes = nodes.map_err(|node| format!("gave node {node} to job {id} on a machine of {there} nodes"))?;
+    if let Some(busy) = nodes.iter().find(|&&node| !is_free(node)) {
+        return Err(format!("gave node {busy} to job {id}, which is not free for it,"));
+    }
+    let mut sorted = nodes.clone();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(twice) => Err(format!("gave node {} twice to job {id}", twice[0])),
+        None => Ok(nodes),
+    }
+}
+
+impl Placement for OwnPlacement {
+    fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
+        let Some(chosen) = self.asked(ask.view, job, free)? else { return Ok(Choice::Refused) };
+        for &node in &chosen {
+            free.remove(node);
+        }
+        nodes.extend(chosen);
+        Ok(Choice::Chosen)
+    }
+}

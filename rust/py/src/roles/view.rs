@@ -1,0 +1,359 @@
+//! What an object may read while it is asked: the machine and its jobs as decisions know them.
+//!
+//! A view is lent for the length of one call. It holds no table of what is charged: there is no way to it from here.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, ThreadId};
+
+use hetsched_core::algo::node_set::NodeSet;
+use hetsched_core::policy;
+use hetsched_core::power::known::KnownDraw;
+use hetsched_core::units::SimTime;
+use hetsched_core::workload::{AppId, JobId};
+use numpy::npyffi::flags::NPY_ARRAY_WRITEABLE;
+use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyAttributeError, PyKeyError, PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+
+use crate::roles::jobs::Jobs;
+use crate::roles::running::Running;
+
+/// What is known of jobs beside the core's columns: codes by row, -1 for unknown, and their names.
+#[derive(Clone, Default)]
+pub(crate) struct Labels(Arc<LabelColumns>);
+
+#[derive(Default)]
+struct LabelColumns {
+    user: Vec<i64>,
+    queue: Vec<i64>,
+    apps: Vec<String>,
+    users: Vec<String>,
+    queues: Vec<String>,
+}
+
+impl Labels {
+    /// Users and queues by job, and the names of applications.
+    pub(crate) fn new(
+        (user, users): (Vec<i64>, Vec<String>),
+        (queue, queues): (Vec<i64>, Vec<String>),
+        apps: &[String],
+    ) -> Self {
+        Self(Arc::new(LabelColumns { user, queue, apps: apps.to_vec(), users, queues }))
+    }
+
+    pub(crate) fn user(&self, job: JobId) -> i64 {
+        self.0.user.get(job.0 as usize).copied().unwrap_or(-1)
+    }
+
+    pub(crate) fn queue(&self, job: JobId) -> i64 {
+        self.0.queue.get(job.0 as usize).copied().unwrap_or(-1)
+    }
+}
+
+/// A view of the core's, as long as it is lent.
+#[derive(Clone, Copy)]
+struct Lent {
+    view: policy::View<'static>,
+    /// Who waits, in order, where the object is told.
+    queue: Option<&'static [JobId]>,
+    thread: ThreadId,
+}
+
+// SAFETY: it is read by the thread only that it was lent to, which `Loan::read` sees to.
+unsafe impl Send for Lent {}
+
+/// Where a view is put while it is lent.
+#[derive(Default)]
+pub(crate) struct Loan(Mutex<Option<Lent>>);
+
+impl Loan {
+    /// What is lent; an error once the call is over, or in another thread.
+    pub(crate) fn read(&self) -> PyResult<policy::View<'_>> {
+        self.lent().map(|lent| lent.view)
+    }
+
+    fn lent(&self) -> PyResult<Lent> {
+        let lent = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lent.filter(|lent| lent.thread == thread::current().id()).ok_or_else(|| {
+            PyRuntimeError::new_err(
+                "a view and its jobs can be read in the call only that they were given to, and by its thread; \
+                 arrays taken from them last",
+            )
+        })
+    }
+
+    fn put(&self, lent: Option<Lent>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = lent;
+    }
+}
+
+/// Lends views to one object, always by the same `View`.
+pub(crate) struct Lender {
+    loan: Arc<Loan>,
+    labels: Labels,
+    view: Py<View>,
+}
+
+/// Takes a view back, whatever happens.
+struct Return<'a>(&'a Loan);
+
+impl Drop for Return<'_> {
+    fn drop(&mut self) {
+        self.0.put(None);
+    }
+}
+
+impl Lender {
+    pub(crate) fn new(py: Python<'_>, labels: &Labels) -> PyResult<Self> {
+        let loan = Arc::<Loan>::default();
+        let view = View { loan: Arc::clone(&loan), labels: labels.clone(), rows: Mutex::default() };
+        Ok(Self { loan, labels: labels.clone(), view: Py::new(py, view)? })
+    }
+
+    /// One for another object.
+    pub(crate) fn again(&self, py: Python<'_>) -> Self {
+        // Nothing but memory can be missing for an object as small.
+        Self::new(py, &self.labels).unwrap_or_else(|_| Self {
+            loan: Arc::clone(&self.loan),
+            labels: self.labels.clone(),
+            view: self.view.clone_ref(py),
+        })
+    }
+
+    /// Lends a view, and what waits where that is told, for the length of a call.
+    pub(crate) fn lend<T>(
+        &self,
+        view: &policy::View<'_>,
+        queue: Option<&[JobId]>,
+        call: impl FnOnce(&Py<View>) -> T,
+    ) -> T {
+        // SAFETY: what is borrowed here outlives `call`; when that is left, `Return` takes it back, and until then only
+        // this thread can read it, from within `call`.
+        let (view, queue) = unsafe {
+            (
+                std::mem::transmute::<policy::View<'_>, policy::View<'static>>(*view),
+                std::mem::transmute::<Option<&[JobId]>, Option<&'static [JobId]>>(queue),
+            )
+        };
+        self.loan.put(Some(Lent { view, queue, thread: thread::current().id() }));
+        let _return = Return(&self.loan);
+        call(&self.view)
+    }
+
+    /// Jobs as columns, to be read while a view is lent.
+    pub(crate) fn jobs(&self, jobs: Vec<JobId>) -> Jobs {
+        Jobs { rows: jobs, loan: Arc::clone(&self.loan), labels: self.labels.clone() }
+    }
+
+    pub(crate) fn loan(&self) -> &Arc<Loan> {
+        &self.loan
+    }
+
+    pub(crate) fn labels(&self) -> &Labels {
+        &self.labels
+    }
+}
+
+/// Numbers as an array that nobody can write to.
+pub(crate) fn fixed<'py, T: Element>(py: Python<'py>, values: &[T]) -> Bound<'py, PyArray1<T>> {
+    sealed(PyArray1::from_slice(py, values))
+}
+
+/// The nodes of a set as an array, ascending.
+pub(crate) fn node_numbers<'py>(py: Python<'py>, set: &NodeSet) -> Bound<'py, PyArray1<i64>> {
+    // SAFETY: every place is written below, before anything reads one.
+    let array = unsafe { PyArray1::<i64>::new(py, set.len() as usize, false) };
+    // SAFETY: the array is new, in one piece, and nothing else knows of it yet.
+    let mut rest = unsafe { array.as_slice_mut() }.unwrap_or_default();
+    for (&word, base) in set.words().iter().zip((0..).step_by(64)) {
+        let (own, others) = std::mem::take(&mut rest).split_at_mut(word.count_ones() as usize);
+        if word == u64::MAX {
+            // The rule on large machines that are half empty, and quick: no bit has to be looked for.
+            (base..).zip(own).for_each(|(node, place)| *place = node);
+        } else {
+            let mut bits = word;
+            for place in own {
+                *place = base + i64::from(bits.trailing_zeros());
+                bits &= bits - 1;
+            }
+        }
+        rest = others;
+    }
+    sealed(array)
+}
+
+fn sealed<T>(array: Bound<'_, PyArray1<T>>) -> Bound<'_, PyArray1<T>> {
+    // SAFETY: the array was made here, and nothing else knows of it yet.
+    unsafe { (*array.as_array_ptr()).fields.flags &= !NPY_ARRAY_WRITEABLE };
+    array
+}
+
+/// An instant as Python takes it.
+pub(crate) fn seconds(at: SimTime) -> f64 {
+    if at == SimTime::NEVER { f64::INFINITY } else { at.seconds() }
+}
+
+/// What rows of predicted numbers are kept by: which kind, and the application.
+type RowKey = (bool, Option<u32>);
+
+/// The machine and its jobs, as far as decisions know them: lent for the length of one call.
+#[pyclass(frozen, module = "hetsched._core")]
+pub(crate) struct View {
+    loan: Arc<Loan>,
+    labels: Labels,
+    /// Rows of the predicted tables that were asked for: they never change.
+    rows: Mutex<BTreeMap<RowKey, Py<PyArray1<f64>>>>,
+}
+
+type Row<'py> = Bound<'py, PyArray1<f64>>;
+
+impl View {
+    /// An application by its number or name; none for -1 and None.
+    fn app(&self, app: &Bound<'_, PyAny>) -> PyResult<Option<AppId>> {
+        let names = &self.labels.0.apps;
+        if app.is_none() {
+            return Ok(None);
+        }
+        if let Ok(name) = app.cast::<PyString>() {
+            let name = name.to_str()?;
+            let found = names.iter().position(|own| own == name).and_then(|place| u32::try_from(place).ok());
+            return found.map(|place| Some(AppId(place))).ok_or_else(|| PyKeyError::new_err(name.to_owned()));
+        }
+        let number: i64 = app.extract().map_err(|_| {
+            PyTypeError::new_err(format!("an application is a number, a name or None, not {}", app.get_type()))
+        })?;
+        match u32::try_from(number) {
+            Ok(place) if (place as usize) < names.len() => Ok(Some(AppId(place))),
+            Err(_) if number == -1 => Ok(None),
+            _ => Err(PyKeyError::new_err(number)),
+        }
+    }
+
+    fn row<'py>(
+        &self,
+        py: Python<'py>,
+        key: RowKey,
+        value: impl Fn(policy::View<'_>, u32) -> f64,
+    ) -> PyResult<Row<'py>> {
+        let kept = |rows: &BTreeMap<RowKey, Py<PyArray1<f64>>>| rows.get(&key).map(|row| row.clone_ref(py));
+        if let Some(row) = kept(&self.rows.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(row.into_bound(py));
+        }
+        let row = self.by_node(py, value)?;
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.insert(key, row.clone().unbind());
+        Ok(row)
+    }
+
+    fn by_node<'py, T: Element>(
+        &self,
+        py: Python<'py>,
+        value: impl Fn(policy::View<'_>, u32) -> T,
+    ) -> PyResult<Bound<'py, PyArray1<T>>> {
+        let view = self.loan.read()?;
+        let values: Vec<_> = (0..view.platform.len()).map(|node| value(view, node)).collect();
+        Ok(fixed(py, &values))
+    }
+}
+
+#[pymethods]
+impl View {
+    /// The instant, seconds on the log's clock.
+    #[getter]
+    fn now_s(&self) -> PyResult<f64> {
+        Ok(self.loan.read()?.now.seconds())
+    }
+
+    /// Nodes with anything free when this pass began, ascending.
+    #[getter]
+    fn free<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let view = self.loan.read()?;
+        Ok(node_numbers(py, view.slots.holding(1)))
+    }
+
+    /// Free slots of each node when this pass began; where jobs get whole nodes a node is one slot.
+    #[getter]
+    fn free_slots<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        self.by_node(py, |view, node| i64::from(view.slots.free_on(node)))
+    }
+
+    /// The jobs that wait, in order.
+    #[getter]
+    fn queue(&self) -> PyResult<Jobs> {
+        let queue = self.loan.lent()?.queue.ok_or_else(|| {
+            PyAttributeError::new_err("a view has a queue where a whole scheduler or a backfill reads it")
+        })?;
+        Ok(Jobs { rows: queue.to_vec(), loan: Arc::clone(&self.loan), labels: self.labels.clone() })
+    }
+
+    /// The jobs that run, by start.
+    #[getter]
+    fn running(&self) -> PyResult<Running> {
+        Running::new(&self.loan, &self.labels)
+    }
+
+    /// Number of nodes.
+    #[getter]
+    fn nodes(&self) -> PyResult<u32> {
+        Ok(self.loan.read()?.platform.len())
+    }
+
+    /// Slots of a node; 1 where jobs get whole nodes.
+    #[getter]
+    fn slots(&self) -> PyResult<u32> {
+        Ok(self.loan.read()?.slots.per_node())
+    }
+
+    /// Draw of each node when idle, W.
+    #[getter]
+    fn idle_w<'py>(&self, py: Python<'py>) -> PyResult<Row<'py>> {
+        self.by_node(py, |view, node| view.platform.node(node).idle.watts())
+    }
+
+    /// Thermal design power of each node, W.
+    #[getter]
+    fn tdp_w<'py>(&self, py: Python<'py>) -> PyResult<Row<'py>> {
+        self.by_node(py, |view, node| view.platform.node(node).tdp.watts())
+    }
+
+    /// Names of the applications; a job's `app` is a place in it.
+    #[getter]
+    fn apps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.labels.0.apps)
+    }
+
+    /// Names of the users.
+    #[getter]
+    fn users<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.labels.0.users)
+    }
+
+    /// Names of the queues.
+    #[getter]
+    fn queues<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.labels.0.queues)
+    }
+
+    /// Predicted draw of each node with a job of an application, W; `own_w`: the job's own draw, if it is known.
+    #[pyo3(signature = (app, *, own_w = None))]
+    fn predicted_w<'py>(&self, py: Python<'py>, app: &Bound<'py, PyAny>, own_w: Option<f64>) -> PyResult<Row<'py>> {
+        let app = self.app(app)?;
+        match own_w.filter(|watts| !watts.is_nan()) {
+            Some(watts) => {
+                let own = KnownDraw::measured(watts);
+                self.by_node(py, |view, node| view.predicted.draw(app, own, node).watts())
+            }
+            None => self.row(py, (false, app.map(|app| app.0)), |view, node| {
+                view.predicted.draw(app, KnownDraw::Unknown, node).watts()
+            }),
+        }
+    }
+
+    /// How much longer than nominal an application is predicted to run on each node.
+    fn predicted_time_ratio<'py>(&self, py: Python<'py>, app: &Bound<'py, PyAny>) -> PyResult<Row<'py>> {
+        let app = self.app(app)?;
+        self.row(py, (true, app.map(|app| app.0)), |view, node| view.predicted.time_ratio(app, node))
+    }
+}

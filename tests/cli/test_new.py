@@ -1,0 +1,70 @@
+"""``hetsched new policy``: what it writes works, and it overwrites nothing."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hetsched.cli.new_templates import TEMPLATES
+
+
+@pytest.mark.parametrize("role", TEMPLATES)
+def test_what_is_written_passes_its_own_test_and_is_compared(hetsched, folder, role):
+    said = hetsched("new", "policy", "my_own", "--role", role)
+    assert said.code == 0
+    assert said.out == (
+        "wrote my_own.py\nwrote test_my_own.py\n"
+        "test it:     pytest test_my_own.py\n"
+        "compare it:  hetsched compare TRACE --policies easy,my_own.py:MyOwn"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "python")}
+    command = [sys.executable, "-W", "error", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_my_own.py"]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    compare = said.out.rpartition("hetsched ")[2].replace("TRACE", "small.swf").split()
+    try:
+        assert hetsched(*compare).code == 0
+    finally:
+        sys.modules.pop("my_own", None)
+        sys.path.remove(str(folder))
+
+
+def test_it_overwrites_nothing(hetsched, folder):
+    (folder / "test_mine.py").write_text("mine", encoding="utf-8")
+    said = hetsched("new", "policy", "mine")
+    assert said.code == 2
+    assert said.err == "error: NAME: found `mine`, expected another name: test_mine.py is there, and is not overwritten"
+    assert not (folder / "mine.py").exists()
+    assert (folder / "test_mine.py").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["json"], "NAME: found `json`, expected another name: Python has a module of this one"),
+        (
+            ["a-b"],
+            "NAME: found `a-b`, expected a name of letters, digits and underscores, as Python takes it for a module",
+        ),
+        (
+            ["mine", "--role", "placment"],
+            f"--role: found `placment`, expected one of {', '.join(TEMPLATES)}; did you mean `placement`?",
+        ),
+    ],
+)
+def test_what_cannot_be_is_told(hetsched, folder, arguments, line):
+    said = hetsched("new", "policy", *arguments)
+    assert (said.code, said.err) == (2, f"error: {line}")
+    assert [path.name for path in folder.iterdir()] == ["small.swf"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_json_says_what_was_written(hetsched):
+    found = json.loads(hetsched("new", "policy", "mine", "--json").out)
+    assert found["summary"] == {"name": "mine", "role": "order", "class": "Mine"}
+    assert found["written"] == ["mine.py", "test_mine.py"]

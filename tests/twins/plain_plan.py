@@ -1,0 +1,125 @@
+"""A plan of named nodes in plain Python: rules 8 to 12 of the operations page on machines, an instant after the other.
+
+Nodes that never fail nor sleep, no queues, jobs killed at their walltimes. It knows the rules and no engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+
+TICK = 1
+
+
+@dataclass
+class Task:
+    """A job in microseconds, and what becomes of it."""
+
+    row: int
+    submit: int
+    runtime: int
+    walltime: int | None
+    node_count: int
+    slots: int
+    is_known: bool = False
+    start: int | None = None
+    end: int | None = None
+    nodes: list[int] = field(default_factory=list)
+
+    @property
+    def planned(self) -> int:
+        """L of rule 8, at least a microsecond."""
+        return max(TICK, self.runtime if self.walltime is None else self.walltime)
+
+    @property
+    def lasts(self) -> int:
+        """How long it really runs."""
+        return self.runtime if self.walltime is None else min(self.runtime, self.walltime)
+
+
+@dataclass
+class Machine:
+    """Nodes of equal slots under `plan`."""
+
+    nodes: int
+    slots: int
+    depth: float = inf
+    horizon: int = 2_592_000_000_000
+    interval: int = 0
+
+    def run(self, tasks: list[Task]) -> None:
+        """Lets every job that fits the machine start and end."""
+        fitting = [task for task in tasks if task.node_count <= self.nodes and task.slots <= self.slots]
+        owed: int | None = None
+        while True:
+            instants = [*self._to_come(fitting), *([] if owed is None else [owed])]
+            if not instants:
+                return
+            now = min(instants)
+            ended = self._end(fitting, now)
+            joined = [task for task in fitting if task.submit == now and not task.is_known]
+            for task in joined:
+                task.is_known = True
+            # Rule 12: what was only submitted waits for a multiple of the interval, which is one that is owed, too.
+            has_pass = ended or ((bool(joined) or owed == now) and (self.interval == 0 or now % self.interval == 0))
+            if has_pass:
+                owed = None
+            elif joined:
+                owed = now - now % self.interval + self.interval
+            while has_pass:
+                self._pass(fitting, now)
+                has_pass = self._end(fitting, now)
+
+    @staticmethod
+    def _to_come(tasks: list[Task]) -> list[int]:
+        submits = [task.submit for task in tasks if not task.is_known]
+        ends = [task.start + task.lasts for task in tasks if task.start is not None and task.end is None]
+        return submits + ends
+
+    @staticmethod
+    def _end(tasks: list[Task], now: int) -> bool:
+        over = [
+            task for task in tasks if task.start is not None and task.end is None and task.start + task.lasts == now
+        ]
+        for task in over:
+            task.end = now
+        return bool(over)
+
+    def _pass(self, tasks: list[Task], now: int) -> None:
+        """Rules 8 to 10."""
+        held = [
+            (task.nodes, task.slots, now, end if (end := task.start + task.planned) > now else now + TICK)
+            for task in tasks
+            if task.start is not None and task.end is None
+        ]
+        planned = 0
+        waiting = [task for task in tasks if task.is_known and task.start is None]
+        for task in sorted(waiting, key=lambda task: (task.submit, task.row)):
+            found = self._earliest(held, now, task)
+            if found is None:
+                continue
+            at, nodes = found
+            if at == now:
+                task.start, task.nodes = now, nodes
+            elif at - now > self.horizon or planned >= self.depth:
+                continue
+            else:
+                planned += 1
+            held.append((nodes, task.slots, at, at + task.planned))
+
+    def _earliest(
+        self, held: list[tuple[list[int], int, int, int]], now: int, task: Task
+    ) -> tuple[int, list[int]] | None:
+        """Rule 9: the earliest time, and the fullest nodes then."""
+
+        def free(node: int, at: int) -> int:
+            taken = sum(slots for nodes, slots, start, end in held if node in nodes and start <= at < end)
+            return max(0, self.slots - taken)
+
+        changes = sorted({now, *(end for *_, end in held), *(start for *_, start, _ in held)})
+        for at in (instant for instant in changes if instant >= now):
+            during = [at, *(change for change in changes if at < change < at + task.planned)]
+            fits = [n for n in range(self.nodes) if all(free(n, t) >= task.slots for t in during)]
+            if len(fits) >= task.node_count:
+                return at, sorted(sorted(fits, key=lambda node: (free(node, at), node))[: task.node_count])
+        return None
