@@ -202,6 +202,7 @@ FAULTS = {
     "jobs: found `601`": {"jobs": 601},
     "max_decisions: found `0`": {"max_decisions": 0},
     "order: found a part that needs first runs": {"order": {"name": "vahrm", "first_run": True}},
+    "order: found a Python object": {"order": object()},
     "render_mode: found 'human'": {"render_mode": "human"},
     "kill_grace_s: found `-1`": {"kill_grace_s": -1},
 }
