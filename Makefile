@@ -64,6 +64,7 @@ bench: $(EXTENSION) $(VENV)/dev ## speed: whole runs against other simulators, t
 	@$(BIN)/python benches/python/budget.py
 	@$(BIN)/python benches/python/scale.py
 	@$(BIN)/python benches/python/power_in_time.py
+	@$(BIN)/python benches/python/gym.py
 	@$(BIN)/python benches/python/roles.py
 	@cargo bench --locked --package hetsched-core
 
@@ -71,7 +72,7 @@ wheel: $(VENV)/demo ## a wheel for CPython 3.10 and newer, in dist/
 	@$(BIN)/maturin build --release --locked --out dist
 
 lock: ## renew requirements/*.txt (needs uv)
-	uv pip compile $(LOCK) pyproject.toml --extra models --extra plots --extra testing --group build --group test -o requirements/dev.txt
+	uv pip compile $(LOCK) pyproject.toml --extra gym --extra models --extra plots --extra testing --group build --group test -o requirements/dev.txt
 	uv pip compile $(LOCK) pyproject.toml --extra plots --group build -c requirements/dev.txt -o requirements/demo.txt
 LOCK := --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-annotate --custom-compile-command 'make lock'
 

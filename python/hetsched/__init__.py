@@ -118,10 +118,12 @@ _PACKAGES = (
     "testing",
     "workload",
 )
+_WITH_EXTRAS = ("gym",)
+"""Packages that need an extra to be imported at all."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:
+    if name in _PACKAGES or name in _WITH_EXTRAS:
         return import_module(f"hetsched.{name}")
     for module, names in _HOMES.items():
         if name in names:

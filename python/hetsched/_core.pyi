@@ -257,6 +257,7 @@ class Session:
         until_s: float | None = None,
         known_w: npt.NDArray[np.float64] | None = None,
         budgets: _Budgets | None = None,
+        agent: dict[str, Any] | None = None,
         users: _Codes | None = None,
         queues: _Codes | None = None,
     ) -> Session: ...
@@ -277,6 +278,26 @@ class Session:
     @property
     def now_s(self) -> float: ...
     def take_records(self) -> Records: ...
+
+@final
+class Agents:
+    """Runs side by side, each asked for one decision at a time."""
+
+    def __new__(
+        cls,
+        *,
+        queue: npt.NDArray[np.float32],
+        machine: npt.NDArray[np.float32],
+        mask: npt.NDArray[np.int8],
+        sums: npt.NDArray[np.float64],
+        now_s: npt.NDArray[np.float64],
+        is_over: npt.NDArray[np.bool_],
+    ) -> Agents: ...
+    @staticmethod
+    def features() -> tuple[int, int, list[int]]: ...
+    def put(self, row: int, session: Session) -> None: ...
+    def step(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None: ...
+    def take(self, row: int) -> Session: ...
 
 def unpacked(data: bytes, *, file: str) -> bytes: ...
 def parts() -> list[dict[str, Any]]: ...

@@ -21,6 +21,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     if (ROOT.parent / "shared").is_dir():
         (tmp_path / "shared").symlink_to(ROOT.parent / "shared")
     monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
     if importlib.util.find_spec("matplotlib") is not None:
         monkeypatch.setenv("MPLBACKEND", "agg")
     return folder

@@ -79,8 +79,8 @@ class Run:
         begun.engine.step_until(None, progress=progress)
         return begun.result(begun.engine, wall_s=time.perf_counter() - begun_s)
 
-    def begin(self, progress: Progress | None = None) -> Begun:
-        """The run, set up and checked: nothing has happened in it yet."""
+    def begin(self, progress: Progress | None = None, *, agent: dict[str, Any] | None = None) -> Begun:
+        """The run, set up and checked, with an agent in place of its backfill if there is one; nothing has happened."""
         check_threads()
         check_observed(self.policy, self.workload, self.platform)
         check_caps(self.workload, self.platform)
@@ -95,7 +95,7 @@ class Run:
             return self._utilizations(engine_of(replace(setting, policy=policy), known_w), progress)
 
         settled = replace(setting, policy=self.policy.measured_in(utilizations))
-        return Begun(engine_of(settled, known_w), settled)
+        return Begun(engine_of(settled, known_w, agent), settled)
 
     def _utilizations(self, rehearsal: _core.Session, progress: Progress | None) -> tuple[float, float]:
         """The lowest and the highest share of busy nodes in a run before, from its first submit to its last."""
@@ -124,7 +124,9 @@ class Begun:
         return result_of(records, self.setting, wall_s=wall_s, more=more, concerns=concerns)
 
 
-def engine_of(setting: Setting, known_w: npt.NDArray[np.float64] | None) -> _core.Session:
+def engine_of(
+    setting: Setting, known_w: npt.NDArray[np.float64] | None, agent: dict[str, Any] | None = None
+) -> _core.Session:
     """The engine's own run of these ingredients."""
     events = setting.options.events
     engine = _core.Session(
@@ -135,6 +137,7 @@ def engine_of(setting: Setting, known_w: npt.NDArray[np.float64] | None) -> _cor
         on_unknown_app=setting.options.on_unknown_app,
         until_s=setting.options.until_s,
         known_w=known_w,
+        agent=agent,
         **_budgets(events),
         **_labels(setting),
         **setting.options.limits,

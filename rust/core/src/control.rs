@@ -5,6 +5,7 @@
 
 use crate::cluster::{Cluster, Retimed};
 use crate::error::{Result, SimulationError};
+use crate::policy::agent::{Agent, Told};
 use crate::policy::runs::{Run, RunId};
 use crate::policy::timing::Timing;
 use crate::policy::{Decision, Decisions, Governor, Notice, Policy, View};
@@ -35,8 +36,19 @@ pub struct Controller {
     decisions: Decisions,
     /// Whether the policy governs power.
     governs: bool,
-    /// Whether a run was resumed in the pass under way.
-    has_resumed: bool,
+    /// The pass under way.
+    pass: Pass,
+}
+
+/// What a pass has come to.
+#[derive(Clone, Copy, Default)]
+struct Pass {
+    /// What the machine was measured to draw beyond what is predicted.
+    surplus: Watts,
+    /// Whether nothing may start in it.
+    is_held: bool,
+    /// Whether an allocator with an interval has to look at its end.
+    is_allot_due: bool,
 }
 
 impl Controller {
@@ -47,7 +59,7 @@ impl Controller {
         if let Some(allots) = allots {
             cluster.govern(allots);
         }
-        Self { cluster, policy, decisions: Decisions::default(), governs: allots.is_some(), has_resumed: false }
+        Self { cluster, policy, decisions: Decisions::default(), governs: allots.is_some(), pass: Pass::default() }
     }
 
     /// The cluster.
@@ -182,7 +194,8 @@ impl Controller {
     }
 
     /// Decides what to do now and does it, one decision after the other; `host` does its part of each. The machine
-    /// draws `draw`; `beat` says whether this is an instant at which an allocator with an interval looks.
+    /// draws `draw`; `beat` says whether this is an instant at which an allocator with an interval looks. True
+    /// if the policy's agent is asked: then the pass goes on with its [answer](Controller::answer).
     ///
     /// # Errors
     /// If the policy fails, the host interrupts, or a decision cannot be carried out.
@@ -192,27 +205,64 @@ impl Controller {
         beat: bool,
         interrupted: &dyn Fn() -> bool,
         host: &mut Host<'_>,
-    ) -> Result<()> {
-        if !self.governs {
-            return self.start_jobs(Watts::ZERO, false, interrupted, host).map(|_| ());
+    ) -> Result<bool> {
+        self.pass = Pass::default();
+        if self.governs {
+            self.pass.surplus = self.surplus(draw)?;
+            self.pass.is_allot_due = beat;
+            self.recover(interrupted, host)?;
+            self.cluster.foresee();
         }
-        let surplus = self.surplus(draw)?;
-        let is_held = self.recover(surplus, interrupted, host)?;
-        self.cluster.foresee();
-        let starts = self.start_jobs(surplus, is_held, interrupted, host)?;
-        self.allot(surplus, beat || starts || self.has_resumed, interrupted, host)
+        if let Some(agent) = self.policy.agent() {
+            agent.begin();
+        }
+        self.go_on(interrupted, host)
+    }
+
+    /// Goes on with a pass in which the agent was asked; true if it is asked again.
+    ///
+    /// # Errors
+    /// As [`Controller::decide`].
+    pub fn answer(&mut self, told: Told, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
+        match (told, self.policy.agent()) {
+            (Told::Start { row, rule }, Some(agent)) => {
+                agent.start(row, rule);
+                return self.go_on(interrupted, host);
+            }
+            (Told::Cap(level), Some(agent)) => {
+                agent.note_level(level);
+                let is_asked = agent.is_asked();
+                self.policy.steer(level);
+                self.pass.is_allot_due = true;
+                if is_asked {
+                    return Ok(true);
+                }
+            }
+            _ => {}
+        }
+        self.allot(interrupted, host)?;
+        Ok(false)
+    }
+
+    /// The policy's agent, if its decisions come from outside.
+    pub fn agent(&mut self) -> Option<&mut Agent> {
+        self.policy.agent()
+    }
+
+    /// The jobs start that the policy decides on; unless its agent is asked about others, that is the end of the pass.
+    fn go_on(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
+        self.pass.is_allot_due |= self.start_jobs(interrupted, host)?;
+        if self.policy.agent().is_some_and(|agent| agent.is_asked()) {
+            return Ok(true);
+        }
+        self.allot(interrupted, host)?;
+        Ok(false)
     }
 
     /// What the policy decides at a pass; true if a job starts.
-    fn start_jobs(
-        &mut self,
-        surplus: Watts,
-        is_held: bool,
-        interrupted: &dyn Fn() -> bool,
-        host: &mut Host<'_>,
-    ) -> Result<bool> {
+    fn start_jobs(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
         self.decisions.clear();
-        let view = View { is_held, ..self.cluster.view(surplus, interrupted) };
+        let view = View { is_held: self.pass.is_held, ..self.cluster.view(self.pass.surplus, interrupted) };
         self.policy.decide(&view, &mut self.decisions)?;
         let starts = self.decisions.starts().next().is_some();
         self.carry_out(host)?;
@@ -236,28 +286,23 @@ impl Controller {
         governor.read(&self.cluster.view(Watts::ZERO, &|| false), draw)
     }
 
-    fn recover(&mut self, surplus: Watts, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
-        self.has_resumed = false;
+    fn recover(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
         let Some(governor) = self.policy.governor().filter(|governor| governor.monitor().is_some()) else {
-            return Ok(false);
+            return Ok(());
         };
         self.decisions.clear();
-        let is_held = governor.recover(&self.cluster.view(surplus, interrupted), &mut self.decisions)?;
-        self.has_resumed = self.decisions.list().iter().any(|decision| matches!(decision, Decision::Resume(_)));
-        self.carry_out(host)?;
-        Ok(is_held)
+        self.pass.is_held =
+            governor.recover(&self.cluster.view(self.pass.surplus, interrupted), &mut self.decisions)?;
+        self.pass.is_allot_due |= self.decisions.list().iter().any(|decision| matches!(decision, Decision::Resume(_)));
+        self.carry_out(host)
     }
 
-    fn allot(
-        &mut self,
-        surplus: Watts,
-        is_due: bool,
-        interrupted: &dyn Fn() -> bool,
-        host: &mut Host<'_>,
-    ) -> Result<()> {
+    /// The end of a pass.
+    fn allot(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
         let Some(governor) = self.policy.governor().filter(|governor| governor.allots()) else { return Ok(()) };
         self.decisions.clear();
-        governor.allot(&self.cluster.view(surplus, interrupted), is_due, &mut self.decisions)?;
+        let view = self.cluster.view(self.pass.surplus, interrupted);
+        governor.allot(&view, self.pass.is_allot_due, &mut self.decisions)?;
         self.carry_out(host)
     }
 

@@ -7,6 +7,7 @@
 //! | `parts` | policies, from dictionaries; the registry, to dictionaries |
 //! | `run` | logs and what runs leave behind; the only doorway out of the interpreter |
 //! | `session` | runs under way |
+//! | `gym` | runs under way whose decisions come from Python |
 //! | `roles` | parts of policies that are Python objects |
 //! | `frame` | results, by the Arrow C stream interface |
 //! | `errors` | the core's errors, as Python's |
@@ -17,6 +18,7 @@ mod assignment;
 mod columns;
 mod errors;
 mod frame;
+mod gym;
 mod parts;
 mod roles;
 mod run;
@@ -36,6 +38,8 @@ mod _core {
     use crate::columns::{JobColumns, Machine, PowerTable};
     #[pymodule_export]
     use crate::frame::Frame;
+    #[pymodule_export]
+    use crate::gym::Agents;
     #[pymodule_export]
     use crate::parts::{check_policy, parts};
     #[pymodule_export]

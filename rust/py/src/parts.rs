@@ -39,7 +39,7 @@ fn standing_in(role: &str) -> PartSpec {
     PartSpec { name: name.to_owned(), ..PartSpec::default() }
 }
 
-fn part_spec(role: &str, part: &Bound<'_, PyDict>) -> PyResult<PartSpec> {
+pub(crate) fn part_spec(role: &str, part: &Bound<'_, PyDict>) -> PyResult<PartSpec> {
     let mut spec = PartSpec::default();
     for (key, value) in part {
         let key: String = key.extract()?;

@@ -18,6 +18,7 @@ use pyo3::types::PyDict;
 
 use crate::columns::{JobColumns, Machine};
 use crate::errors::to_py;
+use crate::gym::AgentSpec;
 use crate::parts::policy_spec;
 use crate::roles::view::Labels;
 use crate::roles::{Objects, copies, failed};
@@ -27,18 +28,19 @@ use crate::run::{Records, run_detached};
 #[pyclass(module = "hetsched._core")]
 pub(crate) struct Session {
     /// None once an instant has failed or the run was used up.
-    simulation: Option<Simulation>,
+    pub(crate) simulation: Option<Simulation>,
     /// Up to when everything has happened.
-    reached: SimTime,
+    pub(crate) reached: SimTime,
     /// Whether parts of its policy are Python objects, so that it runs with the interpreter held.
-    holds: bool,
+    pub(crate) holds: bool,
 }
 
 #[pymethods]
 impl Session {
     #[new]
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
-        walltimes = "fixed", on_unknown_app = "error", until_s = None, known_w = None, budgets = None, users = None, queues = None))]
+        walltimes = "fixed", on_unknown_app = "error", until_s = None, known_w = None, budgets = None, agent = None,
+        users = None, queues = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
         py: Python<'_>,
@@ -53,10 +55,12 @@ impl Session {
         until_s: Option<f64>,
         known_w: Option<PyReadonlyArray1<'_, f64>>,
         budgets: Option<BudgetColumns<'_>>,
+        agent: Option<&Bound<'_, PyDict>>,
         users: Option<Codes<'_>>,
         queues: Option<Codes<'_>>,
     ) -> PyResult<Self> {
         let rows = budgets.map(|columns| budget_rows(py, &columns)).transpose()?;
+        let agent = agent.map(AgentSpec::read).transpose()?;
         let spec = policy_spec(policy)?;
         let labels = Labels::new(codes(users), codes(queues), jobs.0.app_names());
         let objects = Objects::of(policy, labels)?;
@@ -101,9 +105,10 @@ impl Session {
                     parts.allocator = Some(Box::new(allocator));
                 }
                 let own = Python::attach(|py| objects.scheduler(py, &spec.name, &jobs.0)).map_err(failed)?;
-                let policy: Box<dyn Policy> = match own {
-                    Some(scheduler) => Box::new(scheduler),
-                    None => Box::new(Composed::new(spec.name, parts, platform)?),
+                let policy: Box<dyn Policy> = match (own, agent) {
+                    (Some(scheduler), _) => Box::new(scheduler),
+                    (None, Some(agent)) => Box::new(agent.policy(spec, parts, platform, seed)?),
+                    (None, None) => Box::new(Composed::new(spec.name, parts, platform)?),
                 };
                 let jobs = jobs.0.clone();
                 let mut simulation = Simulation::new(jobs, platform.clone(), actual, predicted, policy, options);
@@ -246,6 +251,6 @@ fn budget_rows(py: Python<'_>, (from, until, announced, watts): &BudgetColumns<'
     rows.collect::<Result<_>>().map_err(|error| to_py(py, error))
 }
 
-fn gone() -> Error {
+pub(crate) fn gone() -> Error {
     Error::Simulation(SimulationError("this session failed or was used up: nothing can be done with it".to_owned()))
 }

@@ -5,6 +5,7 @@ use crate::algo::fit_list::{FitList, Kind, QueueKey, Waiting};
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::platform::Platform;
+use crate::policy::agent::Agent;
 use crate::policy::allocator::Allocator;
 use crate::policy::analyzer::lessons::Lessons;
 use crate::policy::analyzer::{Analyzer, Ask};
@@ -291,6 +292,17 @@ impl Policy for Composed {
 
     fn governor(&mut self) -> Option<&mut dyn Governor> {
         if self.governance.is_some() { Some(self) } else { None }
+    }
+
+    fn agent(&mut self) -> Option<&mut Agent> {
+        let agent = self.parts.backfill.agent()?;
+        Some(agent.behind(self.queue.get(Place::FRONT).map(|waiting| waiting.key)))
+    }
+
+    fn steer(&mut self, level: usize) {
+        if let Some(governance) = &mut self.governance {
+            governance.allocator.steer(level);
+        }
     }
 
     fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {

@@ -3,6 +3,7 @@
 //! A policy knows no simulator. The same one is driven by the virtual clock of `sim` or by a live cluster; both hosts keep
 //! what a view borrows and carry the decisions out.
 
+pub mod agent;
 pub mod allocator;
 pub mod analyzer;
 pub mod backfill;
@@ -32,6 +33,7 @@ use crate::algo::releases::Releases;
 use crate::error::Result;
 use crate::platform::Platform;
 use crate::platform::slots::Slots;
+use crate::policy::agent::Agent;
 use crate::policy::analyzer::Estimate;
 use crate::policy::runs::{RunId, Runs};
 use crate::policy::timing::Timing;
@@ -197,6 +199,16 @@ pub trait Policy: DynClone + Send + Sync {
     /// What it does about power beside starting jobs, if anything.
     fn governor(&mut self) -> Option<&mut dyn Governor> {
         None
+    }
+
+    /// Its agent, if its decisions come from outside.
+    fn agent(&mut self) -> Option<&mut Agent> {
+        None
+    }
+
+    /// Has its allocator set no higher caps than those of a level, if these are set from outside.
+    fn steer(&mut self, level: usize) {
+        let _ = level;
     }
 
     /// Whether nothing tells this policy when to start the job, so that it never will: such a job joins no queue.

@@ -11,6 +11,7 @@ use crate::sim::feeds::Feeds;
 use crate::sim::log::{Entry, Kind};
 use crate::sim::plant::Plant;
 use crate::sim::record::{History, JobState};
+use crate::sim::tally::Tally;
 use crate::units::{SimTime, Watts};
 
 /// The parts of a simulation that carry decisions out.
@@ -20,6 +21,7 @@ pub(super) struct Hands<'a> {
     pub(super) feeds: &'a Feeds,
     pub(super) history: &'a mut History,
     pub(super) coming: &'a mut EventHeap<Event>,
+    pub(super) tally: &'a mut Option<Tally>,
     /// Whether an emergency is being seen to.
     pub(super) in_emergency: bool,
     /// What runs were measured to draw beyond idle that stand still since now.
@@ -35,6 +37,9 @@ impl Hands<'_> {
         effect: Effect,
     ) -> Result<(), SimulationError> {
         let (now, before) = (self.now, self.plant.draw());
+        if let Some(tally) = self.tally {
+            tally.note(cluster.workload(), decision, &effect);
+        }
         match effect {
             Effect::Started(id) => {
                 self.plant.begin(cluster, id)?;

@@ -3,6 +3,7 @@
 //! A simulation hosts a controller: its plant says what is true, its feeds what comes from outside, its records what was.
 //! `docs/background/rules.md` states the rules of a run; the order of events within an instant stands in [`event`].
 
+pub mod asked;
 mod beats;
 pub mod columns;
 pub mod event;
@@ -16,6 +17,7 @@ mod plant;
 pub mod record;
 pub mod segments;
 mod sharing;
+pub mod tally;
 pub mod timeline;
 pub mod work;
 
@@ -34,6 +36,7 @@ use crate::policy::runs::RunId;
 use crate::power::budgets::BudgetRow;
 use crate::power::pvt::{Actual, Predicted};
 use crate::power::slowest::Slowest;
+use crate::sim::asked::Instant;
 use crate::sim::beats::Beats;
 use crate::sim::event::Event;
 use crate::sim::feeds::Feeds;
@@ -43,6 +46,7 @@ use crate::sim::log::{Entry, Kind};
 use crate::sim::passes::{Due, Passes};
 use crate::sim::plant::Plant;
 use crate::sim::record::{History, JobState, Records, Totals};
+use crate::sim::tally::Tally;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::Workload;
 
@@ -95,6 +99,10 @@ pub struct Simulation {
     governs: bool,
     /// Whether a budget has begun or ended in this instant.
     has_budget_end: bool,
+    /// How far the instant is.
+    instant: Instant,
+    /// What is summed up for an agent, if there is one.
+    tally: Option<Tally>,
 }
 
 impl Default for Options {
@@ -138,6 +146,7 @@ impl Simulation {
         let mut plant = Plant::new(start, workload, platform, actual, Limits::new(&options));
         let mut controller = Controller::new(cluster, policy);
         let beats = controller.governor().map(|governor| Beats::of(governor));
+        let tally = controller.agent().map(|_| Tally::default());
         if beats.is_some() || has_caps {
             plant.watch_lives();
             history.watch_power(beats.is_some_and(Beats::monitors));
@@ -149,6 +158,8 @@ impl Simulation {
             beats: beats.unwrap_or_default(),
             governs: beats.is_some() || has_caps,
             has_budget_end: false,
+            instant: Instant::default(),
+            tally,
             feeds,
             coming: EventHeap::default(),
             options,
@@ -197,18 +208,24 @@ impl Simulation {
         self.finish(SimTime::NEVER)
     }
 
-    /// Lets everything happen that does up to `until` and within the run; true if nothing is left to happen.
+    /// Lets everything happen that does up to `until` and within the run, or until an agent [is asked](Simulation::is_asked);
+    /// true if nothing is left to happen.
     ///
     /// # Errors
     /// As [`Simulation::run`]; the run is worth nothing then if it [is broken](Simulation::is_broken).
     pub fn step_until(&mut self, until: SimTime, watch: &mut Watch<'_>) -> Result<bool> {
         let (watch, until) = (RefCell::new(watch), until.min(self.options.until));
         let mut instants = 0_u64;
+        if self.is_asked() {
+            return Ok(false);
+        }
         while let Some(now) = self.next_time().filter(|&now| now <= until) {
             if self.is_over() {
                 break;
             }
-            self.step(now, &watch)?;
+            if self.step(now, &watch)? {
+                return Ok(false);
+            }
             instants += 1;
             if instants.is_multiple_of(LOOK_EVERY) && look(&watch, self.progress()) {
                 return Err(Error::Interrupted);
@@ -229,27 +246,39 @@ impl Simulation {
         self.is_broken
     }
 
-    /// All that happens at one instant.
-    fn step(&mut self, now: SimTime, watch: &RefCell<&mut Watch<'_>>) -> Result<()> {
+    /// All that happens at one instant; true if an agent is asked in it, and its answers go on with it.
+    fn step(&mut self, now: SimTime, watch: &RefCell<&mut Watch<'_>>) -> Result<bool> {
         self.is_broken = true;
+        if let Some(tally) = &mut self.tally {
+            tally.advance(now - self.controller.cluster().now(), self.plant.draw());
+        }
         self.plant.advance(now)?;
         self.controller.advance(now);
         self.has_budget_end = false;
-        let mut asked = false;
-        let mut beat = self.governs && self.runs_something() && self.beats.allots_at(now);
+        let beat = self.governs && self.runs_something() && self.beats.allots_at(now);
+        self.instant = Instant { has_looked: false, beat, is_asked: false };
+        self.carry_on(now, watch)
+    }
+
+    /// All that happens in an instant once its last pass is over; true if an agent is asked.
+    fn carry_on(&mut self, now: SimTime, watch: &RefCell<&mut Watch<'_>>) -> Result<bool> {
         loop {
-            while self.absorb(now)? || beat {
-                beat = false;
-                self.decide(now, watch)?;
+            while self.absorb(now)? || self.instant.beat {
+                self.instant.beat = false;
+                if self.decide(now, watch)? {
+                    self.is_broken = false;
+                    return Ok(true);
+                }
             }
             // Jobs that would wait for ever get one more pass, and another after each emergency (operations page, rule 34).
             if !self.governs {
                 break;
             }
             let acted = self.watch_draw(now)?;
-            beat = self.beats.monitors() && (acted || !asked) && self.is_stuck();
-            asked = true;
-            if !beat {
+            let again = acted || !self.instant.has_looked;
+            self.instant.beat = self.beats.monitors() && again && self.is_stuck();
+            self.instant.has_looked = true;
+            if !self.instant.beat {
                 break;
             }
         }
@@ -257,7 +286,7 @@ impl Simulation {
         let Self { controller, plant, history, .. } = self;
         history.record(controller.cluster(), plant.draw(), || controller.ceiling());
         self.is_broken = false;
-        Ok(())
+        Ok(false)
     }
 
     /// The instant is over: ends and plans follow the caps in force.
@@ -307,6 +336,8 @@ impl Simulation {
             submits += 1;
             if let Some(refusal) = self.controller.submit(job) {
                 self.history.turn_away(job, refusal);
+            } else if let Some(tally) = &mut self.tally {
+                tally.join(self.controller.cluster().workload(), job);
             }
         }
         let before_last = self.totals.events;
@@ -399,20 +430,22 @@ impl Simulation {
         Ok(true)
     }
 
-    /// One scheduling pass, unless the policy's interval delays it.
-    fn decide(&mut self, now: SimTime, watch: &RefCell<&mut Watch<'_>>) -> Result<()> {
+    /// One scheduling pass, unless the policy's interval delays it; true if an agent is asked in it.
+    fn decide(&mut self, now: SimTime, watch: &RefCell<&mut Watch<'_>>) -> Result<bool> {
         if !self.pass_is_due(now) {
-            return Ok(());
+            return Ok(false);
         }
         self.totals.passes += 1;
         let progress = self.progress();
         let beat = self.beats.allots_at(now) || self.has_budget_end;
         let draw = self.plant.draw();
-        let Self { controller, plant, feeds, history, coming, .. } = self;
-        let mut hands = Hands { now, plant, feeds, history, coming, in_emergency: false, asked: Vec::new() };
-        controller.decide(draw, beat, &|| look(watch, progress), &mut |cluster, decision, effect| {
+        let Self { controller, plant, feeds, history, coming, tally, .. } = self;
+        let mut hands = Hands { now, plant, feeds, history, coming, tally, in_emergency: false, asked: Vec::new() };
+        let asks = controller.decide(draw, beat, &|| look(watch, progress), &mut |cluster, decision, effect| {
             hands.act(cluster, decision, effect)
-        })
+        })?;
+        self.note_pass(asks);
+        Ok(asks)
     }
 
     /// Sees to it that the machine draws no more than the budget, if it is monitored now (operations page, rules 27 to
@@ -438,8 +471,8 @@ impl Simulation {
 
     /// Does the next thing about an emergency.
     fn relieve(&mut self, now: SimTime) -> Result<bool> {
-        let Self { controller, plant, feeds, history, coming, .. } = self;
-        let mut hands = Hands { now, plant, feeds, history, coming, in_emergency: true, asked: Vec::new() };
+        let Self { controller, plant, feeds, history, coming, tally, .. } = self;
+        let mut hands = Hands { now, plant, feeds, history, coming, tally, in_emergency: true, asked: Vec::new() };
         let acted = controller.relieve(&mut |cluster, decision, effect| hands.act(cluster, decision, effect))?;
         for (id, asks) in hands.asked {
             controller.note_asked(id, asks);

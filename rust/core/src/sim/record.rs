@@ -293,14 +293,19 @@ impl History {
         if run.attempt > 1 {
             self.jobs.moved.insert(run.job.0, run.places.start);
         }
-        self.jobs.started_by[row] = match start.overtakes {
-            true => StartedBy::Backfill,
-            false if joined_now(run.job) => StartedBy::Immediate,
-            false => StartedBy::Reservation,
-        };
+        self.note_overtaking(run.job, start.overtakes, !start.overtakes && joined_now(run.job));
         if let Some(ratio) = run.profiling_ratio {
             self.jobs.profiled.insert(run.job.0, ratio);
         }
+    }
+
+    /// A pass is over: now it is known whether a job that started in it overtook one that stays queued.
+    pub(super) fn note_overtaking(&mut self, job: JobId, overtakes: bool, joined_now: bool) {
+        self.jobs.started_by[job.0 as usize] = match overtakes {
+            true => StartedBy::Backfill,
+            false if joined_now => StartedBy::Immediate,
+            false => StartedBy::Reservation,
+        };
     }
 
     /// A run is over: as its outcome says, unless something else ended it.

@@ -2,6 +2,7 @@
 
 pub mod equal_slowdown;
 pub mod fixed;
+pub mod steered;
 pub mod uniform;
 
 use dyn_clone::DynClone;
@@ -26,6 +27,11 @@ pub trait Allocator: DynClone + Send + Sync {
     /// # Errors
     /// If it cannot be told.
     fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>) -> Result<()>;
+
+    /// From now on it sets no higher cap than that of this level, if levels are set from outside; 0: none.
+    fn steer(&mut self, level: usize) {
+        let _ = level;
+    }
 
     /// Whether it ever sets a cap.
     fn is_active(&self) -> bool {

@@ -19,6 +19,7 @@ use crate::algo::fit_list::FitList;
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::Jobs;
+use crate::policy::agent::Agent;
 use crate::policy::desk::{Desk, Offer};
 use crate::policy::order::Order;
 use crate::workload::JobId;
@@ -34,6 +35,11 @@ pub trait Backfill: DynClone + Send + Sync {
     /// Told once, before the run, in which order the queue will stand.
     fn queue_in(&mut self, order: &dyn Order) {
         let _ = order;
+    }
+
+    /// The agent that decides in its place, if it is one.
+    fn agent(&mut self) -> Option<&mut Agent> {
+        None
     }
 
     /// Whether it never starts the job, whatever happens.

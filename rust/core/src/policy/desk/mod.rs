@@ -5,6 +5,7 @@
 //! end of the pass, and under a budget that may bind the list is judged as a whole (`together`).
 
 mod counts;
+mod steering;
 mod terms;
 
 use std::collections::BTreeMap;

@@ -10,6 +10,7 @@ pub mod random;
 pub mod rank_by;
 pub mod ranked;
 pub mod ranking;
+pub mod rules;
 pub mod sliding_window;
 
 use dyn_clone::DynClone;
@@ -78,6 +79,11 @@ pub trait Placement: DynClone + Send + Sync {
     fn judge(&mut self, ask: &Ask<'_>, job: JobId, free: &NodeSet) -> Verdict {
         let _ = (ask, job, free);
         Verdict::Suits
+    }
+
+    /// From now on it goes by the rule of this number, if it has several.
+    fn follow(&mut self, rule: usize) {
+        let _ = rule;
     }
 
     /// Takes note of what happens.

@@ -1,0 +1,259 @@
+//! Decisions that come from outside: what there is to choose from at a pass, and the job that was chosen.
+//!
+//! An agent stands where a backfill stands. A pass shows it the first jobs of the queue, each with what it takes to start it,
+//! and is over once nothing can be chosen or nothing more is wanted.
+
+mod seen;
+
+use std::ops::Range;
+
+use crate::algo::fit_list::{FitList, QueueKey, Waiting};
+use crate::error::{Error, Result, SimulationError};
+use crate::policy::allocator::steered::Steered;
+use crate::policy::backfill::Backfill;
+use crate::policy::budget::prices::Prices;
+use crate::policy::compose::Composed;
+use crate::policy::desk::Desk;
+use crate::units::Watts;
+use crate::workload::JobId;
+
+pub use seen::{HORIZONS_S, MACHINE, ROW, Seen};
+
+/// What was decided outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Start the job in this row of the queue, on nodes by this rule.
+    Start {
+        /// Row of the queue, from 0.
+        row: usize,
+        /// Rule of placement, from 0.
+        rule: usize,
+    },
+    /// From the end of this pass on no run gets a higher cap than this level: 0 is none, then the caps from the highest.
+    Cap(usize),
+    /// Nothing more in this pass.
+    Nothing,
+}
+
+/// How many things there are to choose from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Jobs at the front of the queue that can be chosen.
+    pub rows: usize,
+    /// Rules by which nodes are chosen.
+    pub rules: usize,
+    /// Levels of the cap, none counted as one; 0: caps are not the agent's to set.
+    pub levels: usize,
+}
+
+/// A backfill that starts the jobs it is told to.
+#[derive(Clone)]
+pub struct Agent {
+    shape: Shape,
+    /// What is to be started when jobs are selected next.
+    told: Option<(usize, usize)>,
+    /// The jobs that were shown.
+    shown: Vec<Waiting>,
+    seen: Seen,
+    prices: Option<Prices>,
+    /// Whether anything can be chosen.
+    is_asked: bool,
+    /// Level of the cap.
+    level: usize,
+    has_set_level: bool,
+    /// Whether to choose nothing would be to wait for ever.
+    must_act: bool,
+    /// Started in the pass that is under way.
+    started: Vec<QueueKey>,
+    /// First job that stays queued.
+    front: Option<QueueKey>,
+}
+
+impl Shape {
+    /// Numbers of actions: a job and a rule each, then the levels of the cap, then nothing.
+    #[must_use]
+    pub fn actions(self) -> usize {
+        self.rows * self.rules + self.levels + 1
+    }
+
+    /// What the action of this number says.
+    #[must_use]
+    pub fn told(self, action: usize) -> Told {
+        let starts = self.rows * self.rules;
+        if action < starts {
+            Told::Start { row: action / self.rules, rule: action % self.rules }
+        } else if action < starts + self.levels {
+            Told::Cap(action - starts)
+        } else {
+            Told::Nothing
+        }
+    }
+
+    fn starts_of(self, row: usize) -> Range<usize> {
+        row * self.rules..(row + 1) * self.rules
+    }
+}
+
+impl Agent {
+    /// An agent with so much to choose from.
+    #[must_use]
+    pub fn new(shape: Shape) -> Self {
+        Self {
+            shape,
+            told: None,
+            shown: Vec::with_capacity(shape.rows),
+            seen: Seen::new(shape),
+            prices: None,
+            is_asked: false,
+            level: 0,
+            has_set_level: false,
+            must_act: false,
+            started: Vec::new(),
+            front: None,
+        }
+    }
+
+    /// How much there is to choose from.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// What there is to see.
+    #[must_use]
+    pub fn seen(&self) -> &Seen {
+        &self.seen
+    }
+
+    /// Whether anything can be chosen now.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        self.is_asked
+    }
+
+    /// Whether the action of this number is one of those that can be chosen.
+    #[must_use]
+    pub fn allows(&self, action: usize) -> bool {
+        self.is_asked && self.seen.mask.get(action) == Some(&1)
+    }
+
+    /// The pass goes on with this start.
+    pub fn start(&mut self, row: usize, rule: usize) {
+        self.told = Some((row, rule));
+        self.is_asked = false;
+    }
+
+    /// The level of the cap was set, which is done once a pass at most.
+    pub fn note_level(&mut self, level: usize) {
+        (self.level, self.has_set_level) = (level, true);
+        self.show_choice();
+    }
+
+    /// What is measured: the draw and what may be drawn, as shares of what the machine draws at most. `must_act`: to choose
+    /// nothing would be to wait for ever.
+    pub fn note_outside(&mut self, draw: Watts, ceiling: Option<Watts>, full: Watts, must_act: bool) {
+        self.seen.show_power(draw, ceiling, full);
+        self.must_act = must_act;
+        self.show_choice();
+    }
+
+    /// The first job of the queue is this one.
+    pub(super) fn behind(&mut self, front: Option<QueueKey>) -> &mut Self {
+        self.front = front;
+        self
+    }
+
+    /// The pass is over: gives each job that was started in it, and whether it overtook one that stays queued.
+    pub fn end_pass(&mut self) -> impl Iterator<Item = (JobId, bool)> + '_ {
+        (self.is_asked, self.has_set_level) = (false, false);
+        let front = self.front;
+        self.started.drain(..).map(move |key| (JobId(key.row), front.is_some_and(|front| key > front)))
+    }
+
+    /// Nothing is asked unless the pass comes to it.
+    pub fn begin(&mut self) {
+        self.is_asked = false;
+    }
+
+    /// Starts the chosen job.
+    fn carry_out(&mut self, desk: &mut Desk<'_>, queue: &mut FitList, row: usize, rule: usize) -> Result<()> {
+        let Some(waiting) = self.shown.get(row).copied() else { return Err(gone(row)) };
+        desk.follow(rule);
+        let offer = desk.offer(&waiting)?.ok_or_else(|| gone(row))?;
+        queue.remove(waiting.key);
+        self.started.push(waiting.key);
+        desk.accept(offer)
+    }
+
+    /// Shows the queue, what can be started of it, and the machine.
+    fn look(&mut self, desk: &mut Desk<'_>, queue: &FitList) -> Result<()> {
+        self.seen.clear();
+        self.shown.clear();
+        self.shown.extend(queue.iter().take(self.shape.rows));
+        for row in 0..self.shown.len() {
+            desk.examine()?;
+            self.try_out(desk, row)?;
+        }
+        let prices = self.prices.get_or_insert_with(|| Prices::new(desk.view.platform));
+        self.seen.show_jobs(desk, prices, &self.shown, self.shape);
+        self.seen.show_machine(desk, queue.len());
+        Ok(())
+    }
+
+    /// Notes by which rules a job can start now.
+    fn try_out(&mut self, desk: &mut Desk<'_>, row: usize) -> Result<()> {
+        if self.shown[row].units > desk.free_units() {
+            return Ok(());
+        }
+        for (rule, action) in self.shape.starts_of(row).enumerate() {
+            desk.follow(rule);
+            if let Some(offer) = desk.offer(&self.shown[row])? {
+                desk.decline(offer);
+                self.seen.mask[action] = 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes which levels of the cap can be chosen, and whether nothing can.
+    fn show_choice(&mut self) {
+        let Shape { rows, rules, levels } = self.shape;
+        let (starts, rest) = self.seen.mask.split_at_mut(rows * rules);
+        let can_start = starts.contains(&1);
+        let can_set = levels > 0 && !self.has_set_level;
+        for (level, allowed) in rest[..levels].iter_mut().enumerate() {
+            *allowed = u8::from(can_set && level != self.level);
+        }
+        rest[levels] = u8::from(!(self.must_act && can_start));
+        self.is_asked = can_start || can_set;
+        self.seen.show_level(self.level, levels);
+    }
+}
+
+impl Backfill for Agent {
+    fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+        if let Some((row, rule)) = self.told.take() {
+            self.carry_out(desk, queue, row, rule)?;
+        }
+        self.look(desk, queue)?;
+        self.show_choice();
+        Ok(())
+    }
+
+    fn agent(&mut self) -> Option<&mut Agent> {
+        Some(self)
+    }
+}
+
+/// Has an agent set the highest cap, one of these, W a node, ascending, where an allocator sets caps.
+#[must_use]
+pub fn steering_caps(mut policy: Composed, levels: &[f64]) -> Composed {
+    if let Some(governance) = policy.governance.as_mut().filter(|governance| governance.allocator.is_active()) {
+        governance.allocator = Box::new(Steered::new(levels));
+    }
+    policy
+}
+
+fn gone(row: usize) -> Error {
+    SimulationError(format!("row {row} of the queue does not fit any more")).into()
+}

@@ -1,0 +1,41 @@
+//! Several placements, of which one is followed at a time.
+
+use crate::algo::node_set::NodeSet;
+use crate::error::Result;
+use crate::policy::View;
+use crate::policy::analyzer::Ask;
+use crate::policy::placement::{Choice, News, Placement, Verdict};
+use crate::workload::JobId;
+
+/// Places each job by the rule that is followed; all rules are told what happens.
+#[derive(Clone)]
+pub struct Rules {
+    rules: Vec<Box<dyn Placement>>,
+    followed: usize,
+}
+
+impl Rules {
+    /// These rules, at least one, the first of which is followed until another is.
+    #[must_use]
+    pub fn new(rules: Vec<Box<dyn Placement>>) -> Self {
+        Self { rules, followed: 0 }
+    }
+}
+
+impl Placement for Rules {
+    fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
+        self.rules[self.followed].choose(ask, job, free, nodes)
+    }
+
+    fn judge(&mut self, ask: &Ask<'_>, job: JobId, free: &NodeSet) -> Verdict {
+        self.rules[self.followed].judge(ask, job, free)
+    }
+
+    fn notice(&mut self, view: &View<'_>, news: News) -> Result<()> {
+        self.rules.iter_mut().try_for_each(|rule| rule.notice(view, news))
+    }
+
+    fn follow(&mut self, rule: usize) {
+        self.followed = rule.min(self.rules.len() - 1);
+    }
+}

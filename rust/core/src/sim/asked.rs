@@ -1,0 +1,104 @@
+//! A run that stops within an instant, at a pass at which its policy's agent is asked, and goes on with the answer.
+
+use std::cell::RefCell;
+
+use crate::error::{Result, SimulationError};
+use crate::policy::agent::{Seen, Shape, Told};
+use crate::sim::hands::Hands;
+use crate::sim::tally::Tally;
+use crate::sim::{Simulation, Watch, look};
+
+/// How far an instant is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Instant {
+    /// Whether the monitor has looked in it.
+    pub(super) has_looked: bool,
+    /// Whether it has a pass even if nothing happens.
+    pub(super) beat: bool,
+    /// Whether an agent is asked in it.
+    pub(super) is_asked: bool,
+}
+
+impl Simulation {
+    /// Whether an agent is asked: nothing happens until it has answered.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        self.instant.is_asked
+    }
+
+    /// What the agent sees, and how much it has to choose from; none if there is no agent.
+    pub fn seen(&mut self) -> Option<(&Seen, Shape)> {
+        self.controller.agent().map(|agent| (agent.seen(), agent.shape()))
+    }
+
+    /// What the run has come to so far; none if there is no agent.
+    #[must_use]
+    pub fn tally(&self) -> Option<Tally> {
+        self.tally
+    }
+
+    /// Whether the action of this number can be chosen now.
+    pub fn allows(&mut self, action: usize) -> bool {
+        self.is_asked() && self.controller.agent().is_some_and(|agent| agent.allows(action))
+    }
+
+    /// Carries the action of this number out and, if the pass is over, the rest of the instant.
+    ///
+    /// # Errors
+    /// If it cannot be chosen, and then nothing has happened; otherwise as [`Simulation::run`].
+    pub fn answer(&mut self, action: usize, watch: &mut Watch<'_>) -> Result<()> {
+        if !self.allows(action) {
+            return Err(SimulationError(format!("action {action} cannot be chosen now")).into());
+        }
+        let shape = self.controller.agent().map(|agent| agent.shape());
+        let told = shape.map_or(Told::Nothing, |shape| shape.told(action));
+        self.go_on(told, watch)
+    }
+
+    /// Ends a pass in which an agent is asked, as if it chose nothing; nothing happens if none is.
+    ///
+    /// # Errors
+    /// As [`Simulation::run`].
+    pub fn decline(&mut self, watch: &mut Watch<'_>) -> Result<()> {
+        while self.is_asked() {
+            self.go_on(Told::Nothing, watch)?;
+        }
+        Ok(())
+    }
+
+    fn go_on(&mut self, told: Told, watch: &mut Watch<'_>) -> Result<()> {
+        let (watch, now, progress) = (RefCell::new(watch), self.now(), self.progress());
+        self.is_broken = true;
+        let Self { controller, plant, feeds, history, coming, tally, .. } = self;
+        let mut hands = Hands { now, plant, feeds, history, coming, tally, in_emergency: false, asked: Vec::new() };
+        let asks = controller.answer(told, &|| look(&watch, progress), &mut |cluster, decision, effect| {
+            hands.act(cluster, decision, effect)
+        })?;
+        self.note_pass(asks);
+        self.is_broken = false;
+        if !asks {
+            self.carry_on(now, &watch)?;
+        }
+        Ok(())
+    }
+
+    /// A pass is over, or an agent is asked in it; without an agent there is nothing to note.
+    pub(super) fn note_pass(&mut self, asks: bool) {
+        if self.tally.is_none() {
+            return;
+        }
+        self.instant.is_asked = asks;
+        let (draw, ceiling) = (self.plant.draw(), self.controller.ceiling());
+        let must_act = asks && self.is_stuck();
+        let full = self.controller.cluster().platform().tdp();
+        let Self { controller, history, feeds, .. } = self;
+        let Some(agent) = controller.agent() else { return };
+        if asks {
+            agent.note_outside(draw, ceiling, full, must_act);
+        } else {
+            for (job, overtakes) in agent.end_pass() {
+                history.note_overtaking(job, overtakes, feeds.joined_now(job));
+            }
+        }
+    }
+}
