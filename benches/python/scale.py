@@ -45,9 +45,9 @@ class Work:
     trace: traces.Trace | None = None
 
 
-def machine(nodes: int, *, apps: int = 0) -> hs.Platform:
+def machine(nodes: int, *, apps: int = 0, idle_w: float = IDLE_W) -> hs.Platform:
     """Equal nodes, or nodes that a table sets apart by application."""
-    platform = hs.Platform.homogeneous(nodes, IDLE_W, TDP_W)
+    platform = hs.Platform.homogeneous(nodes, idle_w, TDP_W)
     if not apps:
         return platform
     rng = np.random.Generator(np.random.PCG64(1))
@@ -60,9 +60,9 @@ def under(budget_w: float, *, order: str = "fcfs", placement: str = "lowest-id")
     return hs.Policy(order, "reservations", placement, power={"name": "system-budget", "budget_w": budget_w})
 
 
-def million(policy: str | hs.Policy, *, apps: int = 6) -> hs.Result:
+def million(policy: str | hs.Policy, *, apps: int = 6, idle_w: float = IDLE_W) -> hs.Result:
     """A million jobs on 10,000 nodes."""
-    return hs.simulate(hs.read_swf(traces.made(MILLION)), machine(10_000, apps=apps), policy)
+    return hs.simulate(hs.read_swf(traces.made(MILLION)), machine(10_000, apps=apps, idle_w=idle_w), policy)
 
 
 def kestrel(folder: Path, preset: str) -> hs.Result:
@@ -104,7 +104,7 @@ def works() -> list[Work]:
         Work("1M EASY, 540 nodes", lambda _: _frames(SMALL), "1.3 s, 450 MB", trace=SMALL),
         Work("1M EASY, 10,000 nodes, six applications", lambda _: million("easy"), "", trace=MILLION),
         Work("the same under a budget that binds", lambda _: million(under(10_000 * 265.0)), "2 x that", trace=MILLION),
-        Work("1M vahrm at half the TDP", lambda _: million("vahrm:pcr=0.5"), "10 s", trace=MILLION),
+        Work("1M vahrm at half the TDP", lambda _: million("vahrm:pcr=0.5", idle_w=100.0), "10 s", trace=MILLION),
         Work("10M EASY, 10,000 nodes", lambda _: _frames(TEN_MILLION), "30 s, 4,000 MB", trace=TEN_MILLION),
         Work("RICC, conservative", lambda folder: _log(folder / RICC, 8_192, "conservative"), "8 s", RICC),
         Work("Curie, EASY", lambda folder: _log(folder / CURIE, 93_312, "easy"), "8 s", CURIE),
