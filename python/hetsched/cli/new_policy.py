@@ -52,7 +52,7 @@ def policy(
 
 
 def _check(name: str, role: str, files: list[Path]) -> None:
-    """Refuse a name or role that cannot be, and to overwrite anything."""
+    """Refuse an invalid name or role, and to overwrite anything."""
     faults = Faults()
     if role not in TEMPLATES:
         faults.add("--role", role, f"one of {', '.join(TEMPLATES)}{did_you_mean(role, TEMPLATES)}")

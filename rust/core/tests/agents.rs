@@ -89,7 +89,7 @@ proptest! {
             let mask = simulation.seen().map(|(seen, _)| seen.mask.clone()).unwrap_or_default();
             prop_assert!(!simulation.allows(mask.len()));
             if simulation.is_asked() {
-                // What cannot be chosen is an error that changes nothing.
+                // An illegal choice is an error that changes nothing.
                 let illegal = mask.iter().position(|&legal| legal == 0).unwrap_or(mask.len());
                 prop_assert!(simulation.answer(illegal, watch).is_err() && !simulation.is_broken());
                 simulation.answer(first(&mask), watch).unwrap();

@@ -122,7 +122,7 @@ impl Agents {
 
     /// Carries out an action in each of these rows, and lets each run come to its next decision or to its end.
     ///
-    /// An action that cannot be chosen is an error, and then nothing has happened.
+    /// An illegal action is an error, and then nothing has happened.
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
     fn step(
         &mut self,

@@ -32,7 +32,7 @@ impl Staircase {
     }
 }
 
-/// Needs of units and of watts that were refused: whoever needs no less of either for no shorter is refused, too.
+/// Needs of units and of watts that were refused: what needs no less of either for no shorter is refused, too.
 #[derive(Clone, Debug, Default)]
 pub struct Refused {
     /// For want of units.
