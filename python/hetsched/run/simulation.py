@@ -28,12 +28,13 @@ from hetsched.run.concerns import (
     Concern,
     check_caps,
     check_observed,
+    check_waits,
     concerns_of_draws,
     concerns_of_load,
     concerns_of_replay,
     replay_counts,
 )
-from hetsched.run.event_rows import BUDGET
+from hetsched.run.event_rows import BUDGET, CANCEL, MAINTENANCE
 from hetsched.run.events import Events
 from hetsched.run.memory import check_memory
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
@@ -84,8 +85,9 @@ class Run:
         check_threads()
         check_observed(self.policy, self.workload, self.platform)
         check_caps(self.workload, self.platform)
+        check_waits(self.workload, self.policy)
         if self.options.events is not None:
-            self.options.events.check_for(self.platform, self.policy)
+            self.options.events.check_for(self.workload, self.platform, self.policy)
         check_memory(self.workload, self.platform, self.policy, until_s=self.options.until_s)
         platform, forecast = believed(self.workload, self.platform, self.options.predictor)
         known_w = None if forecast is None else forecast.known_w
@@ -134,6 +136,7 @@ def engine_of(
         setting.platform.machine,
         setting.policy.begun(setting.options.seed),
         seed=setting.options.seed,
+        on_failure=setting.options.on_failure,
         on_unknown_app=setting.options.on_unknown_app,
         until_s=setting.options.until_s,
         known_w=known_w,
@@ -143,7 +146,7 @@ def engine_of(
         **setting.options.limits,
     )
     if events is not None:
-        engine.inject(*events.of_nodes())
+        engine.inject(*events.of_nodes(), **_of_nodes_and_jobs(events, setting.workload))
     return engine
 
 
@@ -168,9 +171,14 @@ def _budgets(events: Events | None) -> dict[str, Any]:
     return {} if events is None or not events.has(BUDGET) else {"budgets": events.of_budgets()}
 
 
-def inject(engine: _core.Session, events: Events) -> None:
+def _of_nodes_and_jobs(events: Events, workload: Workload) -> dict[str, Any]:
+    maintenance = {"maintenance": events.of_maintenance()} if events.has(MAINTENANCE) else {}
+    return maintenance | ({"cancels": events.of_cancels(workload)} if events.has(CANCEL) else {})
+
+
+def inject(engine: _core.Session, events: Events, workload: Workload) -> None:
     """Have events befall a run of the engine's that is under way."""
-    engine.inject(*events.of_nodes(), **_budgets(events))
+    engine.inject(*events.of_nodes(), **_budgets(events), **_of_nodes_and_jobs(events, workload))
 
 
 @takes_run_options()
@@ -221,8 +229,12 @@ def simulate(
         such as ``hs.power.Noisy(0.1)`` or ``hs.power.History()``; or a `VariationTable` of the same applications and
         nodes as the actual one, such as a fitted model's. None: the platform's own.
     events
-        What comes from outside: failures and repairs of nodes, budgets of the machine's power in time (for policies
-        with a part in the role ``power``), prices and carbon intensities; see `Events`. None: nothing.
+        What comes from outside: failures, repairs and maintenance of nodes, cancellations, budgets of the machine's
+        power in time (for policies with a part in the role ``power``), prices and carbon intensities; see `Events`.
+        None: nothing.
+    on_failure
+        What becomes of jobs whose nodes fail or go into maintenance. ``"fail"``: they end. ``"requeue"``: they are
+        queued again in their old place, with all their work to do.
 
     Returns
     -------

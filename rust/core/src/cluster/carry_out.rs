@@ -194,7 +194,7 @@ impl Cluster {
     fn check_queued(&self, job: JobId) -> Result<(), SimulationError> {
         match self.phases.get(job.0 as usize) {
             Some(Phase::Queued) => Ok(()),
-            Some(Phase::Unborn | Phase::Running | Phase::Over) | None => {
+            Some(Phase::Unborn | Phase::Held | Phase::Running | Phase::Over) | None => {
                 Err(SimulationError("the job is not in the queue".into()))
             }
         }

@@ -61,6 +61,8 @@ pub struct Composed {
     submitted: Vec<JobId>,
     /// Let through; they join the queue when it is next looked at.
     admitted: Vec<JobId>,
+    /// Withdrawn, and perhaps in the queue still.
+    withdrawn: Vec<JobId>,
     memory: Memory,
     /// What the order said last, kept for its memory.
     ranks: Vec<i64>,
@@ -98,6 +100,7 @@ impl Composed {
             queue: FitList::default(),
             submitted: Vec::new(),
             admitted: Vec::new(),
+            withdrawn: Vec::new(),
             ranks: Vec::new(),
             ranked: None,
             budget_changed: false,
@@ -115,6 +118,27 @@ impl Composed {
         let power = &mut self.power;
         self.admitted.extend(self.submitted.drain(..).filter(|&job| gate.admits(&ask, power.as_mut(), job)));
         gate.reject().into_iter().for_each(|(job, why)| out.reject(job, why));
+    }
+
+    /// Takes out of the queue what was withdrawn.
+    fn let_go(&mut self) {
+        if self.withdrawn.is_empty() {
+            return;
+        }
+        self.withdrawn.sort_unstable();
+        let Self { withdrawn, submitted, admitted, queue, power, .. } = self;
+        let is_gone = |job: &JobId| withdrawn.binary_search(job).is_ok();
+        submitted.retain(|job| !is_gone(job));
+        admitted.retain(|job| !is_gone(job));
+        let keys: Vec<_> =
+            queue.iter().map(|waiting| waiting.key).filter(|key| is_gone(&JobId(key.row))).collect();
+        for key in keys {
+            queue.remove(key);
+        }
+        if let Some(power) = power {
+            withdrawn.iter().for_each(|&job| power.prices.forget(job));
+        }
+        withdrawn.clear();
     }
 
     /// Sorts in who was admitted, and the whole queue for an order that changes as time passes.
@@ -171,7 +195,7 @@ impl Composed {
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
         for (&job, &rank) in jobs.iter().zip(&*ranks) {
             queue.insert(Waiting {
-                key: QueueKey { rank, submit: view.jobs.submit(job), row: job.0 },
+                key: QueueKey { rank, submit: view.jobs.eligible(job), row: job.0 },
                 units: view.jobs.units(job, view.platform),
                 length: least.length(view, job),
                 watts: power.as_mut().map_or(0, |power| power.prices.of(&ask, job).least.microwatts_down()),
@@ -256,13 +280,20 @@ impl Policy for Composed {
 
     fn notice(&mut self, _jobs: Jobs<'_>, notice: Notice) {
         match notice {
-            Notice::Submitted(job) | Notice::Requeued(job) => self.submitted.push(job),
+            Notice::Submitted(job) => self.submitted.push(job),
+            Notice::Requeued(job) => {
+                self.submitted.push(job);
+                self.memory.note_return();
+            }
+            Notice::Withdrawn(job) => self.withdrawn.push(job),
             Notice::BudgetChanged => self.budget_changed = true,
             _ => {}
         }
     }
 
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        self.memory.begin(!self.withdrawn.is_empty());
+        self.let_go();
         if std::mem::take(&mut self.budget_changed) {
             self.judge_again(view, out);
         }

@@ -12,10 +12,12 @@ pub mod class;
 pub mod compose;
 pub mod desk;
 pub mod draft;
+pub mod eligible;
 pub mod emergency;
 pub mod gate;
 pub mod governing;
 pub mod order;
+pub mod outages;
 pub mod placement;
 pub mod registry;
 pub mod runs;
@@ -35,6 +37,7 @@ use crate::platform::Platform;
 use crate::platform::slots::Slots;
 use crate::policy::agent::Agent;
 use crate::policy::analyzer::Estimate;
+use crate::policy::outages::Outages;
 use crate::policy::runs::{RunId, Runs};
 use crate::policy::timing::Timing;
 use crate::power::budgets::Budgets;
@@ -45,11 +48,13 @@ use crate::power::slowest::{OwnSlowdowns, Slowest};
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::{AppId, JobId, Workload};
 
+pub use crate::policy::eligible::Eligible;
+
 /// What a policy may know of the jobs: all they said when they were submitted.
 ///
 /// Where walltimes were meant for nominal speed, also how slow the slowest node is predicted to be for each application.
 #[derive(Clone, Copy, Debug)]
-pub struct Jobs<'a>(&'a Workload, Option<&'a Slowest>, Option<&'a OwnSlowdowns>);
+pub struct Jobs<'a>(&'a Workload, Option<&'a Slowest>, Option<&'a OwnSlowdowns>, Option<&'a Eligible>);
 
 /// What a policy reads when it decides.
 #[derive(Clone, Copy)]
@@ -74,6 +79,8 @@ pub struct View<'a> {
     pub is_held: bool,
     /// The budgets from outside that there are and will be, in place of the policy's own while they hold.
     pub budgets: &'a Budgets,
+    /// Which nodes are out of service, and which will be as far as that is known.
+    pub outages: &'a Outages,
     /// What the machine was measured to draw beyond what is predicted; 0 where nothing is measured.
     pub surplus: Watts,
     /// Says whether the host wants to stop; to be asked now and then by a pass that takes long.
@@ -89,6 +96,8 @@ pub enum Notice {
     Ended(JobId),
     /// A job that ran is in the queue again, in its old place.
     Requeued(JobId),
+    /// A job of the queue is withdrawn.
+    Withdrawn(JobId),
     /// A node has booted or come back into service.
     NodeReady(u32),
     /// A node is off.
@@ -288,19 +297,25 @@ impl<'a> Jobs<'a> {
     /// What a policy may know of these jobs.
     #[must_use]
     pub fn new(workload: &'a Workload) -> Self {
-        Self(workload, None, None)
+        Self(workload, None, None, None)
     }
 
     /// The same where planned lengths are stretched by what the slowest node is predicted to take.
     #[must_use]
     pub fn stretched(self, slowest: Option<&'a Slowest>) -> Self {
-        Self(self.0, slowest, self.2)
+        Self(self.0, slowest, self.2, self.3)
     }
 
     /// The same where own caps slow jobs that bring no walltime.
     #[must_use]
     pub fn slowed(self, own_caps: Option<&'a OwnSlowdowns>) -> Self {
-        Self(self.0, self.1, own_caps)
+        Self(self.0, self.1, own_caps, self.3)
+    }
+
+    /// The same where jobs may join the queue later than they are submitted.
+    #[must_use]
+    pub fn eligible_at(self, eligible: Option<&'a Eligible>) -> Self {
+        Self(self.0, self.1, self.2, eligible)
     }
 
     /// The job's own cap, W a node; infinity if it brings none.
@@ -325,6 +340,19 @@ impl<'a> Jobs<'a> {
     #[must_use]
     pub fn submit(self, job: JobId) -> SimTime {
         self.0.submit(job)
+    }
+
+    /// When the job joined the queue: its submission, unless it waited for something. Wherever an order uses a submit or a
+    /// wait, it goes by this (operations page on machines, rule 4).
+    #[must_use]
+    pub fn eligible(self, job: JobId) -> SimTime {
+        self.3.and_then(|eligible| eligible.of(job)).unwrap_or_else(|| self.submit(job))
+    }
+
+    /// The job's array, and how many of its jobs may run at once, if it has one with a limit.
+    #[must_use]
+    pub fn array(self, job: JobId) -> Option<(u32, u32)> {
+        self.0.array(job)
     }
 
     /// How long planning takes the job to run while it waits: its walltime, or its nominal runtime if it brings none;

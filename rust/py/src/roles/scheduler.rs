@@ -112,9 +112,12 @@ impl Policy for OwnScheduler {
 
     fn notice(&mut self, jobs: Jobs<'_>, notice: Notice) {
         if let Notice::Submitted(job) | Notice::Requeued(job) = notice {
-            let key = |job: JobId| (jobs.submit(job), job.0);
+            let key = |job: JobId| (jobs.eligible(job), job.0);
             let place = self.queue.partition_point(|&other| key(other) < key(job));
             self.queue.insert(place, job);
+        }
+        if let Notice::Withdrawn(job) = notice {
+            self.queue.retain(|&other| other != job);
         }
     }
 
@@ -142,7 +145,7 @@ impl Policy for OwnScheduler {
             out.start_with(*job, |chosen| chosen.extend(nodes));
         }
         if let Some(&front) = self.queue.first() {
-            let key = |job: JobId| (view.jobs.submit(job), job.0);
+            let key = |job: JobId| (view.jobs.eligible(job), job.0);
             out.revise(|start, _| start.overtakes = key(start.job) > key(front));
         }
         Ok(())

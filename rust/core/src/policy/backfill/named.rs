@@ -107,8 +107,11 @@ impl Backfill for NamedPlan {
     }
 }
 
-/// What is free when, if all that runs ends as planned; what should have ended by now ends a tick later.
+/// What is free when, if all that runs ends as planned; what should have ended by now ends a tick later. A node in
+/// maintenance is free once that is over, one that has failed never, and none is in a window that is known by now.
 fn windows<F: Chosen>(view: &View<'_>) -> Windows<F> {
+    let whole = if view.platform.is_exclusive() { 1 } else { i32::try_from(view.platform.slots()).unwrap_or(i32::MAX) };
+    let back: Vec<_> = view.outages.coming_back().collect();
     let soonest = view.now.saturating_add(TICK);
     let mut returns: Vec<_> = view
         .runs
@@ -120,8 +123,18 @@ fn windows<F: Chosen>(view: &View<'_>) -> Windows<F> {
             microwatts: 0,
         })
         .collect();
+    returns.extend(back.iter().map(|(node, until)| Return {
+        at: *until,
+        nodes: std::slice::from_ref(node),
+        slots: whole,
+        microwatts: 0,
+    }));
     returns.sort_by_key(|back| back.at);
-    Windows::new(view.now, F::now(view), 0, returns)
+    let mut windows = Windows::new(view.now, F::now(view), 0, returns);
+    for window in view.outages.known(view.now) {
+        windows.close(window.from, window.until - window.from, window.node);
+    }
+    windows
 }
 
 fn need(view: &View<'_>, waiting: &Waiting) -> Need {

@@ -40,6 +40,10 @@ pub struct Memory {
     is_choosy: bool,
     /// Whether the policy changes what runs.
     governs: bool,
+    /// Whether a job has ever been queued again.
+    has_returns: bool,
+    /// Whether jobs have left the queue since the last pass without a start.
+    is_cut: bool,
 }
 
 impl Memory {
@@ -47,6 +51,16 @@ impl Memory {
     #[must_use]
     pub fn of(governs: bool) -> Self {
         Self { governs, ..Self::default() }
+    }
+
+    /// A job is queued again, in its old place.
+    pub fn note_return(&mut self) {
+        self.has_returns = true;
+    }
+
+    /// A pass begins; `is_cut` says whether jobs have left the queue otherwise than by a start.
+    pub fn begin(&mut self, is_cut: bool) {
+        self.is_cut |= is_cut;
     }
 }
 
@@ -96,6 +110,10 @@ pub struct Desk<'a> {
     is_choosy: &'a mut bool,
     /// Whether the policy changes what runs.
     governs: bool,
+    /// Whether a job has ever been queued again.
+    has_returns: bool,
+    /// Whether jobs have left the queue since the last pass without a start.
+    is_cut: bool,
     /// Whether jobs are placed together at the end.
     is_joint: bool,
     offers: u32,
@@ -112,7 +130,7 @@ impl<'a> Desk<'a> {
         out: &'a mut Decisions,
     ) -> Self {
         let view = ask.view;
-        let Memory { draft, together, turns, refused, is_choosy, governs } = memory;
+        let Memory { draft, together, turns, refused, is_choosy, governs, has_returns, is_cut } = memory;
         together.clear();
         turns.clear();
         refused.clear();
@@ -135,6 +153,8 @@ impl<'a> Desk<'a> {
             refused_from: i64::MAX,
             is_choosy,
             governs: *governs,
+            has_returns: *has_returns,
+            is_cut: std::mem::take(is_cut),
             offers: 0,
             examined: 0,
         }
