@@ -129,7 +129,7 @@ class Machine:
     def _timed(self, world: list[Happening]) -> list[tuple[int, int, Happening]]:
         """Everything from outside with its line in an instant; what was before the first submit comes first in it."""
         todo = []
-        for one in world:
+        for place, one in enumerate(world):
             early = one.time < self.first
             if one.kind == "maintenance":
                 if one.until <= self.first:
@@ -141,7 +141,7 @@ class Machine:
                 todo.append((max(one.time, self.jobs[one.about].submit), 6, one))
             elif early and any(
                 later.about == one.about and later.kind in ("failed", "repaired") and later.time < self.first
-                for later in world[world.index(one) + 1 :]
+                for later in world[place + 1 :]
             ):
                 continue  # not the last word on the node
             else:

@@ -69,6 +69,8 @@ pub struct Cluster {
     on_nodes: OnNodes,
     /// How often jobs have started that were queued again.
     attempts: BTreeMap<u32, u32>,
+    /// How many jobs run of each array that has a limit.
+    in_arrays: BTreeMap<u32, u32>,
     /// When jobs joined the queue, where that may be later than their submission.
     eligible: Option<Eligible>,
     outages: Outages,
@@ -149,6 +151,7 @@ impl Cluster {
             platform,
             predicted,
             attempts: BTreeMap::new(),
+            in_arrays: BTreeMap::new(),
             governed: None,
             foreseen: None,
         }
@@ -359,6 +362,9 @@ impl Cluster {
         }
         self.releases.remove((run.planned_end, run.job.0));
         self.forget_run(&run);
+        if let Some(active) = self.workload.array(run.job).and_then(|(array, _)| self.in_arrays.get_mut(&array)) {
+            *active -= 1;
+        }
         self.phases[run.job.0 as usize] = Phase::Over;
         self.running -= 1;
         Ok(Some(run))
@@ -446,6 +452,9 @@ impl Cluster {
         }
         self.claimed += watts;
         self.phases[job.0 as usize] = Phase::Running;
+        if let Some((array, _)) = self.workload.array(job) {
+            *self.in_arrays.entry(array).or_default() += 1;
+        }
         (self.queued, self.running) = (self.queued - 1, self.running + 1);
         self.govern_run(id);
         Ok(id)

@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod allocator;
 pub mod analyzer;
+pub mod arrays;
 pub mod backfill;
 pub mod budget;
 pub mod class;
@@ -347,6 +348,12 @@ impl<'a> Jobs<'a> {
     #[must_use]
     pub fn eligible(self, job: JobId) -> SimTime {
         self.3.and_then(|eligible| eligible.of(job)).unwrap_or_else(|| self.submit(job))
+    }
+
+    /// Whether any array has a limit.
+    #[must_use]
+    pub fn has_arrays(self) -> bool {
+        self.0.has_arrays()
     }
 
     /// The job's array, and how many of its jobs may run at once, if it has one with a limit.

@@ -85,6 +85,7 @@ impl Simulation {
                 return events;
             }
             eligible.sort_unstable();
+            eligible.dedup();
             events += eligible.len() as u64;
             eligible.into_iter().for_each(|job| self.admit(job));
         }

@@ -60,7 +60,7 @@ impl Desk<'_> {
     /// where it does not matter which jobs are tried.
     #[must_use]
     pub fn may_keep_plans(&self) -> bool {
-        if self.is_cut {
+        if self.is_cut || !self.arrays.is_empty() {
             return false;
         }
         self.only_counts()

@@ -10,11 +10,12 @@ mod terms;
 
 use std::collections::BTreeMap;
 
-use crate::algo::fit_list::{ByKind, Waiting};
+use crate::algo::fit_list::{ByKind, FitList, QueueKey, Waiting};
 use crate::algo::horizon::Profile;
 use crate::algo::releases::{Release, merged};
 use crate::error::{Error, Result, SimulationError};
 use crate::policy::analyzer::{Ask, Estimate};
+use crate::policy::arrays::Arrays;
 use crate::policy::budget::Power;
 use crate::policy::budget::draw::beyond_idle;
 use crate::policy::budget::outlook::Outlook;
@@ -44,6 +45,8 @@ pub struct Memory {
     has_returns: bool,
     /// Whether jobs have left the queue since the last pass without a start.
     is_cut: bool,
+    /// Arrays of which only so many jobs may run at once.
+    pub(super) arrays: Arrays,
 }
 
 impl Memory {
@@ -114,6 +117,9 @@ pub struct Desk<'a> {
     has_returns: bool,
     /// Whether jobs have left the queue since the last pass without a start.
     is_cut: bool,
+    arrays: &'a mut Arrays,
+    /// Whether the array of the job that started last is full.
+    is_full: bool,
     /// Whether jobs are placed together at the end.
     is_joint: bool,
     offers: u32,
@@ -130,7 +136,7 @@ impl<'a> Desk<'a> {
         out: &'a mut Decisions,
     ) -> Self {
         let view = ask.view;
-        let Memory { draft, together, turns, refused, is_choosy, governs, has_returns, is_cut } = memory;
+        let Memory { draft, together, turns, refused, is_choosy, governs, has_returns, is_cut, arrays } = memory;
         together.clear();
         turns.clear();
         refused.clear();
@@ -155,6 +161,8 @@ impl<'a> Desk<'a> {
             governs: *governs,
             has_returns: *has_returns,
             is_cut: std::mem::take(is_cut),
+            arrays,
+            is_full: false,
             offers: 0,
             examined: 0,
         }
@@ -300,7 +308,17 @@ impl<'a> Desk<'a> {
             self.draft.count(&waiting);
             self.together.push(&joining);
         }
+        self.is_full = !self.arrays.is_empty() && self.arrays.start(self.view.jobs, waiting.key);
         Ok(())
+    }
+
+    /// A job has started: where its array is full, takes those that come after it, or all of its array, out of the queue.
+    /// True if it did so: places in the queue have changed.
+    pub fn hold_back(&mut self, queue: &mut FitList, started: QueueKey, all: bool) -> bool {
+        if self.is_full {
+            self.arrays.hold_back(self.view.jobs, queue, started, all);
+        }
+        std::mem::take(&mut self.is_full)
     }
 }
 
@@ -316,7 +334,7 @@ fn watch(view: &View<'_>, outlook: &Outlook) -> Profile<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::fit_list::{Kind, QueueKey};
+    use crate::algo::fit_list::Kind;
     use crate::algo::releases::Claim;
     use crate::policy::analyzer::tables::Tables;
     use crate::policy::budget::least::LeastCaps;
