@@ -12,6 +12,7 @@ from hypothesis import given
 from plain_waits import Happening, Job, Machine
 
 import hetsched as hs
+from hetsched.testing import check_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
@@ -161,9 +162,8 @@ def backfill(machine: Machine) -> dict[str, Any]:
     return {"name": "first-fit"} if machine.depth == 0 else {"name": "reservations", "depth": depth}
 
 
-def run(machine: Machine, jobs: list[Job], world: list[Happening]) -> hs.Result:
-    """The same in the engine."""
-    platform = hs.Platform.homogeneous(
+def platform_of(machine: Machine) -> hs.Platform:
+    return hs.Platform.homogeneous(
         nodes=machine.nodes,
         idle_w=IDLE_W,
         tdp_w=BUSY_W,
@@ -171,10 +171,14 @@ def run(machine: Machine, jobs: list[Job], world: list[Happening]) -> hs.Result:
         slots=machine.slots,
         exclusive=machine.slots == 1,
     )
+
+
+def run(machine: Machine, jobs: list[Job], world: list[Happening]) -> hs.Result:
+    """The same in the engine."""
     policy = hs.Policy(machine.order, backfill(machine))
     return hs.simulate(
         workload(jobs),
-        platform,
+        platform_of(machine),
         policy,
         events=events(world),
         on_failure="requeue" if machine.requeue else "fail",
@@ -207,6 +211,7 @@ def agrees(machine: Machine, jobs: list[Job], world: list[Happening]) -> None:
                 assert here["lost_energy_j"] == pytest.approx(job.lost * BUSY_W / SECOND)
             if has_times and job.end != job.start:
                 assert here["mean_power_w"] == pytest.approx(BUSY_W * job.nodes_wanted)
+    check_schedule(result, workload(jobs), platform_of(machine))
     summary = result.summary()
     begin, end = machine.window()
     assert summary["makespan_s"] == (end - begin) / SECOND

@@ -100,6 +100,7 @@ pub(crate) fn read_swf<'py>(
         let options = SwfOptions { file, procs_per_node, skip_bad_lines };
         swf::read_swf(bytes, &options, &mut |done, all| look(&[done as f64, all as f64]))
     })?;
+    let think_s = jobs.think_s.into_iter().map(|think_s| if think_s < 0.0 { f64::NAN } else { think_s }).collect();
     let frame = Frame::new(vec![
         ("job_id", frame::longs(jobs.job_id)),
         ("submit_s", frame::floats(jobs.submit_s)),
@@ -110,7 +111,7 @@ pub(crate) fn read_swf<'py>(
         ("queue", frame::names(&jobs.queue)),
         ("app", frame::names(&jobs.app)),
         ("depends_on", frame::longs_or_null(jobs.depends_on)),
-        ("think_s", frame::nullable(jobs.think_s)),
+        ("think_s", frame::nullable(think_s)),
         ("trace_status", frame::ints_or_null(jobs.trace_status)),
         ("observed_start_s", frame::nullable(jobs.observed_start_s)),
     ])?;

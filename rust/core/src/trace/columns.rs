@@ -23,7 +23,7 @@ pub struct SwfColumns {
     pub app: Vec<i64>,
     /// Number of the job that must end first; -1 = none.
     pub depends_on: Vec<i64>,
-    /// Time after that job's end, in seconds; NaN = unknown, or no such job.
+    /// Time after that job's end, in seconds; -1 = unknown, or no such job.
     pub think_s: Vec<f64>,
     /// The log's status codes; -1 = unknown.
     pub trace_status: Vec<i32>,
@@ -72,7 +72,7 @@ impl SwfColumns {
         self.queue.push(job.queue);
         self.app.push(job.app);
         self.depends_on.push(job.depends_on);
-        self.think_s.push(if job.think_s >= 0.0 { job.think_s } else { f64::NAN });
+        self.think_s.push(job.think_s);
         self.trace_status.push(job.status);
         self.observed_start_s.push(if job.wait_s >= 0.0 { job.submit_s + job.wait_s } else { f64::NAN });
     }
