@@ -122,10 +122,11 @@ def _note_cycle(table: pl.DataFrame, rows: Rows, faults: Faults) -> None:
         if not left.any():
             return
     start = int(ahead[np.flatnonzero(left)[0]])
-    names, row = [int(table["job_id"][start])], int(rows[start])
-    while row != start:
-        names.append(int(table["job_id"][row]))
-        row = int(rows[row])
+    cycle = [start]
+    while (row := int(rows[cycle[-1]])) != start:
+        cycle.append(row)
+    first = cycle.index(min(cycle))
+    names = [int(table["job_id"][row]) for row in cycle[first:] + cycle[:first]]
     chain = " on ".join(str(name) for name in [*names[:_MOST_FAULTS], names[0]])
     faults.note("depends_on", f"a cycle: job {chain}", "no job that waits for itself, be it through others")
 
