@@ -260,19 +260,16 @@ impl<A: Amount> Profile<A> {
     }
 
     /// Adds `amount` to the steps of a stretch, at whose ends steps begin.
-    fn shift(&mut self, first: usize, (start, end): (SimTime, SimTime), amount: A) {
-        for (head, steps) in self.heads.iter_mut().zip(&mut self.blocks).skip(first) {
-            if head.begins >= end {
-                break;
-            }
-            let (from, to) = (steps.before(start), steps.before(end));
-            if (from, to) == (0, steps.len()) {
-                *head = head.lifted(amount);
-            } else if from < to {
+    fn shift(&mut self, first: usize, stretch: (SimTime, SimTime), amount: A) {
+        self.change(
+            first,
+            stretch,
+            |head| *head = head.lifted(amount),
+            |steps, head, (from, to)| {
                 steps.free[from..to].iter_mut().for_each(|free| *free = free.plus(amount));
                 *head = Head::of(steps, head.lift);
-            }
-        }
+            },
+        );
     }
 
     /// Makes one of the step that begins at `at` and the one before, if as much is free in both.
@@ -317,17 +314,33 @@ impl<A: Amount> Profile<A> {
     }
 
     /// Takes `amount` away from the steps of a stretch, at whose ends steps begin.
-    fn lower(&mut self, first: usize, (start, end): (SimTime, SimTime), amount: A) {
+    fn lower(&mut self, first: usize, stretch: (SimTime, SimTime), amount: A) {
+        self.change(first, stretch, |head| head.lower(amount), |steps, head, part| steps.lower(head, part, amount));
+    }
+
+    /// Changes what is free in a stretch: of whole blocks, and of parts of one.
+    fn change(
+        &mut self,
+        first: usize,
+        (start, end): (SimTime, SimTime),
+        whole: impl Fn(&mut Head<A>),
+        part: impl Fn(&mut Steps<A>, &mut Head<A>, (usize, usize)),
+    ) {
         for index in first..self.heads.len() {
             if self.heads[index].begins >= end {
                 break;
             }
-            let steps = &mut self.blocks[index];
+            let ends_within = self.heads.get(index + 1).is_some_and(|next| next.begins <= end);
+            let (head, steps) = (&mut self.heads[index], &mut self.blocks[index]);
+            if head.begins >= start && ends_within {
+                whole(head);
+                continue;
+            }
             let (from, to) = (steps.before(start), steps.before(end));
             if (from, to) == (0, steps.len()) {
-                self.heads[index].lower(amount);
+                whole(head);
             } else if from < to {
-                steps.lower(&mut self.heads[index], (from, to), amount);
+                part(steps, head, (from, to));
             }
         }
     }
