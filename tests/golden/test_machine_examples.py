@@ -1,4 +1,4 @@
-"""Schedules of an operated machine that were worked out by hand (operations page on machines: its examples and rules)."""
+"""Schedules of an operated machine, worked out by hand (operations page on machines: its examples and rules)."""
 
 from __future__ import annotations
 
@@ -65,17 +65,21 @@ OUTAGE = (fails(50.0), repaired(80.0))
 def test_the_example_of_a_node_that_fails_under_fail() -> None:
     result = run(jobs(*TWO), 2, events=events(*OUTAGE))
     assert result.jobs.select("state", "start_s", "end_s").rows() == [("failed", 0.0, 50.0), ("completed", 50.0, 60.0)]
-    assert column(result, "lost_energy_j") == [40e3, 0.0] and column(result, "reason")[0] == "a node failed"
+    assert column(result, "lost_energy_j") == [40e3, 0.0]
+    assert column(result, "reason")[0] == "a node failed"
     assert result.jobs["nodes"][1].to_list() == [1]
     # Rule 36: the repair at 80 comes after the last end.
-    assert result.summary()["makespan_s"] == 60.0 and result.nodes["down_s"].to_list() == [10.0, 0.0]
+    assert result.summary()["makespan_s"] == 60.0
+    assert result.nodes["down_s"].to_list() == [10.0, 0.0]
 
 
 def test_the_example_of_a_node_that_fails_under_requeue() -> None:
     result = run(jobs(*TWO), 2, events=events(*OUTAGE), on_failure="requeue")
     assert result.jobs.select("start_s", "end_s").rows() == [(80.0, 180.0), (180.0, 190.0)]
-    assert column(result, "lost_energy_j") == [40e3, 0.0] and column(result, "attempts") == [2, 1]
-    assert column(result, "energy_j") == [120e3, 4e3] and column(result, "mean_power_w") == [800.0, 400.0]
+    assert column(result, "lost_energy_j") == [40e3, 0.0]
+    assert column(result, "attempts") == [2, 1]
+    assert column(result, "energy_j") == [120e3, 4e3]
+    assert column(result, "mean_power_w") == [800.0, 400.0]
     segments = result.segments.select("job_id", "attempt", "start_s", "end_s", "power_w", "energy_j", "state")
     assert segments.rows() == [
         (1, 1, 0.0, 50.0, 800.0, 40e3, "running"),
@@ -98,7 +102,8 @@ def test_the_example_of_jobs_that_depend_on_one_that_is_killed() -> None:
         3,
     )
     assert column(result, "state") == ["timeout", "completed", "cancelled", "completed", "completed"]
-    assert column(result, "end_s")[0] == 50.0 and starts(result)[1:] == [50.0, None, 57.0, 50.0]
+    assert column(result, "end_s")[0] == 50.0
+    assert starts(result)[1:] == [50.0, None, 57.0, 50.0]
     assert column(result, "eligible_s") == [0.0, 50.0, None, 57.0, 50.0]
     assert column(result, "wait_s")[3] == 57.0, "waits count from the submission"
     assert column(result, "started_by") == ["immediate", "immediate", None, "immediate", "immediate"]
@@ -116,7 +121,12 @@ def test_rule_3_and_28_jobs_of_a_full_array_are_passed_over() -> None:
     # Of array 7 one may run at once: job 2 is as if not queued, so that it blocks nobody, and job 3 starts at once.
     workload = jobs((0, 50, 50, 1), (0, 50, 50, 1), (0, 30, 30, 1), array_id=[7, 7, None], array_limit=[1, 1, None])
     result = run(workload, 2)
-    assert starts(result) == [0.0, 50.0, 0.0] and column(result, "started_by") == ["immediate", "reservation", "immediate"]
+    assert starts(result) == [0.0, 50.0, 0.0]
+    assert column(result, "started_by") == [
+        "immediate",
+        "reservation",
+        "immediate",
+    ]
     # Job 2 is blocked by its size before the array is full: it holds its reservation, and job 3 of the array waits for
     # both ends.
     wide = jobs((0, 50, 50, 1), (0, 10, 10, 2), (0, 40, 40, 1), array_id=[None, 7, 7], array_limit=[None, 1, 1])
@@ -135,7 +145,8 @@ def test_rule_7_maintenance_that_is_known_before_it_begins_needs_plan() -> None:
         run(jobs((0, 60, 150, 1)), 1, events=window)
     late = events(maintenance(100.0, 200.0, announced_s=100.0))
     result = run(jobs((0, 60, 150, 1), (10, 50, 100, 1)), 1, events=late)
-    assert starts(result) == [0.0, 60.0] and column(result, "state") == ["completed", "failed"]
+    assert starts(result) == [0.0, 60.0]
+    assert column(result, "state") == ["completed", "failed"]
     assert column(result, "reason")[1] == "a node went into maintenance"
 
 
@@ -154,7 +165,8 @@ def test_rule_8_plans_count_on_a_node_in_maintenance_once_it_is_over_and_on_a_fa
         assert starts(run(workload, 2, backfill, events=out)) == [0.0, 30.0, 40.0, 20.0]
     broken = events(fails(0.0, 1))
     result = run(workload, 2, "plan", events=broken)
-    assert starts(result) == [0.0, None, 20.0, 80.0] and column(result, "state")[1] == "pending"
+    assert starts(result) == [0.0, None, 20.0, 80.0]
+    assert column(result, "state")[1] == "pending"
     assert column(result, "reason")[1] == "could not start, and nothing was to come that would have let it"
 
 
@@ -182,8 +194,8 @@ def test_rule_24_a_job_is_eligible_at_the_latest_of_what_it_waits_for() -> None:
 
 
 def test_rule_25_ends_and_what_they_are() -> None:
-    # 1 is rejected at its submission at 30, 2 waits for that; 3 is withdrawn at 20, and 4 with it, which wants an ok end; 5
-    # takes every end of 4. Job 6 is hopeless before its submission, at which it is cancelled.
+    # 1 is rejected at its submission at 30, 2 waits for that; 3 is withdrawn at 20, and 4 with it, which wants an ok end;
+    # 5 takes every end of 4. Job 6 is hopeless before its submission, at which it is cancelled.
     workload = jobs(
         (30, 10, 10, 9),
         *[(0, 10, 10, 1)] * 4,
@@ -218,7 +230,8 @@ def test_rule_26_who_runs_or_has_ended_is_not_cancelled() -> None:
     workload = jobs((0, 10, 10, 1), (0, 10, 10, 1), (5, 10, 10, 1), cancel_s=[5.0, None, 1.0])
     result = run(workload, 1, events=events(cancel(4.0, 2), cancel(4.5, 2)))
     assert column(result, "state") == ["completed", "cancelled", "cancelled"]
-    assert starts(result) == [0.0, None, None] and column(result, "nodes")[1] is None
+    assert starts(result) == [0.0, None, None]
+    assert column(result, "nodes")[1] is None
     assert result.events.select("time_s", "job_id").rows() == [(4.0, 2), (5.0, 3)]
 
 
@@ -238,7 +251,8 @@ def test_rule_29_outages_nest() -> None:
         repaired(55.0),
     ]
     result = run(jobs((0, 5, 5, 1), (6, 1, 1, 1), (15, 10, 10, 1)), 1, events=events(*told))
-    assert starts(result) == [0.0, 6.0, 60.0] and result.nodes["down_s"].to_list() == [50.0]
+    assert starts(result) == [0.0, 6.0, 60.0]
+    assert result.nodes["down_s"].to_list() == [50.0]
     kinds = result.events["kind"].to_list()
     assert kinds == ["out", "failed", "out", "back", "repaired", "back"], "what changes nothing is no event"
 
@@ -258,9 +272,11 @@ def test_what_comes_before_the_first_submit_happens_at_it() -> None:
 def test_rule_30_a_requeued_job_keeps_its_place_and_may_start_in_the_same_instant() -> None:
     workload = jobs((0, 100, 100, 1), (1, 100, 100, 2), (2, 5, 5, 1))
     result = run(workload, 3, events=events(fails(50.0)), on_failure="requeue")
-    assert starts(result)[:2] == [101.0, 1.0] and column(result, "attempts") == [2, 1, 1]
+    assert starts(result)[:2] == [101.0, 1.0]
+    assert column(result, "attempts") == [2, 1, 1]
     free = run(jobs((0, 100, 100, 1)), 2, events=events(fails(50.0)), on_failure="requeue")
-    assert starts(free) == [50.0] and free.jobs["nodes"][0].to_list() == [1]
+    assert starts(free) == [50.0]
+    assert free.jobs["nodes"][0].to_list() == [1]
     assert column(free, "started_by") == ["reservation"]
 
 
@@ -276,15 +292,20 @@ def test_rule_36_what_happens_after_the_last_end_draws_nothing() -> None:
     # Job 2 waits for a node that never comes back, and is cancelled at 500; node 1 fails at 200.
     workload = jobs((0, 10, 10, 1), (0, 10, 10, 3), cancel_s=[None, 500.0])
     result = run(workload, 3, events=events(fails(0.0, 2), fails(200.0, 1)))
-    assert column(result, "state") == ["completed", "cancelled"] and result.summary()["makespan_s"] == 10.0
-    assert result.summary()["energy_j"] == 10 * (400 + 100) and result.timeline["time_s"].to_list() == [0.0, 10.0]
+    assert column(result, "state") == ["completed", "cancelled"]
+    assert result.summary()["makespan_s"] == 10.0
+    assert result.summary()["energy_j"] == 10 * (400 + 100)
+    assert result.timeline["time_s"].to_list() == [0.0, 10.0]
     assert result.events["time_s"].to_list() == [0.0, 200.0, 500.0]
 
 
 def test_rule_36_a_run_in_which_nothing_starts_has_no_length() -> None:
-    workload = jobs((5, 10, 10, 1), (6, 10, 10, 1), cancel_s=[50.0, None], depends_on=[None, 1], depends_how=[None, "ok"])
+    workload = jobs(
+        (5, 10, 10, 1), (6, 10, 10, 1), cancel_s=[50.0, None], depends_on=[None, 1], depends_how=[None, "ok"]
+    )
     result = run(workload, 1, events=events(fails(0.0)))
-    assert column(result, "state") == ["cancelled", "cancelled"] and result.summary()["energy_j"] == 0.0
+    assert column(result, "state") == ["cancelled", "cancelled"]
+    assert result.summary()["energy_j"] == 0.0
     assert result.events["time_s"].to_list() == [5.0, 50.0, 50.0]
 
 
@@ -292,5 +313,7 @@ def test_rule_37_columns_are_there_only_where_they_say_something() -> None:
     plain = run(jobs((0, 10, 10, 1)), 1)
     assert not {"eligible_s", "attempts", "lost_energy_j"} & set(plain.jobs.columns)
     waits = run(jobs((0, 10, 10, 1), start_at_s=[3.0]), 1)
-    assert "eligible_s" in waits.jobs.columns and "attempts" not in waits.jobs.columns
-    assert not plain.has_segments and plain.events.is_empty()
+    assert "eligible_s" in waits.jobs.columns
+    assert "attempts" not in waits.jobs.columns
+    assert not plain.has_segments
+    assert plain.events.is_empty()

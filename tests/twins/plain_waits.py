@@ -1,7 +1,7 @@
 """A machine in plain Python whose jobs wait, are withdrawn and come in arrays, and whose nodes fail and are serviced.
 
-Rules 3, 8 to 12 and 24 to 31 of the operations page on machines, an instant after the other, for the backfills that count
-and for `plan`. It knows the rules and no engine. Times are whole microseconds.
+Rules 3, 8 to 12 and 24 to 31 of the operations page on machines, an instant after the other, for the backfills that
+count and for `plan`. It knows the rules and no engine. Times are whole microseconds.
 """
 
 from __future__ import annotations
@@ -147,9 +147,11 @@ class Machine:
             else:
                 rank = 0 if early else 2 if one.kind == "repaired" else 3
                 todo.append((max(one.time, self.first), rank, one))
-        for job in self.jobs:
-            if job.cancel is not None:
-                todo.append((max(job.cancel, job.submit), 6, Happening(job.cancel, "cancel", job.row)))
+        todo.extend(
+            (max(job.cancel, job.submit), 6, Happening(job.cancel, "cancel", job.row))
+            for job in self.jobs
+            if job.cancel is not None
+        )
         return sorted(todo, key=lambda entry: entry[:2])
 
     def _to_come(self) -> list[int]:

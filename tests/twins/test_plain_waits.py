@@ -1,4 +1,4 @@
-"""Waits, cancellations, arrays, failures and maintenance beside their twin in plain Python (machine page, rules 3 to 31)."""
+"""Waits, cancellations, arrays and outages beside their twin in plain Python (machine page, rules 3 to 31)."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def workload(jobs: list[Job]) -> hs.Workload:
     }
     floats = ("walltime_s", "start_at_s", "think_s", "cancel_s")
     whole = ("depends_on", "array_id", "array_limit")
-    schema = {name: pl.Float64 for name in floats} | {name: pl.Int64 for name in whole}
+    schema = dict.fromkeys(floats, pl.Float64) | dict.fromkeys(whole, pl.Int64)
     return hs.Workload.from_polars(pl.DataFrame(columns, schema_overrides=schema))
 
 

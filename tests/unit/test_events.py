@@ -94,7 +94,10 @@ def test_all_faults_are_told_at_once() -> None:
         ({"kind": ["budget"], "value": [1.0]}, "expected columns time_s, kind and value"),
         ({"time_s": [0.0], "value": [1.0]}, "expected columns time_s, kind and node"),
         ({"time_s": [0.0], "kind": ["budget"], "value": ["many"]}, "events.value: found values of type String"),
-        ({"time_s": [0.0], "kind": ["budget"], "value": [1.0], "job_id": [3]}, "events.job_id, row 0: found `3`, expected nothing: an event `budget` has no job_id"),
+        (
+            {"time_s": [0.0], "kind": ["budget"], "value": [1.0], "job_id": [3]},
+            "events.job_id, row 0: found `3`, expected nothing: an event `budget` has no job_id",
+        ),
     ],
 )
 def test_columns_that_are_not_there_or_of_another_type(columns: dict[str, Any], message: str) -> None:

@@ -1,4 +1,4 @@
-"""Waits and outages at the border: faults, readers that clear references, SWF's fields 17 and 18, failures, sessions."""
+"""Waits and outages at the border: faults, cleared references, SWF's fields 17 and 18, failures, sessions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 import hetsched as hs
 from hetsched.testing import check_schedule
+from hetsched.workload.formats.swf import swf_parts
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
@@ -27,7 +28,10 @@ def jobs(count: int = 4, **columns: list[Any]) -> hs.Workload:
         ({"depends_on": [None, 9, None, None]}, "workload.depends_on: found 9 of job 2, expected the job_id of a job"),
         ({"depends_on": [2, 3, 1, None]}, "found a cycle: job 1 on 2 on 3 on 1, expected no job that waits for itself"),
         ({"depends_on": [None, 2, None, 2]}, "found a cycle: job 2 on 2"),
-        ({"array_id": [5, 5, 6, 6], "array_limit": [1, 2, 3, None]}, "found limits 1, 2 of array 5, expected one limit"),
+        (
+            {"array_id": [5, 5, 6, 6], "array_limit": [1, 2, 3, None]},
+            "found limits 1, 2 of array 5, expected one limit",
+        ),
     ],
 )
 def test_rule_28_what_cannot_be_is_refused(columns: dict[str, Any], message: str) -> None:
@@ -58,7 +62,8 @@ def test_rule_28_methods_that_leave_jobs_out_clear_references_and_count_that() -
         (None, None, None),
         (3, 5.0, None),
     ]
-    assert left.report["depends_on_cleared"] == 2 and "2 waiting for jobs left out" in left.history[-1]
+    assert left.report["depends_on_cleared"] == 2
+    assert "2 waiting for jobs left out" in left.history[-1]
     assert "2 waiting for a job that is not there" in left.report.line()
     assert workload.head(3).report.get("depends_on_cleared", 0) == 0
 
@@ -81,7 +86,9 @@ def test_rule_28_fields_17_and_18_of_swf_count() -> None:
 
 
 def test_rule_28_references_of_a_log_to_jobs_that_are_not_kept_are_cleared() -> None:
-    log = SWF.format(line(1, 0, -1, -1, procs=-1) + line(2, 0, 1, 7) + line(3, 0, 3, 7) + line(4, 0, 99, 1) + line(5, 0, 2, 1))
+    log = SWF.format(
+        line(1, 0, -1, -1, procs=-1) + line(2, 0, 1, 7) + line(3, 0, 3, 7) + line(4, 0, 99, 1) + line(5, 0, 2, 1)
+    )
     workload = hs.read_swf(log.encode())
     assert workload.to_polars().select("job_id", "depends_on").rows() == [(2, None), (3, None), (4, None), (5, 2)]
     assert (workload.report["depends_on"], workload.report["depends_on_cleared"]) == (1, 3)
@@ -90,15 +97,15 @@ def test_rule_28_references_of_a_log_to_jobs_that_are_not_kept_are_cleared() -> 
 def test_a_workload_with_dependencies_comes_back_from_swf(tmp_path: Any) -> None:
     workload = jobs(depends_on=[None, 1, None, 2], think_s=[None, 2.5, None, None])
     path = tmp_path / "log.swf"
-    from hetsched.workload.formats.swf import swf_parts
-
     path.write_text("".join(swf_parts(workload.to_polars())))
     back = hs.read_swf(path).to_polars()
     assert back.select("depends_on", "think_s").rows() == [(None, None), (1, 2.5), (None, None), (2, None)]
 
 
 def test_instants_move_with_the_clock() -> None:
-    workload = jobs(submit_s=[10.0, 10.0, 30.0, 50.0], start_at_s=[None, 15.0, 40.0, None], cancel_s=[None, None, 90.0, None])
+    workload = jobs(
+        submit_s=[10.0, 10.0, 30.0, 50.0], start_at_s=[None, 15.0, 40.0, None], cancel_s=[None, None, 90.0, None]
+    )
     moved = workload.shift_to_zero().to_polars()
     assert moved.select("start_at_s", "cancel_s").rows()[1:3] == [(5.0, None), (30.0, 80.0)]
     dense = workload.scale_arrivals(2).to_polars()
@@ -113,7 +120,7 @@ def test_rule_32_failures_have_their_mean_and_each_its_repair() -> None:
         up = drawn.filter(pl.col("kind") == "node_repaired").sort("node", "time_s")
         assert (up["time_s"].to_numpy() - down["time_s"].to_numpy()).round(6).tolist() == [50.0] * len(down)
         assert down["time_s"].to_numpy().max() < 50_000.0
-        # 400 nodes × 50,000 s / 1,050 s; a fresh Weibull node of shape 0.7 fails sooner than one that is always renewed.
+        # 400 nodes × 50,000 s / 1,050 s; up times are drawn anew after each repair.
         assert len(down) == pytest.approx(400 * 50_000 / 1050, rel=0.05)
         first = down.group_by("node").agg(pl.col("time_s").min())["time_s"].to_numpy()
         assert first.mean() == pytest.approx(1000.0, rel=0.2)
@@ -126,7 +133,8 @@ def test_rule_32_nodes_that_are_added_change_nothing_for_the_others() -> None:
         return hs.failures(machine, 100.0, 5.0, until_s=1000.0, **more).to_polars()
 
     few, many = of(2), of(5)
-    assert many.filter(pl.col("node") < 2).equals(few) and not of(2, seed=1).equals(few)
+    assert many.filter(pl.col("node") < 2).equals(few)
+    assert not of(2, seed=1).equals(few)
 
 
 def test_faults_of_failures_are_told_together() -> None:
@@ -163,7 +171,9 @@ def test_every_preset_keeps_the_laws_and_repeats_itself(policy: str, on_failure:
     result = hs.simulate(workload, PLATFORM, policy_of, events=events, on_failure=on_failure)
     check_schedule(result, workload, PLATFORM)
     again = hs.simulate(workload, PLATFORM, policy_of, events=events, on_failure=on_failure)
-    assert result == again and result.segments.equals(again.segments) and result.events.equals(again.events)
+    assert result == again
+    assert result.segments.equals(again.segments)
+    assert result.events.equals(again.events)
 
 
 @pytest.mark.parametrize("backfill", ["none", "reservations", "plan"])
@@ -217,5 +227,7 @@ def test_an_own_scheduler_is_shown_no_jobs_of_full_arrays_and_may_start_no_more(
 
 def test_an_unknown_job_cannot_be_cancelled() -> None:
     events = hs.Events.from_polars(pl.DataFrame({"time_s": [1.0], "kind": ["cancel"], "job_id": [77]}))
-    with pytest.raises(hs.ConfigError, match=r"events\.job_id, row 0: found `77` at 1 s, expected a job of the workload"):
+    with pytest.raises(
+        hs.ConfigError, match=r"events\.job_id, row 0: found `77` at 1 s, expected a job of the workload"
+    ):
         hs.simulate(jobs(), PLATFORM, events=events)

@@ -18,7 +18,19 @@ if TYPE_CHECKING:
     from hetsched.run.spec import Spec, run_one, specs
     from hetsched.run.sweeping import sweep
 
-__all__ = ["Events", "Result", "Session", "Spec", "failures", "meter", "read_result", "run_one", "simulate", "specs", "sweep"]
+__all__ = [
+    "Events",
+    "Result",
+    "Session",
+    "Spec",
+    "failures",
+    "meter",
+    "read_result",
+    "run_one",
+    "simulate",
+    "specs",
+    "sweep",
+]
 
 _HOMES = {
     "Events": "events",

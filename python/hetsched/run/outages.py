@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -48,8 +47,8 @@ def failures(
     distribution
         Of up times: ``"exponential"``, whatever the node's age; or ``"weibull"``.
     shape
-        Of the Weibull distribution: below 1 a node that was just repaired fails soonest, above 1 one that has been up for
-        long. At 1 it is exponential.
+        Of the Weibull distribution: below 1 a node that was just repaired fails soonest, above 1 one that has been up
+        for long. At 1 it is exponential.
     until_s
         Nodes fail before this instant, seconds on the log's clock. Each failure has its repair, be it later.
     seed
@@ -75,7 +74,8 @@ def failures(
     90
     """
     faults = Faults()
-    if not isinstance(platform, Platform):
+    given: object = platform
+    if not isinstance(given, Platform):
         faults.add("platform", type(platform).__name__, "a Platform, as Platform.homogeneous makes it")
     numbers = {"mtbf_s": mtbf_s, "repair_s": repair_s, "shape": shape, "until_s": until_s}
     values: dict[str, Any] = {name: plain(value) for name, value in numbers.items()}
@@ -91,16 +91,18 @@ def failures(
     rows = [
         (fails / _TICKS_S, repaired / _TICKS_S, node)
         for node in range(platform.nodes)
-        for fails, repaired in _outages(_ups(seed, node, **values), values["repair_s"], values["until_s"])
+        for fails, repaired in _outages(
+            _ups(seed, node, values["mtbf_s"], values["shape"]), values["repair_s"], values["until_s"]
+        )
     ]
     return Events.from_polars(_frame(rows))
 
 
-def _ups(seed: int, node: int, *, mtbf_s: float, shape: float, **_: float) -> Iterator[float]:
+def _ups(seed: int, node: int, mtbf_s: float, shape: float) -> Iterator[float]:
     """Up times of a node, seconds, without an end."""
     random = stream(seed, f"failures of node {node}")
     scale_s = mtbf_s / math.gamma(1 + 1 / shape)
-    for _ in count():
+    while True:
         # The inverse of the distribution: exponential at shape 1.
         yield scale_s * float(-np.log1p(-random.random())) ** (1 / shape)
 

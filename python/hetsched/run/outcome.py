@@ -90,6 +90,7 @@ def result_of(
 
     def attempts() -> pl.DataFrame:
         return with_attempts(alone(jobs()), jobs(), recorded, pl.DataFrame(records.take_attempts()))
+
     return Result(
         Parts(
             jobs=jobs,

@@ -35,7 +35,7 @@ from hetsched.run.concerns import (
     replay_counts,
 )
 from hetsched.run.event_rows import BUDGET, CANCEL, MAINTENANCE
-from hetsched.run.events import Events
+from hetsched.run.events import Events, Floats
 from hetsched.run.memory import check_memory
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.outcome import Setting, result_of
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 A_POLICY = "a preset's name, a Policy, a dictionary of parts, or an object with the method `decide`"
 Progress = Callable[[int, int, float], object]
+Budgets = tuple[Floats, Floats, Floats, Floats]
 
 _BEFORE_EVERYTHING_S = -1e12
 
@@ -146,7 +147,7 @@ def engine_of(
         **setting.options.limits,
     )
     if events is not None:
-        engine.inject(*events.of_nodes(), **_of_nodes_and_jobs(events, setting.workload))
+        _inject(engine, events, setting.workload, None)
     return engine
 
 
@@ -171,14 +172,15 @@ def _budgets(events: Events | None) -> dict[str, Any]:
     return {} if events is None or not events.has(BUDGET) else {"budgets": events.of_budgets()}
 
 
-def _of_nodes_and_jobs(events: Events, workload: Workload) -> dict[str, Any]:
-    maintenance = {"maintenance": events.of_maintenance()} if events.has(MAINTENANCE) else {}
-    return maintenance | ({"cancels": events.of_cancels(workload)} if events.has(CANCEL) else {})
-
-
 def inject(engine: _core.Session, events: Events, workload: Workload) -> None:
     """Have events befall a run of the engine's that is under way."""
-    engine.inject(*events.of_nodes(), **_budgets(events), **_of_nodes_and_jobs(events, workload))
+    _inject(engine, events, workload, events.of_budgets() if events.has(BUDGET) else None)
+
+
+def _inject(engine: _core.Session, events: Events, workload: Workload, budgets: Budgets | None) -> None:
+    maintenance = events.of_maintenance() if events.has(MAINTENANCE) else None
+    cancels = events.of_cancels(workload) if events.has(CANCEL) else None
+    engine.inject(*events.of_nodes(), budgets=budgets, maintenance=maintenance, cancels=cancels)
 
 
 @takes_run_options()

@@ -58,9 +58,7 @@ def segments_of_jobs(
     )
 
 
-def with_attempts(
-    last: pl.DataFrame, jobs: pl.DataFrame, recorded: pl.DataFrame, lost: pl.DataFrame
-) -> pl.DataFrame:
+def with_attempts(last: pl.DataFrame, jobs: pl.DataFrame, recorded: pl.DataFrame, lost: pl.DataFrame) -> pl.DataFrame:
     """The stretches of jobs' last attempts beside those of the attempts that were lost, by row of the job and time."""
     rows = jobs.select("job_id").with_columns(recorded["attempts"], recorded[LAST_J]).with_row_index("row")
     own = last.drop("attempt", "energy_j").join(rows, on="job_id", how="left", maintain_order="left")

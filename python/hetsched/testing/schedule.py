@@ -19,9 +19,9 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     the pace of its slowest node, rounded up to a microsecond, or its walltime); times, states, energies, nodes,
     timeline and summary follow; and the energy balances three ways. Under a policy that profiles, first runs and no
     others take longer. In a replay, no job starts before its observed start. In a metered schedule with given ends,
-    states agree with the ends. No job starts before what it waits for, nor after it was cancelled, and no array is over
-    its limit; jobs that depend on others end as these let them; attempts that were lost cost what is said, and no job runs
-    on a node that is down. Under a power budget, summary and timeline agree about it; and where predictions are
+    states agree with the ends. No job starts before what it waits for, nor after it was cancelled, and no array is
+    over its limit; jobs that depend on others end as these let them; attempts that were lost cost what is said, and no
+    job runs on a node that is down. Under a power budget, summary and timeline agree about it; and where predictions are
     exact and jobs get whole nodes, the system never draws more.
 
     Where jobs do not run in one stretch (power caps, emergencies, budgets in time) the segments are checked: those of
@@ -57,7 +57,7 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     >>> check_schedule(hs.simulate(workload, platform, policy="easy"), workload, platform)
     """
     run, segments = Facts(result, workload, platform), result.segments
-    # Where jobs share nodes there are no caps and no emergencies; attempts that a failure ended run in one stretch, too.
+    # Where jobs share nodes there are no caps and no emergencies; attempts that a failure ended run in one stretch.
     if result.has_segments and len(segments) and "lowest_cap_w" in result.jobs.columns:
         check_stretches(run, segments, events)
     else:

@@ -62,7 +62,9 @@ def _check_arrays(run: Facts) -> None:
     for array, limit in limits.items():
         rows = [row for row, own in enumerate(arrays) if own == array and run.started[row]]
         spans = [(run.start[row], run.end[row] if run.end[row] >= 0 else last) for row in rows]
-        changes = sorted([(start, 1) for start, end in spans if end > start] + [(end, -1) for start, end in spans if end > start])
+        changes = sorted(
+            [(start, 1) for start, end in spans if end > start] + [(end, -1) for start, end in spans if end > start]
+        )
         active = 0
         for at, change in changes:
             active += change
@@ -103,7 +105,9 @@ def _down_spans(events: pl.DataFrame) -> pl.DataFrame:
     causes: dict[int, int] = {}
     since: dict[int, float] = {}
     spans = []
-    for at, kind, node in events.filter(pl.col("kind").is_in(list(change))).select("time_s", "kind", "node").iter_rows():
+    for at, kind, node in (
+        events.filter(pl.col("kind").is_in(list(change))).select("time_s", "kind", "node").iter_rows()
+    ):
         causes[node] = causes.get(node, 0) + change[kind]
         if causes[node] == 1 and change[kind] == 1:
             since[node] = at

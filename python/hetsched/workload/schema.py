@@ -90,7 +90,7 @@ _COLUMNS = (
            "at its submission", high=MAX_SECONDS, is_instant=True),
     Column("depends_on", pl.Int64, False, "", "the job whose end it waits for", "none"),
     Column("depends_how", pl.String, False, "",
-           "which end: `any`, `ok` (it completes) or `not_ok` (any other); its job is cancelled if that cannot be", "any"),
+           "which end: `any`, `ok` (it completes) or `not_ok` (any other); cancelled if that cannot be", "any"),
     Column("think_s", pl.Float64, False, "seconds", "how long after that end it joins the queue", "at once",
            low=0.0, high=MAX_SECONDS),
     Column("cancel_s", pl.Float64, False, "seconds",

@@ -1,4 +1,4 @@
-"""Jobs that wait for others, and arrays of jobs: what is invalid about them, and references to jobs that were left out."""
+"""Jobs that wait for others, and arrays of jobs: what is invalid about them, and references to jobs left out."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _note_cycle(table: pl.DataFrame, rows: Rows, faults: Faults) -> None:
     left = rows >= 0
     # Each round halves the way to the last predecessor: none is left after as many as there are bits.
     ahead = rows.copy()
-    for _ in range(int(len(rows)).bit_length() + 1):
+    for _ in range(len(rows).bit_length() + 1):
         ahead = np.where(ahead >= 0, ahead[np.maximum(ahead, 0)], -1)
         left = ahead >= 0
         if not left.any():

@@ -106,9 +106,7 @@ def read_swf(
     frame = pl.DataFrame(columns)
     if frame["think_s"].null_count() == len(frame):
         frame = frame.drop("think_s")
-    return as_workload(
-        frame, source=name, sha256=sha256, settings=settings, checked_counts=counts, bad_lines=faulty
-    )
+    return as_workload(frame, source=name, sha256=sha256, settings=settings, checked_counts=counts, bad_lines=faulty)
 
 
 def swf_parts(jobs: pl.DataFrame, *, header: Iterable[tuple[str, object]] = ()) -> Iterator[str]:

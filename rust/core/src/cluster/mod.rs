@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use crate::algo::releases::{Claim, Release, Releases};
 use crate::cluster::power::Governed;
-use crate::policy::outages::{Maintenance, Outage, Outages, Turn};
 use crate::error::SimulationError;
 use crate::platform::Platform;
 use crate::platform::node_state::{Class, NodeState};
 use crate::platform::slots::Slots;
+use crate::policy::outages::{Maintenance, Outage, Outages, Turn};
 use crate::policy::runs::{Homes, Run, RunId, Runs};
 use crate::policy::{Eligible, Jobs, View};
 use crate::power::budgets::{BudgetRow, Budgets};
@@ -128,7 +128,7 @@ impl Cluster {
         Self {
             now: start,
             slots: Slots::new(platform.len(), platform.shared_slots()),
-            releases: Releases::default(),
+            releases: Releases::followed(),
             idle: platform.idle(),
             claimed: Watts::ZERO,
             budgets: Arc::default(),

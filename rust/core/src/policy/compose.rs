@@ -131,8 +131,7 @@ impl Composed {
         let is_gone = |job: &JobId| withdrawn.binary_search(job).is_ok();
         submitted.retain(|job| !is_gone(job));
         admitted.retain(|job| !is_gone(job));
-        let keys: Vec<_> =
-            queue.iter().map(|waiting| waiting.key).filter(|key| is_gone(&JobId(key.row))).collect();
+        let keys: Vec<_> = queue.iter().map(|waiting| waiting.key).filter(|key| is_gone(&JobId(key.row))).collect();
         for key in keys {
             queue.remove(key);
         }

@@ -448,7 +448,8 @@ impl Simulation {
         let beat = self.beats.allots_at(now) || self.has_budget_end;
         let draw = self.plant.draw();
         let Self { controller, plant, feeds, history, coming, tally, waiting, .. } = self;
-        let mut hands = Hands { now, plant, feeds, history, coming, tally, waiting, in_emergency: false, asked: Vec::new() };
+        let mut hands =
+            Hands { now, plant, feeds, history, coming, tally, waiting, in_emergency: false, asked: Vec::new() };
         let asks = controller.decide(draw, beat, &|| look(watch, progress), &mut |cluster, decision, effect| {
             hands.act(cluster, decision, effect)
         })?;
@@ -480,7 +481,8 @@ impl Simulation {
     /// Does the next thing about an emergency.
     fn relieve(&mut self, now: SimTime) -> Result<bool> {
         let Self { controller, plant, feeds, history, coming, tally, waiting, .. } = self;
-        let mut hands = Hands { now, plant, feeds, history, coming, tally, waiting, in_emergency: true, asked: Vec::new() };
+        let mut hands =
+            Hands { now, plant, feeds, history, coming, tally, waiting, in_emergency: true, asked: Vec::new() };
         let acted = controller.relieve(&mut |cluster, decision, effect| hands.act(cluster, decision, effect))?;
         for (id, asks) in hands.asked {
             controller.note_asked(id, asks);

@@ -361,13 +361,7 @@ impl History {
     }
 
     /// A run is over: as its outcome says, unless something else ended it. Returns how.
-    pub(super) fn end(
-        &mut self,
-        cluster: &Cluster,
-        run: &Run,
-        outcome: &Outcome,
-        how: Option<JobState>,
-    ) -> JobState {
+    pub(super) fn end(&mut self, cluster: &Cluster, run: &Run, outcome: &Outcome, how: Option<JobState>) -> JobState {
         let natural = if outcome.is_cut { JobState::Timeout } else { JobState::Completed };
         let (row, how) = (run.job.0 as usize, how.unwrap_or(natural));
         self.last_end = cluster.now();

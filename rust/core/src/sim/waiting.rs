@@ -40,8 +40,7 @@ impl Waiting {
         if !workload.has_waits() {
             return None;
         }
-        let mut cancels: Vec<_> =
-            workload.jobs().filter_map(|job| Some((workload.cancel_at(job)?, job))).collect();
+        let mut cancels: Vec<_> = workload.jobs().filter_map(|job| Some((workload.cancel_at(job)?, job))).collect();
         cancels.sort_unstable();
         Some(Self {
             due: BinaryHeap::new(),
@@ -70,9 +69,7 @@ impl Waiting {
         while self.due.peek().is_some_and(|next| !is_held(next.0.1)) {
             self.due.pop();
         }
-        self.has_news()
-            || !self.due.is_empty()
-            || self.cancels[self.next_cancel..].iter().any(|&(_, job)| is_held(job))
+        self.has_news() || !self.due.is_empty() || self.cancels[self.next_cancel..].iter().any(|&(_, job)| is_held(job))
     }
 
     /// A job was submitted.

@@ -232,10 +232,9 @@ mod tests {
 
     #[test]
     fn an_end_meets_what_is_asked_of_it() {
-        assert_eq!([How::Any, How::Ok, How::NotOk].map(|how| [how.is_met(true), how.is_met(false)]), [
-            [true, true],
-            [true, false],
-            [false, true]
-        ]);
+        assert_eq!(
+            [How::Any, How::Ok, How::NotOk].map(|how| [how.is_met(true), how.is_met(false)]),
+            [[true, true], [true, false], [false, true]]
+        );
     }
 }

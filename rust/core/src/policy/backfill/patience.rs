@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
-use crate::policy::backfill::plan::Plan;
 use crate::policy::backfill::Backfill;
+use crate::policy::backfill::plan::Plan;
 use crate::policy::desk::{Desk, Offer};
 use crate::units::{SimDuration, SimTime};
 
