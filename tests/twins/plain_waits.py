@@ -298,9 +298,8 @@ class Machine:
     def _profile(self) -> dict[int, int]:
         """What is free from each instant on, as far as plans know."""
         gains = [(self.now, sum(self._free(node) for node in range(self.nodes)))]
-        for job in self.jobs:
-            if job.state == "running":
-                gains.append((max(self.now, (job.start or 0) + job.planned), job.width))
+        running = [job for job in self.jobs if job.state == "running"]
+        gains += [(max(self.now, (job.start or 0) + job.planned), job.width) for job in running]
         gains += [(max(node.windows), self.slots) for node in self.state if node.windows and not node.failed]
         return {at: sum(width for when, width in gains if when <= at) for at, _ in gains}
 

@@ -69,8 +69,8 @@ def carbon(time_s: float, value: float) -> dict[str, Any]:
         ),
         ({"time_s": 1.0, "kind": "node_failed"}, "events.node, row 1: found `None`, expected a node's number"),
         (
-            {"time_s": 1.0, "kind": "cancel", "job_id": 0.5},
-            "events.job_id, row 1: found `0.5`, expected a job's number",
+            {"time_s": 1.0, "kind": "maintenance", "node": 0},
+            "events.until_s, row 1: found `None`, expected seconds after time_s, when it is over",
         ),
         ({"time_s": 1.0, "kind": "budgets", "value": 1.0}, "did you mean `budget`?"),
     ],

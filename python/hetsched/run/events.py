@@ -206,7 +206,7 @@ class Events:
         return cls.from_polars(rule.budgets(Steps.of(prices._frame, kind)))
 
     def to_polars(self) -> pl.DataFrame:
-        """The rows, in order: ``time_s, kind, node, value, until_s, announced_s``, and if jobs are cancelled ``job_id."""
+        """The rows, in order: ``time_s, kind, node, value, until_s, announced_s``; with cancellations ``job_id``."""
         return self._frame.clone() if self.has(CANCEL) else self._frame.drop("job_id")
 
     def __add__(self, other: object) -> Events:
