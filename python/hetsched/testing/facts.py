@@ -132,7 +132,7 @@ class Facts:
         """When jobs left the queue that were cancelled in it."""
         events = self.result.events
         cancelled = events.filter(pl.col("kind") == "cancel").select("time_s", "job_id")
-        queued = pl.DataFrame({"job_id": self.job_id, "eligible": self.eligible}).filter(pl.col("eligible") >= 0)
+        queued = self.jobs.select("job_id").filter(pl.Series(self.eligible >= 0, dtype=pl.Boolean))
         return micros(cancelled.join(queued, on="job_id", how="semi")["time_s"])
 
     @property
