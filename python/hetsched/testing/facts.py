@@ -112,7 +112,9 @@ class Facts:
         times = micros(result.timeline["time_s"])
         self.window = (int(times[0]), int(times[-1])) if len(times) else (0, 0)
         powered_off = result.nodes.select(pl.sum_horizontal("off_s", "transition_s", "down_s").sum()).item()
-        self.all_powered = not powered_off and "attempts" not in self.jobs.columns
+        # Emergencies queue jobs again, too, and tell how long these stood still.
+        self.has_outages = "attempts" in self.jobs.columns and "suspended_s" not in self.jobs.columns
+        self.all_powered = not powered_off and not self.has_outages
         self.is_stopped = result.provenance["options"]["until_s"] is not None
         self.policy = result.provenance["policy"]
         self.metered = result.provenance.get("metered")

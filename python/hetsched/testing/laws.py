@@ -45,7 +45,7 @@ def _recorded(run: Facts) -> tuple[str, ...]:
     """Columns that the run has put beside the workload's."""
     profiled = () if run.profiling_ratio is None else ("profiled",)
     eligible = ("eligible_s",) if run.can_wait else ()
-    return (*profiled, *eligible, *(("attempts", "lost_energy_j") if "attempts" in run.jobs.columns else ()))
+    return (*profiled, *eligible, *(("attempts", "lost_energy_j") if run.has_outages else ()))
 
 
 def close(here: float, there: float, scale: float = 0.0) -> bool:
@@ -251,7 +251,7 @@ def _check_derived_columns(run: Facts) -> None:
 
 def _last_energy(run: Facts) -> pl.Expr:
     """Energy of a job's last attempt: of all its energy, what was not lost with earlier ones."""
-    if "attempts" not in run.jobs.columns:
+    if not run.has_outages:
         return pl.col("energy_j")
     earlier = pl.when(pl.col("state") == "failed").then(0.0).otherwise(pl.col("lost_energy_j"))
     return pl.when(pl.col("attempts") > 1).then(pl.col("energy_j") - earlier).otherwise(pl.col("energy_j"))

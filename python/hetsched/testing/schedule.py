@@ -58,7 +58,7 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     """
     run, segments = Facts(result, workload, platform), result.segments
     # Where jobs share nodes there are no caps and no emergencies; attempts that a failure ended run in one stretch.
-    if result.has_segments and len(segments) and "lowest_cap_w" in result.jobs.columns:
+    if result.has_segments and len(segments) and platform.exclusive and not run.has_outages:
         check_stretches(run, segments, events)
     else:
         check_laws(run)

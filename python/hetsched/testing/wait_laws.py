@@ -16,7 +16,7 @@ def check_waits(run: Facts) -> None:
         _check_dependencies(run)
         _check_starts(run)
         _check_arrays(run)
-    if "attempts" in run.jobs.columns:
+    if run.has_outages:
         _check_attempts(run)
         _check_outages(run)
 
