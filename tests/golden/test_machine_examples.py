@@ -194,7 +194,7 @@ def test_rule_24_a_job_is_eligible_at_the_latest_of_what_it_waits_for() -> None:
 
 
 def test_rule_25_ends_and_what_they_are() -> None:
-    # 1 is rejected at its submission at 30, and 2 waits for that; 3 is withdrawn at 20, and 4 with it, as that wants an ok
+    # 1 is rejected at its submission at 30, and 2 waits for that; 3 is withdrawn at 20, and 4 with it, wanting an ok
     # end; 5 takes every end of 4. Job 6 is hopeless before its submission, at which it is cancelled.
     workload = jobs(
         (30, 10, 10, 9),

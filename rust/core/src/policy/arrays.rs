@@ -61,13 +61,13 @@ impl Arrays {
         }
     }
 
-    /// A job starts; true if its array is full now.
-    pub(super) fn start(&mut self, jobs: Jobs<'_>, key: QueueKey) -> bool {
-        let Some((number, _)) = jobs.array(JobId(key.row)) else { return false };
-        let Some(array) = self.by_number.get_mut(&number) else { return false };
-        array.queued.remove(&key);
-        array.active += 1;
-        array.is_full()
+    /// A job starts.
+    pub(super) fn start(&mut self, jobs: Jobs<'_>, key: QueueKey) {
+        let number = jobs.array(JobId(key.row)).map(|array| array.0);
+        if let Some(array) = number.and_then(|number| self.by_number.get_mut(&number)) {
+            array.queued.remove(&key);
+            array.active += 1;
+        }
     }
 
     /// A run of a job is over.
@@ -113,14 +113,19 @@ impl Arrays {
         }
     }
 
-    /// The array of a job that has started is full: takes the others that come after it out of the queue, or all.
-    pub(super) fn hold_back(&mut self, jobs: Jobs<'_>, queue: &mut FitList, started: QueueKey, all: bool) {
-        let number = jobs.array(JobId(started.row)).map(|array| array.0);
-        if let Some((number, array)) = number.and_then(|number| Some((number, self.by_number.get_mut(&number)?))) {
-            array.set_aside(queue, Some(started).filter(|_| !all));
-            // Those before it had their turn, and are taken out when the next pass begins.
-            self.changed.insert(number);
+    /// A job has started: if its array is full by that, takes the others that come after it out of the queue, or all; true if
+    /// so.
+    pub(super) fn hold_back(&mut self, jobs: Jobs<'_>, queue: &mut FitList, started: QueueKey, all: bool) -> bool {
+        if self.is_empty() {
+            return false;
         }
+        let number = jobs.array(JobId(started.row)).map(|array| array.0);
+        let array = number.and_then(|number| Some((number, self.by_number.get_mut(&number)?)));
+        let Some((number, array)) = array.filter(|(_, array)| array.is_full()) else { return false };
+        array.set_aside(queue, Some(started).filter(|_| !all));
+        // Those before it had their turn, and are taken out when the next pass begins.
+        self.changed.insert(number);
+        true
     }
 }
 
@@ -183,8 +188,9 @@ mod tests {
         arrays.begin(&mut queue);
         assert_eq!(rows(&queue), [0, 1, 2, 3]);
         queue.remove(key(1));
-        assert!(arrays.start(jobs, key(1)) && !arrays.start(jobs, key(2)));
-        arrays.hold_back(jobs, &mut queue, key(1), false);
+        arrays.start(jobs, key(1));
+        assert!(!arrays.hold_back(jobs, &mut queue, key(2), false), "it is of no array");
+        assert!(arrays.hold_back(jobs, &mut queue, key(1), false));
         assert_eq!(rows(&queue), [0, 2], "who comes before had its turn");
         arrays.put_back(&mut queue);
         arrays.begin(&mut queue);

@@ -127,7 +127,9 @@ impl Composed {
         }
         self.withdrawn.sort_unstable();
         let Self { withdrawn, submitted, admitted, queue, power, memory, .. } = self;
-        withdrawn.iter().for_each(|&job| memory.arrays.leave(jobs, job));
+        for &job in withdrawn.iter() {
+            memory.arrays.leave(jobs, job);
+        }
         let is_gone = |job: &JobId| withdrawn.binary_search(job).is_ok();
         submitted.retain(|job| !is_gone(job));
         admitted.retain(|job| !is_gone(job));
@@ -136,7 +138,9 @@ impl Composed {
             queue.remove(key);
         }
         if let Some(power) = power {
-            withdrawn.iter().for_each(|&job| power.prices.forget(job));
+            for &job in withdrawn.iter() {
+                power.prices.forget(job);
+            }
         }
         withdrawn.clear();
     }

@@ -38,12 +38,18 @@ pub struct Memory {
     is_choosy: bool,
     /// Whether the policy changes what runs.
     governs: bool,
+    unrest: Unrest,
+    /// Arrays of which only so many jobs may run at once.
+    pub(super) arrays: Arrays,
+}
+
+/// What has happened to the queue beside submissions and starts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unrest {
     /// Whether a job has ever been queued again.
     has_returns: bool,
     /// Whether jobs have left the queue since the last pass without a start.
     is_cut: bool,
-    /// Arrays of which only so many jobs may run at once.
-    pub(super) arrays: Arrays,
 }
 
 impl Memory {
@@ -55,12 +61,12 @@ impl Memory {
 
     /// A job is queued again, in its old place.
     pub fn note_return(&mut self) {
-        self.has_returns = true;
+        self.unrest.has_returns = true;
     }
 
     /// A pass begins; `is_cut` says whether jobs have left the queue otherwise than by a start.
     pub fn begin(&mut self, is_cut: bool) {
-        self.is_cut |= is_cut;
+        self.unrest.is_cut |= is_cut;
     }
 }
 
@@ -106,13 +112,8 @@ pub struct Desk<'a> {
     is_choosy: &'a mut bool,
     /// Whether the policy changes what runs.
     governs: bool,
-    /// Whether a job has ever been queued again.
-    has_returns: bool,
-    /// Whether jobs have left the queue since the last pass without a start.
-    is_cut: bool,
+    unrest: Unrest,
     arrays: &'a mut Arrays,
-    /// Whether the array of the job that started last is full.
-    is_full: bool,
     /// Whether jobs are placed together at the end.
     is_joint: bool,
     offers: u32,
@@ -129,7 +130,7 @@ impl<'a> Desk<'a> {
         out: &'a mut Decisions,
     ) -> Self {
         let view = ask.view;
-        let Memory { draft, together, turns, refusals, is_choosy, governs, has_returns, is_cut, arrays } = memory;
+        let Memory { draft, together, turns, refusals, is_choosy, governs, unrest, arrays } = memory;
         together.clear();
         turns.clear();
         refusals.clear();
@@ -150,10 +151,8 @@ impl<'a> Desk<'a> {
             refusals,
             is_choosy,
             governs: *governs,
-            has_returns: *has_returns,
-            is_cut: std::mem::take(is_cut),
+            unrest: std::mem::replace(unrest, Unrest { is_cut: false, ..*unrest }),
             arrays,
-            is_full: false,
             offers: 0,
             examined: 0,
         }
@@ -308,17 +307,16 @@ impl<'a> Desk<'a> {
             self.draft.count(&waiting);
             self.together.push(&joining);
         }
-        self.is_full = !self.arrays.is_empty() && self.arrays.start(self.view.jobs, waiting.key);
+        if !self.arrays.is_empty() {
+            self.arrays.start(self.view.jobs, waiting.key);
+        }
         Ok(())
     }
 
     /// A job has started: where its array is full, takes those that come after it, or all of its array, out of the queue.
     /// True if it did so: places in the queue have changed.
     pub fn hold_back(&mut self, queue: &mut FitList, started: QueueKey, all: bool) -> bool {
-        if self.is_full {
-            self.arrays.hold_back(self.view.jobs, queue, started, all);
-        }
-        std::mem::take(&mut self.is_full)
+        self.arrays.hold_back(self.view.jobs, queue, started, all)
     }
 }
 
