@@ -33,6 +33,7 @@ from hetsched.run.concerns import (
     concerns_of_replay,
     replay_counts,
 )
+from hetsched.run.eligibility import cells_of
 from hetsched.run.event_rows import BUDGET
 from hetsched.run.events import Events
 from hetsched.run.memory import check_memory
@@ -129,6 +130,7 @@ def engine_of(
 ) -> _core.Session:
     """The engine's own run of these ingredients."""
     events = setting.options.events
+    eligible = cells_of(setting.workload, setting.platform, setting.policy, has_agent=agent is not None)
     engine = _core.Session(
         setting.workload.columns,
         setting.platform.machine,
@@ -138,6 +140,7 @@ def engine_of(
         until_s=setting.options.until_s,
         known_w=known_w,
         agent=agent,
+        cells=None if eligible is None else eligible.core(),
         **_budgets(events),
         **_labels(setting),
         **setting.options.limits,
