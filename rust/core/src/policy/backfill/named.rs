@@ -3,6 +3,8 @@
 //! Where nodes are shared, counts promise what may not be there: slots enough, but on too many nodes. A plan of named nodes
 //! keeps its promises.
 
+use std::collections::BTreeMap;
+
 use crate::algo::fit_list::{FitList, Room, Waiting};
 use crate::algo::horizon::windows::Return;
 use crate::algo::horizon::{Freedom, Need, SlotTable, Windows};
@@ -14,7 +16,7 @@ use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::supply::Supply;
 use crate::policy::backfill::{Backfill, start};
 use crate::policy::desk::Desk;
-use crate::units::SimDuration;
+use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
 /// Backfilling by a plan of named nodes.
@@ -32,6 +34,11 @@ pub struct NamedPlan {
 pub(super) trait Chosen<'a>: Freedom {
     /// As it is now.
     fn now(view: &'a View<'a>) -> Self;
+
+    /// What jobs alike have in common: they take the same of the same nodes.
+    fn likeness(view: &View<'_>, job: JobId) -> (usize, u32) {
+        (0, view.jobs.need(job, view.platform))
+    }
 
     /// What stands for what the job takes of each node.
     fn told(view: &View<'_>, job: JobId) -> i32 {
@@ -77,16 +84,22 @@ impl NamedPlan {
         let now = desk.view.now;
         let mut windows = windows::<F>(desk.view);
         let (mut place, mut planned) = (Place::FRONT, 0);
+        // The plan only fills: those alike fit no earlier than the last of them.
+        let mut last = BTreeMap::new();
         // The plan is forgotten with the pass: it matters only as far as some job may start now.
         while queue.first_fit(place, Room::of(desk.free_units())).is_some() {
             desk.examine()?;
             let Some(&waiting) = queue.get(place) else { break };
             let need = need::<F>(desk.view, &waiting);
             let until = if planned < self.depth { now.saturating_add(self.horizon) } else { now };
-            let found = windows.earliest(&need, (now, until), |free, throughout, nodes| {
+            let alike = (F::likeness(desk.view, JobId(waiting.key.row)), need.nodes, need.length);
+            let from = last.entry(alike).or_insert(now);
+            let pick = |free: &F, throughout: &F, nodes: &mut Vec<u32>| {
                 free.choose(throughout, &need, nodes);
                 true
-            });
+            };
+            let found = if *from > until { None } else { windows.earliest(&need, (*from, until), pick) };
+            *from = found.as_ref().map_or(SimTime::NEVER, |(at, _)| *at);
             place = match found {
                 Some((at, nodes)) if at == now => {
                     windows.hold(now, &need, &nodes);

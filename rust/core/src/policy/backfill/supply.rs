@@ -131,6 +131,10 @@ impl<'a> Chosen<'a> for Supply<'a> {
         supply
     }
 
+    fn likeness(view: &View<'_>, job: JobId) -> (usize, u32) {
+        (view.shares.map_or(0, |shares| shares.cells().number(job)), view.jobs.need(job, view.platform))
+    }
+
     fn told(_view: &View<'_>, job: JobId) -> i32 {
         job.0.cast_signed()
     }
