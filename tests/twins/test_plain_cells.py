@@ -94,7 +94,9 @@ def workload(tasks: list[Task], texts: list[str | None]) -> hs.Workload:
             "submit_s": [task.submit / SECOND for task in tasks],
             "runtime_s": [task.runtime / SECOND for task in tasks],
             "node_count": [task.node_count for task in tasks],
-            "walltime_s": pl.Series([None if t.walltime is None else t.walltime / SECOND for t in tasks], dtype=pl.Float64),
+            "walltime_s": pl.Series(
+                [None if t.walltime is None else t.walltime / SECOND for t in tasks], dtype=pl.Float64
+            ),
             "slots": [task.slots for task in tasks],
             "constraint": pl.Series(texts, dtype=pl.String),
             "gpus": [task.gpus for task in tasks],
@@ -108,7 +110,14 @@ def workload(tasks: list[Task], texts: list[str | None]) -> hs.Workload:
 def platform(machine: Machine) -> hs.Platform:
     classes = [
         hs.NodeClass(
-            f"n{number}", 1, 100.0, 300.0, slots=machine.slots, gpus=n.gpus, memory_gb=n.memory, features=list(n.features)
+            f"n{number}",
+            1,
+            100.0,
+            300.0,
+            slots=machine.slots,
+            gpus=n.gpus,
+            memory_gb=n.memory,
+            features=list(n.features),
         )
         for number, n in enumerate(machine.nodes)
     ]
@@ -117,7 +126,9 @@ def platform(machine: Machine) -> hs.Platform:
 
 def policy(machine: Machine) -> hs.Policy:
     depth = "unbounded" if machine.depth == inf else machine.depth
-    part: Any = {"name": machine.backfill, "depth": depth} if machine.backfill in ("reservations", "plan") else machine.backfill
+    part: Any = (
+        {"name": machine.backfill, "depth": depth} if machine.backfill in ("reservations", "plan") else machine.backfill
+    )
     return hs.Policy("fcfs", part)
 
 

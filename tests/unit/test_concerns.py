@@ -55,7 +55,9 @@ def test_gpu_jobs_that_find_no_gpus_are_rejected():
 
 def test_a_replay_repeats_the_log_and_says_what_ran_where_it_could_not():
     log = jobs_of(**MIXED, observed_start_s=[0.0] * 4, observed_nodes=[[0], [1], [2], [3]])
-    with pytest.warns(DeviceWarning, match="GPU jobs on nodes without GPUs: 1 of 2, 200 node-seconds; a replay repeats"):
+    with pytest.warns(
+        DeviceWarning, match="GPU jobs on nodes without GPUs: 1 of 2, 200 node-seconds; a replay repeats"
+    ):
         result = hs.simulate(log, classes(0, 4), "replay")
     assert result.jobs["nodes"].to_list() == [[0], [1], [2], [3]]
 
@@ -73,7 +75,10 @@ def test_what_the_platform_says_nothing_of_means_nothing_and_is_said_to():
     plain = hs.Platform.homogeneous(2, idle_w=100, tdp_w=400)
     said = said_of(jobs_of(submit_s=[0.0, 0.0], **asking), plain)
     assert said == [
-        (DeviceWarning, f"jobs that ask for {column}: {count} of 2 jobs; without {name} on the platform the column means nothing")
+        (
+            DeviceWarning,
+            f"jobs that ask for {column}: {count} of 2 jobs; without {name} on the platform the column means nothing",
+        )
         for column, count, name in [
             ("constraint", 1, "features"),
             ("gpus", 2, "gpus"),

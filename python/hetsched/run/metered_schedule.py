@@ -45,7 +45,14 @@ def checked_starts(starts: object, workload: Workload, platform: Platform) -> pl
     refuse(_rules_of_values(given))
     asked = workload.to_polars().select("job_id", "submit_s", "node_count", pl.col("^slots$")).with_row_index("row")
     known = given.join(asked, on="job_id", how="left", maintain_order="left")
-    refuse([*_rules_of_ids(known), *_rules_of_times(known), *_rules_of_nodes(known, platform), *_rules_of_cells(known, workload, platform)])
+    refuse(
+        [
+            *_rules_of_ids(known),
+            *_rules_of_times(known),
+            *_rules_of_nodes(known, platform),
+            *_rules_of_cells(known, workload, platform),
+        ]
+    )
     return known.sort("row").select("job_id", "start_s", "nodes", "end_s", "row")
 
 

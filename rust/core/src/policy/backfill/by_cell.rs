@@ -154,18 +154,15 @@ impl ByCell {
                 Some(split) => desk.offer_in(&waiting, split)?,
                 None => None,
             };
-            course.candidate = match offer.zip(split) {
-                Some((offer, split)) => {
-                    self.profile.reserve(desk.view.now, waiting.length, &split);
-                    start(desk, queue, found, offer)?
+            course.candidate = if let Some((offer, split)) = offer.zip(split) {
+                self.profile.reserve(desk.view.now, waiting.length, &split);
+                start(desk, queue, found, offer)?
+            } else {
+                if course.held < self.depth {
+                    self.reserve(desk, cells, &waiting);
+                    course.held += 1;
                 }
-                None => {
-                    if course.held < self.depth {
-                        self.reserve(desk, cells, &waiting);
-                        course.held += 1;
-                    }
-                    queue.after(found)
-                }
+                queue.after(found)
             };
             if all_planned {
                 course.place = course.candidate;
