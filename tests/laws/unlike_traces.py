@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from datetime import datetime, timezone
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -16,6 +17,7 @@ CURIE_CORES = {"thin": 16, "fat": 32, "hybrid": 8}
 CURIE_PARTITIONS = {10: "thin", 4: "fat", 8: "hybrid"}
 
 
+@cache
 def curie(jobs: int | None = None) -> tuple[hs.Workload, hs.Platform]:
     """CEA Curie, like Blue Waters a machine of CPU nodes and GPU nodes: a job's partition is its constraint.
 

@@ -7,7 +7,6 @@ import hetsched as hs
 from hetsched.testing import check_schedule
 from hetsched.workload.constraints import UnreadableError, constraint_test, licence_counts
 
-
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 
 
@@ -80,7 +79,7 @@ def test_a_run_refuses_what_it_cannot_read_before_it_begins():
         "workload.constraint: found `gpu&&a100` of job 3, expected a feature, `!` or `(` at position 4",
     ]
     with pytest.raises(
-        hs.ConfigError, match="workload.licences: found `a:b` of job 1, expected a licence, or a licence and"
+        hs.ConfigError, match=r"workload\.licences: found `a:b` of job 1, expected a licence, or a licence and"
     ):
         hs.simulate(jobs_of(licences=["a:b"]), machine(licences={"ansys": 2}), "easy")
 
@@ -139,8 +138,8 @@ def test_licences_are_held_until_a_job_ends():
 
 
 def test_backfilled_jobs_leave_their_nodes_and_licences_to_a_reservation():
-    # Job 1 has both A100 nodes until 100, job 2 waits for them. Job 3 would outlast that on one H100 node, and may; job 4
-    # wants an A100 node and the licence that job 2 will hold: only job 5, which ends in time, may start before it.
+    # Job 1 has both A100 nodes until 100, job 2 waits for them. Job 3 would outlast that on one H100 node, and may; job
+    # 4 wants an A100 node and the licence that job 2 will hold: only job 5, which ends in time, may start before it.
     jobs = jobs_of(
         submit_s=[0.0, 1.0, 2.0, 3.0, 4.0],
         runtime_s=[100.0, 50.0, 300.0, 300.0, 90.0],

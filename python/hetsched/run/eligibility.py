@@ -117,11 +117,12 @@ def eligibility(workload: Workload, platform: Platform) -> Eligibility | None:
     kinds = asked.unique(maintain_order=True).with_row_index("kind")
     of_job = asked.join(kinds, on=columns, how="left", nulls_equal=True, maintain_order="left")["kind"]
     names = tuple(platform.licences or ())
-    faults, wants = Faults("workload"), {}
+    faults = Faults("workload")
+    wants: dict[Want, int] = {}
     reader = _Reader(cells, tuple((platform.licences or {}).values()), names, platform.exclusive, faults)
     numbers = []
     for kind, row in enumerate(kinds.drop("kind").iter_rows(named=True)):
-        want = reader.want(row, lambda kind=kind: _first_job(frame, of_job, kind))  # type: ignore[misc]
+        want = reader.want(row, lambda kind=kind: _first_job(frame, of_job, kind))
         numbers.append(wants.setdefault(want, len(wants)))
     reader.check()
     return Eligibility(
@@ -186,7 +187,7 @@ class _Reader:
         cells: tuple[Cell, ...],
         licences: tuple[int, ...],
         names: tuple[str, ...],
-        exclusive: bool,  # noqa: FBT001
+        exclusive: bool,
         faults: Faults,
     ) -> None:
         self.cells, self.licences, self.exclusive, self.faults = cells, licences, exclusive, faults

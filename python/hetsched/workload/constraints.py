@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Set
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
-Test = Callable[[Set[str]], bool]
+Test = Callable[[AbstractSet[str]], bool]
 """Whether a node with these features satisfies a constraint."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.:+\-]+")

@@ -186,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    const INSTANTS: usize = 120;
+    const INSTANTS: usize = 700;
     const THINGS: usize = 4;
 
     fn at(micros: usize) -> SimTime {
