@@ -8,6 +8,7 @@ pub mod allocator;
 pub mod analyzer;
 pub mod backfill;
 pub mod budget;
+pub mod cells;
 pub mod class;
 pub mod compose;
 pub mod desk;
@@ -19,6 +20,7 @@ pub mod order;
 pub mod placement;
 pub mod registry;
 pub mod runs;
+pub mod shares;
 #[cfg(test)]
 mod testing;
 pub mod timing;
@@ -26,16 +28,19 @@ mod together;
 mod turns;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use dyn_clone::DynClone;
 
 use crate::algo::releases::Releases;
-use crate::error::Result;
+use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::slots::Slots;
 use crate::policy::agent::Agent;
 use crate::policy::analyzer::Estimate;
+use crate::policy::cells::Cells;
 use crate::policy::runs::{RunId, Runs};
+use crate::policy::shares::Shares;
 use crate::policy::timing::Timing;
 use crate::power::budgets::Budgets;
 use crate::power::in_force::{Allotted, Profile};
@@ -49,7 +54,7 @@ use crate::workload::{AppId, JobId, Workload};
 ///
 /// Where walltimes were meant for nominal speed, also how slow the slowest node is predicted to be for each application.
 #[derive(Clone, Copy, Debug)]
-pub struct Jobs<'a>(&'a Workload, Option<&'a Slowest>, Option<&'a OwnSlowdowns>);
+pub struct Jobs<'a>(&'a Workload, Option<&'a Slowest>, Option<&'a OwnSlowdowns>, Option<(JobId, u32)>);
 
 /// What a policy reads when it decides.
 #[derive(Clone, Copy)]
@@ -76,6 +81,8 @@ pub struct View<'a> {
     pub budgets: &'a Budgets,
     /// What the machine was measured to draw beyond what is predicted; 0 where nothing is measured.
     pub surplus: Watts,
+    /// What running jobs hold of each cell and licence, where nodes differ in what jobs ask for.
+    pub shares: Option<&'a Shares>,
     /// Says whether the host wants to stop; to be asked now and then by a pass that takes long.
     pub interrupted: &'a dyn Fn() -> bool,
 }
@@ -206,6 +213,15 @@ pub trait Policy: DynClone + Send + Sync {
         None
     }
 
+    /// From now on nodes differ in what jobs ask for.
+    ///
+    /// # Errors
+    /// If it knows nothing of that.
+    fn divide(&mut self, cells: &Arc<Cells>, exclusive: bool) -> Result<()> {
+        let _ = (cells, exclusive);
+        Err(config("policy", format!("`{}`", self.name()), "one that knows nodes that differ in what jobs ask for"))
+    }
+
     /// Has its allocator set no higher caps than those of a level, if these are set from outside.
     fn steer(&mut self, level: usize) {
         let _ = level;
@@ -288,19 +304,25 @@ impl<'a> Jobs<'a> {
     /// What a policy may know of these jobs.
     #[must_use]
     pub fn new(workload: &'a Workload) -> Self {
-        Self(workload, None, None)
+        Self(workload, None, None, None)
     }
 
     /// The same where planned lengths are stretched by what the slowest node is predicted to take.
     #[must_use]
     pub fn stretched(self, slowest: Option<&'a Slowest>) -> Self {
-        Self(self.0, slowest, self.2)
+        Self(self.0, slowest, self.2, self.3)
     }
 
     /// The same where own caps slow jobs that bring no walltime.
     #[must_use]
     pub fn slowed(self, own_caps: Option<&'a OwnSlowdowns>) -> Self {
-        Self(self.0, self.1, own_caps)
+        Self(self.0, self.1, own_caps, self.3)
+    }
+
+    /// The same where a job asks for so many nodes: those that it is to get of one cell.
+    #[must_use]
+    pub fn in_part(self, job: JobId, count: u32) -> Self {
+        Self(self.0, self.1, self.2, Some((job, count)))
     }
 
     /// The job's own cap, W a node; infinity if it brings none.
@@ -351,7 +373,8 @@ impl<'a> Jobs<'a> {
     /// Nodes the job asks for.
     #[must_use]
     pub fn node_count(self, job: JobId) -> u32 {
-        self.0.node_count(job)
+        let own = self.3.filter(|(own, _)| *own == job);
+        own.map_or_else(|| self.0.node_count(job), |(_, count)| count)
     }
 
     /// Slots the job takes on each of its nodes: those it asks for where nodes are shared, else 1 (the node).
