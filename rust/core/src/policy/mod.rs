@@ -9,6 +9,7 @@ pub mod analyzer;
 pub mod arrays;
 pub mod backfill;
 pub mod budget;
+pub mod cells;
 pub mod class;
 pub mod compose;
 pub mod desk;
@@ -22,6 +23,7 @@ pub mod outages;
 pub mod placement;
 pub mod registry;
 pub mod runs;
+pub mod shares;
 #[cfg(test)]
 mod testing;
 pub mod timing;
@@ -29,17 +31,20 @@ mod together;
 mod turns;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use dyn_clone::DynClone;
 
 use crate::algo::releases::Releases;
-use crate::error::Result;
+use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::slots::Slots;
 use crate::policy::agent::Agent;
 use crate::policy::analyzer::Estimate;
+use crate::policy::cells::Cells;
 use crate::policy::outages::Outages;
 use crate::policy::runs::{RunId, Runs};
+use crate::policy::shares::Shares;
 use crate::policy::timing::Timing;
 use crate::power::budgets::Budgets;
 use crate::power::in_force::{Allotted, Profile};
@@ -55,7 +60,13 @@ pub use crate::policy::eligible::Eligible;
 ///
 /// Where walltimes were meant for nominal speed, also how slow the slowest node is predicted to be for each application.
 #[derive(Clone, Copy, Debug)]
-pub struct Jobs<'a>(&'a Workload, Option<&'a Slowest>, Option<&'a OwnSlowdowns>, Option<&'a Eligible>);
+pub struct Jobs<'a>(
+    &'a Workload,
+    Option<&'a Slowest>,
+    Option<&'a OwnSlowdowns>,
+    Option<(JobId, u32)>,
+    Option<&'a Eligible>,
+);
 
 /// What a policy reads when it decides.
 #[derive(Clone, Copy)]
@@ -84,6 +95,8 @@ pub struct View<'a> {
     pub outages: &'a Outages,
     /// What the machine was measured to draw beyond what is predicted; 0 where nothing is measured.
     pub surplus: Watts,
+    /// What running jobs hold of each cell and licence, where nodes differ in what jobs ask for.
+    pub shares: Option<&'a Shares>,
     /// Says whether the host wants to stop; to be asked now and then by a pass that takes long.
     pub interrupted: &'a dyn Fn() -> bool,
 }
@@ -216,6 +229,15 @@ pub trait Policy: DynClone + Send + Sync {
         None
     }
 
+    /// From now on nodes differ in what jobs ask for.
+    ///
+    /// # Errors
+    /// If it knows nothing of that.
+    fn divide(&mut self, cells: &Arc<Cells>, exclusive: bool) -> Result<()> {
+        let _ = (cells, exclusive);
+        Err(config("policy", format!("`{}`", self.name()), "one that knows nodes that differ in what jobs ask for"))
+    }
+
     /// Has its allocator set no higher caps than those of a level, if these are set from outside.
     fn steer(&mut self, level: usize) {
         let _ = level;
@@ -298,25 +320,31 @@ impl<'a> Jobs<'a> {
     /// What a policy may know of these jobs.
     #[must_use]
     pub fn new(workload: &'a Workload) -> Self {
-        Self(workload, None, None, None)
+        Self(workload, None, None, None, None)
     }
 
     /// The same where planned lengths are stretched by what the slowest node is predicted to take.
     #[must_use]
     pub fn stretched(self, slowest: Option<&'a Slowest>) -> Self {
-        Self(self.0, slowest, self.2, self.3)
+        Self(self.0, slowest, self.2, self.3, self.4)
     }
 
     /// The same where own caps slow jobs that bring no walltime.
     #[must_use]
     pub fn slowed(self, own_caps: Option<&'a OwnSlowdowns>) -> Self {
-        Self(self.0, self.1, own_caps, self.3)
+        Self(self.0, self.1, own_caps, self.3, self.4)
     }
 
     /// The same where jobs may join the queue later than they are submitted.
     #[must_use]
     pub fn eligible_at(self, eligible: Option<&'a Eligible>) -> Self {
-        Self(self.0, self.1, self.2, eligible)
+        Self(self.0, self.1, self.2, self.3, eligible)
+    }
+
+    /// The same where a job asks for so many nodes: those that it is to get of one cell.
+    #[must_use]
+    pub fn in_part(self, job: JobId, count: u32) -> Self {
+        Self(self.0, self.1, self.2, Some((job, count)), self.4)
     }
 
     /// The job's own cap, W a node; infinity if it brings none.
@@ -347,7 +375,7 @@ impl<'a> Jobs<'a> {
     /// wait, it goes by this (operations page on machines, rule 4).
     #[must_use]
     pub fn eligible(self, job: JobId) -> SimTime {
-        self.3.and_then(|eligible| eligible.of(job)).unwrap_or_else(|| self.submit(job))
+        self.4.and_then(|eligible| eligible.of(job)).unwrap_or_else(|| self.submit(job))
     }
 
     /// Whether any array has a limit.
@@ -386,7 +414,8 @@ impl<'a> Jobs<'a> {
     /// Nodes the job asks for.
     #[must_use]
     pub fn node_count(self, job: JobId) -> u32 {
-        self.0.node_count(job)
+        let own = self.3.filter(|(own, _)| *own == job);
+        own.map_or_else(|| self.0.node_count(job), |(_, count)| count)
     }
 
     /// Slots the job takes on each of its nodes: those it asks for where nodes are shared, else 1 (the node).

@@ -82,6 +82,7 @@ impl World {
             budgets: &self.budgets,
             outages: &self.outages,
             surplus: Watts::ZERO,
+            shares: None,
             interrupted: &|| false,
         }
     }

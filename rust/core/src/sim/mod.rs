@@ -35,6 +35,7 @@ use crate::error::{Error, Result};
 use crate::platform::Platform;
 use crate::platform::node_state::Class;
 use crate::policy::Policy;
+use crate::policy::cells::Cells;
 use crate::policy::outages::Outage;
 use crate::policy::runs::RunId;
 use crate::power::budgets::BudgetRow;
@@ -179,6 +180,14 @@ impl Simulation {
             totals,
             is_broken: false,
         }
+    }
+
+    /// Before anything has happened: nodes differ in what jobs ask for.
+    ///
+    /// # Errors
+    /// If that matters and the policy knows nothing of it.
+    pub fn divide(&mut self, cells: Arc<Cells>) -> Result<()> {
+        self.controller.divide(cells)
     }
 
     /// Has something happen from outside: a node fails or is repaired, a job is withdrawn, a timer runs out.
