@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from hetsched._core import Job, Jobs, Running, View
 
-__all__ = ["Allocator", "Backfill", "Job", "Jobs", "Monitor", "Order", "Placement", "Running", "Scheduler", "View"]
+__all__ = ["Allocator", "Analyzer", "Backfill", "Job", "Jobs", "Monitor", "Order", "Placement", "Running", "Scheduler", "View"]
 
 
 class Order(Protocol):
@@ -125,6 +125,35 @@ class Allocator(Protocol):
         array of float
             W a node, infinite for none, not below ``least_cap_w`` or the lowest cap of the tables. If the predicted
             draws pass `watts`, those under the least caps must, too.
+        """
+
+
+class Analyzer(Protocol):
+    """Says how long jobs will run: what a policy plans with in place of walltimes (``analyzer=``).
+
+    The power analyzer of the overprovisioned Slurm, without a cap: what a cap makes of the length is the platform's to
+    say (tables by cap, or its cap model). What is known of jobs' draws is `hs.simulate(predictor=)`. Jobs run as long as
+    they do, and are killed at their walltimes, whatever is said here.
+
+    An object with a method ``learn(jobs, runtime_s, view)`` is told of the jobs that are over, and how long they ran
+    (whole attempts, also of jobs that were killed), before it is next asked.
+    """
+
+    def estimate(self, jobs: Jobs, view: View, /) -> npt.ArrayLike:
+        """How long jobs will run.
+
+        Parameters
+        ----------
+        jobs
+            The jobs that have joined the queue since it was last asked. ``jobs.planned_s`` is what they ask for.
+        view
+            The machine, and what runs.
+
+        Returns
+        -------
+        array of float
+            Seconds at nominal speed, from 0, one a job. A job is planned no longer than its walltime, and no shorter
+            than 1 us; one that outlasts its plan counts as ending now.
         """
 
 

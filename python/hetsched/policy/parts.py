@@ -14,7 +14,7 @@ from typing import Any
 from hetsched import _core
 from hetsched.checks import Faults, did_you_mean, listed, plain, shown
 from hetsched.errors import ConfigError
-from hetsched.policy.objects import identity, inner, misplaced, roles_of, text_of
+from hetsched.policy.objects import METHODS, identity, inner, misplaced, roles_of, text_of
 
 PART_ROLES = ("order", "backfill", "placement", "power")
 """Roles that this version has parts for."""
@@ -24,6 +24,9 @@ OPTIONAL_ROLES = ("power",)
 
 EMPTY_ROLES = ("sleep",)
 """Roles that are always None in this version."""
+
+OBJECT_ROLES = ("analyzer",)
+"""Roles that only objects take."""
 
 ROLES = (*PART_ROLES, *EMPTY_ROLES)
 
@@ -60,9 +63,9 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
     """A composition with every name checked and every default filled in; objects are told by who they are."""
     faults = Faults(path)
     composition: dict[str, dict[str, Any] | None] = {}
-    own = {role: given[role] for role in _STANDING_IN if role in roles_of(given.get(role))}
+    own = {role: given[role] for role in (*_STANDING_IN, *OBJECT_ROLES) if role in roles_of(given.get(role))}
     inside = inner(given.get("power"))
-    given = {**given, **{role: _STANDING_IN[role] for role in own}}
+    given = {**given, **{role: _STANDING_IN.get(role) for role in own}}
     if inside:
         given["power"] = {key: value for key, value in given["power"].items() if key not in inside}
     for role in PART_ROLES:
@@ -72,6 +75,9 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
         composition[role] = None
         if given.get(role) is not None:
             faults.add(role, _shown_part(given[role]), f"nothing: this version has no parts for the role `{role}`")
+    for role in OBJECT_ROLES:
+        if given.get(role) is not None:
+            faults.add(role, _shown_part(given[role]), _an_object(given[role], role))
     faults.check()
     try:
         checked: dict[str, dict[str, Any] | None] = _core.check_policy(composition)
@@ -89,6 +95,13 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
     for role, part in inside.items():
         (checked["power"] or {})[role] = identity(part)
     return checked | {role: identity(part) for role, part in own.items()}
+
+
+def _an_object(given: Any, role: str) -> str:
+    """What a role that only objects take should be given."""
+    named = isinstance(given, Mapping) and "python" in given
+    wanted = f"as in hs.Policy({role}=...): a file holds no Python" if named else f"with the method `{METHODS[role]}`"
+    return f"the object itself, {wanted}" if named else f"an object {wanted}"
 
 
 def takers_of(parameter: str, role: str = "") -> list[str]:
