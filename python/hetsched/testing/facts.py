@@ -122,7 +122,7 @@ class Facts:
         self.left_out = (self.jobs["reason"] == _LEFT_OUT).fill_null(value=False).to_numpy()
         self.is_stuck = ((self.jobs["state"] == "pending") & self.jobs["reason"].is_not_null()).to_numpy()
         self.can_wait = workload.has_waits
-        self.eligible = micros(self.jobs["eligible_s"]) if self.can_wait else self._joined_at_submission()
+        self.joined = micros(self.jobs["eligible_s"]) if self.can_wait else self._joined_at_submission()
         profiled = self.jobs["profiled"] if self.profiling_ratio is not None else [False] * len(self.jobs)
         self.profiled = np.array(profiled, dtype=np.bool_)
 
@@ -135,7 +135,7 @@ class Facts:
         """When jobs left the queue that were cancelled in it."""
         events = self.result.events
         cancelled = events.filter(pl.col("kind") == "cancel").select("time_s", "job_id")
-        queued = self.jobs.select("job_id").filter(pl.Series(self.eligible >= 0, dtype=pl.Boolean))
+        queued = self.jobs.select("job_id").filter(pl.Series(self.joined >= 0, dtype=pl.Boolean))
         return micros(cancelled.join(queued, on="job_id", how="semi")["time_s"])
 
     @property

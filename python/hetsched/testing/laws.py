@@ -96,15 +96,15 @@ def _check_states(run: Facts) -> None:
         assert cause in ("immediate", "backfill", "reservation"), f"{name}: started by {cause!r}"
         at = f"at {run.jobs['start_s'][row]} s"
         assert run.start[row] >= run.submit[row], f"{name} starts {at}, before it is submitted"
-        assert run.start[row] >= run.eligible[row] >= 0, f"{name} starts {at}, before it is eligible"
+        assert run.start[row] >= run.joined[row] >= 0, f"{name} starts {at}, before it is eligible"
 
 
 def _check_started_by(run: Facts) -> None:
     """A backfilled job left an earlier one in the queue; a job that waited did not start immediately."""
-    cause, start, submit = run.jobs["started_by"].to_numpy(), run.start, run.eligible
+    cause, start, submit = run.jobs["started_by"].to_numpy(), run.start, run.joined
     # An instant at which a job of length zero ends has another round, in which jobs of the first round may start.
     rounds = np.isin(start, start[run.started & (run.end == start)])
-    waits = run.eligible >= 0
+    waits = run.joined >= 0
     still = waits & ~run.started
     for row in np.flatnonzero(run.started).tolist():
         told, at = f"{run.name(row)} starts at {run.jobs['start_s'][row]} s", start[row]
@@ -329,7 +329,7 @@ def _check_timeline(run: Facts) -> None:
     times = micros(timeline["time_s"])
     assert len(times) or not len(run.asked), "the timeline is empty"
     assert bool((np.diff(times) > 0).all()), "the timeline's instants do not ascend"
-    accepted = run.eligible[run.eligible >= 0] if run.started.any() else run.submit[:0]
+    accepted = run.joined[run.joined >= 0] if run.started.any() else run.submit[:0]
     withdrawn = np.sort(run.withdrawn)
     started, ended = np.sort(run.start[run.started]), np.sort(run.end[run.end >= 0])
     instants = np.unique(np.concatenate([times, accepted, started, ended, withdrawn]))

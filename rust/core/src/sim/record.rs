@@ -576,7 +576,9 @@ impl JobRecords {
         for lost in &self.lost {
             *before.entry(lost.job.0 as usize).or_insert(Joules::ZERO) += lost.energy;
         }
-        before.into_iter().for_each(|(row, lost)| last[row] = (ordeals[row].energy - lost).joules());
+        for (row, lost) in before {
+            last[row] = (ordeals[row].energy - lost).joules();
+        }
         last
     }
 
