@@ -108,13 +108,13 @@ class Allocator(Protocol):
     """
 
     def allot(self, runs: Running, watts: float, view: View, /) -> npt.ArrayLike:
-        """One cap for each running job.
+        """One cap for each running job, or for each of their nodes.
 
         Parameters
         ----------
         runs
-            The jobs that run and do not stand still, with ``runs.draw_w(cap_w)`` and ``runs.slowdown(cap_w)`` under any
-            cap.
+            The jobs that run and do not stand still, with ``runs.draw_w(cap_w)``, ``runs.node_draw_w(cap_w)`` and
+            ``runs.slowdown(cap_w)`` under any caps: one for all, one a job, or one for each of ``runs.nodes``.
         watts
             What they may draw together beyond the idle machine.
         view
@@ -123,8 +123,8 @@ class Allocator(Protocol):
         Returns
         -------
         array of float
-            W a node, infinite for none, not below ``least_cap_w`` or the lowest cap of the tables. If the predicted
-            draws pass `watts`, those under the least caps must, too.
+            One a job, or one for each of ``runs.nodes``: W a node, infinite for none, not below ``least_cap_w`` or the
+            lowest cap of the tables. If the predicted draws pass `watts`, those under the least caps must, too.
         """
 
 

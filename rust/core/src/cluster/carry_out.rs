@@ -67,7 +67,7 @@ impl Cluster {
         headroom: &mut Headroom,
     ) -> Result<Effect, SimulationError> {
         match *decision {
-            Decision::Start(start) => {
+            Decision::Start(ref start) => {
                 headroom.take(start.granted)?;
                 self.start(start, of.nodes_of(start)).map(Effect::Started)
             }
@@ -97,7 +97,9 @@ impl Cluster {
                 self.queued -= 1;
                 Ok(Effect::Rejected(job, why))
             }
-            Decision::Allot(id, allotted, watts) => self.allot(id, allotted, watts).map(|()| Effect::Capped(id)),
+            Decision::Allot(id, ref allotted, watts) => {
+                self.allot(id, allotted.clone(), watts).map(|()| Effect::Capped(id))
+            }
             Decision::Limit(id, watts) => self.limit(id, watts).map(|()| Effect::Capped(id)),
             Decision::Suspend(id) => self.suspend(id).map(|()| Effect::Suspended(id)),
             Decision::Resume(id) => self.resume(id).map(|()| Effect::Resumed(id)),
@@ -119,8 +121,8 @@ impl Cluster {
     pub fn refusal(&self, policy: &str, decision: &Decision, what: &SimulationError) -> SimulationError {
         let known = |job: JobId| (job.0 as usize) < self.workload.len();
         let wish = match *decision {
-            Decision::Start(start) if known(start.job) => format!("start job {}", self.workload.job_id(start.job)),
-            Decision::Start(start) => format!("start the job in row {}", start.job.0),
+            Decision::Start(ref start) if known(start.job) => format!("start job {}", self.workload.job_id(start.job)),
+            Decision::Start(ref start) => format!("start the job in row {}", start.job.0),
             Decision::Reject(job, _) if known(job) => format!("reject job {}", self.workload.job_id(job)),
             Decision::Reject(job, _) => format!("reject the job in row {}", job.0),
             Decision::Wake(node) => format!("wake node {node}"),
@@ -140,7 +142,7 @@ impl Cluster {
         job.map_or_else(|| format!("the run in slot {}", id.slot()), |job| format!("job {job}"))
     }
 
-    fn start(&mut self, start: Start, nodes: &[u32]) -> Result<RunId, SimulationError> {
+    fn start(&mut self, start: &Start, nodes: &[u32]) -> Result<RunId, SimulationError> {
         self.check_queued(start.job)?;
         let places = self.take_nodes(start.job, nodes)?;
         let planned_end = self.planned_end(start.job, self.runs.written(places.clone()));
@@ -151,7 +153,7 @@ impl Cluster {
             planned_end,
             claim: self.claim(start.job, start.claim),
             watts: start.claim,
-            basis: start.basis,
+            basis: start.basis.clone(),
             caps: CapsInForce::own(self.workload.cap_w(start.job)),
             predicted: Watts::ZERO,
             pace: 1.0,

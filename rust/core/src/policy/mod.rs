@@ -138,7 +138,7 @@ pub enum Rejection {
 }
 
 /// A job to start, with its nodes in [`Decisions::nodes_of`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Start {
     /// Which job.
     pub job: JobId,
@@ -157,7 +157,7 @@ pub struct Start {
 }
 
 /// What a running job counts with where power is counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Basis {
     /// The lowest that the allocator may set.
     pub least: Allotted,
@@ -434,7 +434,7 @@ impl Decisions {
 
     /// The nodes of a start.
     #[must_use]
-    pub fn nodes_of(&self, start: Start) -> &[u32] {
+    pub fn nodes_of(&self, start: &Start) -> &[u32] {
         &self.nodes[start.first_node..start.first_node + start.node_count]
     }
 
@@ -471,8 +471,8 @@ impl Decisions {
     }
 
     /// The starts so far.
-    pub fn starts(&self) -> impl Iterator<Item = Start> {
-        self.list.iter().filter_map(|decision| match *decision {
+    pub fn starts(&self) -> impl DoubleEndedIterator<Item = &Start> {
+        self.list.iter().filter_map(|decision| match decision {
             Decision::Start(start) => Some(start),
             _ => None,
         })
@@ -495,8 +495,8 @@ impl Decisions {
                 self.nodes[own].iter().for_each(|&node| give_back(start.job, node));
             }
         }
-        let end = |start: Start| start.first_node + start.node_count;
-        let left = self.starts().last().map_or(0, end);
+        let end = |start: &Start| start.first_node + start.node_count;
+        let left = self.starts().next_back().map_or(0, end);
         self.nodes.truncate(left);
     }
 
