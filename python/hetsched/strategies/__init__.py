@@ -12,8 +12,18 @@ docstring gives its paper's rule and what the paper leaves open; give an object 
 
 from hetsched.strategies.demand_aware import DemandAware
 from hetsched.strategies.dynamic_sharing import DynamicSharing
+from hetsched.strategies.moldable_backfill import MoldableBackfill
+from hetsched.strategies.throughput_ilp import ThroughputIlp
 from hetsched.strategies.two_level import TwoLevel
 from hetsched.strategies.variation_aware import VariationAware
 from hetsched.strategies.variation_placement import VariationPlacement
 
-__all__ = ["DemandAware", "DynamicSharing", "TwoLevel", "VariationAware", "VariationPlacement"]
+__all__ = [
+    "DemandAware",
+    "DynamicSharing",
+    "MoldableBackfill",
+    "ThroughputIlp",
+    "TwoLevel",
+    "VariationAware",
+    "VariationPlacement",
+]

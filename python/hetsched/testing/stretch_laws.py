@@ -177,6 +177,7 @@ def _check_draws(own: Stretches) -> None:
     power_w, slowest = np.zeros(len(own.job)), np.zeros(len(own.job))
     np.add.at(power_w, place, watts)
     np.maximum.at(slowest, place, factor)
+    slowest *= run.size_ratio(own.job, count)
     speed = 1.0 / np.where(slowest > 0, slowest, 1.0)
     judged = own.runs & (own.lasts_s > 0)
     exact, bounded = judged & known, judged & ~known

@@ -4,14 +4,17 @@
 //! microseconds. Rows keep the caller's order, which is the order of the trace.
 
 mod observed;
+mod sizes;
 
 use std::fmt;
 
 use crate::error::{Error, Result, TraceError};
 use crate::units::{MAX_NODE_WATTS, MAX_SECONDS, SimDuration, SimTime};
 use crate::workload::observed::Observed;
+use crate::workload::sizes::Sizes;
 
 pub use crate::workload::observed::ObservedColumns;
+pub use crate::workload::sizes::SizeColumns;
 
 /// A job: its row in the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +59,8 @@ pub struct JobColumns {
     pub first_run: Vec<i64>,
     /// What the log says of where and when jobs ran.
     pub observed: ObservedColumns,
+    /// Sizes that jobs can have beside the one they ask for.
+    pub sizes: SizeColumns,
     /// What errors call the table, such as a file's name.
     pub source: String,
 }
@@ -79,6 +84,8 @@ pub struct Workload {
     on_gpu: Vec<bool>,
     first_run: Vec<Option<bool>>,
     observed: Observed,
+    /// Where some job has more than one.
+    sizes: Option<Sizes>,
 }
 
 impl JobColumns {
@@ -105,9 +112,10 @@ impl JobColumns {
         })?;
         let power_w = self.column("power_w", &self.power_w, "watts up to 1e6, or null", measured_watts)?;
         let cap_w = self.column("cap_w", &self.cap_w, "watts above 0, up to 1e6, or null", own_cap)?;
-        let observed = Observed::new(&self)?;
+        let (observed, sizes) = (Observed::new(&self)?, Sizes::new(&self)?);
         Ok(Workload {
             observed,
+            sizes,
             job_id: self.job_id,
             submit,
             runtime,
@@ -287,6 +295,32 @@ impl Workload {
     #[must_use]
     pub fn node_count(&self, job: JobId) -> u32 {
         self.node_count[job.0 as usize]
+    }
+
+    /// Whether some job has more than one size.
+    #[must_use]
+    pub fn has_sizes(&self) -> bool {
+        self.sizes.is_some()
+    }
+
+    /// Fewest and most nodes the job can run on.
+    #[must_use]
+    pub fn size_range(&self, job: JobId) -> (u32, u32) {
+        let asked = self.node_count(job);
+        self.sizes.as_ref().map_or((asked, asked), |sizes| sizes.range(job))
+    }
+
+    /// Whether the job has more than one size.
+    #[must_use]
+    pub fn is_moldable(&self, job: JobId) -> bool {
+        let (low, high) = self.size_range(job);
+        low < high
+    }
+
+    /// How many times as long the job takes on so many nodes as on those it asks for.
+    #[must_use]
+    pub fn time_at(&self, job: JobId, nodes: u32) -> f64 {
+        self.sizes.as_ref().map_or(1.0, |sizes| sizes.time_ratio(job, nodes))
     }
 
     /// Slots the job asks for on each of its nodes; 0 = the whole node.

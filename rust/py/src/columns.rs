@@ -31,7 +31,7 @@ impl JobColumns {
     #[pyo3(signature = (*, job_id, submit_s, runtime_s, node_count, walltime_s = None, comm_s = None, slots = None,
         power_w = None, cap_w = None, app = None, app_names = None, on_gpu = None, first_run = None,
         observed_start_s = None, observed_end_s = None, observed_node_offsets = None, observed_nodes = None,
-        source = "workload"))]
+        min_nodes = None, size_offsets = None, time_ratios = None, source = "workload"))]
     #[expect(clippy::too_many_arguments, reason = "one a column")]
     fn new(
         py: Python<'_>,
@@ -52,6 +52,9 @@ impl JobColumns {
         observed_end_s: Option<Floats<'_>>,
         observed_node_offsets: Option<Ints<'_>>,
         observed_nodes: Option<Ints<'_>>,
+        min_nodes: Option<Ints<'_>>,
+        size_offsets: Option<Ints<'_>>,
+        time_ratios: Option<Floats<'_>>,
         source: &str,
     ) -> PyResult<Self> {
         let columns = workload::JobColumns {
@@ -73,6 +76,11 @@ impl JobColumns {
                 end_s: copied(observed_end_s),
                 node_offsets: copied(observed_node_offsets),
                 nodes: copied(observed_nodes),
+            },
+            sizes: workload::SizeColumns {
+                min_nodes: copied(min_nodes),
+                offsets: copied(size_offsets),
+                time_ratios: copied(time_ratios),
             },
             source: source.to_owned(),
         };

@@ -23,6 +23,8 @@ pub enum Effect {
     Timer(SimTime),
     /// A job of the queue will never start.
     Rejected(JobId, Rejection),
+    /// A job that waits has another size.
+    Sized(JobId),
     /// The caps of a run have changed.
     Capped(RunId),
     /// A run stands still.
@@ -97,6 +99,7 @@ impl Cluster {
                 self.queued -= 1;
                 Ok(Effect::Rejected(job, why))
             }
+            Decision::Size(job, nodes) => self.size(job, nodes).map(|()| Effect::Sized(job)),
             Decision::Allot(id, ref allotted, watts) => {
                 self.allot(id, allotted.clone(), watts).map(|()| Effect::Capped(id))
             }
@@ -125,6 +128,10 @@ impl Cluster {
             Decision::Start(ref start) => format!("start the job in row {}", start.job.0),
             Decision::Reject(job, _) if known(job) => format!("reject job {}", self.workload.job_id(job)),
             Decision::Reject(job, _) => format!("reject the job in row {}", job.0),
+            Decision::Size(job, nodes) if known(job) => {
+                format!("let job {} run on {nodes} nodes", self.workload.job_id(job))
+            }
+            Decision::Size(job, _) => format!("size the job in row {}", job.0),
             Decision::Wake(node) => format!("wake node {node}"),
             Decision::Sleep(node) => format!("let node {node} sleep"),
             Decision::Timer(at) => format!("set a timer for {} s", at.seconds()),
@@ -158,20 +165,34 @@ impl Cluster {
             predicted: Watts::ZERO,
             pace: 1.0,
             least_pace: 1.0,
+            size_time: self.workload.time_at(start.job, self.jobs().node_count(start.job)),
             suspension: None,
             profiling_ratio: start.profiling_ratio,
             places,
         })
     }
 
+    /// A job that waits gets so many nodes from now on.
+    fn size(&mut self, job: JobId, nodes: u32) -> Result<(), SimulationError> {
+        self.check_queued(job)?;
+        let (low, high) = self.workload.size_range(job);
+        if !(low..=high).contains(&nodes) {
+            return Err(SimulationError(format!("it runs on {low} to {high} nodes")));
+        }
+        if let Some(sizes) = &mut self.sizes {
+            sizes[job.0 as usize] = nodes;
+        }
+        Ok(())
+    }
+
     /// Takes the slots of a start and writes its nodes down, ascending; returns where.
     fn take_nodes(&mut self, job: JobId, nodes: &[u32]) -> Result<Range<usize>, SimulationError> {
-        let wanted = self.workload.node_count(job);
+        let wanted = self.jobs().node_count(job);
         if nodes.len() != wanted as usize {
             return Err(SimulationError(format!("it asks for {wanted} nodes and was given {}", nodes.len())));
         }
         let need = self.jobs().need(job, &self.platform);
-        let places = self.runs.write(job, self.lost_attempts(job) == 0, nodes);
+        let places = self.runs.write(job, self.lost_attempts(job) == 0 && !self.workload.is_moldable(job), nodes);
         let taken = self.runs.written(places.clone());
         if let Some((twice, _)) = taken.iter().zip(&taken[1..]).find(|(one, next)| one == next) {
             return Err(SimulationError(format!("node {twice} was given twice")));

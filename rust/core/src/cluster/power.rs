@@ -71,11 +71,12 @@ impl Cluster {
     /// Fp: how much longer than nominal a run is predicted to take under these caps.
     fn pace_under(&self, run: &Run, caps: &CapsInForce) -> f64 {
         if !self.predicted.has_caps() {
-            return 1.0;
+            return run.size_time;
         }
         let of = self.profile(run);
         let nodes = self.runs.nodes(run).iter();
-        self.predicted.slowest_under(of.app, of.own, nodes.map(|&node| (node, caps.on(&self.predicted, of, node))))
+        let caps = nodes.map(|&node| (node, caps.on(&self.predicted, of, node)));
+        self.predicted.slowest_under(of.app, of.own, caps) * run.size_time
     }
 
     /// Watts beyond idle that a run is predicted to draw under these caps.

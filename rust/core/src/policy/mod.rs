@@ -19,6 +19,7 @@ pub mod order;
 pub mod placement;
 pub mod registry;
 pub mod runs;
+pub mod sizing;
 #[cfg(test)]
 mod testing;
 pub mod timing;
@@ -49,7 +50,18 @@ use crate::workload::{AppId, JobId, Workload};
 ///
 /// Where walltimes were meant for nominal speed, also how slow the slowest node is predicted to be for each application.
 #[derive(Clone, Copy, Debug)]
-pub struct Jobs<'a>(&'a Workload, Option<&'a Slowest>, Option<&'a OwnSlowdowns>);
+pub struct Jobs<'a>(&'a Workload, Option<&'a Slowest>, Option<&'a OwnSlowdowns>, Sized<'a>);
+
+/// Which of its sizes each job is taken to have.
+#[derive(Clone, Copy, Debug)]
+enum Sized<'a> {
+    /// The one it asks for.
+    Asked,
+    /// The fewest nodes.
+    Least,
+    /// As chosen, by job.
+    Chosen(&'a [u32]),
+}
 
 /// What a policy reads when it decides.
 #[derive(Clone, Copy)]
@@ -114,6 +126,8 @@ pub enum Decision {
     Timer(SimTime),
     /// Never start a job of the queue.
     Reject(JobId, Rejection),
+    /// Let a job that waits run on so many nodes.
+    Size(JobId, u32),
     /// Set the allocator's caps on a run, which is predicted to draw so much beyond idle under them.
     Allot(RunId, Allotted, Watts),
     /// Set the emergency's cap on a run, W a node; infinity: none.
@@ -271,6 +285,13 @@ pub trait Governor {
 }
 
 impl View<'_> {
+    /// Fewest and most nodes the job can run on here.
+    #[must_use]
+    pub fn size_range(&self, job: JobId) -> (u32, u32) {
+        let (low, high) = self.jobs.size_range(job);
+        (low, if low < high { high.min(self.platform.len()).max(low) } else { high })
+    }
+
     /// What is known of the job's own draw before it runs; what it really draws is not for a policy to know.
     #[must_use]
     pub fn known_draw(&self, job: JobId) -> KnownDraw {
@@ -288,19 +309,57 @@ impl<'a> Jobs<'a> {
     /// What a policy may know of these jobs.
     #[must_use]
     pub fn new(workload: &'a Workload) -> Self {
-        Self(workload, None, None)
+        Self(workload, None, None, Sized::Asked)
     }
 
     /// The same where planned lengths are stretched by what the slowest node is predicted to take.
     #[must_use]
     pub fn stretched(self, slowest: Option<&'a Slowest>) -> Self {
-        Self(self.0, slowest, self.2)
+        Self(self.0, slowest, self.2, self.3)
     }
 
     /// The same where own caps slow jobs that bring no walltime.
     #[must_use]
     pub fn slowed(self, own_caps: Option<&'a OwnSlowdowns>) -> Self {
-        Self(self.0, self.1, own_caps)
+        Self(self.0, self.1, own_caps, self.3)
+    }
+
+    /// The same with sizes that were chosen, one a job, where there are any.
+    #[must_use]
+    pub fn sized(self, chosen: Option<&'a [u32]>) -> Self {
+        Self(self.0, self.1, self.2, chosen.map_or(Sized::Asked, Sized::Chosen))
+    }
+
+    /// The same with each job on as few nodes as it can run on.
+    #[must_use]
+    pub fn least(self) -> Self {
+        Self(self.0, self.1, self.2, Sized::Least)
+    }
+
+    /// Fewest and most nodes the job can run on.
+    #[must_use]
+    pub fn size_range(self, job: JobId) -> (u32, u32) {
+        self.0.size_range(job)
+    }
+
+    /// How many times as long the job takes on so many nodes as on those it asks for.
+    #[must_use]
+    pub fn time_at(self, job: JobId, nodes: u32) -> f64 {
+        self.0.time_at(job, nodes)
+    }
+
+    /// The same at the size that it has.
+    fn size_time(self, job: JobId) -> f64 {
+        match self.3 {
+            Sized::Asked => 1.0,
+            Sized::Least | Sized::Chosen(_) => self.0.time_at(job, self.node_count(job)),
+        }
+    }
+
+    /// Nodes the job asks for.
+    #[must_use]
+    pub fn asked_nodes(self, job: JobId) -> u32 {
+        self.0.node_count(job)
     }
 
     /// The job's own cap, W a node; infinity if it brings none.
@@ -332,14 +391,14 @@ impl<'a> Jobs<'a> {
     #[must_use]
     pub fn planned(self, job: JobId) -> SimDuration {
         let factor = self.1.map_or(1.0, |slowest| slowest.of(self.app(job)));
-        self.0.planned_at(job, factor, self.2.map_or(1.0, |own_caps| own_caps.of(job)))
+        self.0.planned_at(job, factor * self.size_time(job), self.2.map_or(1.0, |own_caps| own_caps.of(job)))
     }
 
     /// How long the job runs at nominal speed. Policies that a paper describes as knowing it in advance read this; all
     /// others plan with [`Jobs::planned`].
     #[must_use]
     pub fn runtime(self, job: JobId) -> SimDuration {
-        self.0.runtime(job)
+        self.0.runtime(job).stretched(self.size_time(job))
     }
 
     /// What communication adds to the job's run on whatever nodes; known in advance like [`Jobs::runtime`].
@@ -348,10 +407,14 @@ impl<'a> Jobs<'a> {
         self.0.comm(job)
     }
 
-    /// Nodes the job asks for.
+    /// Nodes of the job: those it asks for, or those that were chosen for it.
     #[must_use]
     pub fn node_count(self, job: JobId) -> u32 {
-        self.0.node_count(job)
+        match self.3 {
+            Sized::Asked => self.0.node_count(job),
+            Sized::Least => self.0.size_range(job).0,
+            Sized::Chosen(nodes) => nodes[job.0 as usize],
+        }
     }
 
     /// Slots the job takes on each of its nodes: those it asks for where nodes are shared, else 1 (the node).

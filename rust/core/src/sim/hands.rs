@@ -57,6 +57,7 @@ impl Hands<'_> {
             }
             Effect::Timer(at) => self.coming.push(at, Event::Timer.rank(), Event::Timer),
             Effect::Rejected(job, why) => self.history.reject(job, why),
+            Effect::Sized(_) => {}
             Effect::Capped(id) => {
                 self.plant.recap(cluster, id);
                 self.note_cap(cluster, decision, before);

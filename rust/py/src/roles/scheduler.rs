@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hetsched_core::error::Result;
-use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
+use hetsched_core::policy::{Decision, Decisions, Jobs, Notice, Policy, View};
 use hetsched_core::workload::{JobId, Workload};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -133,12 +133,16 @@ impl Policy for OwnScheduler {
                 return Err(self.part.wrong(view, &format!("gave job {id} twice")));
             };
             let need = view.jobs.need(*job, view.platform);
-            let nodes = checked(view, *job, nodes, |node| slots.free_on(node) >= need);
+            let nodes = checked(view, *job, nodes, view.size_range(*job), |node| slots.free_on(node) >= need);
             let nodes = nodes.map_err(|what| self.part.wrong(view, &what))?;
             for &node in &nodes {
                 slots.take(node, need);
             }
             self.queue.remove(place);
+            let size = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
+            if size != view.jobs.node_count(*job) {
+                out.push(Decision::Size(*job, size));
+            }
             out.start_with(*job, |chosen| chosen.extend(nodes));
         }
         if let Some(&front) = self.queue.first() {
