@@ -321,7 +321,7 @@ def test_a_job_takes_its_fastest_size_within_its_watts_or_a_slower_one_that_can_
 
 def test_the_program_finds_what_trying_all_finds() -> None:
     # Two jobs that scale alike share the machine: no pair of sizes promises more speed.
-    own = ThroughputIlp(caps_w=[LEAST_W, 150.0], alpha=0.0)
+    own = ThroughputIlp(caps_w=[LEAST_W, 150.0], alpha=0.0, gap_ratio=1e-4)
     workload = moldable([(0.0, 100.0, 6, "cpu"), (0.0, 100.0, 3, "cpu")], serial_ratio=0.3)
     platform = machine(alike=True)
     result = hs.simulate(workload, platform, sized(own, 5000.0, is_backfill=True))

@@ -77,7 +77,7 @@ class MoldableBackfill:
         count = runs.node_count.astype(np.float64)
         idle_w = by_job(runs, view.idle_w[runs.nodes])
         least_w = np.maximum(self.least_cap_w * count - idle_w, 0.0)
-        most_w = np.array([self._bounds_w[job] for job in runs.job_id.tolist()])
+        most_w = np.array([self._bounds_w.get(job, np.inf) for job in runs.job_id.tolist()])
         given_w = spread(watts * (1.0 - SLACK_RATIO), least_w, np.maximum(least_w, most_w), count)
         return np.maximum((idle_w + given_w) / count, self.least_cap_w)
 

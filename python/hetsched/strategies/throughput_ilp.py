@@ -17,6 +17,11 @@ from hetsched.strategies.shares import SLACK_RATIO, Floats
 _Whole = npt.NDArray[np.int64]
 
 
+_SCALE, _TOLERANCE = 0.01, 2e-4
+"""Rules are held to a millionth. At this scale that is more than integers are rounded by, which HiGHS would tell on the
+terminal, and less than this share of the watts, which is left, and than a node."""
+
+
 class Configurations(NamedTuple):
     """Ways in which jobs may run, one a row."""
 
@@ -55,6 +60,8 @@ class ThroughputIlp:
         Exponent of the weight; 0: waiting does not count.
     node_limit
         Nodes of HiGHS's search.
+    gap_ratio
+        How far below the bound on it the solution may lie, a share of it.
 
     Examples
     --------
@@ -66,12 +73,19 @@ class ThroughputIlp:
     """
 
     def __init__(
-        self, *, caps_w: Sequence[float], considered: int = 16, alpha: float = 1.0, node_limit: int = 500
+        self,
+        *,
+        caps_w: Sequence[float],
+        considered: int = 8,
+        alpha: float = 1.0,
+        node_limit: int = 500,
+        gap_ratio: float = 0.02,
     ) -> None:
         self.caps_w = sorted(float(cap) for cap in caps_w)
         self.considered = considered
         self.alpha = alpha
         self.node_limit = node_limit
+        self.gap_ratio = gap_ratio
         self.least_cap_w = self.caps_w[0]
         self._curves = Curves(self.least_cap_w)
         self._planned: tuple[float, list[int]] = (-np.inf, [])
@@ -109,7 +123,7 @@ class ThroughputIlp:
         waiting = set(queue.job_id.tolist())
         return [job for job in self._planned[1] if job in waiting] if self._planned[0] == view.now_s else []
 
-    def allot(self, runs: Running, watts: float, view: View) -> Floats:
+    def allot(self, runs: Running, watts: float, view: View) -> Floats:  # noqa: ARG002 -- the role's
         """A cap for each job that runs."""
         choices_w = np.array([*self.caps_w, np.inf])
         kept = self._running(runs)
@@ -157,22 +171,25 @@ class ThroughputIlp:
 
     def _best(self, of: Configurations, running: int, free: int, watts: float) -> list[int] | None:
         """Places of the chosen configurations; None where no solution is found."""
-        if not len(of.job):
-            return []
+        if not len(of.job) or watts <= 0.0:
+            return [] if not len(of.job) else None
         jobs = int(of.job.max()) + 1
         one_each = csr_array((np.ones(len(of.job)), (of.job, np.arange(len(of.job)))), shape=(jobs, len(of.job)))
         must = np.where(np.arange(jobs) < running, 1.0, 0.0)
         rules = [
             LinearConstraint(one_each, must, np.ones(jobs)),
-            LinearConstraint(of.nodes[np.newaxis, :].astype(np.float64), -np.inf, free),
-            LinearConstraint(of.watts[np.newaxis, :], -np.inf, watts * (1.0 - 2.0 * SLACK_RATIO)),
+            LinearConstraint(_SCALE * of.nodes[np.newaxis, :] / max(free, 1), -np.inf, _SCALE * min(free, 1)),
+            LinearConstraint(_SCALE * of.watts[np.newaxis, :] / watts, -np.inf, _SCALE * (1.0 - _TOLERANCE)),
         ]
-        options = {"node_limit": self.node_limit, "mip_rel_gap": 1e-3}
+        options = {"node_limit": self.node_limit, "mip_rel_gap": self.gap_ratio, "presolve": False}
         found = milp(
-            -of.worth, integrality=np.ones(len(of.job)), bounds=Bounds(0, 1), constraints=rules, options=options
+            -of.worth / of.worth.max(),
+            integrality=np.ones(len(of.job)),
+            bounds=Bounds(0, 1),
+            constraints=rules,
+            options=options,
         )
         places = [] if found.x is None else np.flatnonzero(found.x > 0.5).tolist()
-        # HiGHS keeps its rules but for a tolerance of its own.
         if found.x is None or float(of.watts[places].sum()) > watts * (1.0 - SLACK_RATIO):
             self._fallbacks += 1
             return None

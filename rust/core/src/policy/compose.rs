@@ -217,7 +217,9 @@ impl Composed {
             self.queue.remove(key);
         }
         if let Some(power) = &mut self.power {
-            jobs.iter().for_each(|&job| power.prices.forget(job));
+            for &job in jobs {
+                power.prices.forget(job);
+            }
         }
         self.enqueue(view, jobs)
     }

@@ -534,6 +534,7 @@ impl Decisions {
     }
 
     /// The starts so far.
+    #[must_use]
     pub fn starts(&self) -> impl DoubleEndedIterator<Item = &Start> {
         self.list.iter().filter_map(|decision| match decision {
             Decision::Start(start) => Some(start),
