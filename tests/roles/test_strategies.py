@@ -282,6 +282,11 @@ def test_moldable_strategies_keep_the_budget_and_the_laws(seed: int) -> None:
         assert result.jobs.equals(hs.simulate(workload, platform, given).jobs)
 
 
+def test_a_sizing_conforms_to_its_role() -> None:
+    own = MoldableBackfill(least_cap_w=100.0)
+    conformance(hs.Policy(backfill={"name": "reservations", "sizing": own}))
+
+
 def sizes_of(result: hs.Result) -> list[int]:
     return result.jobs["nodes"].list.len().to_list()
 
