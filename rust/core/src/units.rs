@@ -166,6 +166,12 @@ impl Watts {
         Self(to_whole((watts * PICOWATTS_PER_WATT as f64).round()))
     }
 
+    /// So many microwatts.
+    #[must_use]
+    pub fn of_microwatts(microwatts: i64) -> Self {
+        Self(i128::from(microwatts) * i128::from(PICOWATTS_PER_MICROWATT))
+    }
+
     /// Whole microwatts, rounded up.
     #[must_use]
     pub fn microwatts_up(self) -> i64 {

@@ -70,7 +70,9 @@ impl ByKind {
         self
     }
 
-    fn join(self, other: Self) -> Self {
+    /// The fewer of each kind.
+    #[must_use]
+    pub fn join(self, other: Self) -> Self {
         Self(std::array::from_fn(|kind| self.0[kind].min(other.0[kind])))
     }
 

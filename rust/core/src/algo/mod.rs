@@ -5,6 +5,7 @@ pub mod end_heap;
 pub mod event_heap;
 pub mod fit_list;
 pub mod floors;
+pub mod gallop;
 pub mod guide;
 pub mod horizon;
 pub mod node_set;

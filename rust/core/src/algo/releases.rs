@@ -1,6 +1,6 @@
 //! When running jobs are planned to give back what they hold.
 
-use std::ops::{Add, AddAssign, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Deref, Sub, SubAssign};
 
 use crate::algo::sorted_blocks::{Keyed, SortedBlocks, Summary};
 use crate::units::SimTime;
@@ -94,8 +94,35 @@ impl Summary<Release> for Sum {
     fn join((): (), (): ()) {}
 }
 
+/// Even a short list remembers about so many changes.
+const MEMORY: usize = 64;
+
 /// Running jobs by planned end.
-pub type Releases = SortedBlocks<Release, Sum>;
+#[derive(Clone, Debug, Default)]
+pub struct Releases {
+    sorted: SortedBlocks<Release, Sum>,
+    total: Claim,
+    /// What came and went, oldest first; see [`Releases::changes`].
+    changed: Vec<Change>,
+    /// How many changes were forgotten before the first of `changed`; none where nobody may follow them.
+    forgotten: Option<u64>,
+}
+
+/// What happened to a list of releases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A job started.
+    Came(Release),
+    /// A job ended, or is planned to end at another time.
+    Went(Release),
+}
+
+impl Deref for Releases {
+    type Target = SortedBlocks<Release, Sum>;
+    fn deref(&self) -> &Self::Target {
+        &self.sorted
+    }
+}
 
 /// When a job that does not fit now will fit, and what is left beside it then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +135,51 @@ pub struct Shadow {
 }
 
 impl Releases {
+    /// An empty list whose changes can be followed.
+    #[must_use]
+    pub fn followed() -> Self {
+        Self { forgotten: Some(0), ..Self::default() }
+    }
+
+    /// A job will release what it holds.
+    pub fn insert(&mut self, release: Release) {
+        self.sorted.insert(release);
+        self.total += release.claim;
+        self.note(Change::Came(release));
+    }
+
+    /// The job with this planned end and row no longer holds anything.
+    pub fn remove(&mut self, key: (SimTime, u32)) -> Option<Release> {
+        let release = self.sorted.remove(key)?;
+        self.total -= release.claim;
+        self.note(Change::Went(release));
+        Some(release)
+    }
+
+    /// What all of them hold.
+    #[must_use]
+    pub fn total(&self) -> Claim {
+        self.total
+    }
+
+    /// What happened since a reader had seen `seen` changes, and how many there have been in all; `None` if that is more
+    /// than the reader should follow one by one.
+    #[must_use]
+    pub fn changes(&self, seen: u64) -> (Option<&[Change]>, u64) {
+        let Some(forgotten) = self.forgotten else { return (None, u64::MAX) };
+        let since = seen.checked_sub(forgotten).and_then(|from| self.changed.get(usize::try_from(from).ok()?..));
+        (since, forgotten + self.changed.len() as u64)
+    }
+
+    fn note(&mut self, change: Change) {
+        let Some(forgotten) = &mut self.forgotten else { return };
+        if self.changed.len() > 2 * MEMORY.max(self.sorted.len()) {
+            *forgotten += self.changed.len() as u64;
+            self.changed.clear();
+        }
+        self.changed.push(change);
+    }
+
     /// The shadow time of a job that needs `need` when `free` is free now, and what is left over then.
     ///
     /// `added` are releases not yet in the list, sorted. A planned end that has passed counts as `now`.

@@ -122,7 +122,7 @@ impl Cluster {
         Self {
             now: start,
             slots: Slots::new(platform.len(), platform.shared_slots()),
-            releases: Releases::default(),
+            releases: Releases::followed(),
             idle: platform.idle(),
             claimed: Watts::ZERO,
             budgets: Arc::default(),

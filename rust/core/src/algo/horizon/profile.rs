@@ -89,6 +89,15 @@ impl<A: Amount> Profile<A> {
         self.heads.extend(self.blocks[..used].iter().map(|steps| Head::of(steps, A::NONE)));
     }
 
+    /// Becomes a copy of another with `more` at all times.
+    pub fn copy(&mut self, other: &Self, more: A) {
+        self.heads.clear();
+        self.heads.extend(other.heads.iter().map(|head| head.lifted(more)));
+        let used = other.heads.len();
+        self.blocks.resize_with(used.max(self.blocks.len()), Steps::new);
+        self.blocks.iter_mut().zip(&other.blocks[..used]).for_each(|(steps, others)| steps.copy(others));
+    }
+
     /// Adds a step to the last of the blocks in use, or to a new one; returns how many are then in use.
     fn append(&mut self, used: usize, at: SimTime, free: A) -> usize {
         let full = used == 0 || self.blocks[used - 1].len() >= MOST / 2;
@@ -234,21 +243,104 @@ impl<A: Amount> Profile<A> {
 
     /// Adds `amount`, which may be below zero, at all times.
     pub fn lift(&mut self, amount: A) {
-        self.heads.iter_mut().for_each(|head| head.lower(A::NONE.minus(amount)));
+        self.heads.iter_mut().for_each(|head| *head = head.lifted(amount));
+    }
+
+    /// Adds `amount`, which may be below zero, from `start` on.
+    pub fn add_from(&mut self, start: SimTime, amount: A) {
+        let first = self.split(start);
+        self.shift(first, (start, SimTime::NEVER), amount);
+    }
+
+    /// Gives back what was taken from the first step on until `end`, and forgets the step there if nothing else made it.
+    pub fn give_until(&mut self, end: SimTime, amount: A) {
+        let Some(first) = self.heads.first() else { return };
+        self.shift(0, (first.begins, end), amount);
+        self.join(end);
+    }
+
+    /// Adds `amount` to the steps of a stretch, at whose ends steps begin.
+    fn shift(&mut self, first: usize, stretch: (SimTime, SimTime), amount: A) {
+        self.change(
+            first,
+            stretch,
+            |head| *head = head.lifted(amount),
+            |steps, head, (from, to)| {
+                steps.free[from..to].iter_mut().for_each(|free| *free = free.plus(amount));
+                *head = Head::of(steps, head.lift);
+            },
+        );
+    }
+
+    /// Makes one of the step that begins at `at` and the one before, if as much is free in both.
+    fn join(&mut self, at: SimTime) {
+        let index = self.block_at(at);
+        let Some(steps) = self.blocks.get(index).filter(|_| index < self.heads.len()) else { return };
+        let place = steps.before(at);
+        let free = |block: usize, place: usize| self.blocks[block].free[place].plus(self.heads[block].lift);
+        let before = match place.checked_sub(1) {
+            Some(before) => Some(free(index, before)),
+            None => index.checked_sub(1).map(|block| free(block, self.blocks[block].len() - 1)),
+        };
+        if steps.at.get(place) != Some(&at) || before != Some(free(index, place)) {
+            return;
+        }
+        let steps = &mut self.blocks[index];
+        steps.at.remove(place);
+        steps.free.remove(place);
+        if steps.len() == 0 {
+            self.heads.remove(index);
+            let spare = self.blocks.remove(index);
+            self.blocks.push(spare);
+        } else {
+            self.heads[index] = Head::of(steps, self.heads[index].lift);
+            self.unite(index);
+        }
+    }
+
+    /// Makes one of a block and the next if both are small.
+    fn unite(&mut self, index: usize) {
+        let small = |block: usize| block < self.heads.len() && self.blocks[block].len() <= MOST / 4;
+        if !small(index) || !small(index + 1) {
+            return;
+        }
+        let by = self.heads[index + 1].lift.minus(self.heads[index].lift);
+        let mut next = self.blocks.remove(index + 1);
+        self.heads.remove(index + 1);
+        self.blocks[index].at.append(&mut next.at);
+        self.blocks[index].free.extend(next.free.drain(..).map(|free| free.plus(by)));
+        self.heads[index] = Head::of(&self.blocks[index], self.heads[index].lift);
+        self.blocks.push(next);
     }
 
     /// Takes `amount` away from the steps of a stretch, at whose ends steps begin.
-    fn lower(&mut self, first: usize, (start, end): (SimTime, SimTime), amount: A) {
+    fn lower(&mut self, first: usize, stretch: (SimTime, SimTime), amount: A) {
+        self.change(first, stretch, |head| head.lower(amount), |steps, head, part| steps.lower(head, part, amount));
+    }
+
+    /// Changes what is free in a stretch: of whole blocks, and of parts of one.
+    fn change(
+        &mut self,
+        first: usize,
+        (start, end): (SimTime, SimTime),
+        whole: impl Fn(&mut Head<A>),
+        part: impl Fn(&mut Steps<A>, &mut Head<A>, (usize, usize)),
+    ) {
         for index in first..self.heads.len() {
             if self.heads[index].begins >= end {
                 break;
             }
-            let steps = &mut self.blocks[index];
+            let ends_within = self.heads.get(index + 1).is_some_and(|next| next.begins <= end);
+            let (head, steps) = (&mut self.heads[index], &mut self.blocks[index]);
+            if head.begins >= start && ends_within {
+                whole(head);
+                continue;
+            }
             let (from, to) = (steps.before(start), steps.before(end));
             if (from, to) == (0, steps.len()) {
-                self.heads[index].lower(amount);
+                whole(head);
             } else if from < to {
-                steps.lower(&mut self.heads[index], (from, to), amount);
+                part(steps, head, (from, to));
             }
         }
     }
@@ -338,6 +430,48 @@ mod tests {
         assert_eq!(profile.earliest_fit([9, 2], span(10)), at(20));
         assert_eq!(profile.earliest_fit([4, 2], span(10)), at(10));
         assert_eq!(profile.earliest_fit([10, 11], span(1)), SimTime::NEVER);
+    }
+
+    proptest! {
+        /// Twin: a profile made anew of what is left.
+        #[test]
+        fn a_profile_that_follows_what_comes_and_goes_is_the_one_made_anew(
+            steps in prop::collection::vec((0..40_i64, 1..400_i64, 1..5_i64, any::<prop::sample::Index>(), 0..3_u8), 1..300),
+        ) {
+            let (mut profile, mut copied) = (Profile::default(), Profile::default());
+            profile.reset(at(0), 0, std::iter::empty());
+            let (mut held, mut now) = (Vec::new(), 0);
+            for (pace, length, units, which, kind) in steps {
+                if kind == 0 {
+                    now += pace;
+                    profile.advance(at(now));
+                    held.retain(|&(end, _)| end > now);
+                } else if kind == 1 || held.is_empty() {
+                    profile.reserve(at(now), span(length), units);
+                    held.push((now + length, units));
+                } else {
+                    let (end, units) = held.swap_remove(which.index(held.len()));
+                    profile.give_until(at(end), units);
+                }
+                held.sort_unstable();
+                let total: i64 = held.iter().map(|held| held.1).sum();
+                let mut anew = Profile::default();
+                anew.reset(at(now), 9, held.iter().map(|&(end, units)| (at(end), units)));
+                copied.copy(&profile, 9 + total);
+                let listed = |profile: &Profile<i64>| -> Vec<_> {
+                    let blocks = profile.heads.iter().zip(&profile.blocks);
+                    blocks.flat_map(|(head, steps)| steps.at.iter().copied().zip(steps.free.iter().map(|free| free + head.lift)).collect::<Vec<_>>()).collect()
+                };
+                prop_assert_eq!(listed(&copied), listed(&anew));
+                for (head, steps) in copied.heads.iter().zip(&copied.blocks) {
+                    let fresh = Head::of(steps, head.lift);
+                    prop_assert_eq!((head.begins, head.lowest, head.highest), (fresh.begins, fresh.lowest, fresh.highest));
+                }
+                copied.add_from(at(now + length), -units);
+                let least = anew.least_between(at(now + length), span(9)) - units;
+                prop_assert_eq!(copied.least_between(at(now + length), span(9)), least);
+            }
+        }
     }
 
     const CELLS: usize = 6000;

@@ -33,6 +33,12 @@ impl<A: Amount> Head<A> {
         Self { begins: steps.at[0], lift, lowest: lowest.plus(lift), highest: highest.plus(lift) }
     }
 
+    /// With `amount` more of every step.
+    pub(super) fn lifted(&self, amount: A) -> Self {
+        let plus = |bound: A| bound.plus(amount);
+        Self { begins: self.begins, lift: plus(self.lift), lowest: plus(self.lowest), highest: plus(self.highest) }
+    }
+
     /// Takes `amount` away from every step.
     pub(super) fn lower(&mut self, amount: A) {
         self.lift = self.lift.minus(amount);
@@ -53,6 +59,11 @@ impl<A: Amount> Steps<A> {
     pub(super) fn clear(&mut self) {
         self.at.clear();
         self.free.clear();
+    }
+
+    pub(super) fn copy(&mut self, other: &Self) {
+        self.at.clone_from(&other.at);
+        self.free.clone_from(&other.free);
     }
 
     pub(super) fn push(&mut self, at: SimTime, free: A) {

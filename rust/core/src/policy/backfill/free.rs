@@ -50,6 +50,42 @@ impl Free {
         }
     }
 
+    /// Becomes a copy of another with `more` at all times.
+    pub(super) fn copy(&mut self, other: &Self, more: Claim) {
+        match (&mut *self, other) {
+            (Self::Units(units), Self::Units(others)) => units.copy(others, more.units),
+            (Self::Both(profile), Self::Both(others)) => profile.copy(others, both(more)),
+            _ => {
+                *self = other.clone();
+                self.add(more);
+            }
+        }
+    }
+
+    /// Adds a claim, which may be below zero, at all times.
+    fn add(&mut self, claim: Claim) {
+        match self {
+            Self::Units(units) => units.lift(claim.units),
+            Self::Both(profile) => profile.lift(both(claim)),
+        }
+    }
+
+    /// Adds a claim, which may be below zero, from `start` on.
+    pub(super) fn add_from(&mut self, start: SimTime, claim: Claim) {
+        match self {
+            Self::Units(units) => units.add_from(start, claim.units),
+            Self::Both(profile) => profile.add_from(start, both(claim)),
+        }
+    }
+
+    /// Gives back what was taken from now on until `end`.
+    pub(super) fn give_until(&mut self, end: SimTime, claim: Claim) {
+        match self {
+            Self::Units(units) => units.give_until(end, claim.units),
+            Self::Both(profile) => profile.give_until(end, both(claim)),
+        }
+    }
+
     /// Forgets what was before `now`.
     pub(super) fn advance(&mut self, now: SimTime) {
         match self {

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::algo::fit_list::{FitList, QueueKey, Waiting};
-use crate::algo::releases::Claim;
+use crate::algo::releases::{Change, Claim, Release};
 use crate::algo::sorted_blocks::Place;
 use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
@@ -28,9 +28,9 @@ pub(super) struct Kept {
     promised: usize,
     /// The last job in policy order that was promised a start or has started; those behind it are not planned yet.
     last: Option<QueueKey>,
-    /// Planned ends of all that runs.
-    ends: BinaryHeap<Reverse<SimTime>>,
-    /// Planned ends and rows of what the last pass started.
+    /// How many changes of the releases the last pass has seen.
+    seen: u64,
+    /// Planned ends and rows of what it started.
     started: Vec<(SimTime, u32)>,
     /// Microwatts that the plan takes starts to give back beyond what they do, and when.
     excess: Vec<(SimTime, i64)>,
@@ -100,11 +100,8 @@ impl Kept {
         self.started.clear();
         self.excess.clear();
         self.drift = Drift::default();
-        self.ends.clear();
-        self.ends.extend(desk.view.releases.iter().map(|release| Reverse(release.at)));
-        for release in desk.added() {
-            self.note_end(release.at, release.row);
-        }
+        self.seen = desk.view.releases.changes(u64::MAX).1;
+        self.started.extend(desk.added().iter().map(|release| (release.at, release.row)));
     }
 
     /// Jobs that follow one another were promised `start`.
@@ -131,7 +128,7 @@ impl Kept {
     pub(super) fn start(&mut self, desk: &Desk<'_>, waiting: &Waiting, taken: Claim) {
         if waiting.length > SimDuration::ZERO {
             let end = desk.view.now.saturating_add(waiting.length);
-            self.note_end(end, waiting.key.row);
+            self.started.push((end, waiting.key.row));
             let excess = taken.microwatts - desk.given_back(end, waiting.key.row).microwatts;
             if desk.counts_watts() && excess > 0 {
                 self.excess.push((end, excess));
@@ -163,11 +160,6 @@ impl Kept {
         self.last = self.last.max(Some(key));
     }
 
-    fn note_end(&mut self, at: SimTime, row: u32) {
-        self.ends.push(Reverse(at));
-        self.started.push((at, row));
-    }
-
     /// Whether the plan holds in this pass, if as many units are free as it says.
     pub(super) fn holds(&mut self, desk: &Desk<'_>, queue: &FitList) -> bool {
         self.whole =
@@ -176,16 +168,27 @@ impl Kept {
         self.whole
     }
 
+    /// Whether since the last pass nothing has started that it did not start, and nothing has ended before or after its
+    /// time.
     fn ended_as_planned(&mut self, desk: &Desk<'_>) -> bool {
         let (now, releases) = (desk.view.now, desk.view.releases);
-        while self.ends.peek().is_some_and(|end| end.0 <= now) {
-            self.ends.pop();
-        }
-        let known = |&(at, row): &(SimTime, u32)| at <= now || releases.place_of((at, row)).is_some();
-        // What runs ran then or was started since: where as many run as should, and none is late, they are the same.
-        releases.len() == self.ends.len()
+        let (news, seen) = releases.changes(self.seen);
+        self.seen = seen;
+        let Some(news) = news else { return false };
+        self.started.retain(|&(at, _)| at > now);
+        self.started.sort_unstable();
+        let mut came = 0;
+        let as_planned = |change: &Change| match *change {
+            Change::Came(Release { at, .. }) | Change::Went(Release { at, .. }) if at <= now => true,
+            Change::Came(Release { at, row, .. }) => {
+                came += 1;
+                self.started.binary_search(&(at, row)).is_ok()
+            }
+            Change::Went(_) => false,
+        };
+        news.iter().all(as_planned)
+            && came == self.started.len()
             && releases.get(Place::FRONT).is_none_or(|first| first.at > now)
-            && self.started.iter().all(known)
     }
 
     fn queued_as_planned(&self, desk: &Desk<'_>, queue: &FitList) -> bool {

@@ -1,5 +1,6 @@
 //! Who may start before the jobs ahead of it.
 
+mod base;
 pub mod first_fit;
 mod free;
 mod kept;

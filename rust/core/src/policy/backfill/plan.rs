@@ -110,7 +110,8 @@ impl Plan {
             return Ok(may_fit);
         }
         if may_fit && offer.is_none() {
-            *offer = desk.offer(waiting)?;
+            let most = self.short().map_or(i64::MAX, |shadow| shadow.most_watts(waiting.length));
+            *offer = desk.offer_within(waiting, most)?;
         }
         let Some(mut made) = offer.take() else { return Ok(false) };
         // A job of length zero ends as it starts: it delays no other, so its watts need not be known.

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::algo::floors::Floors;
 use crate::algo::recent::Recent;
-use crate::algo::releases::{Claim, merged};
+use crate::algo::releases::{Claim, Release, merged};
 use crate::algo::staircase::Refused;
 use crate::error::Result;
+use crate::policy::backfill::base::Base;
 use crate::policy::backfill::free::Free;
 use crate::policy::backfill::plan::TICK;
 use crate::policy::desk::Desk;
@@ -15,11 +16,17 @@ use crate::units::{SimDuration, SimTime};
 /// By how much a margin is narrowed that a promise does not have.
 const NARROWER: i64 = 4;
 
+/// Where more starts than these, and than a share of what runs, wait to be added, adding up all of it anew is quicker.
+const FEW: usize = 16;
+const MOSTLY: usize = 8;
+
 /// What is free from now on, less what was promised.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Profile {
     now: SimTime,
     free: Free,
+    /// What runs gives back, without the starts of the pass.
+    base: Base,
     /// Needs that do not fit now: in a pass there is only ever less.
     refused: Refused,
     /// Needs that do not fit before an instant, and the instant.
@@ -42,8 +49,7 @@ pub(super) struct Profile {
 impl Profile {
     pub(super) fn reset(&mut self, desk: &mut Desk<'_>) -> Result<()> {
         let free = desk.free()?;
-        let desk = &*desk;
-        let now = desk.view.now;
+        let (now, releases) = (desk.view.now, desk.view.releases);
         self.now = now;
         self.refused.clear();
         self.late.clear();
@@ -52,13 +58,26 @@ impl Profile {
         self.watch_margin(0);
         self.floors.reset(now, desk.view.platform.units());
         let to_come = desk.to_come();
-        let ends = merged(desk.view.releases.iter().copied(), &to_come).map(|release| (release.at.max(now), release));
-        if desk.counts_watts() {
-            self.free.reset_both(now, free, ends.map(|(at, release)| (at, release.claim)));
-        } else {
-            self.free.reset_units(now, free.units, ends.map(|(at, release)| (at, release.claim.units)));
+        if to_come.len() > FEW + releases.len() / MOSTLY {
+            self.make(desk, free, &to_come);
+            return Ok(());
+        }
+        self.free.copy(self.base.of(releases, now, desk.counts_watts()), free + releases.total());
+        for release in &to_come {
+            self.free.add_from(release.at.max(now), release.claim);
         }
         Ok(())
+    }
+
+    /// Starts anew with what is free, and with all that is released.
+    fn make(&mut self, desk: &Desk<'_>, free: Claim, to_come: &[Release]) {
+        let (now, running) = (self.now, desk.view.releases.iter().copied());
+        let ends = merged(running, to_come).map(|release| (release.at.max(now), release.claim));
+        if desk.counts_watts() {
+            self.free.reset_both(now, free, ends);
+        } else {
+            self.free.reset_units(now, free.units, ends.map(|(at, claim)| (at, claim.units)));
+        }
     }
 
     /// From now on it matters by how many microwatts promises are the only ones, up to so many; at 0 it does not.

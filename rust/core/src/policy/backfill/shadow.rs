@@ -45,6 +45,12 @@ impl ShadowTime {
             && self.head.is_none_or(|head| length <= head.slack || head.extra.covers(claim))
     }
 
+    /// The most microwatts that a job of this length may take beside the head.
+    pub(super) fn most_watts(&self, length: SimDuration) -> i64 {
+        let is_short = |head: &Head| length <= head.slack || length == SimDuration::ZERO;
+        self.head.filter(|head| !is_short(head)).map_or(i64::MAX, |head| head.extra.microwatts)
+    }
+
     pub(super) fn start(&mut self, claim: Claim, waiting: &Waiting) {
         self.free -= claim;
         let release = Release { at: self.now.saturating_add(waiting.length), row: waiting.key.row, claim };

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::algo::fit_list::{ByKind, Kind};
+use crate::algo::gallop::partition_near;
 use crate::platform::Platform;
 use crate::policy::View;
 use crate::policy::analyzer::{Ask, Estimate};
@@ -34,6 +35,8 @@ struct List {
     sums: Vec<Watts>,
     /// The same in whole microwatts, rounded down.
     microwatts: Vec<i64>,
+    /// On how many nodes a job fitted when that was last asked.
+    fit: usize,
 }
 
 /// Prices of the jobs that are queued: by class, and by job for those that bring a measured draw of their own.
@@ -128,6 +131,12 @@ impl Prices {
         held(ask.view, job, nodes.iter().map(|&node| on[node as usize]).sum())
     }
 
+    /// Watts beyond idle of a job on each node, if it shares them with others alike.
+    pub fn of_nodes(&mut self, ask: &Ask<'_>, job: JobId) -> Option<&[Watts]> {
+        let estimate = ask.estimate(job);
+        (!follows_own(ask.view, job, estimate)).then(|| self.list_of(ask, job, estimate).on.as_slice())
+    }
+
     /// Jobs like which others wait that draw the same on each node.
     pub fn kind_of(&mut self, ask: &Ask<'_>, job: JobId) -> Kind {
         let class = JobClass::of(ask.view, job);
@@ -146,11 +155,11 @@ impl Prices {
     }
 
     /// Lowers `refused` to the fewest nodes of each kind that take more than so many microwatts wherever they are.
-    pub fn refuse(&self, microwatts: i64, refused: &mut ByKind) {
+    pub fn refuse(&mut self, microwatts: i64, refused: &mut ByKind) {
         for (&class, &kind) in &self.kinds {
-            if let Some(list) = self.lists.get(&(class, Estimate::Predicted)) {
-                let fit = list.microwatts.partition_point(|&sum| sum <= microwatts);
-                refused.lower(kind, i64::try_from(fit).unwrap_or(i64::MAX).saturating_add(1));
+            if let Some(list) = self.lists.get_mut(&(class, Estimate::Predicted)) {
+                list.fit = partition_near(&list.microwatts, list.fit, |&sum| sum <= microwatts);
+                refused.lower(kind, i64::try_from(list.fit).unwrap_or(i64::MAX).saturating_add(1));
             }
         }
     }
@@ -173,7 +182,7 @@ impl Prices {
                 *watts = sum;
             }
             let microwatts = sums.iter().map(|sum| sum.microwatts_down()).collect();
-            List { on, sums, microwatts }
+            List { on, sums, microwatts, fit: 0 }
         })
     }
 }

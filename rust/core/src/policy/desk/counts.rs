@@ -18,11 +18,8 @@ impl Desk<'_> {
     #[must_use]
     pub fn whole_room(&mut self) -> Room {
         let room = Room::of(self.free_units()).within(self.left().map(|room| self.together.left(room)));
-        if let Some(power) = self.power.as_ref().filter(|_| room.watts < self.refused_from) {
-            power.prices.refuse(room.watts, &mut self.refused_units);
-            self.refused_from = room.watts;
-        }
-        Room { refused: self.refused_units, ..room }
+        let Some(power) = self.power.as_mut().filter(|_| room.watts < i64::MAX) else { return room };
+        Room { refused: self.refusals.units(room.watts, &mut power.prices), ..room }
     }
 
     /// When the jobs started in this pass are planned to end, sorted.

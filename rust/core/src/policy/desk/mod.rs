@@ -5,20 +5,19 @@
 //! end of the pass, and under a budget that may bind the list is judged as a whole (`together`).
 
 mod counts;
+mod refusals;
 mod steering;
 mod terms;
 
-use std::collections::BTreeMap;
-
-use crate::algo::fit_list::{ByKind, Waiting};
+use crate::algo::fit_list::Waiting;
 use crate::algo::horizon::Profile;
 use crate::algo::releases::{Release, merged};
 use crate::error::{Error, Result, SimulationError};
-use crate::policy::analyzer::{Ask, Estimate};
+use crate::policy::analyzer::Ask;
 use crate::policy::budget::Power;
 use crate::policy::budget::draw::beyond_idle;
 use crate::policy::budget::outlook::Outlook;
-use crate::policy::class::JobClass;
+use crate::policy::desk::refusals::Refusals;
 use crate::policy::draft::{self, Draft, Mark};
 use crate::policy::placement::{Placement, Verdict};
 use crate::policy::together::{Joining, Together};
@@ -33,9 +32,7 @@ pub struct Memory {
     draft: draft::Memory,
     together: Together,
     turns: Turns,
-    /// Fewest nodes at which jobs of a class, an estimate and a need of slots were refused for their watts, where fewer
-    /// watts cannot be had.
-    refused: BTreeMap<(JobClass, Estimate, u32), u32>,
+    refusals: Refusals,
     /// Whether the placement has ever refused a job.
     is_choosy: bool,
     /// Whether the policy changes what runs.
@@ -88,11 +85,7 @@ pub struct Desk<'a> {
     watch: Option<Profile<i64>>,
     together: &'a mut Together,
     turns: &'a mut Turns,
-    refused: &'a mut BTreeMap<(JobClass, Estimate, u32), u32>,
-    /// The same in units, by kind of waiting jobs.
-    refused_units: ByKind,
-    /// The least microwatts for which that says what is more wherever it is.
-    refused_from: i64,
+    refusals: &'a mut Refusals,
     is_choosy: &'a mut bool,
     /// Whether the policy changes what runs.
     governs: bool,
@@ -112,10 +105,10 @@ impl<'a> Desk<'a> {
         out: &'a mut Decisions,
     ) -> Self {
         let view = ask.view;
-        let Memory { draft, together, turns, refused, is_choosy, governs } = memory;
+        let Memory { draft, together, turns, refusals, is_choosy, governs } = memory;
         together.clear();
         turns.clear();
-        refused.clear();
+        refusals.clear();
         let ceiling = power.as_mut().map(|power| &mut power.ceiling);
         let outlook = ceiling.and_then(|ceiling| ceiling.may_bind(view).then(|| ceiling.outlook(view)));
         Self {
@@ -130,9 +123,7 @@ impl<'a> Desk<'a> {
             power,
             together,
             turns,
-            refused,
-            refused_units: ByKind::NONE,
-            refused_from: i64::MAX,
+            refusals,
             is_choosy,
             governs: *governs,
             offers: 0,
@@ -146,6 +137,14 @@ impl<'a> Desk<'a> {
     /// # Errors
     /// If a placement fails or the host interrupts.
     pub fn offer(&mut self, waiting: &Waiting) -> Result<Option<Offer>> {
+        self.offer_within(waiting, i64::MAX)
+    }
+
+    /// The same, and where the job is placed by itself none if it would take more than so many microwatts.
+    ///
+    /// # Errors
+    /// If a placement fails or the host interrupts.
+    pub fn offer_within(&mut self, waiting: &Waiting, most: i64) -> Result<Option<Offer>> {
         let job = JobId(waiting.key.row);
         if waiting.units > self.draft.free_units() {
             return Ok(None);
@@ -156,7 +155,7 @@ impl<'a> Desk<'a> {
         } else if self.draft.serving(job).len() < self.view.jobs.node_count(job) {
             None
         } else {
-            self.terms_alone(waiting)?
+            self.terms_alone(waiting, most)?
         };
         self.offers += 1;
         let offer = terms.map(|terms| Offer { waiting: *waiting, number: self.offers, mark, terms });
@@ -271,6 +270,7 @@ impl<'a> Desk<'a> {
                 watch.reserve(self.view.now, offer.waiting.length, claim.microwatts);
             }
         }
+        self.refusals.note_start();
         let Offer { waiting, number, terms, .. } = offer;
         if number != self.offers {
             let what = format!("row {}: its offer was accepted after another one was made", waiting.key.row);

@@ -1,11 +1,12 @@
 //! How an offer is made: where the job would go, and whether the watts it takes there are left.
 
-use crate::algo::fit_list::{Kind, Waiting};
+use crate::algo::fit_list::Waiting;
 use crate::error::Result;
 use crate::policy::analyzer::Estimate;
-use crate::policy::budget::draw::take_cheapest;
+use crate::policy::budget::draw::{held, take_cheapest};
 use crate::policy::budget::prices::Price;
 use crate::policy::class::JobClass;
+use crate::policy::desk::refusals::{Lasts, Likeness};
 use crate::policy::desk::{Desk, Terms};
 use crate::policy::placement::Choice;
 use crate::policy::together::{Host, Joining, Together};
@@ -19,6 +20,34 @@ enum How {
     WhereItGoes,
     /// Where it adds the fewest watts.
     WhereItAddsLeast,
+}
+
+/// Why a job was not placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TooMuch {
+    /// The placement refused it.
+    Refused,
+    /// It takes more watts than are left where it would go.
+    There,
+    /// The same, and it takes fewest there of all free nodes.
+    Anywhere,
+    /// The same, and it would be given nodes in their order, of which so many would do.
+    InOrder(usize),
+    /// What is left would do, but not what an earlier job leaves.
+    Beside,
+    /// The same, and so many nodes would do.
+    InOrderBeside(usize),
+}
+
+impl TooMuch {
+    /// Whether it is more than the room itself holds.
+    fn for_the_room(self) -> bool {
+        matches!(self, Self::There | Self::Anywhere | Self::InOrder(_))
+    }
+}
+
+fn told(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 impl Desk<'_> {
@@ -54,59 +83,89 @@ impl Desk<'_> {
         if !self.nothing_runs() || price.least > room {
             return Ok(None);
         }
-        Ok(self.place(waiting, How::WhereItAddsLeast)?.0.map(Terms::Placed))
+        Ok(self.place(waiting, How::WhereItAddsLeast, i64::MAX)?.ok().map(Terms::Placed))
     }
 
-    /// Places a job; where watts are counted, only if they are within the room.
-    pub(super) fn terms_alone(&mut self, waiting: &Waiting) -> Result<Option<Terms>> {
+    /// Places a job; where watts are counted, only if they are within the room and no more than so many microwatts.
+    pub(super) fn terms_alone(&mut self, waiting: &Waiting, most: i64) -> Result<Option<Terms>> {
         let job = JobId(waiting.key.row);
         let Some(room) = self.left() else {
-            return Ok(self.place(waiting, How::WhereItGoes)?.0.map(Terms::Placed));
+            return Ok(self.place(waiting, How::WhereItGoes, most)?.ok().map(Terms::Placed));
         };
-        if self.is_refused(job) || self.least_watts(job) > room {
+        let (like, count) = (self.likeness(job), self.view.jobs.node_count(job));
+        if self.refusals.hold(&like, count, most < i64::MAX) || self.least_watts(job) > room {
             return Ok(None);
         }
         let alone = self.nothing_runs();
-        let (placed, choice) = self.place(waiting, How::WhereItGoes)?;
-        if let Some(watts) = placed {
-            return Ok(Some(Terms::Placed(watts)));
-        }
+        let refused = match self.too_much_in_order(job, (room, most)) {
+            Some(refused) => refused,
+            None => match self.place(waiting, How::WhereItGoes, most)? {
+                Ok(watts) => return Ok(Some(Terms::Placed(watts))),
+                Err(refused) => refused,
+            },
+        };
         // Where nothing runs nothing will end: a job that fits somewhere must not wait for it.
         if alone
-            && choice != Choice::Refused
-            && let Some(watts) = self.place(waiting, How::WhereItAddsLeast)?.0
+            && refused.for_the_room()
+            && let Ok(watts) = self.place(waiting, How::WhereItAddsLeast, most)?
         {
             return Ok(Some(Terms::Placed(watts)));
         }
-        if choice == Choice::FewestWatts {
-            self.refuse(waiting);
-        }
+        self.note_refusal(waiting, like, refused);
         Ok(None)
     }
 
-    /// Places a job, unless it takes more watts there than are left; with what the placement said.
-    fn place(&mut self, waiting: &Waiting, how: How) -> Result<(Option<Watts>, Choice)> {
+    /// Whether the nodes that a job would be given are known to be too much without taking them.
+    fn too_much_in_order(&mut self, job: JobId, (left, most): (Watts, i64)) -> Option<TooMuch> {
+        let (ask, count) = (self.ask, self.view.jobs.node_count(job) as usize);
+        let on = self.power.as_mut()?.prices.of_nodes(&ask, job)?;
+        let most = if most < i64::MAX { Watts::of_microwatts(most) } else { left };
+        let (mut whole, mut fitting, least) = (Watts::ZERO, 0, left.min(most));
+        let mut look = |node: u32| {
+            whole += on[node as usize];
+            let fits = held(ask.view, job, whole) <= least;
+            fitting += usize::from(fits);
+            fits && fitting < count
+        };
+        let shown = self.placement.show(&ask, job, self.draft.serving(job), &mut look);
+        let refused = if most < left { TooMuch::InOrderBeside(fitting) } else { TooMuch::InOrder(fitting) };
+        (shown && fitting < count).then_some(refused)
+    }
+
+    /// Places a job and says its watts there, unless it takes more than are left, or than so many microwatts.
+    fn place(&mut self, waiting: &Waiting, how: How, most: i64) -> Result<std::result::Result<Watts, TooMuch>> {
         let job = JobId(waiting.key.row);
         let (ask, left) = (self.ask, self.left());
         let (placement, power) = (&mut *self.placement, &mut self.power);
-        let mut choice = Choice::Chosen;
+        let mut refused = TooMuch::There;
         let placed = self.draft.put(waiting, |free, nodes| {
             let first = nodes.len();
-            match how {
-                How::WhereItGoes => choice = placement.choose(&ask, job, free, nodes)?,
-                How::WhereItAddsLeast => take_cheapest(&ask, job, free, nodes),
-            }
+            let choice = match how {
+                How::WhereItGoes => placement.choose(&ask, job, free, nodes)?,
+                How::WhereItAddsLeast => {
+                    take_cheapest(&ask, job, free, nodes);
+                    Choice::Chosen
+                }
+            };
             let own = &nodes[first..];
             let watts = power.as_mut().map_or(Watts::ZERO, |power| power.prices.on(&ask, job, own));
-            if choice != Choice::Refused && left.is_none_or(|left| watts <= left) {
-                return Ok(Some(watts));
-            }
+            refused = match choice {
+                Choice::Refused => TooMuch::Refused,
+                _ if left.is_none_or(|left| watts <= left) => {
+                    if left.is_none() || watts.microwatts_up() <= most {
+                        return Ok(Some(watts));
+                    }
+                    TooMuch::Beside
+                }
+                Choice::FewestWatts => TooMuch::Anywhere,
+                Choice::Chosen => TooMuch::There,
+            };
             free.insert_all(own);
             nodes.truncate(first);
             Ok(None)
         })?;
-        *self.is_choosy |= choice == Choice::Refused;
-        Ok((placed, choice))
+        *self.is_choosy |= placed.is_none() && refused == TooMuch::Refused;
+        Ok(placed.ok_or(refused))
     }
 
     fn least_watts(&mut self, job: JobId) -> Watts {
@@ -114,27 +173,26 @@ impl Desk<'_> {
         self.power.as_mut().map_or(Watts::ZERO, |power| power.prices.of(&ask, job).least)
     }
 
-    /// Whether a smaller job alike was refused for its watts in this pass.
-    fn is_refused(&self, job: JobId) -> bool {
-        let count = self.view.jobs.node_count(job);
-        !self.refused.is_empty() && self.refused.get(&self.likeness(job)).is_some_and(|&refused| count >= refused)
-    }
-
-    /// Notes a job that was refused although it was given the fewest watts there are. Only where these are the fewest beyond
-    /// idle, too, does that speak for larger jobs, and for later ones.
-    fn refuse(&mut self, waiting: &Waiting) {
-        let idles_alike = self.power.as_ref().is_some_and(|power| power.ceiling.idles_alike());
-        let job = JobId(waiting.key.row);
-        let key = self.likeness(job);
-        if idles_alike && key.1 == Estimate::Predicted && !key.0.follows_own() && !self.view.predicted.has_caps() {
-            self.refused.insert(key, self.view.jobs.node_count(job));
-            if waiting.kind != Kind::OTHER {
-                self.refused_units.lower(waiting.kind, waiting.units);
-            }
+    /// Notes a job that was refused for its watts, as far as that speaks for others.
+    fn note_refusal(&mut self, waiting: &Waiting, like: Likeness, refused: TooMuch) {
+        if like.0.follows_own() || self.view.predicted.has_caps() {
+            return;
         }
+        let idles_alike = self.power.as_ref().is_some_and(|power| power.ceiling.idles_alike());
+        let (lasts, count) = match refused {
+            // Only where the fewest watts are the fewest beyond idle, too, does that speak for larger jobs, and later ones.
+            TooMuch::Anywhere if idles_alike && like.1 == Estimate::Predicted => {
+                (Lasts::ForThePass, self.view.jobs.node_count(JobId(waiting.key.row)))
+            }
+            TooMuch::InOrder(fitting) => (Lasts::UntilAStart, told(fitting + 1)),
+            TooMuch::InOrderBeside(fitting) => (Lasts::UntilAStartBeside, told(fitting + 1)),
+            _ => return,
+        };
+        // A job has a kind only where nodes are not shared: its units are nodes.
+        self.refusals.note(lasts, like, count, (waiting.kind, i64::from(count)));
     }
 
-    fn likeness(&self, job: JobId) -> (JobClass, Estimate, u32) {
+    fn likeness(&self, job: JobId) -> Likeness {
         let need = self.view.jobs.need(job, self.view.platform);
         (JobClass::of(self.view, job), self.ask.estimate(job), need)
     }

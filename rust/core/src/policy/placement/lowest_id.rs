@@ -16,6 +16,11 @@ impl Placement for LowestId {
         Ok(Choice::Chosen)
     }
 
+    fn show(&mut self, _: &Ask<'_>, _: JobId, free: &NodeSet, look: &mut dyn FnMut(u32) -> bool) -> bool {
+        free.iter().all(look);
+        true
+    }
+
     fn is_repeatable(&self) -> bool {
         true
     }

@@ -70,6 +70,13 @@ pub trait Placement: DynClone + Send + Sync {
         false
     }
 
+    /// Shows the nodes of `free` in the order in which jobs like this one are given them, until `look` has seen enough.
+    /// Returns false, and shows none, where a job's nodes are not simply the first.
+    fn show(&mut self, ask: &Ask<'_>, job: JobId, free: &NodeSet, look: &mut dyn FnMut(u32) -> bool) -> bool {
+        let _ = (ask, job, free, look);
+        false
+    }
+
     /// Its other face, where a job's nodes depend on the others that start with it.
     fn jointly(&mut self) -> Option<&mut dyn Joint> {
         None

@@ -74,4 +74,10 @@ impl Placement for BestRank {
         ranking.take_best(ask.view.slots, free, ask.view.jobs.node_count(job), nodes);
         Ok(Choice::Chosen)
     }
+
+    fn show(&mut self, ask: &Ask<'_>, _: JobId, free: &NodeSet, look: &mut dyn FnMut(u32) -> bool) -> bool {
+        let ranking = self.ranking.get_or_insert_with(|| self.by.for_all(ask.view));
+        ranking.free_nodes(ask.view.slots, free).all(look);
+        true
+    }
 }

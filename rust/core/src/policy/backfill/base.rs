@@ -1,0 +1,52 @@
+//! What the running jobs hold and when they give it back: what every plan of the future begins with.
+//!
+//! It is kept from pass to pass and follows the list of releases, so that a plan copies it instead of adding up all that
+//! runs.
+
+use crate::algo::releases::{Change, Claim, Release, Releases};
+use crate::policy::backfill::free::Free;
+use crate::units::SimTime;
+
+/// What is free over time if all is taken that runs: nothing at the end of all, and less before.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Base {
+    free: Free,
+    /// When it was last asked for, and how many changes of the releases it has followed.
+    seen: Option<(SimTime, u64)>,
+}
+
+impl Base {
+    /// As of `now`, of units alone or with microwatts.
+    pub(super) fn of(&mut self, releases: &Releases, now: SimTime, counts_watts: bool) -> &Free {
+        let seen = self.seen.filter(|&(then, _)| then <= now && self.free.counts_watts() == counts_watts);
+        let (news, all) = releases.changes(seen.map_or(u64::MAX, |(_, seen)| seen));
+        match news.filter(|news| news.len() <= releases.len()) {
+            Some(news) => self.follow(news, now),
+            None => self.make(releases, now, counts_watts),
+        }
+        self.seen = Some((now, all));
+        &self.free
+    }
+
+    fn make(&mut self, releases: &Releases, now: SimTime, counts_watts: bool) {
+        let ends = releases.iter().map(|release| (release.at.max(now), release.claim));
+        let taken = Claim::default() - releases.total();
+        if counts_watts {
+            self.free.reset_both(now, taken, ends);
+        } else {
+            self.free.reset_units(now, taken.units, ends.map(|(at, claim)| (at, claim.units)));
+        }
+    }
+
+    /// What is over by now makes no difference any more, whether it came or went.
+    fn follow(&mut self, news: &[Change], now: SimTime) {
+        self.free.advance(now);
+        for change in news {
+            match *change {
+                Change::Came(Release { at, claim, .. }) if at > now => self.free.reserve(now, at - now, claim),
+                Change::Went(Release { at, claim, .. }) if at > now => self.free.give_until(at, claim),
+                Change::Came(_) | Change::Went(_) => {}
+            }
+        }
+    }
+}
