@@ -360,6 +360,19 @@ def test_where_the_program_has_no_solution_jobs_start_as_they_ask_and_that_is_co
     assert result.provenance["notes"]["backfill"]["fallbacks"] >= 2
 
 
+def test_what_a_solver_prints_is_unheard(capfd: pytest.CaptureFixture[str]) -> None:
+    import ctypes  # noqa: PLC0415
+
+    from hetsched.strategies.quiet import unheard  # noqa: PLC0415
+
+    printing = ctypes.CDLL(None)
+    with unheard():
+        printing.puts(b"inside")
+    printing.puts(b"outside")
+    printing.fflush(None)
+    assert capfd.readouterr().out == "outside\n"
+
+
 def test_a_job_that_has_waited_weighs_more() -> None:
     # At 1000 s the second has waited long and asks for 6 nodes; the third came just now and would use all 12.
     rows = [(0.0, 1000.0, 12, "cpu"), (0.0, 60.0, 6, "cpu"), (990.0, 60.0, 12, "cpu")]

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from hetsched.roles import Jobs, Running, View
 from hetsched.strategies.curves import Curves
+from hetsched.strategies.quiet import unheard
 from hetsched.strategies.shares import SLACK_RATIO, Floats
 
 _Whole = npt.NDArray[np.int64]
@@ -182,13 +183,14 @@ class ThroughputIlp:
             LinearConstraint(_SCALE * of.watts[np.newaxis, :] / watts, -np.inf, _SCALE * (1.0 - _TOLERANCE)),
         ]
         options = {"node_limit": self.node_limit, "mip_rel_gap": self.gap_ratio, "presolve": False}
-        found = milp(
-            -of.worth / of.worth.max(),
-            integrality=np.ones(len(of.job)),
-            bounds=Bounds(0, 1),
-            constraints=rules,
-            options=options,
-        )
+        with unheard():
+            found = milp(
+                -of.worth / of.worth.max(),
+                integrality=np.ones(len(of.job)),
+                bounds=Bounds(0, 1),
+                constraints=rules,
+                options=options,
+            )
         places = [] if found.x is None else np.flatnonzero(found.x > 0.5).tolist()
         if found.x is None or float(of.watts[places].sum()) > watts * (1.0 - SLACK_RATIO):
             self._fallbacks += 1
