@@ -10,7 +10,6 @@ import pytest
 
 from hetsched.cli.new_templates import ON_A_BUDGET, TEMPLATES
 
-
 PLATFORM = """
 [[classes]]
 name = "node"

@@ -333,7 +333,7 @@ EXPERIMENTS = (
         ),
         policies={label: policy.name for label, policy in _policies().items()},
         repetitions=4,
-        quick_repetitions=2,
+        quick_repetitions=4,
         repeat=_repeat,
         rows=_rows,
         savings=_drawn,
