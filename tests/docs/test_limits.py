@@ -62,10 +62,15 @@ def a_job_draws_a_constant_power() -> bool:
     return result.segments.select("job_id", "power_w").rows() == [(1, 200.0), (2, 300.0)]
 
 
-def gpu_jobs_run_on_any_nodes() -> bool:
-    workload, machine = jobs(device=["gpu", "cpu"]), hs.Platform.homogeneous(4, 100, 300, gpus=0)
-    with pytest.warns(hs.DeviceWarning):
-        return hs.simulate(workload, machine).summary()["completed"] == 2
+def unlike_nodes_have_no_budget_and_share_by_plan() -> bool:
+    kinds = [hs.NodeClass("cpu", 2, 100, 300, slots=2, gpus=0), hs.NodeClass("gpu", 2, 100, 300, slots=2, gpus=2)]
+    workload, budget = jobs(device=["gpu", "cpu"]), {"name": "system-budget", "pcr": 0.9}
+    with pytest.raises(hs.ConfigError, match=r"policy\.power: found `system-budget`"):
+        hs.simulate(workload, hs.Platform(kinds), hs.Policy("fcfs", "none", power=budget))
+    with pytest.raises(hs.ConfigError, match=r"policy\.backfill: found `reservations`, expected plan"):
+        hs.simulate(workload, hs.Platform(kinds, exclusive=False), "easy")
+    shared = hs.simulate(workload, hs.Platform(kinds, exclusive=False), hs.Policy("fcfs", "plan"))
+    return shared.summary()["completed"] == 2
 
 
 def it_is_for_linux() -> bool:
@@ -80,7 +85,9 @@ HELD = {
     "Job dependencies are read and ignored.": dependencies_are_ignored,
     "Queues and users have no limits, shares or priorities.": queues_have_no_limits,
     "A job draws a constant power as long as its caps stay as they are,": a_job_draws_a_constant_power,
-    "Jobs for GPUs also run on nodes without GPUs; a warning says so.": gpu_jobs_run_on_any_nodes,
+    "Where jobs ask for features, GPUs, memory or licences that differ by node there is no power budget,": (
+        unlike_nodes_have_no_budget_and_share_by_plan
+    ),
     "Linux only.": it_is_for_linux,
 }
 

@@ -28,11 +28,13 @@ from hetsched.run.concerns import (
     Concern,
     check_caps,
     check_observed,
+    concerns_of_demands,
     concerns_of_draws,
     concerns_of_load,
     concerns_of_replay,
     replay_counts,
 )
+from hetsched.run.eligibility import cells_of
 from hetsched.run.event_rows import BUDGET
 from hetsched.run.events import Events
 from hetsched.run.memory import check_memory
@@ -66,6 +68,7 @@ class Run:
         return [
             *concerns_of_load(self.workload, self.platform),
             *concerns_of_draws(self.workload.to_polars(), self.platform),
+            *concerns_of_demands(self.workload.to_polars(), self.platform),
         ]
 
     def check(self) -> None:
@@ -146,6 +149,7 @@ def engine_of(
 ) -> _core.Session:
     """The engine's own run of these ingredients; `parts`: the policy's, begun."""
     events = setting.options.events
+    eligible = cells_of(setting.workload, setting.platform, setting.policy, has_agent=agent is not None)
     engine = _core.Session(
         setting.workload.columns,
         setting.platform.machine,
@@ -155,6 +159,7 @@ def engine_of(
         until_s=setting.options.until_s,
         known_w=known_w,
         agent=agent,
+        cells=None if eligible is None else eligible.core(),
         **_budgets(events),
         **_labels(setting),
         **setting.options.limits,
@@ -252,7 +257,8 @@ def simulate(
         If an option, the policy, or the platform's tables for these jobs cannot be; if there is a predictor and
         nothing for it to predict: no actual table, no job that brings ``power_w``; if the policy repeats the log and
         the workload has no observed starts; if events cannot befall this platform under this policy; if jobs ask for
-        caps that the platform knows nothing of.
+        caps that the platform knows nothing of; if a ``constraint`` or ``licences`` cannot be read, or a part of the
+        policy does not know nodes that differ in what jobs ask for (docs/background/rules.md).
     SimulationError
         If the run cannot go on, or an object in a role of the policy gives an invalid answer; before it begins, if it
         needs more memory than there is, or if the process was forked from one in which polars had been at work.
@@ -262,7 +268,8 @@ def simulate(
     LoadWarning
         If more work is submitted than the platform can do.
     DeviceWarning
-        If jobs for GPUs ran on nodes without any, or of several classes that do not say whether they have any.
+        If jobs ask for GPUs, features, memory or licences of which the platform says nothing: of ``device`` only where
+        there are several classes; if a replay has run jobs for GPUs on nodes without any.
     PowerWarning
         If a job's measured draw is above twice the nodes' TDP.
     ResultWarning

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.platform import Platform, VariationTable
+from hetsched.run.eligibility import Eligibility, eligibility
 from hetsched.run.result import Result
 from hetsched.workload import Workload
 from hetsched.workload.sizes import size_columns
@@ -178,6 +179,11 @@ class Facts:
         """Observed start of each job in a replay."""
         repeats = (self.policy["backfill"] or {}).get("name") == "observed" and self.metered is None
         return micros(self.asked["observed_start_s"]) if repeats else None
+
+    @cached_property
+    def eligible(self) -> Eligibility | None:
+        """Who can run where; None where all nodes serve all jobs, and in a replay."""
+        return None if self.observed_start is not None else eligibility(self.workload, self.platform)
 
     @property
     def has_given_ends(self) -> bool:

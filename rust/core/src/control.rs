@@ -3,9 +3,12 @@
 //! It has no clock and knows no truth. Its host, a simulation or a live machine, tells it what happens and carries
 //! its decisions out.
 
+use std::sync::Arc;
+
 use crate::cluster::{Cluster, Retimed};
 use crate::error::{Result, SimulationError};
 use crate::policy::agent::{Agent, Told};
+use crate::policy::cells::{Cells, Lack};
 use crate::policy::runs::{Run, RunId};
 use crate::policy::timing::Timing;
 use crate::policy::{Decision, Decisions, Governor, Notice, Policy, View};
@@ -22,6 +25,8 @@ pub enum Refusal {
     Nodes,
     /// It asks for more slots a node than nodes have.
     Slots,
+    /// No node, or not enough, can ever serve it.
+    Lack(Lack),
     /// Nothing tells the policy when to start it.
     LeftOut,
     /// It would exceed the power budget on whatever nodes.
@@ -68,6 +73,18 @@ impl Controller {
         &self.cluster
     }
 
+    /// From now on, before anything has happened, nodes differ in what jobs ask for.
+    ///
+    /// # Errors
+    /// If that matters and the policy knows nothing of it.
+    pub fn divide(&mut self, cells: Arc<Cells>) -> Result<()> {
+        if cells.divide() {
+            self.policy.divide(&cells, self.cluster.platform().is_exclusive())?;
+        }
+        self.cluster.divide(cells);
+        Ok(())
+    }
+
     /// Moves the clock.
     pub fn advance(&mut self, now: SimTime) {
         self.cluster.advance(now);
@@ -80,6 +97,8 @@ impl Controller {
             Some(Refusal::Nodes)
         } else if workload.slots(job) > platform.slots() {
             Some(Refusal::Slots)
+        } else if let Some(lack) = self.cluster.lack(job) {
+            Some(Refusal::Lack(lack))
         } else if self.policy.leaves_out(self.cluster.jobs(), job) {
             Some(Refusal::LeftOut)
         } else if self.policy.exceeds_budget(&self.cluster.view(Watts::ZERO, &|| false), job) {

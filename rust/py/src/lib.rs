@@ -15,6 +15,7 @@
 use pyo3::prelude::*;
 
 mod assignment;
+mod cells;
 mod columns;
 mod errors;
 mod frame;

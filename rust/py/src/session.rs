@@ -1,5 +1,7 @@
 //! A run under way: stepped, forked and finished from Python.
 
+use std::sync::Arc;
+
 use hetsched_core::error::{ConfigError, Error, Result, SimulationError, config};
 use hetsched_core::platform::Platform;
 use hetsched_core::policy::Policy;
@@ -40,7 +42,7 @@ impl Session {
     #[new]
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
         walltimes = "fixed", on_unknown_app = "error", until_s = None, known_w = None, budgets = None, agent = None,
-        users = None, queues = None))]
+        users = None, queues = None, cells = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
         py: Python<'_>,
@@ -58,9 +60,12 @@ impl Session {
         agent: Option<&Bound<'_, PyDict>>,
         users: Option<Codes<'_>>,
         queues: Option<Codes<'_>>,
+        cells: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let rows = budgets.map(|columns| budget_rows(py, &columns)).transpose()?;
         let agent = agent.map(AgentSpec::read).transpose()?;
+        let nodes = machine.platform.len();
+        let cells = cells.map(|given| crate::cells::read(given, jobs.0.len(), nodes)).transpose()?;
         let spec = policy_spec(policy)?;
         let labels = Labels::new(codes(users), codes(queues), jobs.0.app_names());
         let objects = Objects::of(policy, labels)?;
@@ -112,6 +117,9 @@ impl Session {
                 };
                 let jobs = jobs.0.clone();
                 let mut simulation = Simulation::new(jobs, platform.clone(), actual, predicted, policy, options);
+                if let Some(cells) = cells {
+                    simulation.divide(Arc::new(cells))?;
+                }
                 if let Some(rows) = rows {
                     simulation.add_budgets(rows);
                 }

@@ -191,6 +191,7 @@ impl Cluster {
         if nodes.len() != wanted as usize {
             return Err(SimulationError(format!("it asks for {wanted} nodes and was given {}", nodes.len())));
         }
+        self.check_cells(job, nodes)?;
         let need = self.jobs().need(job, &self.platform);
         let places = self.runs.write(job, self.lost_attempts(job) == 0 && !self.workload.is_moldable(job), nodes);
         let taken = self.runs.written(places.clone());

@@ -4,6 +4,7 @@
 //! the world's. Events and decisions change the cluster; each change says what a host must do or write down for it.
 
 mod carry_out;
+mod divided;
 mod power;
 
 use std::collections::BTreeMap;
@@ -15,7 +16,9 @@ use crate::error::SimulationError;
 use crate::platform::Platform;
 use crate::platform::node_state::{Class, NodeState};
 use crate::platform::slots::Slots;
+use crate::policy::cells::{Cells, Lack};
 use crate::policy::runs::{Homes, Run, RunId, Runs};
+use crate::policy::shares::Shares;
 use crate::policy::{Jobs, View};
 use crate::power::budgets::{BudgetRow, Budgets};
 use crate::power::pvt::Predicted;
@@ -69,6 +72,9 @@ pub struct Cluster {
     governed: Option<Governed>,
     /// Nodes of each job, where some can have more or fewer than they ask for.
     sizes: Option<Vec<u32>>,
+    /// What jobs ask for beside nodes, and what runs holds of it where that must be counted.
+    cells: Option<Arc<Cells>>,
+    shares: Option<Shares>,
     /// Releases at the instant of a pass, where an allocator makes plans longer.
     foreseen: Option<Releases>,
 }
@@ -146,7 +152,21 @@ impl Cluster {
             attempts: BTreeMap::new(),
             governed: None,
             foreseen: None,
+            cells: None,
+            shares: None,
         }
+    }
+
+    /// From now on, before anything has happened, nodes differ in what jobs ask for.
+    pub fn divide(&mut self, cells: Arc<Cells>) {
+        self.shares = cells.divide().then(|| Shares::new(Arc::clone(&cells)));
+        self.cells = Some(cells);
+    }
+
+    /// Why the nodes can never serve the job, however many of them are free, if they cannot.
+    #[must_use]
+    pub fn lack(&self, job: JobId) -> Option<Lack> {
+        self.cells.as_ref()?.lack(job, self.workload.node_count(job))
     }
 
     /// What a policy may see of it, when the machine was measured to draw so much more than is predicted.
@@ -164,6 +184,7 @@ impl Cluster {
             is_held: false,
             budgets: &self.budgets,
             surplus,
+            shares: self.shares.as_ref(),
             interrupted,
         }
     }
@@ -273,6 +294,9 @@ impl Cluster {
             }
         }
         self.releases.remove((run.planned_end, run.job.0));
+        if let Some(shares) = &mut self.shares {
+            shares.end(run.job);
+        }
         self.forget_run(&run);
         self.phases[run.job.0 as usize] = Phase::Over;
         self.running -= 1;
@@ -367,7 +391,7 @@ impl Cluster {
     /// A run begins on nodes that were taken for it.
     fn begin(&mut self, run: Run) -> Result<RunId, SimulationError> {
         let Run { job, planned_end, claim, watts, .. } = run;
-        let places = run.places.clone();
+        let (places, written) = (run.places.clone(), run.places.clone());
         let id = self.runs.begin(run);
         for &node in self.runs.written(places) {
             let state = self.nodes[node as usize].start_job()?;
@@ -376,6 +400,9 @@ impl Cluster {
         }
         if !self.governed.as_ref().is_some_and(Governed::allots) {
             self.releases.insert(Release { at: planned_end, row: job.0, claim });
+        }
+        if let Some(shares) = &mut self.shares {
+            shares.begin(job, planned_end, self.runs.written(written));
         }
         self.claimed += watts;
         self.phases[job.0 as usize] = Phase::Running;

@@ -2,10 +2,11 @@
 //! which budget.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::algo::fit_list::{FitList, Kind, QueueKey, Waiting};
 use crate::algo::sorted_blocks::Place;
-use crate::error::Result;
+use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::policy::agent::Agent;
 use crate::policy::allocator::Allocator;
@@ -14,6 +15,7 @@ use crate::policy::analyzer::{Analyzer, Ask};
 use crate::policy::backfill::Backfill;
 use crate::policy::budget::least::LeastCaps;
 use crate::policy::budget::{Budget, Power};
+use crate::policy::cells::Cells;
 use crate::policy::desk::{Desk, Memory};
 use crate::policy::emergency::monitor::Monitor;
 use crate::policy::gate::Gate;
@@ -183,7 +185,11 @@ impl Composed {
                 units: view.jobs.units(job, view.platform),
                 length: least.length(view, job),
                 watts: power.as_mut().map_or(0, |power| power.prices.of(&ask, job).least.microwatts_down()),
-                kind: power.as_mut().map_or(Kind::OTHER, |power| power.prices.kind_of(&ask, job)),
+                kind: match (power.as_mut(), view.shares) {
+                    (Some(power), _) => power.prices.kind_of(&ask, job),
+                    (None, Some(shares)) => shares.cells().kind(job),
+                    (None, None) => Kind::OTHER,
+                },
             });
         }
         Ok(())
@@ -346,6 +352,28 @@ impl Policy for Composed {
     fn agent(&mut self) -> Option<&mut Agent> {
         let agent = self.parts.backfill.agent()?;
         Some(agent.behind(self.queue.get(Place::FRONT).map(|waiting| waiting.key)))
+    }
+
+    fn divide(&mut self, _cells: &Arc<Cells>, exclusive: bool) -> Result<()> {
+        if self.power.is_some() {
+            return Err(config(
+                "policy.power",
+                "a part",
+                "none: budgets count no nodes that differ in what jobs ask for",
+            ));
+        }
+        if self.parts.placement.jointly().is_some() {
+            return Err(config(
+                "policy.placement",
+                "a part that matches all jobs together",
+                "one that places them one by one",
+            ));
+        }
+        let backfill = if exclusive { self.parts.backfill.by_cell() } else { self.parts.backfill.by_node() };
+        let expected = "one that counts nodes by cell, or plans with named nodes";
+        self.parts.backfill =
+            backfill.ok_or_else(|| config("policy.backfill", "a part that counts all nodes alike", expected))?;
+        Ok(())
     }
 
     fn steer(&mut self, level: usize) {

@@ -8,6 +8,7 @@ pub mod allocator;
 pub mod analyzer;
 pub mod backfill;
 pub mod budget;
+pub mod cells;
 pub mod class;
 pub mod compose;
 pub mod desk;
@@ -19,6 +20,7 @@ pub mod order;
 pub mod placement;
 pub mod registry;
 pub mod runs;
+pub mod shares;
 pub mod sizing;
 #[cfg(test)]
 mod testing;
@@ -27,16 +29,19 @@ mod together;
 mod turns;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use dyn_clone::DynClone;
 
 use crate::algo::releases::Releases;
-use crate::error::Result;
+use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::slots::Slots;
 use crate::policy::agent::Agent;
 use crate::policy::analyzer::Estimate;
+use crate::policy::cells::Cells;
 use crate::policy::runs::{RunId, Runs};
+use crate::policy::shares::Shares;
 use crate::policy::timing::Timing;
 use crate::power::budgets::Budgets;
 use crate::power::in_force::{Allotted, Profile};
@@ -50,7 +55,7 @@ use crate::workload::{AppId, JobId, Workload};
 ///
 /// Where walltimes were meant for nominal speed, also how slow the slowest node is predicted to be for each application.
 #[derive(Clone, Copy, Debug)]
-pub struct Jobs<'a>(&'a Workload, Option<&'a Slowest>, Option<&'a OwnSlowdowns>, Sized<'a>);
+pub struct Jobs<'a>(&'a Workload, Option<&'a Slowest>, Option<&'a OwnSlowdowns>, Option<(JobId, u32)>, Sized<'a>);
 
 /// Which of its sizes each job is taken to have.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +93,8 @@ pub struct View<'a> {
     pub budgets: &'a Budgets,
     /// What the machine was measured to draw beyond what is predicted; 0 where nothing is measured.
     pub surplus: Watts,
+    /// What running jobs hold of each cell and licence, where nodes differ in what jobs ask for.
+    pub shares: Option<&'a Shares>,
     /// Says whether the host wants to stop; to be asked now and then by a pass that takes long.
     pub interrupted: &'a dyn Fn() -> bool,
 }
@@ -220,6 +227,15 @@ pub trait Policy: DynClone + Send + Sync {
         None
     }
 
+    /// From now on nodes differ in what jobs ask for.
+    ///
+    /// # Errors
+    /// If it knows nothing of that.
+    fn divide(&mut self, cells: &Arc<Cells>, exclusive: bool) -> Result<()> {
+        let _ = (cells, exclusive);
+        Err(config("policy", format!("`{}`", self.name()), "one that knows nodes that differ in what jobs ask for"))
+    }
+
     /// Has its allocator set no higher caps than those of a level, if these are set from outside.
     fn steer(&mut self, level: usize) {
         let _ = level;
@@ -309,31 +325,31 @@ impl<'a> Jobs<'a> {
     /// What a policy may know of these jobs.
     #[must_use]
     pub fn new(workload: &'a Workload) -> Self {
-        Self(workload, None, None, Sized::Asked)
+        Self(workload, None, None, None, Sized::Asked)
     }
 
     /// The same where planned lengths are stretched by what the slowest node is predicted to take.
     #[must_use]
     pub fn stretched(self, slowest: Option<&'a Slowest>) -> Self {
-        Self(self.0, slowest, self.2, self.3)
+        Self(self.0, slowest, self.2, self.3, self.4)
     }
 
     /// The same where own caps slow jobs that bring no walltime.
     #[must_use]
     pub fn slowed(self, own_caps: Option<&'a OwnSlowdowns>) -> Self {
-        Self(self.0, self.1, own_caps, self.3)
+        Self(self.0, self.1, own_caps, self.3, self.4)
     }
 
     /// The same with sizes that were chosen, one a job, where there are any.
     #[must_use]
     pub fn sized(self, chosen: Option<&'a [u32]>) -> Self {
-        Self(self.0, self.1, self.2, chosen.map_or(Sized::Asked, Sized::Chosen))
+        Self(self.0, self.1, self.2, self.3, chosen.map_or(Sized::Asked, Sized::Chosen))
     }
 
     /// The same with each job on as few nodes as it can run on.
     #[must_use]
     pub fn least(self) -> Self {
-        Self(self.0, self.1, self.2, Sized::Least)
+        Self(self.0, self.1, self.2, self.3, Sized::Least)
     }
 
     /// Fewest and most nodes the job can run on.
@@ -348,11 +364,20 @@ impl<'a> Jobs<'a> {
         self.0.time_at(job, nodes)
     }
 
+    /// Nodes of the job, all cells together.
+    fn size(self, job: JobId) -> u32 {
+        match self.4 {
+            Sized::Asked => self.0.node_count(job),
+            Sized::Least => self.0.size_range(job).0,
+            Sized::Chosen(nodes) => nodes[job.0 as usize],
+        }
+    }
+
     /// The same at the size that it has.
     fn size_time(self, job: JobId) -> f64 {
-        match self.3 {
+        match self.4 {
             Sized::Asked => 1.0,
-            Sized::Least | Sized::Chosen(_) => self.0.time_at(job, self.node_count(job)),
+            Sized::Least | Sized::Chosen(_) => self.0.time_at(job, self.size(job)),
         }
     }
 
@@ -360,6 +385,12 @@ impl<'a> Jobs<'a> {
     #[must_use]
     pub fn asked_nodes(self, job: JobId) -> u32 {
         self.0.node_count(job)
+    }
+
+    /// The same where a job asks for so many nodes: those that it is to get of one cell.
+    #[must_use]
+    pub fn in_part(self, job: JobId, count: u32) -> Self {
+        Self(self.0, self.1, self.2, Some((job, count)), self.4)
     }
 
     /// The job's own cap, W a node; infinity if it brings none.
@@ -410,11 +441,8 @@ impl<'a> Jobs<'a> {
     /// Nodes of the job: those it asks for, or those that were chosen for it.
     #[must_use]
     pub fn node_count(self, job: JobId) -> u32 {
-        match self.3 {
-            Sized::Asked => self.0.node_count(job),
-            Sized::Least => self.0.size_range(job).0,
-            Sized::Chosen(nodes) => nodes[job.0 as usize],
-        }
+        let own = self.3.filter(|(own, _)| *own == job);
+        own.map_or_else(|| self.size(job), |(_, count)| count)
     }
 
     /// Slots the job takes on each of its nodes: those it asks for where nodes are shared, else 1 (the node).

@@ -78,6 +78,7 @@ impl World {
             is_held: false,
             budgets: &self.budgets,
             surplus: Watts::ZERO,
+            shares: None,
             interrupted: &|| false,
         }
     }

@@ -1,6 +1,7 @@
 //! Records as columns that a frame can take over: seconds, watts, words.
 
 use crate::platform::node_state::Class;
+use crate::policy::cells::Lack;
 use crate::sim::log::{Entry, Kind};
 use crate::sim::record::{JobState, Ordeal, Records, StartedBy};
 use crate::sim::segments::Segment;
@@ -252,7 +253,11 @@ impl JobState {
             Self::Completed => "completed",
             Self::Timeout => "timeout",
             Self::Failed | Self::Overdrawn | Self::Unpowered => "failed",
-            Self::RejectedNodes | Self::RejectedSlots | Self::RejectedPower | Self::RejectedProfile => "rejected",
+            Self::RejectedNodes
+            | Self::RejectedSlots
+            | Self::Lacking(_)
+            | Self::RejectedPower
+            | Self::RejectedProfile => "rejected",
         }
     }
 
@@ -264,6 +269,7 @@ impl JobState {
             Self::Stranded => Some("could not start, and nothing was to come that would have let it"),
             Self::RejectedNodes => Some("asks for more nodes than the platform has"),
             Self::RejectedSlots => Some("asks for more slots a node than the platform's nodes have"),
+            Self::Lacking(lack) => Some(lacking(lack)),
             Self::RejectedPower => Some("would exceed the power budget on any nodes"),
             Self::Overdrawn => Some("was killed: the machine drew more than its power budget"),
             Self::Unpowered => Some("was queued again in an emergency, and exceeds every power budget to come"),
@@ -274,6 +280,16 @@ impl JobState {
             Self::Timeout => Some("killed at its walltime"),
             Self::Pending | Self::Running | Self::Completed => None,
         }
+    }
+}
+
+fn lacking(lack: Lack) -> &'static str {
+    match lack {
+        Lack::Constraint => "no node satisfies its constraint",
+        Lack::Gpus => "no node that it may use has as many GPUs as it asks for",
+        Lack::Memory => "no node that it may use has as much memory as it asks for",
+        Lack::Nodes => "asks for more nodes than have what it asks for",
+        Lack::Licences => "asks for licences that the platform does not have, or not as many",
     }
 }
 

@@ -32,6 +32,7 @@ use crate::error::{Error, Result};
 use crate::platform::Platform;
 use crate::platform::node_state::{Class, NodeState};
 use crate::policy::Policy;
+use crate::policy::cells::Cells;
 use crate::policy::runs::RunId;
 use crate::power::budgets::BudgetRow;
 use crate::power::pvt::{Actual, Predicted};
@@ -167,6 +168,14 @@ impl Simulation {
             totals,
             is_broken: false,
         }
+    }
+
+    /// Before anything has happened: nodes differ in what jobs ask for.
+    ///
+    /// # Errors
+    /// If that matters and the policy knows nothing of it.
+    pub fn divide(&mut self, cells: Arc<Cells>) -> Result<()> {
+        self.controller.divide(cells)
     }
 
     /// Has something happen from outside: a node fails or comes back, the budget changes, a timer runs out.

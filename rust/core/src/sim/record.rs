@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::cluster::Cluster;
 use crate::control::Refusal;
 use crate::platform::node_state::Class;
+use crate::policy::cells::Lack;
 use crate::policy::runs::{Homes, Run, RunId};
 use crate::policy::{Decision, Rejection};
 use crate::power::meter::Meter;
@@ -37,6 +38,8 @@ pub enum JobState {
     RejectedNodes,
     /// Asks for more slots a node than nodes have.
     RejectedSlots,
+    /// No node, or not enough, have what it asks for.
+    Lacking(Lack),
     /// Would exceed the power budget on whatever nodes.
     RejectedPower,
     /// Fits the power budget only with a profile that no queued job can give its application.
@@ -263,6 +266,7 @@ impl History {
         self.jobs.state[job.0 as usize] = match why {
             Refusal::Nodes => JobState::RejectedNodes,
             Refusal::Slots => JobState::RejectedSlots,
+            Refusal::Lack(lack) => JobState::Lacking(lack),
             Refusal::LeftOut => JobState::LeftOut,
             Refusal::Power => JobState::RejectedPower,
         };

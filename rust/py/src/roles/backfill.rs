@@ -40,6 +40,10 @@ impl OwnBackfill {
 }
 
 impl Backfill for OwnBackfill {
+    fn by_cell(&self) -> Option<Box<dyn Backfill>> {
+        Some(Box::new(self.clone()))
+    }
+
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         // None: its job has been chosen.
         let mut keys: BTreeMap<JobId, Option<QueueKey>> = BTreeMap::new();

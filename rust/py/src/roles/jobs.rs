@@ -66,6 +66,10 @@ fn time_ratio(view: policy::View<'_>, job: JobId, nodes: i64) -> PyResult<f64> {
     }
 }
 
+fn want(view: policy::View<'_>, job: JobId) -> i64 {
+    view.shares.map_or(0, |shares| i64::try_from(shares.cells().number(job)).unwrap_or(i64::MAX))
+}
+
 impl Jobs {
     fn column<'py, T: Element>(
         &self,
@@ -193,6 +197,12 @@ impl Jobs {
     fn on_gpu<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<bool>>> {
         self.column(py, |view, job| view.jobs.on_gpu(job))
     }
+
+    /// What they ask for of nodes that differ, as numbers for `View.may_use`; 0 where nodes do not differ.
+    #[getter]
+    fn want<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        self.column(py, want)
+    }
 }
 
 impl Job {
@@ -302,5 +312,11 @@ impl Job {
     #[getter]
     fn on_gpu(&self) -> PyResult<bool> {
         self.value(|view, job| view.jobs.on_gpu(job))
+    }
+
+    /// What it asks for of nodes that differ, as a number for `View.may_use`; 0 where nodes do not differ.
+    #[getter]
+    fn want(&self) -> PyResult<i64> {
+        self.value(want)
     }
 }

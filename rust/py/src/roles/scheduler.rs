@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hetsched_core::error::Result;
+use hetsched_core::policy::cells::Cells;
 use hetsched_core::policy::{Decision, Decisions, Jobs, Notice, Policy, View};
 use hetsched_core::workload::{JobId, Workload};
 use pyo3::exceptions::PyTypeError;
@@ -118,6 +119,10 @@ impl Policy for OwnScheduler {
         }
     }
 
+    fn divide(&mut self, _cells: &Arc<Cells>, _exclusive: bool) -> Result<()> {
+        Ok(())
+    }
+
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         if self.queue.is_empty() || view.slots.free_units() == 0 {
             return Ok(());
@@ -133,7 +138,9 @@ impl Policy for OwnScheduler {
                 return Err(self.part.wrong(view, &format!("gave job {id} twice")));
             };
             let need = view.jobs.need(*job, view.platform);
-            let nodes = checked(view, *job, nodes, view.size_range(*job), |node| slots.free_on(node) >= need);
+            let serves = |node| view.shares.is_none_or(|shares| shares.cells().may_use(*job, node));
+            let nodes =
+                checked(view, *job, nodes, view.size_range(*job), |node| slots.free_on(node) >= need && serves(node));
             let nodes = nodes.map_err(|what| self.part.wrong(view, &what))?;
             for &node in &nodes {
                 slots.take(node, need);

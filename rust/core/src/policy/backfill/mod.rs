@@ -1,6 +1,7 @@
 //! Who may start before the jobs ahead of it.
 
 mod base;
+pub mod by_cell;
 pub mod first_fit;
 mod free;
 mod kept;
@@ -13,6 +14,7 @@ mod profile;
 pub mod reservations;
 mod shadow;
 pub mod starving;
+mod supply;
 
 use dyn_clone::DynClone;
 
@@ -40,6 +42,16 @@ pub trait Backfill: DynClone + Send + Sync {
 
     /// The agent that decides in its place, if it is one.
     fn agent(&mut self) -> Option<&mut Agent> {
+        None
+    }
+
+    /// The same rule on a machine whose nodes differ in what jobs ask for, if it has one.
+    fn by_cell(&self) -> Option<Box<dyn Backfill>> {
+        None
+    }
+
+    /// The same where nodes are shared, too: what they have is counted node by node.
+    fn by_node(&self) -> Option<Box<dyn Backfill>> {
         None
     }
 

@@ -52,6 +52,10 @@ impl Backfill for Starving {
         if self.serve(desk, queue)? { self.others.select(desk, queue) } else { Ok(()) }
     }
 
+    fn by_cell(&self) -> Option<Box<dyn Backfill>> {
+        Some(Box::new(Self::new(self.limit, self.others.by_cell()?)))
+    }
+
     fn queue_in(&mut self, order: &dyn Order) {
         self.others.queue_in(order);
     }

@@ -5,6 +5,7 @@
 //! end of the pass, and under a budget that may bind the list is judged as a whole (`together`).
 
 mod counts;
+mod divided;
 mod refusals;
 mod steering;
 mod terms;
@@ -148,6 +149,9 @@ impl<'a> Desk<'a> {
         let job = JobId(waiting.key.row);
         if waiting.units > self.draft.free_units() {
             return Ok(None);
+        }
+        if self.view.shares.is_some() {
+            return self.offer_anywhere(waiting);
         }
         let mark = self.draft.mark();
         let terms = if self.is_joint {
