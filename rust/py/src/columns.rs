@@ -31,7 +31,9 @@ impl JobColumns {
     #[pyo3(signature = (*, job_id, submit_s, runtime_s, node_count, walltime_s = None, comm_s = None, slots = None,
         power_w = None, cap_w = None, app = None, app_names = None, on_gpu = None, first_run = None,
         observed_start_s = None, observed_end_s = None, observed_node_offsets = None, observed_nodes = None,
-        min_nodes = None, size_offsets = None, time_ratios = None, source = "workload"))]
+        min_nodes = None, size_offsets = None, time_ratios = None,
+        start_at_s = None, depends_on = None, depends_how = None, think_s = None, cancel_s = None, array = None,
+        array_limits = None, source = "workload"))]
     #[expect(clippy::too_many_arguments, reason = "one a column")]
     fn new(
         py: Python<'_>,
@@ -55,6 +57,13 @@ impl JobColumns {
         min_nodes: Option<Ints<'_>>,
         size_offsets: Option<Ints<'_>>,
         time_ratios: Option<Floats<'_>>,
+        start_at_s: Option<Floats<'_>>,
+        depends_on: Option<Ints<'_>>,
+        depends_how: Option<Ints<'_>>,
+        think_s: Option<Floats<'_>>,
+        cancel_s: Option<Floats<'_>>,
+        array: Option<Ints<'_>>,
+        array_limits: Option<Ints<'_>>,
         source: &str,
     ) -> PyResult<Self> {
         let columns = workload::JobColumns {
@@ -81,6 +90,15 @@ impl JobColumns {
                 min_nodes: copied(min_nodes),
                 offsets: copied(size_offsets),
                 time_ratios: copied(time_ratios),
+            },
+            waits: workload::WaitColumns {
+                start_s: copied(start_at_s),
+                depends_on: copied(depends_on),
+                depends_how: copied(depends_how),
+                think_s: copied(think_s),
+                cancel_s: copied(cancel_s),
+                array: copied(array),
+                array_limits: copied(array_limits),
             },
             source: source.to_owned(),
         };
