@@ -206,7 +206,7 @@ class Facts:
         return micros(self.asked["observed_start_s"]) if repeats else None
 
     @cached_property
-    def eligible(self) -> Eligibility | None:
+    def serving(self) -> Eligibility | None:
         """Who can run where; None where all nodes serve all jobs, and in a replay."""
         return None if self.observed_start is not None else eligibility(self.workload, self.platform)
 

@@ -72,8 +72,8 @@ def _check_states(run: Facts) -> None:
     too_large = (run.fewest_nodes > run.platform.nodes) | (
         run.asked_for("slots").cast(pl.Int64).fill_null(1).to_numpy() > int(run.platform.slots.max())
     )
-    if run.eligible is not None and run.metered is None:
-        too_large |= run.eligible.lacks(run.asked["node_count"].to_numpy())
+    if run.serving is not None and run.metered is None:
+        too_large |= run.serving.lacks(run.asked["node_count"].to_numpy())
     too_hungry, on_the_edge = _beyond_the_budget(run)
     without_profile = _rejected_without_profile(run)
     for row, state in enumerate(run.state):
