@@ -69,11 +69,11 @@ def _check_states(run: Facts) -> None:
     states = {"completed", "timeout", "failed", "rejected", "cancelled", "running", "pending"}
     needs_start = {"completed", "timeout", "failed", "running"}
     nullable = ["end_s", "wait_s", "turnaround_s", "bounded_slowdown", "runtime_s", "nodes", "energy_j", "started_by"]
-    too_large = (run.asked["node_count"].to_numpy() > run.platform.nodes) | (
+    too_large = (run.fewest_nodes > run.platform.nodes) | (
         run.asked_for("slots").cast(pl.Int64).fill_null(1).to_numpy() > int(run.platform.slots.max())
     )
-    if run.eligible is not None and run.metered is None:
-        too_large |= run.eligible.lacks(run.asked["node_count"].to_numpy())
+    if run.serving is not None and run.metered is None:
+        too_large |= run.serving.lacks(run.asked["node_count"].to_numpy())
     too_hungry, on_the_edge = _beyond_the_budget(run)
     without_profile = _rejected_without_profile(run)
     for row, state in enumerate(run.state):
@@ -193,10 +193,11 @@ def _check_profiled(run: Facts) -> None:
 
 
 def check_nodes_of_jobs(run: Facts) -> None:
-    """A job has as many nodes as it asked for, each once, ascending."""
+    """A job has as many nodes as it asked for, or as it can run on, each once, ascending."""
     for row in np.flatnonzero(run.started).tolist():
-        nodes, count = run.jobs["nodes"][row].to_list(), run.asked["node_count"][row]
-        assert len(nodes) == count, f"{run.placed(row)}: {len(nodes)} nodes, it asked for {count}"
+        nodes, low, high = run.jobs["nodes"][row].to_list(), run.fewest_nodes[row], run.most_nodes[row]
+        count = low if low == high else f"{low} to {high}"
+        assert low <= len(nodes) <= high, f"{run.placed(row)}: {len(nodes)} nodes, it asked for {count}"
         assert all(low < high for low, high in pairwise(nodes)), f"{run.placed(row)}: they do not ascend"
         assert nodes[-1] < run.platform.nodes, f"{run.placed(row)}: node {nodes[-1]} does not exist"
 

@@ -370,6 +370,7 @@ fn together(
         placement,
         power,
         allocator: None,
+        sizing: None,
         gauge: None,
         timing,
     }

@@ -14,6 +14,7 @@ pub(crate) mod order;
 pub(crate) mod placement;
 pub(crate) mod running;
 pub(crate) mod scheduler;
+pub(crate) mod sizing;
 pub(crate) mod view;
 
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use crate::roles::monitor::OwnMonitor;
 use crate::roles::order::OwnOrder;
 use crate::roles::placement::OwnPlacement;
 use crate::roles::scheduler::{Numbers, OwnScheduler};
+use crate::roles::sizing::OwnSizing;
 use crate::roles::view::{Labels, Lender};
 
 /// The objects of a policy, by role.
@@ -43,6 +45,7 @@ pub(crate) struct Objects {
     pub(crate) allocator: Option<Py<PyAny>>,
     pub(crate) monitor: Option<Py<PyAny>>,
     pub(crate) analyzer: Option<Py<PyAny>>,
+    pub(crate) sizing: Option<Py<PyAny>>,
     /// What they may know of jobs beside the core's columns.
     pub(crate) labels: Labels,
 }
@@ -62,14 +65,17 @@ impl Objects {
             allocator: object("allocator")?,
             monitor: object("monitor")?,
             analyzer: object("analyzer")?,
+            sizing: object("sizing")?,
             labels,
         })
     }
 
     /// Whether there is any: then the interpreter is held through the run.
     pub(crate) fn is_any(&self) -> bool {
-        let Self { order, backfill, placement, scheduler, allocator, monitor, analyzer, labels: _ } = self;
-        [order, backfill, placement, scheduler, allocator, monitor, analyzer].iter().any(|object| object.is_some())
+        let Self { order, backfill, placement, scheduler, allocator, monitor, analyzer, sizing, labels: _ } = self;
+        [order, backfill, placement, scheduler, allocator, monitor, analyzer, sizing]
+            .iter()
+            .any(|object| object.is_some())
     }
 
     /// Puts them in the places of named parts.
@@ -87,6 +93,9 @@ impl Objects {
         if let Some(object) = &self.analyzer {
             let part = self.part(py, "policy.analyzer", "estimate", object)?;
             parts.forecast = Some(Box::new(OwnAnalyzer::new(part)?));
+        }
+        if let Some(object) = &self.sizing {
+            parts.sizing = Some(Box::new(OwnSizing(self.part(py, "policy.backfill.sizing", "sizes", object)?)));
         }
         if let Some(object) = &self.placement {
             parts.placement = Box::new(OwnPlacement(self.part(py, "policy.placement", "choose", object)?));
