@@ -21,9 +21,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hetsched._core import Job, Jobs, Running, View
+from hetsched import _core
 
 __all__ = ["Allocator", "Backfill", "Job", "Jobs", "Monitor", "Order", "Placement", "Running", "Scheduler", "View"]
+
+Job = _core.Job
+Jobs = _core.Jobs
+Running = _core.Running
+View = _core.View
 
 
 class Order(Protocol):
