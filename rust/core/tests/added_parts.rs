@@ -22,7 +22,7 @@ const fn named(name: &'static str) -> Row<dyn Placement> {
 
 const MISNAMED: &[Row<dyn Placement>] =
     &[named("random"), named("mine"), named("mine"), named("Mine"), named("mine-"), named("7")];
-const MINE: &[Row<dyn Placement>] = &[named("mine")];
+static MINE: &[Row<dyn Placement>] = &[named("mine")];
 
 fn spec(placement: &str) -> PolicySpec {
     let part = |name: &str| PartSpec { name: name.into(), ..PartSpec::default() };
@@ -54,6 +54,7 @@ fn parts_are_added_once_and_before_any_is_looked_up() {
     assert_eq!(placements().count(), PLACEMENTS.len() + 1);
     assert!(message(spec("other").build(0)).ends_with(", pools, mine"));
 
+    add(Rows { placements: MINE, ..Rows::default() }).unwrap();
     let late = "policy: found parts to add, expected all of them at once, before a part is looked up";
     assert_eq!(message(add(Rows::default())), late);
 }
