@@ -94,6 +94,7 @@ fn one_pass(criterion: &mut Criterion) {
                     claimed: Watts::ZERO,
                     budgets: &budgets,
                     surplus: Watts::ZERO,
+                    shares: None,
                     is_held: false,
                     interrupted: &|| false,
                 };

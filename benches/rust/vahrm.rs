@@ -97,6 +97,7 @@ fn one_pass(criterion: &mut Criterion) {
         budgets: &budgets,
         surplus: Watts::ZERO,
         is_held: false,
+        shares: None,
         interrupted: &|| false,
     };
     // 0.236 leaves 10.7 kW beyond idle, which some of the jobs that fit would pass.

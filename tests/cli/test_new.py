@@ -8,17 +8,32 @@ from pathlib import Path
 
 import pytest
 
-from hetsched.cli.new_templates import TEMPLATES
+from hetsched.cli.new_templates import ON_A_BUDGET, TEMPLATES
+
+PLATFORM = """
+[[classes]]
+name = "node"
+count = 4
+idle_w = 100
+tdp_w = 400
+
+[cap_model]
+static_w = 100
+"""
 
 
 @pytest.mark.parametrize("role", TEMPLATES)
 def test_what_is_written_passes_its_own_test_and_is_compared(hetsched, folder, role):
     said = hetsched("new", "policy", "my_own", "--role", role)
     assert said.code == 0
+    compare = "compare TRACE --policies easy,my_own.py:MyOwn"
+    if role in ON_A_BUDGET:
+        compare = (
+            "compare TRACE --platform PLATFORM.toml "
+            "--policies power-slurm:budget_w=WATTS,my_own.py:MyOwn:budget_w=WATTS"
+        )
     assert said.out == (
-        "wrote my_own.py\nwrote test_my_own.py\n"
-        "test it:     pytest test_my_own.py\n"
-        "compare it:  hetsched compare TRACE --policies easy,my_own.py:MyOwn"
+        f"wrote my_own.py\nwrote test_my_own.py\ntest it:     pytest test_my_own.py\ncompare it:  hetsched {compare}"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "python")}
     command = [sys.executable, "-W", "error", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_my_own.py"]
@@ -26,9 +41,10 @@ def test_what_is_written_passes_its_own_test_and_is_compared(hetsched, folder, r
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stdout
-    compare = said.out.rpartition("hetsched ")[2].replace("TRACE", "small.swf").split()
+    (folder / "PLATFORM.toml").write_text(PLATFORM, encoding="utf-8")
+    arguments = compare.replace("TRACE", "small.swf").replace("WATTS", "1500").split()
     try:
-        assert hetsched(*compare).code == 0
+        assert hetsched(*arguments).code == 0
     finally:
         sys.modules.pop("my_own", None)
         sys.path.remove(str(folder))

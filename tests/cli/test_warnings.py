@@ -6,8 +6,8 @@ import pytest
 DAY_S = 86400.0
 TWO_MAKES = """
 classes = [
-    { name = "cpu", count = 2, idle_w = 100, tdp_w = 400, gpus = 0 },
-    { name = "gpu", count = 2, idle_w = 300, tdp_w = 1400, gpus = 4 },
+    { name = "cpu", count = 2, idle_w = 100, tdp_w = 400 },
+    { name = "gpu", count = 2, idle_w = 300, tdp_w = 1400 },
 ]
 """
 QUIET = "means over the run, such as utilization and mean power, say little of the time in which jobs ran"
@@ -52,8 +52,9 @@ def test_a_run_tells_each_matter_in_a_line(hetsched, odd):
         f"warning: killed at their walltime: 67 % of the jobs that ran; {KILLED}",
         f"warning: less than 5 % of the nodes busy: 79 % of the run's 10 days; {QUIET}",
         (
-            "warning: GPU jobs on nodes without GPUs: 2 of 2, 180,000 node-seconds; "
-            "placement does not look at a job's device yet"
+            "warning: GPU jobs on nodes whose class does not say how many GPUs they have (gpus): "
+            "2 of 2, 180,000 node-seconds; "
+            "once a class says it, they run where there are some"
         ),
         LOST,
     ]
@@ -66,20 +67,25 @@ def test_a_comparison_tells_once_what_all_policies_share(hetsched, odd):
         f"warning: killed at their walltime: 67 % of the jobs that ran; {KILLED}",
         f"warning: less than 5 % of the nodes busy: 79 % of the run's 10 days; {QUIET}",
         (
-            "warning: GPU jobs on nodes without GPUs: 2 of 2, 180,000 node-seconds; "
-            "placement does not look at a job's device yet"
+            "warning: GPU jobs on nodes whose class does not say how many GPUs they have (gpus): "
+            "2 of 2, 180,000 node-seconds; "
+            "once a class says it, they run where there are some"
         ),
         LOST,
     ]
 
 
 def test_what_differs_is_told_by_policy(hetsched, odd):
-    pl.DataFrame({"app": ["a"] * 4, "node": range(4), "power_w": [900.0, 800.0, 500.0, 400.0]}).write_csv("watts.csv")
+    pl.DataFrame({"app": ["a"] * 4, "node": range(4), "power_w": [900.0, 800.0, 500.0, 400.0]}).with_columns(
+        time_ratio=pl.Series([1.0, 1.0, 1.0, 2.0])
+    ).write_csv("watts.csv")
     jobs = {"job_id": [1], "submit_s": [0], "runtime_s": [60], "node_count": [1], "app": ["a"], "device": ["gpu"]}
     pl.DataFrame(jobs).write_parquet("own.parquet")
     table = ("--platform", "two.toml", "--table", "watts.csv")
     said = hetsched("compare", "own.parquet", *table, "--policies", "naive,paa,sequence")
     assert said.err == (
-        "warning: GPU jobs on nodes without GPUs: naive 1 of 1, 60 node-seconds, sequence 1 of 1, 60 node-seconds; "
-        "placement does not look at a job's device yet"
+        "warning: GPU jobs on nodes whose class does not say how many GPUs they have (gpus): "
+        ""
+        "naive 1 of 1, 60 node-seconds, paa 1 of 1, 120 node-seconds, sequence 1 of 1, 60 node-seconds; "
+        "once a class says it, they run where there are some"
     )

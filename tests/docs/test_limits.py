@@ -10,7 +10,6 @@ import pytest
 
 import hetsched as hs
 from hetsched.policy.parts import parts
-from hetsched.run.options import RunOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -28,13 +27,6 @@ def nodes_are_never_switched_off() -> bool:
     return "sleep" not in {role for role, _ in parts()} and result.nodes["off_s"].sum() == 0
 
 
-def jobs_of_failed_nodes_are_not_queued_again() -> bool:
-    rows = {"time_s": [30.0], "kind": ["node_failed"], "node": [0]}
-    events = hs.Events.from_polars(pl.DataFrame(rows))
-    result = hs.simulate(jobs(), PLATFORM, events=events)
-    return result.jobs["state"].to_list() == ["failed", "completed"] and "on_failure" not in vars(RunOptions())
-
-
 def caps_need_whole_nodes() -> bool:
     shared = hs.Platform.homogeneous(4, 100, 300, slots=2, exclusive=False)
     with pytest.raises(hs.ConfigError, match="whole nodes"):
@@ -48,10 +40,6 @@ def no_bound_is_known_under_caps() -> bool:
     return True
 
 
-def dependencies_are_ignored() -> bool:
-    return hs.simulate(jobs(depends_on=[None, 1]), PLATFORM).jobs["start_s"].to_list() == [0.0, 0.0]
-
-
 def queues_have_no_limits() -> bool:
     return not hasattr(hs, "Queue")
 
@@ -62,10 +50,15 @@ def a_job_draws_a_constant_power() -> bool:
     return result.segments.select("job_id", "power_w").rows() == [(1, 200.0), (2, 300.0)]
 
 
-def gpu_jobs_run_on_any_nodes() -> bool:
-    workload, machine = jobs(device=["gpu", "cpu"]), hs.Platform.homogeneous(4, 100, 300, gpus=0)
-    with pytest.warns(hs.DeviceWarning):
-        return hs.simulate(workload, machine).summary()["completed"] == 2
+def unlike_nodes_have_no_budget_and_share_by_plan() -> bool:
+    kinds = [hs.NodeClass("cpu", 2, 100, 300, slots=2, gpus=0), hs.NodeClass("gpu", 2, 100, 300, slots=2, gpus=2)]
+    workload, budget = jobs(device=["gpu", "cpu"]), {"name": "system-budget", "pcr": 0.9}
+    with pytest.raises(hs.ConfigError, match=r"policy\.power: found `system-budget`"):
+        hs.simulate(workload, hs.Platform(kinds), hs.Policy("fcfs", "none", power=budget))
+    with pytest.raises(hs.ConfigError, match=r"policy\.backfill: found `reservations`, expected plan"):
+        hs.simulate(workload, hs.Platform(kinds, exclusive=False), "easy")
+    shared = hs.simulate(workload, hs.Platform(kinds, exclusive=False), hs.Policy("fcfs", "plan"))
+    return shared.summary()["completed"] == 2
 
 
 def it_is_for_linux() -> bool:
@@ -74,13 +67,13 @@ def it_is_for_linux() -> bool:
 
 HELD = {
     "Nodes are never switched off: the role `sleep` of a policy is empty.": nodes_are_never_switched_off,
-    "Jobs on nodes that fail are not queued again.": jobs_of_failed_nodes_are_not_queued_again,
     "Power caps need whole nodes: jobs that share nodes run under none.": caps_need_whole_nodes,
     "No bound on savings is known under caps.": no_bound_is_known_under_caps,
-    "Job dependencies are read and ignored.": dependencies_are_ignored,
     "Queues and users have no limits, shares or priorities.": queues_have_no_limits,
     "A job draws a constant power as long as its caps stay as they are,": a_job_draws_a_constant_power,
-    "Jobs for GPUs also run on nodes without GPUs; a warning says so.": gpu_jobs_run_on_any_nodes,
+    "Where jobs ask for features, GPUs, memory or licences that differ by node there is no power budget,": (
+        unlike_nodes_have_no_budget_and_share_by_plan
+    ),
     "Linux only.": it_is_for_linux,
 }
 

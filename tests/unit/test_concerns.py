@@ -35,29 +35,60 @@ def classes(cpu_gpus, gpu_gpus):
 
 # Four jobs at once take nodes 0 to 3 in order: the second, of 200 s on node 1, and the fourth want GPUs.
 MIXED = {"submit_s": [0.0] * 4, "runtime_s": [100.0, 200.0, 100.0, 100.0], "device": ["cpu", "gpu", None, "gpu"]}
-NOT_YET = "placement does not look at a job's device yet"
+ONCE_SAID = "once a class says it, they run where there are some"
 
 
-def test_gpu_jobs_on_nodes_without_gpus_are_counted():
-    message = f"GPU jobs on nodes without GPUs: 1 of 2, 200 node-seconds; {NOT_YET}"
-    assert said_of(jobs_of(**MIXED), classes(0, 4)) == [(DeviceWarning, message)]
+def test_gpu_jobs_run_on_nodes_with_gpus_and_nothing_is_said():
+    for platform in (classes(0, 4), classes(None, 4)):
+        assert said_of(jobs_of(**MIXED), platform) == []
+        nodes = hs.simulate(jobs_of(**MIXED), platform, "fcfs").jobs["nodes"].to_list()
+        assert nodes == [[0], [2], [1], [3]]
 
 
-def test_a_job_counts_with_those_of_its_nodes_that_have_none():
-    both = jobs_of(submit_s=[0.0], node_count=[3], device=["gpu"])
-    assert "1 of 1, 200 node-seconds" in said_of(both, classes(0, 4))[0][1]
+def test_gpu_jobs_that_find_no_gpus_are_rejected():
+    both = hs.simulate(jobs_of(submit_s=[0.0, 0.0], node_count=[3, 1], device=["gpu", "gpu"]), classes(0, 4), "easy")
+    assert both.jobs["state"].to_list() == ["rejected", "completed"]
+    assert both.jobs["reason"][0] == "asks for more nodes than have what it asks for"
+    none = hs.simulate(jobs_of(submit_s=[0.0], device=["gpu"]), classes(0, None), "easy")
+    assert none.jobs["reason"].to_list() == ["no node that it may use has as many GPUs as it asks for"]
 
 
-def test_a_job_that_still_runs_counts_up_to_where_the_run_was_stopped():
-    cut = said_of(jobs_of(submit_s=[0.0, 70.0], device=["gpu", "cpu"]), classes(0, 4), until_s=70.0)
+def test_a_replay_repeats_the_log_and_says_what_ran_where_it_could_not():
+    log = jobs_of(**MIXED, observed_start_s=[0.0] * 4, observed_nodes=[[0], [1], [2], [3]])
+    with pytest.warns(
+        DeviceWarning, match="GPU jobs on nodes without GPUs: 1 of 2, 200 node-seconds; a replay repeats"
+    ):
+        result = hs.simulate(log, classes(0, 4), "replay")
+    assert result.jobs["nodes"].to_list() == [[0], [1], [2], [3]]
+
+
+def test_of_several_classes_one_has_to_say_how_many_gpus_it_has():
+    message = "GPU jobs on nodes whose class does not say how many GPUs they have (gpus): {}; " + ONCE_SAID
+    unsaid = message.format("2 of 2, 300 node-seconds")
+    assert said_of(jobs_of(**MIXED), classes(None, None)) == [(DeviceWarning, unsaid)]
+    cut = said_of(jobs_of(submit_s=[0.0, 70.0], device=["gpu", "cpu"]), classes(None, None), until_s=70.0)
     assert "1 of 1, 70 node-seconds" in cut[0][1]
 
 
-def test_of_several_classes_each_has_to_say_how_many_gpus_it_has():
-    message = "GPU jobs on nodes whose class does not say how many GPUs they have (gpus): {}; " + NOT_YET
-    unsaid = message.format("2 of 2, 300 node-seconds")
-    assert said_of(jobs_of(**MIXED), classes(None, None)) == [(DeviceWarning, unsaid)]
-    assert said_of(jobs_of(**MIXED), classes(0, None))[1] == (DeviceWarning, message.format("1 of 2, 100 node-seconds"))
+def test_what_the_platform_says_nothing_of_means_nothing_and_is_said_to():
+    asking = {"constraint": ["a100", None], "gpus": [1, 2], "memory_gb": [None, 1.0], "licences": ["ansys", None]}
+    plain = hs.Platform.homogeneous(2, idle_w=100, tdp_w=400)
+    said = said_of(jobs_of(submit_s=[0.0, 0.0], **asking), plain)
+    assert said == [
+        (
+            DeviceWarning,
+            f"jobs that ask for {column}: {count} of 2 jobs; without {name} on the platform the column means nothing",
+        )
+        for column, count, name in [
+            ("constraint", 1, "features"),
+            ("gpus", 2, "gpus"),
+            ("memory_gb", 1, "memory_gb"),
+            ("licences", 1, "licences"),
+        ]
+    ]
+    with pytest.warns(DeviceWarning):
+        jobs = hs.simulate(jobs_of(submit_s=[0.0, 0.0], **asking), plain, "easy").jobs
+    assert jobs["constraint"].to_list() == ["a100", None]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +111,8 @@ def test_nodes_made_of_devices_say_themselves_what_they_have():
     other = hs.DeviceClass("vector engine", 8, 50.0, 240.0)
     for devices, gpus in (([cpu], 0), ([cpu, gpu], 4), ([cpu, other], None)):
         assert hs.DeviceNodes(4, devices).platform().classes[0].gpus == gpus
-    assert "2 of 2, 300 node-seconds" in said_of(jobs_of(**MIXED), hs.DeviceNodes(4, [cpu]).platform())[0][1]
+    on_cpus = hs.simulate(jobs_of(**MIXED), hs.DeviceNodes(4, [cpu]).platform(), "fcfs").jobs
+    assert on_cpus["state"].to_list() == ["completed", "rejected", "completed", "rejected"]
 
 
 def test_gpus_come_back_from_files_and_change_no_platform_that_has_not_said_them(tmp_path):

@@ -11,7 +11,7 @@ import typer
 
 from hetsched.checks import Faults, did_you_mean
 from hetsched.cli import options as opt
-from hetsched.cli.new_templates import TEMPLATES, text_of_test
+from hetsched.cli.new_templates import ON_A_BUDGET, TEMPLATES, text_of_test
 from hetsched.cli.own_policy import BASE
 from hetsched.cli.terminal import Screen
 from hetsched.errors import ConfigError
@@ -44,11 +44,19 @@ def policy(
     for file, text in zip(files, texts, strict=True):
         write_whole(file, text.replace("NAME", name).replace("CLASS", kind).encode())
         screen.say(f"wrote {file}")
-    compare = f"hetsched compare TRACE --policies {BASE},{files[0]}:{kind}"
+    compare = _comparison(role, f"{files[0]}:{kind}")
     screen.say(f"test it:     pytest {files[1]}")
     screen.say(f"compare it:  {compare}")
     summary = {"name": name, "role": role, "class": kind}
     screen.give({"summary": summary, "compare": compare, "written": [str(file) for file in files]})
+
+
+def _comparison(role: str, part: str) -> str:
+    """The command that compares a part with what it would replace."""
+    if role not in ON_A_BUDGET:
+        return f"hetsched compare TRACE --policies {BASE},{part}"
+    budget = "budget_w=WATTS"
+    return f"hetsched compare TRACE --platform PLATFORM.toml --policies power-slurm:{budget},{part}:{budget}"
 
 
 def _check(name: str, role: str, files: list[Path]) -> None:

@@ -87,8 +87,68 @@ class CLASS:
         return starts
 '''
 
-TEMPLATES = {"order": _ORDER, "backfill": _BACKFILL, "placement": _PLACEMENT, "scheduler": _SCHEDULER}
+_ALLOCATOR = '''"""How a power budget is split: one cap for all nodes."""
+
+import numpy as np
+
+
+class CLASS:
+    """The highest of a few caps under which all running jobs together stay within the watts.
+
+    Parameters
+    ----------
+    caps_w
+        Watts a node. The lowest of them is what jobs count with when they start.
+    """
+
+    def __init__(self, caps_w=(250.0, 290.0, 350.0)):
+        self.caps_w = caps_w
+
+    @property
+    def least_cap_w(self):
+        """The lowest cap it sets."""
+        return min(self.caps_w)
+
+    def allot(self, runs, watts, view):
+        """One cap for each running job, W a node. `watts` is what they may draw beyond the idle machine."""
+        for cap_w in sorted([np.inf, *self.caps_w], reverse=True):
+            if runs.draw_w(cap_w).sum() <= watts:
+                break
+        return np.full(len(runs), cap_w)
+'''
+
+_MONITOR = '''"""What is measured of the machine's draw: too little."""
+
+
+class CLASS:
+    """A sensor that shows a share less than the machine draws.
+
+    Parameters
+    ----------
+    bias_ratio
+        The share that it does not see.
+    """
+
+    def __init__(self, bias_ratio=0.1):
+        self.bias_ratio = bias_ratio
+
+    def read(self, draw_w, view):
+        """The watts that it shows."""
+        return draw_w * (1 - self.bias_ratio)
+'''
+
+TEMPLATES = {
+    "order": _ORDER,
+    "backfill": _BACKFILL,
+    "placement": _PLACEMENT,
+    "scheduler": _SCHEDULER,
+    "allocator": _ALLOCATOR,
+    "monitor": _MONITOR,
+}
 """By role, the text of a file with one part that works."""
+
+ON_A_BUDGET = ("allocator", "monitor")
+"""Roles that there are only under a power budget."""
 
 _RUN = '''
 
@@ -101,6 +161,22 @@ def run(policy, node_count=(2, 2, 1)):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # so small a log may be too much for so small a machine
         return hs.simulate(workload, platform, policy).jobs
+
+'''
+
+_RUN_ON_A_BUDGET = '''
+
+def run(budget_w, **power):
+    """Two jobs on two nodes, which draw more than is predicted, under a power budget."""
+    jobs = {"job_id": [1, 2], "submit_s": [0, 1], "runtime_s": [60, 600], "node_count": [2, 2]}
+    workload = hs.Workload.from_polars(pl.DataFrame({**jobs, "app": "heat"}))
+    actual = hs.VariationTable(["heat"], power_w=[[310.0, 290.0]])
+    predicted = hs.VariationTable(["heat"], power_w=[[300.0, 280.0]])
+    platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=400).with_tables(actual=actual, predicted=predicted)
+    policy = hs.Policy(power={"name": "system-budget", "budget_w": budget_w, **power})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # so small a log may be too much for so small a machine
+        return hs.simulate(workload, platform.with_cap_model(static_w=100.0), policy)
 
 '''
 
@@ -135,11 +211,22 @@ def test_jobs_start_in_order_of_submission():
     jobs = run(CLASS())
     assert jobs["start_s"].to_list() == [0, 60, 660]
 """,
+    "allocator": """
+def test_the_cap_is_as_high_as_the_budget_allows():
+    caps_w = [run(budget_w, allocator=CLASS()).segments["cap_w"][0] for budget_w in (580, 579, 569)]
+    assert caps_w == [None, 290, 250]
+""",
+    "monitor": """
+def test_a_draw_that_is_not_seen_raises_no_alarm():
+    alerts = [run(590, on_excess="kill", monitor=CLASS(bias)).summary()["alerts"] for bias in (0.0, 0.1)]
+    assert alerts == [2, 0]
+""",
 }
 
 
 def text_of_test(role: str) -> str:
     """The text of a part's test."""
+    run = _RUN_ON_A_BUDGET if role in ON_A_BUDGET else _RUN
     return f'''"""Tests of CLASS: run them with pytest."""
 
 import warnings
@@ -154,4 +241,4 @@ from NAME import CLASS
 def test_it_conforms():
     """Over many small runs: schedules keep their laws, and the same run is the same again."""
     conformance(CLASS)
-{_RUN}{_CHECKS[role]}'''
+{run}{_CHECKS[role]}'''

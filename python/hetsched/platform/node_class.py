@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError, Fault
+from hetsched.workload.constraints import is_feature
 
 MAX_NODE_W = 1e6
 """The largest draw of one node that is taken, in watts."""
@@ -18,6 +19,7 @@ MAX_NODE_W = 1e6
 _MAX_TRANSITION_S = 1e9
 _MAX_NODES = 2**31 - 1
 _MOST_GPUS = 1024
+_MOST_MEMORY_GB = 1e9
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,14 @@ class NodeClass:
     shutdown_s, shutdown_w
         Seconds it takes to shut down, and watts meanwhile. None: `idle_w`.
     gpus
-        GPUs in a node; 0: none. None: nothing is known of them. Where it is known that there are none, or of several
-        classes one does not say it, runs warn of jobs whose ``device`` is ``gpu``.
+        GPUs in a node; 0: none. None: nothing is known of them, which counts as none where another class says how many
+        it has. Jobs that ask for more (``gpus``, or one where ``device`` is ``gpu``) run on other nodes.
+    memory_gb
+        Memory of a node, in the unit of the jobs' ``memory_gb``. None: nothing is known of it, which counts as none
+        where another class says how much it has.
+    features
+        Words that jobs' ``constraint`` may name, such as ``("gpu", "a100")``. None: nothing is said, which counts as
+        no features where another class has some.
 
     Raises
     ------
@@ -78,6 +86,8 @@ class NodeClass:
     shutdown_s: float = 0.0
     shutdown_w: float | None = None
     gpus: int | None = None
+    memory_gb: float | None = None
+    features: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         given = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -125,8 +135,9 @@ class NodeClass:
         350.0
         """
         values = asdict(self)
-        if isinstance(self.idle_w, tuple):
-            values["idle_w"] = list(self.idle_w)
+        for name in ("idle_w", "features"):
+            if isinstance(values[name], tuple):
+                values[name] = list(values[name])
         return {name: value for name, value in values.items() if value is not None}
 
     def per_node(self, name: str) -> npt.NDArray[np.float64]:
@@ -152,6 +163,8 @@ def _plain(name: str, value: Any) -> Any:
     """The value as a plain immutable Python one, so that equality, hashing and JSON are exact."""
     if value is None or name == "name":
         return value
+    if name == "features":
+        return tuple(sorted(set(value)))
     if name in ("count", "slots", "gpus"):
         return int(value)
     array = np.asarray(value, dtype=np.float64)
@@ -165,6 +178,9 @@ def _check(given: Mapping[str, Any], faults: Faults) -> None:
     faults.whole("slots", given["slots"], low=1, high=_MAX_NODES)
     if given["gpus"] is not None:
         faults.whole("gpus", given["gpus"], low=0, high=_MOST_GPUS)
+    if given["memory_gb"] is not None:
+        faults.number("memory_gb", given["memory_gb"], low=0.0, high=_MOST_MEMORY_GB)
+    check_features(given["features"], faults)
     for name in ("tdp_w", "busy_w", "off_w", "down_w", "boot_w", "shutdown_w"):
         if given[name] is not None or name in ("tdp_w", "off_w"):
             faults.number(name, given[name], low=0.0, high=MAX_NODE_W)
@@ -173,6 +189,18 @@ def _check(given: Mapping[str, Any], faults: Faults) -> None:
     check_watts("idle_w", given["idle_w"], given["count"], faults)
     if not faults.has("idle_w", "tdp_w") and np.max(given["idle_w"]) > given["tdp_w"]:
         faults.add("tdp_w", given["tdp_w"], f"at least the idle draw, {np.max(given['idle_w']):g} W")
+
+
+def check_features(value: Any, faults: Faults) -> None:
+    """Note what is no list of features."""
+    if value is None:
+        return
+    if not isinstance(value, list | tuple | set | frozenset):
+        faults.add("features", value, "a list of words")
+        return
+    for one in value:
+        if not is_feature(one):
+            faults.add("features", one, "words of letters, digits and _.:+-")
 
 
 def check_watts(name: str, value: Any, count: Any, faults: Faults) -> None:

@@ -35,11 +35,13 @@ from hetsched.platform.node_class import (
 )
 from hetsched.platform.table_files import TABLES, named_table, wanted_cap
 from hetsched.variation.table import VariationTable
+from hetsched.workload.constraints import is_licence
 
 KNOWN_DRAWS = ("measured", "table", "tdp")
 """Knowledge of a job's own draw: the measurement, the table only, or nothing (the TDP of its nodes stands for it)."""
 
-_KEYS = ("classes", "exclusive", *TABLES, "cap_w", "known_draws", "cap_model")
+_OPTIONS = ("exclusive", "known_draws", "cap_model", "licences")
+_KEYS = ("classes", "exclusive", *TABLES, "cap_w", "known_draws", "cap_model", "licences")
 
 
 class Platform:
@@ -69,6 +71,9 @@ class Platform:
         times a table's factor. The run charges the measurement in any case.
     cap_model
         Watts and speed of the nodes under any power cap: a dictionary of the parameters of `with_cap_model`.
+    licences
+        How many licences of each kind all jobs that run may hold together (column ``licences``), such as
+        ``{"matlab": 10}``. None: nothing is said, and the column means nothing.
 
     Raises
     ------
@@ -92,11 +97,13 @@ class Platform:
         predicted: VariationTable | ByCap | None = None,
         known_draws: str = "measured",
         cap_model: CapModel | Mapping[str, Any] | None = None,
+        licences: Mapping[str, int] | None = None,
     ) -> None:
         faults = Faults()
         faults.flag("exclusive", exclusive)
         faults.choice("known_draws", known_draws, KNOWN_DRAWS)
         made = node_classes(classes, idle_w, faults)
+        _check_licences(licences, faults)
         nodes = sum(node_class.count for node_class in made)
         by_cap = tables_by_cap(actual, predicted, faults) if isinstance(actual, Mapping) else None
         if isinstance(actual, Mapping):
@@ -118,6 +125,7 @@ class Platform:
         self._by_cap = by_cap
         self._cap_model = model
         self._known_draws = known_draws
+        self._licences = None if licences is None else {name: int(count) for name, count in sorted(licences.items())}
 
     @classmethod
     def homogeneous(
@@ -135,10 +143,13 @@ class Platform:
         shutdown_s: float = 0.0,
         shutdown_w: float | None = None,
         gpus: int | None = None,
+        memory_gb: float | None = None,
+        features: Sequence[str] | None = None,
         exclusive: bool = True,
         actual: VariationTable | None = None,
         predicted: VariationTable | None = None,
         known_draws: str = "measured",
+        licences: Mapping[str, int] | None = None,
     ) -> Platform:
         """Nodes of one make; the parameters are those of `NodeClass` and `Platform`.
 
@@ -152,9 +163,9 @@ class Platform:
             Watts a node is built for.
         busy_w
             Watts under a job without table or measurement. None: `tdp_w`.
-        slots, off_w, down_w, boot_s, boot_w, shutdown_s, shutdown_w, gpus
+        slots, off_w, down_w, boot_s, boot_w, shutdown_s, shutdown_w, gpus, memory_gb, features
             As in `NodeClass`.
-        exclusive, actual, predicted, known_draws
+        exclusive, actual, predicted, known_draws, licences
             As in `Platform`.
 
         Raises
@@ -182,10 +193,19 @@ class Platform:
                 shutdown_s=shutdown_s,
                 shutdown_w=shutdown_w,
                 gpus=gpus,
+                memory_gb=memory_gb,
+                features=features,
             )
         except ConfigError as error:
             raise error.mapped(as_homogeneous) from None
-        return cls([node_class], exclusive=exclusive, actual=actual, predicted=predicted, known_draws=known_draws)
+        return cls(
+            [node_class],
+            exclusive=exclusive,
+            actual=actual,
+            predicted=predicted,
+            known_draws=known_draws,
+            licences=licences,
+        )
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, folder: str | Path = ".") -> Platform:
@@ -197,7 +217,7 @@ class Platform:
             ``classes``, a list of the parameters of node classes; or ``nodes`` with the parameters of one class. Beside
             them ``exclusive``, ``known_draws``, and ``actual`` and ``predicted``, each a table's file or its content;
             and ``cap_w``, the power cap whose rows to take where their files hold several, or ``"all"``: each as a
-            table by cap. ``cap_model`` holds the parameters of `with_cap_model`.
+            table by cap. ``cap_model`` holds the parameters of `with_cap_model`, ``licences`` numbers by name.
         folder
             Folder that the files' paths are relative to.
 
@@ -221,7 +241,7 @@ class Platform:
         cap_w = wanted_cap(data, faults)
         tables = {name: named_table(data[name], name, Path(folder), cap_w, faults) for name in TABLES if name in data}
         faults.check()
-        options = {name: data[name] for name in ("exclusive", "known_draws", "cap_model") if name in data}
+        options = {name: data[name] for name in _OPTIONS if name in data}
         return cls(classes, actual=tables.get("actual"), predicted=tables.get("predicted"), **options)
 
     @classmethod
@@ -273,6 +293,7 @@ class Platform:
             "known_draws": self._known_draws,
             **named,
             **model,
+            **({} if self._licences is None else {"licences": dict(self._licences)}),
         }
 
     def with_tables(
@@ -393,6 +414,7 @@ class Platform:
             "predicted": self._predicted if by_cap is None else by_cap.predicted and dict(by_cap.predicted),
             "known_draws": self._known_draws,
             "cap_model": self._cap_model,
+            "licences": self._licences,
         }
 
     @property
@@ -448,6 +470,11 @@ class Platform:
         """Knowledge that decisions have of a job's own measured draw: ``"measured"``, ``"table"`` or ``"tdp"``."""
         return self._known_draws
 
+    @property
+    def licences(self) -> dict[str, int] | None:
+        """Licences of each kind; None if nothing is said of them."""
+        return None if self._licences is None else dict(self._licences)
+
     @cached_property
     def idle_w(self) -> npt.NDArray[np.float64]:
         """Idle watts of each node."""
@@ -487,12 +514,13 @@ class Platform:
 
     @cached_property
     def sha256(self) -> str:
-        """Sha256 over the nodes' parameters, `known_draws` and the cap model; the tables have their own."""
+        """Sha256 over the nodes' parameters, `known_draws`, cap model and licences; the tables have their own."""
         classes = [node_class.to_dict() for node_class in self._classes]
         # Named only where it is not the default: platforms of earlier versions keep their sum.
         known = {} if self._known_draws == "measured" else {"known_draws": self._known_draws}
         model = {} if self._cap_model is None else {"cap_model": self._cap_model.to_dict()}
-        return json_sha256({"classes": classes, "exclusive": self._exclusive, **known, **model})
+        licences = {} if self._licences is None else {"licences": self._licences}
+        return json_sha256({"classes": classes, "exclusive": self._exclusive, **known, **model, **licences})
 
     @cached_property
     def tables_sha256(self) -> dict[str, str | None]:
@@ -524,12 +552,25 @@ class Platform:
 
     def _identity(self) -> tuple[Any, ...]:
         tables = (self._actual, self._predicted) if self._by_cap is None else self._by_cap
-        return self._classes, self._exclusive, tables, self._known_draws, self._cap_model
+        licences = None if self._licences is None else tuple(self._licences.items())
+        return self._classes, self._exclusive, tables, self._known_draws, self._cap_model, licences
 
     def _per_node(self, name: str) -> npt.NDArray[np.float64]:
         values = np.concatenate([node_class.per_node(name) for node_class in self._classes])
         values.flags.writeable = False
         return values
+
+
+def _check_licences(licences: Any, faults: Faults) -> None:
+    if licences is None:
+        return
+    if not isinstance(licences, Mapping):
+        faults.add("licences", licences, "numbers by name, such as {'matlab': 10}")
+        return
+    for name, count in licences.items():
+        if not is_licence(name):
+            faults.add("licences", name, "names of letters, digits and _.@+-")
+        faults.whole(f"licences.{name}", count, low=0, high=10**9)
 
 
 def _without_caps(tables: CapTables | None) -> tuple[VariationTable | None, VariationTable | None]:

@@ -16,6 +16,7 @@ import polars as pl
 
 from hetsched.checks import Faults, many
 from hetsched.errors import (
+    ConfigError,
     DeviceWarning,
     LoadWarning,
     PowerWarning,
@@ -134,24 +135,47 @@ def _quiet(timeline: pl.DataFrame, nodes: int) -> Concern | None:
 def _on_gpus(
     jobs: pl.DataFrame, recorded: pl.DataFrame, timeline: pl.DataFrame, platform: Platform
 ) -> Iterator[Concern]:
-    """That jobs for GPUs ran on nodes that have none, or that of several classes do not say whether they have any."""
+    """That jobs for GPUs ran on nodes that have none, as in a replay, or on classes none of which says its GPUs."""
     gpus = [node_class.gpus for node_class in platform.classes]
-    meant = {"GPU jobs on nodes without GPUs": [count == 0 for count in gpus]}
-    if len(gpus) > 1:
-        meant["GPU jobs on nodes whose class does not say how many GPUs they have (gpus)"] = [c is None for c in gpus]
-    if "device" not in jobs.columns or not any(map(any, meant.values())):
+    is_unsaid = len(gpus) > 1 and all(count is None for count in gpus)
+    about, advice = _GPU_MATTERS[is_unsaid]
+    is_meant = [is_unsaid or count == 0 for count in gpus]
+    if "device" not in jobs.columns or not any(is_meant):
         return
     wanted = recorded.with_row_index("job").filter((jobs["device"] == "gpu") & recorded["start_s"].is_not_null())
     # One row a job and node; a job that still runs has been there up to the timeline's end.
     length_s = pl.col("end_s").fill_null(timeline["time_s"].max()) - pl.col("start_s")
     stays = wanted.select("job", length_s.alias("length_s"), pl.col("nodes").alias("node")).explode("node")
     counts = [node_class.count for node_class in platform.classes]
-    for about, is_meant in meant.items():
-        there = stays.filter(pl.Series(np.repeat(is_meant, counts)[stays["node"].to_numpy()], dtype=pl.Boolean))
-        if len(there):
-            found = f"{there['job'].n_unique():,} of {len(wanted):,}, {there['length_s'].sum():,.0f} node-seconds"
-            yield Concern(DeviceWarning, about, found, "placement does not look at a job's device yet")
+    there = stays.filter(pl.Series(np.repeat(is_meant, counts)[stays["node"].to_numpy()], dtype=pl.Boolean))
+    if len(there):
+        found = f"{there['job'].n_unique():,} of {len(wanted):,}, {there['length_s'].sum():,.0f} node-seconds"
+        yield Concern(DeviceWarning, about, found, advice)
 
+
+def concerns_of_demands(jobs: pl.DataFrame, platform: Platform) -> Iterator[Concern]:
+    """That jobs ask for what the platform says nothing of: then every node counts as good enough."""
+    said = {
+        "constraint": ("features", any(one.features is not None for one in platform.classes)),
+        "gpus": ("gpus", any(one.gpus is not None for one in platform.classes)),
+        "memory_gb": ("memory_gb", any(one.memory_gb is not None for one in platform.classes)),
+        "licences": ("licences", platform.licences is not None),
+    }
+    for column, (name, is_said) in said.items():
+        if is_said or column not in jobs.columns or not (asking := jobs[column].count()):
+            continue
+        advice = f"without {name} on the platform the column means nothing"
+        yield Concern(DeviceWarning, f"jobs that ask for {column}", f"{asking:,} of {many(len(jobs), 'job')}", advice)
+
+
+_GPU_MATTERS = {
+    False: ("GPU jobs on nodes without GPUs", "a replay repeats the log"),
+    True: (
+        "GPU jobs on nodes whose class does not say how many GPUs they have (gpus)",
+        "once a class says it, they run where there are some",
+    ),
+}
+"""What is said of GPU jobs, and what is to be done: by whether nothing is said of the nodes."""
 
 _MUCH_LOST_RATIO = 0.01
 """Of the started node-seconds, what may be lost without a word."""
@@ -263,6 +287,17 @@ def check_caps(workload: Workload, platform: Platform) -> None:
     if len(capped) > _MOST_FAULTS:
         faults.note("cap_w", f"{len(capped) - _MOST_FAULTS:,} more such jobs", expected)
     faults.check()
+
+
+def check_waits(workload: Workload, policy: Policy) -> None:
+    """Raise if jobs are cancelled under a policy that holds some back until others have shown their profiles."""
+    frame = workload.to_polars()
+    order = policy.parts["order"] or {}
+    if not order.get("first_run") or policy.parts["power"] is None or "cancel_s" not in frame.columns:
+        return
+    if frame["cancel_s"].null_count() < len(frame):
+        expected = f"nulls only: policy {policy.name} has first_run=true under a budget; first_run=false takes them"
+        raise ConfigError([("workload.cancel_s", "instants", expected)])
 
 
 def _check_starts(frame: pl.DataFrame, policy: Policy, faults: Faults) -> None:

@@ -16,6 +16,7 @@ import polars as pl
 from hetsched.checks import did_you_mean, listed, many, shown
 from hetsched.errors import ConfigError
 from hetsched.platform import Platform
+from hetsched.run.eligibility import eligibility
 from hetsched.workload import COLUMNS, Workload
 from hetsched.workload.conform import refuse_other_frames
 from hetsched.workload.convert import Origin, converted, nodes_text
@@ -44,8 +45,35 @@ def checked_starts(starts: object, workload: Workload, platform: Platform) -> pl
     refuse(_rules_of_values(given))
     asked = workload.to_polars().select("job_id", "submit_s", "node_count", pl.col("^slots$")).with_row_index("row")
     known = given.join(asked, on="job_id", how="left", maintain_order="left")
-    refuse([*_rules_of_ids(known), *_rules_of_times(known), *_rules_of_nodes(known, platform)])
+    refuse(
+        [
+            *_rules_of_ids(known),
+            *_rules_of_times(known),
+            *_rules_of_nodes(known, platform),
+            *_rules_of_cells(known, workload, platform),
+        ]
+    )
     return known.sort("row").select("job_id", "start_s", "nodes", "end_s", "row")
+
+
+def _rules_of_cells(known: pl.DataFrame, workload: Workload, platform: Platform) -> list[Rule]:
+    """Which nodes have what a job asks for."""
+    found = eligibility(workload, platform)
+    if found is None:
+        return []
+
+    def other(row: int) -> int | None:
+        nodes = [node for node in known["nodes"][row] if node < platform.nodes]
+        job = known["row"][row]
+        return None if job is None else next((n for n in nodes if not found.may_use(job, [n])[0]), None)
+
+    others = [other(row) for row in range(len(known))]
+
+    def fault(row: int) -> tuple[str, str, str]:
+        place = f"starts, job {known['job_id'][row]}, nodes"
+        return place, f"node {others[row]}", "a node that has what the job asks for"
+
+    return [Rule(pl.Series([node is not None for node in others], dtype=pl.Boolean), fault)]
 
 
 def instant(micros: int) -> str:

@@ -28,13 +28,16 @@ from hetsched.run.concerns import (
     Concern,
     check_caps,
     check_observed,
+    check_waits,
+    concerns_of_demands,
     concerns_of_draws,
     concerns_of_load,
     concerns_of_replay,
     replay_counts,
 )
-from hetsched.run.event_rows import BUDGET
-from hetsched.run.events import Events
+from hetsched.run.eligibility import cells_of
+from hetsched.run.event_rows import BUDGET, CANCEL, MAINTENANCE
+from hetsched.run.events import Events, Floats
 from hetsched.run.memory import check_memory
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.outcome import Setting, result_of
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 
 A_POLICY = "a preset's name, a Policy, a dictionary of parts, or an object with the method `decide`"
 Progress = Callable[[int, int, float], object]
+Budgets = tuple[Floats, Floats, Floats, Floats]
 
 _BEFORE_EVERYTHING_S = -1e12
 
@@ -66,6 +70,7 @@ class Run:
         return [
             *concerns_of_load(self.workload, self.platform),
             *concerns_of_draws(self.workload.to_polars(), self.platform),
+            *concerns_of_demands(self.workload.to_polars(), self.platform),
         ]
 
     def check(self) -> None:
@@ -84,8 +89,9 @@ class Run:
         check_threads()
         check_observed(self.policy, self.workload, self.platform)
         check_caps(self.workload, self.platform)
+        check_waits(self.workload, self.policy)
         if self.options.events is not None:
-            self.options.events.check_for(self.platform, self.policy)
+            self.options.events.check_for(self.workload, self.platform, self.policy)
         check_memory(self.workload, self.platform, self.policy, until_s=self.options.until_s)
         platform, forecast = believed(self.workload, self.platform, self.options.predictor)
         known_w = None if forecast is None else forecast.known_w
@@ -129,21 +135,24 @@ def engine_of(
 ) -> _core.Session:
     """The engine's own run of these ingredients."""
     events = setting.options.events
+    eligible = cells_of(setting.workload, setting.platform, setting.policy, has_agent=agent is not None)
     engine = _core.Session(
         setting.workload.columns,
         setting.platform.machine,
         setting.policy.begun(setting.options.seed),
         seed=setting.options.seed,
+        on_failure=setting.options.on_failure,
         on_unknown_app=setting.options.on_unknown_app,
         until_s=setting.options.until_s,
         known_w=known_w,
         agent=agent,
+        cells=None if eligible is None else eligible.core(),
         **_budgets(events),
         **_labels(setting),
         **setting.options.limits,
     )
     if events is not None:
-        engine.inject(*events.of_nodes())
+        _inject(engine, events, setting.workload, None)
     return engine
 
 
@@ -168,9 +177,15 @@ def _budgets(events: Events | None) -> dict[str, Any]:
     return {} if events is None or not events.has(BUDGET) else {"budgets": events.of_budgets()}
 
 
-def inject(engine: _core.Session, events: Events) -> None:
+def inject(engine: _core.Session, events: Events, workload: Workload) -> None:
     """Have events befall a run of the engine's that is under way."""
-    engine.inject(*events.of_nodes(), **_budgets(events))
+    _inject(engine, events, workload, events.of_budgets() if events.has(BUDGET) else None)
+
+
+def _inject(engine: _core.Session, events: Events, workload: Workload, budgets: Budgets | None) -> None:
+    maintenance = events.of_maintenance() if events.has(MAINTENANCE) else None
+    cancels = events.of_cancels(workload) if events.has(CANCEL) else None
+    engine.inject(*events.of_nodes(), budgets=budgets, maintenance=maintenance, cancels=cancels)
 
 
 @takes_run_options()
@@ -221,8 +236,12 @@ def simulate(
         such as ``hs.power.Noisy(0.1)`` or ``hs.power.History()``; or a `VariationTable` of the same applications and
         nodes as the actual one, such as a fitted model's. None: the platform's own.
     events
-        What comes from outside: failures and repairs of nodes, budgets of the machine's power in time (for policies
-        with a part in the role ``power``), prices and carbon intensities; see `Events`. None: nothing.
+        What comes from outside: failures, repairs and maintenance of nodes, cancellations, budgets of the machine's
+        power in time (for policies with a part in the role ``power``), prices and carbon intensities; see `Events`.
+        None: nothing.
+    on_failure
+        What becomes of jobs whose nodes fail or go into maintenance. ``"fail"``: they end. ``"requeue"``: they are
+        queued again in their old place, with all their work to do.
 
     Returns
     -------
@@ -235,7 +254,8 @@ def simulate(
         If an option, the policy, or the platform's tables for these jobs cannot be; if there is a predictor and
         nothing for it to predict: no actual table, no job that brings ``power_w``; if the policy repeats the log and
         the workload has no observed starts; if events cannot befall this platform under this policy; if jobs ask for
-        caps that the platform knows nothing of.
+        caps that the platform knows nothing of; if a ``constraint`` or ``licences`` cannot be read, or a part of the
+        policy does not know nodes that differ in what jobs ask for (docs/background/rules.md).
     SimulationError
         If the run cannot go on, or an object in a role of the policy gives an invalid answer; before it begins, if it
         needs more memory than there is, or if the process was forked from one in which polars had been at work.
@@ -245,7 +265,8 @@ def simulate(
     LoadWarning
         If more work is submitted than the platform can do.
     DeviceWarning
-        If jobs for GPUs ran on nodes without any, or of several classes that do not say whether they have any.
+        If jobs ask for GPUs, features, memory or licences of which the platform says nothing: of ``device`` only where
+        there are several classes; if a replay has run jobs for GPUs on nodes without any.
     PowerWarning
         If a job's measured draw is above twice the nodes' TDP.
     ResultWarning

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hetsched.platform import Platform
 from hetsched.run.events import Events
 from hetsched.run.result import Result
+from hetsched.testing.eligibility_laws import check_eligibility
 from hetsched.testing.facts import Facts
 from hetsched.testing.laws import check_laws
 from hetsched.testing.stretch_laws import check_stretches
@@ -15,12 +16,15 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     """Check a result against the laws of a run.
 
     Everything is recomputed from the inputs and the start and nodes of each job: no slot serves two jobs at once; no
-    job starts before its submission; each job has as many nodes as it asked for and ends when it must (its runtime at
+    job starts before its submission; each job runs on nodes that have what it asks for, and licences and shared GPUs
+    and memory are never overdrawn; each job has as many nodes as it asked for and ends when it must (its runtime at
     the pace of its slowest node, rounded up to a microsecond, or its walltime); times, states, energies, nodes,
     timeline and summary follow; and the energy balances three ways. Under a policy that profiles, first runs and no
     others take longer. In a replay, no job starts before its observed start. In a metered schedule with given ends,
-    states agree with the ends. Under a power budget, summary and timeline agree about it; and where predictions are
-    exact and jobs get whole nodes, the system never draws more.
+    states agree with the ends. No job starts before what it waits for, nor after it was cancelled, and no array is
+    over its limit; jobs that depend on others end as these let them; attempts that were lost cost what is said, and no
+    job runs on a node that is down. Under a power budget, summary and timeline agree about it; and where predictions
+    are exact and jobs get whole nodes, the system never draws more.
 
     Where jobs do not run in one stretch (power caps, emergencies, budgets in time) the segments are checked: those of
     an attempt abut and cover it, no node serves two, each draws and is as fast as tables or model say under its cap,
@@ -55,8 +59,9 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     >>> check_schedule(hs.simulate(workload, platform, policy="easy"), workload, platform)
     """
     run, segments = Facts(result, workload, platform), result.segments
-    # Where jobs share nodes there are no caps and no emergencies: each runs in one stretch.
-    if result.has_segments and len(segments) and platform.exclusive:
+    check_eligibility(run)
+    # Where jobs share nodes there are no caps and no emergencies; attempts that a failure ended run in one stretch.
+    if result.has_segments and len(segments) and platform.exclusive and not run.has_outages:
         check_stretches(run, segments, events)
     else:
         check_laws(run)

@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 use pyo3::wrap_pyfunction;
 
 mod assignment;
+mod cells;
 mod columns;
 mod errors;
 mod frame;

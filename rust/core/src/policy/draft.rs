@@ -4,6 +4,8 @@
 //! then is what it was there, to the last free node.
 
 use crate::algo::fit_list::Waiting;
+use crate::algo::horizon::Split;
+use crate::algo::horizon::cells::change;
 use crate::algo::node_set::NodeSet;
 use crate::algo::releases::{Claim, Release};
 use crate::error::Result;
@@ -21,6 +23,12 @@ pub struct Memory {
     free: NodeSet,
     /// Where nodes are shared: what the starts so far have left of them.
     shared: Option<Slots>,
+    /// Where nodes differ: what is free of each cell and licence.
+    free_parts: Vec<i64>,
+    /// What each start takes of them, with its place among the starts and its planned end.
+    splits: Vec<(usize, SimTime, Split)>,
+    /// The free nodes of one cell.
+    in_cell: NodeSet,
 }
 
 /// A start in a draft.
@@ -55,6 +63,10 @@ impl<'a> Draft<'a> {
         memory.puts.clear();
         memory.ends.clear();
         memory.shared = (!view.platform.is_exclusive()).then(|| view.slots.clone());
+        memory.splits.clear();
+        if let Some(shares) = view.shares.filter(|_| view.platform.is_exclusive()) {
+            shares.free(view.slots, &mut memory.free_parts);
+        }
         let free_units = view.slots.free_units();
         Self { view, memory, out, free_units, granted: Watts::ZERO, is_free_known: false }
     }
@@ -136,6 +148,53 @@ impl<'a> Draft<'a> {
         Ok(Some(watts))
     }
 
+    /// What is free of each cell and licence beside the starts so far, where nodes differ.
+    #[must_use]
+    pub fn free_parts(&self) -> &[i64] {
+        &self.memory.free_parts
+    }
+
+    /// What the starts so far take of them, and until when.
+    #[must_use]
+    pub fn started(&self) -> Vec<(SimTime, Split)> {
+        self.memory.splits.iter().map(|(_, at, split)| (*at, split.clone())).collect()
+    }
+
+    /// Starts a job on so many nodes of each cell, which are free: `choose` moves a number of nodes from those of one cell
+    /// to the end of a list, or says that it refuses. False if it did: then nothing starts.
+    ///
+    /// # Errors
+    /// Whatever keeps `choose` from choosing.
+    pub fn put_in(
+        &mut self,
+        waiting: &Waiting,
+        split: &Split,
+        mut choose: impl FnMut(u32, &mut NodeSet, &mut Vec<u32>) -> Result<bool>,
+    ) -> Result<bool> {
+        let Some(shares) = self.view.shares else { return Ok(false) };
+        self.free();
+        let first = self.out.nodes.len();
+        for &(thing, count) in split {
+            let Some(cell) = shares.cells().nodes(thing) else { break };
+            let Memory { free, in_cell, .. } = &mut *self.memory;
+            in_cell.copy_common(free, cell);
+            let part = self.out.nodes.len();
+            let is_chosen = choose(u32::try_from(count).unwrap_or(u32::MAX), in_cell, &mut self.out.nodes)?;
+            free.remove_all(&self.out.nodes[part..]);
+            if !is_chosen {
+                free.insert_all(&self.out.nodes[first..]);
+                self.out.nodes.truncate(first);
+                return Ok(false);
+            }
+        }
+        self.out.start_on(JobId(waiting.key.row), first..self.out.nodes.len(), Watts::ZERO);
+        change(&mut self.memory.free_parts, split, -1);
+        let at = self.view.now.saturating_add(waiting.length);
+        self.memory.splits.push((self.memory.puts.len(), at, split.clone()));
+        self.book(waiting, Watts::ZERO);
+        Ok(true)
+    }
+
     /// Starts a job whose nodes are chosen later, with [`Draft::place`].
     pub fn count(&mut self, waiting: &Waiting) {
         self.book(waiting, Watts::ZERO);
@@ -189,6 +248,9 @@ impl<'a> Draft<'a> {
             Some(shared) => shared.give(node, view.jobs.need(job, view.platform)),
             None => drop(memory.free.insert(node)),
         });
+        while let Some((_, _, split)) = memory.splits.pop_if(|(put, ..)| *put >= mark.puts) {
+            change(&mut memory.free_parts, &split, 1);
+        }
         for put in memory.puts.drain(mark.puts..) {
             self.free_units += put.units;
             self.granted -= put.watts;

@@ -40,6 +40,10 @@ impl OwnBackfill {
 }
 
 impl Backfill for OwnBackfill {
+    fn by_cell(&self) -> Option<Box<dyn Backfill>> {
+        Some(Box::new(self.clone()))
+    }
+
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         // None: its job has been chosen.
         let mut keys: BTreeMap<JobId, Option<QueueKey>> = BTreeMap::new();
@@ -60,6 +64,7 @@ impl Backfill for OwnBackfill {
             };
             queue.remove_at(place);
             desk.accept(offer)?;
+            desk.hold_back(queue, key, true);
         }
         Ok(())
     }

@@ -49,6 +49,10 @@ fn power_w(view: policy::View<'_>, job: JobId) -> f64 {
     }
 }
 
+fn want(view: policy::View<'_>, job: JobId) -> i64 {
+    view.shares.map_or(0, |shares| i64::try_from(shares.cells().number(job)).unwrap_or(i64::MAX))
+}
+
 impl Jobs {
     fn column<'py, T: Element>(
         &self,
@@ -78,10 +82,10 @@ impl Jobs {
         self.column(py, |view, job| view.jobs.submit(job).seconds())
     }
 
-    /// Times from which they may start, seconds on the log's clock: their submit times.
+    /// When they joined the queue, seconds on the log's clock: their submit times, unless they waited for something.
     #[getter]
     fn eligible_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
-        self.submit_s(py)
+        self.column(py, |view, job| view.jobs.eligible(job).seconds())
     }
 
     /// Planned lengths, seconds: walltimes, or nominal runtimes of jobs without one.
@@ -143,6 +147,12 @@ impl Jobs {
     fn on_gpu<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<bool>>> {
         self.column(py, |view, job| view.jobs.on_gpu(job))
     }
+
+    /// What they ask for of nodes that differ, as numbers for `View.may_use`; 0 where nodes do not differ.
+    #[getter]
+    fn want<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        self.column(py, want)
+    }
 }
 
 impl Job {
@@ -165,10 +175,10 @@ impl Job {
         self.value(|view, job| view.jobs.submit(job).seconds())
     }
 
-    /// Time from which it may start, seconds on the log's clock: its submit time.
+    /// When it joined the queue, seconds on the log's clock: its submit time, unless it waited for something.
     #[getter]
     fn eligible_s(&self) -> PyResult<f64> {
-        self.submit_s()
+        self.value(|view, job| view.jobs.eligible(job).seconds())
     }
 
     /// Planned length, seconds: its walltime, or its nominal runtime if it has none.
@@ -229,5 +239,11 @@ impl Job {
     #[getter]
     fn on_gpu(&self) -> PyResult<bool> {
         self.value(|view, job| view.jobs.on_gpu(job))
+    }
+
+    /// What it asks for of nodes that differ, as a number for `View.may_use`; 0 where nodes do not differ.
+    #[getter]
+    fn want(&self) -> PyResult<i64> {
+        self.value(want)
     }
 }

@@ -279,6 +279,11 @@ impl View {
         self.by_node(py, |view, node| i64::from(view.slots.free_on(node)))
     }
 
+    /// Whether each node can serve jobs whose `want` is this number.
+    fn may_use<'py>(&self, py: Python<'py>, want: usize) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        self.by_node(py, |view, node| view.shares.is_none_or(|shares| shares.cells().serves(want, node)))
+    }
+
     /// The jobs that wait, in order.
     #[getter]
     fn queue(&self) -> PyResult<Jobs> {

@@ -6,6 +6,7 @@
 //! so a promise on shared slots or on nodes that differ can be kept.
 
 pub mod amount;
+pub mod cells;
 pub mod profile;
 mod steps;
 pub mod windows;
@@ -13,6 +14,7 @@ pub mod windows;
 use crate::units::SimDuration;
 
 pub use amount::{Amount, Lanes};
+pub use cells::{CellProfile, Split, Wish};
 pub use profile::Profile;
 pub use windows::{Freedom, SlotTable, Windows};
 
@@ -21,7 +23,7 @@ pub use windows::{Freedom, SlotTable, Windows};
 pub struct Need {
     /// Nodes.
     pub nodes: u32,
-    /// Slots on each of them; not looked at where jobs get whole nodes.
+    /// Slots on each of them, or whatever else stands for what it takes there; not looked at where jobs get whole nodes.
     pub slots: i32,
     /// Microwatts in all; 0 where they are not counted.
     pub microwatts: i64,

@@ -23,4 +23,8 @@ impl Backfill for FirstFit {
         }
         Ok(())
     }
+
+    fn by_cell(&self) -> Option<Box<dyn Backfill>> {
+        Some(Box::new(*self))
+    }
 }

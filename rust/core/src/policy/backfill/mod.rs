@@ -1,6 +1,7 @@
 //! Who may start before the jobs ahead of it.
 
 mod base;
+pub mod by_cell;
 pub mod first_fit;
 mod free;
 mod kept;
@@ -13,6 +14,7 @@ mod profile;
 pub mod reservations;
 mod shadow;
 pub mod starving;
+mod supply;
 
 use dyn_clone::DynClone;
 
@@ -43,6 +45,16 @@ pub trait Backfill: DynClone + Send + Sync {
         None
     }
 
+    /// The same rule on a machine whose nodes differ in what jobs ask for, if it has one.
+    fn by_cell(&self) -> Option<Box<dyn Backfill>> {
+        None
+    }
+
+    /// The same where nodes are shared, too: what they have is counted node by node.
+    fn by_node(&self) -> Option<Box<dyn Backfill>> {
+        None
+    }
+
     /// Whether it never starts the job, whatever happens.
     fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {
         let _ = (jobs, job);
@@ -54,9 +66,9 @@ dyn_clone::clone_trait_object!(Backfill);
 
 /// Starts the job at `place`, for which the offer was made, in its turn; returns the next job's place.
 fn start(desk: &mut Desk<'_>, queue: &mut FitList, place: Place, offer: Offer) -> Result<Place> {
-    let (_, next) = queue.remove_at(place);
+    let (waiting, next) = queue.remove_at(place);
     desk.accept(offer)?;
-    Ok(next)
+    Ok(if desk.hold_back(queue, waiting.key, false) { queue.place_after(waiting.key) } else { next })
 }
 
 /// Starts jobs from the front while they fit; true if one is left that does not.

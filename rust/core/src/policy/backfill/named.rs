@@ -3,6 +3,8 @@
 //! Where nodes are shared, counts promise what may not be there: slots enough, but on too many nodes. A plan of named nodes
 //! keeps its promises.
 
+use std::collections::BTreeMap;
+
 use crate::algo::fit_list::{FitList, Room, Waiting};
 use crate::algo::horizon::windows::Return;
 use crate::algo::horizon::{Freedom, Need, SlotTable, Windows};
@@ -11,9 +13,10 @@ use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::View;
 use crate::policy::backfill::plan::TICK;
+use crate::policy::backfill::supply::Supply;
 use crate::policy::backfill::{Backfill, start};
 use crate::policy::desk::Desk;
-use crate::units::SimDuration;
+use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
 /// Backfilling by a plan of named nodes.
@@ -23,20 +26,32 @@ pub struct NamedPlan {
     depth: usize,
     /// How far ahead.
     horizon: SimDuration,
+    /// Whether nodes differ in what jobs ask for.
+    is_divided: bool,
 }
 
 /// What is free of each node, and in which order nodes are taken.
-trait Chosen: Freedom {
+pub(super) trait Chosen<'a>: Freedom {
     /// As it is now.
-    fn now(view: &View<'_>) -> Self;
+    fn now(view: &'a View<'a>) -> Self;
+
+    /// What jobs alike have in common: they take the same of the same nodes.
+    fn likeness(view: &View<'_>, job: JobId) -> (usize, u32) {
+        (0, view.jobs.need(job, view.platform))
+    }
+
+    /// What stands for what the job takes of each node.
+    fn told(view: &View<'_>, job: JobId) -> i32 {
+        i32::try_from(view.jobs.need(job, view.platform)).unwrap_or(i32::MAX)
+    }
 
     /// Writes down the first nodes of `throughout` that a job takes which starts when this is free: fullest first, then
     /// lowest.
     fn choose(&self, throughout: &Self, need: &Need, nodes: &mut Vec<u32>);
 }
 
-impl Chosen for NodeSet {
-    fn now(view: &View<'_>) -> Self {
+impl<'a> Chosen<'a> for NodeSet {
+    fn now(view: &'a View<'a>) -> Self {
         view.slots.holding(1).clone()
     }
 
@@ -45,8 +60,8 @@ impl Chosen for NodeSet {
     }
 }
 
-impl Chosen for SlotTable {
-    fn now(view: &View<'_>) -> Self {
+impl<'a> Chosen<'a> for SlotTable {
+    fn now(view: &'a View<'a>) -> Self {
         let free = |node| i32::try_from(view.slots.free_on(node)).unwrap_or(i32::MAX);
         Self::new((0..view.platform.len()).map(free).collect())
     }
@@ -62,23 +77,29 @@ impl NamedPlan {
     /// A plan of up to `depth` jobs that start later, up to `horizon` from now.
     #[must_use]
     pub fn new(depth: usize, horizon: SimDuration) -> Self {
-        Self { depth, horizon }
+        Self { depth, horizon, is_divided: false }
     }
 
-    fn make<F: Chosen>(self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+    fn make<'a, F: Chosen<'a>>(self, desk: &mut Desk<'a>, queue: &mut FitList) -> Result<()> {
         let now = desk.view.now;
         let mut windows = windows::<F>(desk.view);
         let (mut place, mut planned) = (Place::FRONT, 0);
+        // The plan only fills: those alike fit no earlier than the last of them.
+        let mut last = BTreeMap::new();
         // The plan is forgotten with the pass: it matters only as far as some job may start now.
         while queue.first_fit(place, Room::of(desk.free_units())).is_some() {
             desk.examine()?;
             let Some(&waiting) = queue.get(place) else { break };
-            let need = need(desk.view, &waiting);
+            let need = need::<F>(desk.view, &waiting);
             let until = if planned < self.depth { now.saturating_add(self.horizon) } else { now };
-            let found = windows.earliest(&need, (now, until), |free, throughout, nodes| {
+            let alike = (F::likeness(desk.view, JobId(waiting.key.row)), need.nodes, need.length);
+            let from = last.entry(alike).or_insert(now);
+            let pick = |free: &F, throughout: &F, nodes: &mut Vec<u32>| {
                 free.choose(throughout, &need, nodes);
                 true
-            });
+            };
+            let found = if *from > until { None } else { windows.earliest(&need, (*from, until), pick) };
+            *from = found.as_ref().map_or(SimTime::NEVER, |(at, _)| *at);
             place = match found {
                 Some((at, nodes)) if at == now => {
                     windows.hold(now, &need, &nodes);
@@ -99,16 +120,27 @@ impl NamedPlan {
 
 impl Backfill for NamedPlan {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
-        if desk.view.platform.is_exclusive() {
+        if self.is_divided {
+            self.make::<Supply<'_>>(desk, queue)
+        } else if desk.view.platform.is_exclusive() {
             self.make::<NodeSet>(desk, queue)
         } else {
             self.make::<SlotTable>(desk, queue)
         }
     }
+
+    fn by_cell(&self) -> Option<Box<dyn Backfill>> {
+        Some(Box::new(Self { is_divided: true, ..*self }))
+    }
+
+    fn by_node(&self) -> Option<Box<dyn Backfill>> {
+        self.by_cell()
+    }
 }
 
-/// What is free when, if all that runs ends as planned; what should have ended by now ends a tick later.
-fn windows<F: Chosen>(view: &View<'_>) -> Windows<F> {
+/// What is free when, if all that runs ends as planned; what should have ended by now ends a tick later. A node in
+/// maintenance is free once that is over, one that has failed never, and none is in a window that is known by now.
+fn windows<'a, F: Chosen<'a>>(view: &'a View<'a>) -> Windows<F> {
     let soonest = view.now.saturating_add(TICK);
     let mut returns: Vec<_> = view
         .runs
@@ -116,20 +148,24 @@ fn windows<F: Chosen>(view: &View<'_>) -> Windows<F> {
         .map(|(_, run)| Return {
             at: run.planned_end.max(soonest),
             nodes: view.runs.nodes(run),
-            slots: slots(view, run.job),
+            slots: F::told(view, run.job),
             microwatts: 0,
         })
         .collect();
     returns.sort_by_key(|back| back.at);
-    Windows::new(view.now, F::now(view), 0, returns)
+    let mut windows = Windows::new(view.now, F::now(view), 0, returns);
+    let whole = if view.platform.is_exclusive() { 1 } else { i32::try_from(view.platform.slots()).unwrap_or(i32::MAX) };
+    for (node, until) in view.outages.coming_back() {
+        windows.open(until, node, whole);
+    }
+    for window in view.outages.known(view.now) {
+        windows.close(window.from, window.until - window.from, window.node);
+    }
+    windows
 }
 
-fn need(view: &View<'_>, waiting: &Waiting) -> Need {
+fn need<'a, F: Chosen<'a>>(view: &View<'_>, waiting: &Waiting) -> Need {
     let job = JobId(waiting.key.row);
     let length = waiting.length.max(TICK);
-    Need { nodes: view.jobs.node_count(job), slots: slots(view, job), microwatts: 0, length }
-}
-
-fn slots(view: &View<'_>, job: JobId) -> i32 {
-    i32::try_from(view.jobs.need(job, view.platform)).unwrap_or(i32::MAX)
+    Need { nodes: view.jobs.node_count(job), slots: F::told(view, job), microwatts: 0, length }
 }

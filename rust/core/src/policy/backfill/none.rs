@@ -13,4 +13,8 @@ impl Backfill for NoBackfill {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         start_heads(desk, queue).map(|_| ())
     }
+
+    fn by_cell(&self) -> Option<Box<dyn Backfill>> {
+        Some(Box::new(*self))
+    }
 }

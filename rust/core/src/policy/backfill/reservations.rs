@@ -7,6 +7,7 @@ use crate::algo::fit_list::{FitList, Waiting};
 use crate::algo::releases::Claim;
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
+use crate::policy::backfill::by_cell::ByCell;
 use crate::policy::backfill::kept::Kept;
 use crate::policy::backfill::plan::Plan;
 use crate::policy::backfill::{Backfill, start, start_heads};
@@ -308,6 +309,10 @@ impl Backfill for Reservations {
         }
         self.reset(desk)?;
         self.planned(desk, queue, Place::FRONT)
+    }
+
+    fn by_cell(&self) -> Option<Box<dyn Backfill>> {
+        Some(Box::new(ByCell::new(self.depth)))
     }
 
     fn queue_in(&mut self, order: &dyn Order) {

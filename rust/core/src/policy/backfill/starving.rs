@@ -42,6 +42,7 @@ impl Starving {
             let Some(offer) = desk.offer(&waiting)? else { return Ok(false) };
             queue.remove_at(place);
             desk.accept_first(offer)?;
+            desk.hold_back(queue, key, true);
         }
         Ok(true)
     }
@@ -50,6 +51,10 @@ impl Starving {
 impl Backfill for Starving {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         if self.serve(desk, queue)? { self.others.select(desk, queue) } else { Ok(()) }
+    }
+
+    fn by_cell(&self) -> Option<Box<dyn Backfill>> {
+        Some(Box::new(Self::new(self.limit, self.others.by_cell()?)))
     }
 
     fn queue_in(&mut self, order: &dyn Order) {

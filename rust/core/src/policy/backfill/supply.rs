@@ -1,0 +1,158 @@
+//! What is free of each node where nodes differ: slots, GPUs and memory; and of licences, which belong to none.
+
+use crate::algo::horizon::{Freedom, Need};
+use crate::policy::View;
+use crate::policy::backfill::named::Chosen;
+use crate::policy::cells::{Cells, Want};
+use crate::workload::JobId;
+
+/// Free slots, GPUs and memory of each node, and free licences. A job stands for what it takes.
+#[derive(Clone)]
+pub(super) struct Supply<'a> {
+    view: &'a View<'a>,
+    cells: &'a Cells,
+    slots: Vec<i64>,
+    /// Empty where jobs get whole nodes: then these only say which nodes can serve a job.
+    gpus: Vec<i64>,
+    memory: Vec<i64>,
+    licences: Vec<i64>,
+}
+
+impl PartialEq for Supply<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.slots, &self.gpus, &self.memory, &self.licences)
+            == (&other.slots, &other.gpus, &other.memory, &other.licences)
+    }
+}
+
+impl Supply<'_> {
+    fn want(&self, job: JobId) -> &Want {
+        self.cells.want(job)
+    }
+
+    fn slots_of(&self, job: JobId) -> i64 {
+        i64::from(self.view.jobs.need(job, self.view.platform))
+    }
+
+    /// Whether a node of a cell that can serve the job has enough.
+    fn has(&self, node: u32, slots: i64, want: &Want) -> bool {
+        let node = node as usize;
+        self.slots[node] >= slots
+            && (self.gpus.is_empty() || self.gpus[node] >= want.gpus && self.memory[node] >= want.memory)
+    }
+
+    fn has_licences(&self, want: &Want) -> bool {
+        let first = self.cells.sets().len();
+        want.licences.iter().all(|&(thing, need)| self.licences[usize::from(thing) - first] >= need)
+    }
+
+    /// The nodes that have enough for a job, the plainest cell first.
+    fn members(&self, job: JobId) -> impl Iterator<Item = (usize, u32)> + '_ {
+        let (want, slots) = (self.want(job), self.slots_of(job));
+        let cells = want.cells.iter().enumerate();
+        let nodes = cells.filter_map(|(place, &cell)| Some((place, self.cells.nodes(cell)?)));
+        let each = nodes.flat_map(|(place, set)| set.iter().map(move |node| (place, node)));
+        each.filter(move |&(_, node)| self.has(node, slots, want))
+    }
+
+    fn change(&mut self, job: JobId, nodes: &[u32], sign: i64) {
+        let (slots, cells) = (sign * self.slots_of(job), self.cells);
+        let want = cells.want(job);
+        for &node in nodes {
+            self.slots[node as usize] += slots;
+            if !self.gpus.is_empty() {
+                self.gpus[node as usize] += sign * want.gpus;
+                self.memory[node as usize] += sign * want.memory;
+            }
+        }
+        let first = cells.sets().len();
+        for &(thing, need) in &want.licences {
+            self.licences[usize::from(thing) - first] += sign * need;
+        }
+    }
+}
+
+/// The job whose row stands in place of slots.
+fn job_of(told: i32) -> JobId {
+    JobId(told.cast_unsigned())
+}
+
+fn keep_least(own: &mut [i64], other: &[i64]) {
+    own.iter_mut().zip(other).for_each(|(own, &other)| *own = (*own).min(other));
+}
+
+impl Freedom for Supply<'_> {
+    fn meet(&mut self, other: &Self) {
+        keep_least(&mut self.slots, &other.slots);
+        keep_least(&mut self.gpus, &other.gpus);
+        keep_least(&mut self.memory, &other.memory);
+        keep_least(&mut self.licences, &other.licences);
+    }
+
+    fn copy_from(&mut self, other: &Self) {
+        self.slots.clone_from(&other.slots);
+        self.gpus.clone_from(&other.gpus);
+        self.memory.clone_from(&other.memory);
+        self.licences.clone_from(&other.licences);
+    }
+
+    fn suffices(&self, need: &Need) -> bool {
+        let job = job_of(need.slots);
+        let wanted = need.nodes as usize;
+        self.has_licences(self.want(job)) && self.members(job).take(wanted).count() == wanted
+    }
+
+    fn take(&mut self, nodes: &[u32], told: i32) {
+        self.change(job_of(told), nodes, -1);
+    }
+
+    fn give(&mut self, nodes: &[u32], told: i32) {
+        self.change(job_of(told), nodes, 1);
+    }
+
+    fn open(&mut self, node: u32, slots: i32) {
+        self.slots[node as usize] += i64::from(slots);
+    }
+
+    fn close(&mut self, node: u32) {
+        self.slots[node as usize] = i64::MIN / 2;
+    }
+}
+
+impl<'a> Chosen<'a> for Supply<'a> {
+    fn now(view: &'a View<'a>) -> Self {
+        // A plan is made of a supply only where there are shares.
+        let shares = view.shares.expect("nodes differ");
+        let cells = shares.cells();
+        let slots = (0..view.platform.len()).map(|node| i64::from(view.slots.free_on(node))).collect();
+        let (gpus, memory) = cells.stock().iter().copied().unzip();
+        let mut supply = Self { view, cells, slots, gpus, memory, licences: shares.licences().to_vec() };
+        if !supply.gpus.is_empty() {
+            for (_, run) in view.runs.iter() {
+                let want = cells.want(run.job);
+                for &node in view.runs.nodes(run) {
+                    supply.gpus[node as usize] -= want.gpus;
+                    supply.memory[node as usize] -= want.memory;
+                }
+            }
+        }
+        supply
+    }
+
+    fn likeness(view: &View<'_>, job: JobId) -> (usize, u32) {
+        (view.shares.map_or(0, |shares| shares.cells().number(job)), view.jobs.need(job, view.platform))
+    }
+
+    fn told(_view: &View<'_>, job: JobId) -> i32 {
+        job.0.cast_signed()
+    }
+
+    fn choose(&self, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
+        let mut members: Vec<_> = throughout
+            .members(job_of(need.slots))
+            .map(|(place, node)| (place, self.slots[node as usize], node))
+            .collect();
+        members.sort_unstable();
+        nodes.extend(members.iter().take(need.nodes as usize).map(|&(.., node)| node));
+    }
+}

@@ -1,0 +1,86 @@
+//! What running jobs hold of each cell and of each licence, and until when by their plans.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::algo::horizon::Split;
+use crate::platform::slots::Slots;
+use crate::policy::cells::Cells;
+use crate::units::SimTime;
+use crate::workload::JobId;
+
+/// Shares of what runs, on a machine whose nodes differ.
+#[derive(Clone, Debug)]
+pub struct Shares {
+    cells: Arc<Cells>,
+    /// Licences that no job holds.
+    licences: Vec<i64>,
+    /// By planned end, then row.
+    held: BTreeMap<(SimTime, u32), Split>,
+    /// Planned ends by row.
+    ends: BTreeMap<u32, SimTime>,
+}
+
+impl Shares {
+    /// Nothing runs.
+    #[must_use]
+    pub fn new(cells: Arc<Cells>) -> Self {
+        Self { licences: cells.licences().to_vec(), cells, held: BTreeMap::new(), ends: BTreeMap::new() }
+    }
+
+    /// The cells.
+    #[must_use]
+    pub fn cells(&self) -> &Cells {
+        &self.cells
+    }
+
+    /// Of which kind more licences would be taken than are free, if the job started.
+    #[must_use]
+    pub fn short_of(&self, job: JobId) -> Option<usize> {
+        let first = self.cells.sets().len();
+        let kinds = self.cells.want(job).licences.iter().map(|&(thing, need)| (usize::from(thing) - first, need));
+        kinds.into_iter().find(|&(kind, need)| self.licences[kind] < need).map(|(kind, _)| kind)
+    }
+
+    /// A job starts on these nodes.
+    pub fn begin(&mut self, job: JobId, planned_end: SimTime, nodes: &[u32]) {
+        self.take_licences(job, 1);
+        self.held.insert((planned_end, job.0), self.cells.split_on(job, nodes));
+        self.ends.insert(job.0, planned_end);
+    }
+
+    /// It is over.
+    pub fn end(&mut self, job: JobId) {
+        if let Some(planned_end) = self.ends.remove(&job.0) {
+            self.held.remove(&(planned_end, job.0));
+            self.take_licences(job, -1);
+        }
+    }
+
+    fn take_licences(&mut self, job: JobId, sign: i64) {
+        let first = self.cells.sets().len();
+        for &(thing, need) in &self.cells.want(job).licences {
+            self.licences[usize::from(thing) - first] -= sign * need;
+        }
+    }
+
+    /// What is free of each cell and then of each licence, on a machine of whole nodes.
+    pub fn free(&self, slots: &Slots, free: &mut Vec<i64>) {
+        free.clear();
+        let idle = slots.holding(1).words();
+        let common = |words: &[u64]| words.iter().zip(idle).map(|(one, other)| (one & other).count_ones()).sum::<u32>();
+        free.extend(self.cells.sets().iter().map(|set| i64::from(common(set.words()))));
+        free.extend_from_slice(&self.licences);
+    }
+
+    /// Licences that no job holds, of each kind.
+    #[must_use]
+    pub fn licences(&self) -> &[i64] {
+        &self.licences
+    }
+
+    /// What is planned to come back, in order of time.
+    pub fn releases(&self) -> impl Iterator<Item = (SimTime, &Split)> {
+        self.held.iter().map(|(&(at, _), split)| (at, split))
+    }
+}
