@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hetsched._core import Job, Jobs, Running, View
+from hetsched import _core
 
 __all__ = [
     "Allocator",
@@ -37,6 +37,11 @@ __all__ = [
     "Sizing",
     "View",
 ]
+
+Job = _core.Job
+Jobs = _core.Jobs
+Running = _core.Running
+View = _core.View
 
 
 class Order(Protocol):

@@ -13,6 +13,7 @@ from typing import Any
 
 from hetsched import _core
 from hetsched.checks import Faults, did_you_mean, listed, plain, shown
+from hetsched.engine import engine
 from hetsched.errors import ConfigError
 from hetsched.policy.objects import INSIDE, METHODS, identity, inner, misplaced, outer_roles, roles_of, text_of
 
@@ -45,7 +46,13 @@ def parts() -> dict[tuple[str, str], dict[str, Any]]:
     >>> parts()["backfill", "reservations"]["parameters"][0]["name"]
     'depth'
     """
-    return {(part["role"], part["name"]): part for part in _core.parts()}
+    return {(part["role"], part["name"]): _signed(part) for part in _core.parts()}
+
+
+def _signed(part: dict[str, Any]) -> dict[str, Any]:
+    """A part as the engine tells of it; one that a package has added, with that package."""
+    is_added = part.pop("is_added")
+    return part | {"package": engine().package} if is_added else part
 
 
 def names_of(role: str) -> list[str]:
