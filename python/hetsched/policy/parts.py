@@ -16,16 +16,11 @@ from hetsched.checks import Faults, did_you_mean, listed, plain, shown
 from hetsched.errors import ConfigError
 from hetsched.policy.objects import identity, inner, misplaced, roles_of, text_of
 
-PART_ROLES = ("order", "backfill", "placement", "power")
-"""Roles that this version has parts for."""
+ROLES = ("order", "backfill", "placement", "power", "sleep")
+"""What a policy has a part for."""
 
-OPTIONAL_ROLES = ("power",)
+OPTIONAL_ROLES = ("power", "sleep")
 """Those of them that may be None."""
-
-EMPTY_ROLES = ("sleep",)
-"""Roles that are always None in this version."""
-
-ROLES = (*PART_ROLES, *EMPTY_ROLES)
 
 _A_PART = "a part's name or a dictionary of its name and parameters"
 
@@ -65,13 +60,9 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
     given = {**given, **{role: _STANDING_IN[role] for role in own}}
     if inside:
         given["power"] = {key: value for key, value in given["power"].items() if key not in inside}
-    for role in PART_ROLES:
+    for role in ROLES:
         left_out = role in OPTIONAL_ROLES and given.get(role) is None
         composition[role] = None if left_out else _part(role, given[role], faults)
-    for role in EMPTY_ROLES:
-        composition[role] = None
-        if given.get(role) is not None:
-            faults.add(role, _shown_part(given[role]), f"nothing: this version has no parts for the role `{role}`")
     faults.check()
     try:
         checked: dict[str, dict[str, Any] | None] = _core.check_policy(composition)

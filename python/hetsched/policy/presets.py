@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, resolved, value_text
+from hetsched.policy.parts import ROLES, parameters_of, resolved, value_text
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,9 @@ _BUDGET = {"power": "system-budget"}
 _POWER_AWARE_SLURM = (
     "Sakamoto et al., Production Hardware Overprovisioning: Real-world Performance Optimization using an Extensible "
     "Power-aware Resource Management Framework, IPDPS 2017"
+)
+_NQSV = (
+    "NEC NQSV, as set at Tohoku University's AOBA: its scheduling interval, margins and limits on switching nodes off"
 )
 _WITH_EMERGENCIES = (
     Preset(
@@ -226,6 +229,12 @@ PRESETS: dict[str, Preset] = {
             source="the log itself: columns observed_start_s and observed_nodes",
             composition={"order": "observed", "backfill": "observed", "placement": "observed"},
         ),
+        Preset(
+            "nqsv",
+            doc="A plan of named nodes made every 30 s, and idle nodes switched off until their next planned job.",
+            source=_NQSV,
+            composition={"backfill": {"name": "plan", "interval_s": 30}, "sleep": "nqsv"},
+        ),
         *(_WITH_EMERGENCIES if "on_excess" in parameters_of("power", "system-budget") else ()),
     )
 }
@@ -255,7 +264,7 @@ _SCHEMA = dict.fromkeys(("name", *ROLES, "source", "parameters"), pl.String)
 def _row(preset: Preset) -> dict[str, str | None]:
     composition = resolved(preset.parts())
     parameters = []
-    for role in PART_ROLES:
+    for role in ROLES:
         chosen = composition[role] or {}
         parameters += [f"{role}.{name}={value_text(value)}" for name, value in chosen.items() if name != "name"]
     return {

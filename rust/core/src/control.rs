@@ -42,6 +42,8 @@ pub struct Controller {
     decisions: Decisions,
     /// Whether the policy governs power.
     governs: bool,
+    /// Whether it switches nodes off.
+    sleeps: bool,
     /// The pass under way.
     pass: Pass,
 }
@@ -65,7 +67,12 @@ impl Controller {
         if let Some(allots) = allots {
             cluster.govern(allots);
         }
-        Self { cluster, policy, decisions: Decisions::default(), governs: allots.is_some(), pass: Pass::default() }
+        let sleeps = policy.sleeper().is_some();
+        if sleeps {
+            cluster.watch_idle();
+        }
+        let (decisions, pass) = (Decisions::default(), Pass::default());
+        Self { cluster, policy, decisions, governs: allots.is_some(), sleeps, pass }
     }
 
     /// The cluster.
@@ -281,6 +288,7 @@ impl Controller {
             self.recover(interrupted, host)?;
             self.cluster.foresee();
         }
+        self.expect();
         if let Some(agent) = self.policy.agent() {
             agent.begin();
         }
@@ -308,7 +316,7 @@ impl Controller {
             }
             _ => {}
         }
-        self.allot(interrupted, host)?;
+        self.end_pass(interrupted, host)?;
         Ok(false)
     }
 
@@ -323,7 +331,7 @@ impl Controller {
         if self.policy.agent().is_some_and(|agent| agent.is_asked()) {
             return Ok(true);
         }
-        self.allot(interrupted, host)?;
+        self.end_pass(interrupted, host)?;
         Ok(false)
     }
 
@@ -365,7 +373,37 @@ impl Controller {
         self.carry_out(host)
     }
 
-    /// The end of a pass.
+    /// A pass begins: plans have nodes back that are switched off when the policy says.
+    fn expect(&mut self) {
+        if !self.sleeps {
+            return;
+        }
+        let (mut comebacks, view) = (Vec::new(), self.cluster.view(Watts::ZERO, &|| false));
+        let Some(sleeper) = self.policy.sleeper() else { return };
+        sleeper.expect(&view, &mut comebacks);
+        let counts = sleeper.counts();
+        self.cluster.expect(comebacks, counts);
+    }
+
+    /// The end of a pass: nodes are switched on and off, and watts are split anew.
+    fn end_pass(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
+        if self.sleeps {
+            self.decisions.clear();
+            let view = self.cluster.view(self.pass.surplus, interrupted);
+            if let Some(sleeper) = self.policy.sleeper() {
+                sleeper.rest(&view, &mut self.decisions)?;
+            }
+            self.carry_out(host)?;
+        }
+        self.allot(interrupted, host)
+    }
+
+    /// When there has to be another pass, whatever happens until then.
+    pub fn alarm(&mut self) -> Option<SimTime> {
+        if self.sleeps { self.policy.sleeper()?.alarm() } else { None }
+    }
+
+    /// Watts are split between what runs, where an allocator does that.
     fn allot(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
         let Some(governor) = self.policy.governor().filter(|governor| governor.allots()) else { return Ok(()) };
         self.decisions.clear();

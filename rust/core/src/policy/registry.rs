@@ -1,6 +1,7 @@
 //! The only place a part is announced: its name, what it does, its parameters and how it is made.
 
 mod parameters;
+mod sleep;
 mod take;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,7 @@ use crate::policy::registry::take::{
     all_faults, take_borders, take_budget, take_depth, take_interval, take_patience, take_plan, take_rank,
     take_weights, take_window,
 };
+use crate::policy::sleep::rules::Rules;
 use crate::policy::timing::Timing;
 use crate::units::SimDuration;
 
@@ -43,6 +45,8 @@ pub struct Row<T: ?Sized> {
     pub needs: &'static [Need],
     make: Make<T>,
 }
+
+pub use crate::policy::registry::sleep::SLEEPS;
 
 /// How a part is made, from its parameters and the run's seed.
 enum Make<T: ?Sized> {
@@ -112,6 +116,8 @@ pub struct PolicySpec {
     pub placement: PartSpec,
     /// What may be drawn in all; none: there is no ceiling.
     pub power: Option<PartSpec>,
+    /// Which idle nodes are switched off; none: no node is.
+    pub sleep: Option<PartSpec>,
 }
 
 const fn plain<T: ?Sized>(
@@ -344,6 +350,7 @@ fn together(
     backfill: Made<dyn Backfill>,
     placement: Made<dyn Placement>,
     power: Option<Box<dyn Budget>>,
+    sleep: Option<Rules>,
     seed: u64,
 ) -> Parts {
     let Beside { starvation_limit, profiling_ratio, .. } = order.beside;
@@ -361,7 +368,7 @@ fn together(
     // Without a budget every job fits, first run or not.
     let holds = profiling_ratio.is_some() && power.is_some();
     let gate = holds.then(|| Box::new(UntilProfiled::default()) as Box<dyn Gate>);
-    Parts { analyzer, gate, order: order.part, backfill, placement, power, allocator: None, gauge: None, timing }
+    Parts { analyzer, gate, order: order.part, backfill, placement, power, sleep, allocator: None, gauge: None, timing }
 }
 
 impl ReadsDraws {
@@ -399,8 +406,10 @@ impl PolicySpec {
         let backfill = make("backfill", BACKFILLS, &self.backfill, seed);
         let placement = make("placement", PLACEMENTS, &self.placement, seed);
         let power = self.power.as_ref().map(|part| make("power", BUDGETS, part, seed)).transpose();
-        match (order, backfill, placement, power) {
-            (Ok(order), Ok(backfill), Ok(placement), Ok(power)) => {
+        let sleep = self.sleep.as_ref().map(|part| make("sleep", SLEEPS, part, seed)).transpose();
+        match (order, backfill, placement, power, sleep) {
+            (Ok(order), Ok(backfill), Ok(placement), Ok(power), Ok(sleep)) => {
+                self.check_sleep()?;
                 if chooses_nodes(&self.backfill.name) {
                     self.check_named(&order.beside)?;
                 }
@@ -412,11 +421,13 @@ impl PolicySpec {
                     backfill: full(&self.backfill, &backfill.params),
                     placement: full(&self.placement, &placement.params),
                     power: self.power.as_ref().zip(power.as_ref()).map(|(spec, made)| full(spec, &made.params)),
+                    sleep: self.sleep.as_ref().zip(sleep.as_ref()).map(|(spec, made)| full(spec, &made.params)),
                 };
-                Ok((together(order, backfill, placement, power.map(|power| power.part), seed), spec))
+                let (power, sleep) = (power.map(|power| power.part), sleep.map(|sleep| *sleep.part));
+                Ok((together(order, backfill, placement, power, sleep, seed), spec))
             }
-            (order, backfill, placement, power) => {
-                let faults = [order.err(), backfill.err(), placement.err(), power.err()];
+            (order, backfill, placement, power, sleep) => {
+                let faults = [order.err(), backfill.err(), placement.err(), power.err(), sleep.err()];
                 Err(all_faults(faults.into_iter().flatten()))
             }
         }
@@ -424,6 +435,22 @@ impl PolicySpec {
 }
 
 impl PolicySpec {
+    /// Budgets know no nodes that are off, and a placement that may refuse a job could wait for one for ever.
+    fn check_sleep(&self) -> Result<()> {
+        let Some(sleep) = &self.sleep else { return Ok(()) };
+        let found = |name: &str| format!("`{name}`");
+        if self.power.is_some() {
+            let expected =
+                "none: a budget counts all nodes as on, and a part in the role power may stand beside it only alone";
+            return Err(config("policy.sleep", found(&sleep.name), expected));
+        }
+        if self.placement.params.get("on_miss") == Some(&Value::Text("wait".to_owned())) {
+            let expected = "`narrowest` beside a sleep part: nodes are not woken for a job that the placement refuses";
+            return Err(config("policy.placement.on_miss", "`wait`", expected));
+        }
+        Ok(())
+    }
+
     /// Beside a backfill that names nodes no other part may have a say in where jobs go, nor count watts.
     fn check_named(&self, order: &Beside) -> Result<()> {
         let by = format!("`{}`", self.backfill.name);
@@ -469,6 +496,7 @@ mod tests {
                         backfill: part(backfill.name),
                         placement: part(placement.name),
                         power: None,
+                        sleep: None,
                     };
                     let (_, full) = spec.build(0).unwrap();
                     let named = |row: &[Parameter]| row.iter().map(|p| p.name.to_owned()).collect::<BTreeSet<_>>();
@@ -488,6 +516,7 @@ mod tests {
             backfill: part("none"),
             placement: PartSpec { params, ..part("pools") },
             power: None,
+            sleep: None,
         };
         let message = spec.build(0).err().unwrap().to_string();
         assert_eq!(message, "policy.placement.u_l: found 0.9, expected at most u_h, which is 0.5");
@@ -501,6 +530,7 @@ mod tests {
             backfill: PartSpec { params: BTreeMap::from([("depth".into(), Value::Int(0))]), ..part("reservations") },
             placement: part("lowest-id"),
             power: None,
+            sleep: None,
         };
         let message = spec.build(0).err().unwrap().to_string();
         assert_eq!(
