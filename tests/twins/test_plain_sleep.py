@@ -1,4 +1,4 @@
-"""Sleeping nodes beside their twin in plain Python: every start and end and all that happens to nodes (rules 14 to 22)."""
+"""Sleeping nodes beside their twin in plain Python: every start, end and step of a node (rules 14 to 22)."""
 
 from __future__ import annotations
 
@@ -137,4 +137,5 @@ def test_the_parts_are_one_rule(case: Any, name: str) -> None:
     """Rule 14: with all parameters given it does not matter whose defaults they replace."""
     machine, tasks, part = case
     one, other = run(machine, tasks, part), run(machine, tasks, part, name)
-    assert one.jobs.equals(other.jobs) and one.nodes.equals(other.nodes)
+    assert one.jobs.equals(other.jobs)
+    assert one.nodes.equals(other.nodes)

@@ -10,7 +10,16 @@ from typing import Any
 from hetsched.checks import Faults, did_you_mean, listed, plain, read_toml, shown
 from hetsched.errors import ConfigError
 from hetsched.policy import objects
-from hetsched.policy.parts import OPTIONAL_ROLES, ROLES, parameters_of, parts, plain_number, resolved, takers_of, value_text
+from hetsched.policy.parts import (
+    OPTIONAL_ROLES,
+    ROLES,
+    parameters_of,
+    parts,
+    plain_number,
+    resolved,
+    takers_of,
+    value_text,
+)
 from hetsched.policy.presets import PRESETS
 from hetsched.roles import Backfill, Order, Placement, Scheduler
 
