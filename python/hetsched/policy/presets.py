@@ -71,9 +71,7 @@ _POWER_AWARE_SLURM = (
     "Sakamoto et al., Production Hardware Overprovisioning: Real-world Performance Optimization using an Extensible "
     "Power-aware Resource Management Framework, IPDPS 2017"
 )
-_NQSV = (
-    "NEC NQSV, as set at Tohoku University's AOBA: its scheduling interval, margins and limits on switching nodes off"
-)
+_NQSV = "NEC NQSV, with the settings of Tohoku University's AOBA"
 _WITH_EMERGENCIES = (
     Preset(
         "power-slurm",
@@ -229,13 +227,13 @@ PRESETS: dict[str, Preset] = {
             source="the log itself: columns observed_start_s and observed_nodes",
             composition={"order": "observed", "backfill": "observed", "placement": "observed"},
         ),
+        *(_WITH_EMERGENCIES if "on_excess" in parameters_of("power", "system-budget") else ()),
         Preset(
             "nqsv",
             doc="A plan of named nodes made every 30 s, and idle nodes switched off until their next planned job.",
             source=_NQSV,
             composition={"backfill": {"name": "plan", "interval_s": 30}, "sleep": "nqsv"},
         ),
-        *(_WITH_EMERGENCIES if "on_excess" in parameters_of("power", "system-budget") else ()),
     )
 }
 """Every preset by its name."""
