@@ -238,7 +238,7 @@ def _cases(draw: st.DrawFn, compositions: st.SearchStrategy[Policy]) -> _Case:
     # Emergencies and allocators need whole nodes, and so do counted ones that sleep.
     power = policy.parts["power"] or {}
     counts = not parts()["backfill", (policy.parts["backfill"] or {}).get("name", "none")]["chooses_nodes"]
-    is_whole = power.get("on_excess") or policy.parts["sleep"] is not None and counts
+    is_whole = power.get("on_excess") or (policy.parts["sleep"] is not None and counts)
     slots = 1 if is_whole else draw(st.sampled_from([1, 3]))
     workload = draw(workloads(max_slots=slots, max_nodes=4, observed="observed_starts" in policy.needs))
     return _Case(workload, draw(platforms(max_slots=slots, max_nodes=4)), policy)
