@@ -45,7 +45,7 @@ def run(
 
 def happened(result: hs.Result) -> list[tuple[float, str, int]]:
     """What happened to nodes: when, what, to which."""
-    return [] if result.events is None else result.events.select("time_s", "kind", "node").rows()
+    return result.events.select("time_s", "kind", "node").rows()
 
 
 def starts(result: hs.Result) -> list[float | None]:

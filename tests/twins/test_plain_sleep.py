@@ -113,7 +113,7 @@ def agrees(case: tuple[SleepyMachine, list[Task], dict[str, Any]]) -> None:
     told = [(t.row, t.start / SECOND, t.end / SECOND, t.nodes) for t in tasks]
     assert result.jobs.select("job_id", "start_s", "end_s", "nodes").rows() == told
     expected = sorted(((at / SECOND, node, kind) for at, kind, node in machine.events), key=lambda row: row[:2])
-    rows = [] if result.events is None else result.events.select("time_s", "node", "kind").rows()
+    rows = result.events.select("time_s", "node", "kind").rows()
     assert sorted(rows, key=lambda row: row[:2]) == expected
     # Rule 22.
     for node in range(machine.nodes):

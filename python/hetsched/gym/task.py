@@ -35,7 +35,7 @@ class Task:
         placements: Part | Sequence[Part],
         power: Part | None,
         caps: bool,
-        sleep: None,
+        sleep: Part | None,
         reward: str | Mapping[str, float],
         max_decisions: int | None,
         options: RunOptions,
@@ -86,7 +86,7 @@ class Task:
         return "no cap" if cap_w is None else f"no cap above {cap_w:g} W"
 
 
-def _placements(order: Part, placements: Part | Sequence[Part], power: Part | None, sleep: None) -> list[Policy]:
+def _placements(order: Part, placements: Part | Sequence[Part], power: Part | None, sleep: Part | None) -> list[Policy]:
     """A policy for each placement; raises if one is unknown or needs what an agent cannot give."""
     given = [placements] if isinstance(placements, str | Mapping) else list(placements)
     if not given:

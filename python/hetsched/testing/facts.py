@@ -147,8 +147,6 @@ class Facts:
     def instant_turns(self) -> Ints:
         """Instants at which a node is on or off as soon as it is switched."""
         events = self.result.events
-        if events is None:
-            return np.empty(0, dtype=np.int64)
         begun, over = (events.filter(pl.col("kind").is_in(kinds)) for kinds in (["wake", "sleep"], ["ready", "off"]))
         return micros(over.join(begun, on=["time_s", "node"], how="semi")["time_s"])
 

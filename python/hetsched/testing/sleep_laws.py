@@ -20,7 +20,7 @@ _SPANS = {"node": pl.Int64, "state": pl.String, "start": pl.Int64, "end": pl.Int
 def check_sleep(run: Facts) -> None:
     """Check states, times and energies of nodes that sleep; raises AssertionError at the first broken law."""
     events = run.result.events
-    if events is None or not events["kind"].is_in(list(_STEPS)).any():
+    if not events["kind"].is_in(list(_STEPS)).any():
         assert not run.result.nodes.select(pl.sum_horizontal("boots", "shutdowns").sum()).item(), "unseen boots"
         return
     spans = _spans(run, events)
@@ -34,7 +34,10 @@ def _spans(run: Facts, events: pl.DataFrame) -> pl.DataFrame:
     lasts = {
         kind: micros(pl.Series(_of_nodes(run, name))) for kind, name in (("off", "shutdown_s"), ("ready", "boot_s"))
     }
-    state, since, causes, rows = {}, {}, {}, []
+    state: dict[int, str] = {}
+    since: dict[int, int] = {}
+    causes: dict[int, int] = {}
+    rows: list[tuple[int, str, int, int]] = []
     here = events.filter(pl.col("kind").is_in([*_STEPS, *_OUTAGES]))
     for at, kind, node in zip(micros(here["time_s"]).tolist(), here["kind"], here["node"], strict=True):
         before, begun = state.get(node, "on"), since.get(node, run.window[0])

@@ -25,7 +25,7 @@ impl Sleeper for Composed {
         if let Some(first) = parts.backfill.first_starts() {
             let wakes = named::wakes(sleep, view, first);
             sleep.settle(view, &wakes, |node, rule, _| named::is_far(view, first, node, rule), out);
-        } else if sleep.is_concerned(view) {
+        } else if sleep.looks_ahead(view) {
             let is_strict = parts.backfill.is_strict();
             let outlook = match parts.backfill.first_after() {
                 None => Outlook::new(view, queue.iter(), is_strict),

@@ -135,11 +135,6 @@ impl Sleep {
             && self.off_limit.is_none_or(|limit| today < limit)
     }
 
-    /// Whether any node is off or shutting down, or may be put to sleep.
-    pub(super) fn is_concerned(&self, view: &View<'_>) -> bool {
-        self.looks_ahead(view)
-    }
-
     /// Wakes nodes, puts others to sleep that `may_go` says no plan needs, and sets the alarm (rules 16 and 21). `may_go`
     /// is told how many went to sleep before.
     pub(super) fn settle(
