@@ -16,11 +16,12 @@ use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::supply::Supply;
 use crate::policy::backfill::{Backfill, start};
 use crate::policy::desk::Desk;
+use crate::policy::sleep::named::FirstStarts;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
 /// Backfilling by a plan of named nodes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct NamedPlan {
     /// How many jobs are planned for later.
     depth: usize,
@@ -28,6 +29,10 @@ pub struct NamedPlan {
     horizon: SimDuration,
     /// Whether nodes differ in what jobs ask for.
     is_divided: bool,
+    /// Whether it matters what is planned for later.
+    looks_ahead: bool,
+    /// When each node's first planned job starts, where that matters.
+    first: FirstStarts,
 }
 
 /// What is free of each node, and in which order nodes are taken.
@@ -45,9 +50,9 @@ pub(super) trait Chosen<'a>: Freedom {
         i32::try_from(view.jobs.need(job, view.platform)).unwrap_or(i32::MAX)
     }
 
-    /// Writes down the first nodes of `throughout` that a job takes which starts when this is free: fullest first, then
-    /// lowest.
-    fn choose(&self, throughout: &Self, need: &Need, nodes: &mut Vec<u32>);
+    /// Writes down the first nodes of `throughout` that a job takes which starts when this is free: those that are asleep
+    /// last, fullest first, then lowest.
+    fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>);
 }
 
 impl<'a> Chosen<'a> for NodeSet {
@@ -55,8 +60,10 @@ impl<'a> Chosen<'a> for NodeSet {
         view.slots.holding(1).clone()
     }
 
-    fn choose(&self, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
-        nodes.extend(throughout.iter().take(need.nodes as usize));
+    fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>) {
+        let sleeps = |node: &u32| asleep.is_some_and(|asleep| asleep.contains(*node));
+        let awake = throughout.iter().filter(|node| !sleeps(node));
+        nodes.extend(awake.chain(throughout.iter().filter(sleeps)).take(need.nodes as usize));
     }
 }
 
@@ -66,9 +73,10 @@ impl<'a> Chosen<'a> for SlotTable {
         Self::new((0..view.platform.len()).map(free).collect())
     }
 
-    fn choose(&self, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
+    fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>) {
+        let sleeps = |node| asleep.is_some_and(|asleep| asleep.contains(node));
         nodes.extend(throughout.holding(need.slots));
-        nodes.sort_by_key(|&node| (self.of(node), node));
+        nodes.sort_by_key(|&node| (sleeps(node), self.of(node), node));
         nodes.truncate(need.nodes as usize);
     }
 }
@@ -77,17 +85,19 @@ impl NamedPlan {
     /// A plan of up to `depth` jobs that start later, up to `horizon` from now.
     #[must_use]
     pub fn new(depth: usize, horizon: SimDuration) -> Self {
-        Self { depth, horizon, is_divided: false }
+        Self { depth, horizon, is_divided: false, looks_ahead: false, first: FirstStarts::new() }
     }
 
-    fn make<'a, F: Chosen<'a>>(self, desk: &mut Desk<'a>, queue: &mut FitList) -> Result<()> {
+    fn make<'a, F: Chosen<'a>>(&mut self, desk: &mut Desk<'a>, queue: &mut FitList) -> Result<()> {
         let now = desk.view.now;
         let mut windows = windows::<F>(desk.view);
         let (mut place, mut planned) = (Place::FRONT, 0);
         // The plan only fills: those alike fit no earlier than the last of them.
         let mut last = BTreeMap::new();
-        // The plan is forgotten with the pass: it matters only as far as some job may start now.
-        while queue.first_fit(place, Room::of(desk.free_units())).is_some() {
+        let asleep = asleep(desk.view);
+        // The plan is forgotten with the pass: it matters only as far as some job may start now, unless nodes sleep by it.
+        while self.looks_ahead && planned < self.depth || queue.first_fit(place, Room::of(desk.free_units())).is_some()
+        {
             desk.examine()?;
             let Some(&waiting) = queue.get(place) else { break };
             let need = need::<F>(desk.view, &waiting);
@@ -95,7 +105,7 @@ impl NamedPlan {
             let alike = (F::likeness(desk.view, JobId(waiting.key.row)), need.nodes, need.length);
             let from = last.entry(alike).or_insert(now);
             let pick = |free: &F, throughout: &F, nodes: &mut Vec<u32>| {
-                free.choose(throughout, &need, nodes);
+                free.choose(throughout, asleep.as_ref(), &need, nodes);
                 true
             };
             let found = if *from > until { None } else { windows.earliest(&need, (*from, until), pick) };
@@ -108,6 +118,9 @@ impl NamedPlan {
                 }
                 Some((at, nodes)) => {
                     windows.hold(at, &need, &nodes);
+                    if self.looks_ahead {
+                        self.note(at, &nodes);
+                    }
                     planned += 1;
                     queue.after(place)
                 }
@@ -115,6 +128,14 @@ impl NamedPlan {
             };
         }
         Ok(())
+    }
+
+    /// Nodes are planned for a job that starts later.
+    fn note(&mut self, at: SimTime, nodes: &[u32]) {
+        for &node in nodes {
+            let first = self.first.entry(node).or_insert(at);
+            *first = at.min(*first);
+        }
     }
 }
 
@@ -130,12 +151,36 @@ impl Backfill for NamedPlan {
     }
 
     fn by_cell(&self) -> Option<Box<dyn Backfill>> {
-        Some(Box::new(Self { is_divided: true, ..*self }))
+        Some(Box::new(Self { is_divided: true, ..self.clone() }))
     }
 
     fn by_node(&self) -> Option<Box<dyn Backfill>> {
         self.by_cell()
     }
+
+    fn names_nodes(&self) -> bool {
+        true
+    }
+
+    fn look_ahead(&mut self, does: bool) {
+        self.looks_ahead = does;
+        self.first.clear();
+    }
+
+    fn first_starts(&self) -> Option<&FirstStarts> {
+        Some(&self.first)
+    }
+}
+
+/// The nodes that jobs take last: those that are off or shutting down, if any is.
+fn asleep(view: &View<'_>) -> Option<NodeSet> {
+    let mut asleep = view.standby?.asleep().clone();
+    for back in view.standby?.comebacks() {
+        if view.nodes[back.node as usize].is_on() {
+            asleep.remove(back.node);
+        }
+    }
+    (!asleep.is_empty()).then_some(asleep)
 }
 
 /// What is free when, if all that runs ends as planned; what should have ended by now ends a tick later. A node in
@@ -157,6 +202,9 @@ fn windows<'a, F: Chosen<'a>>(view: &'a View<'a>) -> Windows<F> {
     let whole = if view.platform.is_exclusive() { 1 } else { i32::try_from(view.platform.slots()).unwrap_or(i32::MAX) };
     for (node, until) in view.outages.coming_back() {
         windows.open(until, node, whole);
+    }
+    for back in view.standby.map_or(&[][..], |standby| standby.comebacks()) {
+        windows.open(back.at.max(soonest), back.node, whole);
     }
     for window in view.outages.known(view.now) {
         windows.close(window.from, window.until - window.from, window.node);
