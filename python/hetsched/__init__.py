@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hetsched.provisioning import Provision, provision
     from hetsched.run.events import Events
     from hetsched.run.metering import meter
+    from hetsched.run.outages import failures
     from hetsched.run.result import Result, read_result
     from hetsched.run.session import Session
     from hetsched.run.simulation import simulate
@@ -72,6 +73,7 @@ __all__ = [
     "assign",
     "assign_types",
     "compare",
+    "failures",
     "meter",
     "presets",
     "provision",
@@ -102,7 +104,7 @@ _HOMES = {
     "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "Queue", "VariationTable"),
     "policy": ("Policy", "presets"),
     "provisioning": ("Provision", "provision"),
-    "run": ("Events", "Result", "Session", "meter", "read_result", "simulate", "sweep"),
+    "run": ("Events", "Result", "Session", "failures", "meter", "read_result", "simulate", "sweep"),
     "workload": ("Workload", "read_csv", "read_parquet", "read_swf"),
 }
 

@@ -38,6 +38,13 @@ class JobColumns:
         observed_end_s: npt.NDArray[np.float64] | None = None,
         observed_node_offsets: npt.NDArray[np.int64] | None = None,
         observed_nodes: npt.NDArray[np.int64] | None = None,
+        start_at_s: npt.NDArray[np.float64] | None = None,
+        depends_on: npt.NDArray[np.int64] | None = None,
+        depends_how: npt.NDArray[np.int64] | None = None,
+        think_s: npt.NDArray[np.float64] | None = None,
+        cancel_s: npt.NDArray[np.float64] | None = None,
+        array: npt.NDArray[np.int64] | None = None,
+        array_limits: npt.NDArray[np.int64] | None = None,
         source: str = "workload",
     ) -> JobColumns: ...
     def __len__(self) -> int: ...
@@ -93,6 +100,9 @@ class Records:
     @property
     def has_segments(self) -> bool: ...
     def take_segments(self) -> Frame | None: ...
+    @property
+    def has_lost_attempts(self) -> bool: ...
+    def take_attempts(self) -> Frame: ...
     def take_events(self) -> Frame | None: ...
     def uncapped(
         self, rows: npt.NDArray[np.uint32], offsets: npt.NDArray[np.int64], nodes: npt.NDArray[np.uint32]
@@ -109,6 +119,10 @@ def read_swf(
 
 _Budgets: TypeAlias = tuple[
     npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]
+]
+
+_Maintenance: TypeAlias = tuple[
+    npt.NDArray[np.float64], npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]
 ]
 
 _Codes: TypeAlias = tuple[npt.NDArray[np.int64], list[str]]
@@ -258,6 +272,7 @@ class Session:
         kill_at_walltime: bool = True,
         kill_grace_s: float = 0.0,
         walltimes: str = "fixed",
+        on_failure: str = "fail",
         on_unknown_app: str = "error",
         until_s: float | None = None,
         known_w: npt.NDArray[np.float64] | None = None,
@@ -277,6 +292,8 @@ class Session:
         fails: npt.NDArray[np.bool_],
         *,
         budgets: _Budgets | None = None,
+        maintenance: _Maintenance | None = None,
+        cancels: tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]] | None = None,
     ) -> None: ...
     def fork(self) -> Session: ...
     @property

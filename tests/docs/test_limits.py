@@ -10,7 +10,6 @@ import pytest
 
 import hetsched as hs
 from hetsched.policy.parts import parts
-from hetsched.run.options import RunOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -28,13 +27,6 @@ def nodes_are_never_switched_off() -> bool:
     return "sleep" not in {role for role, _ in parts()} and result.nodes["off_s"].sum() == 0
 
 
-def jobs_of_failed_nodes_are_not_queued_again() -> bool:
-    rows = {"time_s": [30.0], "kind": ["node_failed"], "node": [0]}
-    events = hs.Events.from_polars(pl.DataFrame(rows))
-    result = hs.simulate(jobs(), PLATFORM, events=events)
-    return result.jobs["state"].to_list() == ["failed", "completed"] and "on_failure" not in vars(RunOptions())
-
-
 def caps_need_whole_nodes() -> bool:
     shared = hs.Platform.homogeneous(4, 100, 300, slots=2, exclusive=False)
     with pytest.raises(hs.ConfigError, match="whole nodes"):
@@ -46,10 +38,6 @@ def no_bound_is_known_under_caps() -> bool:
     with pytest.raises(hs.ConfigError, match="no bound is known"):
         hs.simulate(jobs(), PLATFORM.with_cap_model(static_w=50), bound=True)
     return True
-
-
-def dependencies_are_ignored() -> bool:
-    return hs.simulate(jobs(depends_on=[None, 1]), PLATFORM).jobs["start_s"].to_list() == [0.0, 0.0]
 
 
 def queues_have_no_limits() -> bool:
@@ -79,10 +67,8 @@ def it_is_for_linux() -> bool:
 
 HELD = {
     "Nodes are never switched off: the role `sleep` of a policy is empty.": nodes_are_never_switched_off,
-    "Jobs on nodes that fail are not queued again.": jobs_of_failed_nodes_are_not_queued_again,
     "Power caps need whole nodes: jobs that share nodes run under none.": caps_need_whole_nodes,
     "No bound on savings is known under caps.": no_bound_is_known_under_caps,
-    "Job dependencies are read and ignored.": dependencies_are_ignored,
     "Queues and users have no limits, shares or priorities.": queues_have_no_limits,
     "A job draws a constant power as long as its caps stay as they are,": a_job_draws_a_constant_power,
     "Where jobs ask for features, GPUs, memory or licences that differ by node there is no power budget,": (

@@ -69,8 +69,8 @@ def carbon(time_s: float, value: float) -> dict[str, Any]:
         ),
         ({"time_s": 1.0, "kind": "node_failed"}, "events.node, row 1: found `None`, expected a node's number"),
         (
-            {"time_s": 1.0, "kind": "cancel"},
-            "found `cancel`, expected one of node_failed, node_repaired, budget, price",
+            {"time_s": 1.0, "kind": "maintenance", "node": 0},
+            "events.until_s, row 1: found `None`, expected seconds after time_s, when it is over",
         ),
         ({"time_s": 1.0, "kind": "budgets", "value": 1.0}, "did you mean `budget`?"),
     ],
@@ -94,7 +94,10 @@ def test_all_faults_are_told_at_once() -> None:
         ({"kind": ["budget"], "value": [1.0]}, "expected columns time_s, kind and value"),
         ({"time_s": [0.0], "value": [1.0]}, "expected columns time_s, kind and node"),
         ({"time_s": [0.0], "kind": ["budget"], "value": ["many"]}, "events.value: found values of type String"),
-        ({"time_s": [0.0], "kind": ["budget"], "value": [1.0], "job_id": [3]}, "events.job_id: found values"),
+        (
+            {"time_s": [0.0], "kind": ["budget"], "value": [1.0], "job_id": [3]},
+            "events.job_id, row 0: found `3`, expected nothing: an event `budget` has no job_id",
+        ),
     ],
 )
 def test_columns_that_are_not_there_or_of_another_type(columns: dict[str, Any], message: str) -> None:

@@ -121,7 +121,10 @@ def test_an_event_must_be_to_come_and_of_a_node_that_there_is(rows: list[Any], m
         ({"time": [1.0], "kind": ["node_failed"], "node": [0]}, "did you mean `time`"),
         ({"time_s": [None], "kind": ["node_failed"], "node": [0]}, "events.time_s, row 0: found"),
         ({"time_s": [1.0], "kind": ["node_fails"], "node": [0]}, "did you mean `node_failed`"),
-        ({"time_s": [1.0], "kind": ["maintenance"], "node": [0]}, "that kind is not simulated yet"),
+        (
+            {"time_s": [1.0], "kind": ["maintenance"], "node": [0]},
+            "events.until_s, row 0: found `None`, expected seconds",
+        ),
         ({"time_s": [1.0], "kind": ["node_failed"], "node": [-1]}, "events.node, row 0: found `-1`"),
         ({"time_s": [1.0], "kind": ["node_failed"], "node": [0.5]}, "events.node, row 0: found `0.5`"),
         ({"time_s": [1.0], "kind": ["node_failed"], "node": ["a"]}, "events.node: found values of type String"),

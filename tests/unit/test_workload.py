@@ -119,7 +119,7 @@ def test_no_walltime_is_null_zero_or_below_and_is_counted():
 
 def test_a_report_counts_and_says_so_in_a_line():
     w = workload(runtime_s=[0.0, 1.0, 0.0], walltime_s=[5.0] * 3, depends_on=[None, 1, None])
-    assert w.report.line() == "3 jobs read from mine; 2 of runtime 0 kept; 1 with a dependency, ignored"
+    assert w.report.line() == "3 jobs read from mine; 2 of runtime 0 kept; 1 waiting for another job"
     assert dict(w.report)["kept_zero_runtime"] == 2
 
 

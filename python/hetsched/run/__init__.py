@@ -11,19 +11,33 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hetsched.run.events import Events
     from hetsched.run.metering import meter
+    from hetsched.run.outages import failures
     from hetsched.run.result import Result, read_result
     from hetsched.run.session import Session
     from hetsched.run.simulation import simulate
     from hetsched.run.spec import Spec, run_one, specs
     from hetsched.run.sweeping import sweep
 
-__all__ = ["Events", "Result", "Session", "Spec", "meter", "read_result", "run_one", "simulate", "specs", "sweep"]
+__all__ = [
+    "Events",
+    "Result",
+    "Session",
+    "Spec",
+    "failures",
+    "meter",
+    "read_result",
+    "run_one",
+    "simulate",
+    "specs",
+    "sweep",
+]
 
 _HOMES = {
     "Events": "events",
     "Result": "result",
     "Session": "session",
     "Spec": "spec",
+    "failures": "outages",
     "meter": "metering",
     "read_result": "result",
     "run_one": "spec",

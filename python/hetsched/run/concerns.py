@@ -16,6 +16,7 @@ import polars as pl
 
 from hetsched.checks import Faults, many
 from hetsched.errors import (
+    ConfigError,
     DeviceWarning,
     LoadWarning,
     PowerWarning,
@@ -286,6 +287,17 @@ def check_caps(workload: Workload, platform: Platform) -> None:
     if len(capped) > _MOST_FAULTS:
         faults.note("cap_w", f"{len(capped) - _MOST_FAULTS:,} more such jobs", expected)
     faults.check()
+
+
+def check_waits(workload: Workload, policy: Policy) -> None:
+    """Raise if jobs are cancelled under a policy that holds some back until others have shown their profiles."""
+    frame = workload.to_polars()
+    order = policy.parts["order"] or {}
+    if not order.get("first_run") or policy.parts["power"] is None or "cancel_s" not in frame.columns:
+        return
+    if frame["cancel_s"].null_count() < len(frame):
+        expected = f"nulls only: policy {policy.name} has first_run=true under a budget; first_run=false takes them"
+        raise ConfigError([("workload.cancel_s", "instants", expected)])
 
 
 def _check_starts(frame: pl.DataFrame, policy: Policy, faults: Faults) -> None:

@@ -13,7 +13,7 @@ from hetsched.checks import Faults, did_you_mean, listed, shown
 from hetsched.errors import ConfigError
 from hetsched.workload.schema import MAX_SECONDS
 
-FAILED, REPAIRED = "node_failed", "node_repaired"
+FAILED, REPAIRED, MAINTENANCE, CANCEL = "node_failed", "node_repaired", "maintenance", "cancel"
 BUDGET, PRICE, CARBON = "budget", "price", "carbon"
 
 EVENT_COLUMNS: dict[str, type[pl.DataType]] = {
@@ -23,12 +23,12 @@ EVENT_COLUMNS: dict[str, type[pl.DataType]] = {
     "value": pl.Float64,
     "until_s": pl.Float64,
     "announced_s": pl.Float64,
+    "job_id": pl.Int64,
 }
 """Columns of events, in order."""
 
 COLUMN_NAMES = listed(EVENT_COLUMNS)
 
-_TO_COME = ("maintenance", "cancel")
 _MOST = 20
 _MAX_VALUE = 1e12
 _SECONDS = f"seconds up to {MAX_SECONDS:g}"
@@ -39,11 +39,12 @@ _Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Kind:
-    """What rows of a kind use beside their time; `value` says what one means."""
+    """What rows of a kind use beside their time; `value` says what one means, `ends` whether all of them end."""
 
     uses: tuple[str, ...]
     value: str = ""
     low: float = -_MAX_VALUE
+    ends: bool = False
 
     @property
     def needed(self) -> str:
@@ -55,6 +56,8 @@ _NODE = _Kind(("node",))
 _KINDS = {
     FAILED: _NODE,
     REPAIRED: _NODE,
+    MAINTENANCE: _Kind(("node", "until_s", "announced_s"), ends=True),
+    CANCEL: _Kind(("job_id",)),
     BUDGET: _Kind(("value", "until_s", "announced_s"), "watts of the whole machine, from 0", 0.0),
     PRICE: _Kind(("value", "until_s"), "a price in cost units per kWh"),
     CARBON: _Kind(("value", "until_s"), "grams of CO2 per kWh, from 0", 0.0),
@@ -76,7 +79,7 @@ def checked_rows(frame: pl.DataFrame) -> pl.DataFrame:
     found = _Rows(frame, np.array(kinds, dtype=object), faults)
     found.check_kinds()
     found.check_times()
-    for name in ("node", "value", "until_s", "announced_s"):
+    for name in ("node", "value", "until_s", "announced_s", "job_id"):
         found.check_use(name)
     found.check_values()
     faults.check()
@@ -84,8 +87,8 @@ def checked_rows(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def in_order(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows by time, and of one instant as they stood; but failures come last."""
-    rank = (pl.col("kind") == FAILED).cast(pl.Int8)
+    """Rows by time, and of one instant as they stood; but what takes nodes out of service comes last."""
+    rank = pl.col("kind").is_in([FAILED, MAINTENANCE]).cast(pl.Int8)
     return rows.with_columns(rank=rank).sort("time_s", "rank", maintain_order=True).drop("rank")
 
 
@@ -123,7 +126,7 @@ class _Rows:
         if column.null_count() == len(column):
             return nothing
         if not column.dtype.is_numeric():
-            expected = {"node": "a node's number", "value": "numbers"}.get(name, _SECONDS)
+            expected = {"node": "a node's number", "job_id": "a job's number", "value": "numbers"}.get(name, _SECONDS)
             self.faults.note(f"events.{name}", f"values of type {column.dtype}", expected)
             self.unreadable.add(name)
             return nothing
@@ -138,11 +141,10 @@ class _Rows:
             self.faults.note(f"events.{name}", shown(value), expected, row=row)
 
     def check_kinds(self) -> None:
-        """Note kinds that there are not, or not yet."""
+        """Note kinds that there are not."""
         for row, kind in enumerate(self.kind):
             if kind not in _KINDS:
-                is_to_come = kind in _TO_COME
-                hint = "; that kind is not simulated yet" if is_to_come else did_you_mean(str(kind), _KINDS)
+                hint = did_you_mean(str(kind), _KINDS)
                 self.faults.note("events.kind", shown(kind), f"one of {listed(_KINDS)}{hint}", row=row)
 
     def check_times(self) -> None:
@@ -159,12 +161,16 @@ class _Rows:
 
     def check_values(self) -> None:
         """Note values out of their bounds, and times in the wrong order."""
-        of_node = np.isin(self.kind, (FAILED, REPAIRED))
-        node, time_s = self.numbers["node"], self.numbers["time_s"]
+        node, job_id, time_s = self.numbers["node"], self.numbers["job_id"], self.numbers["time_s"]
+        of_node = np.isin(self.kind, (FAILED, REPAIRED, MAINTENANCE))
         self.note("node", of_node & ~((node >= 0) & (node == np.floor(node))), "a node's number")
+        self.note("job_id", (self.kind == CANCEL) & ~(job_id == np.floor(job_id)), "a job's number")
         for kind, row in _KINDS.items():
             fits = (self.numbers["value"] >= row.low) & (self.numbers["value"] <= _MAX_VALUE)
             self.note("value", (self.kind == kind) & (row.needed == "value") & ~fits, row.value)
+            if row.ends:
+                has_none = np.isnan(self.numbers["until_s"])
+                self.note("until_s", (self.kind == kind) & has_none, "seconds after time_s, when it is over")
         for name, order, expected in (
             ("until_s", np.less_equal, "seconds after time_s, or nothing: for good"),
             ("announced_s", np.greater, "seconds up to time_s, or nothing: always known"),

@@ -17,9 +17,11 @@ from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.event_rows import (
     BUDGET,
+    CANCEL,
     CARBON,
     COLUMN_NAMES,
     FAILED,
+    MAINTENANCE,
     PRICE,
     REPAIRED,
     checked_rows,
@@ -29,25 +31,32 @@ from hetsched.run.event_rows import (
 )
 from hetsched.run.tariffs import Charge, Rule, Steps, charges
 from hetsched.tables import Table, read_csv_table, read_parquet_table
+from hetsched.workload import Workload
 
 _BILLIONTH = 1e-9
 _SUFFIXES = ".csv, .csv.gz, .csv.zst, .parquet or .toml"
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 
 class Events:
-    """What comes from outside a run: failures of nodes, budgets of the machine, prices and carbon intensities.
+    """What comes from outside a run: failures and maintenance of nodes, budgets of the machine, prices, cancellations.
 
     Made by `from_polars`, `read`, `read_csv`, `read_parquet`, `from_toml` or `budget_from_price`; ``+`` joins two. Rows
-    stand in order of time; of one instant, failures come last. What changes nothing is no event: a node fails that is
-    down, or is repaired and is not.
+    stand in order of time; of one instant, failures and maintenance come last. What changes nothing is no event: a node
+    fails that has failed, or is repaired and has not; a job is cancelled that runs or has ended.
 
     ================== ======================= =====================================================================
     ``kind``           uses                    meaning
     ================== ======================= =====================================================================
-    ``node_failed``    ``node``                the node is down from ``time_s`` on, and jobs on it have failed
-    ``node_repaired``  ``node``                it is back, and idle
+    ``node_failed``    ``node``                the node is down from ``time_s`` on, and jobs on it have failed or are
+                                               queued again (`simulate`, ``on_failure``)
+    ``node_repaired``  ``node``                it is back, and idle, unless it is in maintenance
+    ``maintenance``    ``node``, ``until_s``,  the node is down from ``time_s`` until ``until_s``; the policy knows it
+                       ``announced_s``         from ``announced_s`` on (null: always), which needs the backfill
+                                               ``plan``; others know it at ``time_s``
+    ``cancel``         ``job_id``              the job is withdrawn, unless it runs or has ended
     ``budget``         ``value``, ``until_s``, the machine may draw ``value`` W from ``time_s`` until ``until_s``
                        ``announced_s``         (null: for good); a policy that looks ahead knows it from
                                                ``announced_s`` on (null: always). Of the rows that hold, the one
@@ -77,8 +86,8 @@ class Events:
         Parameters
         ----------
         frame
-            Columns ``time_s, kind, node, value, until_s, announced_s``; those that no row uses may be missing. What a
-            row's kind does not use is null.
+            Columns ``time_s, kind, node, value, until_s, announced_s, job_id``; those that no row uses may be missing.
+            What a row's kind does not use is null.
 
         Raises
         ------
@@ -197,8 +206,8 @@ class Events:
         return cls.from_polars(rule.budgets(Steps.of(prices._frame, kind)))
 
     def to_polars(self) -> pl.DataFrame:
-        """The rows, in order: ``time_s, kind, node, value, until_s, announced_s``."""
-        return self._frame.clone()
+        """The rows, in order: ``time_s, kind, node, value, until_s, announced_s``; with cancellations ``job_id``."""
+        return self._frame.clone() if self.has(CANCEL) else self._frame.drop("job_id")
 
     def __add__(self, other: object) -> Events:
         if not isinstance(other, Events):
@@ -220,7 +229,7 @@ class Events:
     @property
     def sha256(self) -> str:
         """Sha256 over the rows."""
-        return frame_sha256(self._frame)
+        return frame_sha256(self.to_polars())
 
     def has(self, *kinds: str) -> bool:
         """Whether there are rows of any of these kinds."""
@@ -230,10 +239,23 @@ class Events:
         """What a run's energy comes to under the prices and carbon intensities there are."""
         return charges(self._frame, timeline)
 
-    def of_nodes(self) -> tuple[Floats, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    def of_nodes(self) -> tuple[Floats, Ints, npt.NDArray[np.bool_]]:
         """Failures and repairs as the engine takes them: times, nodes, whether it fails."""
         own = self._of_kinds(FAILED, REPAIRED)
         return own["time_s"].to_numpy(), own["node"].to_numpy(), (own["kind"] == FAILED).to_numpy()
+
+    def of_maintenance(self) -> tuple[Floats, Ints, Floats, Floats]:
+        """Windows of maintenance as the engine takes them: begins, nodes, ends, when they are known (-inf: always)."""
+        own = self._of_kinds(MAINTENANCE)
+        announced_s = own["announced_s"].fill_null(-np.inf).to_numpy()
+        return own["time_s"].to_numpy(), own["node"].to_numpy(), own["until_s"].to_numpy(), announced_s
+
+    def of_cancels(self, workload: Workload) -> tuple[Floats, Ints]:
+        """Cancellations as the engine takes them: times, rows of the jobs."""
+        own = self._of_kinds(CANCEL)
+        rows = workload.to_polars().select("job_id").with_row_index("row")
+        found = own.select("time_s", "job_id").join(rows, on="job_id", how="left", maintain_order="left")
+        return own["time_s"].to_numpy(), found["row"].cast(pl.Int64).to_numpy()
 
     def of_budgets(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Budgets as the engine takes them: begins, ends (inf: none), when they are known (-inf: always), watts."""
@@ -244,8 +266,8 @@ class Events:
     def _of_kinds(self, *kinds: str) -> pl.DataFrame:
         return self._frame.filter(pl.col("kind").is_in(kinds)).rechunk()
 
-    def check_for(self, platform: Platform, policy: Policy) -> None:
-        """Raise a `ConfigError` for each row that cannot befall this platform under this policy."""
+    def check_for(self, workload: Workload, platform: Platform, policy: Policy) -> None:
+        """Raise a `ConfigError` for each row that cannot befall these jobs on this platform under this policy."""
         rows, faults = self._frame.with_row_index("row"), Faults()
         for row in np.flatnonzero(rows["node"].fill_null(-1).to_numpy() >= platform.nodes)[:20].tolist():
             faults.note(
@@ -258,6 +280,11 @@ class Events:
         else:
             hungry = budgets.filter(pl.col("value") * (1 + _BILLIONTH) < idle_w)
             note_rows(faults, "value", hungry, f"at least {idle_w:,.12g} W, what the idle machine draws")
+        _note_beside_power(rows, policy, faults)
+        _note_foreseen(rows, policy, faults)
+        known = workload.to_polars()["job_id"]
+        strange = rows.filter((pl.col("kind") == CANCEL) & ~pl.col("job_id").is_in(known.implode()))
+        note_rows(faults, "job_id", strange, "a job of the workload")
         faults.check()
 
     def check_after(self, reached_s: float) -> None:
@@ -267,6 +294,26 @@ class Events:
             expected = f"seconds after {reached_s:g}, up to which the run has come"
             faults.note("events.time_s", shown(time_s[row]), expected, row=row)
         faults.check()
+
+
+def _note_beside_power(rows: pl.DataFrame, policy: Policy, faults: Faults) -> None:
+    """Note what no policy with a power part can plan with (rule 7 of the operations page on machines)."""
+    if policy.parts["power"] is None:
+        return
+    others = rows.filter(pl.col("kind").is_in([FAILED, REPAIRED, MAINTENANCE, CANCEL]))
+    expected = f"no such row: policy {policy.name} has a part in the role `power`, which knows only budgets; power=None"
+    note_rows(faults, "kind", others, expected)
+
+
+def _note_foreseen(rows: pl.DataFrame, policy: Policy, faults: Faults) -> None:
+    """Note maintenance that is known before it begins to a policy that has no use for that."""
+    backfill = policy.parts["backfill"] or {}
+    if backfill.get("name") == "plan":
+        return
+    is_early = pl.col("announced_s").is_null() | (pl.col("announced_s") < pl.col("time_s"))
+    early = rows.filter((pl.col("kind") == MAINTENANCE) & is_early)
+    expected = "time_s, as only the backfill `plan` can plan around maintenance that is known before it begins"
+    note_rows(faults, "announced_s", early, expected)
 
 
 def check_events(given: Any, faults: Faults, name: str = "events", *, is_needed: bool = False) -> None:

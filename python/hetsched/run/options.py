@@ -14,7 +14,11 @@ from hetsched.run.events import Events, check_events
 if TYPE_CHECKING:
     from hetsched.platform.predictor import AnyPredictor
 
-CHOICES = {"walltimes": ("fixed", "stretch"), "on_unknown_app": ("error", "nominal")}
+CHOICES = {
+    "walltimes": ("fixed", "stretch"),
+    "on_failure": ("fail", "requeue"),
+    "on_unknown_app": ("error", "nominal"),
+}
 """Options that take one of some words, the default first."""
 
 LIMITS = ("kill_at_walltime", "kill_grace_s", "walltimes")
@@ -39,6 +43,7 @@ class RunOptions:
     until_s: float | None = None
     predictor: AnyPredictor | None = None
     events: Events | None = None
+    on_failure: str = "fail"
 
     def checked(self, faults: Faults) -> RunOptions:
         """The same as plain values, whatever kinds of number and flag they were given as; notes what is invalid."""
@@ -60,8 +65,13 @@ class RunOptions:
         return replace(self, **values)
 
     def record(self) -> dict[str, Any]:
-        """The options as plain values, objects by their names and sums; events only where there are any."""
+        """The options as plain values, objects by their names and sums.
+
+        Events, and what becomes of jobs on nodes that fail, stand there only where they are not the default.
+        """
         own = {**vars(self), "predictor": predictor_name(self.predictor)}
+        if self.on_failure == "fail":
+            own = _without(own, "on_failure")
         return own | {"events": self.events.sha256} if self.events is not None else _without(own, "events")
 
     @property
@@ -86,6 +96,7 @@ class RunKeywords(TypedDict, total=False):
     until_s: float | None
     predictor: AnyPredictor | None
     events: Events | None
+    on_failure: str
 
 
 def takes_run_options(*, without: Collection[str] = ()) -> Callable[[_Function], _Function]:

@@ -22,7 +22,7 @@ from hetsched.run.metrics import Facts, summarised
 from hetsched.run.options import RunOptions
 from hetsched.run.result import Parts, Result
 from hetsched.run.result_files import JOB_COLUMNS
-from hetsched.run.stretches import framed, segments_of_jobs
+from hetsched.run.stretches import LAST_J, framed, segments_of_jobs, with_attempts
 from hetsched.workload import Workload
 
 
@@ -84,14 +84,22 @@ def result_of(
         return summarised(Facts(jobs, totals, platform.nodes, offered_load, least_j, extras))
 
     segments = cache(lambda: framed("segments", records.take_segments())) if records.has_segments else None
-    happened = records.take_events()
+    happened, has_lost = records.take_events(), records.has_lost_attempts
+    jobs = cache(lambda: jobs_frame(workload.to_polars(), recorded, segments))
+
+    def alone(jobs: pl.DataFrame) -> pl.DataFrame:
+        return segments_of_jobs(jobs, records.uncapped, totals["window_end_s"], platform.exclusive)
+
+    def attempts() -> pl.DataFrame:
+        return with_attempts(alone(jobs()), jobs(), recorded, pl.DataFrame(records.take_attempts()))
+
     return Result(
         Parts(
-            jobs=lambda: jobs_frame(workload.to_polars(), recorded, segments),
+            jobs=jobs,
             timeline=lambda: timeline,
             nodes=lambda: pl.DataFrame(records.take_nodes()),
-            segments=segments,
-            alone=lambda jobs: segments_of_jobs(jobs, records.uncapped, totals["window_end_s"], platform.exclusive),
+            segments=cache(attempts) if has_lost else segments,
+            alone=alone,
             events=None if happened is None else framed("events", happened),
             summary=summary,
             provenance=lambda: {**_provenance(setting, totals), **more},
@@ -167,8 +175,8 @@ def jobs_frame(
     workload: pl.DataFrame, run: pl.DataFrame, segments: Callable[[], pl.DataFrame] | None = None
 ) -> pl.DataFrame:
     """One row a job, in the workload's order; `segments` tell the energy of the last of several attempts."""
-    more = [name for name in run.columns if name not in JOB_COLUMNS]
-    names = names_in_result(workload.columns, more)
+    more = [name for name in run.columns if name not in (*JOB_COLUMNS, LAST_J)]
+    names = names_in_result(workload.columns, [*more, *(name for name in run.columns if name == LAST_J)])
     own = [series.alias(names.get(series.name, series.name)) for series in workload.get_columns()]
     joined = pl.DataFrame([*own, *run.get_columns()])
     schema = joined.schema
@@ -183,7 +191,8 @@ def jobs_frame(
     }
     if segments is not None and "attempts" in schema and (joined["attempts"] > 1).any():
         joined = joined.with_columns(_last_j(joined, segments()))
-        made["mean_power_w"] = pl.when(runtime_s > 0).then(pl.col(_LAST_J) / runtime_s)
+    if LAST_J in joined.columns:
+        made["mean_power_w"] = pl.when(runtime_s > 0).then(pl.col(LAST_J) / runtime_s)
     # One query: where a run has a few thousand jobs, queries cost more than the work in them.
     columns = [
         made[name].alias(name) if name in made else pl.col(name) if name in schema else pl.lit(None).alias(name)
@@ -196,16 +205,13 @@ def jobs_frame(
     return joined.select(*typed, *more, *others)
 
 
-_LAST_J = "energy of the last attempt"
-
-
 def _last_j(jobs: pl.DataFrame, segments: pl.DataFrame) -> pl.Series:
     """Energy of each job's last attempt; of a job with one, all of its energy."""
     is_last = pl.col("attempt") == pl.col("attempt").max().over("job_id")
-    last = segments.filter(is_last).group_by("job_id").agg(pl.col("energy_j").sum().alias(_LAST_J))
+    last = segments.filter(is_last).group_by("job_id").agg(pl.col("energy_j").sum().alias(LAST_J))
     own = jobs.select("job_id", "attempts", "energy_j").join(last, on="job_id", how="left", maintain_order="left")
-    several = pl.when(pl.col("attempts") > 1).then(pl.col(_LAST_J)).otherwise(pl.col("energy_j"))
-    return own.select(several.alias(_LAST_J)).to_series()
+    several = pl.when(pl.col("attempts") > 1).then(pl.col(LAST_J)).otherwise(pl.col("energy_j"))
+    return own.select(several.alias(LAST_J)).to_series()
 
 
 def names_in_result(columns: Sequence[str], recorded: Iterable[str] = ()) -> dict[str, str]:

@@ -149,18 +149,18 @@ class Session:
         Raises
         ------
         ConfigError
-            If an event is not after `reached_s`, or cannot befall this platform under this policy: a node that it has
-            not, a budget below the idle machine's draw.
+            If an event is not after `reached_s`, or cannot befall these jobs on this platform under this policy: a
+            node that it has not, a budget below the idle machine's draw.
         """
         if not isinstance(events, Events):
             raise ConfigError([("events", type(events).__name__, "an Events, as Events.from_polars makes it")])
         setting = self._begun.setting
-        events.check_for(setting.platform, setting.policy)
+        events.check_for(setting.workload, setting.platform, setting.policy)
         events.check_after(self._reached_s)
         self._inject(Injection(self._reached_s, events))
 
     def _inject(self, injection: Injection) -> None:
-        inject(self._engine, injection.events)
+        inject(self._engine, injection.events, self._begun.setting.workload)
         self._injected.append(injection)
 
     def fork(self) -> Session:

@@ -28,6 +28,7 @@ from hetsched.run.concerns import (
     Concern,
     check_caps,
     check_observed,
+    check_waits,
     concerns_of_demands,
     concerns_of_draws,
     concerns_of_load,
@@ -35,8 +36,8 @@ from hetsched.run.concerns import (
     replay_counts,
 )
 from hetsched.run.eligibility import cells_of
-from hetsched.run.event_rows import BUDGET
-from hetsched.run.events import Events
+from hetsched.run.event_rows import BUDGET, CANCEL, MAINTENANCE
+from hetsched.run.events import Events, Floats
 from hetsched.run.memory import check_memory
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.outcome import Setting, result_of
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 A_POLICY = "a preset's name, a Policy, a dictionary of parts, or an object with the method `decide`"
 Progress = Callable[[int, int, float], object]
+Budgets = tuple[Floats, Floats, Floats, Floats]
 
 _BEFORE_EVERYTHING_S = -1e12
 
@@ -89,8 +91,9 @@ class Run:
         check_observed(self.policy, self.workload, self.platform)
         check_caps(self.workload, self.platform)
         check_queues(self.workload, self.platform, self.policy, has_agent=agent is not None)
+        check_waits(self.workload, self.policy)
         if self.options.events is not None:
-            self.options.events.check_for(self.platform, self.policy)
+            self.options.events.check_for(self.workload, self.platform, self.policy)
         check_memory(self.workload, self.platform, self.policy, until_s=self.options.until_s)
         platform, forecast = believed(self.workload, self.platform, self.options.predictor)
         known_w = None if forecast is None else forecast.known_w
@@ -142,6 +145,7 @@ def engine_of(
         setting.platform.machine,
         setting.policy.begun(setting.options.seed),
         seed=setting.options.seed,
+        on_failure=setting.options.on_failure,
         on_unknown_app=setting.options.on_unknown_app,
         until_s=setting.options.until_s,
         known_w=known_w,
@@ -153,7 +157,7 @@ def engine_of(
         **setting.options.limits,
     )
     if events is not None:
-        engine.inject(*events.of_nodes())
+        _inject(engine, events, setting.workload, None)
     return engine
 
 
@@ -178,9 +182,15 @@ def _budgets(events: Events | None) -> dict[str, Any]:
     return {} if events is None or not events.has(BUDGET) else {"budgets": events.of_budgets()}
 
 
-def inject(engine: _core.Session, events: Events) -> None:
+def inject(engine: _core.Session, events: Events, workload: Workload) -> None:
     """Have events befall a run of the engine's that is under way."""
-    engine.inject(*events.of_nodes(), **_budgets(events))
+    _inject(engine, events, workload, events.of_budgets() if events.has(BUDGET) else None)
+
+
+def _inject(engine: _core.Session, events: Events, workload: Workload, budgets: Budgets | None) -> None:
+    maintenance = events.of_maintenance() if events.has(MAINTENANCE) else None
+    cancels = events.of_cancels(workload) if events.has(CANCEL) else None
+    engine.inject(*events.of_nodes(), budgets=budgets, maintenance=maintenance, cancels=cancels)
 
 
 @takes_run_options()
@@ -231,8 +241,12 @@ def simulate(
         such as ``hs.power.Noisy(0.1)`` or ``hs.power.History()``; or a `VariationTable` of the same applications and
         nodes as the actual one, such as a fitted model's. None: the platform's own.
     events
-        What comes from outside: failures and repairs of nodes, budgets of the machine's power in time (for policies
-        with a part in the role ``power``), prices and carbon intensities; see `Events`. None: nothing.
+        What comes from outside: failures, repairs and maintenance of nodes, cancellations, budgets of the machine's
+        power in time (for policies with a part in the role ``power``), prices and carbon intensities; see `Events`.
+        None: nothing.
+    on_failure
+        What becomes of jobs whose nodes fail or go into maintenance. ``"fail"``: they end. ``"requeue"``: they are
+        queued again in their old place, with all their work to do.
 
     Returns
     -------

@@ -11,6 +11,9 @@ import polars as pl
 
 from hetsched.run.result_files import OPTIONAL_FRAMES
 
+LAST_J = "last_energy_j"
+"""Energy of a job's last attempt, as the engine calls it."""
+
 
 def framed(name: str, columns: Any) -> pl.DataFrame:
     """The engine's columns of a frame that only some runs have, in order and of their types."""
@@ -53,6 +56,27 @@ def segments_of_jobs(
     return frame.select(
         made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in OPTIONAL_FRAMES["segments"].items()
     )
+
+
+def with_attempts(last: pl.DataFrame, jobs: pl.DataFrame, recorded: pl.DataFrame, lost: pl.DataFrame) -> pl.DataFrame:
+    """The stretches of jobs' last attempts beside those of the attempts that were lost, by row of the job and time."""
+    rows = jobs.select("job_id").with_columns(recorded["attempts"], recorded[LAST_J]).with_row_index("row")
+    own = last.drop("attempt", "energy_j").join(rows, on="job_id", how="left", maintain_order="left")
+    own = own.rename({"attempts": "attempt", LAST_J: "energy_j"})
+    length_s = pl.col("end_s") - pl.col("start_s")
+    made = {
+        "cap_w": pl.lit(None),
+        "speed_ratio": pl.lit(None),
+        "power_w": pl.when(length_s > 0).then(pl.col("energy_j") / length_s),
+        "state": pl.lit("running"),
+    }
+    earlier = lost.join(rows.select("row", "job_id"), on="row", how="left", maintain_order="left").with_columns(**made)
+    wanted = OPTIONAL_FRAMES["segments"]
+    frames = [
+        frame.select(pl.col("row").cast(pl.Int64), *(pl.col(name).cast(dtype) for name, dtype in wanted.items()))
+        for frame in (earlier, own)
+    ]
+    return pl.concat(frames).sort("row", "attempt", maintain_order=True).drop("row")
 
 
 def _speed(jobs: pl.DataFrame) -> pl.Expr:

@@ -20,6 +20,8 @@ from hetsched.workload import Workload
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+_LEFT_OUT = "no start is known for it"
+
 TICKS_S = 1_000_000
 """Microseconds in a second."""
 
@@ -111,13 +113,36 @@ class Facts:
         times = micros(result.timeline["time_s"])
         self.window = (int(times[0]), int(times[-1])) if len(times) else (0, 0)
         powered_off = result.nodes.select(pl.sum_horizontal("off_s", "transition_s", "down_s").sum()).item()
-        self.all_powered = not powered_off
+        # Emergencies queue jobs again, too, and tell how long these stood still.
+        self.has_outages = "attempts" in self.jobs.columns and "suspended_s" not in self.jobs.columns
+        self.all_powered = not powered_off and not self.has_outages
         self.is_stopped = result.provenance["options"]["until_s"] is not None
         self.policy = result.provenance["policy"]
         self.metered = result.provenance.get("metered")
-        self.left_out = ((self.jobs["state"] == "pending") & self.jobs["reason"].is_not_null()).to_numpy()
+        self.left_out = (self.jobs["reason"] == _LEFT_OUT).fill_null(value=False).to_numpy()
+        self.is_stuck = ((self.jobs["state"] == "pending") & self.jobs["reason"].is_not_null()).to_numpy()
+        self.can_wait = workload.has_waits
+        self.eligible = micros(self.jobs["eligible_s"]) if self.can_wait else self._joined_at_submission()
         profiled = self.jobs["profiled"] if self.profiling_ratio is not None else [False] * len(self.jobs)
         self.profiled = np.array(profiled, dtype=np.bool_)
+
+    def _joined_at_submission(self) -> Ints:
+        joined: Ints = np.where((self.state != "rejected") & ~self.left_out, self.submit, -1)
+        return joined
+
+    @cached_property
+    def withdrawn(self) -> Ints:
+        """When jobs left the queue that were cancelled in it."""
+        events = self.result.events
+        cancelled = events.filter(pl.col("kind") == "cancel").select("time_s", "job_id")
+        queued = self.jobs.select("job_id").filter(pl.Series(self.eligible >= 0, dtype=pl.Boolean))
+        return micros(cancelled.join(queued, on="job_id", how="semi")["time_s"])
+
+    @property
+    def attempts(self) -> Ints:
+        """How often each job has started."""
+        known = "attempts" in self.jobs.columns
+        return self.jobs["attempts"].to_numpy().astype(np.int64) if known else self.started.astype(np.int64)
 
     def name(self, row: int) -> str:
         """Name of a job in messages."""

@@ -12,6 +12,7 @@ import polars as pl
 
 from hetsched.run.outcome import names_in_result
 from hetsched.testing.facts import TICKS_S, Facts, Floats, Ints, micros
+from hetsched.testing.wait_laws import check_waits
 
 Mask = npt.NDArray[np.bool_]
 
@@ -20,7 +21,7 @@ TOLERANCE = 1e-9
 
 def check_laws(run: Facts) -> None:
     """Check a run in which every attempt is one stretch; raises AssertionError at the first broken law."""
-    check_rows(run, () if run.profiling_ratio is None else ("profiled",))
+    check_rows(run, _recorded(run))
     _check_states(run)
     _check_started_by(run)
     _check_observed(run)
@@ -37,6 +38,14 @@ def check_laws(run: Facts) -> None:
     check_summary(run)
     _check_work(run)
     _check_budget(run)
+    check_waits(run)
+
+
+def _recorded(run: Facts) -> tuple[str, ...]:
+    """Columns that the run has put beside the workload's."""
+    profiled = () if run.profiling_ratio is None else ("profiled",)
+    eligible = ("eligible_s",) if run.can_wait else ()
+    return (*profiled, *eligible, *(("attempts", "lost_energy_j") if run.has_outages else ()))
 
 
 def close(here: float, there: float, scale: float = 0.0) -> bool:
@@ -72,28 +81,30 @@ def _check_states(run: Facts) -> None:
         assert state in states, f"{name}: state {state!r}"
         assert run.started[row] == (state in needs_start), f"{name}: {state}, start_s {run.jobs['start_s'][row]}"
         is_open = state in ("running", "pending")
-        assert run.is_stopped or run.left_out[row] or not is_open, f"{name}: {state}, although the run is complete"
+        assert run.is_stopped or run.is_stuck[row] or not is_open, f"{name}: {state}, although the run is complete"
         can_never_run = too_large[row] or too_hungry[row] or without_profile[row]
         agrees = can_never_run == (state == "rejected") or (on_the_edge[row] and not too_large[row])
         assert is_open or agrees, f"{name}: {state}, which disagrees with what it asks for"
         if state == "rejected":
             assert run.jobs["reason"][row], f"{name}: rejected without a reason"
         if not run.started[row]:
-            given = [column for column in nullable if run.jobs[column][row] is not None]
+            lost = ("energy_j",) if run.attempts[row] else ()
+            given = [column for column in nullable if column not in lost and run.jobs[column][row] is not None]
             assert not given, f"{name}: {state}, but has {', '.join(given)}"
             continue
         cause = run.jobs["started_by"][row]
         assert cause in ("immediate", "backfill", "reservation"), f"{name}: started by {cause!r}"
         at = f"at {run.jobs['start_s'][row]} s"
         assert run.start[row] >= run.submit[row], f"{name} starts {at}, before it is submitted"
+        assert run.start[row] >= run.eligible[row] >= 0, f"{name} starts {at}, before it is eligible"
 
 
 def _check_started_by(run: Facts) -> None:
     """A backfilled job left an earlier one in the queue; a job that waited did not start immediately."""
-    cause, start, submit = run.jobs["started_by"].to_numpy(), run.start, run.submit
+    cause, start, submit = run.jobs["started_by"].to_numpy(), run.start, run.eligible
     # An instant at which a job of length zero ends has another round, in which jobs of the first round may start.
     rounds = np.isin(start, start[run.started & (run.end == start)])
-    waits = (run.state != "rejected") & ~run.left_out
+    waits = run.eligible >= 0
     still = waits & ~run.started
     for row in np.flatnonzero(run.started).tolist():
         told, at = f"{run.name(row)} starts at {run.jobs['start_s'][row]} s", start[row]
@@ -228,7 +239,7 @@ def _check_derived_columns(run: Facts) -> None:
         "wait_s": start - submit,
         "turnaround_s": end - submit,
         "bounded_slowdown": pl.max_horizontal(1.0, (end - submit) / pl.max_horizontal(ran, 10.0)),
-        "mean_power_w": pl.when(ran > 0).then(pl.col("energy_j") / ran),
+        "mean_power_w": pl.when(ran > 0).then(_last_energy(run) / ran),
     }
     ended = run.jobs.filter(pl.col("end_s").is_not_null())
     # Differences of seconds are exact to what the instants themselves are rounded by.
@@ -238,6 +249,14 @@ def _check_derived_columns(run: Facts) -> None:
         for job, here, there in zip(ended["job_id"], ended[name], worked_out, strict=True):
             same = here is there if there is None else here is not None and close(here, there, size * 1e-3)
             assert same, f"job {job}: {name} is {here}, its times and energy make it {there}"
+
+
+def _last_energy(run: Facts) -> pl.Expr:
+    """Energy of a job's last attempt: of all its energy, what was not lost with earlier ones."""
+    if not run.has_outages:
+        return pl.col("energy_j")
+    earlier = pl.when(pl.col("state") == "failed").then(0.0).otherwise(pl.col("lost_energy_j"))
+    return pl.when(pl.col("attempts") > 1).then(pl.col("energy_j") - earlier).otherwise(pl.col("energy_j"))
 
 
 def _check_no_slot_serves_two(run: Facts) -> None:
@@ -310,9 +329,10 @@ def _check_timeline(run: Facts) -> None:
     times = micros(timeline["time_s"])
     assert len(times) or not len(run.asked), "the timeline is empty"
     assert bool((np.diff(times) > 0).all()), "the timeline's instants do not ascend"
-    accepted = run.submit[(run.state != "rejected") & ~run.left_out] if run.started.any() else run.submit[:0]
+    accepted = run.eligible[run.eligible >= 0] if run.started.any() else run.submit[:0]
+    withdrawn = np.sort(run.withdrawn)
     started, ended = np.sort(run.start[run.started]), np.sort(run.end[run.end >= 0])
-    instants = np.unique(np.concatenate([times, accepted, started, ended]))
+    instants = np.unique(np.concatenate([times, accepted, started, ended, withdrawn]))
     instants = instants[(instants >= run.window[0]) & (instants <= run.window[1])]
     row = np.searchsorted(times, instants, side="right") - 1
 
@@ -330,7 +350,7 @@ def _check_timeline(run: Facts) -> None:
     drawn = over_nodes(books.draw_w)
     expected: dict[str, Ints | Floats] = {
         "running_jobs": after(started) - after(ended),
-        "queued_jobs": after(accepted) - after(started),
+        "queued_jobs": after(accepted) - after(started) - after(withdrawn),
         "busy_nodes": over_nodes((books.used > 0).astype(np.float64)),
         "power_w": drawn,
     }

@@ -21,8 +21,10 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     the pace of its slowest node, rounded up to a microsecond, or its walltime); times, states, energies, nodes,
     timeline and summary follow; and the energy balances three ways. Under a policy that profiles, first runs and no
     others take longer. In a replay, no job starts before its observed start. In a metered schedule with given ends,
-    states agree with the ends. Under a power budget, summary and timeline agree about it; and where predictions are
-    exact and jobs get whole nodes, the system never draws more.
+    states agree with the ends. No job starts before what it waits for, nor after it was cancelled, and no array is
+    over its limit; jobs that depend on others end as these let them; attempts that were lost cost what is said, and no
+    job runs on a node that is down. Under a power budget, summary and timeline agree about it; and where predictions
+    are exact and jobs get whole nodes, the system never draws more.
 
     Where jobs do not run in one stretch (power caps, emergencies, budgets in time) the segments are checked: those of
     an attempt abut and cover it, no node serves two, each draws and is as fast as tables or model say under its cap,
@@ -58,8 +60,8 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     """
     run, segments = Facts(result, workload, platform), result.segments
     check_eligibility(run)
-    # Where jobs share nodes there are no caps and no emergencies: each runs in one stretch.
-    if result.has_segments and len(segments) and platform.exclusive:
+    # Where jobs share nodes there are no caps and no emergencies; attempts that a failure ended run in one stretch.
+    if result.has_segments and len(segments) and platform.exclusive and not run.has_outages:
         check_stretches(run, segments, events)
     else:
         check_laws(run)

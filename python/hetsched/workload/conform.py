@@ -17,6 +17,7 @@ from hetsched.errors import ConfigError, TraceError
 from hetsched.threads import check_threads
 from hetsched.workload.convert import BadRows, Origin, converted, nodes_text, other_nodes
 from hetsched.workload.schema import COLUMNS, SHORTEST_S, Column
+from hetsched.workload.waits import HOWS, check_references, cleared
 
 _TOLD = 3
 """Bad lines that a report shows."""
@@ -49,12 +50,16 @@ def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[s
     others = [series for series in frame.get_columns() if series.name not in COLUMNS]
     _refuse_objects(others, origin)
     table, counts = _settled(pl.DataFrame(known + others))
+    if origin.skips_bad_rows:
+        table, gone = cleared(table)
+        counts |= {"depends_on_cleared": gone} if gone else {}
+    check_references(table, origin.source)
     return table, counts | ({"read_from": dict(origin.read_from)} if origin.read_from else {})
 
 
 def _settled(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
     """Rounds submits to whole microseconds, sorts by them, makes walltimes <= 0 null, and counts."""
-    counts = {"jobs": len(table), "out_of_order": 0, "no_walltime": len(table), "depends_on_ignored": 0}
+    counts = {"jobs": len(table), "out_of_order": 0, "no_walltime": len(table)}
     # The engine's clock ticks in microseconds: a submit between two ticks would come back with a negative wait.
     ticks = (table["submit_s"] * 1e6).round().to_numpy()
     # Divided by numpy: polars multiplies by the reciprocal, and misses the nearest number of seconds.
@@ -74,7 +79,7 @@ def _settled(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
             table = table.with_columns(walltime.set(walltime <= 0, None).set(is_short, SHORTEST_S))
         counts["no_walltime"] = table["walltime_s"].null_count()
     if "depends_on" in table.columns:
-        counts["depends_on_ignored"] = len(table) - table["depends_on"].null_count()
+        counts["depends_on"] = len(table) - table["depends_on"].null_count()
     counts["kept_zero_runtime"] = int((table["runtime_s"] == 0).sum())
     return table, counts
 
@@ -115,6 +120,8 @@ def _refuse_values(values: pl.Series, column: Column, origin: Origin) -> None:
         origin.refuse(values, values.is_null(), column.expected)
     if column.name == "device":
         origin.refuse(values, ~values.is_in(["cpu", "gpu"]), "`cpu`, `gpu` or nothing")
+    if column.name == "depends_how":
+        origin.refuse(values, ~values.is_in(HOWS), "`any`, `ok`, `not_ok` or nothing")
     if column.dtype is pl.Float64:
         origin.refuse(values, ~values.is_finite(), column.expected)
     # One pass for a whole column of good values; masks are built only where there is something to find.

@@ -16,6 +16,7 @@ from hetsched.files import frame_sha256
 from hetsched.workload.conform import conformed
 from hetsched.workload.convert import Origin, node_offsets
 from hetsched.workload.describe import Report, coarse_clock, described, offered_load
+from hetsched.workload.waits import cleared, engine_columns, has_waits
 
 
 class Capacity(Protocol):
@@ -173,6 +174,7 @@ class Workload:
             observed_start_s=self._floats("observed_start_s"),
             observed_end_s=end_s,
             **self._observed_nodes(),
+            **engine_columns(self._frame),
             source=self.source,
         )
 
@@ -195,6 +197,11 @@ class Workload:
         caps = self._floats("cap_w")
         return {} if caps is None or np.isnan(caps).all() else {"cap_w": caps}
 
+    @property
+    def has_waits(self) -> bool:
+        """Whether a job waits for anything but nodes, is cancelled, or belongs to an array."""
+        return has_waits(self._frame)
+
     def _on_gpu(self) -> npt.NDArray[np.int64] | None:
         if "device" not in self._frame.columns:
             return None
@@ -210,7 +217,7 @@ class Workload:
         return codes.to_numpy(), names.to_list()
 
     def head(self, n: int) -> Workload:
-        """The first `n` jobs.
+        """The first `n` jobs; who waits for one of the others waits for none.
 
         Examples
         --------
@@ -224,7 +231,7 @@ class Workload:
         return self._changed(self._frame.head(n), f"head({n})")
 
     def between(self, start_s: float, end_s: float) -> Workload:
-        """The jobs submitted from `start_s` on and before `end_s` (seconds on the log's clock).
+        """The jobs submitted from `start_s` on and before `end_s` (seconds on the log's clock); as `head`.
 
         Examples
         --------
@@ -240,7 +247,7 @@ class Workload:
         return self._changed(kept, f"between({start_s:g}, {end_s:g})")
 
     def filter(self, *predicates: pl.Expr) -> Workload:
-        """The jobs for which all `predicates` are true.
+        """The jobs for which all `predicates` are true; as `head`.
 
         Examples
         --------
@@ -254,7 +261,7 @@ class Workload:
         """Jobs arrive `k` times as densely: distances from the first submit are divided by `k`.
 
         Runtimes stay, so the offered load is multiplied by `k`. Observed starts and nodes belong to the old arrivals
-        and become null.
+        and become null; what a job waits for, and when it is cancelled, keeps its distance from the submission.
 
         Parameters
         ----------
@@ -269,7 +276,10 @@ class Workload:
         """
         _check_factor(k)
         first = pl.col("submit_s").first()
-        frame = self._frame.with_columns(first + (pl.col("submit_s") - first) / k)
+        submit_s = first + (pl.col("submit_s") - first) / k
+        own = [name for name in ("start_at_s", "cancel_s") if name in self._frame.columns]
+        moved = [pl.col(name) + (submit_s - pl.col("submit_s")) for name in own]
+        frame = self._frame.with_columns(submit_s, *moved)
         observed = [name for name in ("observed_start_s", "observed_nodes") if name in frame.columns]
         frame = frame.with_columns(pl.lit(None, frame.schema[name]).alias(name) for name in observed)
         return self._changed(frame, f"scale_arrivals({k:g})", recheck=True)
@@ -299,7 +309,8 @@ class Workload:
         >>> Workload.from_polars(jobs).shift_to_zero().to_polars()["submit_s"].to_list()
         [0.0, 20.0]
         """
-        instants = [name for name in ("submit_s", "observed_start_s") if name in self._frame.columns]
+        known = ("submit_s", "observed_start_s", "start_at_s", "cancel_s")
+        instants = [name for name in known if name in self._frame.columns]
         frame = self._frame.with_columns(pl.col(instants) - pl.col("submit_s").first())
         return self._changed(frame, "shift_to_zero()")
 
@@ -349,10 +360,15 @@ class Workload:
     def _changed(self, frame: pl.DataFrame, step: str, *, recheck: bool = False) -> Workload:
         if recheck:
             frame, _ = conformed(frame, Origin(f"{self.source} after {step}"))
+        report, (frame, gone) = self.report, cleared(frame)
+        if gone:
+            step = f"{step}, {gone:,} waiting for jobs left out made to wait for none"
+            count = report.get("depends_on_cleared", 0) + gone
+            report = Report(report.source, {**report, "depends_on_cleared": count})
         return Workload(
             frame,
             source=self.source,
-            report=self.report,
+            report=report,
             history=[*self.history, step],
             source_sha256=self.source_sha256,
         )

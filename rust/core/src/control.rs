@@ -9,6 +9,7 @@ use crate::cluster::{Cluster, Retimed};
 use crate::error::{Result, SimulationError};
 use crate::policy::agent::{Agent, Told};
 use crate::policy::cells::{Cells, Lack};
+use crate::policy::outages::{Maintenance, Outage, Turn};
 use crate::policy::runs::{Run, RunId};
 use crate::policy::timing::Timing;
 use crate::policy::{Decision, Decisions, Governor, Notice, Policy, View};
@@ -120,6 +121,44 @@ impl Controller {
         refusal
     }
 
+    /// A job is submitted that may have to wait before it joins the queue; or it is turned away.
+    pub fn hold(&mut self, job: JobId) -> Option<Refusal> {
+        let refusal = self.refuses(job);
+        if refusal.is_some() {
+            self.cluster.turn_away(job);
+        } else {
+            self.cluster.hold(job);
+        }
+        refusal
+    }
+
+    /// A job that was held becomes eligible and joins the queue; or it is turned away, as what may be drawn has changed.
+    pub fn admit(&mut self, job: JobId) -> Option<Refusal> {
+        let refusal = self.refuses(job);
+        if refusal.is_some() {
+            self.cluster.turn_away(job);
+        } else {
+            self.cluster.admit(job);
+            self.tell(Notice::Submitted(job));
+        }
+        refusal
+    }
+
+    /// A job is withdrawn, unless it runs or is over: says whether it was queued.
+    pub fn withdraw(&mut self, job: JobId) -> Option<bool> {
+        let was_queued = self.cluster.withdraw(job)?;
+        if was_queued {
+            self.tell(Notice::Withdrawn(job));
+        }
+        Some(was_queued)
+    }
+
+    /// A job whose run is over joins the queue again, in its old place.
+    pub fn requeue(&mut self, run: &Run) {
+        self.cluster.requeue(run.job, run.attempt);
+        self.tell(Notice::Requeued(run.job));
+    }
+
     /// A run is over; none if it was over already.
     ///
     /// # Errors
@@ -156,22 +195,32 @@ impl Controller {
         Ok(off)
     }
 
-    /// A node comes back into service; false if it has not failed.
+    /// An outage of a node ends: a repair, or else maintenance.
     ///
     /// # Errors
-    /// As [`Cluster::node_repaired`].
-    pub fn node_repaired(&mut self, node: u32) -> Result<bool, SimulationError> {
-        let back = self.cluster.node_repaired(node)?;
-        if back {
+    /// As [`Cluster::end_outage`].
+    pub fn end_outage(&mut self, node: u32, is_repair: bool) -> Result<Turn, SimulationError> {
+        let turn = self.cluster.end_outage(node, is_repair)?;
+        if turn == Turn::Turns {
             self.tell(Notice::NodeReady(node));
         }
-        Ok(back)
+        Ok(turn)
     }
 
-    /// A node fails; the runs on it must have ended.
-    pub fn node_failed(&mut self, node: u32) {
-        self.cluster.node_failed(node);
+    /// An outage of a node begins.
+    pub fn begin_outage(&mut self, node: u32, why: Outage) -> Turn {
+        self.cluster.begin_outage(node, why)
+    }
+
+    /// A node goes down; the runs on it must have ended.
+    pub fn node_down(&mut self, node: u32) {
+        self.cluster.node_down(node);
         self.tell(Notice::NodeFailed(node));
+    }
+
+    /// A node will be in maintenance.
+    pub fn plan_maintenance(&mut self, window: Maintenance) {
+        self.cluster.plan_maintenance(window);
     }
 
     /// There are more budgets from outside, in place of the policy's own while they hold.

@@ -4,14 +4,17 @@
 //! microseconds. Rows keep the caller's order, which is the order of the trace.
 
 mod observed;
+mod waits;
 
 use std::fmt;
 
 use crate::error::{Error, Result, TraceError};
 use crate::units::{MAX_NODE_WATTS, MAX_SECONDS, SimDuration, SimTime};
 use crate::workload::observed::Observed;
+use crate::workload::waits::Waits;
 
 pub use crate::workload::observed::ObservedColumns;
+pub use crate::workload::waits::{How, WaitColumns};
 
 /// A job: its row in the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +59,8 @@ pub struct JobColumns {
     pub first_run: Vec<i64>,
     /// What the log says of where and when jobs ran.
     pub observed: ObservedColumns,
+    /// What jobs wait for.
+    pub waits: WaitColumns,
     /// What errors call the table, such as a file's name.
     pub source: String,
 }
@@ -79,6 +84,7 @@ pub struct Workload {
     on_gpu: Vec<bool>,
     first_run: Vec<Option<bool>>,
     observed: Observed,
+    waits: Option<Box<Waits>>,
 }
 
 impl JobColumns {
@@ -105,9 +111,10 @@ impl JobColumns {
         })?;
         let power_w = self.column("power_w", &self.power_w, "watts up to 1e6, or null", measured_watts)?;
         let cap_w = self.column("cap_w", &self.cap_w, "watts above 0, up to 1e6, or null", own_cap)?;
-        let observed = Observed::new(&self)?;
+        let (observed, waits) = (Observed::new(&self)?, Waits::new(&self)?);
         Ok(Workload {
             observed,
+            waits,
             job_id: self.job_id,
             submit,
             runtime,
@@ -144,7 +151,8 @@ impl JobColumns {
             ("observed_node_offsets", self.observed.node_offsets.len().saturating_sub(1)),
         ];
         let wrong = required.iter().find(|(_, len)| *len != rows);
-        match wrong.or_else(|| optional.iter().find(|(_, len)| *len != rows && *len != 0)) {
+        let (waits, is_odd) = (self.waits.lengths(), |(_, len): &&(&str, usize)| *len != rows && *len != 0);
+        match wrong.or_else(|| optional.iter().chain(&waits).find(is_odd)) {
             Some((column, len)) => Err(self.whole_table(column, len, &format!("{rows} values, one a job")).into()),
             None => Ok(()),
         }
@@ -341,6 +349,60 @@ impl Workload {
     #[must_use]
     pub fn observed_nodes(&self, job: JobId) -> Option<&[u32]> {
         self.observed.nodes(job.0 as usize)
+    }
+
+    /// Whether any job may wait before it joins the queue, or may be withdrawn, or belongs to an array with a limit.
+    #[must_use]
+    pub fn has_waits(&self) -> bool {
+        self.waits.is_some()
+    }
+
+    /// Whether any job depends on another.
+    #[must_use]
+    pub fn has_dependencies(&self) -> bool {
+        self.waits.as_ref().is_some_and(|waits| waits.has_dependencies())
+    }
+
+    /// Whether any array has a limit.
+    #[must_use]
+    pub fn has_arrays(&self) -> bool {
+        self.waits.as_ref().is_some_and(|waits| waits.has_arrays())
+    }
+
+    /// When the job may join the queue, if it says so.
+    #[must_use]
+    pub fn start_at(&self, job: JobId) -> Option<SimTime> {
+        self.waits.as_ref()?.start(job.0 as usize)
+    }
+
+    /// The job that this one depends on, and for which of its ends it waits.
+    #[must_use]
+    pub fn dependency(&self, job: JobId) -> Option<(JobId, How)> {
+        self.waits.as_ref()?.dependency(job.0 as usize)
+    }
+
+    /// How long after that end it joins the queue.
+    #[must_use]
+    pub fn think(&self, job: JobId) -> SimDuration {
+        self.waits.as_ref().map_or(SimDuration::ZERO, |waits| waits.think(job.0 as usize))
+    }
+
+    /// When the job is withdrawn unless it runs by then or has ended: not before its submission.
+    #[must_use]
+    pub fn cancel_at(&self, job: JobId) -> Option<SimTime> {
+        self.waits.as_ref()?.cancel(job.0 as usize).map(|cancel| cancel.max(self.submit(job)))
+    }
+
+    /// The job's array, and how many of its jobs may run at once, if it has one with a limit.
+    #[must_use]
+    pub fn array(&self, job: JobId) -> Option<(u32, u32)> {
+        self.waits.as_ref()?.array(job.0 as usize)
+    }
+
+    /// The jobs that depend on this one.
+    #[must_use]
+    pub fn dependents(&self, job: JobId) -> &[JobId] {
+        self.waits.as_ref().map_or(&[], |waits| waits.dependents(job.0 as usize))
     }
 
     /// Whether the job ends at the instant at which it starts.

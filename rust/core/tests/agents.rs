@@ -99,7 +99,7 @@ proptest! {
         let last = |mask: &[u8]| mask.iter().rposition(|&legal| legal == 1).unwrap_or_default();
         let other = play(fork.clone(), last);
         prop_assert_eq!(schedule(&play(simulation, first)), schedule(&play(fork, first)));
-        let waits = |state| matches!(state, JobState::Pending | JobState::Running);
+        let waits = |state| matches!(state, JobState::Pending | JobState::Stranded | JobState::Running);
         prop_assert!(!schedule(&other).iter().any(|row| waits(row.2)));
     }
 }

@@ -193,7 +193,7 @@ fn a_job_that_waits_for_a_node_that_never_returns_stays_pending() {
         simulation(&[(0, 10, 1, 0, 0), (1, 10, 2, 0, 0)], platform(2, 1, true), policy, Options::default());
     simulation.schedule(at(5), Event::NodeFailed(1));
     let records = run(simulation).unwrap();
-    assert_eq!(records.jobs.state(1), JobState::Pending);
+    assert_eq!(records.jobs.state(1), JobState::Stranded);
     assert_eq!(records.totals.energy, records.totals.integral);
 }
 

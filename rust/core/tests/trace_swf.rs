@@ -221,7 +221,7 @@ proptest! {
         prop_assert_eq!(report.no_walltime, count(&|job| job.walltime_s.is_none()));
         prop_assert_eq!(report.size_from_allocated, count(&|job| !job.requested));
         prop_assert_eq!(report.kept_zero_runtime, count(&|job| job.runtime_centis == 0));
-        prop_assert_eq!(report.depends_on_ignored, count(&|job| job.names[3].is_some()));
+        prop_assert_eq!(report.depends_on, count(&|job| job.names[3].is_some()));
         prop_assert_eq!(report.out_of_order, late);
         prop_assert_eq!(report.header.max_nodes, Some(9));
     }

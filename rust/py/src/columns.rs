@@ -31,7 +31,8 @@ impl JobColumns {
     #[pyo3(signature = (*, job_id, submit_s, runtime_s, node_count, walltime_s = None, comm_s = None, slots = None,
         power_w = None, cap_w = None, app = None, app_names = None, on_gpu = None, first_run = None,
         observed_start_s = None, observed_end_s = None, observed_node_offsets = None, observed_nodes = None,
-        source = "workload"))]
+        start_at_s = None, depends_on = None, depends_how = None, think_s = None, cancel_s = None, array = None,
+        array_limits = None, source = "workload"))]
     #[expect(clippy::too_many_arguments, reason = "one a column")]
     fn new(
         py: Python<'_>,
@@ -52,6 +53,13 @@ impl JobColumns {
         observed_end_s: Option<Floats<'_>>,
         observed_node_offsets: Option<Ints<'_>>,
         observed_nodes: Option<Ints<'_>>,
+        start_at_s: Option<Floats<'_>>,
+        depends_on: Option<Ints<'_>>,
+        depends_how: Option<Ints<'_>>,
+        think_s: Option<Floats<'_>>,
+        cancel_s: Option<Floats<'_>>,
+        array: Option<Ints<'_>>,
+        array_limits: Option<Ints<'_>>,
         source: &str,
     ) -> PyResult<Self> {
         let columns = workload::JobColumns {
@@ -73,6 +81,15 @@ impl JobColumns {
                 end_s: copied(observed_end_s),
                 node_offsets: copied(observed_node_offsets),
                 nodes: copied(observed_nodes),
+            },
+            waits: workload::WaitColumns {
+                start_s: copied(start_at_s),
+                depends_on: copied(depends_on),
+                depends_how: copied(depends_how),
+                think_s: copied(think_s),
+                cancel_s: copied(cancel_s),
+                array: copied(array),
+                array_limits: copied(array_limits),
             },
             source: source.to_owned(),
         };

@@ -100,6 +100,7 @@ pub(crate) fn read_swf<'py>(
         let options = SwfOptions { file, procs_per_node, skip_bad_lines };
         swf::read_swf(bytes, &options, &mut |done, all| look(&[done as f64, all as f64]))
     })?;
+    let think_s = jobs.think_s.into_iter().map(|think_s| if think_s < 0.0 { f64::NAN } else { think_s }).collect();
     let frame = Frame::new(vec![
         ("job_id", frame::longs(jobs.job_id)),
         ("submit_s", frame::floats(jobs.submit_s)),
@@ -110,6 +111,7 @@ pub(crate) fn read_swf<'py>(
         ("queue", frame::names(&jobs.queue)),
         ("app", frame::names(&jobs.app)),
         ("depends_on", frame::longs_or_null(jobs.depends_on)),
+        ("think_s", frame::nullable(think_s)),
         ("trace_status", frame::ints_or_null(jobs.trace_status)),
         ("observed_start_s", frame::nullable(jobs.observed_start_s)),
     ])?;
@@ -184,11 +186,19 @@ impl Records {
             ("profiled", frame::bools(jobs.profiled)),
             ("nodes", frame::node_lists(jobs.node_offsets, jobs.nodes, jobs.started)?),
         ];
+        if let Some(eligible_s) = jobs.eligible_s {
+            columns.push(("eligible_s", frame::nullable(eligible_s)));
+        }
         if let Some(ordeals) = jobs.ordeals {
             columns.push(("attempts", frame::ints(ordeals.attempts)));
-            columns.push(("suspended_s", frame::floats(ordeals.suspended_s)));
-            columns.push(("lost_energy_j", frame::floats(ordeals.lost_j)));
-            columns.push(("lowest_cap_w", frame::nullable(ordeals.lowest_cap_w)));
+            if let Some(last_j) = ordeals.last_j {
+                columns.push(("lost_energy_j", frame::floats(ordeals.lost_j)));
+                columns.push(("last_energy_j", frame::floats(last_j)));
+            } else {
+                columns.push(("suspended_s", frame::floats(ordeals.suspended_s)));
+                columns.push(("lost_energy_j", frame::floats(ordeals.lost_j)));
+                columns.push(("lowest_cap_w", frame::nullable(ordeals.lowest_cap_w)));
+            }
         }
         Frame::new(columns)
     }
@@ -197,6 +207,26 @@ impl Records {
     #[getter]
     fn has_segments(&self) -> bool {
         self.records.segments.is_some()
+    }
+
+    /// Whether attempts were lost of which no segments tell.
+    #[getter]
+    fn has_lost_attempts(&self) -> bool {
+        self.records.has_lost_attempts()
+    }
+
+    /// The attempts that were lost, in order of their ends.
+    fn take_attempts(&mut self) -> PyResult<Frame> {
+        let lost = self.records.take_attempts();
+        let all = vec![true; lost.row.len()];
+        Frame::new(vec![
+            ("row", frame::ints(lost.row)),
+            ("attempt", frame::ints(lost.attempt)),
+            ("start_s", frame::floats(lost.start_s)),
+            ("end_s", frame::floats(lost.end_s)),
+            ("nodes", frame::node_lists(lost.node_offsets, lost.nodes, all)?),
+            ("energy_j", frame::floats(lost.energy_j)),
+        ])
     }
 
     /// The stretches of runs in which nothing changed; None where every attempt is one.
@@ -233,15 +263,14 @@ impl Records {
         Ok((PyArray1::from_vec(py, factors), PyArray1::from_vec(py, watts)))
     }
 
-    /// What happened about power, as it happened; None where nothing can.
+    /// What happened beside starts and ends, as it happened; None where nothing did, and nothing can about power.
     fn take_events(&mut self) -> PyResult<Option<Frame>> {
         let Some(log) = self.records.take_log() else { return Ok(None) };
-        let rows = log.kind.len();
         Frame::new(vec![
             ("time_s", frame::floats(log.time_s)),
             ("kind", frame::words(&log.kind, None, Kind::name)?),
             ("job_id", frame::longs_where(log.job_id, log.has_job)),
-            ("node", frame::ints_or_null(vec![-1; rows])),
+            ("node", frame::ints_or_null(log.node)),
             ("value", frame::nullable(log.value_w)),
             ("power_before_w", frame::floats(log.power_before_w)),
             ("power_after_w", frame::floats(log.power_after_w)),

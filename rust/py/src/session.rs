@@ -6,14 +6,17 @@ use hetsched_core::error::{ConfigError, Error, Result, SimulationError, config};
 use hetsched_core::platform::Platform;
 use hetsched_core::policy::Policy;
 use hetsched_core::policy::compose::Composed;
+use hetsched_core::policy::outages::Maintenance;
 use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::power::caps::CapsKind;
 use hetsched_core::power::known::KnownDraws;
 use hetsched_core::power::pvt::{OnUnknownApp, tables_with_caps};
 use hetsched_core::sim::event::Event;
 use hetsched_core::sim::limits::{Walltimes, kill_grace};
+use hetsched_core::sim::outage::OnFailure;
 use hetsched_core::sim::{Options, Progress, Simulation};
 use hetsched_core::units::{SimTime, Watts};
+use hetsched_core::workload::JobId;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -41,8 +44,8 @@ pub(crate) struct Session {
 impl Session {
     #[new]
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
-        walltimes = "fixed", on_unknown_app = "error", until_s = None, known_w = None, budgets = None, agent = None,
-        users = None, queues = None, cells = None))]
+        walltimes = "fixed", on_failure = "fail", on_unknown_app = "error", until_s = None, known_w = None,
+        budgets = None, agent = None, users = None, queues = None, cells = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
         py: Python<'_>,
@@ -53,6 +56,7 @@ impl Session {
         kill_at_walltime: bool,
         kill_grace_s: f64,
         walltimes: &str,
+        on_failure: &str,
         on_unknown_app: &str,
         until_s: Option<f64>,
         known_w: Option<PyReadonlyArray1<'_, f64>>,
@@ -80,6 +84,7 @@ impl Session {
                     kill_at_walltime,
                     kill_grace: kill_grace(kill_grace_s)?,
                     walltimes: Walltimes::from_name(walltimes)?,
+                    on_failure: OnFailure::from_name(on_failure)?,
                     until: until_s.map_or(Ok(SimTime::NEVER), |seconds| instant("until_s", seconds))?,
                 };
                 let unknown = OnUnknownApp::from_name(on_unknown_app)?;
@@ -152,8 +157,9 @@ impl Session {
         stepped
     }
 
-    /// Nodes fail and are repaired, each at its instant, in order of time; and there are more budgets.
-    #[pyo3(signature = (time_s, node, fails, *, budgets = None))]
+    /// Nodes fail and are repaired, each at its instant, in order of time; and there are more budgets, windows of
+    /// maintenance, and jobs (by their rows) that are withdrawn.
+    #[pyo3(signature = (time_s, node, fails, *, budgets = None, maintenance = None, cancels = None))]
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
     fn inject(
         &mut self,
@@ -162,14 +168,26 @@ impl Session {
         node: PyReadonlyArray1<'_, i64>,
         fails: PyReadonlyArray1<'_, bool>,
         budgets: Option<BudgetColumns<'_>>,
+        maintenance: Option<MaintenanceColumns<'_>>,
+        cancels: Option<(Floats<'_>, Longs<'_>)>,
     ) -> PyResult<()> {
         let rows = budgets.map(|columns| budget_rows(py, &columns)).transpose()?;
+        let windows = maintenance.map(|columns| maintenance_rows(py, &columns)).transpose()?;
         let simulation = self.simulation.as_mut().ok_or_else(|| to_py(py, gone()))?;
         for ((&seconds, &node), &fails) in time_s.as_array().iter().zip(node.as_array()).zip(fails.as_array()) {
             let at = instant("time_s", seconds).map_err(|error| to_py(py, error))?;
-            let node =
-                u32::try_from(node).map_err(|_| to_py(py, config("node", node.to_string(), "a node's number")))?;
+            let node = number("node", node).map_err(|error| to_py(py, error))?;
             simulation.schedule(at, if fails { Event::NodeFailed(node) } else { Event::NodeRepaired(node) });
+        }
+        if let Some((time_s, row)) = cancels {
+            for (&seconds, &row) in time_s.as_array().iter().zip(row.as_array()) {
+                let at = instant("time_s", seconds).map_err(|error| to_py(py, error))?;
+                let row = number("row", row).map_err(|error| to_py(py, error))?;
+                simulation.schedule(at, Event::Cancel(JobId(row)));
+            }
+        }
+        if let Some(windows) = windows {
+            simulation.add_maintenance(windows);
         }
         if let Some(rows) = rows {
             simulation.add_budgets(rows);
@@ -235,6 +253,10 @@ fn instant(name: &str, seconds: f64) -> Result<SimTime> {
 /// When budgets begin, when they end (infinite: never), when they are known (infinite: always), and watts.
 type BudgetColumns<'py> = (Floats<'py>, Floats<'py>, Floats<'py>, Floats<'py>);
 type Floats<'py> = PyReadonlyArray1<'py, f64>;
+type Longs<'py> = PyReadonlyArray1<'py, i64>;
+
+/// When windows of maintenance begin, their nodes, when they end, and when they are known (infinite: always).
+type MaintenanceColumns<'py> = (Floats<'py>, Longs<'py>, Floats<'py>, Floats<'py>);
 
 /// Places in a list of names, one a job, -1 for unknown; and the names.
 type Codes<'py> = (PyReadonlyArray1<'py, i64>, Vec<String>);
@@ -249,14 +271,40 @@ fn budget_rows(py: Python<'_>, (from, until, announced, watts): &BudgetColumns<'
         Ok(BudgetRow {
             from: instant("budgets.time_s", from)?,
             until: if until == f64::INFINITY { SimTime::NEVER } else { instant("budgets.until_s", until)? },
-            announced: match announced {
-                f64::NEG_INFINITY => SimTime::from_micros(i64::MIN),
-                seconds => instant("budgets.announced_s", seconds)?,
-            },
+            announced: known_from(announced)?,
             watts: Watts::of_system(watts),
         })
     });
     rows.collect::<Result<_>>().map_err(|error| to_py(py, error))
+}
+
+fn maintenance_rows(
+    py: Python<'_>,
+    (from, node, until, announced): &MaintenanceColumns<'_>,
+) -> PyResult<Vec<Maintenance>> {
+    let [from, until, announced] = [from, until, announced].map(|column| column.as_array());
+    let rows = from.iter().zip(node.as_array()).zip(until).zip(announced);
+    let rows = rows.map(|(((&from, &node), &until), &announced)| {
+        Ok(Maintenance {
+            node: number("node", node)?,
+            from: instant("time_s", from)?,
+            until: instant("until_s", until)?,
+            announced: known_from(announced)?,
+        })
+    });
+    rows.collect::<Result<_>>().map_err(|error| to_py(py, error))
+}
+
+/// When something is known: always, if that is infinitely long ago.
+fn known_from(seconds: f64) -> Result<SimTime> {
+    if seconds == f64::NEG_INFINITY {
+        return Ok(SimTime::from_micros(i64::MIN));
+    }
+    instant("announced_s", seconds)
+}
+
+fn number(name: &str, value: i64) -> Result<u32> {
+    u32::try_from(value).map_err(|_| config(name, value.to_string(), "a number from 0"))
 }
 
 pub(crate) fn gone() -> Error {

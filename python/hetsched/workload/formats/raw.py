@@ -20,6 +20,7 @@ from hetsched.workload.conform import conformed, conformed_rows, told_bad_lines
 from hetsched.workload.convert import Origin
 from hetsched.workload.describe import Report, coarse_clock
 from hetsched.workload.jobs import Workload
+from hetsched.workload.waits import check_references, cleared
 
 Source = str | os.PathLike[str] | bytes
 """A file's path, ``"-"`` for standard input, or the content."""
@@ -66,6 +67,9 @@ def as_workload(
     origin = Origin(source, line_of, skips_bad_rows=skips_bad_rows)
     if checked_counts is not None:
         counts = checked_counts | ({"first_bad_lines": told_bad_lines(bad_lines)} if bad_lines else {})
+        frame, gone = cleared(frame)
+        counts |= {"depends_on": counts["depends_on"] - gone, "depends_on_cleared": gone} if gone else {}
+        check_references(frame, source)
     elif skips_bad_rows:
         frame, counts = conformed_rows(frame, origin, bad_lines)
     else:

@@ -20,11 +20,22 @@ from hetsched.workload.generators.parameters import shown_text
 from hetsched.workload.jobs import Workload
 from hetsched.workload.schema import COLUMNS
 
-LOST_COLUMNS = ("slots", "device", "power_w", "comm_s", "observed_nodes")
+LOST_COLUMNS = (
+    "slots",
+    "device",
+    "power_w",
+    "comm_s",
+    "observed_nodes",
+    "start_at_s",
+    "depends_how",
+    "cancel_s",
+    "array_id",
+    "array_limit",
+)
 """Columns of the job table that the format has no field for."""
 
 _NAMED = {"user": "user", "queue": "queue", "app": "executable"}
-_OPTIONAL = ("walltime_s", "trace_status", "user", "app", "queue", "depends_on", "observed_start_s")
+_OPTIONAL = ("walltime_s", "trace_status", "user", "app", "queue", "depends_on", "think_s", "observed_start_s")
 _JOBS_A_PART = 50_000
 
 _GZIP_LEVEL = 6
@@ -41,7 +52,8 @@ def read_swf(
     r"""Read a log in the Standard Workload Format.
 
     Strict by the Parallel Workloads Archive's definition: 18 fields a line, header lines begin with ``;``, -1 is
-    unknown. What was kept, dropped or counted is in the workload's ``report``.
+    unknown. What was kept, dropped or counted is in the workload's ``report``. A job with a preceding job (fields 17
+    and 18) waits for its end; where that job is not in the log, or was dropped, it waits for none.
 
     Parameters
     ----------
@@ -91,9 +103,10 @@ def read_swf(
     faulty = counts.pop("first_bad_lines")
     settings: dict[str, object] = {} if procs_per_node is None else {"procs_per_node": procs_per_node}
     settings |= {"on_bad_line": on_bad_line} if skips else {}
-    return as_workload(
-        pl.DataFrame(columns), source=name, sha256=sha256, settings=settings, checked_counts=counts, bad_lines=faulty
-    )
+    frame = pl.DataFrame(columns)
+    if frame["think_s"].null_count() == len(frame):
+        frame = frame.drop("think_s")
+    return as_workload(frame, source=name, sha256=sha256, settings=settings, checked_counts=counts, bad_lines=faulty)
 
 
 def swf_parts(jobs: pl.DataFrame, *, header: Iterable[tuple[str, object]] = ()) -> Iterator[str]:
@@ -117,7 +130,8 @@ def swf_parts(jobs: pl.DataFrame, *, header: Iterable[tuple[str, object]] = ()) 
 
 def _fields() -> list[pl.Expr]:
     """The 18 fields of a line, in order, as text; names are numbers by now."""
-    submit, runtime, walltime = (_seconds(pl.col(name)) for name in ("submit_s", "runtime_s", "walltime_s"))
+    times = ("submit_s", "runtime_s", "walltime_s", "think_s")
+    submit, runtime, walltime, think = (_seconds(pl.col(name)) for name in times)
     waited = pl.col("observed_start_s") - pl.col("submit_s")
     wait = _seconds(pl.when(waited >= 0).then(waited))
     whole = ("job_id", "node_count", "trace_status", "user", "app", "queue", "depends_on")
@@ -125,7 +139,7 @@ def _fields() -> list[pl.Expr]:
     none = pl.lit("-1")
     return [
         *(job, submit, wait, runtime, size, none, none, size, walltime),
-        *(none, status, user, none, app, queue, none, before, none),
+        *(none, status, user, none, app, queue, none, before, think),
     ]
 
 

@@ -142,6 +142,7 @@ impl Cluster {
 
     fn start(&mut self, start: Start, nodes: &[u32]) -> Result<RunId, SimulationError> {
         self.check_queued(start.job)?;
+        self.check_array(start.job)?;
         let places = self.take_nodes(start.job, nodes)?;
         let planned_end = self.planned_end(start.job, self.runs.written(places.clone()));
         self.begin(Run {
@@ -195,9 +196,20 @@ impl Cluster {
     fn check_queued(&self, job: JobId) -> Result<(), SimulationError> {
         match self.phases.get(job.0 as usize) {
             Some(Phase::Queued) => Ok(()),
-            Some(Phase::Unborn | Phase::Running | Phase::Over) | None => {
+            Some(Phase::Unborn | Phase::Held | Phase::Running | Phase::Over) | None => {
                 Err(SimulationError("the job is not in the queue".into()))
             }
+        }
+    }
+
+    /// No more jobs of an array run at once than may.
+    fn check_array(&self, job: JobId) -> Result<(), SimulationError> {
+        let Some((array, limit)) = self.workload.array(job) else { return Ok(()) };
+        match self.in_arrays.get(&array) {
+            Some(&active) if active >= limit => {
+                Err(SimulationError(format!("{active} jobs of its array run, and no more than {limit} may")))
+            }
+            _ => Ok(()),
         }
     }
 

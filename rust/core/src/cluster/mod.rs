@@ -17,9 +17,10 @@ use crate::platform::Platform;
 use crate::platform::node_state::{Class, NodeState};
 use crate::platform::slots::Slots;
 use crate::policy::cells::{Cells, Lack};
+use crate::policy::outages::{Maintenance, Outage, Outages, Turn};
 use crate::policy::runs::{Homes, Run, RunId, Runs};
 use crate::policy::shares::Shares;
-use crate::policy::{Jobs, View};
+use crate::policy::{Eligible, Jobs, View};
 use crate::power::budgets::{BudgetRow, Budgets};
 use crate::power::pvt::Predicted;
 use crate::power::slowest::{OwnSlowdowns, Slowest};
@@ -34,6 +35,8 @@ pub use crate::cluster::power::{Retimed, retimed};
 enum Phase {
     /// Not submitted yet.
     Unborn,
+    /// Submitted, and in no queue yet: it waits for an instant or for another job.
+    Held,
     /// In the queue.
     Queued,
     /// On its nodes.
@@ -69,6 +72,11 @@ pub struct Cluster {
     on_nodes: OnNodes,
     /// How often jobs have started that were queued again.
     attempts: BTreeMap<u32, u32>,
+    /// How many jobs run of each array that has a limit.
+    in_arrays: BTreeMap<u32, u32>,
+    /// When jobs joined the queue, where that may be later than their submission.
+    eligible: Option<Eligible>,
+    outages: Outages,
     governed: Option<Governed>,
     /// What jobs ask for beside nodes, and what runs holds of it where that must be counted.
     cells: Option<Arc<Cells>>,
@@ -141,12 +149,15 @@ impl Cluster {
             } else {
                 OnNodes::Several(vec![Vec::new(); count])
             },
+            eligible: workload.has_waits().then(|| Eligible::new(workload.len())),
+            outages: Outages::default(),
             slowest: slowest.map(Arc::new),
             own_caps: Arc::new(OwnSlowdowns::new(&predicted, &workload)),
             workload,
             platform,
             predicted,
             attempts: BTreeMap::new(),
+            in_arrays: BTreeMap::new(),
             governed: None,
             foreseen: None,
             cells: None,
@@ -180,6 +191,7 @@ impl Cluster {
             claimed: self.claimed,
             is_held: false,
             budgets: &self.budgets,
+            outages: &self.outages,
             surplus,
             shares: self.shares.as_ref(),
             interrupted,
@@ -189,7 +201,8 @@ impl Cluster {
     /// What a policy may know of the jobs.
     #[must_use]
     pub fn jobs(&self) -> Jobs<'_> {
-        Jobs::new(&self.workload).stretched(self.slowest.as_deref()).slowed(Some(&self.own_caps))
+        let jobs = Jobs::new(&self.workload).stretched(self.slowest.as_deref()).slowed(Some(&self.own_caps));
+        jobs.eligible_at(self.eligible.as_ref())
     }
 
     /// The instant it is at.
@@ -262,6 +275,87 @@ impl Cluster {
         self.queued += 1;
     }
 
+    /// A job is submitted, and in no queue yet.
+    pub fn hold(&mut self, job: JobId) {
+        self.phases[job.0 as usize] = Phase::Held;
+    }
+
+    /// A job becomes eligible now, and joins the queue.
+    pub fn admit(&mut self, job: JobId) {
+        if let Some(eligible) = &mut self.eligible {
+            eligible.note(job, self.now);
+        }
+        self.submit(job);
+    }
+
+    /// Whether a job was submitted and is in no queue yet.
+    #[must_use]
+    pub fn is_held(&self, job: JobId) -> bool {
+        self.phases[job.0 as usize] == Phase::Held
+    }
+
+    /// A job is withdrawn, unless it runs or is over: says whether it was queued.
+    pub fn withdraw(&mut self, job: JobId) -> Option<bool> {
+        let phase = &mut self.phases[job.0 as usize];
+        let was_queued = match phase {
+            Phase::Held => false,
+            Phase::Queued => true,
+            Phase::Unborn | Phase::Running | Phase::Over => return None,
+        };
+        *phase = Phase::Over;
+        self.queued -= i32::from(was_queued);
+        Some(was_queued)
+    }
+
+    /// When jobs became eligible, where that may be later than their submission.
+    #[must_use]
+    pub fn eligible(&self) -> Option<&Eligible> {
+        self.eligible.as_ref()
+    }
+
+    /// A node will be in maintenance.
+    pub fn plan_maintenance(&mut self, window: Maintenance) {
+        self.outages.plan(window);
+    }
+
+    /// An outage of a node begins; if the node goes down by it, what runs there is to end first.
+    pub fn begin_outage(&mut self, node: u32, why: Outage) -> Turn {
+        let known = self.outages.back_at(node);
+        let turn = self.outages.begin(self.now, node, why);
+        self.count_on(node, known);
+        turn
+    }
+
+    /// An outage of a node ends.
+    ///
+    /// # Errors
+    /// None while nodes that are down can come back.
+    pub fn end_outage(&mut self, node: u32, is_repair: bool) -> Result<Turn, SimulationError> {
+        let known = self.outages.back_at(node);
+        let turn = self.outages.end(node, is_repair);
+        self.count_on(node, known);
+        if turn == Turn::Turns {
+            let state = self.node(node).repaired()?;
+            self.back_in_service(node, state);
+        }
+        Ok(turn)
+    }
+
+    /// Plans that count nodes count on one in maintenance from the end of that; they counted on it from `known` on.
+    fn count_on(&mut self, node: u32, known: Option<SimTime>) {
+        let (row, back) = (u32::MAX - node, self.outages.back_at(node));
+        if known == back {
+            return;
+        }
+        if let Some(at) = known {
+            self.releases.remove((at, row));
+        }
+        if let Some(at) = back {
+            let units = if self.platform.is_exclusive() { 1 } else { i64::from(self.platform.slots()) };
+            self.releases.insert(Release { at, row, claim: Claim { units, microwatts: 0 } });
+        }
+    }
+
     /// A job will never start, and is in no queue.
     pub fn turn_away(&mut self, job: JobId) {
         self.phases[job.0 as usize] = Phase::Over;
@@ -292,6 +386,9 @@ impl Cluster {
             shares.end(run.job);
         }
         self.forget_run(&run);
+        if let Some(active) = self.workload.array(run.job).and_then(|(array, _)| self.in_arrays.get_mut(&array)) {
+            *active -= 1;
+        }
         self.phases[run.job.0 as usize] = Phase::Over;
         self.running -= 1;
         Ok(Some(run))
@@ -335,19 +432,6 @@ impl Cluster {
         Ok(true)
     }
 
-    /// A node that has failed is back; false if it has not failed.
-    ///
-    /// # Errors
-    /// None while nodes that are down can be repaired.
-    pub fn node_repaired(&mut self, node: u32) -> Result<bool, SimulationError> {
-        if self.node(node) != NodeState::Down {
-            return Ok(false);
-        }
-        let state = self.node(node).repaired()?;
-        self.back_in_service(node, state);
-        Ok(true)
-    }
-
     /// The runs on a node, which a failure of it ends.
     #[must_use]
     pub fn runs_on(&self, node: u32) -> Vec<RunId> {
@@ -355,7 +439,7 @@ impl Cluster {
     }
 
     /// A node is down from now on; what ran on it has ended.
-    pub fn node_failed(&mut self, node: u32) {
+    pub fn node_down(&mut self, node: u32) {
         self.slots.close(node);
         self.enter(node, NodeState::Down);
     }
@@ -395,6 +479,9 @@ impl Cluster {
         }
         self.claimed += watts;
         self.phases[job.0 as usize] = Phase::Running;
+        if let Some((array, _)) = self.workload.array(job) {
+            *self.in_arrays.entry(array).or_default() += 1;
+        }
         (self.queued, self.running) = (self.queued - 1, self.running + 1);
         self.govern_run(id);
         Ok(id)

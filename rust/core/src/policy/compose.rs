@@ -64,6 +64,8 @@ pub struct Composed {
     submitted: Vec<JobId>,
     /// Let through; they join the queue when it is next looked at.
     admitted: Vec<JobId>,
+    /// Withdrawn, and perhaps in the queue still.
+    withdrawn: Vec<JobId>,
     memory: Memory,
     /// What the order said last, kept for its memory.
     ranks: Vec<i64>,
@@ -101,6 +103,7 @@ impl Composed {
             queue: FitList::default(),
             submitted: Vec::new(),
             admitted: Vec::new(),
+            withdrawn: Vec::new(),
             ranks: Vec::new(),
             ranked: None,
             budget_changed: false,
@@ -120,6 +123,31 @@ impl Composed {
         gate.reject().into_iter().for_each(|(job, why)| out.reject(job, why));
     }
 
+    /// Takes out of the queue what was withdrawn.
+    fn let_go(&mut self, jobs: Jobs<'_>) {
+        if self.withdrawn.is_empty() {
+            return;
+        }
+        self.withdrawn.sort_unstable();
+        let Self { withdrawn, submitted, admitted, queue, power, memory, .. } = self;
+        for &job in withdrawn.iter() {
+            memory.arrays.leave(jobs, job);
+        }
+        let is_gone = |job: &JobId| withdrawn.binary_search(job).is_ok();
+        submitted.retain(|job| !is_gone(job));
+        admitted.retain(|job| !is_gone(job));
+        let keys: Vec<_> = queue.iter().map(|waiting| waiting.key).filter(|key| is_gone(&JobId(key.row))).collect();
+        for key in keys {
+            queue.remove(key);
+        }
+        if let Some(power) = power {
+            for &job in withdrawn.iter() {
+                power.prices.forget(job);
+            }
+        }
+        withdrawn.clear();
+    }
+
     /// Sorts in who was admitted, and the whole queue for an order that changes as time passes.
     fn arrange(&mut self, view: &View<'_>) -> Result<()> {
         let changes = self.parts.order.changes();
@@ -137,6 +165,7 @@ impl Composed {
 
     /// The order ranks all that wait as they stand; the queue is sorted anew.
     fn rank_again(&mut self, view: &View<'_>) -> Result<()> {
+        self.memory.arrays.put_all_back(&mut self.queue);
         if self.queue.is_empty() {
             return Ok(());
         }
@@ -144,6 +173,9 @@ impl Composed {
         self.rank(view, &waiting)?;
         let mut ranks = self.ranks.iter();
         self.queue.rekey(|waiting| waiting.key.rank = ranks.next().copied().unwrap_or(waiting.key.rank));
+        if !self.memory.arrays.is_empty() {
+            self.memory.arrays.resort(view.jobs, &self.queue);
+        }
         Ok(())
     }
 
@@ -170,11 +202,13 @@ impl Composed {
             return Ok(());
         }
         self.rank(view, jobs)?;
-        let Self { parts, power, queue, least, ranks, .. } = self;
+        let Self { parts, power, queue, least, ranks, memory, .. } = self;
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
         for (&job, &rank) in jobs.iter().zip(&*ranks) {
+            let key = QueueKey { rank, submit: view.jobs.eligible(job), row: job.0 };
+            memory.arrays.join(view.jobs, key);
             queue.insert(Waiting {
-                key: QueueKey { rank, submit: view.jobs.submit(job), row: job.0 },
+                key,
                 units: view.jobs.units(job, view.platform),
                 length: least.length(view, job),
                 watts: power.as_mut().map_or(0, |power| power.prices.of(&ask, job).least.microwatts_down()),
@@ -200,7 +234,10 @@ impl Composed {
 
     /// Rejects the jobs of the queue that fit none of the budgets to come (operations page, rule 11).
     fn judge_again(&mut self, view: &View<'_>, out: &mut Decisions) {
-        let Self { power: Some(power), queue, submitted, admitted, parts, judged, least, .. } = self else { return };
+        let Self { power: Some(power), queue, submitted, admitted, parts, judged, least, memory, .. } = self else {
+            return;
+        };
+        memory.arrays.put_all_back(queue);
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
         let ever = Some(power.ceiling.ever(view));
         if std::mem::replace(judged, ever) == ever {
@@ -218,6 +255,7 @@ impl Composed {
         admitted.retain(|&job| !exceeds(job));
         let keys: Vec<_> = queue.iter().map(|waiting| waiting.key).filter(|key| exceeds(JobId(key.row))).collect();
         for key in keys {
+            memory.arrays.leave(view.jobs, JobId(key.row));
             queue.remove(key);
         }
     }
@@ -243,9 +281,11 @@ impl Composed {
         if lessons.apps.is_empty() {
             return Ok(());
         }
+        self.memory.arrays.put_all_back(&mut self.queue);
         let stale = self.queue.iter().filter(|waiting| lessons.concern(view.jobs, JobId(waiting.key.row)));
         let stale: Vec<_> = stale.map(|waiting| waiting.key).collect();
         for &key in &stale {
+            self.memory.arrays.leave(view.jobs, JobId(key.row));
             self.queue.remove(key);
         }
         self.enqueue(view, &stale.iter().map(|key| JobId(key.row)).collect::<Vec<_>>())?;
@@ -261,15 +301,24 @@ impl Policy for Composed {
         &self.name
     }
 
-    fn notice(&mut self, _jobs: Jobs<'_>, notice: Notice) {
+    fn notice(&mut self, jobs: Jobs<'_>, notice: Notice) {
         match notice {
-            Notice::Submitted(job) | Notice::Requeued(job) => self.submitted.push(job),
+            Notice::Ended(job) => self.memory.arrays.end(jobs, job),
+            Notice::Submitted(job) => self.submitted.push(job),
+            Notice::Requeued(job) => {
+                self.submitted.push(job);
+                self.memory.note_return();
+            }
+            Notice::Withdrawn(job) => self.withdrawn.push(job),
             Notice::BudgetChanged => self.budget_changed = true,
             _ => {}
         }
     }
 
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        self.memory.begin(!self.withdrawn.is_empty());
+        self.let_go(view.jobs);
+        self.memory.arrays.put_back(&mut self.queue);
         if std::mem::take(&mut self.budget_changed) {
             self.judge_again(view, out);
         }
@@ -282,6 +331,7 @@ impl Policy for Composed {
         // Every job needs something free; until there is, those that came need not even be sorted in.
         if free_units > 0 && !(self.queue.is_empty() && self.admitted.is_empty()) {
             self.arrange(view)?;
+            self.memory.arrays.begin(&mut self.queue);
             free_units = self.pass(view, out)?;
             self.settle(view, out)?;
         }

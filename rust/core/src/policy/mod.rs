@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod allocator;
 pub mod analyzer;
+pub mod arrays;
 pub mod backfill;
 pub mod budget;
 pub mod cells;
@@ -13,10 +14,12 @@ pub mod class;
 pub mod compose;
 pub mod desk;
 pub mod draft;
+pub mod eligible;
 pub mod emergency;
 pub mod gate;
 pub mod governing;
 pub mod order;
+pub mod outages;
 pub mod placement;
 pub mod registry;
 pub mod runs;
@@ -39,6 +42,7 @@ use crate::platform::slots::Slots;
 use crate::policy::agent::Agent;
 use crate::policy::analyzer::Estimate;
 use crate::policy::cells::Cells;
+use crate::policy::outages::Outages;
 use crate::policy::runs::{RunId, Runs};
 use crate::policy::shares::Shares;
 use crate::policy::timing::Timing;
@@ -50,11 +54,20 @@ use crate::power::slowest::{OwnSlowdowns, Slowest};
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::{AppId, JobId, Workload};
 
+pub use crate::policy::eligible::Eligible;
+
 /// What a policy may know of the jobs: all they said when they were submitted.
 ///
 /// Where walltimes were meant for nominal speed, also how slow the slowest node is predicted to be for each application.
 #[derive(Clone, Copy, Debug)]
-pub struct Jobs<'a>(&'a Workload, Option<&'a Slowest>, Option<&'a OwnSlowdowns>, Option<(JobId, u32)>);
+pub struct Jobs<'a> {
+    workload: &'a Workload,
+    slowest: Option<&'a Slowest>,
+    own_caps: Option<&'a OwnSlowdowns>,
+    /// A job that is to get so many nodes of one cell.
+    part: Option<(JobId, u32)>,
+    eligible: Option<&'a Eligible>,
+}
 
 /// What a policy reads when it decides.
 #[derive(Clone, Copy)]
@@ -79,6 +92,8 @@ pub struct View<'a> {
     pub is_held: bool,
     /// The budgets from outside that there are and will be, in place of the policy's own while they hold.
     pub budgets: &'a Budgets,
+    /// Which nodes are out of service, and which will be as far as that is known.
+    pub outages: &'a Outages,
     /// What the machine was measured to draw beyond what is predicted; 0 where nothing is measured.
     pub surplus: Watts,
     /// What running jobs hold of each cell and licence, where nodes differ in what jobs ask for.
@@ -96,6 +111,8 @@ pub enum Notice {
     Ended(JobId),
     /// A job that ran is in the queue again, in its old place.
     Requeued(JobId),
+    /// A job of the queue is withdrawn.
+    Withdrawn(JobId),
     /// A node has booted or come back into service.
     NodeReady(u32),
     /// A node is off.
@@ -290,7 +307,7 @@ impl View<'_> {
     /// What is known of the job's own draw before it runs; what it really draws is not for a policy to know.
     #[must_use]
     pub fn known_draw(&self, job: JobId) -> KnownDraw {
-        self.predicted.known_draw(self.jobs.0, job)
+        self.predicted.known_draw(self.jobs.workload, job)
     }
 
     /// What caps that are made for the job go by.
@@ -304,83 +321,108 @@ impl<'a> Jobs<'a> {
     /// What a policy may know of these jobs.
     #[must_use]
     pub fn new(workload: &'a Workload) -> Self {
-        Self(workload, None, None, None)
+        Self { workload, slowest: None, own_caps: None, part: None, eligible: None }
     }
 
     /// The same where planned lengths are stretched by what the slowest node is predicted to take.
     #[must_use]
     pub fn stretched(self, slowest: Option<&'a Slowest>) -> Self {
-        Self(self.0, slowest, self.2, self.3)
+        Self { slowest, ..self }
     }
 
     /// The same where own caps slow jobs that bring no walltime.
     #[must_use]
     pub fn slowed(self, own_caps: Option<&'a OwnSlowdowns>) -> Self {
-        Self(self.0, self.1, own_caps, self.3)
+        Self { own_caps, ..self }
+    }
+
+    /// The same where jobs may join the queue later than they are submitted.
+    #[must_use]
+    pub fn eligible_at(self, eligible: Option<&'a Eligible>) -> Self {
+        Self { eligible, ..self }
     }
 
     /// The same where a job asks for so many nodes: those that it is to get of one cell.
     #[must_use]
     pub fn in_part(self, job: JobId, count: u32) -> Self {
-        Self(self.0, self.1, self.2, Some((job, count)))
+        Self { part: Some((job, count)), ..self }
     }
 
     /// The job's own cap, W a node; infinity if it brings none.
     #[must_use]
     pub fn cap_w(self, job: JobId) -> f64 {
-        self.0.cap_w(job)
+        self.workload.cap_w(job)
     }
 
     /// The number by which users know the job.
     #[must_use]
     pub fn job_id(self, job: JobId) -> i64 {
-        self.0.job_id(job)
+        self.workload.job_id(job)
     }
 
     /// How long the job asked for, if it said.
     #[must_use]
     pub fn walltime(self, job: JobId) -> Option<SimDuration> {
-        self.0.walltime(job)
+        self.workload.walltime(job)
     }
 
     /// When the job was submitted.
     #[must_use]
     pub fn submit(self, job: JobId) -> SimTime {
-        self.0.submit(job)
+        self.workload.submit(job)
+    }
+
+    /// When the job joined the queue: its submission, unless it waited for something. Wherever an order uses a submit or a
+    /// wait, it goes by this (operations page on machines, rule 4).
+    #[must_use]
+    pub fn eligible(self, job: JobId) -> SimTime {
+        self.eligible.and_then(|eligible| eligible.of(job)).unwrap_or_else(|| self.submit(job))
+    }
+
+    /// Whether any array has a limit.
+    #[must_use]
+    pub fn has_arrays(self) -> bool {
+        self.workload.has_arrays()
+    }
+
+    /// The job's array, and how many of its jobs may run at once, if it has one with a limit.
+    #[must_use]
+    pub fn array(self, job: JobId) -> Option<(u32, u32)> {
+        self.workload.array(job)
     }
 
     /// How long planning takes the job to run while it waits: its walltime, or its nominal runtime if it brings none;
     /// where these were meant for nominal speed, on the slowest of all nodes.
     #[must_use]
     pub fn planned(self, job: JobId) -> SimDuration {
-        let factor = self.1.map_or(1.0, |slowest| slowest.of(self.app(job)));
-        self.0.planned_at(job, factor, self.2.map_or(1.0, |own_caps| own_caps.of(job)))
+        let factor = self.slowest.map_or(1.0, |slowest| slowest.of(self.app(job)));
+        self.workload.planned_at(job, factor, self.own_caps.map_or(1.0, |own_caps| own_caps.of(job)))
     }
 
     /// How long the job runs at nominal speed. Policies that a paper describes as knowing it in advance read this; all
     /// others plan with [`Jobs::planned`].
     #[must_use]
     pub fn runtime(self, job: JobId) -> SimDuration {
-        self.0.runtime(job)
+        self.workload.runtime(job)
     }
 
     /// What communication adds to the job's run on whatever nodes; known in advance like [`Jobs::runtime`].
     #[must_use]
     pub fn comm(self, job: JobId) -> SimDuration {
-        self.0.comm(job)
+        self.workload.comm(job)
     }
 
     /// Nodes the job asks for.
     #[must_use]
     pub fn node_count(self, job: JobId) -> u32 {
-        let own = self.3.filter(|(own, _)| *own == job);
-        own.map_or_else(|| self.0.node_count(job), |(_, count)| count)
+        let own = self.part.filter(|(own, _)| *own == job);
+        own.map_or_else(|| self.workload.node_count(job), |(_, count)| count)
     }
 
     /// Slots the job takes on each of its nodes: those it asks for where nodes are shared, else 1 (the node).
     #[must_use]
     pub fn need(self, job: JobId, platform: &Platform) -> u32 {
-        match self.0.slots(job) {
+        match self.workload.slots(job) {
             _ if platform.is_exclusive() => 1,
             0 => platform.slots(),
             slots => slots,
@@ -390,37 +432,37 @@ impl<'a> Jobs<'a> {
     /// The job's application, if it is known.
     #[must_use]
     pub fn app(self, job: JobId) -> Option<AppId> {
-        self.0.app(job)
+        self.workload.app(job)
     }
 
     /// Whether the job computes on accelerators; otherwise on CPUs.
     #[must_use]
     pub fn on_gpu(self, job: JobId) -> bool {
-        self.0.on_gpu(job)
+        self.workload.on_gpu(job)
     }
 
     /// Whether the job counts as its application's first run, if the trace says so.
     #[must_use]
     pub fn first_run(self, job: JobId) -> Option<bool> {
-        self.0.first_run(job)
+        self.workload.first_run(job)
     }
 
     /// When the job started in reality, if the log says so. Only policies that repeat the log read this and the next two.
     #[must_use]
     pub fn observed_start(self, job: JobId) -> Option<SimTime> {
-        self.0.observed_start(job)
+        self.workload.observed_start(job)
     }
 
     /// The nodes the job ran on in reality, if the log says so.
     #[must_use]
     pub fn observed_nodes(self, job: JobId) -> Option<&'a [u32]> {
-        self.0.observed_nodes(job)
+        self.workload.observed_nodes(job)
     }
 
     /// Whether the job ends at the instant at which it starts.
     #[must_use]
     pub fn takes_no_time(self, job: JobId) -> bool {
-        self.0.takes_no_time(job)
+        self.workload.takes_no_time(job)
     }
 
     /// Nodes, or slots where nodes are shared, that the job takes in all.
@@ -432,7 +474,7 @@ impl<'a> Jobs<'a> {
     /// How many applications there are; their ids are the numbers below.
     #[must_use]
     pub fn app_count(self) -> usize {
-        self.0.app_names().len()
+        self.workload.app_names().len()
     }
 }
 

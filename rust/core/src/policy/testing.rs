@@ -3,6 +3,7 @@
 use crate::algo::releases::Releases;
 use crate::platform::slots::Slots;
 use crate::platform::{Platform, PlatformColumns};
+use crate::policy::outages::Outages;
 use crate::policy::runs::Runs;
 use crate::policy::{Jobs, View};
 use crate::power::budgets::Budgets;
@@ -18,6 +19,7 @@ pub(super) struct World {
     releases: Releases,
     predicted: Predicted,
     budgets: Budgets,
+    outages: Outages,
     runs: Runs,
 }
 
@@ -57,6 +59,7 @@ impl World {
             predicted,
             platform,
             budgets: Budgets::default(),
+            outages: Outages::default(),
             runs: Runs::default(),
         }
     }
@@ -77,6 +80,7 @@ impl World {
             claimed: Watts::ZERO,
             is_held: false,
             budgets: &self.budgets,
+            outages: &self.outages,
             surplus: Watts::ZERO,
             shares: None,
             interrupted: &|| false,

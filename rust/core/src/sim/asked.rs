@@ -69,8 +69,9 @@ impl Simulation {
     fn go_on(&mut self, told: Told, watch: &mut Watch<'_>) -> Result<()> {
         let (watch, now, progress) = (RefCell::new(watch), self.now(), self.progress());
         self.is_broken = true;
-        let Self { controller, plant, feeds, history, coming, tally, .. } = self;
-        let mut hands = Hands { now, plant, feeds, history, coming, tally, in_emergency: false, asked: Vec::new() };
+        let Self { controller, plant, feeds, history, coming, tally, waiting, .. } = self;
+        let mut hands =
+            Hands { now, plant, feeds, history, coming, tally, waiting, in_emergency: false, asked: Vec::new() };
         let asks = controller.answer(told, &|| look(&watch, progress), &mut |cluster, decision, effect| {
             hands.act(cluster, decision, effect)
         })?;

@@ -1,9 +1,10 @@
 //! Records as columns that a frame can take over: seconds, watts, words.
 
 use crate::platform::node_state::Class;
+use crate::policy::Eligible;
 use crate::policy::cells::Lack;
 use crate::sim::log::{Entry, Kind};
-use crate::sim::record::{JobState, Ordeal, Records, StartedBy};
+use crate::sim::record::{JobState, LostAttempt, Ordeal, Records, StartedBy};
 use crate::sim::segments::Segment;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
@@ -33,8 +34,10 @@ pub struct JobFrame {
     pub nodes: Vec<u32>,
     /// Whether the job has any energy to speak of: it has started, if only in vain.
     pub charged: Vec<bool>,
-    /// What emergencies and caps have made of the jobs, where there can be any.
+    /// What emergencies, caps and failures have made of the jobs, where there can be any.
     pub ordeals: Option<OrdealColumns>,
+    /// When each job joined the queue, s, where that may be later than its submission; NaN = never.
+    pub eligible_s: Option<Vec<f64>>,
 }
 
 /// One column a field, one row a job.
@@ -48,6 +51,27 @@ pub struct OrdealColumns {
     pub lost_j: Vec<f64>,
     /// The lowest cap in the last attempt, W; NaN: none.
     pub lowest_cap_w: Vec<f64>,
+    /// Energy of the last attempt, J, where no segments tell it.
+    pub last_j: Option<Vec<f64>>,
+}
+
+/// One column a field, one row an attempt that was lost, in order of their ends.
+#[derive(Debug, Default)]
+pub struct AttemptColumns {
+    /// The job's row.
+    pub row: Vec<i32>,
+    /// Which attempt, from 1.
+    pub attempt: Vec<i32>,
+    /// Start, s.
+    pub start_s: Vec<f64>,
+    /// End, s.
+    pub end_s: Vec<f64>,
+    /// Where each row's nodes begin in `nodes`, and one more.
+    pub node_offsets: Vec<i64>,
+    /// Nodes, row after row, ascending in each.
+    pub nodes: Vec<u32>,
+    /// Energy, J.
+    pub energy_j: Vec<f64>,
 }
 
 /// One column a field, one row a stretch, by job and time.
@@ -88,6 +112,8 @@ pub struct LogColumns {
     pub job_id: Vec<i64>,
     /// Whether there is one.
     pub has_job: Vec<bool>,
+    /// The node; -1 where there is none.
+    pub node: Vec<i32>,
     /// The budget or the cap from now on, W; NaN: none.
     pub value_w: Vec<f64>,
     /// What the machine drew just before, W.
@@ -110,10 +136,17 @@ impl Records {
     #[must_use]
     pub fn take_jobs(&mut self) -> JobFrame {
         let (node_offsets, nodes) = self.take_node_lists();
-        // Segments, where there are any, still have to look up theirs.
+        // Segments and lost attempts, where there are any, still have to look up theirs.
         let runs = std::mem::take(&mut self.jobs.nodes);
-        let jobs = std::mem::take(&mut self.jobs);
-        self.jobs.nodes = runs;
+        let mut jobs = std::mem::take(&mut self.jobs);
+        let last_j = (!jobs.is_governed).then(|| jobs.last_j());
+        (self.jobs.nodes, self.jobs.lost) = (runs, std::mem::take(&mut jobs.lost));
+        let joined = |eligible: &Eligible, row: usize| {
+            let job = JobId(u32::try_from(row).unwrap_or(u32::MAX));
+            eligible.of(job).map_or(f64::NAN, SimTime::seconds)
+        };
+        let rows = 0..jobs.start.len();
+        let eligible_s = jobs.eligible.as_ref().map(|eligible| rows.map(|row| joined(eligible, row)).collect());
         let charged: Vec<_> = jobs.start.iter().map(|&start| start != SimTime::NEVER).collect();
         let started: Vec<_> = (0..charged.len()).map(|row| jobs.start(row).is_some()).collect();
         let ended: Vec<_> = (0..started.len()).map(|row| jobs.end(row).is_some()).collect();
@@ -131,7 +164,8 @@ impl Records {
             node_offsets,
             nodes,
             charged,
-            ordeals: jobs.ordeals.map(|ordeals| OrdealColumns::of(&ordeals)),
+            ordeals: jobs.ordeals.map(|ordeals| OrdealColumns { last_j, ..OrdealColumns::of(&ordeals) }),
+            eligible_s,
         }
     }
 
@@ -156,6 +190,28 @@ impl Records {
         Some(columns)
     }
 
+    /// Takes the attempts that were lost, where no segments tell of them.
+    #[must_use]
+    pub fn take_attempts(&mut self) -> AttemptColumns {
+        let mut columns = AttemptColumns { node_offsets: vec![0], ..AttemptColumns::default() };
+        for LostAttempt { job, number, start, end, places, energy } in std::mem::take(&mut self.jobs.lost) {
+            columns.row.push(i32::try_from(job.0).unwrap_or(i32::MAX));
+            columns.attempt.push(i32::try_from(number).unwrap_or(i32::MAX));
+            columns.start_s.push(start.seconds());
+            columns.end_s.push(end.seconds());
+            columns.nodes.extend_from_slice(&self.jobs.nodes[places]);
+            columns.node_offsets.push(i64::try_from(columns.nodes.len()).unwrap_or(i64::MAX));
+            columns.energy_j.push(energy.joules());
+        }
+        columns
+    }
+
+    /// Whether attempts were lost of which no segments tell.
+    #[must_use]
+    pub fn has_lost_attempts(&self) -> bool {
+        !self.jobs.lost.is_empty()
+    }
+
     /// How much longer than nominal jobs without a cap take on these nodes, and what these draw for them together, W: of
     /// the job in each of `rows` on the nodes from one offset to the next.
     #[must_use]
@@ -169,7 +225,7 @@ impl Records {
         rows.iter().zip(offsets.windows(2)).map(of).unzip()
     }
 
-    /// Takes what happened about power; none where nothing can.
+    /// Takes what happened beside starts and ends; none where nothing did, and nothing can about power.
     #[must_use]
     pub fn take_log(&mut self) -> Option<LogColumns> {
         let log = std::mem::take(&mut self.log);
@@ -182,6 +238,7 @@ impl Records {
             kind: log.iter().map(|entry| entry.kind).collect(),
             job_id: log.iter().map(job).collect(),
             has_job: log.iter().map(|entry| entry.job.is_some()).collect(),
+            node: log.iter().map(|entry| entry.node.and_then(|node| i32::try_from(node).ok()).unwrap_or(-1)).collect(),
             value_w: log.iter().map(|entry| entry.value_w).collect(),
             power_before_w: log.iter().map(|entry| entry.before.watts()).collect(),
             power_after_w: log.iter().map(|entry| entry.after.watts()).collect(),
@@ -192,7 +249,8 @@ impl Records {
     fn take_node_lists(&mut self) -> (Vec<i64>, Vec<u32>) {
         let rows = self.jobs.start.len();
         let (mut offsets, mut next) = (Vec::with_capacity(rows + 1), 0);
-        let mut stand_in_order = self.segments.is_none();
+        let keeps = self.segments.is_some() || self.has_lost_attempts();
+        let mut stand_in_order = !keeps;
         offsets.push(0);
         for (row, job) in (0..rows).zip((0..).map(JobId)) {
             if let Some(nodes) = self.nodes_of(row) {
@@ -208,7 +266,7 @@ impl Records {
         }
         let mut nodes = Vec::with_capacity(next);
         (0..rows).for_each(|row| nodes.extend_from_slice(self.nodes_of(row).unwrap_or_default()));
-        if self.segments.is_none() {
+        if !keeps {
             self.jobs.nodes = Vec::new();
         }
         (offsets, nodes)
@@ -234,6 +292,7 @@ impl OrdealColumns {
             suspended_s: ordeals.iter().map(|ordeal| ordeal.stood.seconds()).collect(),
             lost_j: ordeals.iter().map(|ordeal| ordeal.lost.joules()).collect(),
             lowest_cap_w: ordeals.iter().map(cap).collect(),
+            last_j: None,
         }
     }
 }
@@ -247,11 +306,12 @@ impl JobState {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Pending | Self::LeftOut | Self::Stranded => "pending",
+            Self::Pending | Self::LeftOut | Self::Stranded | Self::Unmet => "pending",
+            Self::Cancelled | Self::Hopeless => "cancelled",
             Self::Running => "running",
             Self::Completed => "completed",
             Self::Timeout => "timeout",
-            Self::Failed | Self::Overdrawn | Self::Unpowered => "failed",
+            Self::Failed | Self::Evicted | Self::Overdrawn | Self::Unpowered => "failed",
             Self::RejectedNodes
             | Self::RejectedSlots
             | Self::Lacking(_)
@@ -276,6 +336,10 @@ impl JobState {
                 Some("fits the power budget only once its application has a profile, and no queued job can give it one")
             }
             Self::Failed => Some("a node failed"),
+            Self::Evicted => Some("a node went into maintenance"),
+            Self::Cancelled => Some("was cancelled before it ran"),
+            Self::Hopeless => Some("the job that it depends on did not end as it asks"),
+            Self::Unmet => Some("waits for a job that never ends"),
             Self::Timeout => Some("killed at its walltime"),
             Self::Pending | Self::Running | Self::Completed => None,
         }

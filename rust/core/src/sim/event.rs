@@ -1,5 +1,8 @@
 //! What can happen beside the ends of runs and submissions, and in which order within one instant.
 
+use crate::units::SimTime;
+use crate::workload::JobId;
+
 /// Something that happens at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -7,12 +10,18 @@ pub enum Event {
     NodeReady(u32),
     /// A node that shuts down is off.
     NodeOff(u32),
-    /// A node comes back into service.
+    /// A node that has failed is repaired.
     NodeRepaired(u32),
+    /// A window of maintenance of a node ends.
+    MaintenanceEnds(u32),
     /// A node fails, and the jobs on it with it.
     NodeFailed(u32),
+    /// A window of maintenance of a node begins, until then: the jobs on it lose it.
+    MaintenanceBegins(u32, SimTime),
     /// A budget from outside begins to hold, or ends.
     Budget,
+    /// A job is withdrawn.
+    Cancel(JobId),
     /// A timer runs out.
     Timer,
     /// A pass that waited for its interval is due.
@@ -20,14 +29,16 @@ pub enum Event {
 }
 
 impl Event {
-    /// Place within an instant (engine rule 2): ends, node transitions, failures, budget changes, submits, timers.
+    /// Place within an instant (engine rule 2): ends, node transitions, failures, budget changes, submits, withdrawals,
+    /// timers.
     #[must_use]
     pub fn rank(self) -> u8 {
         match self {
-            Self::NodeReady(_) | Self::NodeOff(_) | Self::NodeRepaired(_) => 1,
-            Self::NodeFailed(_) => 2,
+            Self::NodeReady(_) | Self::NodeOff(_) | Self::NodeRepaired(_) | Self::MaintenanceEnds(_) => Self::NODES,
+            Self::NodeFailed(_) | Self::MaintenanceBegins(..) => 2,
             Self::Budget => 3,
-            Self::Timer | Self::PassDue => 5,
+            Self::Cancel(_) => Self::CANCEL,
+            Self::Timer | Self::PassDue => 6,
         }
     }
 
@@ -35,12 +46,17 @@ impl Event {
     #[must_use]
     pub fn is_from_outside(self) -> bool {
         match self {
-            Self::NodeRepaired(_) | Self::NodeFailed(_) | Self::Budget => true,
+            Self::NodeRepaired(_)
+            | Self::NodeFailed(_)
+            | Self::MaintenanceBegins(..)
+            | Self::MaintenanceEnds(_)
+            | Self::Budget
+            | Self::Cancel(_) => true,
             Self::NodeReady(_) | Self::NodeOff(_) | Self::Timer | Self::PassDue => false,
         }
     }
 
-    /// Whether both say what has become of the same node.
+    /// Whether both say whether the same node has failed.
     #[must_use]
     pub fn is_about(self, other: Self) -> bool {
         match (self, other) {
@@ -56,4 +72,7 @@ impl Event {
 
     /// The rank of a submission.
     pub const SUBMIT: u8 = 4;
+
+    /// The rank of a withdrawal.
+    pub const CANCEL: u8 = 5;
 }

@@ -17,15 +17,21 @@ pub(super) struct Feeds {
     round: usize,
     /// No job before this one, and after those that were submitted, will ever start.
     viable: usize,
-    /// What befalls the machine, by instant and rank; of equal ones, in the order in which they were announced.
-    outside: Vec<(SimTime, Event)>,
+    /// What comes from outside, by instant and rank; of equal ones, in the order in which they were announced.
+    outside: Vec<(SimTime, u8, Event)>,
     next_outside: usize,
+    /// Who has joined the queue in the round under way, where that need not be at the submission; sorted.
+    joined: Option<Vec<JobId>>,
 }
+
+/// The rank of what had happened before the run began: it comes before all that its first instant brings.
+const EARLY: u8 = 0;
 
 impl Feeds {
     pub(super) fn new(workload: Arc<Workload>) -> Self {
         let submits = workload.submit_order().into();
-        Self { workload, submits, next_submit: 0, round: 0, viable: 0, outside: Vec::new(), next_outside: 0 }
+        let joined = workload.has_waits().then(Vec::new);
+        Self { workload, submits, next_submit: 0, round: 0, viable: 0, outside: Vec::new(), next_outside: 0, joined }
     }
 
     /// All jobs by submission.
@@ -33,20 +39,21 @@ impl Feeds {
         &self.submits
     }
 
-    /// Has something befall the machine at `at`, or now if that is past: then it is the last word on what was past before.
+    /// Has something come from outside at `at`, or now if that is past: then, of what is said of whether a node has failed,
+    /// it is the last word.
     pub(super) fn announce(&mut self, at: SimTime, now: SimTime, event: Event) {
-        if at < now {
+        let rank = if at < now { EARLY } else { event.rank() };
+        if rank == EARLY {
             let next = self.next_outside;
-            let same = |other: &(SimTime, Event)| other.0 == now && other.1.is_about(event);
+            let same = |other: &(SimTime, u8, Event)| (other.0, other.1) == (now, EARLY) && other.2.is_about(event);
             if let Some(place) = self.outside[next..].iter().position(same) {
                 self.outside.remove(next + place);
             }
         }
         let at = at.max(now);
-        let key = |&(at, event): &(SimTime, Event)| (at, event.rank());
         let to_come = &self.outside[self.next_outside..];
-        let place = self.next_outside + to_come.partition_point(|other| key(other) <= (at, event.rank()));
-        self.outside.insert(place, (at, event));
+        let place = self.next_outside + to_come.partition_point(|other| (other.0, other.1) <= (at, rank));
+        self.outside.insert(place, (at, rank, event));
     }
 
     /// The instant of the next submission or event.
@@ -58,7 +65,7 @@ impl Feeds {
 
     /// The next event at `now` of a rank up to `rank`.
     pub(super) fn pop_outside(&mut self, now: SimTime, rank: u8) -> Option<Event> {
-        let &(_, event) = self.outside.get(self.next_outside).filter(|next| next.0 == now && next.1.rank() <= rank)?;
+        let &(_, _, event) = self.outside.get(self.next_outside).filter(|next| next.0 == now && next.1 <= rank)?;
         self.next_outside += 1;
         Some(event)
     }
@@ -66,12 +73,23 @@ impl Feeds {
     /// How many budgets begin or end at an instant, as far as is still to come.
     pub(super) fn ends_of_budgets(&self, at: SimTime) -> usize {
         let to_come = &self.outside[self.next_outside..];
-        to_come.iter().filter(|&&(when, event)| when == at && event == Event::Budget).count()
+        to_come.iter().filter(|&&(when, _, event)| when == at && event == Event::Budget).count()
     }
 
     /// A round begins.
     pub(super) fn begin_round(&mut self) {
         self.round = self.next_submit;
+        if let Some(joined) = &mut self.joined {
+            joined.clear();
+        }
+    }
+
+    /// A job joins the queue, in the order of rows among those that join together.
+    pub(super) fn note_joined(&mut self, job: JobId) {
+        if let Some(joined) = &mut self.joined {
+            let place = joined.partition_point(|&other| other < job);
+            joined.insert(place, job);
+        }
     }
 
     /// The next job that is submitted at `now`.
@@ -81,8 +99,11 @@ impl Feeds {
         Some(job)
     }
 
-    /// Whether the job was submitted in this round.
+    /// Whether the job has joined the queue in this round.
     pub(super) fn joined_now(&self, job: JobId) -> bool {
+        if let Some(joined) = &self.joined {
+            return joined.binary_search(&job).is_ok();
+        }
         // Those of one instant stand in the order of their rows.
         self.submits[self.round..self.next_submit].binary_search(&job).is_ok()
     }
@@ -99,5 +120,50 @@ impl Feeds {
     /// Jobs that were not submitted yet.
     pub(super) fn to_come(&self) -> &[JobId] {
         &self.submits[self.next_submit..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::JobColumns;
+
+    fn at(micros: i64) -> SimTime {
+        SimTime::from_micros(micros)
+    }
+
+    fn feeds() -> Feeds {
+        Feeds::new(Arc::new(JobColumns::default().into_workload().unwrap()))
+    }
+
+    fn all(feeds: &mut Feeds, now: i64) -> Vec<Event> {
+        std::iter::from_fn(|| feeds.pop_outside(at(now), Event::CANCEL)).collect()
+    }
+
+    #[test]
+    fn of_one_instant_repairs_come_before_failures_and_withdrawals_last() {
+        let (mut feeds, until) = (feeds(), at(99));
+        let cancel = Event::Cancel(JobId(0));
+        let events = [cancel, Event::Budget, Event::MaintenanceBegins(2, until), Event::NodeFailed(1)];
+        for event in [&events[..], &[Event::MaintenanceEnds(3), Event::NodeRepaired(1)]].concat() {
+            feeds.announce(at(10), at(0), event);
+        }
+        assert_eq!(feeds.next_time(), Some(at(10)));
+        assert_eq!(feeds.pop_outside(at(10), Event::NODES), Some(Event::MaintenanceEnds(3)));
+        assert_eq!(feeds.pop_outside(at(10), Event::NODES), Some(Event::NodeRepaired(1)));
+        assert_eq!(feeds.pop_outside(at(10), Event::NODES), None);
+        let [begins, fails] = [events[2], events[3]];
+        assert_eq!(all(&mut feeds, 10), [begins, fails, Event::Budget, cancel]);
+    }
+
+    #[test]
+    fn of_what_was_before_the_run_the_last_word_on_a_node_counts_and_comes_first() {
+        let mut feeds = feeds();
+        for (when, event) in [(1, Event::NodeFailed(1)), (2, Event::NodeFailed(2)), (3, Event::NodeRepaired(1))] {
+            feeds.announce(at(when), at(5), event);
+        }
+        feeds.announce(at(5), at(5), Event::NodeRepaired(2));
+        // Node 2 failed before it was repaired, though within an instant repairs come first.
+        assert_eq!(all(&mut feeds, 5), [Event::NodeFailed(2), Event::NodeRepaired(1), Event::NodeRepaired(2)]);
     }
 }

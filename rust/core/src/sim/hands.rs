@@ -12,7 +12,9 @@ use crate::sim::log::{Entry, Kind};
 use crate::sim::plant::Plant;
 use crate::sim::record::{History, JobState};
 use crate::sim::tally::Tally;
+use crate::sim::waiting::Waiting;
 use crate::units::{SimTime, Watts};
+use crate::workload::JobId;
 
 /// The parts of a simulation that carry decisions out.
 pub(super) struct Hands<'a> {
@@ -22,6 +24,7 @@ pub(super) struct Hands<'a> {
     pub(super) history: &'a mut History,
     pub(super) coming: &'a mut EventHeap<Event>,
     pub(super) tally: &'a mut Option<Tally>,
+    pub(super) waiting: &'a mut Option<Waiting>,
     /// Whether an emergency is being seen to.
     pub(super) in_emergency: bool,
     /// What runs were measured to draw beyond idle that stand still since now.
@@ -56,7 +59,10 @@ impl Hands<'_> {
                 self.coming.push(until, Event::NodeOff(node).rank(), Event::NodeOff(node));
             }
             Effect::Timer(at) => self.coming.push(at, Event::Timer.rank(), Event::Timer),
-            Effect::Rejected(job, why) => self.history.reject(job, why),
+            Effect::Rejected(job, why) => {
+                self.history.reject(job, why);
+                self.note_end(job);
+            }
             Effect::Capped(id) => {
                 self.plant.recap(cluster, id);
                 self.note_cap(cluster, decision, before);
@@ -82,7 +88,15 @@ impl Hands<'_> {
             self.note(Kind::Requeue, Some(run), f64::NAN, before);
         } else {
             self.history.end(cluster, run, &outcome, Some(JobState::Overdrawn));
+            self.note_end(run.job);
             self.note(Kind::Kill, Some(run), f64::NAN, before);
+        }
+    }
+
+    /// A job has ended and did not complete: others may wait for that.
+    fn note_end(&mut self, job: JobId) {
+        if let Some(waiting) = self.waiting {
+            waiting.end(job, self.now, false);
         }
     }
 
@@ -97,6 +111,6 @@ impl Hands<'_> {
 
     fn note(&mut self, kind: Kind, run: Option<&Run>, value_w: f64, before: Watts) {
         let (job, after) = (run.map(|run| run.job), self.plant.draw());
-        self.history.note(Entry { at: self.now, kind, job, value_w, before, after });
+        self.history.note(Entry { job, value_w, before, ..Entry::new(self.now, kind, after) });
     }
 }

@@ -1,4 +1,4 @@
-//! What happened in a run about power, one row each, as it happened (operations page, rule 37).
+//! What happened in a run beside starts and ends, one row each, as it happened (operations pages, rules 37).
 
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
@@ -22,6 +22,16 @@ pub enum Kind {
     Requeue,
     /// A run was ended for good.
     Kill,
+    /// A node has failed.
+    Failed,
+    /// It is repaired.
+    Repaired,
+    /// A node goes into maintenance.
+    Out,
+    /// Its maintenance is over.
+    Back,
+    /// A job was withdrawn, or waits for what will not come.
+    Cancel,
 }
 
 /// Something that happened.
@@ -33,12 +43,21 @@ pub struct Entry {
     pub kind: Kind,
     /// To which job, if to one.
     pub job: Option<JobId>,
+    /// To which node, if to one.
+    pub node: Option<u32>,
     /// The budget or the cap from now on, W; NaN: none.
     pub value_w: f64,
     /// What the machine drew just before.
     pub before: Watts,
     /// What it draws just after.
     pub after: Watts,
+}
+
+impl Entry {
+    /// Of something that changes no draw, unless more is said.
+    pub(super) fn new(at: SimTime, kind: Kind, draw: Watts) -> Self {
+        Self { at, kind, job: None, node: None, value_w: f64::NAN, before: draw, after: draw }
+    }
 }
 
 impl Kind {
@@ -54,6 +73,11 @@ impl Kind {
             Self::Resume => "resume",
             Self::Requeue => "requeue",
             Self::Kill => "kill",
+            Self::Failed => "failed",
+            Self::Repaired => "repaired",
+            Self::Out => "out",
+            Self::Back => "back",
+            Self::Cancel => "cancel",
         }
     }
 }

@@ -3,6 +3,7 @@
 //! A simulation hosts a controller: its plant says what is true, its feeds what comes from outside, its records what was.
 //! `docs/background/rules.md` states the rules of a run; the order of events within an instant stands in [`event`].
 
+mod arrivals;
 pub mod asked;
 mod beats;
 pub mod columns;
@@ -12,6 +13,7 @@ mod hands;
 pub mod limits;
 mod lives;
 pub mod log;
+pub mod outage;
 mod passes;
 mod plant;
 pub mod record;
@@ -19,6 +21,7 @@ pub mod segments;
 mod sharing;
 pub mod tally;
 pub mod timeline;
+mod waiting;
 pub mod work;
 
 use std::cell::RefCell;
@@ -30,9 +33,10 @@ use crate::cluster::Cluster;
 use crate::control::Controller;
 use crate::error::{Error, Result};
 use crate::platform::Platform;
-use crate::platform::node_state::{Class, NodeState};
+use crate::platform::node_state::Class;
 use crate::policy::Policy;
 use crate::policy::cells::Cells;
+use crate::policy::outages::Outage;
 use crate::policy::runs::RunId;
 use crate::power::budgets::BudgetRow;
 use crate::power::pvt::{Actual, Predicted};
@@ -44,10 +48,12 @@ use crate::sim::feeds::Feeds;
 use crate::sim::hands::Hands;
 use crate::sim::limits::{Limits, Walltimes};
 use crate::sim::log::{Entry, Kind};
+use crate::sim::outage::OnFailure;
 use crate::sim::passes::{Due, Passes};
 use crate::sim::plant::Plant;
 use crate::sim::record::{History, JobState, Records, Totals};
 use crate::sim::tally::Tally;
+use crate::sim::waiting::Waiting;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::Workload;
 
@@ -60,6 +66,8 @@ pub struct Options {
     pub kill_grace: SimDuration,
     /// What walltimes were meant for.
     pub walltimes: Walltimes,
+    /// What becomes of jobs whose nodes go down.
+    pub on_failure: OnFailure,
     /// The run stops after this instant; jobs that still run or wait stay as they are.
     pub until: SimTime,
 }
@@ -104,6 +112,8 @@ pub struct Simulation {
     instant: Instant,
     /// What is summed up for an agent, if there is one.
     tally: Option<Tally>,
+    /// Who waits outside the queue, where anybody may.
+    waiting: Option<Waiting>,
 }
 
 impl Default for Options {
@@ -112,6 +122,7 @@ impl Default for Options {
             kill_at_walltime: true,
             kill_grace: SimDuration::ZERO,
             walltimes: Walltimes::Fixed,
+            on_failure: OnFailure::Fail,
             until: SimTime::NEVER,
         }
     }
@@ -138,7 +149,7 @@ impl Simulation {
             measured: predicted.following(&workload),
             ..Totals::default()
         };
-        let start = first.unwrap_or_default();
+        let (start, waiting) = (first.unwrap_or_default(), Waiting::new(&workload));
         let stretch = options.walltimes == Walltimes::Stretch;
         let slowest = stretch.then(|| Slowest::new(&predicted, platform.len(), workload.app_names().len()));
         let (jobs, machine) = (Arc::clone(&workload), Arc::clone(&platform));
@@ -161,6 +172,7 @@ impl Simulation {
             has_budget_end: false,
             instant: Instant::default(),
             tally,
+            waiting,
             feeds,
             coming: EventHeap::default(),
             options,
@@ -178,12 +190,20 @@ impl Simulation {
         self.controller.divide(cells)
     }
 
-    /// Has something happen from outside: a node fails or comes back, the budget changes, a timer runs out.
+    /// Has something happen from outside: a node fails or is repaired, a job is withdrawn, a timer runs out.
     ///
-    /// What is scheduled for the past happens at the present instant, which is the first submit's before the run begins.
-    /// Of several such words on one node, the last to be scheduled counts.
+    /// What is scheduled for the past happens at the present instant, which is the first submit's before the run begins;
+    /// a job is withdrawn at its submission at the earliest. Of several such words on one node, the last to be scheduled
+    /// counts.
     pub fn schedule(&mut self, at: SimTime, event: Event) {
         let now = self.now();
+        let at = match event {
+            Event::Cancel(job) => at.max(self.controller.cluster().workload().submit(job)).max(now),
+            _ => at,
+        };
+        if matches!(event, Event::NodeFailed(_)) {
+            self.history.watch_attempts();
+        }
         if event.is_from_outside() {
             self.feeds.announce(at, now, event);
         } else {
@@ -287,7 +307,7 @@ impl Simulation {
             let again = acted || !self.instant.has_looked;
             self.instant.beat = self.beats.monitors() && again && self.is_stuck();
             self.instant.has_looked = true;
-            if !self.instant.beat {
+            if !self.instant.beat && !self.has_news() {
                 break;
             }
         }
@@ -314,14 +334,22 @@ impl Simulation {
     fn next_time(&self) -> Option<SimTime> {
         let beat =
             if self.governs { self.beats.next_after(self.now()).filter(|_| self.runs_something()) } else { None };
-        [self.feeds.next_time(), self.plant.next_end(), self.coming.next_time(), beat].into_iter().flatten().min()
+        let waiting = self.waiting.as_ref().and_then(Waiting::next_time);
+        let own = [self.feeds.next_time(), self.plant.next_end(), self.coming.next_time(), beat, waiting];
+        own.into_iter().flatten().min()
     }
 
     /// Whether nothing can happen to a job any more.
     fn is_over(&mut self) -> bool {
         let Self { controller, feeds, .. } = self;
         let cluster = controller.cluster();
-        cluster.queued() == 0 && cluster.running() == 0 && !feeds.may_start_one(|job| controller.refuses(job).is_some())
+        if cluster.queued() > 0 || cluster.running() > 0 {
+            return false;
+        }
+        let jobs = Arc::clone(cluster.workload());
+        // Others may wait for one that is turned away.
+        let is_nothing = |job| controller.refuses(job).is_some() && jobs.dependents(job).is_empty();
+        !feeds.may_start_one(is_nothing) && !self.may_still_join()
     }
 
     /// Empties the instant, in the order of engine rule 2; false if there was nothing.
@@ -340,21 +368,13 @@ impl Simulation {
         }
         self.absorb_outside(now, Event::SUBMIT)?;
         let others = self.totals.events - before;
-        let mut submits = 0;
-        while let Some(job) = self.feeds.pop_submit(now) {
-            submits += 1;
-            if let Some(refusal) = self.controller.submit(job) {
-                self.history.turn_away(job, refusal);
-            } else if let Some(tally) = &mut self.tally {
-                tally.join(self.controller.cluster().workload(), job);
-            }
-        }
+        let arrived = self.arrive(now);
         let before_last = self.totals.events;
         while self.coming.next_rank_at(now).is_some() {
             self.absorb_coming(now)?;
         }
         self.passes.note_round(others + (self.totals.events - before_last) == 0);
-        self.totals.events += submits;
+        self.totals.events += arrived;
         Ok(self.totals.events > before)
     }
 
@@ -372,7 +392,7 @@ impl Simulation {
         }
     }
 
-    /// What changes nothing is no event: a node fails that is down, or is repaired and is not.
+    /// What changes nothing is no event: a node fails that has failed, or is repaired and has not.
     fn absorb_one(&mut self, event: Event) -> Result<()> {
         let happened = match event {
             Event::NodeReady(node) => {
@@ -385,19 +405,19 @@ impl Simulation {
                 self.enter_if(off, node, Class::Off);
                 true
             }
-            Event::NodeRepaired(node) => {
-                let back = self.controller.node_repaired(node)?;
-                self.enter_if(back, node, Class::Idle);
-                back
-            }
-            Event::NodeFailed(node) => self.fail(node)?,
+            Event::NodeRepaired(node) => self.end_outage(node, true)?,
+            Event::MaintenanceEnds(node) => self.end_outage(node, false)?,
+            Event::NodeFailed(node) => self.begin_outage(node, Outage::Failure)?,
+            Event::MaintenanceBegins(node, until) => self.begin_outage(node, Outage::Maintenance(until))?,
+            // Line 5 has seen to it.
+            Event::Cancel(_) => false,
             Event::Budget => {
                 self.controller.budget_changed();
                 self.has_budget_end = true;
                 let (draw, ceiling) = (self.plant.draw(), self.controller.ceiling());
                 let value_w = ceiling.map_or(f64::NAN, Watts::watts);
                 let at = self.now();
-                self.history.note(Entry { at, kind: Kind::Budget, job: None, value_w, before: draw, after: draw });
+                self.history.note(Entry { value_w, ..Entry::new(at, Kind::Budget, draw) });
                 true
             }
             Event::Timer => {
@@ -421,22 +441,10 @@ impl Simulation {
     fn end(&mut self, id: RunId, how: Option<JobState>) -> Result<()> {
         if let Some(run) = self.controller.end(id)? {
             let outcome = self.plant.end(self.controller.cluster(), id, &run);
-            self.history.end(self.controller.cluster(), &run, &outcome, how);
+            let how = self.history.end(self.controller.cluster(), &run, &outcome, how);
+            self.note_end(run.job, how == JobState::Completed);
         }
         Ok(())
-    }
-
-    /// A node fails, and the runs on it; false if it is down already.
-    fn fail(&mut self, node: u32) -> Result<bool> {
-        if self.controller.cluster().node(node) == NodeState::Down {
-            return Ok(false);
-        }
-        for id in self.controller.cluster().runs_on(node) {
-            self.end(id, Some(JobState::Failed))?;
-        }
-        self.controller.node_failed(node);
-        self.plant.enter(self.now(), node, Class::Down);
-        Ok(true)
     }
 
     /// One scheduling pass, unless the policy's interval delays it; true if an agent is asked in it.
@@ -448,8 +456,9 @@ impl Simulation {
         let progress = self.progress();
         let beat = self.beats.allots_at(now) || self.has_budget_end;
         let draw = self.plant.draw();
-        let Self { controller, plant, feeds, history, coming, tally, .. } = self;
-        let mut hands = Hands { now, plant, feeds, history, coming, tally, in_emergency: false, asked: Vec::new() };
+        let Self { controller, plant, feeds, history, coming, tally, waiting, .. } = self;
+        let mut hands =
+            Hands { now, plant, feeds, history, coming, tally, waiting, in_emergency: false, asked: Vec::new() };
         let asks = controller.decide(draw, beat, &|| look(watch, progress), &mut |cluster, decision, effect| {
             hands.act(cluster, decision, effect)
         })?;
@@ -466,7 +475,7 @@ impl Simulation {
             return Ok(false);
         }
         let value_w = ceiling.watts();
-        self.history.note(Entry { at: now, kind: Kind::Alert, job: None, value_w, before: draw, after: draw });
+        self.history.note(Entry { value_w, ..Entry::new(now, Kind::Alert, draw) });
         self.controller.alert()?;
         let mut acted = false;
         while self.relieve(now)? {
@@ -480,8 +489,9 @@ impl Simulation {
 
     /// Does the next thing about an emergency.
     fn relieve(&mut self, now: SimTime) -> Result<bool> {
-        let Self { controller, plant, feeds, history, coming, tally, .. } = self;
-        let mut hands = Hands { now, plant, feeds, history, coming, tally, in_emergency: true, asked: Vec::new() };
+        let Self { controller, plant, feeds, history, coming, tally, waiting, .. } = self;
+        let mut hands =
+            Hands { now, plant, feeds, history, coming, tally, waiting, in_emergency: true, asked: Vec::new() };
         let acted = controller.relieve(&mut |cluster, decision, effect| hands.act(cluster, decision, effect))?;
         for (id, asks) in hands.asked {
             controller.note_asked(id, asks);
@@ -497,6 +507,7 @@ impl Simulation {
             && self.feeds.next_time().is_none()
             && self.plant.next_end().is_none()
             && self.coming.next_time().is_none()
+            && self.waiting.as_ref().is_none_or(|waiting| waiting.next_time().is_none())
     }
 
     fn pass_is_due(&mut self, now: SimTime) -> bool {
@@ -519,8 +530,10 @@ impl Simulation {
     pub fn finish(mut self, until: SimTime) -> Result<Records> {
         let until = until.min(self.options.until);
         let is_over = self.is_over();
-        if self.beats.monitors() && self.is_stuck() {
-            self.history.strand();
+        let is_done = is_over || self.next_time().is_none();
+        if is_done {
+            let cluster = self.controller.cluster();
+            self.history.strand(|job| cluster.is_held(job));
         }
         let Self { mut controller, mut plant, feeds, mut history, mut totals, .. } = self;
         if is_over {
@@ -535,10 +548,10 @@ impl Simulation {
                 plant.forget(window.0);
                 history.forget(window.0, cluster, plant.draw(), controller.ceiling());
             } else {
-                let cut = !is_over && until != SimTime::NEVER && until > cluster.now();
+                let cut = !is_done && until != SimTime::NEVER && until > cluster.now();
                 window.1 = if cut { until } else { cluster.now() };
-                // Budgets that change once all is over are none of the run's business.
-                if is_over && history.last_end() < window.1 && plant.go_back(history.last_end()) {
+                // What happens once all is over is none of the run's business.
+                if is_done && history.last_end() < window.1 && plant.go_back(history.last_end()) {
                     window.1 = history.last_end();
                     history.go_back(window.1);
                 }

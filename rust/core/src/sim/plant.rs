@@ -29,6 +29,8 @@ pub(super) struct Plant {
     limits: Limits,
     ends: EndHeap,
     meter: Meter,
+    /// The meter as it was when nodes began to change after the last run had ended: the window may end there.
+    kept: Option<Box<Meter>>,
     /// Who shares each node, where they do.
     sharing: Option<Sharing>,
     /// By the run's slot, where speeds may change.
@@ -66,6 +68,7 @@ impl Plant {
     ) -> Self {
         Self {
             meter: idle_meter(start, &platform),
+            kept: None,
             sharing: (!platform.is_exclusive()).then(|| Sharing::new(platform.len())),
             ends: EndHeap::default(),
             lives: None,
@@ -112,6 +115,7 @@ impl Plant {
     /// If it would end later than the clock goes.
     pub(super) fn begin(&mut self, cluster: &Cluster, id: RunId) -> Result<(), SimulationError> {
         let Some(run) = cluster.runs().get(id) else { return Ok(()) };
+        self.kept = None;
         let (job, nodes) = (run.job, cluster.runs().nodes(run));
         let factor = self.factor(cluster, run, nodes);
         let whole = self.whole_run(run, factor);
@@ -331,6 +335,7 @@ impl Plant {
 
     /// A node is idle, off or down from now on, and draws what it draws then.
     pub(super) fn enter(&mut self, now: SimTime, node: u32, class: Class) {
+        self.keep();
         let of = self.platform.node(node);
         let draw = match class {
             Class::Off => of.off,
@@ -342,11 +347,13 @@ impl Plant {
 
     /// A node boots from now on.
     pub(super) fn boot(&mut self, now: SimTime, node: u32) {
+        self.keep();
         self.meter.set(now, node, Class::Transition, self.platform.node(node).boot);
     }
 
     /// A node shuts down from now on.
     pub(super) fn shut_down(&mut self, now: SimTime, node: u32) {
+        self.keep();
         self.meter.set(now, node, Class::Transition, self.platform.node(node).shutdown);
     }
 
@@ -379,9 +386,19 @@ impl Plant {
         }
     }
 
-    /// Goes back to an instant since when no draw has changed; false if one has.
+    /// Goes back to an instant since when no draw has changed but while nothing ran; false if one has.
     pub(super) fn go_back(&mut self, to: SimTime) -> bool {
+        if let Some(kept) = self.kept.take() {
+            self.meter = *kept;
+        }
         self.meter.go_back(to)
+    }
+
+    /// Nodes change: if nothing runs, and may never again, this is what the books will say.
+    fn keep(&mut self) {
+        if self.kept.is_none() && self.ends.next_time().is_none() {
+            self.kept = Some(Box::new(self.meter.clone()));
+        }
     }
 
     /// Forgets all that was drawn: the window has no length.

@@ -1,6 +1,7 @@
 //! What a run writes down as it goes, and leaves behind: columns.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::cluster::Cluster;
@@ -8,7 +9,7 @@ use crate::control::Refusal;
 use crate::platform::node_state::Class;
 use crate::policy::cells::Lack;
 use crate::policy::runs::{Homes, Run, RunId};
-use crate::policy::{Decision, Rejection};
+use crate::policy::{Decision, Eligible, Rejection};
 use crate::power::meter::Meter;
 use crate::power::pvt::Actual;
 use crate::sim::log::{Entry, Kind};
@@ -50,6 +51,14 @@ pub enum JobState {
     Stranded,
     /// Was queued again in an emergency, and fits none of the budgets to come.
     Unpowered,
+    /// Was ended by the maintenance of a node.
+    Evicted,
+    /// Was withdrawn.
+    Cancelled,
+    /// Waited for another job to end as it has not ended.
+    Hopeless,
+    /// Waits for another job, which never ends.
+    Unmet,
 }
 
 /// How a job came to start.
@@ -79,8 +88,31 @@ pub struct JobRecords {
     moved: BTreeMap<u32, usize>,
     /// Runs that are profiled, and how many times longer they take for it.
     pub(super) profiled: BTreeMap<u32, f64>,
-    /// What emergencies and caps have made of each job, where there can be any.
+    /// What emergencies, caps and failures have made of each job, where there can be any.
     pub(super) ordeals: Option<Vec<Ordeal>>,
+    /// Whether that is because of emergencies and caps.
+    pub(super) is_governed: bool,
+    /// Attempts that were lost, in order of their ends, where no segments tell of them.
+    pub(super) lost: Vec<LostAttempt>,
+    /// When jobs joined the queue, where that may be later than their submission.
+    pub(super) eligible: Option<Eligible>,
+}
+
+/// An attempt whose job was queued again.
+#[derive(Clone, Debug)]
+pub struct LostAttempt {
+    /// Which job.
+    pub job: JobId,
+    /// Which of its attempts, from 1.
+    pub number: u32,
+    /// From when.
+    pub start: SimTime,
+    /// Until when.
+    pub end: SimTime,
+    /// Where its nodes stand among those of all runs.
+    pub places: Range<usize>,
+    /// What its nodes drew for it.
+    pub energy: Joules,
 }
 
 /// What emergencies and caps have made of a job.
@@ -222,7 +254,27 @@ impl History {
     /// From now on jobs may be capped, stand still or be queued again; `monitors`: the draw is compared with the budget.
     pub(super) fn watch_power(&mut self, monitors: bool) {
         self.jobs.ordeals = Some(vec![Ordeal::default(); self.jobs.state.len()]);
+        self.jobs.is_governed = true;
         self.alerts = monitors.then_some(0);
+    }
+
+    /// From now on nodes may go down: it is told how often jobs have started.
+    pub(super) fn watch_attempts(&mut self) {
+        if self.jobs.ordeals.is_none() {
+            let attempts = self.jobs.start.iter().map(|&start| u32::from(start != SimTime::NEVER));
+            self.jobs.ordeals = Some(attempts.map(|attempts| Ordeal { attempts, ..Ordeal::default() }).collect());
+        }
+    }
+
+    /// Whether a job was turned away for good.
+    pub(super) fn is_rejected(&self, job: JobId) -> bool {
+        self.jobs.state[job.0 as usize] != JobState::LeftOut
+    }
+
+    /// A job is withdrawn.
+    pub(super) fn cancel(&mut self, job: JobId, why: JobState) {
+        self.jobs.state[job.0 as usize] = why;
+        self.done += 1;
     }
 
     /// From now on the timeline says which budget is in force.
@@ -312,23 +364,26 @@ impl History {
         };
     }
 
-    /// A run is over: as its outcome says, unless something else ended it.
-    pub(super) fn end(&mut self, cluster: &Cluster, run: &Run, outcome: &Outcome, how: Option<JobState>) {
+    /// A run is over: as its outcome says, unless something else ended it. Returns how.
+    pub(super) fn end(&mut self, cluster: &Cluster, run: &Run, outcome: &Outcome, how: Option<JobState>) -> JobState {
         let natural = if outcome.is_cut { JobState::Timeout } else { JobState::Completed };
         let (row, how) = (run.job.0 as usize, how.unwrap_or(natural));
         self.last_end = cluster.now();
         let cut = (how != JobState::Completed).then_some((outcome.ran, outcome.whole));
         self.work.end(cluster.workload(), run.job, cut, how == JobState::Timeout);
         self.charge(run, outcome.energy);
-        self.endure(run, outcome, how == JobState::Overdrawn);
+        self.endure(run, outcome, matches!(how, JobState::Overdrawn | JobState::Failed | JobState::Evicted));
         (self.jobs.end[row], self.jobs.state[row]) = (cluster.now(), how);
         self.done += 1;
+        how
     }
 
-    /// All jobs that wait will do so for ever.
-    pub(super) fn strand(&mut self) {
-        for state in self.jobs.state.iter_mut().filter(|state| **state == JobState::Pending) {
-            *state = JobState::Stranded;
+    /// All jobs that wait will do so for ever, in the queue or outside it.
+    pub(super) fn strand(&mut self, is_held: impl Fn(JobId) -> bool) {
+        for (job, state) in (0..).map(JobId).zip(&mut self.jobs.state) {
+            if *state == JobState::Pending {
+                *state = if is_held(job) { JobState::Unmet } else { JobState::Stranded };
+            }
         }
     }
 
@@ -338,6 +393,11 @@ impl History {
         self.last_end = cluster.now();
         self.charge(run, outcome.energy);
         self.endure(run, outcome, true);
+        if !self.jobs.is_governed {
+            let Run { job, attempt: number, started: start, .. } = *run;
+            let (end, places, energy) = (cluster.now(), run.places.clone(), outcome.energy);
+            self.jobs.lost.push(LostAttempt { job, number, start, end, places, energy });
+        }
         (self.jobs.end[row], self.jobs.state[row]) = (cluster.now(), JobState::Pending);
     }
 
@@ -385,9 +445,9 @@ impl History {
         self.last_end
     }
 
-    /// Forgets what was noted after the end of the window.
+    /// Forgets the budgets and the states of the machine that were noted after the end of the window.
     pub(super) fn go_back(&mut self, end: SimTime) {
-        self.log.retain(|entry| entry.at <= end);
+        self.log.retain(|entry| entry.at <= end || entry.kind != Kind::Budget);
         self.timeline.go_back(end);
     }
 
@@ -396,11 +456,11 @@ impl History {
         self.timeline.close(end);
     }
 
-    /// Of a run in which nothing started only the budgets that begin or end as it does are told.
+    /// Of a run in which nothing started only those budgets are told that begin or end as it does.
     pub(super) fn tell_only(&mut self, at: SimTime, more: usize, draw: Watts, ceiling: Option<Watts>) {
-        self.log.retain(|entry| entry.at == at && entry.kind == Kind::Budget);
+        self.log.retain(|entry| entry.at == at || entry.kind != Kind::Budget);
         let value_w = ceiling.map_or(f64::NAN, Watts::watts);
-        let entry = Entry { at, kind: Kind::Budget, job: None, value_w, before: draw, after: draw };
+        let entry = Entry { value_w, ..Entry::new(at, Kind::Budget, draw) };
         self.log.extend(std::iter::repeat_n(entry, more));
     }
 
@@ -425,9 +485,9 @@ impl History {
         (segments, actual): (Option<Segments>, Arc<Actual>),
         mut totals: Totals,
     ) -> Records {
-        let workload = Arc::clone(cluster.workload());
+        let (workload, eligible) = (Arc::clone(cluster.workload()), cluster.eligible().cloned());
         let (nodes, homes) = cluster.into_nodes();
-        let jobs = JobRecords { nodes, homes, ..self.jobs };
+        let jobs = JobRecords { nodes, homes, eligible, ..self.jobs };
         totals.read(&meter, self.timeline.peak());
         totals.profiled = jobs.profiled.len();
         totals.left_out = jobs.state.iter().filter(|&&job| job == JobState::LeftOut).count();
@@ -454,6 +514,9 @@ impl JobRecords {
             moved: BTreeMap::new(),
             profiled: BTreeMap::new(),
             ordeals: None,
+            is_governed: false,
+            lost: Vec::new(),
+            eligible: None,
         }
     }
 
@@ -505,9 +568,22 @@ impl JobRecords {
         moved.or_else(|| self.homes.of(job)).unwrap_or(usize::MAX)
     }
 
+    /// Energy of each job's last attempt, J, where attempts were lost: what is left of its energy.
+    pub(super) fn last_j(&self) -> Vec<f64> {
+        let mut last = self.energy_j.clone();
+        let Some(ordeals) = &self.ordeals else { return last };
+        let mut before = BTreeMap::new();
+        for lost in &self.lost {
+            *before.entry(lost.job.0 as usize).or_insert(Joules::ZERO) += lost.energy;
+        }
+        before.into_iter().for_each(|(row, lost)| last[row] = (ordeals[row].energy - lost).joules());
+        last
+    }
+
     /// Whether there is an attempt to speak of: none of a job that was queued again and waits.
     fn has_started(&self, job: usize) -> bool {
-        self.start[job] != SimTime::NEVER && !matches!(self.state[job], JobState::Pending | JobState::Stranded)
+        let waits = matches!(self.state[job], JobState::Pending | JobState::Stranded | JobState::Cancelled);
+        self.start[job] != SimTime::NEVER && !waits
     }
 }
 

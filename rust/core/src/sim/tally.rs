@@ -45,7 +45,8 @@ impl Tally {
         }
     }
 
-    fn leave(&mut self, workload: &Workload, job: JobId) {
+    /// A job leaves the queue.
+    pub(super) fn leave(&mut self, workload: &Workload, job: JobId) {
         self.queued = self.queued.saturating_sub(1);
         // An empty queue has no rate: no rounding is carried on.
         self.rate = if self.queued == 0 { 0.0 } else { self.rate - rate(workload, job) };

@@ -23,6 +23,8 @@ pub struct SwfColumns {
     pub app: Vec<i64>,
     /// Number of the job that must end first; -1 = none.
     pub depends_on: Vec<i64>,
+    /// Time after that job's end, in seconds; -1 = unknown, or no such job.
+    pub think_s: Vec<f64>,
     /// The log's status codes; -1 = unknown.
     pub trace_status: Vec<i32>,
     /// When the job started on the real machine, in seconds; NaN = unknown.
@@ -54,6 +56,7 @@ impl SwfColumns {
             queue: Vec::with_capacity(rows),
             app: Vec::with_capacity(rows),
             depends_on: Vec::with_capacity(rows),
+            think_s: Vec::with_capacity(rows),
             trace_status: Vec::with_capacity(rows),
             observed_start_s: Vec::with_capacity(rows),
         }
@@ -69,6 +72,7 @@ impl SwfColumns {
         self.queue.push(job.queue);
         self.app.push(job.app);
         self.depends_on.push(job.depends_on);
+        self.think_s.push(job.think_s);
         self.trace_status.push(job.status);
         self.observed_start_s.push(if job.wait_s >= 0.0 { job.submit_s + job.wait_s } else { f64::NAN });
     }
@@ -83,7 +87,8 @@ impl SwfColumns {
         for column in [&mut self.job_id, &mut self.user, &mut self.queue, &mut self.app, &mut self.depends_on] {
             rearrange(column, &order);
         }
-        for column in [&mut self.submit_s, &mut self.runtime_s, &mut self.walltime_s, &mut self.observed_start_s] {
+        let [submit, runtime, walltime] = [&mut self.submit_s, &mut self.runtime_s, &mut self.walltime_s];
+        for column in [submit, runtime, walltime, &mut self.observed_start_s, &mut self.think_s] {
             rearrange(column, &order);
         }
         for column in [&mut self.node_count, &mut self.trace_status] {

@@ -32,7 +32,7 @@ impl Refusal {
         let expected = match field {
             field::JOB => "a whole number of at least 0",
             field::SUBMIT | field::WAIT | field::REQUESTED_TIME => "seconds, at most 1e12",
-            field::RUNTIME => "seconds from 0 to 1e12, or -1 for unknown",
+            field::RUNTIME | field::THINK_TIME => "seconds from 0 to 1e12, or -1 for unknown",
             field::ALLOCATED_PROCS | field::REQUESTED_PROCS => "a whole number of processors",
             field::USER | field::APPLICATION | field::QUEUE | field::PRECEDING_JOB => {
                 "a whole number of at least 0, or -1 for unknown"
@@ -67,17 +67,20 @@ pub(super) struct Job {
     pub(super) app: i64,
     pub(super) queue: i64,
     pub(super) depends_on: i64,
+    /// Time after that job's end; below zero where unknown, or where there is no such job.
+    pub(super) think_s: f64,
 }
 
 impl Job {
     /// The job of one line, or the first of its invalid fields.
     pub(super) fn check(fields: &Fields) -> Result<Self, Refusal> {
         let status = status(fields);
+        let depends_on = at_least(UNKNOWN, fields, field::PRECEDING_JOB)?;
         Ok(Self {
             id: at_least(0, fields, field::JOB)?,
             submit_s: seconds(fields, field::SUBMIT)?,
             wait_s: seconds(fields, field::WAIT)?,
-            runtime_s: runtime(fields)?,
+            runtime_s: span(fields, field::RUNTIME)?,
             allocated_procs: whole(fields, field::ALLOCATED_PROCS)?,
             requested_procs: whole(fields, field::REQUESTED_PROCS)?,
             requested_s: seconds(fields, field::REQUESTED_TIME)?,
@@ -86,7 +89,8 @@ impl Job {
             user: at_least(UNKNOWN, fields, field::USER)?,
             app: at_least(UNKNOWN, fields, field::APPLICATION)?,
             queue: at_least(UNKNOWN, fields, field::QUEUE)?,
-            depends_on: at_least(UNKNOWN, fields, field::PRECEDING_JOB)?,
+            depends_on,
+            think_s: if depends_on >= 0 { span(fields, field::THINK_TIME)? } else { -1.0 },
         })
     }
 
@@ -128,10 +132,11 @@ fn seconds(fields: &Fields, field: usize) -> Result<f64, Refusal> {
     if seconds.abs() <= MAX_SECONDS { Ok(seconds) } else { Err(Refusal::of(field)) }
 }
 
-fn runtime(fields: &Fields) -> Result<f64, Refusal> {
-    let runtime_s = seconds(fields, field::RUNTIME)?;
-    let unknown = fields[field::RUNTIME].whole() == Some(UNKNOWN);
-    if runtime_s >= 0.0 || unknown { Ok(runtime_s) } else { Err(Refusal::of(field::RUNTIME)) }
+/// Seconds from 0, or -1 where unknown.
+fn span(fields: &Fields, field: usize) -> Result<f64, Refusal> {
+    let span_s = seconds(fields, field)?;
+    let unknown = fields[field].whole() == Some(UNKNOWN);
+    if span_s >= 0.0 || unknown { Ok(span_s) } else { Err(Refusal::of(field)) }
 }
 
 #[cfg(test)]
@@ -155,6 +160,19 @@ mod tests {
     fn seconds_may_be_fractional() {
         for index in [field::SUBMIT, field::WAIT, field::RUNTIME, field::REQUESTED_TIME] {
             assert!(with(index, "9.56").is_ok(), "{index}");
+        }
+    }
+
+    #[test]
+    fn a_think_time_is_read_where_there_is_a_preceding_job() {
+        assert_eq!(with(field::THINK_TIME, "-7").map(|job| job.think_s), Ok(-1.0));
+        let mut line = LINE;
+        line[field::PRECEDING_JOB] = "4";
+        for (token, think_s) in [("2.5", Some(2.5)), ("-1", Some(-1.0)), ("-7", None), ("1e13", None)] {
+            line[field::THINK_TIME] = token;
+            let mut fields = [Number::Whole(0); 18];
+            scan(line.join(" ").as_bytes(), 0, &mut fields).expect("18 numbers");
+            assert_eq!(Job::check(&fields).ok().map(|job| job.think_s), think_s, "{token}");
         }
     }
 

@@ -25,6 +25,7 @@ pub(super) mod field {
     pub(in crate::trace) const APPLICATION: usize = 13;
     pub(in crate::trace) const QUEUE: usize = 14;
     pub(in crate::trace) const PRECEDING_JOB: usize = 16;
+    pub(in crate::trace) const THINK_TIME: usize = 17;
 }
 
 const NAMES: [&str; FIELDS] = [

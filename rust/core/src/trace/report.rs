@@ -42,8 +42,8 @@ pub struct SwfReport {
     pub rounded_up_nodes: u64,
     /// Kept jobs whose size is what they were allocated, as nothing was requested.
     pub size_from_allocated: u64,
-    /// Kept jobs that name a preceding job, which is not waited for.
-    pub depends_on_ignored: u64,
+    /// Kept jobs that name a preceding job, for which they wait.
+    pub depends_on: u64,
     /// Kept jobs whose status is none of the format's codes, and unknown here.
     pub unknown_status: u64,
     /// Kept jobs whose requested time is shorter than a microsecond, and a microsecond here.
@@ -71,7 +71,7 @@ impl SwfReport {
             ("no_walltime", self.no_walltime),
             ("rounded_up_nodes", self.rounded_up_nodes),
             ("size_from_allocated", self.size_from_allocated),
-            ("depends_on_ignored", self.depends_on_ignored),
+            ("depends_on", self.depends_on),
             ("unknown_status", self.unknown_status),
             ("walltime_raised", self.walltime_raised),
             ("bad_lines", self.bad_lines),
@@ -86,7 +86,7 @@ impl SwfReport {
         self.no_walltime += u64::from(job.requested_s <= 0.0);
         self.rounded_up_nodes += u64::from(!fills_nodes);
         self.size_from_allocated += u64::from(size == field::ALLOCATED_PROCS);
-        self.depends_on_ignored += u64::from(job.depends_on >= 0);
+        self.depends_on += u64::from(job.depends_on >= 0);
         self.unknown_status += u64::from(job.is_odd_status);
         self.walltime_raised += u64::from(job.is_walltime_raised());
     }

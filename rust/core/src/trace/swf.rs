@@ -306,11 +306,12 @@ mod tests {
             queue: vec![24],
             app: vec![23],
             depends_on: vec![11],
+            think_s: vec![13.0],
             trace_status: vec![5],
             observed_start_s: vec![309.75],
         };
         assert_eq!(jobs, expected);
-        assert_eq!((report.jobs, report.lines, report.depends_on_ignored), (1, 1, 1));
+        assert_eq!((report.jobs, report.lines, report.depends_on), (1, 1, 1));
     }
 
     #[test]
@@ -320,7 +321,7 @@ mod tests {
             (jobs.trace_status[0], jobs.user[0], jobs.app[0], jobs.queue[0], jobs.depends_on[0]),
             (-1, -1, -1, -1, -1)
         );
-        assert_eq!(report.depends_on_ignored, 0);
+        assert_eq!(report.depends_on, 0);
     }
 
     #[test]

@@ -64,6 +64,7 @@ impl Backfill for OwnBackfill {
             };
             queue.remove_at(place);
             desk.accept(offer)?;
+            desk.hold_back(queue, key, true);
         }
         Ok(())
     }

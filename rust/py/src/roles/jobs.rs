@@ -82,10 +82,10 @@ impl Jobs {
         self.column(py, |view, job| view.jobs.submit(job).seconds())
     }
 
-    /// Times from which they may start, seconds on the log's clock: their submit times.
+    /// When they joined the queue, seconds on the log's clock: their submit times, unless they waited for something.
     #[getter]
     fn eligible_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
-        self.submit_s(py)
+        self.column(py, |view, job| view.jobs.eligible(job).seconds())
     }
 
     /// Planned lengths, seconds: walltimes, or nominal runtimes of jobs without one.
@@ -175,10 +175,10 @@ impl Job {
         self.value(|view, job| view.jobs.submit(job).seconds())
     }
 
-    /// Time from which it may start, seconds on the log's clock: its submit time.
+    /// When it joined the queue, seconds on the log's clock: its submit time, unless it waited for something.
     #[getter]
     fn eligible_s(&self) -> PyResult<f64> {
-        self.submit_s()
+        self.value(|view, job| view.jobs.eligible(job).seconds())
     }
 
     /// Planned length, seconds: its walltime, or its nominal runtime if it has none.

@@ -1,5 +1,7 @@
 //! A whole scheduler: which jobs start now, and where.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hetsched_core::error::Result;
@@ -48,16 +50,32 @@ impl OwnScheduler {
 
     /// What the object has start, in its order: jobs that wait, and nodes as it gave them.
     fn asked(&self, view: &View<'_>) -> Result<Vec<(JobId, Vec<i64>)>> {
-        let part = &self.part;
+        let (part, queue) = (&self.part, self.shown(view));
         Python::attach(|py| {
-            part.lender.lend(view, Some(&self.queue), |lent| {
-                let answer = part.call(py, view, (lent,), || with_waiting(&self.queue))?;
+            part.lender.lend(view, Some(&queue), |lent| {
+                let answer = part.call(py, view, (lent,), || with_waiting(&queue))?;
                 self.starts(&answer).map_err(|wrong| match wrong {
                     Wrong::Said(what) => part.wrong(view, &what),
                     Wrong::Raised(raised) => failed(raised),
                 })
             })
         })
+    }
+
+    /// Who waits, but for the jobs of arrays of which as many run as may.
+    fn shown(&self, view: &View<'_>) -> Cow<'_, [JobId]> {
+        if !view.jobs.has_arrays() {
+            return Cow::Borrowed(&self.queue);
+        }
+        let mut active: BTreeMap<u32, u32> = BTreeMap::new();
+        for (array, _) in view.runs.iter().filter_map(|(_, run)| view.jobs.array(run.job)) {
+            *active.entry(array).or_default() += 1;
+        }
+        let is_full = |job| {
+            let array = view.jobs.array(job);
+            array.is_some_and(|(array, limit)| active.get(&array).is_some_and(|&active| active >= limit))
+        };
+        Cow::Owned(self.queue.iter().copied().filter(|&job| !is_full(job)).collect())
     }
 
     fn starts(&self, answer: &Bound<'_, PyAny>) -> Result<Vec<(JobId, Vec<i64>)>, Wrong> {
@@ -113,9 +131,12 @@ impl Policy for OwnScheduler {
 
     fn notice(&mut self, jobs: Jobs<'_>, notice: Notice) {
         if let Notice::Submitted(job) | Notice::Requeued(job) = notice {
-            let key = |job: JobId| (jobs.submit(job), job.0);
+            let key = |job: JobId| (jobs.eligible(job), job.0);
             let place = self.queue.partition_point(|&other| key(other) < key(job));
             self.queue.insert(place, job);
+        }
+        if let Notice::Withdrawn(job) = notice {
+            self.queue.retain(|&other| other != job);
         }
     }
 
@@ -148,7 +169,7 @@ impl Policy for OwnScheduler {
             out.start_with(*job, |chosen| chosen.extend(nodes));
         }
         if let Some(&front) = self.queue.first() {
-            let key = |job: JobId| (view.jobs.submit(job), job.0);
+            let key = |job: JobId| (view.jobs.eligible(job), job.0);
             out.revise(|start, _| start.overtakes = key(start.job) > key(front));
         }
         Ok(())

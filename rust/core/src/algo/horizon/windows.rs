@@ -25,6 +25,12 @@ pub trait Freedom: Clone + PartialEq {
 
     /// Gives back what was taken.
     fn give(&mut self, nodes: &[u32], slots: i32);
+
+    /// A node of which nothing was free is back with so many slots.
+    fn open(&mut self, node: u32, slots: i32);
+
+    /// Nothing of a node is free, whatever is held of it.
+    fn close(&mut self, node: u32);
 }
 
 /// Whole nodes, free or not: one is held by one promise at a time.
@@ -53,6 +59,14 @@ impl Freedom for NodeSet {
             let held = self.insert(node);
             debug_assert!(held, "node {node} is given back twice");
         }
+    }
+
+    fn open(&mut self, node: u32, _slots: i32) {
+        self.insert(node);
+    }
+
+    fn close(&mut self, node: u32) {
+        self.remove(node);
     }
 }
 
@@ -110,6 +124,14 @@ impl Freedom for SlotTable {
         for &node in nodes {
             self.free[node as usize] += slots;
         }
+    }
+
+    fn open(&mut self, node: u32, slots: i32) {
+        self.free[node as usize] += slots;
+    }
+
+    fn close(&mut self, node: u32) {
+        self.free[node as usize] = i32::MIN / 2;
     }
 }
 
@@ -230,6 +252,17 @@ impl<F: Freedom> Windows<F> {
             window.free.take(nodes, need.slots);
             window.microwatts -= need.microwatts;
         });
+    }
+
+    /// Has a node that is out of service back from `at` on, with so many slots.
+    pub fn open(&mut self, at: SimTime, node: u32, slots: i32) {
+        let first = self.split(at.max(self.windows[0].begins));
+        self.windows[first..].iter_mut().for_each(|window| window.free.open(node, slots));
+    }
+
+    /// Has a node out of service from `at` on for `length`, whatever it is held for.
+    pub fn close(&mut self, at: SimTime, length: SimDuration, node: u32) {
+        self.change(at, length, |window| window.free.close(node));
     }
 
     /// Gives back what [`Windows::hold`] was told in the same words, whatever has been held since; of the past nothing

@@ -182,7 +182,9 @@ impl Agent {
         let offer = desk.offer(&waiting)?.ok_or_else(|| gone(row))?;
         queue.remove(waiting.key);
         self.started.push(waiting.key);
-        desk.accept(offer)
+        desk.accept(offer)?;
+        desk.hold_back(queue, waiting.key, true);
+        Ok(())
     }
 
     /// Shows the queue, what can be started of it, and the machine.

@@ -66,9 +66,9 @@ dyn_clone::clone_trait_object!(Backfill);
 
 /// Starts the job at `place`, for which the offer was made, in its turn; returns the next job's place.
 fn start(desk: &mut Desk<'_>, queue: &mut FitList, place: Place, offer: Offer) -> Result<Place> {
-    let (_, next) = queue.remove_at(place);
+    let (waiting, next) = queue.remove_at(place);
     desk.accept(offer)?;
-    Ok(next)
+    Ok(if desk.hold_back(queue, waiting.key, false) { queue.place_after(waiting.key) } else { next })
 }
 
 /// Starts jobs from the front while they fit; true if one is left that does not.

@@ -138,7 +138,8 @@ impl Backfill for NamedPlan {
     }
 }
 
-/// What is free when, if all that runs ends as planned; what should have ended by now ends a tick later.
+/// What is free when, if all that runs ends as planned; what should have ended by now ends a tick later. A node in
+/// maintenance is free once that is over, one that has failed never, and none is in a window that is known by now.
 fn windows<'a, F: Chosen<'a>>(view: &'a View<'a>) -> Windows<F> {
     let soonest = view.now.saturating_add(TICK);
     let mut returns: Vec<_> = view
@@ -152,7 +153,15 @@ fn windows<'a, F: Chosen<'a>>(view: &'a View<'a>) -> Windows<F> {
         })
         .collect();
     returns.sort_by_key(|back| back.at);
-    Windows::new(view.now, F::now(view), 0, returns)
+    let mut windows = Windows::new(view.now, F::now(view), 0, returns);
+    let whole = if view.platform.is_exclusive() { 1 } else { i32::try_from(view.platform.slots()).unwrap_or(i32::MAX) };
+    for (node, until) in view.outages.coming_back() {
+        windows.open(until, node, whole);
+    }
+    for window in view.outages.known(view.now) {
+        windows.close(window.from, window.until - window.from, window.node);
+    }
+    windows
 }
 
 fn need<'a, F: Chosen<'a>>(view: &View<'_>, waiting: &Waiting) -> Need {

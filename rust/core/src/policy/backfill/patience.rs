@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
+use crate::policy::backfill::Backfill;
 use crate::policy::backfill::plan::Plan;
-use crate::policy::backfill::{Backfill, start};
 use crate::policy::desk::{Desk, Offer};
 use crate::units::{SimDuration, SimTime};
 
@@ -45,6 +45,7 @@ impl Patience {
                 self.note(desk, &waiting, &mut offer)?;
                 desk.accept_first(offer)?;
                 queue.remove_at(place);
+                desk.hold_back(queue, key, true);
                 candidate = Place::FRONT;
                 continue;
             }
@@ -71,7 +72,11 @@ impl Patience {
             place = match offer {
                 Some(mut offer) => {
                     self.note(desk, &waiting, &mut offer)?;
-                    start(desk, queue, found, offer)?
+                    queue.remove_at(found);
+                    desk.accept(offer)?;
+                    // Who was passed in this sweep has its turn in the next.
+                    desk.hold_back(queue, waiting.key, true);
+                    queue.place_after(waiting.key)
                 }
                 None => queue.after(found),
             };

@@ -157,7 +157,8 @@ impl Plan {
             Some(shadow) => shadow.reserve(desk, need),
             None => self.profile.reserve(need, waiting.length, count),
         };
-        if desk.passes_over_the_hopeless() { fit } else { count }
+        // Of units there may be too few for ever, where nodes are down; watts suffice at some time if the budget stays.
+        if desk.passes_over_the_hopeless() || !desk.counts_watts() { fit } else { count }
     }
 
     /// The first job at or after `from` that may fit now: only those are passed over that do not.

@@ -42,6 +42,7 @@ impl Starving {
             let Some(offer) = desk.offer(&waiting)? else { return Ok(false) };
             queue.remove_at(place);
             desk.accept_first(offer)?;
+            desk.hold_back(queue, key, true);
         }
         Ok(true)
     }

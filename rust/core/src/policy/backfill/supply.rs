@@ -109,6 +109,14 @@ impl Freedom for Supply<'_> {
     fn give(&mut self, nodes: &[u32], told: i32) {
         self.change(job_of(told), nodes, 1);
     }
+
+    fn open(&mut self, node: u32, slots: i32) {
+        self.slots[node as usize] += i64::from(slots);
+    }
+
+    fn close(&mut self, node: u32) {
+        self.slots[node as usize] = i64::MIN / 2;
+    }
 }
 
 impl<'a> Chosen<'a> for Supply<'a> {

@@ -10,11 +10,12 @@ mod refusals;
 mod steering;
 mod terms;
 
-use crate::algo::fit_list::Waiting;
+use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::algo::horizon::Profile;
 use crate::algo::releases::{Release, merged};
 use crate::error::{Error, Result, SimulationError};
 use crate::policy::analyzer::Ask;
+use crate::policy::arrays::Arrays;
 use crate::policy::budget::Power;
 use crate::policy::budget::draw::beyond_idle;
 use crate::policy::budget::outlook::Outlook;
@@ -38,6 +39,18 @@ pub struct Memory {
     is_choosy: bool,
     /// Whether the policy changes what runs.
     governs: bool,
+    unrest: Unrest,
+    /// Arrays of which only so many jobs may run at once.
+    pub(super) arrays: Arrays,
+}
+
+/// What has happened to the queue beside submissions and starts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unrest {
+    /// Whether a job has ever been queued again.
+    has_returns: bool,
+    /// Whether jobs have left the queue since the last pass without a start.
+    is_cut: bool,
 }
 
 impl Memory {
@@ -45,6 +58,16 @@ impl Memory {
     #[must_use]
     pub fn of(governs: bool) -> Self {
         Self { governs, ..Self::default() }
+    }
+
+    /// A job is queued again, in its old place.
+    pub fn note_return(&mut self) {
+        self.unrest.has_returns = true;
+    }
+
+    /// A pass begins; `is_cut` says whether jobs have left the queue otherwise than by a start.
+    pub fn begin(&mut self, is_cut: bool) {
+        self.unrest.is_cut |= is_cut;
     }
 }
 
@@ -90,6 +113,8 @@ pub struct Desk<'a> {
     is_choosy: &'a mut bool,
     /// Whether the policy changes what runs.
     governs: bool,
+    unrest: Unrest,
+    arrays: &'a mut Arrays,
     /// Whether jobs are placed together at the end.
     is_joint: bool,
     offers: u32,
@@ -106,7 +131,7 @@ impl<'a> Desk<'a> {
         out: &'a mut Decisions,
     ) -> Self {
         let view = ask.view;
-        let Memory { draft, together, turns, refusals, is_choosy, governs } = memory;
+        let Memory { draft, together, turns, refusals, is_choosy, governs, unrest, arrays } = memory;
         together.clear();
         turns.clear();
         refusals.clear();
@@ -127,6 +152,8 @@ impl<'a> Desk<'a> {
             refusals,
             is_choosy,
             governs: *governs,
+            unrest: std::mem::replace(unrest, Unrest { is_cut: false, ..*unrest }),
+            arrays,
             offers: 0,
             examined: 0,
         }
@@ -284,7 +311,16 @@ impl<'a> Desk<'a> {
             self.draft.count(&waiting);
             self.together.push(&joining);
         }
+        if !self.arrays.is_empty() {
+            self.arrays.start(self.view.jobs, waiting.key);
+        }
         Ok(())
+    }
+
+    /// A job has started: where its array is full, takes those that come after it, or all of its array, out of the queue.
+    /// True if it did so: places in the queue have changed.
+    pub fn hold_back(&mut self, queue: &mut FitList, started: QueueKey, all: bool) -> bool {
+        self.arrays.hold_back(self.view.jobs, queue, started, all)
     }
 }
 
@@ -300,7 +336,7 @@ fn watch(view: &View<'_>, outlook: &Outlook) -> Profile<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::fit_list::{Kind, QueueKey};
+    use crate::algo::fit_list::Kind;
     use crate::algo::releases::Claim;
     use crate::policy::analyzer::tables::Tables;
     use crate::policy::budget::least::LeastCaps;

@@ -73,7 +73,7 @@ impl Vahrm {
         };
         let energy = self.watts(ask, job) * f64::from(jobs.node_count(job)) * length.seconds();
         let beta = self.weights.beta;
-        rank_of(-(beta * energy - (1.0 - beta) * jobs.submit(job).seconds()))
+        rank_of(-(beta * energy - (1.0 - beta) * jobs.eligible(job).seconds()))
     }
 }
 

@@ -16,7 +16,7 @@ impl Order for Wfp3 {
     fn rank(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
         let known = ask.view.jobs;
         each(jobs, ranks, |job| {
-            let wait = (ask.view.now - known.submit(job)).micros() as f64;
+            let wait = (ask.view.now - known.eligible(job)).micros() as f64;
             let length = known.planned(job).micros().max(1) as f64;
             rank_of(-(wait / length).powi(3) * f64::from(known.node_count(job)))
         })

@@ -1,0 +1,137 @@
+//! Line 5 of an instant: submissions, then withdrawals, then whoever has become eligible or hopeless (operations page on
+//! machines, rule 27).
+
+use crate::sim::Simulation;
+use crate::sim::event::Event;
+use crate::sim::log::{Entry, Kind};
+use crate::sim::record::JobState;
+use crate::sim::waiting::{Verdict, Waiting};
+use crate::units::SimTime;
+use crate::workload::JobId;
+
+impl Simulation {
+    /// All of line 5; returns how much of it changed anything.
+    pub(super) fn arrive(&mut self, now: SimTime) -> u64 {
+        let mut events = 0;
+        while let Some(job) = self.feeds.pop_submit(now) {
+            events += 1;
+            self.submit(job);
+        }
+        while let Some(event) = self.feeds.pop_outside(now, Event::CANCEL) {
+            if let Event::Cancel(job) = event {
+                events += u64::from(self.withdraw(job, JobState::Cancelled));
+            }
+        }
+        if self.waiting.is_some() {
+            while let Some(job) = self.waiting.as_mut().and_then(|waiting| waiting.pop_cancel(now)) {
+                events += u64::from(self.withdraw(job, JobState::Cancelled));
+            }
+            events += self.admit_all(now);
+        }
+        events
+    }
+
+    /// A job is submitted: it joins the queue, or is held where any job may have to wait; or it is turned away.
+    fn submit(&mut self, job: JobId) {
+        let Self { controller, waiting, history, tally, .. } = self;
+        let refusal = if waiting.is_some() { controller.hold(job) } else { controller.submit(job) };
+        if let Some(refusal) = refusal {
+            history.turn_away(job, refusal);
+            self.note_refused(job);
+        } else if let Some(waiting) = waiting {
+            waiting.submit(job);
+        } else if let Some(tally) = tally {
+            tally.join(controller.cluster().workload(), job);
+        }
+    }
+
+    /// A job will not join the queue; that is an end, unless only nothing is known of its start.
+    fn note_refused(&mut self, job: JobId) {
+        if self.history.is_rejected(job) {
+            self.note_end(job, false);
+        }
+    }
+
+    /// A job has ended: others may wait for that.
+    pub(super) fn note_end(&mut self, job: JobId, ok: bool) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.end(job, self.controller.cluster().now(), ok);
+        }
+    }
+
+    /// A job is withdrawn; false if it runs or has ended.
+    fn withdraw(&mut self, job: JobId, why: JobState) -> bool {
+        let Some(was_queued) = self.controller.withdraw(job) else { return false };
+        if let Some(tally) = self.tally.as_mut().filter(|_| was_queued) {
+            tally.leave(self.controller.cluster().workload(), job);
+        }
+        self.history.cancel(job, why);
+        let (at, draw) = (self.now(), self.plant.draw());
+        self.history.note(Entry { job: Some(job), ..Entry::new(at, Kind::Cancel, draw) });
+        self.note_end(job, false);
+        true
+    }
+
+    /// Jobs join the queue that have nothing to wait for any more, and leave that wait for what will not come; until
+    /// nothing changes. Returns how many.
+    fn admit_all(&mut self, now: SimTime) -> u64 {
+        let mut events = 0;
+        loop {
+            let mut eligible = Vec::new();
+            while let Some(job) = self.waiting.as_mut().and_then(|waiting| waiting.pop_news(now)) {
+                events += u64::from(self.look_at(job, now, &mut eligible));
+            }
+            if eligible.is_empty() {
+                return events;
+            }
+            eligible.sort_unstable();
+            eligible.dedup();
+            events += eligible.len() as u64;
+            eligible.into_iter().for_each(|job| self.admit(job));
+        }
+    }
+
+    /// Looks at a job that may wait no longer; true if it is withdrawn.
+    fn look_at(&mut self, job: JobId, now: SimTime, eligible: &mut Vec<JobId>) -> bool {
+        let Some(waiting) = self.waiting.as_mut().filter(|_| self.controller.cluster().is_held(job)) else {
+            return false;
+        };
+        match waiting.verdict(job) {
+            Verdict::Another => false,
+            Verdict::Until(at) if at > now => {
+                waiting.delay(job, at);
+                false
+            }
+            Verdict::Until(_) => {
+                eligible.push(job);
+                false
+            }
+            Verdict::Hopeless => self.withdraw(job, JobState::Hopeless),
+        }
+    }
+
+    /// A job that was held joins the queue; or it is turned away, as what may be drawn has changed since.
+    fn admit(&mut self, job: JobId) {
+        let Self { controller, history, tally, feeds, .. } = self;
+        if let Some(refusal) = controller.admit(job) {
+            history.turn_away(job, refusal);
+            self.note_refused(job);
+            return;
+        }
+        feeds.note_joined(job);
+        if let Some(tally) = tally {
+            tally.join(controller.cluster().workload(), job);
+        }
+    }
+
+    /// Whether a job that was submitted is still to join the queue or to be withdrawn.
+    pub(super) fn may_still_join(&mut self) -> bool {
+        let Self { controller, waiting, .. } = self;
+        waiting.as_mut().is_some_and(|waiting| waiting.may_change(|job| controller.cluster().is_held(job)))
+    }
+
+    /// Whether a job was submitted or has ended of which another one has not been told.
+    pub(super) fn has_news(&self) -> bool {
+        self.waiting.as_ref().is_some_and(Waiting::has_news)
+    }
+}

@@ -1,0 +1,102 @@
+//! Nodes fail, go into maintenance and come back; what runs there is lost (operations page on machines, rules 29 to 31).
+
+use crate::error::{Result, config};
+use crate::platform::node_state::Class;
+use crate::policy::outages::{Maintenance, Outage, Turn};
+use crate::policy::runs::RunId;
+use crate::sim::Simulation;
+use crate::sim::event::Event;
+use crate::sim::log::{Entry, Kind};
+use crate::sim::record::JobState;
+use crate::workload::JobId;
+
+/// What becomes of jobs whose nodes go down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnFailure {
+    /// They end.
+    #[default]
+    Fail,
+    /// They are queued again, with all their work to do.
+    Requeue,
+}
+
+impl OnFailure {
+    /// What the option's name means.
+    ///
+    /// # Errors
+    /// If it means nothing.
+    pub fn from_name(name: &str) -> Result<Self> {
+        match name {
+            "fail" => Ok(Self::Fail),
+            "requeue" => Ok(Self::Requeue),
+            other => Err(config("on_failure", format!("`{other}`"), "one of fail, requeue")),
+        }
+    }
+}
+
+impl Simulation {
+    /// Nodes will be in maintenance; a window that is over when the run begins is none.
+    pub fn add_maintenance(&mut self, windows: Vec<Maintenance>) {
+        let now = self.now();
+        self.history.watch_attempts();
+        for window in windows.into_iter().filter(|window| window.until > now) {
+            self.feeds.announce(window.from, now, Event::MaintenanceBegins(window.node, window.until));
+            self.feeds.announce(window.until, now, Event::MaintenanceEnds(window.node));
+            self.controller.plan_maintenance(window);
+        }
+    }
+
+    /// An outage of a node begins; false if that changes nothing.
+    pub(super) fn begin_outage(&mut self, node: u32, why: Outage) -> Result<bool> {
+        let (now, before) = (self.now(), self.plant.draw());
+        let turn = self.controller.begin_outage(node, why);
+        let mut requeued = Vec::new();
+        if turn == Turn::Turns {
+            for id in self.controller.cluster().runs_on(node) {
+                requeued.extend(self.lose(id, why)?);
+            }
+            self.controller.node_down(node);
+            self.plant.enter(now, node, Class::Down);
+        }
+        if turn != Turn::None {
+            let kind = if why == Outage::Failure { Kind::Failed } else { Kind::Out };
+            let after = self.plant.draw();
+            self.history.note(Entry { node: Some(node), before, ..Entry::new(now, kind, after) });
+            for job in requeued {
+                self.history.note(Entry { job: Some(job), ..Entry::new(now, Kind::Requeue, after) });
+            }
+        }
+        Ok(turn != Turn::None)
+    }
+
+    /// An outage of a node ends; false if that changes nothing.
+    pub(super) fn end_outage(&mut self, node: u32, is_repair: bool) -> Result<bool> {
+        let (now, before) = (self.now(), self.plant.draw());
+        let turn = self.controller.end_outage(node, is_repair)?;
+        if turn == Turn::Turns {
+            self.plant.enter(now, node, Class::Idle);
+        }
+        if turn != Turn::None {
+            let kind = if is_repair { Kind::Repaired } else { Kind::Back };
+            self.history.note(Entry { node: Some(node), before, ..Entry::new(now, kind, self.plant.draw()) });
+        }
+        Ok(turn != Turn::None)
+    }
+
+    /// A run loses its nodes: its job ends, or is queued again; then it is returned.
+    fn lose(&mut self, id: RunId, why: Outage) -> Result<Option<JobId>> {
+        if self.options.on_failure == OnFailure::Fail {
+            let how = if why == Outage::Failure { JobState::Failed } else { JobState::Evicted };
+            self.end(id, Some(how))?;
+            return Ok(None);
+        }
+        let Some(run) = self.controller.end(id)? else { return Ok(None) };
+        let outcome = self.plant.end(self.controller.cluster(), id, &run);
+        self.history.requeue(self.controller.cluster(), &run, &outcome);
+        self.controller.requeue(&run);
+        if let Some(tally) = &mut self.tally {
+            tally.join(self.controller.cluster().workload(), run.job);
+        }
+        Ok(Some(run.job))
+    }
+}
