@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 
 mod assignment;
 mod cells;
+mod queueing;
 mod columns;
 mod errors;
 mod frame;

@@ -13,6 +13,7 @@ use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::View;
 use crate::policy::backfill::plan::TICK;
+use crate::policy::backfill::queued::Queued;
 use crate::policy::backfill::supply::Supply;
 use crate::policy::backfill::{Backfill, start};
 use crate::policy::desk::Desk;
@@ -50,6 +51,15 @@ pub(super) trait Chosen<'a>: Freedom {
     fn choose(&self, throughout: &Self, need: &Need, nodes: &mut Vec<u32>);
 }
 
+/// What is free of each node, and of which only some may be taken.
+pub(super) trait Part<'a>: Chosen<'a> {
+    /// Whether there are as many of these nodes as a job needs.
+    fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool;
+
+    /// As [`Chosen::choose`] of these nodes, or the emptiest first.
+    fn choose_of(&self, own: &NodeSet, spreads: bool, throughout: &Self, need: &Need, nodes: &mut Vec<u32>);
+}
+
 impl<'a> Chosen<'a> for NodeSet {
     fn now(view: &'a View<'a>) -> Self {
         view.slots.holding(1).clone()
@@ -69,6 +79,30 @@ impl<'a> Chosen<'a> for SlotTable {
     fn choose(&self, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
         nodes.extend(throughout.holding(need.slots));
         nodes.sort_by_key(|&node| (self.of(node), node));
+        nodes.truncate(need.nodes as usize);
+    }
+}
+
+impl<'a> Part<'a> for NodeSet {
+    fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool {
+        let common = self.words().iter().zip(own.words()).map(|(one, other)| (one & other).count_ones());
+        common.sum::<u32>() >= need.nodes
+    }
+
+    fn choose_of(&self, own: &NodeSet, _spreads: bool, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
+        nodes.extend(throughout.iter().filter(|&node| own.contains(node)).take(need.nodes as usize));
+    }
+}
+
+impl<'a> Part<'a> for SlotTable {
+    fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool {
+        let wanted = need.nodes as usize;
+        own.iter().filter(|&node| self.of(node) >= need.slots).take(wanted).count() == wanted
+    }
+
+    fn choose_of(&self, own: &NodeSet, spreads: bool, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
+        nodes.extend(own.iter().filter(|&node| throughout.of(node) >= need.slots));
+        nodes.sort_by_key(|&node| (if spreads { -self.of(node) } else { self.of(node) }, node));
         nodes.truncate(need.nodes as usize);
     }
 }
@@ -120,12 +154,12 @@ impl NamedPlan {
 
 impl Backfill for NamedPlan {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
-        if self.is_divided {
-            self.make::<Supply<'_>>(desk, queue)
-        } else if desk.view.platform.is_exclusive() {
-            self.make::<NodeSet>(desk, queue)
-        } else {
-            self.make::<SlotTable>(desk, queue)
+        match (desk.view.queues.is_some(), desk.view.platform.is_exclusive()) {
+            _ if self.is_divided => self.make::<Supply<'_>>(desk, queue),
+            (false, true) => self.make::<NodeSet>(desk, queue),
+            (false, false) => self.make::<SlotTable>(desk, queue),
+            (true, true) => self.make::<Queued<'_, NodeSet>>(desk, queue),
+            (true, false) => self.make::<Queued<'_, SlotTable>>(desk, queue),
         }
     }
 
