@@ -140,9 +140,7 @@ class Machine:
         queue = self._queue(task)
         running = [t for t in tasks if t.queue == task.queue and t.start is not None and t.end is None]
         own = [t for t in running if t.user == task.user]
-        return len(running) >= queue.max_running or (
-            task.user is not None and len(own) >= queue.max_running_per_user
-        )
+        return len(running) >= queue.max_running or (task.user is not None and len(own) >= queue.max_running_per_user)
 
     @staticmethod
     def _to_come(tasks: list[Task]) -> list[int]:

@@ -58,9 +58,7 @@ class Asked:
         return [(self.queue.name, self.queue.max_running), own]
 
 
-def run_pools(
-    asked: list[Asked], slots: int, *, depth: float | None, order: str, kill_at_walltime: bool
-) -> Schedule:
+def run_pools(asked: list[Asked], slots: int, *, depth: float | None, order: str, kill_at_walltime: bool) -> Schedule:
     """Runs all jobs, pool by pool."""
     pools = sorted({one.queue.nodes for one in asked})
     rows = {pool: [row for row, one in enumerate(asked) if one.queue.nodes == pool] for pool in pools}

@@ -262,7 +262,9 @@ def check_queues(queues: Sequence[Queue], nodes: int, path: str, faults: Faults)
     for position, queue in enumerate(queues):
         place = f"{path}[{position}]"
         if queue.nodes and queue.nodes[-1] >= nodes:
-            faults.note(f"{place}.nodes", f"node {queue.nodes[-1]} of queue {shown(queue.name)}", f"nodes below {nodes}")
+            faults.note(
+                f"{place}.nodes", f"node {queue.nodes[-1]} of queue {shown(queue.name)}", f"nodes below {nodes}"
+            )
         names = [other.name for other in queues]
         if queue.name in names[:position]:
             faults.add(f"{place}.name", queue.name, "another name than that of an earlier queue")

@@ -204,12 +204,16 @@ def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> Non
     elif counts and (pair := overlapping(queues)) is not None:
         one, other = (f"{shown(queue.name)} (nodes {nodes_text(queue.nodes)})" for queue in pair)
         name = type(own["backfill"]).__name__ if "backfill" in own else backfill["name"]
-        expected = f"plan, which names nodes: queues {one} and {other} share some nodes and not all, so counts do not do"
+        expected = (
+            f"plan, which names nodes: queues {one} and {other} share some nodes and not all, so counts do not do"
+        )
         faults.add("backfill", name, expected)
     elif counts and not is_whole:
         for role in ("backfill", "placement", "order"):
             if role in own:
-                expected = f"a part of hetsched's own: queues have {_told(pools, platform)}, of which an object knows nothing"
+                expected = (
+                    f"a part of hetsched's own: queues have {_told(pools, platform)}, of which an object knows nothing"
+                )
                 faults.add(role, type(own[role]).__name__, expected)
     if (power := policy.parts.get("power")) is not None and not is_whole:
         expected = f"none: a budget is that of one pool of all nodes, and queues have {_told(pools, platform)}"
@@ -228,5 +232,7 @@ def _refuse_preemption(queues: tuple[Queue, ...]) -> None:
     for position, queue in enumerate(queues):
         if queue.preempts:
             expected = "nothing: preemption is not built yet"
-            faults.note(f"queues[{position}].preempts", f"{listed(queue.preempts)} of queue {shown(queue.name)}", expected)
+            faults.note(
+                f"queues[{position}].preempts", f"{listed(queue.preempts)} of queue {shown(queue.name)}", expected
+            )
     faults.check()

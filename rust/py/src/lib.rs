@@ -16,12 +16,12 @@ use pyo3::prelude::*;
 
 mod assignment;
 mod cells;
-mod queueing;
 mod columns;
 mod errors;
 mod frame;
 mod gym;
 mod parts;
+mod queueing;
 mod roles;
 mod run;
 mod session;

@@ -154,7 +154,9 @@ impl<'a> Chosen<'a> for Supply<'a> {
         let spreads = self.view.queues.is_some_and(|queues| queues.spreads(job_of(need.slots)));
         let mut members: Vec<_> = throughout
             .members(job_of(need.slots))
-            .map(|(place, node)| (place, if spreads { -self.slots[node as usize] } else { self.slots[node as usize] }, node))
+            .map(|(place, node)| {
+                (place, if spreads { -self.slots[node as usize] } else { self.slots[node as usize] }, node)
+            })
             .collect();
         members.sort_unstable();
         nodes.extend(members.iter().take(need.nodes as usize).map(|&(.., node)| node));

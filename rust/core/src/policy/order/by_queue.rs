@@ -36,9 +36,8 @@ impl Order for ByQueue {
             order.map_or(own[number].is_none(), |order| number == order)
         };
         let orders = std::iter::once(None).chain((0..own.len()).filter(|&number| own[number].is_some()).map(Some));
-        let parts: Vec<(Option<usize>, Vec<usize>)> = orders
-            .map(|order| (order, (0..jobs.len()).filter(|&place| is_of(order, jobs[place])).collect()))
-            .collect();
+        let parts: Vec<(Option<usize>, Vec<usize>)> =
+            orders.map(|order| (order, (0..jobs.len()).filter(|&place| is_of(order, jobs[place])).collect())).collect();
         for (order, places) in parts.into_iter().filter(|(_, places)| !places.is_empty()) {
             let order = order.and_then(|number| own[number].as_mut()).unwrap_or(policy);
             let theirs: Vec<_> = places.iter().map(|&place| jobs[place]).collect();
