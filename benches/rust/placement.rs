@@ -8,6 +8,7 @@ use hetsched_core::algo::releases::Releases;
 use hetsched_core::platform::Platform;
 use hetsched_core::platform::slots::Slots;
 use hetsched_core::policy::compose::Composed;
+use hetsched_core::policy::outages::Outages;
 use hetsched_core::policy::registry::{PartSpec, PolicySpec};
 use hetsched_core::policy::runs::Runs;
 use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
@@ -80,7 +81,7 @@ fn one_pass(criterion: &mut Criterion) {
     ] {
         let jobs = queue(apps, equal);
         let predicted = predicted(&platform, &jobs);
-        let (budgets, runs) = (Budgets::default(), Runs::default());
+        let (budgets, outages, runs) = (Budgets::default(), Outages::default(), Runs::default());
         for placement in ["lowest-id", "lowest-power", "sliding-window", "pools", "assignment"] {
             group.bench_function(BenchmarkId::new(placement, case), |bencher| {
                 let view = View {
@@ -93,6 +94,7 @@ fn one_pass(criterion: &mut Criterion) {
                     predicted: &predicted,
                     claimed: Watts::ZERO,
                     budgets: &budgets,
+                    outages: &outages,
                     surplus: Watts::ZERO,
                     shares: None,
                     is_held: false,

@@ -12,6 +12,7 @@ use hetsched_core::params::Value;
 use hetsched_core::platform::Platform;
 use hetsched_core::platform::slots::Slots;
 use hetsched_core::policy::compose::Composed;
+use hetsched_core::policy::outages::Outages;
 use hetsched_core::policy::registry::{PartSpec, PolicySpec};
 use hetsched_core::policy::runs::Runs;
 use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
@@ -84,7 +85,7 @@ fn one_pass(criterion: &mut Criterion) {
         }
     }
     full.give(0, 1);
-    let (budgets, runs) = (Budgets::default(), Runs::default());
+    let (budgets, outages, runs) = (Budgets::default(), Outages::default(), Runs::default());
     let view = |slots| View {
         now: SimTime::from_micros(20_000_000_000),
         jobs: Jobs::new(&jobs),
@@ -95,6 +96,7 @@ fn one_pass(criterion: &mut Criterion) {
         predicted: &predicted,
         claimed: Watts::ZERO,
         budgets: &budgets,
+        outages: &outages,
         surplus: Watts::ZERO,
         is_held: false,
         shares: None,

@@ -23,7 +23,19 @@ import numpy.typing as npt
 
 from hetsched._core import Job, Jobs, Running, View
 
-__all__ = ["Allocator", "Backfill", "Job", "Jobs", "Monitor", "Order", "Placement", "Running", "Scheduler", "View"]
+__all__ = [
+    "Allocator",
+    "Backfill",
+    "Job",
+    "Jobs",
+    "Monitor",
+    "Order",
+    "Placement",
+    "Running",
+    "Scheduler",
+    "Sizing",
+    "View",
+]
 
 
 class Order(Protocol):
@@ -108,13 +120,13 @@ class Allocator(Protocol):
     """
 
     def allot(self, runs: Running, watts: float, view: View, /) -> npt.ArrayLike:
-        """One cap for each running job.
+        """One cap for each running job, or for each of their nodes.
 
         Parameters
         ----------
         runs
-            The jobs that run and do not stand still, with ``runs.draw_w(cap_w)`` and ``runs.slowdown(cap_w)`` under any
-            cap.
+            The jobs that run and do not stand still, with ``runs.draw_w(cap_w)``, ``runs.node_draw_w(cap_w)`` and
+            ``runs.slowdown(cap_w)`` under any caps: one for all, one a job, or one for each of ``runs.nodes``.
         watts
             What they may draw together beyond the idle machine.
         view
@@ -123,8 +135,8 @@ class Allocator(Protocol):
         Returns
         -------
         array of float
-            W a node, infinite for none, not below ``least_cap_w`` or the lowest cap of the tables. If the predicted
-            draws pass `watts`, those under the least caps must, too.
+            One a job, or one for each of ``runs.nodes``: W a node, infinite for none, not below ``least_cap_w`` or the
+            lowest cap of the tables. If the predicted draws pass `watts`, those under the least caps must, too.
         """
 
 
@@ -146,6 +158,33 @@ class Monitor(Protocol):
             What the machine draws, W.
         view
             The machine, and what runs.
+        """
+
+
+class Sizing(Protocol):
+    """Chooses how many nodes jobs get that can run on more or fewer: ``backfill={"name": ..., "sizing": ...}``."""
+
+    def sizes(self, queue: Jobs, watts: float, view: View, /) -> npt.ArrayLike:
+        """On how many nodes each job that waits would run from now on.
+
+        Asked before the starts of each pass in which a job waits and something is free. A size lasts until another is
+        chosen or the job has started. Jobs run as fast on other nodes as their log says:
+        ``queue.size_time_ratio(sizes)``.
+
+        Parameters
+        ----------
+        queue
+            The jobs that wait, in policy order, with ``min_nodes``, ``max_nodes`` (both on this machine),
+            ``asked_nodes`` and ``node_count``, the size chosen last.
+        watts
+            What may be drawn beyond what runs claims and the idle machine draws; infinite without a budget.
+        view
+            The machine, and what runs.
+
+        Returns
+        -------
+        array of int
+            One a job, from its ``min_nodes`` to its ``max_nodes``. A job waits while it does not fit at its size.
         """
 
 

@@ -133,6 +133,41 @@ def test_a_wrong_answer_is_told(message: str) -> None:
     assert str(raised.value) == f"policy.power.allocator: `allot` {message} at 0 s"
 
 
+def wide(sizes: list[int]) -> hs.Workload:
+    frame = pl.DataFrame({"job_id": range(1, len(sizes) + 1), "submit_s": 0.0, "runtime_s": 100.0, "node_count": sizes})
+    return hs.Workload.from_polars(frame.with_columns(app=pl.lit("cpu")))
+
+
+def test_a_cap_for_each_node_slows_a_job_to_its_slowest() -> None:
+    own = Told(lambda runs: np.where(runs.nodes == 1, 100.0, np.where(runs.nodes == 2, 150.0, np.inf)))
+    result = hs.simulate(wide([2, 1]), machine(), policy(own, 800.0))
+    check_schedule(result, wide([2, 1]), machine())
+    # Nodes 0 and 1 draw 200 and 100 W at half the speed, node 2 draws 150 W for 125 s.
+    assert result.jobs["end_s"].to_list() == [200.0, 125.0]
+    assert result.jobs["energy_j"].to_list() == [300.0 * 200, 150.0 * 125]
+    assert result.jobs["lowest_cap_w"].to_list() == [100.0, 150.0]
+    assert result.segments["cap_w"].to_list() == [None, 150.0]
+
+
+def test_one_cap_for_each_node_alike_is_one_for_the_job() -> None:
+    each = Told(lambda runs: np.full(len(runs.nodes), 150.0))
+    whole = Told(lambda runs: np.full(len(runs), 150.0))
+    of_nodes, of_jobs = (hs.simulate(wide([2, 1]), machine(), policy(one, 800.0)) for one in (each, whole))
+    assert of_nodes.segments.equals(of_jobs.segments)
+    assert of_nodes.jobs.equals(of_jobs.jobs)
+
+
+def test_a_wrong_answer_by_node_names_the_job() -> None:
+    def told(answer: Any) -> str:
+        with pytest.raises(hs.SimulationError) as raised:
+            hs.simulate(wide([2, 1]), machine(), policy(Told(answer), 800.0))
+        return str(raised.value)
+
+    assert "gave 4 numbers for 2 running jobs on 3 nodes" in told(lambda runs: np.ones(4))
+    assert "gave NaN for job 2" in told(lambda runs: [150.0, 150.0, np.nan])
+    assert "gave 99 W a node for job 1, below the least cap of 100 W," in told(lambda runs: [150.0, 99.0, 150.0])
+
+
 def test_more_watts_than_there_are_are_told_where_the_least_caps_would_do() -> None:
     # Four jobs start, as each counts with its least cap: 50 W beyond idle of 300 W. Without caps they would draw 600 W.
     greedy = Told(lambda runs: np.full(len(runs), np.inf), 100.0)

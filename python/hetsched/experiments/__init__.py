@@ -34,6 +34,7 @@ EXPERIMENTS = {
     "overprovision-arrivals": "Power-aware Slurm: jobs submitted at three rates",
     "overprovision-nodes": "How many more nodes than the budget feeds at their peak are worth having",
     "overprovision-mix": "The same by the jobs' hunger, and who splits the watts best",
+    "strategies": "The strategies of Table II of power-aware Slurm, and ours, at one budget",
     "hetsched": "Our own preset beside all others, and each of its parts taken away once",
 }
 """Every experiment's name, and what it is about."""

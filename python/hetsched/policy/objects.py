@@ -23,13 +23,14 @@ METHODS = {
     "scheduler": "decide",
     "allocator": "allot",
     "monitor": "read",
+    "sizing": "sizes",
 }
 """The method by which an object is known for a role."""
 
 WHOLE = "scheduler"
 """The role that leaves room for no other."""
 
-INSIDE = {"allocator": "power", "monitor": "power"}
+INSIDE = {"allocator": "power", "monitor": "power", "sizing": "backfill"}
 """Roles whose object is a parameter of a part: of the role named here."""
 
 _LONGEST_TEXT = 60
@@ -71,12 +72,17 @@ def instance_of(given: Any, path: str) -> Any:
     return given()
 
 
-def inner(part: Any) -> dict[str, Any]:
-    """The objects among the parameters of a part, by role."""
+def inner(part: Any, of: str) -> dict[str, Any]:
+    """The objects among the parameters of a part in the role `of`, by role."""
     if not isinstance(part, Mapping):
         return {}
-    given = {role: part[role] for role in INSIDE if role in roles_of(part.get(role))}
-    return {role: instance_of(value, f"policy.{INSIDE[role]}.{role}") for role, value in given.items()}
+    given = {role: part[role] for role, outer in INSIDE.items() if outer == of and role in roles_of(part.get(role))}
+    return {role: instance_of(value, f"policy.{of}.{role}") for role, value in given.items()}
+
+
+def outer_roles() -> list[str]:
+    """Roles whose parts have roles inside."""
+    return sorted(set(INSIDE.values()))
 
 
 def misplaced(given: object, role: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from hetsched import _core
 from hetsched.checks import Faults, did_you_mean, listed, plain, shown
 from hetsched.errors import ConfigError
-from hetsched.policy.objects import identity, inner, misplaced, roles_of, text_of
+from hetsched.policy.objects import INSIDE, identity, inner, misplaced, outer_roles, roles_of, text_of
 
 PART_ROLES = ("order", "backfill", "placement", "power")
 """Roles that this version has parts for."""
@@ -61,10 +61,12 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
     faults = Faults(path)
     composition: dict[str, dict[str, Any] | None] = {}
     own = {role: given[role] for role in _STANDING_IN if role in roles_of(given.get(role))}
-    inside = inner(given.get("power"))
+    inside: dict[str, Any] = {}
     given = {**given, **{role: _STANDING_IN[role] for role in own}}
-    if inside:
-        given["power"] = {key: value for key, value in given["power"].items() if key not in inside}
+    for outer in outer_roles():
+        if objects := inner(given.get(outer), outer):
+            inside |= objects
+            given[outer] = {key: value for key, value in given[outer].items() if key not in objects}
     for role in PART_ROLES:
         left_out = role in OPTIONAL_ROLES and given.get(role) is None
         composition[role] = None if left_out else _part(role, given[role], faults)
@@ -86,8 +88,11 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
     if "monitor" in inside and not (checked["power"] or {}).get("on_excess"):
         found = type(inside["monitor"]).__name__
         raise ConfigError([(f"{path}.power.monitor", f"`{found}`", "on_excess beside it: nothing else reads it")])
+    if "sizing" in inside and parts()["backfill", planner["name"]]["chooses_nodes"]:
+        found = type(inside["sizing"]).__name__
+        raise ConfigError([(f"{path}.backfill.sizing", f"`{found}`", f"nothing beside `{planner['name']}`")])
     for role, part in inside.items():
-        (checked["power"] or {})[role] = identity(part)
+        (checked[INSIDE[role]] or {})[role] = identity(part)
     return checked | {role: identity(part) for role, part in own.items()}
 
 

@@ -29,7 +29,8 @@ class Policy:
         Order of the queued jobs: a part's name, a dictionary of its ``name`` and parameters, or an object with the
         role's method (`hetsched.roles`).
     backfill
-        Which later jobs may start before a job that does not fit.
+        Which later jobs may start before a job that does not fit; its parameter ``sizing`` may be an object that
+        chooses how many nodes moldable jobs get.
     placement
         Choice of the free nodes that a job gets.
     power
@@ -70,11 +71,16 @@ class Policy:
         given = {"order": order, "backfill": backfill, "placement": placement, "power": power, "sleep": sleep}
         if scheduler is None:
             given = {role: objects.instance_of(part, f"policy.{role}") for role, part in given.items()}
-            if inside := objects.inner(power):
-                given["power"] = {**power, **inside}  # type: ignore[dict-item]
+            inside: dict[str, Any] = {}
+            for outer in objects.outer_roles():
+                if found := objects.inner(given[outer], outer):
+                    inside |= found
+                    given[outer] = {**given[outer], **found}  # type: ignore[dict-item]
             self._parts = resolved(given)
             self._own = {role: part for role, part in given.items() if role in objects.roles_of(part)}
-            self._own |= objects.inner(given["power"])
+            self._own |= inside
+            if "backfill" in self._own and "sizing" in objects.roles_of(self._own["backfill"]):
+                self._own["sizing"] = self._own["backfill"]
         else:
             whole = _whole(scheduler, given)
             self._parts = {**dict.fromkeys(ROLES), objects.WHOLE: objects.identity(whole)}
@@ -212,8 +218,9 @@ class Policy:
     def begun(self, seed: int) -> dict[str, Any]:
         """What the engine takes: `to_dict`, with a fresh copy of each object in its place."""
         parts = {**self._parts, **objects.begun(self._own, seed)}
-        if power := self._parts.get("power"):
-            parts["power"] = {key: value for key, value in power.items() if key not in self._own}
+        for outer in objects.outer_roles():
+            if outer not in self._own and (part := self._parts.get(outer)):
+                parts[outer] = {key: value for key, value in part.items() if key not in self._own}
         return {"name": self._name, **parts}
 
     def check_portable(self) -> None:
@@ -224,8 +231,12 @@ class Policy:
         """The same with other parts, or another name."""
         inside = {role: part for role, part in self._own.items() if role in objects.INSIDE}
         outside = {role: part for role, part in self._own.items() if role not in inside}
-        power = {**self._parts["power"], **inside} if self._parts["power"] else None
-        return Policy(**{"name": self._name, **self._parts, "power": power, **outside, **changes})
+        filled = {
+            outer: {**part, **{role: own for role, own in inside.items() if objects.INSIDE[role] == outer}}
+            for outer in objects.outer_roles()
+            if outer not in outside and (part := self._parts.get(outer))
+        }
+        return Policy(**{"name": self._name, **self._parts, **filled, **outside, **changes})
 
     @property
     def _chosen(self) -> list[tuple[str, dict[str, Any]]]:

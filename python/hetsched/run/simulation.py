@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.bound import check_bound
-from hetsched.checks import Faults
+from hetsched.checks import Faults, plain
 from hetsched.errors import ConfigError
 from hetsched.platform import Platform
 from hetsched.policy import Policy, policy_like
@@ -104,7 +104,9 @@ class Run:
             return self._utilizations(engine_of(replace(setting, policy=policy), known_w), progress)
 
         settled = replace(setting, policy=self.policy.measured_in(utilizations))
-        return Begun(engine_of(settled, known_w, agent), settled)
+        parts = settled.policy.begun(self.options.seed)
+        objects = {role: parts[role] for role in settled.policy.own}
+        return Begun(engine_of(settled, known_w, agent, parts), settled, objects)
 
     def _utilizations(self, rehearsal: _core.Session, progress: Progress | None) -> tuple[float, float]:
         """The lowest and the highest share of busy nodes in a run before, from its first submit to its last."""
@@ -124,26 +126,41 @@ class Begun:
 
     engine: _core.Session
     setting: Setting
+    objects: Mapping[str, Any] = field(default_factory=dict)
+    """The objects of users' own that decide in `engine`, by role."""
 
     def result(self, engine: _core.Session, *, wall_s: float, more: Mapping[str, Any] | None = None) -> Result:
         """The result of `engine`, this run's or a fork of it, which is used up; `more` joins its provenance."""
         records, policy = engine.take_records(), self.setting.policy
         more = {**replay_counts(policy, records.totals), **(more or {})}
+        # A fork has copies of its own.
+        if engine is self.engine and (notes := _notes(self.objects)):
+            more["notes"] = notes
         concerns = concerns_of_replay(policy, records.totals)
         return result_of(records, self.setting, wall_s=wall_s, more=more, concerns=concerns)
 
 
+def _notes(objects: Mapping[str, Any]) -> dict[str, Any]:
+    """What objects have to say of a run, by the first of their roles: what their method ``notes`` gives."""
+    first = {id(own): role for role, own in reversed(list(objects.items()))}
+    telling = {role: objects[role] for role in objects if first[id(objects[role])] == role}
+    return {role: plain(own.notes()) for role, own in telling.items() if callable(getattr(own, "notes", None))}
+
+
 def engine_of(
-    setting: Setting, known_w: npt.NDArray[np.float64] | None, agent: dict[str, Any] | None = None
+    setting: Setting,
+    known_w: npt.NDArray[np.float64] | None,
+    agent: dict[str, Any] | None = None,
+    parts: dict[str, Any] | None = None,
 ) -> _core.Session:
-    """The engine's own run of these ingredients."""
+    """The engine's own run of these ingredients; `parts`: the policy's, begun."""
     events = setting.options.events
     eligible = cells_of(setting.workload, setting.platform, setting.policy, has_agent=agent is not None)
     queues = queueing(setting.workload, setting.platform, setting.policy)
     engine = _core.Session(
         setting.workload.columns,
         setting.platform.machine,
-        setting.policy.begun(setting.options.seed),
+        setting.policy.begun(setting.options.seed) if parts is None else parts,
         seed=setting.options.seed,
         on_failure=setting.options.on_failure,
         on_unknown_app=setting.options.on_unknown_app,

@@ -198,6 +198,9 @@ def _beside(own: dict[str, Any]) -> st.SearchStrategy[Policy]:
     if isinstance(name := own.get("backfill"), str) and parts()["backfill", name]["chooses_nodes"]:
         # It leaves nothing to choose to a placement, and counts no watts.
         others = {"order": others["order"]}
+    if (sizing := own.pop("sizing", None)) is not None:
+        planners = [one for one in _BACKFILLS if not parts()["backfill", one]["chooses_nodes"]]
+        others["backfill"] = st.sampled_from([{"name": one, "sizing": sizing} for one in planners])
     inside = {role: own.pop(role) for role in ("allocator", "monitor") if role in own}
     if inside:
         steps = {"on_excess": ["suspend", "kill"]} if "monitor" in inside else {}

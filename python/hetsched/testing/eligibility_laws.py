@@ -13,7 +13,7 @@ from hetsched.testing.facts import TICKS_S, Facts, Ints
 
 def check_eligibility(run: Facts) -> None:
     """Check nodes, licences, and what jobs take of shared nodes; raises AssertionError at the first broken law."""
-    found = run.eligible
+    found = run.serving
     if found is None:
         return
     _check_nodes(run, found)

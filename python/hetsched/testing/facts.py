@@ -16,6 +16,7 @@ from hetsched.platform import Platform, VariationTable
 from hetsched.run.eligibility import Eligibility, eligibility
 from hetsched.run.result import Result
 from hetsched.workload import Workload
+from hetsched.workload.sizes import size_columns
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -85,7 +86,9 @@ class Budget:
         actual = run.draw_w(platform.actual, *pairs).reshape(shape)
         table = platform.actual if platform.predicted is None else platform.predicted
         believed = run.draw_w(table, *pairs, known_draws=platform.known_draws).reshape(shape)
-        count = np.minimum(run.asked["node_count"].to_numpy(), platform.nodes)
+        # A policy that chooses sizes rejects no job that fits at its smallest.
+        smallest = run.fewest_nodes if run.sizes_jobs else run.asked["node_count"].to_numpy()
+        count = np.minimum(smallest, platform.nodes)
         share = run.slots / run.slots_per_node
 
         def least(draw_w: Floats) -> Floats:
@@ -122,7 +125,7 @@ class Facts:
         self.left_out = (self.jobs["reason"] == _LEFT_OUT).fill_null(value=False).to_numpy()
         self.is_stuck = ((self.jobs["state"] == "pending") & self.jobs["reason"].is_not_null()).to_numpy()
         self.can_wait = workload.has_waits
-        self.eligible = micros(self.jobs["eligible_s"]) if self.can_wait else self._joined_at_submission()
+        self.joined = micros(self.jobs["eligible_s"]) if self.can_wait else self._joined_at_submission()
         profiled = self.jobs["profiled"] if self.profiling_ratio is not None else [False] * len(self.jobs)
         self.profiled = np.array(profiled, dtype=np.bool_)
 
@@ -135,7 +138,7 @@ class Facts:
         """When jobs left the queue that were cancelled in it."""
         events = self.result.events
         cancelled = events.filter(pl.col("kind") == "cancel").select("time_s", "job_id")
-        queued = self.jobs.select("job_id").filter(pl.Series(self.eligible >= 0, dtype=pl.Boolean))
+        queued = self.jobs.select("job_id").filter(pl.Series(self.joined >= 0, dtype=pl.Boolean))
         return micros(cancelled.join(queued, on="job_id", how="semi")["time_s"])
 
     @property
@@ -163,13 +166,47 @@ class Facts:
         return self.asked[name] if name in self.asked.columns else pl.Series(name, [None] * len(self.asked))
 
     @property
+    def sizes_jobs(self) -> bool:
+        """Whether the policy chooses sizes of moldable jobs."""
+        return "sizing" in (self.policy["backfill"] or {})
+
+    @cached_property
+    def fewest_nodes(self) -> Ints:
+        """Fewest nodes that each job can run on."""
+        own, asked = self.asked_for("min_nodes"), self.asked["node_count"]
+        return own.cast(pl.Int64).fill_null(asked.cast(pl.Int64)).to_numpy()
+
+    @cached_property
+    def most_nodes(self) -> Ints:
+        """Most nodes that each job can run on."""
+        own, asked = self.asked_for("max_nodes"), self.asked["node_count"]
+        return own.cast(pl.Int64).fill_null(asked.cast(pl.Int64)).to_numpy()
+
+    def size_ratio(self, job: Ints, count: Ints) -> Floats:
+        """How many times as long jobs take on so many nodes as on those they ask for."""
+        columns = size_columns(self.asked)
+        if not columns:
+            return np.ones(len(job))
+        low, offsets, ratios = (columns[name] for name in ("min_nodes", "size_offsets", "time_ratios"))
+        found: Floats = ratios[offsets[job] + count - low[job]]
+        return found
+
+    @cached_property
+    def own_size_ratio(self) -> Floats:
+        """The same of started jobs on the nodes they had."""
+        rows, ratio = np.flatnonzero(self.started), np.ones(len(self.asked))
+        count = self.jobs["nodes"].list.len().cast(pl.Int64).fill_null(0).to_numpy()
+        ratio[rows] = self.size_ratio(rows, count[rows])
+        return ratio
+
+    @property
     def observed_start(self) -> Ints | None:
         """Observed start of each job in a replay."""
         repeats = (self.policy["backfill"] or {}).get("name") == "observed" and self.metered is None
         return micros(self.asked["observed_start_s"]) if repeats else None
 
     @cached_property
-    def eligible(self) -> Eligibility | None:
+    def serving(self) -> Eligibility | None:
         """Who can run where; None where all nodes serve all jobs, and in a replay."""
         return None if self.observed_start is not None else eligibility(self.workload, self.platform)
 
@@ -273,7 +310,7 @@ class Facts:
     @cached_property
     def full_length(self) -> Ints:
         """Length of each started job without a walltime, in microseconds."""
-        slowest = self.slowest
+        slowest = self.slowest * self.own_size_ratio
         if self.profiling_ratio is not None:
             slowest = np.where(self.profiled, slowest * self.profiling_ratio, slowest)
         return _stretched(micros(self.asked["runtime_s"]), slowest) + self.comm
@@ -284,7 +321,7 @@ class Facts:
         options = self.result.provenance["options"]
         walltime = micros(self.asked_for("walltime_s").cast(pl.Float64))
         stretches = options.get("walltimes") == "stretch"
-        limit = _stretched(walltime, self.slowest) if stretches else walltime
+        limit = _stretched(walltime, self.own_size_ratio * (self.slowest if stretches else 1.0))
         grace = round(options.get("kill_grace_s", 0.0) * TICKS_S)
         return np.where((walltime > 0) & options["kill_at_walltime"], limit + grace, -1)
 

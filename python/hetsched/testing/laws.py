@@ -69,11 +69,11 @@ def _check_states(run: Facts) -> None:
     states = {"completed", "timeout", "failed", "rejected", "cancelled", "running", "pending"}
     needs_start = {"completed", "timeout", "failed", "running"}
     nullable = ["end_s", "wait_s", "turnaround_s", "bounded_slowdown", "runtime_s", "nodes", "energy_j", "started_by"]
-    too_large = (run.asked["node_count"].to_numpy() > run.platform.nodes) | (
+    too_large = (run.fewest_nodes > run.platform.nodes) | (
         run.asked_for("slots").cast(pl.Int64).fill_null(1).to_numpy() > int(run.platform.slots.max())
     )
-    if run.eligible is not None and run.metered is None:
-        too_large |= run.eligible.lacks(run.asked["node_count"].to_numpy())
+    if run.serving is not None and run.metered is None:
+        too_large |= run.serving.lacks(run.asked["node_count"].to_numpy())
     too_hungry, on_the_edge = _beyond_the_budget(run)
     without_profile = _rejected_without_profile(run)
     for row, state in enumerate(run.state):
@@ -96,15 +96,15 @@ def _check_states(run: Facts) -> None:
         assert cause in ("immediate", "backfill", "reservation"), f"{name}: started by {cause!r}"
         at = f"at {run.jobs['start_s'][row]} s"
         assert run.start[row] >= run.submit[row], f"{name} starts {at}, before it is submitted"
-        assert run.start[row] >= run.eligible[row] >= 0, f"{name} starts {at}, before it is eligible"
+        assert run.start[row] >= run.joined[row] >= 0, f"{name} starts {at}, before it is eligible"
 
 
 def _check_started_by(run: Facts) -> None:
     """A backfilled job left an earlier one in the queue; a job that waited did not start immediately."""
-    cause, start, submit = run.jobs["started_by"].to_numpy(), run.start, run.eligible
+    cause, start, submit = run.jobs["started_by"].to_numpy(), run.start, run.joined
     # An instant at which a job of length zero ends has another round, in which jobs of the first round may start.
     rounds = np.isin(start, start[run.started & (run.end == start)])
-    waits = run.eligible >= 0
+    waits = run.joined >= 0
     still = waits & ~run.started
     for row in np.flatnonzero(run.started).tolist():
         told, at = f"{run.name(row)} starts at {run.jobs['start_s'][row]} s", start[row]
@@ -193,10 +193,11 @@ def _check_profiled(run: Facts) -> None:
 
 
 def check_nodes_of_jobs(run: Facts) -> None:
-    """A job has as many nodes as it asked for, each once, ascending."""
+    """A job has as many nodes as it asked for, or as it can run on, each once, ascending."""
     for row in np.flatnonzero(run.started).tolist():
-        nodes, count = run.jobs["nodes"][row].to_list(), run.asked["node_count"][row]
-        assert len(nodes) == count, f"{run.placed(row)}: {len(nodes)} nodes, it asked for {count}"
+        nodes, low, high = run.jobs["nodes"][row].to_list(), run.fewest_nodes[row], run.most_nodes[row]
+        count = low if low == high else f"{low} to {high}"
+        assert low <= len(nodes) <= high, f"{run.placed(row)}: {len(nodes)} nodes, it asked for {count}"
         assert all(low < high for low, high in pairwise(nodes)), f"{run.placed(row)}: they do not ascend"
         assert nodes[-1] < run.platform.nodes, f"{run.placed(row)}: node {nodes[-1]} does not exist"
 
@@ -329,7 +330,7 @@ def _check_timeline(run: Facts) -> None:
     times = micros(timeline["time_s"])
     assert len(times) or not len(run.asked), "the timeline is empty"
     assert bool((np.diff(times) > 0).all()), "the timeline's instants do not ascend"
-    accepted = run.eligible[run.eligible >= 0] if run.started.any() else run.submit[:0]
+    accepted = run.joined[run.joined >= 0] if run.started.any() else run.submit[:0]
     withdrawn = np.sort(run.withdrawn)
     started, ended = np.sort(run.start[run.started]), np.sort(run.end[run.end >= 0])
     instants = np.unique(np.concatenate([times, accepted, started, ended, withdrawn]))

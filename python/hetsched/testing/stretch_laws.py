@@ -161,29 +161,30 @@ def _check_no_node_serves_two(own: Stretches) -> None:
 
 
 def _has_one_cap_a_job(own: Stretches) -> bool:
-    """Whether all nodes of a job have one cap, so that the mean tells each node's."""
-    power = own.run.policy["power"] or {}
-    return power.get("allocator") != "equal-slowdown" or own.run.platform.cap_model is None
+    """Whether all nodes of a job have one cap, so that the mean tells each node's; an object may set one for each."""
+    allocator = (own.run.policy["power"] or {}).get("allocator")
+    return isinstance(allocator, str | None) and (allocator != "equal-slowdown" or own.run.platform.cap_model is None)
 
 
 def _check_draws(own: Stretches) -> None:
     """A stretch draws, and is as fast as, the tables or the model say of its nodes under its cap."""
     run, served = own.run, own.by_node()
     place, node = served["place"].to_numpy(), served["node"].to_numpy()
-    knows_caps = _has_one_cap_a_job(own)
-    cap_w = own.cap_w[place] if knows_caps else np.full(len(place), np.nan)
+    count = np.bincount(place, minlength=len(own.job))
+    known = np.full(len(own.job), _has_one_cap_a_job(own)) | (count == 1)
+    cap_w = np.where(known[place], own.cap_w[place], np.nan)
     watts, factor = draws_and_factors(run, own.job[place], node, cap_w)
     power_w, slowest = np.zeros(len(own.job)), np.zeros(len(own.job))
     np.add.at(power_w, place, watts)
     np.maximum.at(slowest, place, factor)
+    slowest *= run.size_ratio(own.job, count)
     speed = 1.0 / np.where(slowest > 0, slowest, 1.0)
     judged = own.runs & (own.lasts_s > 0)
-    if knows_caps:
-        own.refuse(judged & (np.abs(own.power_w - power_w) > TOLERANCE * power_w), "its nodes draw other watts")
-        own.refuse(judged & (np.abs(own.speed - speed) > TOLERANCE), "its slowest node has another speed")
-    else:
-        own.refuse(judged & (own.power_w > power_w * (1 + TOLERANCE)), "it draws more than without caps")
-        own.refuse(judged & (own.speed > speed * (1 + TOLERANCE)), "it is faster than without caps")
+    exact, bounded = judged & known, judged & ~known
+    own.refuse(exact & (np.abs(own.power_w - power_w) > TOLERANCE * power_w), "its nodes draw other watts")
+    own.refuse(exact & (np.abs(own.speed - speed) > TOLERANCE), "its slowest node has another speed")
+    own.refuse(bounded & (own.power_w > power_w * (1 + TOLERANCE)), "it draws more than without caps")
+    own.refuse(bounded & (own.speed > speed * (1 + TOLERANCE)), "it is faster than without caps")
 
 
 def _check_work(own: Stretches) -> None:

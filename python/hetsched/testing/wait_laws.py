@@ -24,9 +24,9 @@ def check_waits(run: Facts) -> None:
 def _check_starts(run: Facts) -> None:
     """No job joins the queue before it may, nor starts once it is cancelled."""
     start_at, cancel = (micros(run.asked_for(name).cast(pl.Float64)) for name in ("start_at_s", "cancel_s"))
-    joined = run.eligible >= 0
-    row = run.first(joined & (run.eligible < np.maximum(start_at, run.submit)))
-    assert row is None, f"{run.name(row or 0)} is eligible at {run.eligible[row or 0] / TICKS_S} s, before it may be"
+    joined = run.joined >= 0
+    row = run.first(joined & (run.joined < np.maximum(start_at, run.submit)))
+    assert row is None, f"{run.name(row or 0)} is eligible at {run.joined[row or 0] / TICKS_S} s, before it may be"
     # A job that was queued again may start again after the instant at which it was not cancelled, as it ran.
     late = run.started & (cancel >= 0) & (run.start >= np.maximum(cancel, run.submit)) & (run.attempts == 1)
     row = run.first(late)
@@ -43,11 +43,11 @@ def _check_dependencies(run: Facts) -> None:
         other = place[wanted]
         state, told = run.state[other], f"{run.name(row)}, which depends on {run.name(other)}"
         is_met = state in _ENDS and {"ok": state == "completed", "not_ok": state != "completed"}.get(how[row], True)
-        if run.eligible[row] >= 0:
+        if run.joined[row] >= 0:
             assert is_met, f"{told} ({state}, asked for {how[row] or 'any'}): it joined the queue"
             if run.end[other] >= 0:
                 earliest = run.end[other] + max(0, int(think[row]))
-                assert run.eligible[row] >= earliest, f"{told}: it joined the queue before {earliest / TICKS_S} s"
+                assert run.joined[row] >= earliest, f"{told}: it joined the queue before {earliest / TICKS_S} s"
         elif state in _ENDS and not is_met and not run.is_stopped:
             assert run.state[row] == "cancelled", f"{told} ({state}): {run.state[row]}, though it cannot start"
 

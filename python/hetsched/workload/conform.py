@@ -17,6 +17,7 @@ from hetsched.errors import ConfigError, TraceError
 from hetsched.threads import check_threads
 from hetsched.workload.convert import BadRows, Origin, converted, nodes_text, other_nodes
 from hetsched.workload.schema import COLUMNS, SHORTEST_S, Column
+from hetsched.workload.sizes import refuse_sizes
 from hetsched.workload.waits import HOWS, check_references, cleared
 
 _TOLD = 3
@@ -47,6 +48,7 @@ def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[s
             known.append(values)
     _refuse_repeated_ids(known[0], origin)
     _refuse_other_nodes({values.name: values for values in known}, origin)
+    refuse_sizes({values.name: values for values in known}, origin)
     others = [series for series in frame.get_columns() if series.name not in COLUMNS]
     _refuse_objects(others, origin)
     table, counts = _settled(pl.DataFrame(known + others))

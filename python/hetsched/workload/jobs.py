@@ -16,6 +16,7 @@ from hetsched.files import frame_sha256
 from hetsched.workload.conform import conformed
 from hetsched.workload.convert import Origin, node_offsets
 from hetsched.workload.describe import Report, coarse_clock, described, offered_load
+from hetsched.workload.sizes import size_columns
 from hetsched.workload.waits import cleared, engine_columns, has_waits
 
 
@@ -174,6 +175,7 @@ class Workload:
             observed_start_s=self._floats("observed_start_s"),
             observed_end_s=end_s,
             **self._observed_nodes(),
+            **size_columns(self._frame),
             **engine_columns(self._frame),
             source=self.source,
         )

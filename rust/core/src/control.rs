@@ -111,7 +111,7 @@ impl Controller {
         let (workload, platform) = (self.cluster.workload(), self.cluster.platform());
         if let Some(bar) = self.cluster.bar(job) {
             Some(Refusal::Bar(bar))
-        } else if workload.node_count(job) > platform.len() {
+        } else if workload.size_range(job).0 > platform.len() {
             Some(Refusal::Nodes)
         } else if workload.slots(job) > platform.slots() {
             Some(Refusal::Slots)
@@ -346,12 +346,18 @@ impl Controller {
 
     /// What the policy decides at a pass; true if a job starts.
     fn start_jobs(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
-        self.decisions.clear();
-        let view = View { is_held: self.pass.is_held, ..self.cluster.view(self.pass.surplus, interrupted) };
-        self.policy.decide(&view, &mut self.decisions)?;
-        let starts = self.decisions.starts().next().is_some();
-        self.carry_out(host)?;
-        Ok(starts)
+        loop {
+            self.decisions.clear();
+            let view = View { is_held: self.pass.is_held, ..self.cluster.view(self.pass.surplus, interrupted) };
+            self.policy.decide(&view, &mut self.decisions)?;
+            let starts = self.decisions.starts().next().is_some();
+            // What starts is decided once the sizes are.
+            let sizes = self.decisions.list().iter().any(|decision| matches!(decision, Decision::Size(..)));
+            self.carry_out(host)?;
+            if starts || !sizes {
+                return Ok(starts);
+            }
+        }
     }
 
     /// What the machine is measured to draw beyond what is predicted for the caps in force (operations page, rule 28).

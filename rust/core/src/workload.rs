@@ -4,6 +4,7 @@
 //! microseconds. Rows keep the caller's order, which is the order of the trace.
 
 mod observed;
+mod sizes;
 mod waits;
 
 use std::fmt;
@@ -11,9 +12,11 @@ use std::fmt;
 use crate::error::{Error, Result, TraceError};
 use crate::units::{MAX_NODE_WATTS, MAX_SECONDS, SimDuration, SimTime};
 use crate::workload::observed::Observed;
+use crate::workload::sizes::Sizes;
 use crate::workload::waits::Waits;
 
 pub use crate::workload::observed::ObservedColumns;
+pub use crate::workload::sizes::SizeColumns;
 pub use crate::workload::waits::{How, WaitColumns};
 
 /// A job: its row in the workload.
@@ -59,6 +62,8 @@ pub struct JobColumns {
     pub first_run: Vec<i64>,
     /// What the log says of where and when jobs ran.
     pub observed: ObservedColumns,
+    /// Sizes that jobs can have beside the one they ask for.
+    pub sizes: SizeColumns,
     /// What jobs wait for.
     pub waits: WaitColumns,
     /// What errors call the table, such as a file's name.
@@ -84,6 +89,8 @@ pub struct Workload {
     on_gpu: Vec<bool>,
     first_run: Vec<Option<bool>>,
     observed: Observed,
+    /// Where some job has more than one.
+    sizes: Option<Sizes>,
     waits: Option<Box<Waits>>,
 }
 
@@ -111,9 +118,10 @@ impl JobColumns {
         })?;
         let power_w = self.column("power_w", &self.power_w, "watts up to 1e6, or null", measured_watts)?;
         let cap_w = self.column("cap_w", &self.cap_w, "watts above 0, up to 1e6, or null", own_cap)?;
-        let (observed, waits) = (Observed::new(&self)?, Waits::new(&self)?);
+        let (observed, sizes, waits) = (Observed::new(&self)?, Sizes::new(&self)?, Waits::new(&self)?);
         Ok(Workload {
             observed,
+            sizes,
             waits,
             job_id: self.job_id,
             submit,
@@ -295,6 +303,32 @@ impl Workload {
     #[must_use]
     pub fn node_count(&self, job: JobId) -> u32 {
         self.node_count[job.0 as usize]
+    }
+
+    /// Whether some job has more than one size.
+    #[must_use]
+    pub fn has_sizes(&self) -> bool {
+        self.sizes.is_some()
+    }
+
+    /// Fewest and most nodes the job can run on.
+    #[must_use]
+    pub fn size_range(&self, job: JobId) -> (u32, u32) {
+        let asked = self.node_count(job);
+        self.sizes.as_ref().map_or((asked, asked), |sizes| sizes.range(job))
+    }
+
+    /// Whether the job has more than one size.
+    #[must_use]
+    pub fn is_moldable(&self, job: JobId) -> bool {
+        let (low, high) = self.size_range(job);
+        low < high
+    }
+
+    /// How many times as long the job takes on so many nodes as on those it asks for.
+    #[must_use]
+    pub fn time_at(&self, job: JobId, nodes: u32) -> f64 {
+        self.sizes.as_ref().map_or(1.0, |sizes| sizes.time_ratio(job, nodes))
     }
 
     /// Slots the job asks for on each of its nodes; 0 = the whole node.

@@ -31,6 +31,7 @@ impl JobColumns {
     #[pyo3(signature = (*, job_id, submit_s, runtime_s, node_count, walltime_s = None, comm_s = None, slots = None,
         power_w = None, cap_w = None, app = None, app_names = None, on_gpu = None, first_run = None,
         observed_start_s = None, observed_end_s = None, observed_node_offsets = None, observed_nodes = None,
+        min_nodes = None, size_offsets = None, time_ratios = None,
         start_at_s = None, depends_on = None, depends_how = None, think_s = None, cancel_s = None, array = None,
         array_limits = None, source = "workload"))]
     #[expect(clippy::too_many_arguments, reason = "one a column")]
@@ -53,6 +54,9 @@ impl JobColumns {
         observed_end_s: Option<Floats<'_>>,
         observed_node_offsets: Option<Ints<'_>>,
         observed_nodes: Option<Ints<'_>>,
+        min_nodes: Option<Ints<'_>>,
+        size_offsets: Option<Ints<'_>>,
+        time_ratios: Option<Floats<'_>>,
         start_at_s: Option<Floats<'_>>,
         depends_on: Option<Ints<'_>>,
         depends_how: Option<Ints<'_>>,
@@ -81,6 +85,11 @@ impl JobColumns {
                 end_s: copied(observed_end_s),
                 node_offsets: copied(observed_node_offsets),
                 nodes: copied(observed_nodes),
+            },
+            sizes: workload::SizeColumns {
+                min_nodes: copied(min_nodes),
+                offsets: copied(size_offsets),
+                time_ratios: copied(time_ratios),
             },
             waits: workload::WaitColumns {
                 start_s: copied(start_at_s),

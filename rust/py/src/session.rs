@@ -180,6 +180,7 @@ impl Session {
     /// Nodes fail and are repaired, each at its instant, in order of time; and there are more budgets, windows of
     /// maintenance, and jobs (by their rows) that are withdrawn.
     #[pyo3(signature = (time_s, node, fails, *, budgets = None, maintenance = None, cancels = None))]
+    #[expect(clippy::too_many_arguments, reason = "one a kind")]
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
     fn inject(
         &mut self,

@@ -68,7 +68,7 @@ _IDLE = np.full(NODES, SOCKETS * IDLE_W)
 
 def allocator_runs(repetition: Repetition) -> list[dict[str, Any]]:
     """A row an allocator, and one a user's policy."""
-    power_w, app = _node_watts(repetition.seed), _apps(repetition.seed)
+    power_w, app = node_watts(repetition.seed), apps_of_jobs(repetition.seed)
     table = VariationTable(list(BOUND_RATIO), power_w=np.tile(power_w, (len(BOUND_RATIO), 1)))
     platform = (
         Platform.homogeneous(nodes=NODES, idle_w=SOCKETS * IDLE_W, tdp_w=SOCKETS * TDP_W)
@@ -98,13 +98,14 @@ def _ratios() -> Floats:
     return pl.read_csv(path.read_bytes())["power_ratio"].to_numpy()
 
 
-def _node_watts(seed: int) -> Floats:
+def node_watts(seed: int) -> Floats:
     """Each node's draw without a cap, under any of the jobs."""
     drawn = np.random.default_rng([seed, NODES]).choice(_ratios(), NODES, replace=False)
     return SOCKETS * CAPS_W[0] * drawn
 
 
-def _apps(seed: int) -> list[str]:
+def apps_of_jobs(seed: int) -> list[str]:
+    """Each job's application, by the cap that it asks for."""
     names = dict(zip(CAPS_W, BOUND_RATIO, strict=True))
     return [names[cap] for cap in dealt("1:1:1", seed)]
 

@@ -24,6 +24,8 @@ pub enum Effect {
     Timer(SimTime),
     /// A job of the queue will never start.
     Rejected(JobId, Rejection),
+    /// A job that waits has another size.
+    Sized(JobId),
     /// The caps of a run have changed.
     Capped(RunId),
     /// A run stands still.
@@ -68,7 +70,7 @@ impl Cluster {
         headroom: &mut Headroom,
     ) -> Result<Effect, SimulationError> {
         match *decision {
-            Decision::Start(start) => {
+            Decision::Start(ref start) => {
                 headroom.take(start.granted)?;
                 self.start(start, of.nodes_of(start)).map(Effect::Started)
             }
@@ -98,7 +100,10 @@ impl Cluster {
                 self.queued -= 1;
                 Ok(Effect::Rejected(job, why))
             }
-            Decision::Allot(id, allotted, watts) => self.allot(id, allotted, watts).map(|()| Effect::Capped(id)),
+            Decision::Size(job, nodes) => self.size(job, nodes).map(|()| Effect::Sized(job)),
+            Decision::Allot(id, ref allotted, watts) => {
+                self.allot(id, allotted.clone(), watts).map(|()| Effect::Capped(id))
+            }
             Decision::Limit(id, watts) => self.limit(id, watts).map(|()| Effect::Capped(id)),
             Decision::Suspend(id) => self.suspend(id).map(|()| Effect::Suspended(id)),
             Decision::Resume(id) => self.resume(id).map(|()| Effect::Resumed(id)),
@@ -120,10 +125,14 @@ impl Cluster {
     pub fn refusal(&self, policy: &str, decision: &Decision, what: &SimulationError) -> SimulationError {
         let known = |job: JobId| (job.0 as usize) < self.workload.len();
         let wish = match *decision {
-            Decision::Start(start) if known(start.job) => format!("start job {}", self.workload.job_id(start.job)),
-            Decision::Start(start) => format!("start the job in row {}", start.job.0),
+            Decision::Start(ref start) if known(start.job) => format!("start job {}", self.workload.job_id(start.job)),
+            Decision::Start(ref start) => format!("start the job in row {}", start.job.0),
             Decision::Reject(job, _) if known(job) => format!("reject job {}", self.workload.job_id(job)),
             Decision::Reject(job, _) => format!("reject the job in row {}", job.0),
+            Decision::Size(job, nodes) if known(job) => {
+                format!("let job {} run on {nodes} nodes", self.workload.job_id(job))
+            }
+            Decision::Size(job, _) => format!("size the job in row {}", job.0),
             Decision::Wake(node) => format!("wake node {node}"),
             Decision::Sleep(node) => format!("let node {node} sleep"),
             Decision::Timer(at) => format!("set a timer for {} s", at.seconds()),
@@ -141,7 +150,7 @@ impl Cluster {
         job.map_or_else(|| format!("the run in slot {}", id.slot()), |job| format!("job {job}"))
     }
 
-    fn start(&mut self, start: Start, nodes: &[u32]) -> Result<RunId, SimulationError> {
+    fn start(&mut self, start: &Start, nodes: &[u32]) -> Result<RunId, SimulationError> {
         self.check_queued(start.job)?;
         self.check_groups(start.job)?;
         let places = self.take_nodes(start.job, nodes)?;
@@ -153,27 +162,41 @@ impl Cluster {
             planned_end,
             claim: self.claim(start.job, start.claim),
             watts: start.claim,
-            basis: start.basis,
+            basis: start.basis.clone(),
             caps: CapsInForce::own(self.workload.cap_w(start.job)),
             predicted: Watts::ZERO,
             pace: 1.0,
             least_pace: 1.0,
+            size_time: self.workload.time_at(start.job, self.jobs().node_count(start.job)),
             suspension: None,
             profiling_ratio: start.profiling_ratio,
             places,
         })
     }
 
+    /// A job that waits gets so many nodes from now on.
+    fn size(&mut self, job: JobId, nodes: u32) -> Result<(), SimulationError> {
+        self.check_queued(job)?;
+        let (low, high) = self.workload.size_range(job);
+        if !(low..=high).contains(&nodes) {
+            return Err(SimulationError(format!("it runs on {low} to {high} nodes")));
+        }
+        if let Some(sizes) = &mut self.sizes {
+            sizes[job.0 as usize] = nodes;
+        }
+        Ok(())
+    }
+
     /// Takes the slots of a start and writes its nodes down, ascending; returns where.
     fn take_nodes(&mut self, job: JobId, nodes: &[u32]) -> Result<Range<usize>, SimulationError> {
-        let wanted = self.workload.node_count(job);
+        let wanted = self.jobs().node_count(job);
         if nodes.len() != wanted as usize {
             return Err(SimulationError(format!("it asks for {wanted} nodes and was given {}", nodes.len())));
         }
         self.check_queue(job, nodes)?;
         self.check_cells(job, nodes)?;
         let need = self.jobs().need(job, &self.platform);
-        let places = self.runs.write(job, self.lost_attempts(job) == 0, nodes);
+        let places = self.runs.write(job, self.lost_attempts(job) == 0 && !self.workload.is_moldable(job), nodes);
         let taken = self.runs.written(places.clone());
         if let Some((twice, _)) = taken.iter().zip(&taken[1..]).find(|(one, next)| one == next) {
             return Err(SimulationError(format!("node {twice} was given twice")));

@@ -79,6 +79,8 @@ pub struct Cluster {
     eligible: Option<Eligible>,
     outages: Outages,
     governed: Option<Governed>,
+    /// Nodes of each job, where some can have more or fewer than they ask for.
+    sizes: Option<Vec<u32>>,
     /// What jobs ask for beside nodes, and what runs holds of it where that must be counted.
     cells: Option<Arc<Cells>>,
     /// The queues, where there are any.
@@ -156,6 +158,7 @@ impl Cluster {
             outages: Outages::default(),
             slowest: slowest.map(Arc::new),
             own_caps: Arc::new(OwnSlowdowns::new(&predicted, &workload)),
+            sizes: sizes(&workload, &platform),
             workload,
             platform,
             predicted,
@@ -229,7 +232,7 @@ impl Cluster {
     #[must_use]
     pub fn jobs(&self) -> Jobs<'_> {
         let jobs = Jobs::new(&self.workload).stretched(self.slowest.as_deref()).slowed(Some(&self.own_caps));
-        jobs.eligible_at(self.eligible.as_ref())
+        jobs.eligible_at(self.eligible.as_ref()).sized(self.sizes.as_deref())
     }
 
     /// The instant it is at.
@@ -515,7 +518,12 @@ impl Cluster {
         let slowest = || self.predicted.slowest(self.workload.app(job), nodes.iter().copied());
         let factor = if self.slowest.is_some() { slowest() } else { 1.0 };
         let slowdown = self.own_caps.of(job);
-        self.now.saturating_add(self.workload.planned_at(job, factor, slowdown))
+        self.now.saturating_add(self.workload.planned_at(job, factor * self.size_time(job), slowdown))
+    }
+
+    /// How many times as long a job takes at the size it has as at the one it asks for.
+    fn size_time(&self, job: JobId) -> f64 {
+        self.sizes.as_ref().map_or(1.0, |sizes| self.workload.time_at(job, sizes[job.0 as usize]))
     }
 
     /// A run begins on nodes that were taken for it.
@@ -571,7 +579,14 @@ impl Cluster {
 }
 
 /// A place for the nodes of each job that the machine can serve.
+/// The size that each job has before any is chosen: the one it asks for, or the largest that the machine has room for.
+fn sizes(workload: &Workload, platform: &Platform) -> Option<Vec<u32>> {
+    let size = |job| workload.node_count(job).min(platform.len()).max(workload.size_range(job).0);
+    workload.has_sizes().then(|| workload.jobs().map(size).collect())
+}
+
 fn homes(workload: &Workload, platform: &Platform, is_own: impl Fn(JobId) -> bool) -> Homes {
-    let served = |job| Some(workload.node_count(job)).filter(|&count| count <= platform.len() && is_own(job));
+    let has_home = |job, count| count <= platform.len() && !workload.is_moldable(job) && is_own(job);
+    let served = |job| Some(workload.node_count(job)).filter(|&count| has_home(job, count));
     Homes::new((0..).map(JobId).take(workload.len()).map(|job| served(job).unwrap_or(0)))
 }

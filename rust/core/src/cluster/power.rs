@@ -69,19 +69,20 @@ impl Cluster {
     }
 
     /// Fp: how much longer than nominal a run is predicted to take under these caps.
-    fn pace_under(&self, run: &Run, caps: CapsInForce) -> f64 {
+    fn pace_under(&self, run: &Run, caps: &CapsInForce) -> f64 {
         if !self.predicted.has_caps() {
-            return 1.0;
+            return run.size_time;
         }
         let of = self.profile(run);
         let nodes = self.runs.nodes(run).iter();
-        self.predicted.slowest_under(of.app, of.own, nodes.map(|&node| (node, caps.on(&self.predicted, of, node))))
+        let caps = nodes.map(|&node| (node, caps.on(&self.predicted, of, node)));
+        self.predicted.slowest_under(of.app, of.own, caps) * run.size_time
     }
 
     /// Watts beyond idle that a run is predicted to draw under these caps.
-    fn watts_under(&self, run: &Run, caps: CapsInForce) -> Watts {
+    fn watts_under(&self, run: &Run, caps: &CapsInForce) -> Watts {
         let view = self.view(Watts::ZERO, &|| false);
-        let counted = Counted::new(&view, run.job, caps, run.basis.estimate);
+        let counted = Counted::new(&view, run.job, caps.clone(), run.basis.estimate);
         held(&view, run.job, self.runs.nodes(run).iter().map(|&node| counted.on(node)).sum())
     }
 
@@ -91,9 +92,9 @@ impl Cluster {
             return;
         }
         let Some(run) = self.runs.get(id) else { return };
-        let least = run.caps.allotting(run.basis.least);
+        let least = run.caps.allotting(run.basis.least.clone());
         let (pace, least_pace, predicted) =
-            (self.pace_under(run, run.caps), self.pace_under(run, least), self.watts_under(run, run.caps));
+            (self.pace_under(run, &run.caps), self.pace_under(run, &least), self.watts_under(run, &run.caps));
         if let Some(run) = self.runs.get_mut(id) {
             (run.pace, run.least_pace, run.predicted) = (pace, least_pace, predicted);
         }
@@ -230,7 +231,7 @@ impl Cluster {
         if run.suspension.is_some() && run.started < self.now {
             return Some(Retimed { id, by: 1.0 });
         }
-        let pace = self.pace_under(run, run.caps);
+        let pace = self.pace_under(run, &run.caps);
         let (now, old, by) = (self.now, run.planned_end, pace / run.pace);
         let new = retimed(old, now, by);
         let run = self.runs.get_mut(id)?;
@@ -297,17 +298,17 @@ impl Cluster {
     pub(super) fn allot(&mut self, id: RunId, allotted: Allotted, watts: Watts) -> Result<(), SimulationError> {
         let run = self.runs.get(id).ok_or_else(gone)?;
         let caps = run.caps.allotting(allotted);
-        debug_assert_eq!(watts, self.watts_under(run, caps));
+        debug_assert_eq!(watts, self.watts_under(run, &caps));
         self.cap(id, caps, watts)
     }
 
     /// Caps of a run with another emergency's cap, W.
     pub(super) fn limit(&mut self, id: RunId, emergency_w: f64) -> Result<(), SimulationError> {
         let run = self.runs.get(id).ok_or_else(gone)?;
-        let caps = CapsInForce { emergency_w, ..run.caps };
-        let least = caps.allotting(run.basis.least);
-        let (watts, pace) = (self.watts_under(run, least), self.pace_under(run, least));
-        let predicted = self.watts_under(run, caps);
+        let caps = CapsInForce { emergency_w, ..run.caps.clone() };
+        let least = caps.allotting(run.basis.least.clone());
+        let (watts, pace) = (self.watts_under(run, &least), self.pace_under(run, &least));
+        let predicted = self.watts_under(run, &caps);
         self.claim_anew(id, watts, pace);
         self.cap(id, caps, predicted)
     }

@@ -27,7 +27,7 @@ use crate::workload::{JobId, Workload};
 pub struct Pools {
     name: String,
     timing: Timing,
-    pools: Vec<Pool>,
+    all: Vec<Pool>,
     queues: Arc<Queues>,
     /// The pool of each queue.
     of_queue: Vec<usize>,
@@ -93,7 +93,7 @@ impl Pools {
             pools.push(Pool { nodes: nodes.to_vec(), controller, runs: BTreeMap::new(), ended: BTreeMap::new() });
         }
         let (queues, back) = (Arc::clone(queues), BTreeMap::new());
-        Ok(Self { name, timing, pools, queues, of_queue, homes, back, broken: None })
+        Ok(Self { name, timing, all: pools, queues, of_queue, homes, back, broken: None })
     }
 
     fn number_of(&self, job: JobId) -> usize {
@@ -103,14 +103,14 @@ impl Pools {
     /// A job of one pool starts, and may belong to an array with jobs of others.
     fn tell_others(&mut self, own: usize, jobs: Jobs<'_>, job: JobId, notice: Notice) {
         if jobs.array(job).is_some() {
-            let others = self.pools.iter_mut().enumerate().filter(|(number, _)| *number != own);
+            let others = self.all.iter_mut().enumerate().filter(|(number, _)| *number != own);
             others.for_each(|(_, pool)| pool.controller.tell(notice));
         }
     }
 
     fn end(&mut self, jobs: Jobs<'_>, job: JobId) -> Result<(), SimulationError> {
         let number = self.number_of(job);
-        let pool = &mut self.pools[number];
+        let pool = &mut self.all[number];
         if let Some(run) = pool.runs.remove(&job.0).map(|id| pool.controller.end(id)).transpose()?.flatten() {
             pool.ended.insert(job.0, run);
             self.tell_others(number, jobs, job, Notice::Ended(job));
@@ -122,31 +122,31 @@ impl Pools {
         match notice {
             Notice::Submitted(job) => {
                 let number = self.number_of(job);
-                self.pools[number].controller.admit_since(job, jobs.eligible(job));
+                self.all[number].controller.admit_since(job, jobs.eligible(job));
             }
             Notice::Ended(job) => self.end(jobs, job)?,
             Notice::Requeued(job) => {
                 let number = self.number_of(job);
-                let pool = &mut self.pools[number];
+                let pool = &mut self.all[number];
                 if let Some(run) = pool.ended.remove(&job.0) {
                     pool.controller.requeue(&run);
                 }
             }
             Notice::Withdrawn(job) => {
                 let number = self.number_of(job);
-                self.pools[number].controller.withdraw(job);
+                self.all[number].controller.withdraw(job);
             }
             Notice::NodeFailed(node) => {
                 if let Some((number, place)) = self.homes[node as usize] {
-                    self.pools[number].controller.node_down(place);
+                    self.all[number].controller.node_down(place);
                 }
             }
             Notice::NodeReady(node) => {
                 if let Some((number, place)) = self.homes[node as usize] {
-                    self.pools[number].controller.node_back(place)?;
+                    self.all[number].controller.node_back(place)?;
                 }
             }
-            Notice::Timer => self.pools.iter_mut().for_each(|pool| pool.controller.timer()),
+            Notice::Timer => self.all.iter_mut().for_each(|pool| pool.controller.timer()),
             Notice::Started(_) | Notice::NodeOff(_) | Notice::BudgetChanged => {}
         }
         Ok(())
@@ -163,7 +163,7 @@ impl Pools {
         for &node in changed.collect::<std::collections::BTreeSet<_>>() {
             if let Some((number, place)) = self.homes[node as usize] {
                 let (known, back) = (before.get(&node).copied(), self.back.get(&node).copied());
-                self.pools[number].controller.count_on(place, known, back);
+                self.all[number].controller.count_on(place, known, back);
             }
         }
     }
@@ -181,7 +181,7 @@ impl Pool {
                 (Decision::Start(start), Effect::Started(id)) => {
                     let run = cluster.runs().get(id).ok_or_else(|| SimulationError("it does not run".to_owned()))?;
                     let own = cluster.runs().nodes(run).iter().map(|&place| nodes[place as usize]);
-                    out.start_as(*start, own);
+                    out.start_as(start.clone(), own);
                     runs.insert(start.job.0, id);
                     started.push(start.job);
                 }
@@ -211,8 +211,8 @@ impl Policy for Pools {
             return Err(error.into());
         }
         self.follow(view.outages);
-        for number in 0..self.pools.len() {
-            for job in self.pools[number].decide(view, out)? {
+        for number in 0..self.all.len() {
+            for job in self.all[number].decide(view, out)? {
                 self.tell_others(number, view.jobs, job, Notice::Started(job));
             }
         }
@@ -224,7 +224,7 @@ impl Policy for Pools {
     }
 
     fn divide(&mut self, cells: &Arc<Cells>, _exclusive: bool) -> Result<()> {
-        self.pools.iter_mut().try_for_each(|pool| pool.controller.divide(Arc::new(cells.part(&pool.nodes))))
+        self.all.iter_mut().try_for_each(|pool| pool.controller.divide(Arc::new(cells.part(&pool.nodes))))
     }
 
     /// It was made for them.

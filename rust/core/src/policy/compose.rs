@@ -1,6 +1,7 @@
 //! A policy made of parts, asked one after the other: who joins the queue, who is next, who may overtake, where, and under
 //! which budget.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::algo::fit_list::{FitList, Kind, QueueKey, Waiting};
@@ -24,8 +25,9 @@ use crate::policy::order::by_queue::ByQueue;
 use crate::policy::order::{self, Changes, Order};
 use crate::policy::placement::{News, Placement};
 use crate::policy::queues::Queues;
+use crate::policy::sizing::Sizing;
 use crate::policy::timing::Timing;
-use crate::policy::{Basis, Decisions, Governor, Jobs, Notice, Policy, Rejection, View};
+use crate::policy::{Basis, Decision, Decisions, Governor, Jobs, Notice, Policy, Rejection, View};
 use crate::units::Watts;
 use crate::workload::JobId;
 
@@ -46,6 +48,8 @@ pub struct Parts {
     pub power: Option<Box<dyn Budget>>,
     /// Who splits the watts between running jobs, in place of the one that the budget names.
     pub allocator: Option<Box<dyn Allocator>>,
+    /// How many nodes moldable jobs get; none: as many as they ask for.
+    pub sizing: Option<Box<dyn Sizing>>,
     /// What is measured of the machine's draw; none: the draw itself.
     pub gauge: Option<Box<dyn Monitor>>,
     /// When passes are made.
@@ -74,6 +78,8 @@ pub struct Composed {
     ranks: Vec<i64>,
     /// Which beat of the order's the queue was last ranked in.
     ranked: Option<i64>,
+    /// Sizes were chosen in this pass, for these jobs other ones than they had.
+    sized: Option<Vec<JobId>>,
     /// Whether the budget has changed since the last pass.
     budget_changed: bool,
     /// The most that is ever left beside the idle machine, as the queue was last judged by it.
@@ -109,6 +115,7 @@ impl Composed {
             withdrawn: Vec::new(),
             ranks: Vec::new(),
             ranked: None,
+            sized: None,
             budget_changed: false,
             judged: None,
         })
@@ -225,6 +232,41 @@ impl Composed {
         Ok(())
     }
 
+    /// Chooses sizes of those that wait; true if any changes: then it is decided anew what starts.
+    fn choose_sizes(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<bool> {
+        let Self { parts, power, queue, least, .. } = self;
+        let Some(sizing) = &mut parts.sizing else { return Ok(false) };
+        let jobs: Vec<_> = queue.iter().map(|waiting| JobId(waiting.key.row)).collect();
+        let room = power.as_ref().map(|power| power.ceiling.room(view));
+        let mut sizes = Vec::with_capacity(jobs.len());
+        let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
+        sizing.sizes(&ask, room, &jobs, &mut sizes)?;
+        let changed = jobs.into_iter().zip(sizes).filter(|&(job, size)| view.jobs.node_count(job) != size);
+        let mut others = Vec::new();
+        for (job, size) in changed {
+            out.push(Decision::Size(job, size));
+            others.push(job);
+        }
+        let is_any = !others.is_empty();
+        self.sized = is_any.then_some(others);
+        Ok(is_any)
+    }
+
+    /// Sorts those in anew that have another size.
+    fn join_sized(&mut self, view: &View<'_>, jobs: &[JobId]) -> Result<()> {
+        let rows: BTreeSet<u32> = jobs.iter().map(|job| job.0).collect();
+        let keys: Vec<_> = self.queue.iter().map(|waiting| waiting.key).filter(|key| rows.contains(&key.row)).collect();
+        for key in keys {
+            self.queue.remove(key);
+        }
+        if let Some(power) = &mut self.power {
+            for &job in jobs {
+                power.prices.forget(job);
+            }
+        }
+        self.enqueue(view, jobs)
+    }
+
     /// Has the jobs started that start now; returns the units that are free then.
     fn pass(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<i64> {
         let Self { parts, power, queue, memory, least, .. } = self;
@@ -241,6 +283,7 @@ impl Composed {
             return;
         };
         memory.quotas.put_all_back(view.jobs, queue);
+        let view = &smallest(view, parts);
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
         let ever = Some(power.ceiling.ever(view));
         if std::mem::replace(judged, ever) == ever {
@@ -335,6 +378,11 @@ impl Policy for Composed {
         // Every job needs something free; until there is, those that came need not even be sorted in.
         if free_units > 0 && !(self.queue.is_empty() && self.admitted.is_empty()) {
             self.arrange(view)?;
+            match self.sized.take() {
+                Some(jobs) => self.join_sized(view, &jobs)?,
+                None if self.choose_sizes(view, out)? => return Ok(()),
+                None => {}
+            }
             self.memory.quotas.begin(view.jobs, &mut self.queue);
             free_units = self.pass(view, out)?;
             self.settle(view, out)?;
@@ -405,9 +453,15 @@ impl Policy for Composed {
 
     fn exceeds_budget(&mut self, view: &View<'_>, job: JobId) -> bool {
         let estimate = self.parts.analyzer.at_last(view.jobs, job);
+        let view = &smallest(view, &self.parts);
         let ask = Ask { view, analyzer: self.parts.analyzer.as_ref(), least: &self.least };
         self.power.as_mut().is_some_and(|power| power.exceeds(&ask, job, estimate))
     }
+}
+
+/// The same view with each job as small as the policy can make it.
+fn smallest<'a>(view: &View<'a>, parts: &Parts) -> View<'a> {
+    if parts.sizing.is_some() { View { jobs: view.jobs.least(), ..*view } } else { *view }
 }
 
 /// The rank of a number that orders a queue: lower numbers first, equal numbers equal.

@@ -75,7 +75,7 @@ impl Governor for Composed {
         let room: Watts = power.ceiling.room(view) + view.claimed;
         governance.allotted.clear();
         governance.allocator.allot(view, room, &mut governance.allotted)?;
-        for &(id, allotted, watts) in &governance.allotted {
+        for (id, allotted, watts) in governance.allotted.drain(..) {
             if view.runs.get(id).is_some_and(|run| run.caps.allotted != allotted) {
                 out.push(Decision::Allot(id, allotted, watts));
             }

@@ -25,6 +25,7 @@ pub mod quotas;
 pub mod registry;
 pub mod runs;
 pub mod shares;
+pub mod sizing;
 #[cfg(test)]
 mod testing;
 pub mod timing;
@@ -69,6 +70,18 @@ pub struct Jobs<'a> {
     /// A job that is to get so many nodes of one cell.
     part: Option<(JobId, u32)>,
     eligible: Option<&'a Eligible>,
+    sizes: Sized<'a>,
+}
+
+/// Which of its sizes each job is taken to have.
+#[derive(Clone, Copy, Debug)]
+enum Sized<'a> {
+    /// The one it asks for.
+    Asked,
+    /// The fewest nodes.
+    Least,
+    /// As chosen, by job.
+    Chosen(&'a [u32]),
 }
 
 /// What a policy reads when it decides.
@@ -144,6 +157,8 @@ pub enum Decision {
     Timer(SimTime),
     /// Never start a job of the queue.
     Reject(JobId, Rejection),
+    /// Let a job that waits run on so many nodes.
+    Size(JobId, u32),
     /// Set the allocator's caps on a run, which is predicted to draw so much beyond idle under them.
     Allot(RunId, Allotted, Watts),
     /// Set the emergency's cap on a run, W a node; infinity: none.
@@ -168,7 +183,7 @@ pub enum Rejection {
 }
 
 /// A job to start, with its nodes in [`Decisions::nodes_of`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Start {
     /// Which job.
     pub job: JobId,
@@ -187,7 +202,7 @@ pub struct Start {
 }
 
 /// What a running job counts with where power is counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Basis {
     /// The lowest that the allocator may set.
     pub least: Allotted,
@@ -325,6 +340,13 @@ impl View<'_> {
         self.queues.map_or(0, |queues| queues.tier(job))
     }
 
+    /// Fewest and most nodes the job can run on here.
+    #[must_use]
+    pub fn size_range(&self, job: JobId) -> (u32, u32) {
+        let (low, high) = self.jobs.size_range(job);
+        (low, if low < high { high.min(self.platform.len()).max(low) } else { high })
+    }
+
     /// What is known of the job's own draw before it runs; what it really draws is not for a policy to know.
     #[must_use]
     pub fn known_draw(&self, job: JobId) -> KnownDraw {
@@ -342,7 +364,7 @@ impl<'a> Jobs<'a> {
     /// What a policy may know of these jobs.
     #[must_use]
     pub fn new(workload: &'a Workload) -> Self {
-        Self { workload, slowest: None, own_caps: None, part: None, eligible: None }
+        Self { workload, slowest: None, own_caps: None, part: None, eligible: None, sizes: Sized::Asked }
     }
 
     /// The same where planned lengths are stretched by what the slowest node is predicted to take.
@@ -361,6 +383,53 @@ impl<'a> Jobs<'a> {
     #[must_use]
     pub fn eligible_at(self, eligible: Option<&'a Eligible>) -> Self {
         Self { eligible, ..self }
+    }
+
+    /// The same with sizes that were chosen, one a job, where there are any.
+    #[must_use]
+    pub fn sized(self, chosen: Option<&'a [u32]>) -> Self {
+        Self { sizes: chosen.map_or(Sized::Asked, Sized::Chosen), ..self }
+    }
+
+    /// The same with each job on as few nodes as it can run on.
+    #[must_use]
+    pub fn least(self) -> Self {
+        Self { sizes: Sized::Least, ..self }
+    }
+
+    /// Fewest and most nodes the job can run on.
+    #[must_use]
+    pub fn size_range(self, job: JobId) -> (u32, u32) {
+        self.workload.size_range(job)
+    }
+
+    /// How many times as long the job takes on so many nodes as on those it asks for.
+    #[must_use]
+    pub fn time_at(self, job: JobId, nodes: u32) -> f64 {
+        self.workload.time_at(job, nodes)
+    }
+
+    /// Nodes of the job, all cells together.
+    fn size(self, job: JobId) -> u32 {
+        match self.sizes {
+            Sized::Asked => self.workload.node_count(job),
+            Sized::Least => self.workload.size_range(job).0,
+            Sized::Chosen(nodes) => nodes[job.0 as usize],
+        }
+    }
+
+    /// The same at the size that it has.
+    fn size_time(self, job: JobId) -> f64 {
+        match self.sizes {
+            Sized::Asked => 1.0,
+            Sized::Least | Sized::Chosen(_) => self.workload.time_at(job, self.size(job)),
+        }
+    }
+
+    /// Nodes the job asks for.
+    #[must_use]
+    pub fn asked_nodes(self, job: JobId) -> u32 {
+        self.workload.node_count(job)
     }
 
     /// The same where a job asks for so many nodes: those that it is to get of one cell.
@@ -417,14 +486,18 @@ impl<'a> Jobs<'a> {
     #[must_use]
     pub fn planned(self, job: JobId) -> SimDuration {
         let factor = self.slowest.map_or(1.0, |slowest| slowest.of(self.app(job)));
-        self.workload.planned_at(job, factor, self.own_caps.map_or(1.0, |own_caps| own_caps.of(job)))
+        self.workload.planned_at(
+            job,
+            factor * self.size_time(job),
+            self.own_caps.map_or(1.0, |own_caps| own_caps.of(job)),
+        )
     }
 
     /// How long the job runs at nominal speed. Policies that a paper describes as knowing it in advance read this; all
     /// others plan with [`Jobs::planned`].
     #[must_use]
     pub fn runtime(self, job: JobId) -> SimDuration {
-        self.workload.runtime(job)
+        self.workload.runtime(job).stretched(self.size_time(job))
     }
 
     /// What communication adds to the job's run on whatever nodes; known in advance like [`Jobs::runtime`].
@@ -433,11 +506,11 @@ impl<'a> Jobs<'a> {
         self.workload.comm(job)
     }
 
-    /// Nodes the job asks for.
+    /// Nodes of the job: those it asks for, or those that were chosen for it.
     #[must_use]
     pub fn node_count(self, job: JobId) -> u32 {
         let own = self.part.filter(|(own, _)| *own == job);
-        own.map_or_else(|| self.workload.node_count(job), |(_, count)| count)
+        own.map_or_else(|| self.size(job), |(_, count)| count)
     }
 
     /// Slots the job takes on each of its nodes: those it asks for where nodes are shared, else 1 (the node).
@@ -520,7 +593,7 @@ impl Decisions {
 
     /// The nodes of a start.
     #[must_use]
-    pub fn nodes_of(&self, start: Start) -> &[u32] {
+    pub fn nodes_of(&self, start: &Start) -> &[u32] {
         &self.nodes[start.first_node..start.first_node + start.node_count]
     }
 
@@ -564,8 +637,9 @@ impl Decisions {
     }
 
     /// The starts so far.
-    pub fn starts(&self) -> impl Iterator<Item = Start> {
-        self.list.iter().filter_map(|decision| match *decision {
+    #[must_use]
+    pub fn starts(&self) -> impl DoubleEndedIterator<Item = &Start> {
+        self.list.iter().filter_map(|decision| match decision {
             Decision::Start(start) => Some(start),
             _ => None,
         })
@@ -588,8 +662,8 @@ impl Decisions {
                 self.nodes[own].iter().for_each(|&node| give_back(start.job, node));
             }
         }
-        let end = |start: Start| start.first_node + start.node_count;
-        let left = self.starts().last().map_or(0, end);
+        let end = |start: &Start| start.first_node + start.node_count;
+        let left = self.starts().next_back().map_or(0, end);
         self.nodes.truncate(left);
     }
 

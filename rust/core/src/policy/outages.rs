@@ -145,7 +145,9 @@ mod tests {
     fn a_window_is_known_from_its_announcement_until_it_begins() {
         let mut outages = Outages::default();
         let window = |from, announced| Maintenance { node: 1, from: at(from), until: at(99), announced: at(announced) };
-        [window(50, 20), window(40, 40), window(30, 0)].into_iter().for_each(|window| outages.plan(window));
+        for window in [window(50, 20), window(40, 40), window(30, 0)] {
+            outages.plan(window);
+        }
         let known = |outages: &Outages, now| outages.known(at(now)).map(|one| one.from.micros()).collect::<Vec<_>>();
         assert_eq!([known(&outages, 0), known(&outages, 20)], [vec![30], vec![30, 50]]);
         outages.begin(at(30), 1, Outage::Maintenance(at(99)));

@@ -127,7 +127,9 @@ impl Quotas {
             }
         }
         keys.retain(|key| !self.is_held(jobs, JobId(key.row)));
-        keys.into_iter().for_each(|key| self.restore(jobs, queue, key));
+        for key in keys {
+            self.restore(jobs, queue, key);
+        }
     }
 
     /// Puts all back into the queue, which is about to be sorted anew.

@@ -361,7 +361,18 @@ fn together(
     // Without a budget every job fits, first run or not.
     let holds = profiling_ratio.is_some() && power.is_some();
     let gate = holds.then(|| Box::new(UntilProfiled::default()) as Box<dyn Gate>);
-    Parts { analyzer, gate, order: order.part, backfill, placement, power, allocator: None, gauge: None, timing }
+    Parts {
+        analyzer,
+        gate,
+        order: order.part,
+        backfill,
+        placement,
+        power,
+        allocator: None,
+        sizing: None,
+        gauge: None,
+        timing,
+    }
 }
 
 impl ReadsDraws {

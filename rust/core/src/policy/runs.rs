@@ -42,6 +42,8 @@ pub struct Run {
     pub pace: f64,
     /// The same under its least caps.
     pub least_pace: f64,
+    /// How many times as long it takes on its nodes as on as many as it asks for.
+    pub size_time: f64,
     /// Since when it stands still, if it does.
     pub suspension: Option<Suspension>,
     /// How many times longer it takes because it is profiled, if it is.
@@ -225,6 +227,7 @@ mod tests {
             predicted: Watts::ZERO,
             pace: 1.0,
             least_pace: 1.0,
+            size_time: 1.0,
             suspension: None,
             profiling_ratio: None,
             places: 0..0,

@@ -1,11 +1,13 @@
 //! The caps in force on a run: its own, what an allocator has allotted, and an emergency's (operations page, rule 1).
 
+use std::sync::Arc;
+
 use crate::power::known::KnownDraw;
 use crate::power::pvt::Predicted;
 use crate::workload::AppId;
 
 /// What an allocator sets for a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Allotted {
     /// No cap.
     #[default]
@@ -14,10 +16,35 @@ pub enum Allotted {
     Watts(f64),
     /// On each node the cap that slows it so many times, by the cap model.
     Slowdown(f64),
+    /// A cap for each of its nodes.
+    Nodes(Arc<NodeCaps>),
+}
+
+/// A cap for each node of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeCaps {
+    /// Ascending.
+    nodes: Vec<u32>,
+    /// W; infinity: none.
+    caps_w: Vec<f64>,
+}
+
+impl NodeCaps {
+    /// Of these nodes, ascending, one cap each, W; infinity is none.
+    #[must_use]
+    pub fn new(nodes: Vec<u32>, caps_w: Vec<f64>) -> Self {
+        debug_assert_eq!(nodes.len(), caps_w.len());
+        Self { nodes, caps_w }
+    }
+
+    /// The cap of a node, W; infinity if it has none.
+    fn on(&self, node: u32) -> f64 {
+        self.nodes.binary_search(&node).map_or(f64::INFINITY, |place| self.caps_w[place])
+    }
 }
 
 /// All caps on a run; infinity is none.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CapsInForce {
     /// The job's own, W a node.
     pub own_w: f64,
@@ -45,27 +72,29 @@ impl CapsInForce {
 
     /// The same with another allotment.
     #[must_use]
-    pub fn allotting(self, allotted: Allotted) -> Self {
-        Self { allotted, ..self }
+    pub fn allotting(&self, allotted: Allotted) -> Self {
+        Self { allotted, ..*self }
     }
 
     /// The cap in force on every node of the run, W, where it is the same on each.
     #[must_use]
-    pub fn on_all(self) -> Option<f64> {
+    pub fn on_all(&self) -> Option<f64> {
         match self.allotted {
             Allotted::None => Some(self.own_w.min(self.emergency_w)),
             Allotted::Watts(watts) => Some(self.own_w.min(watts).min(self.emergency_w)),
-            Allotted::Slowdown(_) => None,
+            Allotted::Slowdown(_) | Allotted::Nodes(_) => None,
         }
     }
 
     /// The cap in force on a node, W.
     #[must_use]
-    pub fn on(self, predicted: &Predicted, of: Profile, node: u32) -> f64 {
-        self.on_all().unwrap_or_else(|| {
-            let Allotted::Slowdown(slowdown) = self.allotted else { return self.own_w.min(self.emergency_w) };
-            let allotted = predicted.slowdown_cap(of.app, of.own, self.own_w, slowdown, node);
-            self.own_w.min(allotted).min(self.emergency_w)
-        })
+    pub fn on(&self, predicted: &Predicted, of: Profile, node: u32) -> f64 {
+        let allotted_w = match &self.allotted {
+            Allotted::None => f64::INFINITY,
+            Allotted::Watts(watts) => *watts,
+            Allotted::Slowdown(slowdown) => predicted.slowdown_cap(of.app, of.own, self.own_w, *slowdown, node),
+            Allotted::Nodes(caps) => caps.on(node),
+        };
+        self.own_w.min(allotted_w).min(self.emergency_w)
     }
 }

@@ -87,7 +87,9 @@ impl Simulation {
             eligible.sort_unstable();
             eligible.dedup();
             events += eligible.len() as u64;
-            eligible.into_iter().for_each(|job| self.admit(job));
+            for job in eligible {
+                self.admit(job);
+            }
         }
     }
 

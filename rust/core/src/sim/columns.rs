@@ -221,7 +221,8 @@ impl Records {
             let (job, nodes) = (JobId(row), &nodes[place[0]..place[1]]);
             let draws = self.actual.of_job(&self.workload, job);
             let watts: Watts = nodes.iter().map(|&node| draws.on(node)).sum();
-            (self.actual.slowest(self.workload.app(job), nodes), watts.watts())
+            let size_time = self.workload.time_at(job, u32::try_from(nodes.len()).unwrap_or(u32::MAX));
+            (self.actual.slowest(self.workload.app(job), nodes) * size_time, watts.watts())
         };
         rows.iter().zip(offsets.windows(2)).map(of).unzip()
     }

@@ -63,6 +63,7 @@ impl Hands<'_> {
                 self.history.reject(job, why);
                 self.note_end(job);
             }
+            Effect::Sized(_) => {}
             Effect::Capped(id) => {
                 self.plant.recap(cluster, id);
                 self.note_cap(cluster, decision, before);

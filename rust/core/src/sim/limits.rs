@@ -59,10 +59,16 @@ impl Limits {
         self.grace.unwrap_or_default()
     }
 
-    /// How long a job of this walltime may run on nodes that are as slow as `factor` says; none if it may for ever.
-    pub(super) fn of(self, walltime: Option<SimDuration>, factor: impl FnOnce() -> f64) -> Option<SimDuration> {
+    /// How long a job of this walltime may run on nodes that are as slow as `factor` says, at a size at which it takes
+    /// `size_time` times as long as at the one it asks for; none if it may for ever.
+    pub(super) fn of(
+        self,
+        walltime: Option<SimDuration>,
+        size_time: f64,
+        factor: impl FnOnce() -> f64,
+    ) -> Option<SimDuration> {
         let (walltime, grace) = (walltime?, self.grace?);
-        let stretched = if self.stretch { walltime.stretched(factor()) } else { walltime };
-        Some(stretched.saturating_add(grace))
+        let by = if self.stretch { factor() * size_time } else { size_time };
+        Some(walltime.stretched(by).saturating_add(grace))
     }
 }

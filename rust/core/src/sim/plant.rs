@@ -18,7 +18,7 @@ use crate::sim::lives::Life;
 use crate::sim::segments::{Segments, Stretch};
 use crate::sim::sharing::Sharing;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
-use crate::workload::{JobId, Workload};
+use crate::workload::Workload;
 
 /// Truth and its meter.
 #[derive(Clone, Debug)]
@@ -119,7 +119,7 @@ impl Plant {
         let (job, nodes) = (run.job, cluster.runs().nodes(run));
         let factor = self.factor(cluster, run, nodes);
         let whole = self.whole_run(run, factor);
-        let modelled = self.limit(job, nodes).map_or(whole, |limit| limit.min(whole));
+        let modelled = self.limit(run, nodes).map_or(whole, |limit| limit.min(whole));
         let end = run.started.saturating_add(self.workload.observed_length(job).unwrap_or(modelled));
         if end > SimTime::LATEST {
             return Err(SimulationError(format!("it would end later than {} s", SimTime::LATEST.seconds())));
@@ -139,7 +139,7 @@ impl Plant {
         self.ends.set(id.slot(), end);
         if self.lives.is_some() {
             let grace = self.limits.grace();
-            let kill = self.limit(job, nodes).map(|limit| run.started.saturating_add(limit - grace));
+            let kill = self.limit(run, nodes).map(|limit| run.started.saturating_add(limit - grace));
             let natural = self.natural_end(run, whole);
             let stretch = self.stretch(cluster, run, factor);
             let place = self.segments.begin(run);
@@ -428,23 +428,23 @@ impl Plant {
     /// F: how much longer than nominal a run takes under the caps in force.
     fn factor(&self, cluster: &Cluster, run: &Run, nodes: &[u32]) -> f64 {
         if !self.actual.has_caps() {
-            return self.actual.slowest(self.workload.app(run.job), nodes);
+            return self.actual.slowest(self.workload.app(run.job), nodes) * run.size_time;
         }
         let caps = nodes.iter().map(|&node| (node, cluster.cap_on(run, node)));
-        self.actual.slowest_under(&self.workload, run.job, caps)
+        self.actual.slowest_under(&self.workload, run.job, caps) * run.size_time
     }
 
     /// After how long a job is killed on these nodes; none if it never is.
-    fn limit(&self, job: JobId, nodes: &[u32]) -> Option<SimDuration> {
-        let slowest = || self.actual.slowest(self.workload.app(job), nodes);
-        self.limits.of(self.workload.walltime(job), slowest)
+    fn limit(&self, run: &Run, nodes: &[u32]) -> Option<SimDuration> {
+        let slowest = || self.actual.slowest(self.workload.app(run.job), nodes);
+        self.limits.of(self.workload.walltime(run.job), run.size_time, slowest)
     }
 
     /// Whether a run that is over after `ran` was killed: it had more to do and, where its end was observed, had used up
     /// its time.
     fn is_cut(&self, run: &Run, nodes: &[u32], ran: SimDuration, whole: SimDuration) -> bool {
         let is_observed = self.workload.observed_length(run.job).is_some();
-        ran < whole && (!is_observed || self.limit(run.job, nodes).is_some_and(|limit| ran >= limit))
+        ran < whole && (!is_observed || self.limit(run, nodes).is_some_and(|limit| ran >= limit))
     }
 }
 

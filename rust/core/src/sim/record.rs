@@ -89,6 +89,8 @@ pub struct JobRecords {
     homes: Homes,
     /// Where those of jobs are that have started again.
     moved: BTreeMap<u32, usize>,
+    /// How many nodes moldable jobs had.
+    sizes: BTreeMap<u32, u32>,
     /// Runs that are profiled, and how many times longer they take for it.
     pub(super) profiled: BTreeMap<u32, f64>,
     /// What emergencies, caps and failures have made of each job, where there can be any.
@@ -350,8 +352,12 @@ impl History {
         let row = run.job.0 as usize;
         self.jobs.start[row] = run.started;
         self.jobs.state[row] = JobState::Running;
-        if run.attempt > 1 {
+        let is_moldable = cluster.workload().is_moldable(run.job);
+        if run.attempt > 1 || is_moldable {
             self.jobs.moved.insert(run.job.0, run.places.start);
+        }
+        if is_moldable {
+            self.jobs.sizes.insert(run.job.0, u32::try_from(run.places.len()).unwrap_or(u32::MAX));
         }
         self.note_overtaking(run.job, start.overtakes, !start.overtakes && joined_now(run.job));
         if let Some(ratio) = run.profiling_ratio {
@@ -516,6 +522,7 @@ impl JobRecords {
             nodes: Vec::new(),
             homes: Homes::default(),
             moved: BTreeMap::new(),
+            sizes: BTreeMap::new(),
             profiled: BTreeMap::new(),
             ordeals: None,
             is_governed: false,
@@ -580,7 +587,9 @@ impl JobRecords {
         for lost in &self.lost {
             *before.entry(lost.job.0 as usize).or_insert(Joules::ZERO) += lost.energy;
         }
-        before.into_iter().for_each(|(row, lost)| last[row] = (ordeals[row].energy - lost).joules());
+        for (row, lost) in before {
+            last[row] = (ordeals[row].energy - lost).joules();
+        }
         last
     }
 
@@ -619,6 +628,7 @@ impl Records {
     pub fn nodes_of(&self, job: usize) -> Option<&[u32]> {
         self.jobs.start(job)?;
         let id = JobId(u32::try_from(job).ok()?);
-        Some(self.jobs.nodes_of(id, self.workload.node_count(id)))
+        let count = self.jobs.sizes.get(&id.0).copied().unwrap_or_else(|| self.workload.node_count(id));
+        Some(self.jobs.nodes_of(id, count))
     }
 }

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::errors::to_py;
 use crate::roles::answers::{self, Wrong};
-use crate::roles::running::{Running, allotted};
+use crate::roles::running::{Running, each_allotted, node_total};
 use crate::roles::{Part, counted, failed};
 
 /// An object that caps.
@@ -49,17 +49,15 @@ impl OwnAllocator {
     }
 
     /// What is wrong with the caps of some runs, if anything.
-    fn fault(&self, view: &View<'_>, runs: &[(RunId, &Run)], caps_w: &[f64], room: Watts) -> Option<String> {
+    fn fault(&self, view: &View<'_>, runs: &[&Run], caps_w: &[f64], caps: &[Allotted], room: Watts) -> Option<String> {
         let lowest_w = self.least_w.or(view.predicted.levels().first().copied()).unwrap_or(f64::INFINITY);
         if let Some((place, cap_w)) = caps_w.iter().enumerate().find(|(_, cap_w)| **cap_w < lowest_w) {
-            let job = view.jobs.job_id(runs[place].1.job);
+            let job = view.jobs.job_id(runs[place_of(view, runs, caps_w.len(), place)].job);
             return Some(format!("gave {cap_w} W a node for job {job}, below the least cap of {lowest_w} W,"));
         }
-        let sum = |cap: &dyn Fn(usize) -> Allotted| -> Watts {
-            runs.iter().enumerate().map(|(place, (_, run))| draw_of(view, run, cap(place))).sum()
-        };
-        let drawn = sum(&|place| allotted(caps_w[place]));
-        if drawn <= room || sum(&|_| self.least_of()) > room {
+        let drawn: Watts = runs.iter().zip(caps).map(|(run, cap)| draw_of(view, run, cap)).sum();
+        let least = self.least_of();
+        if drawn <= room || runs.iter().map(|run| draw_of(view, run, &least)).sum::<Watts>() > room {
             return None;
         }
         // In milliwatts: a budget is kept to its billionth.
@@ -71,43 +69,56 @@ impl OwnAllocator {
     }
 }
 
+/// Whose a cap is, of as many as there are runs or nodes of runs.
+fn place_of(view: &View<'_>, runs: &[&Run], count: usize, place: usize) -> usize {
+    if count == runs.len() {
+        return place;
+    }
+    let mut ends = runs.iter().scan(0, |end, run| {
+        *end += view.runs.nodes(run).len();
+        Some(*end)
+    });
+    ends.position(|end| place < end).unwrap_or_default()
+}
+
 impl Allocator for OwnAllocator {
     fn least(&self) -> LeastCaps {
         self.least_w.map_or(LeastCaps::None, LeastCaps::Watts)
     }
 
     fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>) -> Result<()> {
-        let mut runs: Vec<_> = running(view).collect();
-        runs.sort_unstable_by_key(|(_, run)| (run.started, run.job.0));
-        if runs.is_empty() {
+        let mut all: Vec<_> = running(view).collect();
+        all.sort_unstable_by_key(|(_, run)| (run.started, run.job.0));
+        if all.is_empty() {
             return Ok(());
         }
+        let (ids, runs): (Vec<RunId>, Vec<&Run>) = all.into_iter().unzip();
+        let nodes = node_total(*view, &runs);
         let part = &self.part;
         let caps_w = Python::attach(|py| {
             part.lender.lend(view, None, |lent| {
-                let own = Running::of(runs.iter().map(|(id, _)| *id).collect(), &part.lender);
+                let own = Running::of(ids.clone(), &part.lender);
                 let asked = || format!(", with {} running,", counted(runs.len(), "job"));
                 let answer = part.call(py, view, (own, room.watts(), lent), asked)?;
-                let whose = |place: usize| format!("job {}", view.jobs.job_id(runs[place].1.job));
-                answers::numbers(
-                    &answer,
-                    runs.len(),
-                    if runs.len() == 1 { "running job" } else { "running jobs" },
-                    whose,
+                let whose =
+                    |count, place| format!("job {}", view.jobs.job_id(runs[place_of(view, &runs, count, place)].job));
+                let things = if runs.len() == 1 { "running job" } else { "running jobs" };
+                answers::numbers_for(&answer, (runs.len(), things), (nodes, "nodes"), whose).map_err(
+                    |wrong| match wrong {
+                        Wrong::Said(what) => part.wrong(view, &what),
+                        Wrong::Raised(raised) => failed(raised),
+                    },
                 )
-                .map_err(|wrong| match wrong {
-                    Wrong::Said(what) => part.wrong(view, &what),
-                    Wrong::Raised(raised) => failed(raised),
-                })
             })
         })?;
-        if let Some(what) = self.fault(view, &runs, &caps_w, room) {
+        let caps = each_allotted(*view, &runs, &caps_w);
+        if let Some(what) = self.fault(view, &runs, &caps_w, &caps, room) {
             return Err(part.wrong(view, &what));
         }
-        out.extend(runs.iter().zip(caps_w).map(|((id, run), cap_w)| {
-            let allotted = allotted(cap_w);
-            (*id, allotted, draw_of(view, run, allotted))
-        }));
+        for ((id, run), allotted) in ids.into_iter().zip(runs).zip(caps) {
+            let watts = draw_of(view, run, &allotted);
+            out.push((id, allotted, watts));
+        }
         Ok(())
     }
 }

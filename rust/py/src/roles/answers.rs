@@ -33,16 +33,28 @@ pub(crate) fn numbers(
     things: &str,
     whose: impl Fn(usize) -> String,
 ) -> Result<Vec<f64>, Wrong> {
+    numbers_for(answer, (count, things), (count, things), |_, place| whose(place))
+}
+
+/// As many numbers as there are of some things, or of their parts, none of them NaN; `whose` names what the number in a
+/// place of so many is for.
+pub(crate) fn numbers_for(
+    answer: &Bound<'_, PyAny>,
+    (count, things): (usize, &str),
+    (parts, kind): (usize, &str),
+    whose: impl Fn(usize, usize) -> String,
+) -> Result<Vec<f64>, Wrong> {
     let values = match answer.cast::<PyArray1<f64>>() {
         // SAFETY: the interpreter is held, and nothing of Python's runs while the numbers are copied.
         Ok(array) => unsafe { array.as_array() }.to_vec(),
         Err(_) => converted::<f64>(answer, "fiu", "float64", "numbers")?,
     };
-    if values.len() != count {
-        return Err(Wrong::said(format!("gave {} for {count} {things}", counted(values.len(), "number"))));
+    if ![count, parts].contains(&values.len()) {
+        let on = if parts == count { String::new() } else { format!(" on {parts} {kind}") };
+        return Err(Wrong::said(format!("gave {} for {count} {things}{on}", counted(values.len(), "number"))));
     }
     match values.iter().position(|value| value.is_nan()) {
-        Some(place) => Err(Wrong::said(format!("gave NaN for {}", whose(place)))),
+        Some(place) => Err(Wrong::said(format!("gave NaN for {}", whose(values.len(), place)))),
         None => Ok(values),
     }
 }

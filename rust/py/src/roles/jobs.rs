@@ -7,6 +7,7 @@ use hetsched_core::power::known::KnownDraw;
 use hetsched_core::units::SimDuration;
 use hetsched_core::workload::JobId;
 use numpy::{Element, PyArray1};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::roles::view::{Labels, Loan, fixed};
@@ -46,6 +47,22 @@ fn power_w(view: policy::View<'_>, job: JobId) -> f64 {
     match view.known_draw(job) {
         KnownDraw::Watts(watts) => watts,
         KnownDraw::Unknown | KnownDraw::Tdp => f64::NAN,
+    }
+}
+
+fn range(view: policy::View<'_>, job: JobId) -> (i64, i64) {
+    let (low, high) = view.size_range(job);
+    (i64::from(low), i64::from(high))
+}
+
+fn time_ratio(view: policy::View<'_>, job: JobId, nodes: i64) -> PyResult<f64> {
+    let (low, high) = range(view, job);
+    match u32::try_from(nodes) {
+        Ok(count) if (low..=high).contains(&nodes) => Ok(view.jobs.time_at(job, count)),
+        _ => Err(PyValueError::new_err(format!(
+            "job {} runs on {low} to {high} nodes, not {nodes}",
+            view.jobs.job_id(job)
+        ))),
     }
 }
 
@@ -128,6 +145,39 @@ impl Jobs {
     #[getter]
     fn queue<'py>(&self, py: Python<'py>) -> Longs<'py> {
         self.column(py, |_, job| self.labels.queue(job))
+    }
+
+    /// Numbers of nodes that they ask for.
+    #[getter]
+    fn asked_nodes<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        self.column(py, |view, job| i64::from(view.jobs.asked_nodes(job)))
+    }
+
+    /// Fewest nodes that they can run on.
+    #[getter]
+    fn min_nodes<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        self.column(py, |view, job| range(view, job).0)
+    }
+
+    /// Most nodes that they can run on.
+    #[getter]
+    fn max_nodes<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        self.column(py, |view, job| range(view, job).1)
+    }
+
+    /// How many times as long each takes on so many nodes, one number a job, as on those it asks for.
+    #[expect(clippy::needless_pass_by_value, reason = "what Python gives")]
+    fn size_time_ratio<'py>(&self, py: Python<'py>, node_count: Vec<i64>) -> Floats<'py> {
+        if node_count.len() != self.rows.len() {
+            return Err(PyValueError::new_err(format!(
+                "{} numbers of nodes for {} jobs",
+                node_count.len(),
+                self.rows.len()
+            )));
+        }
+        let view = self.loan.read()?;
+        let each = self.rows.iter().zip(&node_count).map(|(&job, &nodes)| time_ratio(view, job, nodes));
+        Ok(fixed(py, &each.collect::<PyResult<Vec<_>>>()?))
     }
 
     /// What is known of their own draws, W a node; NaN: nothing.
@@ -221,6 +271,29 @@ impl Job {
     #[getter]
     fn queue(&self) -> i64 {
         self.labels.queue(self.row)
+    }
+
+    /// Number of nodes that it asks for.
+    #[getter]
+    fn asked_nodes(&self) -> PyResult<u32> {
+        self.value(|view, job| view.jobs.asked_nodes(job))
+    }
+
+    /// Fewest nodes that it can run on.
+    #[getter]
+    fn min_nodes(&self) -> PyResult<i64> {
+        self.value(|view, job| range(view, job).0)
+    }
+
+    /// Most nodes that it can run on.
+    #[getter]
+    fn max_nodes(&self) -> PyResult<i64> {
+        self.value(|view, job| range(view, job).1)
+    }
+
+    /// How many times as long it takes on so many nodes as on those it asks for.
+    fn size_time_ratio(&self, node_count: i64) -> PyResult<f64> {
+        time_ratio(self.loan.read()?, self.row, node_count)
     }
 
     /// What is known of its own draw, W a node; NaN: nothing.

@@ -13,6 +13,7 @@ pub(crate) mod order;
 pub(crate) mod placement;
 pub(crate) mod running;
 pub(crate) mod scheduler;
+pub(crate) mod sizing;
 pub(crate) mod view;
 
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use crate::roles::monitor::OwnMonitor;
 use crate::roles::order::OwnOrder;
 use crate::roles::placement::OwnPlacement;
 use crate::roles::scheduler::{Numbers, OwnScheduler};
+use crate::roles::sizing::OwnSizing;
 use crate::roles::view::{Labels, Lender};
 
 /// The objects of a policy, by role.
@@ -40,6 +42,7 @@ pub(crate) struct Objects {
     pub(crate) scheduler: Option<Py<PyAny>>,
     pub(crate) allocator: Option<Py<PyAny>>,
     pub(crate) monitor: Option<Py<PyAny>>,
+    pub(crate) sizing: Option<Py<PyAny>>,
     /// What they may know of jobs beside the core's columns.
     pub(crate) labels: Labels,
 }
@@ -58,14 +61,15 @@ impl Objects {
             scheduler: object("scheduler")?,
             allocator: object("allocator")?,
             monitor: object("monitor")?,
+            sizing: object("sizing")?,
             labels,
         })
     }
 
     /// Whether there is any: then the interpreter is held through the run.
     pub(crate) fn is_any(&self) -> bool {
-        let Self { order, backfill, placement, scheduler, allocator, monitor, labels: _ } = self;
-        [order, backfill, placement, scheduler, allocator, monitor].iter().any(|object| object.is_some())
+        let Self { order, backfill, placement, scheduler, allocator, monitor, sizing, labels: _ } = self;
+        [order, backfill, placement, scheduler, allocator, monitor, sizing].iter().any(|object| object.is_some())
     }
 
     /// Puts them in the places of named parts.
@@ -79,6 +83,9 @@ impl Objects {
         }
         if let Some(object) = &self.monitor {
             parts.gauge = Some(Box::new(OwnMonitor(self.part(py, "policy.power.monitor", "read", object)?)));
+        }
+        if let Some(object) = &self.sizing {
+            parts.sizing = Some(Box::new(OwnSizing(self.part(py, "policy.backfill.sizing", "sizes", object)?)));
         }
         if let Some(object) = &self.placement {
             parts.placement = Box::new(OwnPlacement(self.part(py, "policy.placement", "choose", object)?));

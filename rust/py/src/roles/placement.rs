@@ -38,7 +38,8 @@ impl OwnPlacement {
                     Err(Wrong::Raised(raised)) => return Err(failed(raised)),
                 };
                 let is_free = |node| free.contains(node);
-                checked(view, job, &chosen, is_free).map(Some).map_err(|what| part.wrong(view, &what))
+                let asked = view.jobs.node_count(job);
+                checked(view, job, &chosen, (asked, asked), is_free).map(Some).map_err(|what| part.wrong(view, &what))
             })
         })
     }
@@ -49,12 +50,14 @@ pub(crate) fn checked(
     view: &View<'_>,
     job: JobId,
     chosen: &[i64],
+    (low, high): (u32, u32),
     is_free: impl Fn(u32) -> bool,
 ) -> Result<Vec<u32>, String> {
-    let (id, wanted) = (view.jobs.job_id(job), view.jobs.node_count(job));
-    if chosen.len() != wanted as usize {
+    let id = view.jobs.job_id(job);
+    if !(low as usize..=high as usize).contains(&chosen.len()) {
         let nodes = if chosen.len() == 1 { "node" } else { "nodes" };
-        return Err(format!("gave {} {nodes} to job {id}, which asks for {wanted},", chosen.len()));
+        let wanted = if low == high { format!("asks for {low}") } else { format!("runs on {low} to {high}") };
+        return Err(format!("gave {} {nodes} to job {id}, which {wanted},", chosen.len()));
     }
     let there = view.platform.len();
     let number = |&node: &i64| u32::try_from(node).ok().filter(|&node| node < there).ok_or(node);

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use hetsched_core::policy;
 use hetsched_core::policy::allocator::draw_of;
+use hetsched_core::policy::budget::draw::Counted;
 use hetsched_core::policy::runs::{Run, RunId};
-use hetsched_core::power::in_force::{Allotted, CapsInForce};
+use hetsched_core::power::in_force::{Allotted, CapsInForce, NodeCaps};
 use numpy::{Element, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -37,25 +38,40 @@ impl Running {
         Self { runs, loan: Arc::clone(lender.loan()), labels: lender.labels().clone() }
     }
 
-    /// A number for each run under a cap of its own, or one cap for all.
+    /// A number for each run under a cap of its own, one for each of its nodes, or one cap for all.
     fn under<'py>(
         &self,
         cap_w: &Bound<'py, PyAny>,
-        value: impl Fn(policy::View<'_>, &Run, Allotted) -> f64,
+        value: impl Fn(policy::View<'_>, &Run, &Allotted) -> f64,
+    ) -> Floats<'py> {
+        self.many_under(cap_w, |view, run, cap, values| values.push(value(view, run, cap)))
+    }
+
+    /// The same where a run adds several numbers.
+    fn many_under<'py>(
+        &self,
+        cap_w: &Bound<'py, PyAny>,
+        add: impl Fn(policy::View<'_>, &Run, &Allotted, &mut Vec<f64>),
     ) -> Floats<'py> {
         let py = cap_w.py();
         let each_w = match cap_w.extract::<f64>() {
             Ok(watts) => vec![watts; self.runs.len()],
             Err(_) => cap_w.extract::<Vec<f64>>()?,
         };
-        if each_w.len() != self.runs.len() || each_w.iter().any(|watts| watts.is_nan()) {
-            let what = format!("one cap for all, or {} caps, one a job, none of them NaN", self.runs.len());
+        let view = self.loan.read()?;
+        let runs: Vec<_> = self.runs.iter().filter_map(|&id| view.runs.get(id)).collect();
+        let nodes = node_total(view, &runs);
+        if ![runs.len(), nodes].contains(&each_w.len()) || each_w.iter().any(|watts| watts.is_nan()) {
+            let count = runs.len();
+            let what = format!("one cap for all, {count} caps, one a job, or {nodes}, one a node, none of them NaN");
             return Err(PyValueError::new_err(what));
         }
-        let view = self.loan.read()?;
-        let under = self.runs.iter().zip(each_w);
-        let values = under.filter_map(|(&id, cap_w)| Some(value(view, view.runs.get(id)?, allotted(cap_w))));
-        Ok(fixed(py, &values.collect::<Vec<_>>()))
+        let caps = each_allotted(view, &runs, &each_w);
+        let mut values = Vec::with_capacity(nodes);
+        for (run, cap) in runs.iter().zip(&caps) {
+            add(view, run, cap, &mut values);
+        }
+        Ok(fixed(py, &values))
     }
 
     fn each<T>(&self, value: impl Fn(policy::View<'_>, &Run) -> T) -> PyResult<Vec<T>> {
@@ -73,30 +89,58 @@ impl Running {
 }
 
 /// A cap as an allocator sets it, W a node; infinity: none.
-pub(crate) fn allotted(cap_w: f64) -> Allotted {
+fn allotted(cap_w: f64) -> Allotted {
     if cap_w == f64::INFINITY { Allotted::None } else { Allotted::Watts(cap_w) }
 }
 
+/// Nodes of some runs, all together.
+pub(crate) fn node_total(view: policy::View<'_>, runs: &[&Run]) -> usize {
+    runs.iter().map(|run| view.runs.nodes(run).len()).sum()
+}
+
+/// Caps of some runs, W: one a run, or one for each of their nodes, one run's after the other's.
+pub(crate) fn each_allotted(view: policy::View<'_>, runs: &[&Run], caps_w: &[f64]) -> Vec<Allotted> {
+    if caps_w.len() == runs.len() {
+        return caps_w.iter().map(|&cap_w| allotted(cap_w)).collect();
+    }
+    let mut rest = caps_w;
+    let each = runs.iter().map(|run| {
+        let nodes = view.runs.nodes(run);
+        let (own, others) = rest.split_at(nodes.len());
+        rest = others;
+        let is_one = own.windows(2).all(|pair| pair[0].to_bits() == pair[1].to_bits());
+        let unlike = || Allotted::Nodes(NodeCaps::new(nodes.to_vec(), own.to_vec()).into());
+        own.first().filter(|_| is_one).map_or_else(unlike, |&cap_w| allotted(cap_w))
+    });
+    each.collect()
+}
+
 /// The cap that an allocator has set, W a node; infinity: none.
-fn set_w(run: &Run) -> f64 {
-    match run.caps.allotted {
-        Allotted::Watts(watts) => watts,
+fn set_w(view: policy::View<'_>, run: &Run) -> f64 {
+    let (of, nodes) = (view.profile(run.job), view.runs.nodes(run));
+    let mean = |allotted: &Allotted| {
+        let caps = CapsInForce::own(f64::INFINITY).allotting(allotted.clone());
+        nodes.iter().map(|&node| caps.on(view.predicted, of, node)).sum::<f64>() / nodes.len() as f64
+    };
+    match &run.caps.allotted {
+        Allotted::Watts(watts) => *watts,
+        unlike @ Allotted::Nodes(_) => mean(unlike),
         Allotted::None | Allotted::Slowdown(_) => f64::INFINITY,
     }
 }
 
 /// How many times longer a run is predicted to take under an allocator's cap than under its own alone.
-fn slowdown(view: policy::View<'_>, run: &Run, cap: Allotted) -> f64 {
+fn slowdown(view: policy::View<'_>, run: &Run, cap: &Allotted) -> f64 {
     if !view.predicted.has_caps() {
         return 1.0;
     }
     let of = view.profile(run.job);
-    let pace = |caps: CapsInForce| {
+    let pace = |caps: &CapsInForce| {
         let nodes = view.runs.nodes(run).iter();
         view.predicted.slowest_under(of.app, of.own, nodes.map(|&node| (node, caps.on(view.predicted, of, node))))
     };
     let own = CapsInForce::own(run.caps.own_w);
-    pace(own.allotting(cap)) / pace(own)
+    pace(&own.allotting(cap.clone())) / pace(&own)
 }
 
 #[pymethods]
@@ -147,10 +191,16 @@ impl Running {
         self.column(py, |_, run| self.labels.user(run.job))
     }
 
-    /// Caps in force that an allocator has set, W a node; infinite: none.
+    /// Queues, as places in `View.queues`; -1: unknown.
+    #[getter]
+    fn queue<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        self.column(py, |_, run| self.labels.queue(run.job))
+    }
+
+    /// Caps in force that an allocator has set, W a node, the mean where nodes have unlike ones; infinite: none.
     #[getter]
     fn cap_w<'py>(&self, py: Python<'py>) -> Floats<'py> {
-        self.column(py, |_, run| set_w(run))
+        self.column(py, set_w)
     }
 
     /// Their own caps, W a node; infinite: none.
@@ -165,9 +215,19 @@ impl Running {
         self.column(py, |_, run| run.caps.emergency_w)
     }
 
-    /// What each is predicted to draw beyond its idle nodes if an allocator caps it, W: under one cap for all, or one each.
+    /// What each is predicted to draw beyond its idle nodes if an allocator caps it, W: under one cap for all, one a job, or
+    /// one for each of `nodes`.
     fn draw_w<'py>(&self, cap_w: &Bound<'py, PyAny>) -> Floats<'py> {
         self.under(cap_w, |view, run, cap| draw_of(&view, run, cap).watts())
+    }
+
+    /// What each of `nodes` is predicted to draw then, its idle draw included, W.
+    fn node_draw_w<'py>(&self, cap_w: &Bound<'py, PyAny>) -> Floats<'py> {
+        self.many_under(cap_w, |view, run, cap, values| {
+            let counted = Counted::new(&view, run.job, run.caps.allotting(cap.clone()), run.basis.estimate);
+            let draw = |&node: &u32| (view.platform.node(node).idle + counted.on(node)).watts();
+            values.extend(view.runs.nodes(run).iter().map(draw));
+        })
     }
 
     /// How many times longer each is predicted to take then than under its own cap alone.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hetsched_core::error::Result;
 use hetsched_core::policy::cells::Cells;
-use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
+use hetsched_core::policy::{Decision, Decisions, Jobs, Notice, Policy, View};
 use hetsched_core::workload::{JobId, Workload};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -160,12 +160,17 @@ impl Policy for OwnScheduler {
             };
             let need = view.jobs.need(*job, view.platform);
             let serves = |node| view.shares.is_none_or(|shares| shares.cells().may_use(*job, node));
-            let nodes = checked(view, *job, nodes, |node| slots.free_on(node) >= need && serves(node));
+            let nodes =
+                checked(view, *job, nodes, view.size_range(*job), |node| slots.free_on(node) >= need && serves(node));
             let nodes = nodes.map_err(|what| self.part.wrong(view, &what))?;
             for &node in &nodes {
                 slots.take(node, need);
             }
             self.queue.remove(place);
+            let size = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
+            if size != view.jobs.node_count(*job) {
+                out.push(Decision::Size(*job, size));
+            }
             out.start_with(*job, |chosen| chosen.extend(nodes));
         }
         if let Some(&front) = self.queue.first() {

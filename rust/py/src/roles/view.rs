@@ -341,10 +341,21 @@ impl View {
         PyTuple::new(py, &self.labels.0.queues)
     }
 
-    /// Predicted draw of each node with a job of an application, W; `own_w`: the job's own draw, if it is known.
-    #[pyo3(signature = (app, *, own_w = None))]
-    fn predicted_w<'py>(&self, py: Python<'py>, app: &Bound<'py, PyAny>, own_w: Option<f64>) -> PyResult<Row<'py>> {
+    /// Predicted draw of each node with a job of an application, W; `own_w`: the job's own draw, if it is known; `cap_w`:
+    /// under a cap, W a node.
+    #[pyo3(signature = (app, *, own_w = None, cap_w = None))]
+    fn predicted_w<'py>(
+        &self,
+        py: Python<'py>,
+        app: &Bound<'py, PyAny>,
+        own_w: Option<f64>,
+        cap_w: Option<f64>,
+    ) -> PyResult<Row<'py>> {
         let app = self.app(app)?;
+        if let Some(cap_w) = cap_w {
+            let own = own_w.filter(|watts| !watts.is_nan()).map_or(KnownDraw::Unknown, KnownDraw::measured);
+            return self.by_node(py, |view, node| view.predicted.draw_under(app, own, node, cap_w).watts());
+        }
         match own_w.filter(|watts| !watts.is_nan()) {
             Some(watts) => {
                 let own = KnownDraw::measured(watts);
@@ -356,9 +367,21 @@ impl View {
         }
     }
 
-    /// How much longer than nominal an application is predicted to run on each node.
-    fn predicted_time_ratio<'py>(&self, py: Python<'py>, app: &Bound<'py, PyAny>) -> PyResult<Row<'py>> {
+    /// How much longer than nominal an application is predicted to run on each node; `own_w` and `cap_w` as for
+    /// `predicted_w`.
+    #[pyo3(signature = (app, *, own_w = None, cap_w = None))]
+    fn predicted_time_ratio<'py>(
+        &self,
+        py: Python<'py>,
+        app: &Bound<'py, PyAny>,
+        own_w: Option<f64>,
+        cap_w: Option<f64>,
+    ) -> PyResult<Row<'py>> {
         let app = self.app(app)?;
+        if let Some(cap_w) = cap_w {
+            let own = own_w.filter(|watts| !watts.is_nan()).map_or(KnownDraw::Unknown, KnownDraw::measured);
+            return self.by_node(py, |view, node| view.predicted.factor_under(app, own, node, cap_w));
+        }
         self.row(py, (true, app.map(|app| app.0)), |view, node| view.predicted.time_ratio(app, node))
     }
 }

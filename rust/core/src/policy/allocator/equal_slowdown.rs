@@ -110,7 +110,7 @@ impl EqualSlowdown {
     fn step_by_model(&mut self, view: &View<'_>, room: Watts) -> usize {
         let fits = |step: usize| {
             let allotted = self.by_model(step);
-            running(view).map(|(_, run)| draw_of(view, run, allotted)).sum::<Watts>() <= room
+            running(view).map(|(_, run)| draw_of(view, run, &allotted)).sum::<Watts>() <= room
         };
         let last = self.step_of(self.limit);
         // None below `low` fits, and `high` does, or is the last.
@@ -150,13 +150,13 @@ impl Allocator for EqualSlowdown {
                 for (id, run) in running(view) {
                     let choice = self.choice_at(view, run, step);
                     let watts = self.draws.of(view, id, run, &self.choices)[choice];
-                    out.push((id, self.choices[choice], watts));
+                    out.push((id, self.choices[choice].clone(), watts));
                 }
             }
             Some(CapsKind::Model) => {
                 let step = self.step_by_model(view, room);
                 let allotted = self.by_model(step);
-                out.extend(running(view).map(|(id, run)| (id, allotted, draw_of(view, run, allotted))));
+                out.extend(running(view).map(|(id, run)| (id, allotted.clone(), draw_of(view, run, &allotted))));
             }
             None => {}
         }

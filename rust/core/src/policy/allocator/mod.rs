@@ -48,9 +48,9 @@ pub fn running<'a>(view: &View<'a>) -> impl Iterator<Item = (RunId, &'a Run)> {
 
 /// What a run is predicted to draw beyond idle if it is allotted this.
 #[must_use]
-pub fn draw_of(view: &View<'_>, run: &Run, allotted: Allotted) -> Watts {
+pub fn draw_of(view: &View<'_>, run: &Run, allotted: &Allotted) -> Watts {
     let estimate: Estimate = run.basis.estimate;
-    let counted = Counted::new(view, run.job, run.caps.allotting(allotted), estimate);
+    let counted = Counted::new(view, run.job, run.caps.allotting(allotted.clone()), estimate);
     held(view, run.job, view.runs.nodes(run).iter().map(|&node| counted.on(node)).sum())
 }
 
@@ -85,7 +85,7 @@ impl Draws {
             if let Some(known) = place.take().filter(|known| known.counts) {
                 self.sums.iter_mut().zip(known.draws).for_each(|(sum, draw)| *sum -= draw);
             }
-            let draws = choices.iter().map(|&choice| draw_of(view, run, choice)).collect();
+            let draws = choices.iter().map(|choice| draw_of(view, run, choice)).collect();
             *place = Some(Known { id, emergency, draws, counts: false });
         }
         place.as_ref().map_or(&[], |known| &known.draws)

@@ -40,9 +40,9 @@ impl Allocator for Steered {
         let sums = draws.sums(view, choices);
         let within = sums[*level..].iter().position(|&sum| sum <= room).map(|place| *level + place);
         let chosen = within.unwrap_or(choices.len() - 1);
-        let choice = choices[chosen];
-        for (id, run) in running(view).filter(|(_, run)| run.caps.allotted != choice) {
-            out.push((id, choice, draws.of(view, id, run, choices)[chosen]));
+        let choice = &choices[chosen];
+        for (id, run) in running(view).filter(|(_, run)| run.caps.allotted != *choice) {
+            out.push((id, choice.clone(), draws.of(view, id, run, choices)[chosen]));
         }
         Ok(())
     }

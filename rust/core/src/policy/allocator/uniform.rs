@@ -37,9 +37,9 @@ impl Allocator for Uniform {
         let Self { choices, draws } = self;
         let sums = draws.sums(view, choices);
         let chosen = sums.iter().position(|&sum| sum <= room).unwrap_or(choices.len() - 1);
-        let choice = choices[chosen];
-        for (id, run) in running(view).filter(|(_, run)| run.caps.allotted != choice) {
-            out.push((id, choice, draws.of(view, id, run, choices)[chosen]));
+        let choice = &choices[chosen];
+        for (id, run) in running(view).filter(|(_, run)| run.caps.allotted != *choice) {
+            out.push((id, choice.clone(), draws.of(view, id, run, choices)[chosen]));
         }
         Ok(())
     }

@@ -83,7 +83,7 @@ impl<'a> Chosen<'a> for SlotTable {
     }
 }
 
-impl<'a> Part<'a> for NodeSet {
+impl Part<'_> for NodeSet {
     fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool {
         let common = self.words().iter().zip(own.words()).map(|(one, other)| (one & other).count_ones());
         common.sum::<u32>() >= need.nodes
@@ -94,7 +94,7 @@ impl<'a> Part<'a> for NodeSet {
     }
 }
 
-impl<'a> Part<'a> for SlotTable {
+impl Part<'_> for SlotTable {
     fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool {
         let wanted = need.nodes as usize;
         own.iter().filter(|&node| self.of(node) >= need.slots).take(wanted).count() == wanted

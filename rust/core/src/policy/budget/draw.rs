@@ -33,7 +33,7 @@ impl<'a> Counted<'a> {
 
     /// The draw that is the same on every node, if it is.
     pub(super) fn constant(&self) -> Option<Watts> {
-        match (self.estimate, self.caps.allotted, self.draws) {
+        match (self.estimate, &self.caps.allotted, self.draws) {
             (Estimate::Predicted, Allotted::None | Allotted::Watts(_), JobDraws::Measured(draw)) => Some(draw),
             _ => None,
         }
@@ -44,9 +44,9 @@ impl<'a> Counted<'a> {
     #[must_use]
     pub fn on(&self, node: u32) -> Watts {
         let own = self.view.platform.node(node);
-        let draw = match (self.estimate, self.caps.allotted) {
+        let draw = match (self.estimate, &self.caps.allotted) {
             (Estimate::Predicted, Allotted::None | Allotted::Watts(_)) => self.draws.on(node),
-            (Estimate::Predicted, Allotted::Slowdown(_)) => self.slowed_on(node),
+            (Estimate::Predicted, Allotted::Slowdown(_) | Allotted::Nodes(_)) => self.unlike_on(node),
             (Estimate::Tdp, _) => self.capped(own.tdp, node),
         };
         draw.max(own.idle) - own.idle
@@ -56,7 +56,7 @@ impl<'a> Counted<'a> {
         self.caps.on(self.view.predicted, self.view.profile(self.job), node)
     }
 
-    fn slowed_on(&self, node: u32) -> Watts {
+    fn unlike_on(&self, node: u32) -> Watts {
         let of = self.view.profile(self.job);
         self.view.predicted.draw_under(of.app, of.own, node, self.cap_on(node))
     }

@@ -71,10 +71,10 @@ impl Recovery<'_> {
     /// Raises a run's cap level by level; false if it does not get all back.
     fn raise(&mut self, view: &View<'_>, id: RunId, out: &mut Decisions) -> bool {
         let Some(run) = view.runs.get(id) else { return true };
-        let (mut caps, mut watts) = (run.caps, run.watts);
+        let (mut caps, mut watts) = (run.caps.clone(), run.watts);
         while caps.emergency_w < f64::INFINITY {
-            caps.emergency_w = self.next_above(caps);
-            let more = least_watts(view, run, caps);
+            caps.emergency_w = self.next_above(&caps);
+            let more = least_watts(view, run, &caps);
             if more - watts > self.room {
                 return false;
             }
@@ -86,13 +86,13 @@ impl Recovery<'_> {
     }
 
     /// The next level, or none as soon as that is not below the job's own cap.
-    fn next_above(&self, caps: CapsInForce) -> f64 {
+    fn next_above(&self, caps: &CapsInForce) -> f64 {
         let next = self.emergencies.levels.iter().copied().find(|&level| level > caps.emergency_w);
         next.filter(|&level| level < caps.own_w).unwrap_or(f64::INFINITY)
     }
 }
 
-fn least_watts(view: &View<'_>, run: &Run, caps: CapsInForce) -> Watts {
-    let counted = Counted::new(view, run.job, caps.allotting(run.basis.least), run.basis.estimate);
+fn least_watts(view: &View<'_>, run: &Run, caps: &CapsInForce) -> Watts {
+    let counted = Counted::new(view, run.job, caps.allotting(run.basis.least.clone()), run.basis.estimate);
     held(view, run.job, view.runs.nodes(run).iter().map(|&node| counted.on(node)).sum())
 }

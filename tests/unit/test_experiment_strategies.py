@@ -1,0 +1,56 @@
+"""The experiment on the strategies of Table II: one workload, one budget, and each strategy in its role."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hetsched as hs
+from hetsched.experiments import strategies as own
+from hetsched.experiments.experiment import Repetition
+from hetsched.testing import check_schedule
+
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
+
+
+def test_all_rows_are_under_the_budget_and_named_once() -> None:
+    policies = own._policies()
+    assert set(policies) == set(own.LABELS)
+    assert len(own.SEVEN) == 7
+    assert {policy.parts["power"]["budget_w"] for policy in policies.values()} == {own.BUDGET_W}  # type: ignore[index]
+
+
+def test_jobs_are_the_allocators_studys_with_ranges_and_queues() -> None:
+    jobs = own._workload(Repetition(seed=3), None, own.WORST_NODES).to_polars()
+    assert len(jobs) == 600
+    assert jobs["queue"].value_counts()["count"].to_list() == [300, 300]
+    asked, low, high = (jobs[name].to_numpy() for name in ("node_count", "min_nodes", "max_nodes"))
+    assert (low == np.ceil(asked / 2)).all()
+    assert (high == np.maximum(asked, np.minimum(2 * asked, 400))).all()
+
+
+@pytest.mark.parametrize("label", [label for label in own.LABELS if label != own.SAROOD])
+def test_each_strategy_runs_on_the_papers_machine_and_keeps_its_budget(label: str) -> None:
+    repetition = Repetition(seed=2)
+    power_w = own.node_watts(2)
+    platform = own._platform(power_w[: own.WORST_NODES] if label == own.WORST else power_w)
+    workload = own._workload(repetition, 60, own.WORST_NODES)
+    result = hs.simulate(workload, platform, own._policies()[label])
+    check_schedule(result, workload, platform)
+    assert result.summary()["completed"] == 60
+    assert result.summary()["over_budget_s"] == 0.0
+    measured = own._measured(result)
+    assert (measured["nodes_ratio"] != 1.0) == (label == own.PATKI)
+    assert measured["programs"] == 0.0
+
+
+def test_the_figure_has_a_dot_for_each_row_and_cost() -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        {"repetition": repetition, "policy": label, **{name: rng.uniform(1, 2) for name in own._TOLD}}
+        for repetition in range(3)
+        for label in own.LABELS
+    ]
+    drawn = own._drawn(pl.DataFrame(rows))
+    assert drawn.select("column", "label").n_unique() == 2 * len(own.LABELS)
