@@ -1,7 +1,7 @@
 """Pools in plain Python: each is run as a machine of its own by the plain scheduler, and the schedules are merged.
 
-Rule 6 of the operations page on machines: a pass at any instant looks at every pool, so that each pool is run again with
-passes at the instants of the others, until nothing changes.
+Rule 6 of the operations page on machines: a pass at any instant looks at every pool, so that each pool is run again
+with passes at the instants of the others, until nothing changes.
 """
 
 from __future__ import annotations

@@ -183,9 +183,9 @@ def schedule(
     each node, the slowest of its nodes deciding (named nodes only). `kill_grace`: how long after its walltime a job is
     killed. `stretch`: walltimes, and planned lengths, were meant for nominal nodes: a job is killed after as many times
     its walltime as its slowest node takes, and planned, by `predicted_ratio` (else `time_ratio`), for the slowest of
-    all nodes until the pass in which it starts is over, then for the slowest of its own. `places`: where each job stands,
-    in place of `order`. `groups`: those that each job is in, and how many of each may run at once; who is beyond that at
-    its turn is passed over. `also_at`: instants of passes beside those at which something happens.
+    all nodes until the pass in which it starts is over, then for the slowest of its own. `places`: where each job
+    stands, in place of `order`. `groups`: those that each job is in, and how many of each may run at once; who is
+    beyond that at its turn is passed over. `also_at`: instants of passes beside those at which something happens.
     """
     n = len(jobs)
     done = Schedule([None] * n, [None] * n, [None] * n, ["pending"] * n, [None] * n)

@@ -1,4 +1,4 @@
-"""The backfill `plan` beside its twin in plain Python: every start, end and node (machine page, rules 2 to 4, 8 to 12)."""
+"""The backfill `plan` beside its twin in plain Python: each start, end and node (machine page, rules 2-4, 8-12)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import combinations
@@ -24,7 +23,7 @@ _MOST_NODES = 2**31 - 1
 _MOST_PRIORITY = 10**9
 _MOST_SLOTS = 2**62
 _MAX_SECONDS = 1e12
-_A_SET = "node numbers such as `0-3,7` (ends included), or a list of them"
+_A_SET = "numbers such as `0-3,7` (ends included), or a list of them"
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Queue:
     (0, 1, 2, 3, 7)
     >>> Queue("debug", "3-0", allocation="pack")
     Traceback (most recent call last):
-    hetsched.errors.ConfigError: nodes: found `3-0`, expected node numbers such as `0-3,7` (ends included), or a list of them
+    hetsched.errors.ConfigError: nodes: found `3-0`, expected numbers such as `0-3,7` (ends included), or a list of them
     allocation: found `pack`, expected one of concentrate, spread
     """
 
@@ -102,6 +101,13 @@ class Queue:
             self._settle(name, float)
         self._settle("users", lambda users: tuple(sorted(set(users))))
         self._settle("preempts", lambda names: tuple(dict.fromkeys(names)))
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Numbers of its nodes, ascending."""
+        nodes = self.nodes
+        assert isinstance(nodes, tuple)
+        return nodes
 
     def _settle(self, name: str, plain: Any) -> None:
         value = getattr(self, name)
@@ -142,7 +148,7 @@ class Queue:
         >>> Queue("debug", [0, 1, 2, 7]).to_dict()
         {'name': 'debug', 'nodes': '0-2,7'}
         """
-        plain: dict[str, Any] = {"nodes": nodes_text(self.nodes), "users": self.users and list(self.users)}
+        plain: dict[str, Any] = {"nodes": nodes_text(self.numbers), "users": self.users and list(self.users)}
         values = {one.name: plain.get(one.name, getattr(self, one.name)) for one in fields(self)}
         values["preempts"] = list(self.preempts)
         defaults = {one.name: one.default for one in fields(self)} | {"preempts": []}
@@ -172,8 +178,11 @@ def node_numbers(given: Any) -> tuple[int, ...] | None:
         given = given.tolist()
     if not isinstance(given, Sequence | set | frozenset) or isinstance(given, bytes):
         return None
-    is_node = all(isinstance(n, numbers.Integral) and not isinstance(n, bool) and 0 <= n < _MOST_NODES for n in given)
-    return tuple(sorted({int(node) for node in given})) if given and is_node else None
+    return tuple(sorted({int(node) for node in given})) if given and all(map(_is_node, given)) else None
+
+
+def _is_node(given: Any) -> bool:
+    return isinstance(given, int | np.integer) and not isinstance(given, bool) and 0 <= int(given) < _MOST_NODES
 
 
 def _read(text: str) -> tuple[int, ...] | None:
@@ -261,10 +270,9 @@ def check_queues(queues: Sequence[Queue], nodes: int, path: str, faults: Faults)
     """Note where queues do not fit the platform or each other."""
     for position, queue in enumerate(queues):
         place = f"{path}[{position}]"
-        if queue.nodes and queue.nodes[-1] >= nodes:
-            faults.note(
-                f"{place}.nodes", f"node {queue.nodes[-1]} of queue {shown(queue.name)}", f"nodes below {nodes}"
-            )
+        if queue.numbers[-1] >= nodes:
+            found = f"node {queue.numbers[-1]} of queue {shown(queue.name)}"
+            faults.note(f"{place}.nodes", found, f"nodes below {nodes}")
         names = [other.name for other in queues]
         if queue.name in names[:position]:
             faults.add(f"{place}.name", queue.name, "another name than that of an earlier queue")
@@ -300,16 +308,16 @@ def _check_orders(queues: Sequence[Queue], path: str, faults: Faults) -> None:
 
 def pools_of(queues: Sequence[Queue]) -> tuple[tuple[int, ...], ...]:
     """The distinct sets of nodes, by lowest node."""
-    return tuple(sorted({queue.nodes for queue in queues}))  # type: ignore[arg-type]
+    return tuple(sorted({queue.numbers for queue in queues}))
 
 
 def overlapping(queues: Sequence[Queue]) -> tuple[Queue, Queue] | None:
     """Two queues that share some nodes, and not all; None if there are none such."""
-    by_set: dict[Any, Queue] = {}
+    by_set: dict[tuple[int, ...], Queue] = {}
     for queue in queues:
-        by_set.setdefault(queue.nodes, queue)
+        by_set.setdefault(queue.numbers, queue)
     owners = np.concatenate([np.asarray(nodes) for nodes in by_set])
     if len(np.unique(owners)) == len(owners):
         return None
     pairs = combinations(by_set.values(), 2)
-    return next((one, other) for one, other in pairs if not set(one.nodes).isdisjoint(other.nodes))
+    return next((one, other) for one, other in pairs if not set(one.numbers).isdisjoint(other.numbers))

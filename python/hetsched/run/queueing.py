@@ -39,7 +39,7 @@ class Queueing:
         """The same as the engine takes it."""
         rows = [
             (
-                list(queue.nodes),
+                list(queue.numbers),
                 queue.priority,
                 queue.order,
                 queue.max_running,
@@ -52,7 +52,7 @@ class Queueing:
 
     def may_use(self, job: int, nodes: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Whether each of some nodes belongs to a job's queue."""
-        return np.isin(np.asarray(nodes), self.queues[self.of_job[job]].nodes)
+        return np.isin(np.asarray(nodes), self.queues[self.of_job[job]].numbers)
 
 
 def has_queues(platform: Platform, policy: Policy) -> bool:
@@ -65,6 +65,7 @@ def check_queues(workload: Workload, platform: Platform, policy: Policy, *, has_
     if not has_queues(platform, policy):
         return
     _check_column(workload.to_polars(), platform)
+    _check_jobs(workload.to_polars(), platform, policy)
     _check_policy(platform, policy, has_agent=has_agent)
 
 
@@ -89,22 +90,21 @@ def queueing_of(workload: Workload, platform: Platform) -> Queueing:
 
 
 def with_default_walltimes(workload: Workload, platform: Platform, policy: Policy) -> Workload:
-    """The same jobs, those without walltime with that of their queue."""
-    if not has_queues(platform, policy):
-        return workload
-    assert platform.queues is not None
-    frame = workload.to_polars()
-    given = [q.max_walltime_s if q.default_walltime_s is None else q.default_walltime_s for q in platform.queues]
-    own = pl.col("walltime_s") if "walltime_s" in frame.columns else pl.lit(None, pl.Float64)
-    lacks = frame.select(own.is_null().alias("lacks"))["lacks"]
-    if all(walltime_s is None for walltime_s in given) or not lacks.any():
-        return workload
-    of_queue = _of_queue(frame, platform.queues, given, pl.Float64)
-    settled = frame.with_columns(own.fill_null(of_queue).alias("walltime_s"))
-    if settled["walltime_s"].null_count() == len(settled):
+    """The same jobs, in a run of the policy, those without walltime with that of their queue."""
+    return settled(workload, platform) if has_queues(platform, policy) else workload
+
+
+def settled(workload: Workload, platform: Platform) -> Workload:
+    """The same jobs, those without walltime with that of their queue (rule 2)."""
+    frame, queues = workload.to_polars(), platform.queues
+    assert queues is not None
+    given = [queue.max_walltime_s if queue.default_walltime_s is None else queue.default_walltime_s for queue in queues]
+    own = frame["walltime_s"] if "walltime_s" in frame.columns else pl.Series([None] * len(frame), dtype=pl.Float64)
+    filled = own.fill_null(_of_queue(frame, queues, given, pl.Float64))
+    if filled.null_count() == own.null_count():
         return workload
     return Workload(
-        settled,
+        frame.with_columns(filled.alias("walltime_s")),
         source=workload.source,
         report=workload.report,
         history=workload.history,
@@ -145,7 +145,7 @@ def _bars(frame: pl.DataFrame, platform: Platform) -> npt.NDArray[np.int64]:
     node_count = pl.col("node_count").cast(pl.Int64)
     all_slots = node_count * slots.fill_null(int(platform.slots.max()))
     tests = [
-        node_count > limit([len(queue.nodes) for queue in queues]),
+        node_count > limit([len(queue.numbers) for queue in queues]),
         node_count > limit([queue.max_nodes for queue in queues]),
         all_slots > limit([queue.max_slots for queue in queues]),
         walltime_s > limit([queue.max_walltime_s for queue in queues], pl.Float64),
@@ -185,6 +185,21 @@ def _check_column(frame: pl.DataFrame, platform: Platform) -> None:
     faults.check()
 
 
+def _check_jobs(frame: pl.DataFrame, platform: Platform, policy: Policy) -> None:
+    """Raise if jobs ask for what queues do not go with: a choice of sizes; licences that several pools share."""
+    assert platform.queues is not None
+    faults = Faults("workload")
+    for name in ("min_nodes", "max_nodes"):
+        if name in frame.columns and (frame[name] != frame["node_count"]).any():
+            faults.note(name, "sizes to choose from", "those of node_count: on queues no size is chosen yet")
+    if platform.licences is not None and "licences" in frame.columns and frame["licences"].null_count() < len(frame):
+        pools = len(pools_of(platform.queues))
+        if pools > 1 and (policy.parts["backfill"] or {}).get("name") != _NAMES_NODES:
+            expected = f"none, or the backfill plan: queues have {pools} sets of nodes, which would share them"
+            faults.note("licences", "licences", expected)
+    faults.check()
+
+
 def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> None:
     """Raise unless the policy knows queues like these (rules 6 and 7)."""
     queues, faults, own = platform.queues, Faults("policy"), policy.own
@@ -202,7 +217,7 @@ def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> Non
         expected = "queues of one and the same set of all nodes: an agent knows no others"
         faults.note("agent", "an agent", expected)
     elif counts and (pair := overlapping(queues)) is not None:
-        one, other = (f"{shown(queue.name)} (nodes {nodes_text(queue.nodes)})" for queue in pair)
+        one, other = (f"{shown(queue.name)} (nodes {nodes_text(queue.numbers)})" for queue in pair)
         name = type(own["backfill"]).__name__ if "backfill" in own else backfill["name"]
         expected = (
             f"plan, which names nodes: queues {one} and {other} share some nodes and not all, so counts do not do"
