@@ -53,7 +53,7 @@ def test_nodes_are_text_with_both_ends_or_a_list(nodes: Any, expected: tuple[int
     "nodes", ["", [], "3-0", "1,,2", "1-2-3", "x", "-1", [-1], [1.5], [True], 3, None, "9999999999"]
 )
 def test_what_names_no_nodes_is_refused(nodes: Any) -> None:
-    with pytest.raises(hs.ConfigError, match="^nodes: found .*, expected numbers such as"):
+    with pytest.raises(hs.ConfigError, match=r"^nodes: found .*, expected numbers such as"):
         hs.Queue("q", nodes)
 
 
@@ -101,8 +101,10 @@ def test_rule_5_faults_of_queues_beside_each_other_are_all_told() -> None:
         "queues[1].name: found `a`, expected another name than that of an earlier queue",
         "queues[2].preempts: found `aa`, expected queues of the platform: a, a, u, b; did you mean `a`?",
         "queues[2].priority: found `2` of queue `u`, expected more than 2, that of queue `b`: it preempts",
-        "queues[1].order: found none (the policy's) of queue `a`, "
-        "expected shortest, as queue `a` of the same priority, 0",
+        (
+            "queues[1].order: found none (the policy's) of queue `a`, "
+            "expected shortest, as queue `a` of the same priority, 0"
+        ),
     ]
 
 
@@ -160,9 +162,11 @@ def test_faults_of_a_file_name_the_table() -> None:
         hs.Platform.from_dict({**data, "queue": [{"name": "a"}, {"name": "b", "nodes": "0", "prioriti": 1}, 3]})
     assert faults(error) == [
         "queue[0].nodes: found `nothing`, expected a value; a queue needs name and nodes",
-        "queue[1].prioriti: found `1`, expected one of name, nodes, priority, max_nodes, max_slots, max_walltime_s, "
-        "default_walltime_s, max_running, max_running_per_user, users, order, allocation, preempts; "
-        "did you mean `priority`?",
+        (
+            "queue[1].prioriti: found `1`, expected one of name, nodes, priority, max_nodes, max_slots, max_walltime_s, "
+            "default_walltime_s, max_running, max_running_per_user, users, order, allocation, preempts; "
+            "did you mean `priority`?"
+        ),
         "queue[2]: found `3`, expected a queue, or a dictionary of its parameters",
     ]
     with pytest.raises(hs.ConfigError, match=r"^queue\[0\]\.nodes: found node 2 of queue `a`, expected nodes below 2$"):
@@ -178,7 +182,9 @@ def test_rule_1_a_job_without_a_queue_of_the_platform_is_an_error_that_names_bot
         "workload.queue: found `c` of job 3, expected a queue of the platform: a, b",
     ]
     bare = hs.Workload.from_polars(workload("a").to_polars().drop("queue"))
-    with pytest.raises(hs.ConfigError, match="^workload.queue: found no such column, expected a queue of the platform"):
+    with pytest.raises(
+        hs.ConfigError, match=r"^workload\.queue: found no such column, expected a queue of the platform"
+    ):
         hs.simulate(bare, machine, "easy")
 
 
@@ -232,10 +238,14 @@ def test_one_pool_of_all_nodes_is_what_there_was_before() -> None:
         assert here.equals(hs.simulate(frame, platform(), policy).jobs)
 
 
-@pytest.mark.parametrize(
-    "policy", ["fcfs", "easy", "conservative", "sjf", "vahrm", "coa", "swa", "random", "pool", "paa"]
-)
-def test_a_pool_is_scheduled_as_if_it_were_the_machine(policy: str) -> None:
+ALONE: list[str | hs.Policy] = [
+    *("fcfs", "easy", "conservative", "sjf", "coa", "swa", "random", "pool", "paa"),
+    hs.Policy("vahrm", "reservations", "lowest-power"),
+]
+
+
+@pytest.mark.parametrize("policy", ALONE, ids=str)
+def test_a_pool_is_scheduled_as_if_it_were_the_machine(policy: str | hs.Policy) -> None:
     # The same jobs on a machine of two nodes, and on the last two of five, beside others.
     jobs = pl.DataFrame(
         {
@@ -265,9 +275,11 @@ def test_a_pool_is_scheduled_as_if_it_were_the_machine(policy: str) -> None:
 
 def test_sizes_to_choose_from_and_licences_of_several_pools_are_refused() -> None:
     machine = platform(hs.Queue("a", "0-1"), hs.Queue("b", "2-3"), licences={"x": 1})
-    with pytest.raises(hs.ConfigError, match="workload.max_nodes: found sizes to choose from"):
-        hs.simulate(workload("a", min_nodes=pl.lit(1), max_nodes=pl.lit(2)), machine, "easy")
-    with pytest.raises(hs.ConfigError, match="workload.licences: found licences, expected none, or the backfill plan"):
+    with pytest.raises(hs.ConfigError, match=r"workload\.max_nodes: found sizes to choose from"):
+        hs.simulate(workload("a", min_nodes=pl.lit(1), max_nodes=pl.lit(2), speedup=pl.lit("linear")), machine, "easy")
+    with pytest.raises(
+        hs.ConfigError, match=r"workload\.licences: found licences, expected none, or the backfill plan"
+    ):
         hs.simulate(workload("a", licences=pl.lit("x")), machine, "easy")
 
 
