@@ -87,6 +87,7 @@ fn one_pass(criterion: &mut Criterion) {
     full.give(0, 1);
     let (budgets, outages, runs) = (Budgets::default(), Outages::default(), Runs::default());
     let view = |slots| View {
+        queues: None,
         now: SimTime::from_micros(20_000_000_000),
         jobs: Jobs::new(&jobs),
         platform: &platform,
