@@ -126,11 +126,15 @@ _WITH_EXTRAS = ("gym",)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "_core":
+        # Not the submodule of that name where an installed package has an engine with parts of its own.
+        return import_module("hetsched.engine").engine().module
     if name in _PACKAGES or name in _WITH_EXTRAS:
         return import_module(f"hetsched.{name}")
     for module, names in _HOMES.items():
         if name in names:
-            return getattr(import_module(f"hetsched.{module}"), name)
+            home = __getattr__(module) if module == "_core" else import_module(f"hetsched.{module}")
+            return getattr(home, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -21,10 +21,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hetsched._core import Job, Jobs, Running, View
+from hetsched import _core
 
 __all__ = [
     "Allocator",
+    "Analyzer",
     "Backfill",
     "Job",
     "Jobs",
@@ -36,6 +37,11 @@ __all__ = [
     "Sizing",
     "View",
 ]
+
+Job = _core.Job
+Jobs = _core.Jobs
+Running = _core.Running
+View = _core.View
 
 
 class Order(Protocol):
@@ -137,6 +143,35 @@ class Allocator(Protocol):
         array of float
             One a job, or one for each of ``runs.nodes``: W a node, infinite for none, not below ``least_cap_w`` or the
             lowest cap of the tables. If the predicted draws pass `watts`, those under the least caps must, too.
+        """
+
+
+class Analyzer(Protocol):
+    """Says how long jobs will run: what a policy plans with in place of walltimes (``analyzer=``).
+
+    The power analyzer of the overprovisioned Slurm, without a cap: what a cap makes of the length is the platform's to
+    say (tables by cap, or its cap model). What is known of jobs' draws is `hs.simulate(predictor=)`. Jobs run as long
+    as they do, and are killed at their walltimes, whatever is said here.
+
+    An object with a method ``learn(jobs, runtime_s, view)`` is told of the jobs that are over, and how long they ran
+    (whole attempts, also of jobs that were killed), before it is next asked.
+    """
+
+    def estimate(self, jobs: Jobs, view: View, /) -> npt.ArrayLike:
+        """How long jobs will run.
+
+        Parameters
+        ----------
+        jobs
+            The jobs that have joined the queue since it was last asked. ``jobs.planned_s`` is what they ask for.
+        view
+            The machine, and what runs.
+
+        Returns
+        -------
+        array of float
+            Seconds at nominal speed, from 0, one a job. A job is planned no longer than its walltime, and no shorter
+            than 1 us; one that outlasts its plan counts as ending now.
         """
 
 

@@ -99,9 +99,11 @@ def _family(word: str, about: str, verbs: Sequence[str]) -> Any:
 
 def _tell_version(wanted: bool) -> None:
     if wanted:
-        from hetsched import __version__  # noqa: PLC0415 -- the library, which this alone needs nothing else of
+        from hetsched.engine import engine  # noqa: PLC0415 -- the library, which this alone needs nothing else of
 
-        typer.echo(f"hetsched {__version__}")
+        running = engine()
+        with_parts = "" if running.package is None else f", engine of {running.package}"
+        typer.echo(f"hetsched {running.module.__version__}{with_parts}")
         raise typer.Exit
 
 

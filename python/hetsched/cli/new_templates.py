@@ -137,6 +137,32 @@ class CLASS:
         return draw_w * (1 - self.bias_ratio)
 '''
 
+_ANALYZER = '''"""How long jobs will run: as long as their user's last two did."""
+
+import numpy as np
+
+
+class CLASS:
+    """The mean of the last two runtimes of the user (Tsafrir, Etsion and Feitelson, TPDS 2007).
+
+    A job of a user of whom fewer are over is planned as long as it asks for.
+    """
+
+    def __init__(self):
+        self._last = {}
+
+    def learn(self, jobs, runtime_s, view):
+        """Told of jobs that are over."""
+        for user, ran in zip(jobs.user, runtime_s):
+            self._last.setdefault(user, []).append(ran)
+            self._last[user] = self._last[user][-2:]
+
+    def estimate(self, jobs, view):
+        """Seconds a job."""
+        last = [self._last.get(user, []) for user in jobs.user]
+        return np.array([np.mean(two) if len(two) == 2 else asked for two, asked in zip(last, jobs.planned_s)])
+'''
+
 TEMPLATES = {
     "order": _ORDER,
     "backfill": _BACKFILL,
@@ -144,6 +170,7 @@ TEMPLATES = {
     "scheduler": _SCHEDULER,
     "allocator": _ALLOCATOR,
     "monitor": _MONITOR,
+    "analyzer": _ANALYZER,
 }
 """By role, the text of a file with one part that works."""
 
@@ -215,6 +242,20 @@ def test_jobs_start_in_order_of_submission():
 def test_the_cap_is_as_high_as_the_budget_allows():
     caps_w = [run(budget_w, allocator=CLASS()).segments["cap_w"][0] for budget_w in (580, 579, 569)]
     assert caps_w == [None, 290, 250]
+""",
+    "analyzer": """
+def test_jobs_are_planned_as_long_as_those_of_the_user_before():
+    # Two runs of 10 s; then one of 10 s beside the head, which asks for so much that it would be in its way.
+    jobs = {"job_id": [1, 2, 3, 4, 5], "submit_s": [0, 0, 20, 21, 22], "node_count": [1, 1, 1, 2, 1]}
+    times = {"runtime_s": [10, 10, 30, 5, 10], "walltime_s": [100, 100, 30, 5, 100]}
+    users = {"user": ["ann", "ann", "bo", "bo", "ann"]}
+    workload = hs.Workload.from_polars(pl.DataFrame({**jobs, **times, **users}))
+    platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=400)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # so small a log may be too much for so small a machine
+        asked = hs.simulate(workload, platform, "easy").jobs["start_s"][4]
+        known = hs.simulate(workload, platform, hs.Policy.preset("easy", analyzer=CLASS())).jobs["start_s"][4]
+    assert (asked, known) == (55, 22)
 """,
     "monitor": """
 def test_a_draw_that_is_not_seen_raises_no_alarm():

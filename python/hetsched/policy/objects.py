@@ -23,6 +23,7 @@ METHODS = {
     "scheduler": "decide",
     "allocator": "allot",
     "monitor": "read",
+    "analyzer": "estimate",
     "sizing": "sizes",
 }
 """The method by which an object is known for a role."""

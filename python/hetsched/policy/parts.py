@@ -13,8 +13,9 @@ from typing import Any
 
 from hetsched import _core
 from hetsched.checks import Faults, did_you_mean, listed, plain, shown
+from hetsched.engine import engine
 from hetsched.errors import ConfigError
-from hetsched.policy.objects import INSIDE, identity, inner, misplaced, outer_roles, roles_of, text_of
+from hetsched.policy.objects import INSIDE, METHODS, identity, inner, misplaced, outer_roles, roles_of, text_of
 
 PART_ROLES = ("order", "backfill", "placement", "power")
 """Roles that this version has parts for."""
@@ -24,6 +25,9 @@ OPTIONAL_ROLES = ("power",)
 
 EMPTY_ROLES = ("sleep",)
 """Roles that are always None in this version."""
+
+OBJECT_ROLES = ("analyzer",)
+"""Roles that only objects take."""
 
 ROLES = (*PART_ROLES, *EMPTY_ROLES)
 
@@ -42,7 +46,13 @@ def parts() -> dict[tuple[str, str], dict[str, Any]]:
     >>> parts()["backfill", "reservations"]["parameters"][0]["name"]
     'depth'
     """
-    return {(part["role"], part["name"]): part for part in _core.parts()}
+    return {(part["role"], part["name"]): _signed(part) for part in _core.parts()}
+
+
+def _signed(part: dict[str, Any]) -> dict[str, Any]:
+    """A part as the engine tells of it; one that a package has added, with that package."""
+    is_added = part.pop("is_added")
+    return part | {"package": engine().package} if is_added else part
 
 
 def names_of(role: str) -> list[str]:
@@ -60,9 +70,9 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
     """A composition with every name checked and every default filled in; objects are told by who they are."""
     faults = Faults(path)
     composition: dict[str, dict[str, Any] | None] = {}
-    own = {role: given[role] for role in _STANDING_IN if role in roles_of(given.get(role))}
+    own = {role: given[role] for role in (*_STANDING_IN, *OBJECT_ROLES) if role in roles_of(given.get(role))}
     inside: dict[str, Any] = {}
-    given = {**given, **{role: _STANDING_IN[role] for role in own}}
+    given = {**given, **{role: _STANDING_IN.get(role) for role in own}}
     for outer in outer_roles():
         if objects := inner(given.get(outer), outer):
             inside |= objects
@@ -74,6 +84,9 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
         composition[role] = None
         if given.get(role) is not None:
             faults.add(role, _shown_part(given[role]), f"nothing: this version has no parts for the role `{role}`")
+    for role in OBJECT_ROLES:
+        if given.get(role) is not None:
+            faults.add(role, _shown_part(given[role]), _an_object(given[role], role))
     faults.check()
     try:
         checked: dict[str, dict[str, Any] | None] = _core.check_policy(composition)
@@ -94,6 +107,13 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
     for role, part in inside.items():
         (checked[INSIDE[role]] or {})[role] = identity(part)
     return checked | {role: identity(part) for role, part in own.items()}
+
+
+def _an_object(given: Any, role: str) -> str:
+    """What a role that only objects take should be given."""
+    named = isinstance(given, Mapping) and "python" in given
+    wanted = f"as in hs.Policy({role}=...): a file holds no Python" if named else f"with the method `{METHODS[role]}`"
+    return f"the object itself, {wanted}" if named else f"an object {wanted}"
 
 
 def takers_of(parameter: str, role: str = "") -> list[str]:

@@ -10,13 +10,24 @@ from typing import Any
 from hetsched.checks import Faults, did_you_mean, listed, plain, read_toml, shown
 from hetsched.errors import ConfigError
 from hetsched.policy import objects
-from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, parts, plain_number, resolved, takers_of, value_text
+from hetsched.policy.parts import (
+    OBJECT_ROLES,
+    PART_ROLES,
+    ROLES,
+    parameters_of,
+    parts,
+    plain_number,
+    resolved,
+    takers_of,
+    value_text,
+)
 from hetsched.policy.presets import PRESETS
-from hetsched.roles import Backfill, Order, Placement, Scheduler
+from hetsched.roles import Analyzer, Backfill, Order, Placement, Scheduler
 
 Part = str | Mapping[str, Any]
 
 _Value = str | int | float | bool | list[Any]
+_TAKEN = (*ROLES, *OBJECT_ROLES)
 _DEFAULTS = {"order": "fcfs", "backfill": "none", "placement": "lowest-id"}
 
 
@@ -38,6 +49,9 @@ class Policy:
         limit.
     sleep
         None: this version has no parts for this role.
+    analyzer
+        An object that says how long jobs will run, for all planning (`hetsched.roles.Analyzer`). None: as long as they
+        ask for.
     scheduler
         An object that decides everything, in place of all parts (`hetsched.roles.Scheduler`).
     name
@@ -65,17 +79,26 @@ class Policy:
         power: Part | None = None,
         sleep: None = None,
         *,
+        analyzer: Analyzer | type[Analyzer] | None = None,
         scheduler: Scheduler | type[Scheduler] | None = None,
         name: str | None = None,
     ) -> None:
-        given = {"order": order, "backfill": backfill, "placement": placement, "power": power, "sleep": sleep}
+        given: dict[str, Any] = {
+            "order": order,
+            "backfill": backfill,
+            "placement": placement,
+            "power": power,
+            "sleep": sleep,
+        }
+        if analyzer is not None:
+            given["analyzer"] = analyzer
         if scheduler is None:
             given = {role: objects.instance_of(part, f"policy.{role}") for role, part in given.items()}
             inside: dict[str, Any] = {}
             for outer in objects.outer_roles():
                 if found := objects.inner(given[outer], outer):
                     inside |= found
-                    given[outer] = {**given[outer], **found}  # type: ignore[dict-item]
+                    given[outer] = {**given[outer], **found}
             self._parts = resolved(given)
             self._own = {role: part for role, part in given.items() if role in objects.roles_of(part)}
             self._own |= inside
@@ -121,15 +144,15 @@ class Policy:
         parameters = plain(parameters)
         parameters = {name: objects.instance_of(value, f"policy.{name}") for name, value in parameters.items()}
         base = PRESETS[preset].parts()
-        parts = base | {role: parameters[role] for role in ROLES if role in parameters}
-        joining = PRESETS[preset].joining(parts, [name for name in parameters if name not in ROLES])
+        parts = base | {role: parameters[role] for role in _TAKEN if role in parameters}
+        joining = PRESETS[preset].joining(parts, [name for name in parameters if name not in _TAKEN])
         parts |= joining
-        changes = _parameter_changes(parts, {k: v for k, v in parameters.items() if k not in ROLES})
+        changes = _parameter_changes(parts, {k: v for k, v in parameters.items() if k not in _TAKEN})
         _check_borders(changes)
         for (role, parameter), value in changes.items():
             own = parts[role]
             parts[role] = {**({"name": own} if isinstance(own, str) else own), parameter: value}
-        replaced = [role for role in ROLES if parameters.get(role) is not None]
+        replaced = [role for role in _TAKEN if parameters.get(role) is not None]
         return cls(**parts, name=_preset_name(preset, parts, replaced, list(changes)))
 
     @classmethod
@@ -162,7 +185,7 @@ class Policy:
         faults = Faults("policy")
         if objects.WHOLE in data:
             faults.extend(_no_scheduler(data[objects.WHOLE]))
-        faults.unknown_keys({key: data[key] for key in data if key != objects.WHOLE}, ("name", "preset", *ROLES))
+        faults.unknown_keys({key: data[key] for key in data if key != objects.WHOLE}, ("name", "preset", *_TAKEN))
         if not isinstance(data.get("name"), str | None):
             faults.add("name", data["name"], "a name")
         faults.check()
@@ -449,8 +472,8 @@ def _part_name(part: Any) -> str:
 def _preset_name(preset: str, parts: Mapping[str, Any], replaced: list[str], changed: list[tuple[str, str]]) -> str:
     """Text form of this policy: ``easy:placement=best-rank:placement.rank=time``."""
     settings = []
-    for role in ROLES:
-        own = parts[role] if isinstance(parts[role], Mapping) else {}
+    for role in _TAKEN:
+        own = parts[role] if isinstance(parts.get(role), Mapping) else {}
         if role in replaced:
             settings.append(f"{role}={_part_name(parts[role])}")
         settings += [

@@ -201,6 +201,8 @@ def parts_table(*, width: int = 80) -> Table:
     last_role = ""
     for (role, name), part in parts().items():
         table.add_row(role if role != last_role else "", Text(name, style="bold"), part["doc"])
+        if "package" in part:
+            table.add_row("", "", Text(f"from {part['package']}", style="dim"))
         for lines in _parameter_lines(part["parameters"], room):
             table.add_row("", *lines)
         last_role = role

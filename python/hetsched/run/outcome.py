@@ -13,6 +13,7 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.bound import energy_bound
+from hetsched.engine import engine
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
@@ -131,6 +132,7 @@ def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
     options = {name: value for name, value in setting.options.record().items() if name != "seed"}
     return {
         "version": _core.__version__,
+        **engine().record(),
         "seed": setting.options.seed,
         "policy": policy.to_dict(),
         "options": options,

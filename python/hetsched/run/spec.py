@@ -17,6 +17,7 @@ import polars as pl
 
 from hetsched import __version__
 from hetsched.checks import Faults, reason_of, shown
+from hetsched.engine import engine
 from hetsched.errors import ConfigError, TraceError
 from hetsched.files import UNREADABLE, json_sha256, write_whole
 from hetsched.platform import Platform
@@ -77,12 +78,15 @@ class Spec(Plan):
         The policy, as `Policy.to_dict` gives it; the `Policy` itself where parts of it are Python objects.
     options
         More keyword options of `hetsched.simulate`.
+    engine
+        Package whose engine the run is for; None: hetsched's own.
     """
 
     workload_file: str
     platform_file: str
     composition: dict[str, Any] | Policy = field(hash=False)
     options: dict[str, Any] = field(hash=False)
+    engine: str | None = None
 
     def execute(self) -> dict[str, Any]:
         """The run's summary."""
@@ -90,6 +94,7 @@ class Spec(Plan):
         return run_of(*self._inputs(), options).execute().summary()
 
     def _inputs(self) -> tuple[Workload, Platform, Policy]:
+        _check_engine(self.engine)
         workload, platform = read_workload(self.workload_file, self.workload), read_platform(self.platform_file)
         composition = self.composition
         policy = composition if isinstance(composition, Policy) else Policy.from_dict(composition)
@@ -196,9 +201,17 @@ def written(plans: Sequence[Plan], axes: Axes, options: RunOptions, folder: Path
             platform_file=platforms[plan.platform],
             composition=policies[plan.policy],
             options=dict(own),
+            engine=engine().package,
         )
         for plan in plans
     ]
+
+
+def _check_engine(package: str | None) -> None:
+    """Whether this process has the engine that a run is for."""
+    own = "hetsched's own"
+    if package != engine().package:
+        raise ConfigError([("engine", engine().package or own, f"{package or own}, which the spec was made with")])
 
 
 def run_one(spec: Spec) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def downey(nodes: Floats, a: float, sigma: float) -> Floats:
     >>> downey(np.array([1.0, 4.0, 7.0, 9.0]), 4.0, 0.0).tolist()
     [1.0, 4.0, 4.0, 4.0]
     >>> downey(np.array([1.0, 4.0, 7.0, 9.0]), 4.0, 1.0).round(3).tolist()
-    [1.0, 2.286, 4.0, 4.0]
+    [1.0, 2.909, 4.0, 4.0]
     """
     if sigma <= 1.0:
         below = a * nodes / (a + sigma * (nodes - 1.0) / 2.0)

@@ -17,7 +17,7 @@ use crate::policy::runs::{Run, RunId};
 use crate::policy::timing::Timing;
 use crate::policy::{Decision, Decisions, Governor, Notice, Policy, View};
 use crate::power::budgets::BudgetRow;
-use crate::units::{SimTime, Watts};
+use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
 pub use crate::cluster::Effect;
@@ -49,6 +49,15 @@ pub struct Controller {
     governs: bool,
     /// The pass under way.
     pass: Pass,
+    /// Where something says how long jobs will run: those it has not been asked about yet, and those that are over.
+    foretold: Foretold,
+}
+
+/// Jobs of which a forecast has to know.
+#[derive(Clone, Default)]
+struct Foretold {
+    joined: Vec<JobId>,
+    over: Vec<(JobId, SimDuration)>,
 }
 
 /// What a pass has come to.
@@ -70,7 +79,14 @@ impl Controller {
         if let Some(allots) = allots {
             cluster.govern(allots);
         }
-        Self { cluster, policy, decisions: Decisions::default(), governs: allots.is_some(), pass: Pass::default() }
+        Self {
+            cluster,
+            policy,
+            decisions: Decisions::default(),
+            governs: allots.is_some(),
+            pass: Pass::default(),
+            foretold: Foretold::default(),
+        }
     }
 
     /// The cluster.
@@ -133,7 +149,7 @@ impl Controller {
             self.cluster.turn_away(job);
         } else {
             self.cluster.submit(job);
-            self.tell(Notice::Submitted(job));
+            self.tell_of(job);
         }
         refusal
     }
@@ -156,7 +172,7 @@ impl Controller {
             self.cluster.turn_away(job);
         } else {
             self.cluster.admit(job);
-            self.tell(Notice::Submitted(job));
+            self.tell_of(job);
         }
         refusal
     }
@@ -173,6 +189,7 @@ impl Controller {
     /// A job whose run is over joins the queue again, in its old place.
     pub fn requeue(&mut self, run: &Run) {
         self.cluster.requeue(run.job, run.attempt);
+        self.foretold.over.retain(|&(job, _)| job != run.job);
         self.tell(Notice::Requeued(run.job));
     }
 
@@ -183,6 +200,9 @@ impl Controller {
     pub fn end(&mut self, id: RunId) -> Result<Option<Run>, SimulationError> {
         let run = self.cluster.end(id)?;
         if let Some(run) = &run {
+            if self.policy.forecast().is_some() {
+                self.foretold.over.push((run.job, self.cluster.now() - run.started));
+            }
             self.tell(Notice::Ended(run.job));
         }
         Ok(run)
@@ -346,6 +366,7 @@ impl Controller {
 
     /// What the policy decides at a pass; true if a job starts.
     fn start_jobs(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
+        self.foretell(interrupted)?;
         loop {
             self.decisions.clear();
             let view = View { is_held: self.pass.is_held, ..self.cluster.view(self.pass.surplus, interrupted) };
@@ -358,6 +379,27 @@ impl Controller {
                 return Ok(starts);
             }
         }
+    }
+
+    /// Asks how long the jobs will run that have joined the queue, once it is known how long others have run.
+    fn foretell(&mut self, interrupted: &dyn Fn() -> bool) -> Result<()> {
+        let Self { cluster, policy, foretold, pass, .. } = self;
+        let Some(forecast) = policy.forecast().filter(|_| !foretold.joined.is_empty()) else { return Ok(()) };
+        foretold.over.drain(..).for_each(|(job, ran)| forecast.learn(job, ran));
+        let mut lengths = Vec::with_capacity(foretold.joined.len());
+        forecast.lengths(&cluster.view(pass.surplus, interrupted), &foretold.joined, &mut lengths)?;
+        for (job, length) in foretold.joined.drain(..).zip(lengths) {
+            cluster.believe(job, length);
+        }
+        Ok(())
+    }
+
+    /// A job has joined the queue.
+    fn tell_of(&mut self, job: JobId) {
+        if self.policy.forecast().is_some() {
+            self.foretold.joined.push(job);
+        }
+        self.tell(Notice::Submitted(job));
     }
 
     /// What the machine is measured to draw beyond what is predicted for the caps in force (operations page, rule 28).

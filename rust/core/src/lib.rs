@@ -9,6 +9,7 @@
 //! | [`policy`] | who starts, and where |
 //! | [`cluster`], [`control`] | what is known of a machine; a policy in charge of it |
 //! | [`sim`] | what happens then |
+//! | [`prelude`] | what parts of a crate of your own are written with |
 //!
 //! One run, from jobs to joules:
 //!
@@ -70,8 +71,13 @@ pub mod params;
 pub mod platform;
 pub mod policy;
 pub mod power;
+pub mod prelude;
 pub mod random;
 pub mod sim;
 pub mod trace;
 pub mod units;
 pub mod workload;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -299,6 +299,13 @@ impl Workload {
         self.walltime(job).map_or_else(run, |walltime| walltime.stretched(factor))
     }
 
+    /// The same of a job that is believed to run so long at nominal speed: no longer than its walltime.
+    #[must_use]
+    pub fn believed_at(&self, job: JobId, length: SimDuration, factor: f64, slowdown: f64) -> SimDuration {
+        let longest = self.walltime(job).map_or(SimDuration::FOREVER, |walltime| walltime.stretched(factor));
+        length.stretched(factor * slowdown).min(longest)
+    }
+
     /// Nodes the job asks for, at least 1.
     #[must_use]
     pub fn node_count(&self, job: JobId) -> u32 {
@@ -481,6 +488,20 @@ mod tests {
         let workload = one_job().into_workload().unwrap();
         assert_eq!(workload.walltime(JobId(0)), None);
         assert_eq!(workload.planned(JobId(0)).seconds(), 10.0);
+    }
+
+    #[test]
+    fn a_belief_is_stretched_and_no_longer_than_the_walltime() {
+        let believed = |workload: &Workload, seconds: f64, factor: f64, slowdown: f64| {
+            let length = SimDuration::from_seconds(seconds).unwrap();
+            workload.believed_at(JobId(0), length, factor, slowdown).seconds()
+        };
+        let unlimited = JobColumns { comm_s: vec![2.5], ..one_job() }.into_workload().unwrap();
+        assert_eq!(believed(&unlimited, 20.0, 1.5, 2.0), 60.0);
+        let limited = JobColumns { walltime_s: vec![12.0], ..one_job() }.into_workload().unwrap();
+        assert_eq!(believed(&limited, 5.0, 1.0, 1.0), 5.0);
+        assert_eq!(believed(&limited, 20.0, 1.0, 1.0), 12.0);
+        assert_eq!(believed(&limited, 20.0, 1.5, 1.0), 18.0);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules from the bottom up; a module may use those on lower levels, and its own.
-const LEVELS: [(&str, usize); 13] = [
+const LEVELS: [(&str, usize); 14] = [
     ("units", 0),
     ("error", 0),
     ("random", 0),
@@ -18,6 +18,7 @@ const LEVELS: [(&str, usize); 13] = [
     ("cluster", 5),
     ("control", 6),
     ("sim", 7),
+    ("prelude", 8),
 ];
 
 fn level(module: &str) -> usize {

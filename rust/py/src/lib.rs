@@ -11,8 +11,12 @@
 //! | `roles` | parts of policies that are Python objects |
 //! | `frame` | results, by the Arrow C stream interface |
 //! | `errors` | the core's errors, as Python's |
+//!
+//! [`engine`] makes an extension module of them: hetsched's own is `rust/extension`, one with more parts is
+//! `examples/placement-in-rust`.
 
 use pyo3::prelude::*;
+use pyo3::wrap_pyfunction;
 
 mod assignment;
 mod cells;
@@ -26,37 +30,43 @@ mod roles;
 mod run;
 mod session;
 
-/// The compiled half of hetsched.
+pub use hetsched_core::policy::registry::Rows;
+
+/// Fills an extension module with the engine, whose registry has these rows beside its own. To be called once, from the
+/// module's init.
 ///
 /// Parts of policies may be Python objects, which share what they like: it relies on the interpreter's lock, and one
 /// interpreter. A build of `CPython` without the lock turns it back on; a second interpreter refuses the import.
-#[pymodule(gil_used = true)]
-mod _core {
-    use pyo3::prelude::*;
+///
+/// # Errors
+/// A `hetsched.ConfigError` for each row whose name is malformed or taken.
+pub fn engine(module: &Bound<'_, PyModule>, rows: Rows) -> PyResult<()> {
+    hetsched_core::policy::registry::add(rows).map_err(|error| errors::to_py(module.py(), error))?;
+    module.gil_used(true)?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    functions(module)?;
+    classes(module)
+}
 
-    #[pymodule_export]
-    use crate::assignment::{assign, assign_types};
-    #[pymodule_export]
-    use crate::columns::{JobColumns, Machine, PowerTable};
-    #[pymodule_export]
-    use crate::frame::Frame;
-    #[pymodule_export]
-    use crate::gym::Agents;
-    #[pymodule_export]
-    use crate::parts::{check_policy, parts};
-    #[pymodule_export]
-    use crate::roles::jobs::{Job, Jobs};
-    #[pymodule_export]
-    use crate::roles::running::Running;
-    #[pymodule_export]
-    use crate::roles::view::View;
-    #[pymodule_export]
-    use crate::run::{Records, read_swf, unpacked};
-    #[pymodule_export]
-    use crate::session::Session;
+fn functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(assignment::assign, module)?)?;
+    module.add_function(wrap_pyfunction!(assignment::assign_types, module)?)?;
+    module.add_function(wrap_pyfunction!(parts::check_policy, module)?)?;
+    module.add_function(wrap_pyfunction!(parts::parts, module)?)?;
+    module.add_function(wrap_pyfunction!(run::read_swf, module)?)?;
+    module.add_function(wrap_pyfunction!(run::unpacked, module)?)
+}
 
-    #[pymodule_init]
-    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("__version__", env!("CARGO_PKG_VERSION"))
-    }
+fn classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<columns::JobColumns>()?;
+    module.add_class::<columns::Machine>()?;
+    module.add_class::<columns::PowerTable>()?;
+    module.add_class::<frame::Frame>()?;
+    module.add_class::<gym::Agents>()?;
+    module.add_class::<roles::jobs::Job>()?;
+    module.add_class::<roles::jobs::Jobs>()?;
+    module.add_class::<roles::running::Running>()?;
+    module.add_class::<roles::view::View>()?;
+    module.add_class::<run::Records>()?;
+    module.add_class::<session::Session>()
 }

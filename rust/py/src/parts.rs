@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hetsched_core::error::config;
 use hetsched_core::params::{Parameter, Value};
 use hetsched_core::policy::registry::{
-    BACKFILLS, BUDGETS, ORDERS, PLACEMENTS, PartSpec, PolicySpec, Row, chooses_nodes,
+    BACKFILLS, BUDGETS, ORDERS, PLACEMENTS, PartSpec, PolicySpec, Row, added, chooses_nodes,
 };
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
@@ -111,19 +111,20 @@ fn part_dict<'py>(py: Python<'py>, name: &str, params: &BTreeMap<String, Value>)
 #[pyfunction]
 pub(crate) fn parts(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
-    announce(&list, "order", ORDERS)?;
-    announce(&list, "backfill", BACKFILLS)?;
-    announce(&list, "placement", PLACEMENTS)?;
-    announce(&list, "power", BUDGETS)?;
+    announce(&list, "order", ORDERS, added().orders)?;
+    announce(&list, "backfill", BACKFILLS, added().backfills)?;
+    announce(&list, "placement", PLACEMENTS, added().placements)?;
+    announce(&list, "power", BUDGETS, added().budgets)?;
     Ok(list)
 }
 
-fn announce<T: ?Sized>(list: &Bound<'_, PyList>, role: &str, rows: &[Row<T>]) -> PyResult<()> {
-    for row in rows {
+fn announce<T: ?Sized>(list: &Bound<'_, PyList>, role: &str, own: &[Row<T>], added: &[Row<T>]) -> PyResult<()> {
+    for (place, row) in own.iter().chain(added).enumerate() {
         let part = PyDict::new(list.py());
         part.set_item("role", role)?;
         part.set_item("name", row.name)?;
         part.set_item("doc", row.doc)?;
+        part.set_item("is_added", place >= own.len())?;
         part.set_item("uses_chance", row.uses_chance)?;
         part.set_item("chooses_nodes", role == "placement" || role == "backfill" && chooses_nodes(row.name))?;
         part.set_item("reads_draws", row.reads_draws.name())?;

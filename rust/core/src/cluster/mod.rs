@@ -16,6 +16,7 @@ use crate::error::SimulationError;
 use crate::platform::Platform;
 use crate::platform::node_state::{Class, NodeState};
 use crate::platform::slots::Slots;
+use crate::policy::analyzer::forecast::Forecasts;
 use crate::policy::cells::{Cells, Lack};
 use crate::policy::outages::{Maintenance, Outage, Outages, Turn};
 use crate::policy::queues::{Bar, Group, Queues};
@@ -25,7 +26,7 @@ use crate::policy::{Eligible, Jobs, View};
 use crate::power::budgets::{BudgetRow, Budgets};
 use crate::power::pvt::Predicted;
 use crate::power::slowest::{OwnSlowdowns, Slowest};
-use crate::units::{SimTime, Watts};
+use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::{JobId, Workload};
 
 pub use crate::cluster::carry_out::{Effect, Headroom};
@@ -77,6 +78,8 @@ pub struct Cluster {
     in_groups: BTreeMap<Group, u32>,
     /// When jobs joined the queue, where that may be later than their submission.
     eligible: Option<Eligible>,
+    /// How long jobs are believed to run, where something says so.
+    forecasts: Option<Forecasts>,
     outages: Outages,
     governed: Option<Governed>,
     /// Nodes of each job, where some can have more or fewer than they ask for.
@@ -154,6 +157,7 @@ impl Cluster {
             } else {
                 OnNodes::Several(vec![Vec::new(); count])
             },
+            forecasts: None,
             eligible: workload.has_waits().then(|| Eligible::new(workload.len())),
             outages: Outages::default(),
             slowest: slowest.map(Arc::new),
@@ -232,7 +236,8 @@ impl Cluster {
     #[must_use]
     pub fn jobs(&self) -> Jobs<'_> {
         let jobs = Jobs::new(&self.workload).stretched(self.slowest.as_deref()).slowed(Some(&self.own_caps));
-        jobs.eligible_at(self.eligible.as_ref()).sized(self.sizes.as_deref())
+        let jobs = jobs.eligible_at(self.eligible.as_ref()).believed(self.forecasts.as_ref());
+        jobs.sized(self.sizes.as_deref())
     }
 
     /// The instant it is at.
@@ -358,6 +363,12 @@ impl Cluster {
         *phase = Phase::Over;
         self.queued -= i32::from(was_queued);
         Some(was_queued)
+    }
+
+    /// From now on a job that waits is believed to run so long.
+    pub fn believe(&mut self, job: JobId, length: SimDuration) {
+        let jobs = self.workload.len();
+        self.forecasts.get_or_insert_with(|| Forecasts::new(jobs)).note(job, length);
     }
 
     /// When jobs became eligible, where that may be later than their submission.
@@ -517,13 +528,7 @@ impl Cluster {
     fn planned_end(&self, job: JobId, nodes: &[u32]) -> SimTime {
         let slowest = || self.predicted.slowest(self.workload.app(job), nodes.iter().copied());
         let factor = if self.slowest.is_some() { slowest() } else { 1.0 };
-        let slowdown = self.own_caps.of(job);
-        self.now.saturating_add(self.workload.planned_at(job, factor * self.size_time(job), slowdown))
-    }
-
-    /// How many times as long a job takes at the size it has as at the one it asks for.
-    fn size_time(&self, job: JobId) -> f64 {
-        self.sizes.as_ref().map_or(1.0, |sizes| self.workload.time_at(job, sizes[job.0 as usize]))
+        self.now.saturating_add(self.jobs().planned_on(job, factor))
     }
 
     /// A run begins on nodes that were taken for it.

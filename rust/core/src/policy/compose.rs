@@ -10,6 +10,7 @@ use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::policy::agent::Agent;
 use crate::policy::allocator::Allocator;
+use crate::policy::analyzer::forecast::Forecast;
 use crate::policy::analyzer::lessons::Lessons;
 use crate::policy::analyzer::{Analyzer, Ask};
 use crate::policy::backfill::Backfill;
@@ -34,8 +35,10 @@ use crate::workload::JobId;
 /// The parts of a policy.
 #[derive(Clone)]
 pub struct Parts {
-    /// What is believed of jobs.
+    /// What is believed of jobs' draws.
     pub analyzer: Box<dyn Analyzer>,
+    /// How long jobs are believed to run, if not as long as they ask for.
+    pub forecast: Option<Box<dyn Forecast>>,
     /// Which jobs join the queue; none: all.
     pub gate: Option<Box<dyn Gate>>,
     /// Who is next.
@@ -406,6 +409,10 @@ impl Policy for Composed {
     fn agent(&mut self) -> Option<&mut Agent> {
         let agent = self.parts.backfill.agent()?;
         Some(agent.behind(self.queue.get(Place::FRONT).map(|waiting| waiting.key)))
+    }
+
+    fn forecast(&mut self) -> Option<&mut dyn Forecast> {
+        Some(self.parts.forecast.as_mut()?.as_mut())
     }
 
     fn divide(&mut self, _cells: &Arc<Cells>, exclusive: bool) -> Result<()> {

@@ -43,6 +43,7 @@ use crate::platform::Platform;
 use crate::platform::slots::Slots;
 use crate::policy::agent::Agent;
 use crate::policy::analyzer::Estimate;
+use crate::policy::analyzer::forecast::{Forecast, Forecasts};
 use crate::policy::cells::Cells;
 use crate::policy::outages::Outages;
 use crate::policy::queues::Queues;
@@ -70,6 +71,7 @@ pub struct Jobs<'a> {
     /// A job that is to get so many nodes of one cell.
     part: Option<(JobId, u32)>,
     eligible: Option<&'a Eligible>,
+    forecasts: Option<&'a Forecasts>,
     sizes: Sized<'a>,
 }
 
@@ -251,6 +253,11 @@ pub trait Policy: DynClone + Send + Sync {
         None
     }
 
+    /// What says how long jobs will run, if anything does.
+    fn forecast(&mut self) -> Option<&mut dyn Forecast> {
+        None
+    }
+
     /// From now on nodes differ in what jobs ask for.
     ///
     /// # Errors
@@ -364,7 +371,8 @@ impl<'a> Jobs<'a> {
     /// What a policy may know of these jobs.
     #[must_use]
     pub fn new(workload: &'a Workload) -> Self {
-        Self { workload, slowest: None, own_caps: None, part: None, eligible: None, sizes: Sized::Asked }
+        let (slowest, own_caps, part, eligible, forecasts) = (None, None, None, None, None);
+        Self { workload, slowest, own_caps, part, eligible, forecasts, sizes: Sized::Asked }
     }
 
     /// The same where planned lengths are stretched by what the slowest node is predicted to take.
@@ -438,6 +446,12 @@ impl<'a> Jobs<'a> {
         Self { part: Some((job, count)), ..self }
     }
 
+    /// The same where jobs are believed to run as long as somebody says.
+    #[must_use]
+    pub fn believed(self, forecasts: Option<&'a Forecasts>) -> Self {
+        Self { forecasts, ..self }
+    }
+
     /// The job's own cap, W a node; infinity if it brings none.
     #[must_use]
     pub fn cap_w(self, job: JobId) -> f64 {
@@ -481,16 +495,24 @@ impl<'a> Jobs<'a> {
         self.workload.array(job)
     }
 
-    /// How long planning takes the job to run while it waits: its walltime, or its nominal runtime if it brings none;
+    /// How long planning takes the job to run while it waits: as long as is believed, or else its walltime, or its nominal
+    /// runtime if it brings none;
     /// where these were meant for nominal speed, on the slowest of all nodes.
     #[must_use]
     pub fn planned(self, job: JobId) -> SimDuration {
         let factor = self.slowest.map_or(1.0, |slowest| slowest.of(self.app(job)));
-        self.workload.planned_at(
-            job,
-            factor * self.size_time(job),
-            self.own_caps.map_or(1.0, |own_caps| own_caps.of(job)),
-        )
+        self.planned_on(job, factor)
+    }
+
+    /// The same on nodes that take `factor` times as long as nominal ones, where walltimes were meant for these.
+    #[must_use]
+    pub fn planned_on(self, job: JobId, factor: f64) -> SimDuration {
+        let factor = factor * self.size_time(job);
+        let slowdown = self.own_caps.map_or(1.0, |own_caps| own_caps.of(job));
+        match self.forecasts.and_then(|forecasts| forecasts.of(job)) {
+            Some(length) => self.workload.believed_at(job, length, factor, slowdown),
+            None => self.workload.planned_at(job, factor, slowdown),
+        }
     }
 
     /// How long the job runs at nominal speed. Policies that a paper describes as knowing it in advance read this; all

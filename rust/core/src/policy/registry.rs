@@ -1,9 +1,13 @@
 //! The only place a part is announced: its name, what it does, its parameters and how it is made.
 
+mod added;
 mod parameters;
+mod row;
 mod take;
 
 use std::collections::BTreeMap;
+
+pub use added::{Rows, add, added, backfills, budgets, orders, placements};
 
 use crate::error::{Result, config};
 use crate::params::{Parameter, Params, Value};
@@ -119,15 +123,7 @@ const fn plain<T: ?Sized>(
     doc: &'static str,
     make: fn(&mut Params, u64) -> Result<Box<T>>,
 ) -> Row<T> {
-    Row {
-        name,
-        doc,
-        parameters: &[],
-        uses_chance: false,
-        reads_draws: ReadsDraws::Never,
-        needs: &[],
-        make: Make::Alone(make),
-    }
+    Row::new(name, doc, make)
 }
 
 /// The orders.
@@ -324,10 +320,16 @@ struct Made<T: ?Sized> {
     params: BTreeMap<String, Value>,
 }
 
-fn make<T: ?Sized>(role: &str, rows: &[Row<T>], spec: &PartSpec, seed: u64) -> Result<Made<T>> {
+fn make<T: ?Sized + 'static>(
+    role: &str,
+    mut rows: impl Iterator<Item = &'static Row<T>> + Clone,
+    spec: &PartSpec,
+    seed: u64,
+) -> Result<Made<T>> {
     let path = format!("policy.{role}");
-    let Some(row) = rows.iter().find(|row| row.name == spec.name) else {
-        let known: Vec<_> = rows.iter().map(|row| row.name).collect();
+    let known = rows.clone();
+    let Some(row) = rows.find(|row| row.name == spec.name) else {
+        let known: Vec<_> = known.map(|row| row.name).collect();
         return Err(config(path, format!("`{}`", spec.name), format!("one of {}", known.join(", "))));
     };
     let mut params = Params::new(path, spec.params.clone());
@@ -363,6 +365,7 @@ fn together(
     let gate = holds.then(|| Box::new(UntilProfiled::default()) as Box<dyn Gate>);
     Parts {
         analyzer,
+        forecast: None,
         gate,
         order: order.part,
         backfill,
@@ -406,10 +409,10 @@ impl PolicySpec {
     /// # Errors
     /// A [`ConfigError`](crate::error::ConfigError) with a fault for each part or parameter that is unknown or invalid.
     pub fn build(&self, seed: u64) -> Result<(Parts, Self)> {
-        let order = make("order", ORDERS, &self.order, seed);
-        let backfill = make("backfill", BACKFILLS, &self.backfill, seed);
-        let placement = make("placement", PLACEMENTS, &self.placement, seed);
-        let power = self.power.as_ref().map(|part| make("power", BUDGETS, part, seed)).transpose();
+        let order = make("order", orders(), &self.order, seed);
+        let backfill = make("backfill", backfills(), &self.backfill, seed);
+        let placement = make("placement", placements(), &self.placement, seed);
+        let power = self.power.as_ref().map(|part| make("power", budgets(), part, seed)).transpose();
         match (order, backfill, placement, power) {
             (Ok(order), Ok(backfill), Ok(placement), Ok(power)) => {
                 if chooses_nodes(&self.backfill.name) {

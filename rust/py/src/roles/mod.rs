@@ -4,6 +4,7 @@
 //! checked here, and what it raises comes back as itself, with a note of where.
 
 pub(crate) mod allocator;
+pub(crate) mod analyzer;
 pub(crate) mod answers;
 pub(crate) mod backfill;
 pub(crate) mod copies;
@@ -26,6 +27,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::roles::allocator::OwnAllocator;
+use crate::roles::analyzer::OwnAnalyzer;
 use crate::roles::backfill::OwnBackfill;
 use crate::roles::monitor::OwnMonitor;
 use crate::roles::order::OwnOrder;
@@ -42,6 +44,7 @@ pub(crate) struct Objects {
     pub(crate) scheduler: Option<Py<PyAny>>,
     pub(crate) allocator: Option<Py<PyAny>>,
     pub(crate) monitor: Option<Py<PyAny>>,
+    pub(crate) analyzer: Option<Py<PyAny>>,
     pub(crate) sizing: Option<Py<PyAny>>,
     /// What they may know of jobs beside the core's columns.
     pub(crate) labels: Labels,
@@ -61,6 +64,7 @@ impl Objects {
             scheduler: object("scheduler")?,
             allocator: object("allocator")?,
             monitor: object("monitor")?,
+            analyzer: object("analyzer")?,
             sizing: object("sizing")?,
             labels,
         })
@@ -68,8 +72,10 @@ impl Objects {
 
     /// Whether there is any: then the interpreter is held through the run.
     pub(crate) fn is_any(&self) -> bool {
-        let Self { order, backfill, placement, scheduler, allocator, monitor, sizing, labels: _ } = self;
-        [order, backfill, placement, scheduler, allocator, monitor, sizing].iter().any(|object| object.is_some())
+        let Self { order, backfill, placement, scheduler, allocator, monitor, analyzer, sizing, labels: _ } = self;
+        [order, backfill, placement, scheduler, allocator, monitor, analyzer, sizing]
+            .iter()
+            .any(|object| object.is_some())
     }
 
     /// Puts them in the places of named parts.
@@ -83,6 +89,10 @@ impl Objects {
         }
         if let Some(object) = &self.monitor {
             parts.gauge = Some(Box::new(OwnMonitor(self.part(py, "policy.power.monitor", "read", object)?)));
+        }
+        if let Some(object) = &self.analyzer {
+            let part = self.part(py, "policy.analyzer", "estimate", object)?;
+            parts.forecast = Some(Box::new(OwnAnalyzer::new(part)?));
         }
         if let Some(object) = &self.sizing {
             parts.sizing = Some(Box::new(OwnSizing(self.part(py, "policy.backfill.sizing", "sizes", object)?)));
@@ -147,14 +157,34 @@ impl Part {
         arguments: impl PyCallArgs<'py>,
         asked: impl FnOnce() -> String,
     ) -> Result<Bound<'py, PyAny>> {
+        self.call_to(self.method, py, view, arguments, asked)
+    }
+
+    /// The same for another method.
+    fn call_to<'py>(
+        &self,
+        method: &'static str,
+        py: Python<'py>,
+        view: &policy::View<'_>,
+        arguments: impl PyCallArgs<'py>,
+        asked: impl FnOnce() -> String,
+    ) -> Result<Bound<'py, PyAny>> {
         if (view.interrupted)() {
             return Err(Error::Interrupted);
         }
-        self.object.bind(py).call_method1(self.method, arguments).map_err(|raised| self.noted(py, view, raised, asked))
+        let answer = self.object.bind(py).call_method1(method, arguments);
+        answer.map_err(|raised| self.noted(method, py, view, raised, asked))
     }
 
-    fn noted(&self, py: Python<'_>, view: &policy::View<'_>, raised: PyErr, asked: impl FnOnce() -> String) -> Error {
-        let Self { role, method, class, .. } = self;
+    fn noted(
+        &self,
+        method: &'static str,
+        py: Python<'_>,
+        view: &policy::View<'_>,
+        raised: PyErr,
+        asked: impl FnOnce() -> String,
+    ) -> Error {
+        let Self { role, class, .. } = self;
         let note = format!("{role}: `{method}` of {class}{} at {} s", asked(), view.now.seconds());
         copies::add_note(py, &raised, &note);
         failed(raised)

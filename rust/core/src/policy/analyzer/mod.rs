@@ -1,6 +1,7 @@
 //! What is believed of jobs' draws, and what running them teaches.
 
 pub mod first_runs;
+pub mod forecast;
 pub mod lessons;
 pub mod tables;
 

@@ -1,0 +1,53 @@
+//! The placement `spread-racks`, and the engine with it.
+
+use hetsched_core::prelude::*;
+use pyo3::prelude::*;
+
+/// The free nodes of as many racks as possible: one of each rack, then a second of each, lowest ids first.
+#[derive(Clone)]
+struct SpreadRacks {
+    /// Nodes of a rack: the first so many ids are the first rack.
+    rack_nodes: u32,
+}
+
+impl Placement for SpreadRacks {
+    fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
+        let (mut rack, mut place) = (0, 0);
+        let mut ranked: Vec<(u32, u32)> = Vec::new();
+        for node in free.iter() {
+            place = if node / self.rack_nodes == rack { place } else { 0 };
+            rack = node / self.rack_nodes;
+            ranked.push((place, node));
+            place += 1;
+        }
+        ranked.sort_unstable();
+        let count = ask.view.jobs.node_count(job) as usize;
+        let chosen = ranked[..count].iter().map(|&(_, node)| node);
+        nodes.extend(chosen.filter(|&node| free.remove(node)));
+        Ok(Choice::Chosen)
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+}
+
+const RACK_NODES: Parameter = Parameter {
+    name: "rack_nodes",
+    unit: "nodes",
+    default: "16",
+    range: "a whole number from 1",
+    doc: "nodes of a rack, numbered one rack after the other",
+};
+
+const PLACEMENTS: &[Row<dyn Placement>] =
+    &[Row::<dyn Placement>::new("spread-racks", "the free nodes of as many racks as possible", |params, _seed| {
+        Ok(Box::new(SpreadRacks { rack_nodes: params.take_count("rack_nodes", 16, 1)? }))
+    })
+    .with_parameters(&[RACK_NODES])];
+
+/// hetsched's engine, with this placement beside its own.
+#[pymodule]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    hetsched_py::engine(module, Rows { placements: PLACEMENTS, ..Rows::default() })
+}

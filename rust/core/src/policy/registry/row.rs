@@ -1,0 +1,48 @@
+//! Rows as a user's crate writes them: a name, a line and a constructor, and whatever else is to be known.
+
+use super::{Make, Need, ReadsDraws, Row};
+use crate::error::Result;
+use crate::params::{Parameter, Params};
+
+impl<T: ?Sized> Row<T> {
+    /// A part without parameters that uses no chance; `make` is given its parameters and the run's seed.
+    pub const fn new(name: &'static str, doc: &'static str, make: fn(&mut Params, u64) -> Result<Box<T>>) -> Self {
+        Self {
+            name,
+            doc,
+            parameters: &[],
+            uses_chance: false,
+            reads_draws: ReadsDraws::Never,
+            needs: &[],
+            make: Make::Alone(make),
+        }
+    }
+
+    /// The same with parameters: `make` takes each of them, by its name.
+    #[must_use]
+    pub const fn with_parameters(mut self, parameters: &'static [Parameter]) -> Self {
+        self.parameters = parameters;
+        self
+    }
+
+    /// The same for a part that draws lots.
+    #[must_use]
+    pub const fn using_chance(mut self) -> Self {
+        self.uses_chance = true;
+        self
+    }
+
+    /// The same for a part that decides by what is known of jobs' own draws.
+    #[must_use]
+    pub const fn reading_draws(mut self, when: ReadsDraws) -> Self {
+        self.reads_draws = when;
+        self
+    }
+
+    /// The same for a part to which a run has to bring something.
+    #[must_use]
+    pub const fn needing(mut self, needs: &'static [Need]) -> Self {
+        self.needs = needs;
+        self
+    }
+}
