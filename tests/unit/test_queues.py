@@ -164,8 +164,8 @@ def test_faults_of_a_file_name_the_table() -> None:
         "queue[0].nodes: found `nothing`, expected a value; a queue needs name and nodes",
         (
             "queue[1].prioriti: found `1`, expected one of name, nodes, priority, max_nodes, max_slots, "
-            "max_walltime_s, default_walltime_s, max_running, max_running_per_user, users, order, allocation, preempts; "
-            "did you mean `priority`?"
+            "max_walltime_s, default_walltime_s, max_running, max_running_per_user, users, order, allocation, "
+            "preempts; did you mean `priority`?"
         ),
         "queue[2]: found `3`, expected a queue, or a dictionary of its parameters",
     ]
