@@ -188,6 +188,12 @@ def test_rule_1_a_job_without_a_queue_of_the_platform_is_an_error_that_names_bot
         hs.simulate(bare, machine, "easy")
 
 
+def test_a_run_without_jobs_needs_no_column() -> None:
+    empty = hs.Workload.from_polars(workload().to_polars().drop("queue"))
+    machine = platform(hs.Queue("a", "0-1", max_walltime_s=5), hs.Queue("b", "1-3"))
+    assert hs.simulate(empty, machine, hs.Policy("fcfs", "plan")).summary()["jobs"] == 0
+
+
 def test_rule_1_without_queues_the_column_means_nothing() -> None:
     assert hs.simulate(workload("a", None, "c"), platform(), "easy").summary()["completed"] == 3
 

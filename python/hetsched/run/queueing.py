@@ -113,6 +113,8 @@ def settled(workload: Workload, platform: Platform) -> Workload:
 
 
 def _places(frame: pl.DataFrame, queues: tuple[Queue, ...]) -> pl.Series:
+    if "queue" not in frame.columns:
+        return pl.Series([], dtype=pl.Int64)  # There are no jobs.
     names = [queue.name for queue in queues]
     return frame["queue"].replace_strict(names, list(range(len(names))), return_dtype=pl.Int64)
 
@@ -224,8 +226,8 @@ def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> Non
         )
         faults.add("backfill", name, expected)
     elif counts and not is_whole:
-        for role in ("backfill", "placement", "order"):
-            if role in own:
+        for role in own:
+            if own[role] is not None:
                 expected = (
                     f"a part of hetsched's own: queues have {_told(pools, platform)}, of which an object knows nothing"
                 )
