@@ -86,10 +86,13 @@ fn one_pass(criterion: &mut Criterion) {
         for placement in ["lowest-id", "lowest-power", "sliding-window", "pools", "assignment"] {
             group.bench_function(BenchmarkId::new(placement, case), |bencher| {
                 let view = View {
+                    queues: None,
                     now: SimTime::default(),
                     jobs: Jobs::new(&jobs),
                     platform: &platform,
                     slots: &slots,
+                    nodes: &[],
+                    standby: None,
                     runs: &runs,
                     releases: &releases,
                     predicted: &predicted,

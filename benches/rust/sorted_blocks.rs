@@ -23,7 +23,7 @@ fn units(units: u32) -> Claim {
 
 /// A job of 2 nodes or more that came as the `row`-th.
 fn waiting(chance: &mut Stream, row: u32) -> Waiting {
-    let key = QueueKey { rank: 0, submit: SimTime::from_micros(i64::from(row)), row };
+    let key = QueueKey { tier: 0, rank: 0, submit: SimTime::from_micros(i64::from(row)), row };
     Waiting {
         key,
         units: 2_i64 << chance.below(7),

@@ -69,6 +69,7 @@ fn spec(pcr: Option<f64>, own: bool) -> PolicySpec {
         backfill: part(if own { "patience" } else { "first-fit" }),
         placement: part(if own { "opportunity-cost" } else { "lowest-power" }),
         power: pcr.map(budget),
+        sleep: None,
     }
 }
 
@@ -87,10 +88,13 @@ fn one_pass(criterion: &mut Criterion) {
     full.give(0, 1);
     let (budgets, outages, runs) = (Budgets::default(), Outages::default(), Runs::default());
     let view = |slots| View {
+        queues: None,
         now: SimTime::from_micros(20_000_000_000),
         jobs: Jobs::new(&jobs),
         platform: &platform,
         slots,
+        nodes: &[],
+        standby: None,
         runs: &runs,
         releases: &releases,
         predicted: &predicted,

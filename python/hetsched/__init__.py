@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         TraceError,
         WorkWarning,
     )
-    from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, VariationTable
+    from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, Queue, VariationTable
     from hetsched.policy import Policy
     from hetsched.policy.presets import presets
     from hetsched.provisioning import Provision, provision
@@ -58,6 +58,7 @@ __all__ = [
     "Policy",
     "PowerWarning",
     "Provision",
+    "Queue",
     "ReplayWarning",
     "Result",
     "ResultWarning",
@@ -100,7 +101,7 @@ _HOMES = {
             "WorkWarning",
         ),
     ),
-    "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "VariationTable"),
+    "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "Queue", "VariationTable"),
     "policy": ("Policy", "presets"),
     "provisioning": ("Provision", "provision"),
     "run": ("Events", "Result", "Session", "failures", "meter", "read_result", "simulate", "sweep"),

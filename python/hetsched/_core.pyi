@@ -305,6 +305,7 @@ class Session:
         users: _Codes | None = None,
         queues: _Codes | None = None,
         cells: dict[str, Any] | None = None,
+        queueing: dict[str, Any] | None = None,
     ) -> Session: ...
     def step_until(
         self, time_s: float | None, *, progress: Callable[[int, int, float], object] | None = None

@@ -41,8 +41,14 @@ def no_bound_is_known_under_caps() -> bool:
     return True
 
 
-def queues_have_no_limits() -> bool:
-    return not hasattr(hs, "Queue")
+def queues_do_not_preempt() -> bool:
+    """A run with a queue that preempts is refused."""
+    queues = [hs.Queue("a", "0"), hs.Queue("u", "0", priority=1, preempts=["a"])]
+    platform = hs.Platform.homogeneous(nodes=1, idle_w=1, tdp_w=2, queues=queues)
+    frame = pl.DataFrame({"job_id": [1], "submit_s": [0], "runtime_s": [1], "node_count": [1], "queue": ["a"]})
+    with pytest.raises(hs.ConfigError, match="preemption is not built yet"):
+        hs.simulate(hs.Workload.from_polars(frame), platform, hs.Policy("fcfs", "plan"))
+    return not hasattr(hs.Queue, "shares")
 
 
 def a_job_draws_a_constant_power() -> bool:
@@ -70,7 +76,7 @@ HELD = {
     "No node is switched off under a power budget.": no_node_sleeps_under_a_budget,
     "Power caps need whole nodes: jobs that share nodes run under none.": caps_need_whole_nodes,
     "No bound on savings is known under caps.": no_bound_is_known_under_caps,
-    "Queues and users have no limits, shares or priorities.": queues_have_no_limits,
+    "Queues have limits and priorities, but no job makes way for another; users have no shares.": queues_do_not_preempt,
     "A job draws a constant power as long as its caps stay as they are,": a_job_draws_a_constant_power,
     "Where jobs ask for features, GPUs, memory or licences that differ by node there is no power budget,": (
         unlike_nodes_have_no_budget_and_share_by_plan

@@ -172,6 +172,9 @@ def schedule(
     stretch: bool = False,
     time_ratio: Sequence[float] | None = None,
     predicted_ratio: Sequence[float] | None = None,
+    places: Sequence[tuple[int, int]] | None = None,
+    groups: Sequence[Sequence[tuple[str, float]]] | None = None,
+    also_at: Sequence[int] = (),
 ) -> Schedule:
     """Runs the jobs to the end.
 
@@ -180,14 +183,16 @@ def schedule(
     each node, the slowest of its nodes deciding (named nodes only). `kill_grace`: how long after its walltime a job is
     killed. `stretch`: walltimes, and planned lengths, were meant for nominal nodes: a job is killed after as many times
     its walltime as its slowest node takes, and planned, by `predicted_ratio` (else `time_ratio`), for the slowest of
-    all nodes until the pass in which it starts is over, then for the slowest of its own.
+    all nodes until the pass in which it starts is over, then for the slowest of its own. `places`: where each job
+    stands, in place of `order`. `groups`: those that each job is in, and how many of each may run at once; who is
+    beyond that at its turn is passed over. `also_at`: instants of passes beside those at which something happens.
     """
     n = len(jobs)
     done = Schedule([None] * n, [None] * n, [None] * n, ["pending"] * n, [None] * n)
     key = ORDERS[order]
     arrivals = sorted(range(n), key=lambda j: jobs[j].submit)  # stable: equal submits keep the trace's order
     arrived = 0
-    queue: list[tuple[int, int, int]] = []  # (key, submit, job), in policy order
+    queue: list[tuple[int | tuple[int, int], int, int]] = []  # (key, submit, job), in policy order
     running: list[tuple[int, int, int]] = []  # (planned end, job, width), by planned end
     ends: list[tuple[int, int]] = []  # (end, job), a heap
     predicted = predicted_ratio or time_ratio
@@ -220,17 +225,26 @@ def schedule(
         planned[j] = stretched(jobs[j].planned(), slowest(predicted, done.nodes[j] or []))
         insort(running, (started + planned[j], j, width))
 
+    def is_held(j: int) -> bool:
+        limits = groups[j] if groups else ()
+        names = [group for _, other, _ in running for group, _ in (groups or [])[other]] if limits else []
+        return any(names.count(group) >= limit for group, limit in limits)
+
     def one_pass(now: int, submitted: set[int]) -> None:
         plan: Plan | None = None
-        reservations, place = 0, 0  # place: whose turn it is, and how many stay queued before it
+        reservations, place = 0, 0  # place: whose turn it is
+        held = 0  # how many before it are passed over: the others before it stay queued
         while place < len(queue) and machine.free > 0:
             j = queue[place][-1]
             job = jobs[j]
+            if is_held(j):
+                place, held = place + 1, held + 1
+                continue
             width, length = machine.width(job), planned[j]
             nodes = machine.find(job)
             # Who takes no time delays nobody: a job of length zero needs its nodes and nothing of the plan.
             if nodes is not None and (plan is None or length == 0 or plan.fits_now(width, length)):
-                start(j, now, nodes, "backfill" if place else "immediate" if j in submitted else "reservation")
+                start(j, now, nodes, "backfill" if place > held else "immediate" if j in submitted else "reservation")
                 if plan is not None:
                     plan.hold(now, width, length)
                 del queue[place]
@@ -243,16 +257,24 @@ def schedule(
                 reservations += 1
             place += 1
 
-    while ends or arrived < n:
-        now = min(ends[0][0] if ends else inf, jobs[arrivals[arrived]].submit if arrived < n else inf)
+    more = sorted(also_at, reverse=True)
+    while ends or arrived < n or more:
+        now = min(
+            ends[0][0] if ends else inf,
+            jobs[arrivals[arrived]].submit if arrived < n else inf,
+            more[-1] if more else inf,
+        )
         submitted = set()
+        while more and more[-1] == now:
+            more.pop()
         while ends and ends[0][0] == now:
             finish(heappop(ends)[1])
         while arrived < n and jobs[arrivals[arrived]].submit == now:
             j = arrivals[arrived]
             arrived += 1
             if machine.could_hold(jobs[j]):
-                insort(queue, (key(jobs[j]._replace(walltime=planned[j])), jobs[j].submit, j))
+                first = places[j] if places else key(jobs[j]._replace(walltime=planned[j]))
+                insort(queue, (first, jobs[j].submit, j))
                 submitted.add(j)
             else:
                 done.state[j] = "rejected"

@@ -1,4 +1,4 @@
-"""The backfill `plan` beside its twin in plain Python: every start, end and node (machine page, rules 8 to 12)."""
+"""The backfill `plan` beside its twin in plain Python: each start, end and node (machine page, rules 2-4, 8-12)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,60 @@ import hypothesis.strategies as st
 import polars as pl
 import pytest
 from hypothesis import given
-from plain_plan import Machine, Task
+from plain_plan import ORDERS, Machine, Queue, Task
 
 import hetsched as hs
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
 SECOND = 1_000_000
+
+
+def _seconds(draw: st.DrawFn, most: int) -> int | None:
+    return draw(st.none() | st.integers(5, most).map(lambda seconds: seconds * SECOND))
+
+
+def _limit(draw: st.DrawFn) -> float:
+    return draw(st.sampled_from([inf, inf, 1, 2, 3]))
+
+
+@st.composite
+def queues(draw: st.DrawFn, nodes: int, slots: int) -> list[Queue]:
+    """Queues whose nodes overlap as they like; those of one priority have one order."""
+    orders = {priority: draw(st.sampled_from([None, None, *ORDERS])) for priority in (-1, 0, 3)}
+    made = []
+    for name in "abc"[: draw(st.integers(1, 3))]:
+        own = sorted(draw(st.sets(st.integers(0, nodes - 1), min_size=1)))
+        priority, longest = draw(st.sampled_from([0, 0, 3, -1])), _seconds(draw, 60)
+        default = _seconds(draw, 60 if longest is None else longest // SECOND)
+        made.append(
+            Queue(
+                name,
+                own,
+                priority,
+                max_nodes=draw(st.sampled_from([inf, inf, 1, len(own)])),
+                max_slots=draw(st.sampled_from([inf, inf, slots, 2 * slots])),
+                max_walltime=longest,
+                default_walltime=default,
+                max_running=_limit(draw),
+                max_running_per_user=_limit(draw),
+                users=draw(st.sampled_from([None, None, ["ann", "bo"]])),
+                order=orders[priority],
+                spreads=draw(st.booleans()),
+            )
+        )
+    return made
+
+
+@st.composite
+def cases_with_queues(draw: st.DrawFn) -> tuple[Machine, list[Task]]:
+    machine, tasks = draw(cases())
+    machine.queues = draw(queues(machine.nodes, machine.slots))
+    machine.order = draw(st.sampled_from(list(ORDERS)))
+    for task in tasks:
+        task.queue = draw(st.sampled_from(machine.queues)).name
+        task.user = draw(st.sampled_from([None, "ann", "bo", "cy"]))
+    return machine, tasks
 
 
 @st.composite
@@ -55,9 +102,19 @@ def run(machine: Machine, tasks: list[Task]) -> pl.DataFrame:
     ]
     frame = pl.DataFrame(
         rows, ["job_id", "submit_s", "runtime_s", "node_count", "walltime_s"], orient="row"
-    ).with_columns(pl.col("walltime_s").cast(pl.Float64), slots=pl.Series([t.slots for t in tasks]))
+    ).with_columns(
+        pl.col("walltime_s").cast(pl.Float64),
+        slots=pl.Series([t.slots for t in tasks]),
+        queue=pl.Series([t.queue for t in tasks], dtype=pl.String),
+        user=pl.Series([t.user for t in tasks], dtype=pl.String),
+    )
     platform = hs.Platform.homogeneous(
-        nodes=machine.nodes, idle_w=100.0, tdp_w=300.0, slots=machine.slots, exclusive=machine.slots == 1
+        nodes=machine.nodes,
+        idle_w=100.0,
+        tdp_w=300.0,
+        slots=machine.slots,
+        exclusive=machine.slots == 1,
+        queues=[_public(queue) for queue in machine.queues] or None,
     )
     plan: dict[str, Any] = {
         "name": "plan",
@@ -65,20 +122,42 @@ def run(machine: Machine, tasks: list[Task]) -> pl.DataFrame:
         "horizon_s": machine.horizon // SECOND,
         "interval_s": machine.interval // SECOND,
     }
-    return hs.simulate(hs.Workload.from_polars(frame), platform, hs.Policy("fcfs", plan)).jobs
+    return hs.simulate(hs.Workload.from_polars(frame), platform, hs.Policy(machine.order, plan)).jobs
+
+
+def _public(queue: Queue) -> hs.Queue:
+    def limit(value: float) -> int | None:
+        return None if value == inf else int(value)
+
+    return hs.Queue(
+        queue.name,
+        queue.nodes,
+        priority=queue.priority,
+        max_nodes=limit(queue.max_nodes),
+        max_slots=limit(queue.max_slots),
+        max_walltime_s=told(queue.max_walltime),
+        default_walltime_s=told(queue.default_walltime),
+        max_running=limit(queue.max_running),
+        max_running_per_user=limit(queue.max_running_per_user),
+        users=queue.users,
+        order=queue.order,
+        allocation="spread" if queue.spreads else "concentrate",
+    )
 
 
 def told(seconds: int | None) -> float | None:
     return None if seconds is None else seconds / SECOND
 
 
-@given(cases())
+@given(cases() | cases_with_queues())
 def test_plan_agrees_with_its_twin(case: tuple[Machine, list[Task]]) -> None:
     machine, tasks = case
     jobs = run(machine, tasks)
     machine.run(tasks)
     expected = [(t.row, told(t.start), told(t.end), t.nodes if t.start is not None else None) for t in tasks]
     assert jobs.select("job_id", "start_s", "end_s", "nodes").rows() == expected
+    # Rule 2: a job without a walltime shows that of its queue.
+    assert jobs["walltime_s"].to_list() == [told(t.walltime) for t in tasks]
 
 
 def test_small_jobs_pass_a_whole_node_job_where_they_do_not_delay_it() -> None:

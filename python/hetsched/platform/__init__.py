@@ -5,6 +5,7 @@ from hetsched.platform.devices import DeviceClass, DeviceNodes
 from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
 from hetsched.platform.node_class import NodeClass
 from hetsched.platform.platform import Platform
+from hetsched.platform.queues import Queue
 from hetsched.variation.measurements import Measurements
 from hetsched.variation.sampling import Normal, Sample, resample_table, sample_components, sample_table
 from hetsched.variation.table import VariationTable
@@ -18,6 +19,7 @@ __all__ = [
     "NodeClass",
     "Normal",
     "Platform",
+    "Queue",
     "Sample",
     "VariationTable",
     "resample_table",

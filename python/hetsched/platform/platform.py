@@ -33,6 +33,7 @@ from hetsched.platform.node_class import (
     node_classes,
     single_class,
 )
+from hetsched.platform.queues import Queue, check_queues, queue_list
 from hetsched.platform.table_files import TABLES, named_table, wanted_cap
 from hetsched.variation.table import VariationTable
 from hetsched.workload.constraints import is_licence
@@ -41,7 +42,7 @@ KNOWN_DRAWS = ("measured", "table", "tdp")
 """Knowledge of a job's own draw: the measurement, the table only, or nothing (the TDP of its nodes stands for it)."""
 
 _OPTIONS = ("exclusive", "known_draws", "cap_model", "licences")
-_KEYS = ("classes", "exclusive", *TABLES, "cap_w", "known_draws", "cap_model", "licences")
+_KEYS = ("classes", "exclusive", *TABLES, "cap_w", "known_draws", "cap_model", "licences", "queue")
 
 
 class Platform:
@@ -74,6 +75,9 @@ class Platform:
     licences
         How many licences of each kind all jobs that run may hold together (column ``licences``), such as
         ``{"matlab": 10}``. None: nothing is said, and the column means nothing.
+    queues
+        Queues, or dictionaries of their parameters: every job's ``queue`` names one of them. None: there are none, and
+        the column means nothing. Nodes in no queue serve no job.
 
     Raises
     ------
@@ -98,6 +102,7 @@ class Platform:
         known_draws: str = "measured",
         cap_model: CapModel | Mapping[str, Any] | None = None,
         licences: Mapping[str, int] | None = None,
+        queues: Sequence[Queue | Mapping[str, Any]] | None = None,
     ) -> None:
         faults = Faults()
         faults.flag("exclusive", exclusive)
@@ -105,6 +110,9 @@ class Platform:
         made = node_classes(classes, idle_w, faults)
         _check_licences(licences, faults)
         nodes = sum(node_class.count for node_class in made)
+        named = queue_list(queues, "queues", faults)
+        if named is not None and not faults.found:
+            check_queues(named, nodes, "queues", faults)
         by_cap = tables_by_cap(actual, predicted, faults) if isinstance(actual, Mapping) else None
         if isinstance(actual, Mapping):
             actual, predicted = _without_caps(by_cap)
@@ -126,6 +134,7 @@ class Platform:
         self._cap_model = model
         self._known_draws = known_draws
         self._licences = None if licences is None else {name: int(count) for name, count in sorted(licences.items())}
+        self._queues = named
 
     @classmethod
     def homogeneous(
@@ -150,6 +159,7 @@ class Platform:
         predicted: VariationTable | None = None,
         known_draws: str = "measured",
         licences: Mapping[str, int] | None = None,
+        queues: Sequence[Queue | Mapping[str, Any]] | None = None,
     ) -> Platform:
         """Nodes of one make; the parameters are those of `NodeClass` and `Platform`.
 
@@ -165,7 +175,7 @@ class Platform:
             Watts under a job without table or measurement. None: `tdp_w`.
         slots, off_w, down_w, boot_s, boot_w, shutdown_s, shutdown_w, gpus, memory_gb, features
             As in `NodeClass`.
-        exclusive, actual, predicted, known_draws, licences
+        exclusive, actual, predicted, known_draws, licences, queues
             As in `Platform`.
 
         Raises
@@ -205,6 +215,7 @@ class Platform:
             predicted=predicted,
             known_draws=known_draws,
             licences=licences,
+            queues=queues,
         )
 
     @classmethod
@@ -217,7 +228,8 @@ class Platform:
             ``classes``, a list of the parameters of node classes; or ``nodes`` with the parameters of one class. Beside
             them ``exclusive``, ``known_draws``, and ``actual`` and ``predicted``, each a table's file or its content;
             and ``cap_w``, the power cap whose rows to take where their files hold several, or ``"all"``: each as a
-            table by cap. ``cap_model`` holds the parameters of `with_cap_model`, ``licences`` numbers by name.
+            table by cap. ``cap_model`` holds the parameters of `with_cap_model`, ``licences`` numbers by name,
+            ``queue`` a list of the parameters of queues.
         folder
             Folder that the files' paths are relative to.
 
@@ -240,9 +252,15 @@ class Platform:
         classes = list_of_classes(data["classes"], faults) if "classes" in data else single_class(data, faults)
         cap_w = wanted_cap(data, faults)
         tables = {name: named_table(data[name], name, Path(folder), cap_w, faults) for name in TABLES if name in data}
+        queues = queue_list(data.get("queue"), "queue", faults)
         faults.check()
         options = {name: data[name] for name in _OPTIONS if name in data}
-        return cls(classes, actual=tables.get("actual"), predicted=tables.get("predicted"), **options)
+        try:
+            return cls(
+                classes, actual=tables.get("actual"), predicted=tables.get("predicted"), queues=queues, **options
+            )
+        except ConfigError as error:
+            raise error.mapped(lambda fault: fault.moved("queues", "queue")) from None
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Platform:
@@ -294,6 +312,7 @@ class Platform:
             **named,
             **model,
             **({} if self._licences is None else {"licences": dict(self._licences)}),
+            **({} if self._queues is None else {"queue": [queue.to_dict() for queue in self._queues]}),
         }
 
     def with_tables(
@@ -415,6 +434,7 @@ class Platform:
             "known_draws": self._known_draws,
             "cap_model": self._cap_model,
             "licences": self._licences,
+            "queues": self._queues,
         }
 
     @property
@@ -475,6 +495,11 @@ class Platform:
         """Licences of each kind; None if nothing is said of them."""
         return None if self._licences is None else dict(self._licences)
 
+    @property
+    def queues(self) -> tuple[Queue, ...] | None:
+        """The queues; None if there are none."""
+        return self._queues
+
     @cached_property
     def idle_w(self) -> npt.NDArray[np.float64]:
         """Idle watts of each node."""
@@ -514,13 +539,14 @@ class Platform:
 
     @cached_property
     def sha256(self) -> str:
-        """Sha256 over the nodes' parameters, `known_draws`, cap model and licences; the tables have their own."""
+        """Sha256 over the nodes' parameters, `known_draws`, cap model, licences, queues; the tables have their own."""
         classes = [node_class.to_dict() for node_class in self._classes]
         # Named only where it is not the default: platforms of earlier versions keep their sum.
         known = {} if self._known_draws == "measured" else {"known_draws": self._known_draws}
         model = {} if self._cap_model is None else {"cap_model": self._cap_model.to_dict()}
         licences = {} if self._licences is None else {"licences": self._licences}
-        return json_sha256({"classes": classes, "exclusive": self._exclusive, **known, **model, **licences})
+        queues = {} if self._queues is None else {"queue": [queue.to_dict() for queue in self._queues]}
+        return json_sha256({"classes": classes, "exclusive": self._exclusive, **known, **model, **licences, **queues})
 
     @cached_property
     def tables_sha256(self) -> dict[str, str | None]:
@@ -548,12 +574,13 @@ class Platform:
         word = "table" if self._by_cap is None else f"tables by {len(self._by_cap.actual)} caps"
         tables = [f"{k} {word}" for k, t in (("actual", self._actual), ("predicted", self._predicted)) if t is not None]
         model = [] if self._cap_model is None else ["cap model"]
-        return f"<Platform: {', '.join([many(self.nodes, 'node'), *names, *tables, *model])}>"
+        queues = [] if self._queues is None else [many(len(self._queues), "queue")]
+        return f"<Platform: {', '.join([many(self.nodes, 'node'), *names, *tables, *model, *queues])}>"
 
     def _identity(self) -> tuple[Any, ...]:
         tables = (self._actual, self._predicted) if self._by_cap is None else self._by_cap
         licences = None if self._licences is None else tuple(self._licences.items())
-        return self._classes, self._exclusive, tables, self._known_draws, self._cap_model, licences
+        return self._classes, self._exclusive, tables, self._known_draws, self._cap_model, licences, self._queues
 
     def _per_node(self, name: str) -> npt.NDArray[np.float64]:
         values = np.concatenate([node_class.per_node(name) for node_class in self._classes])

@@ -37,6 +37,8 @@ class Setting:
     options: RunOptions
     concerns: Sequence[Concern] = ()
     forecast: Forecast | None = None
+    submitted: Workload | None = None
+    """The jobs before queues gave walltimes to those without; None: those of `workload`."""
     injected: Sequence[Events] = ()
     """Events that befell the run on its way, beside those of its options."""
 
@@ -125,7 +127,8 @@ def _recorded(records: _core.Records, policy: Policy) -> pl.DataFrame:
 
 def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
     """Enough to repeat the run and to trust its energy; holds no path, so equal runs have equal bytes."""
-    workload, platform, policy, forecast = setting.workload, setting.platform, setting.policy, setting.forecast
+    workload, platform = setting.submitted or setting.workload, setting.platform
+    policy, forecast = setting.policy, setting.forecast
     options = {name: value for name, value in setting.options.record().items() if name != "seed"}
     return {
         "version": _core.__version__,
@@ -145,6 +148,7 @@ def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
             "exclusive": platform.exclusive,
             "classes": [node_class.to_dict() for node_class in platform.classes],
             **({} if platform.cap_model is None else {"cap_model": platform.cap_model}),
+            **({} if platform.queues is None else {"queue": [queue.to_dict() for queue in platform.queues]}),
         },
         "tables": {**platform.tables_sha256, **_caps_w(platform)},
         "known_draws": draws_record(

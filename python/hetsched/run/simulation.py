@@ -41,6 +41,7 @@ from hetsched.run.events import Events, Floats
 from hetsched.run.memory import check_memory
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.outcome import Setting, result_of
+from hetsched.run.queueing import check_queues, queueing, with_default_walltimes
 from hetsched.run.result import Result
 from hetsched.threads import check_threads
 from hetsched.workload import Workload
@@ -89,13 +90,15 @@ class Run:
         check_threads()
         check_observed(self.policy, self.workload, self.platform)
         check_caps(self.workload, self.platform)
+        check_queues(self.workload, self.platform, self.policy, has_agent=agent is not None)
         check_waits(self.workload, self.policy)
         if self.options.events is not None:
             self.options.events.check_for(self.workload, self.platform, self.policy)
         check_memory(self.workload, self.platform, self.policy, until_s=self.options.until_s)
         platform, forecast = believed(self.workload, self.platform, self.options.predictor)
         known_w = None if forecast is None else forecast.known_w
-        setting = Setting(self.workload, platform, self.policy, self.options, self.concerns, forecast)
+        workload = with_default_walltimes(self.workload, self.platform, self.policy)
+        setting = Setting(workload, platform, self.policy, self.options, self.concerns, forecast, self.workload)
 
         def utilizations(policy: Policy) -> tuple[float, float]:
             return self._utilizations(engine_of(replace(setting, policy=policy), known_w), progress)
@@ -153,6 +156,7 @@ def engine_of(
     """The engine's own run of these ingredients; `parts`: the policy's, begun."""
     events = setting.options.events
     eligible = cells_of(setting.workload, setting.platform, setting.policy, has_agent=agent is not None)
+    queues = queueing(setting.workload, setting.platform, setting.policy)
     engine = _core.Session(
         setting.workload.columns,
         setting.platform.machine,
@@ -164,6 +168,7 @@ def engine_of(
         known_w=known_w,
         agent=agent,
         cells=None if eligible is None else eligible.core(),
+        queueing=None if queues is None else queues.core(),
         **_budgets(events),
         **_labels(setting),
         **setting.options.limits,

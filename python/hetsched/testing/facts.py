@@ -14,6 +14,7 @@ import polars as pl
 
 from hetsched.platform import Platform, VariationTable
 from hetsched.run.eligibility import Eligibility, eligibility
+from hetsched.run.queueing import Queueing, queueing_of, settled
 from hetsched.run.result import Result
 from hetsched.workload import Workload
 from hetsched.workload.sizes import size_columns
@@ -105,8 +106,10 @@ class Facts:
     """A result beside its inputs, as arrays with a row a job; times in whole microseconds, -1 = null."""
 
     def __init__(self, result: Result, workload: Workload, platform: Platform) -> None:
-        self.result, self.workload, self.platform = result, workload, platform
-        self.jobs, self.asked = result.jobs, workload.to_polars()
+        self.result, self.platform = result, platform
+        self.policy = result.provenance["policy"]
+        self.workload = settled(workload, platform) if self.has_queues else workload
+        self.jobs, self.asked = result.jobs, self.workload.to_polars()
         assert len(self.jobs) == len(self.asked), f"{len(self.jobs)} rows for {len(self.asked)} jobs"
         self.job_id = self.jobs["job_id"].to_list()
         self.submit = micros(self.asked["submit_s"])
@@ -122,7 +125,6 @@ class Facts:
         self.has_outages = "attempts" in self.jobs.columns and "suspended_s" not in self.jobs.columns
         self.all_powered = not powered_off and not self.has_outages
         self.is_stopped = result.provenance["options"]["until_s"] is not None
-        self.policy = result.provenance["policy"]
         self.metered = result.provenance.get("metered")
         self.left_out = (self.jobs["reason"] == _LEFT_OUT).fill_null(value=False).to_numpy()
         self.is_stuck = ((self.jobs["state"] == "pending") & self.jobs["reason"].is_not_null()).to_numpy()
@@ -218,6 +220,16 @@ class Facts:
     def serving(self) -> Eligibility | None:
         """Who can run where; None where all nodes serve all jobs, and in a replay."""
         return None if self.observed_start is not None else eligibility(self.workload, self.platform)
+
+    @property
+    def has_queues(self) -> bool:
+        """Whether jobs stand in queues: not in a replay, nor in a schedule that is metered."""
+        return self.platform.queues is not None and (self.policy["backfill"] or {}).get("name") != "observed"
+
+    @cached_property
+    def queueing(self) -> Queueing | None:
+        """Queues and jobs; None where there are none."""
+        return queueing_of(self.workload, self.platform) if self.has_queues else None
 
     @property
     def has_given_ends(self) -> bool:

@@ -74,6 +74,8 @@ def _check_states(run: Facts) -> None:
     )
     if run.serving is not None and run.metered is None:
         too_large |= run.serving.lacks(run.asked["node_count"].to_numpy())
+    if run.queueing is not None:
+        too_large |= (run.queueing.bars > 0) | _lacks_in_queue(run)
     too_hungry, on_the_edge = _beyond_the_budget(run)
     without_profile = _rejected_without_profile(run)
     for row, state in enumerate(run.state):
@@ -97,6 +99,18 @@ def _check_states(run: Facts) -> None:
         at = f"at {run.jobs['start_s'][row]} s"
         assert run.start[row] >= run.submit[row], f"{name} starts {at}, before it is submitted"
         assert run.start[row] >= run.joined[row] >= 0, f"{name} starts {at}, before it is eligible"
+
+
+def _lacks_in_queue(run: Facts) -> Mask:
+    """Jobs whose queue has too few nodes with what they ask for."""
+    found, queues = run.serving, run.queueing
+    lacks = np.zeros(len(run.asked), dtype=np.bool_)
+    if found is None or queues is None:
+        return lacks
+    for row, count in enumerate(run.asked["node_count"].to_list()):
+        own = found.of_node[list(queues.queues[queues.of_job[row]].numbers)]
+        lacks[row] = np.isin(own, found.wants[found.of_job[row]].cells).sum() < count
+    return lacks
 
 
 def _check_started_by(run: Facts) -> None:

@@ -8,6 +8,7 @@ from hetsched.run.result import Result
 from hetsched.testing.eligibility_laws import check_eligibility
 from hetsched.testing.facts import Facts
 from hetsched.testing.laws import check_laws
+from hetsched.testing.queue_laws import check_queues
 from hetsched.testing.sleep_laws import check_sleep
 from hetsched.testing.stretch_laws import check_stretches
 from hetsched.workload import Workload
@@ -63,6 +64,7 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     run, segments = Facts(result, workload, platform), result.segments
     check_eligibility(run)
     check_sleep(run)
+    check_queues(run)
     # Where jobs share nodes there are no caps and no emergencies; attempts that a failure ended run in one stretch.
     if result.has_segments and len(segments) and platform.exclusive and not run.has_outages:
         check_stretches(run, segments, events)

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from hetsched.testing.facts import TICKS_S, Facts, micros
+from hetsched.testing.queue_laws import check_at_once
 
 _ENDS = ("completed", "timeout", "failed", "rejected", "cancelled")
 
@@ -61,14 +62,9 @@ def _check_arrays(run: Facts) -> None:
     last = run.window[1] + 1
     for array, limit in limits.items():
         rows = [row for row, own in enumerate(arrays) if own == array and run.started[row]]
-        spans = [(run.start[row], run.end[row] if run.end[row] >= 0 else last) for row in rows]
-        changes = sorted(
-            [(start, 1) for start, end in spans if end > start] + [(end, -1) for start, end in spans if end > start]
+        check_at_once(
+            [(run.start[row], run.end[row] if run.end[row] >= 0 else last) for row in rows], limit, f"array {array}"
         )
-        active = 0
-        for at, change in changes:
-            active += change
-            assert active <= limit, f"array {array} at {at / TICKS_S} s: {active} jobs run, and {limit} may"
 
 
 def _check_attempts(run: Facts) -> None:

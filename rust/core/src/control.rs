@@ -3,6 +3,8 @@
 //! It has no clock and knows no truth. Its host, a simulation or a live machine, tells it what happens and carries
 //! its decisions out.
 
+pub mod pools;
+
 use std::sync::Arc;
 
 use crate::cluster::{Cluster, Retimed};
@@ -10,6 +12,7 @@ use crate::error::{Result, SimulationError};
 use crate::policy::agent::{Agent, Told};
 use crate::policy::cells::{Cells, Lack};
 use crate::policy::outages::{Maintenance, Outage, Turn};
+use crate::policy::queues::{Bar, Queues};
 use crate::policy::runs::{Run, RunId};
 use crate::policy::timing::Timing;
 use crate::policy::{Decision, Decisions, Governor, Notice, Policy, View};
@@ -22,6 +25,8 @@ pub use crate::cluster::Effect;
 /// Why a job joins no queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
+    /// Its queue takes no jobs of its kind.
+    Bar(Bar),
     /// It asks for more nodes than there are.
     Nodes,
     /// It asks for more slots a node than nodes have.
@@ -109,6 +114,16 @@ impl Controller {
         Ok(())
     }
 
+    /// From now on, before anything has happened, jobs stand in queues.
+    ///
+    /// # Errors
+    /// If the policy knows nothing of that.
+    pub fn line_up(&mut self, queues: Arc<Queues>) -> Result<()> {
+        self.policy.line_up(&queues)?;
+        self.cluster.line_up(queues);
+        Ok(())
+    }
+
     /// Moves the clock.
     pub fn advance(&mut self, now: SimTime) {
         self.cluster.advance(now);
@@ -117,7 +132,9 @@ impl Controller {
     /// Why the job would never start, if it would not. Nothing is looked at that is submitted later.
     pub fn refuses(&mut self, job: JobId) -> Option<Refusal> {
         let (workload, platform) = (self.cluster.workload(), self.cluster.platform());
-        if workload.size_range(job).0 > platform.len() {
+        if let Some(bar) = self.cluster.bar(job) {
+            Some(Refusal::Bar(bar))
+        } else if workload.size_range(job).0 > platform.len() {
             Some(Refusal::Nodes)
         } else if workload.slots(job) > platform.slots() {
             Some(Refusal::Slots)
@@ -514,6 +531,32 @@ impl Controller {
     #[must_use]
     pub fn into_cluster(self) -> Cluster {
         self.cluster
+    }
+
+    /// A job joins the queue that has been eligible since then, of whatever else is known already.
+    pub fn admit_since(&mut self, job: JobId, since: SimTime) {
+        self.cluster.admit_since(job, since);
+        self.tell(Notice::Submitted(job));
+    }
+
+    /// A node that was down is back.
+    ///
+    /// # Errors
+    /// If it was not.
+    pub fn node_back(&mut self, node: u32) -> Result<(), SimulationError> {
+        self.cluster.node_back(node)?;
+        self.tell(Notice::NodeReady(node));
+        Ok(())
+    }
+
+    /// Plans that count nodes count on one from `back` on, in place of `known`.
+    pub fn count_on(&mut self, node: u32, known: Option<SimTime>, back: Option<SimTime>) {
+        self.cluster.count_back(node, known, back);
+    }
+
+    /// Only these jobs will ever run here: so that no room is kept for others.
+    pub fn keep_only(&mut self, is_own: impl Fn(JobId) -> bool) {
+        self.cluster.keep_only(is_own);
     }
 
     fn tell(&mut self, notice: Notice) {

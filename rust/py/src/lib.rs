@@ -25,6 +25,7 @@ mod errors;
 mod frame;
 mod gym;
 mod parts;
+mod queueing;
 mod roles;
 mod run;
 mod session;

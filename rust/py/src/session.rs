@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use hetsched_core::control::pools::{Ground, Pools};
 use hetsched_core::error::{ConfigError, Error, Result, SimulationError, config};
 use hetsched_core::platform::Platform;
 use hetsched_core::policy::Policy;
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::policy::outages::Maintenance;
+use hetsched_core::policy::registry::chooses_nodes;
 use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::power::caps::CapsKind;
 use hetsched_core::power::known::KnownDraws;
@@ -45,7 +47,7 @@ impl Session {
     #[new]
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
         walltimes = "fixed", on_failure = "fail", on_unknown_app = "error", until_s = None, known_w = None,
-        budgets = None, agent = None, users = None, queues = None, cells = None))]
+        budgets = None, agent = None, users = None, queues = None, cells = None, queueing = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
         py: Python<'_>,
@@ -65,11 +67,13 @@ impl Session {
         users: Option<Codes<'_>>,
         queues: Option<Codes<'_>>,
         cells: Option<&Bound<'_, PyDict>>,
+        queueing: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let rows = budgets.map(|columns| budget_rows(py, &columns)).transpose()?;
         let agent = agent.map(AgentSpec::read).transpose()?;
         let nodes = machine.platform.len();
         let cells = cells.map(|given| crate::cells::read(given, jobs.0.len(), nodes)).transpose()?;
+        let queueing = queueing.map(|given| crate::queueing::read(given, jobs.0.len(), nodes)).transpose()?;
         let spec = policy_spec(policy)?;
         let labels = Labels::new(codes(users), codes(queues), jobs.0.app_names());
         let objects = Objects::of(policy, labels)?;
@@ -115,15 +119,31 @@ impl Session {
                     parts.allocator = Some(Box::new(allocator));
                 }
                 let own = Python::attach(|py| objects.scheduler(py, &spec.name, &jobs.0)).map_err(failed)?;
-                let policy: Box<dyn Policy> = match (own, agent) {
-                    (Some(scheduler), _) => Box::new(scheduler),
-                    (None, Some(agent)) => Box::new(agent.policy(spec, parts, platform, seed)?),
-                    (None, None) => Box::new(Composed::new(spec.name, parts, platform)?),
+                let queues = queueing.map(Arc::new);
+                let counted = queues.as_ref().filter(|queues| {
+                    !queues.are_whole() && own.is_none() && agent.is_none() && !chooses_nodes(&spec.backfill.name)
+                });
+                let pools = counted.map(|queues| {
+                    let stretches = options.walltimes == Walltimes::Stretch;
+                    let ground = Ground { workload: &jobs.0, platform, predicted: &predicted, stretches };
+                    Pools::new(&ground, queues, |platform| {
+                        let (parts, _) = spec.build(seed)?;
+                        Ok(Box::new(Composed::new(spec.name.clone(), parts, platform)?))
+                    })
+                });
+                let policy: Box<dyn Policy> = match (own, agent, pools.transpose()?) {
+                    (Some(scheduler), ..) => Box::new(scheduler),
+                    (None, Some(agent), _) => Box::new(agent.policy(spec, parts, platform, seed)?),
+                    (None, None, Some(pools)) => Box::new(pools),
+                    (None, None, None) => Box::new(Composed::new(spec.name, parts, platform)?),
                 };
                 let jobs = jobs.0.clone();
                 let mut simulation = Simulation::new(jobs, platform.clone(), actual, predicted, policy, options);
                 if let Some(cells) = cells {
                     simulation.divide(Arc::new(cells))?;
+                }
+                if let Some(queues) = queues {
+                    simulation.line_up(queues)?;
                 }
                 if let Some(rows) = rows {
                     simulation.add_budgets(rows);

@@ -4,9 +4,11 @@ use crate::algo::sorted_blocks::{Keyed, Place, SortedBlocks, Summary};
 use crate::algo::staircase::Refused;
 use crate::units::{SimDuration, SimTime, Watts};
 
-/// Place in the order: the policy's rank first, then the earlier submit, then the earlier row. Never equal.
+/// Place in the order: the queue's priority first, then the policy's rank, then the earlier submit, then the earlier row. Never equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QueueKey {
+    /// Lower goes first, whatever the rank: 0 where there are no queues.
+    pub tier: i32,
     /// Lower goes first.
     pub rank: i64,
     /// Earlier goes first among equal ranks.
@@ -281,7 +283,7 @@ mod tests {
             };
             let mut list = FitList::default();
             let mut all: Vec<Waiting> = (0..).take(count).map(|row| {
-                let key = QueueKey { rank: random(500), submit: SimTime::from_micros(0), row };
+                let key = QueueKey { tier: 0, rank: random(500), submit: SimTime::from_micros(0), row };
                 let units = 1 + random(2_500) / (1 + random(40));
                 let length = SimDuration::from_micros(random(90_000));
                 let kind = Kind::numbered(usize::try_from(random(9)).unwrap());
@@ -328,7 +330,7 @@ mod tests {
             let mut list = FitList::default();
             let mut all = Vec::new();
             for (row, &(rank, submit, units, length, watts)) in (0..).zip(&jobs) {
-                let key = QueueKey { rank, submit: SimTime::from_micros(submit), row };
+                let key = QueueKey { tier: 0, rank, submit: SimTime::from_micros(submit), row };
                 all.push(Waiting { key, units, length: SimDuration::from_micros(length), watts, kind: Kind::OTHER });
                 list.insert(all[all.len() - 1]);
             }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::cluster::{Cluster, Phase};
 use crate::error::SimulationError;
+use crate::policy::queues::Group;
 use crate::policy::runs::{Run, RunId};
 use crate::policy::{Decision, Decisions, Rejection, Start};
 use crate::power::in_force::CapsInForce;
@@ -151,7 +152,7 @@ impl Cluster {
 
     fn start(&mut self, start: &Start, nodes: &[u32]) -> Result<RunId, SimulationError> {
         self.check_queued(start.job)?;
-        self.check_array(start.job)?;
+        self.check_groups(start.job)?;
         let places = self.take_nodes(start.job, nodes)?;
         let planned_end = self.planned_end(start.job, self.runs.written(places.clone()));
         self.begin(Run {
@@ -192,6 +193,7 @@ impl Cluster {
         if nodes.len() != wanted as usize {
             return Err(SimulationError(format!("it asks for {wanted} nodes and was given {}", nodes.len())));
         }
+        self.check_queue(job, nodes)?;
         self.check_cells(job, nodes)?;
         let need = self.jobs().need(job, &self.platform);
         let places = self.runs.write(job, self.lost_attempts(job) == 0 && !self.workload.is_moldable(job), nodes);
@@ -225,14 +227,28 @@ impl Cluster {
         }
     }
 
-    /// No more jobs of an array run at once than may.
-    fn check_array(&self, job: JobId) -> Result<(), SimulationError> {
-        let Some((array, limit)) = self.workload.array(job) else { return Ok(()) };
-        match self.in_arrays.get(&array) {
-            Some(&active) if active >= limit => {
-                Err(SimulationError(format!("{active} jobs of its array run, and no more than {limit} may")))
-            }
-            _ => Ok(()),
+    /// No more jobs of an array, or of a queue, run at once than may.
+    fn check_groups(&self, job: JobId) -> Result<(), SimulationError> {
+        let full = self.groups_of(job).find_map(|(group, limit)| {
+            let active = self.in_groups.get(&group).copied().unwrap_or(0);
+            (active >= limit).then_some((group, active, limit))
+        });
+        let Some((group, active, limit)) = full else { return Ok(()) };
+        let whose = match group {
+            Group::Array(_) => "its array",
+            Group::Queue(_) => "its queue",
+            Group::User(..) => "its user and queue",
+        };
+        Err(SimulationError(format!("{active} jobs of {whose} run, and no more than {limit} may")))
+    }
+
+    /// A job runs on nodes of its queue.
+    fn check_queue(&self, job: JobId, nodes: &[u32]) -> Result<(), SimulationError> {
+        let Some(queues) = &self.queues else { return Ok(()) };
+        let own = queues.nodes(job);
+        match nodes.iter().find(|&&node| node < self.platform.len() && !own.contains(node)) {
+            Some(node) => Err(SimulationError(format!("node {node} is not one of its queue"))),
+            None => Ok(()),
         }
     }
 

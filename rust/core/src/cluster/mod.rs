@@ -19,6 +19,7 @@ use crate::platform::slots::Slots;
 use crate::policy::analyzer::forecast::Forecasts;
 use crate::policy::cells::{Cells, Lack};
 use crate::policy::outages::{Maintenance, Outage, Outages, Turn};
+use crate::policy::queues::{Bar, Group, Queues};
 use crate::policy::runs::{Homes, Run, RunId, Runs};
 use crate::policy::shares::Shares;
 use crate::policy::sleep::standby::{Comeback, Standby};
@@ -74,8 +75,8 @@ pub struct Cluster {
     on_nodes: OnNodes,
     /// How often jobs have started that were queued again.
     attempts: BTreeMap<u32, u32>,
-    /// How many jobs run of each array that has a limit.
-    in_arrays: BTreeMap<u32, u32>,
+    /// How many jobs run of each group that has a limit: of an array, or of a queue.
+    in_groups: BTreeMap<Group, u32>,
     /// When jobs joined the queue, where that may be later than their submission.
     eligible: Option<Eligible>,
     /// How long jobs are believed to run, where something says so.
@@ -86,6 +87,8 @@ pub struct Cluster {
     sizes: Option<Vec<u32>>,
     /// What jobs ask for beside nodes, and what runs holds of it where that must be counted.
     cells: Option<Arc<Cells>>,
+    /// The queues, where there are any.
+    queues: Option<Arc<Queues>>,
     shares: Option<Shares>,
     /// Releases at the instant of a pass, where an allocator makes plans longer.
     foreseen: Option<Releases>,
@@ -146,7 +149,7 @@ impl Cluster {
             idle: platform.idle(),
             claimed: Watts::ZERO,
             budgets: Arc::default(),
-            runs: Runs::new(homes(&workload, &platform)),
+            runs: Runs::new(homes(&workload, &platform, |_| true)),
             phases: vec![Phase::Unborn; workload.len()],
             queued: 0,
             running: 0,
@@ -167,10 +170,11 @@ impl Cluster {
             platform,
             predicted,
             attempts: BTreeMap::new(),
-            in_arrays: BTreeMap::new(),
+            in_groups: BTreeMap::new(),
             governed: None,
             foreseen: None,
             cells: None,
+            queues: None,
             shares: None,
             standby: None,
         }
@@ -201,7 +205,29 @@ impl Cluster {
     /// Why the nodes can never serve the job, however many of them are free, if they cannot.
     #[must_use]
     pub fn lack(&self, job: JobId) -> Option<Lack> {
-        self.cells.as_ref()?.lack(job, self.workload.node_count(job))
+        let (cells, count) = (self.cells.as_ref()?, self.workload.node_count(job));
+        match &self.queues {
+            Some(queues) => cells.lack_within(job, count, queues.nodes(job)),
+            None => cells.lack(job, count),
+        }
+    }
+
+    /// From now on, before anything has happened, jobs stand in queues.
+    pub fn line_up(&mut self, queues: Arc<Queues>) {
+        self.queues = Some(queues);
+    }
+
+    /// Why its queue never takes the job, if it does not.
+    #[must_use]
+    pub fn bar(&self, job: JobId) -> Option<Bar> {
+        self.queues.as_ref()?.bar(job)
+    }
+
+    /// The groups with a limit that a job is in.
+    fn groups_of(&self, job: JobId) -> impl Iterator<Item = (Group, u32)> + use<> {
+        let array = self.workload.array(job).map(|(array, limit)| (Group::Array(array), limit));
+        let [queue, user] = self.queues.as_ref().map_or([None; 2], |queues| queues.limits(job));
+        [array, queue, user].into_iter().flatten()
     }
 
     /// What a policy may see of it, when the machine was measured to draw so much more than is predicted.
@@ -223,6 +249,7 @@ impl Cluster {
             outages: &self.outages,
             surplus,
             shares: self.shares.as_ref(),
+            queues: self.queues.as_deref(),
             interrupted,
         }
     }
@@ -318,6 +345,29 @@ impl Cluster {
         self.submit(job);
     }
 
+    /// The same of a job that has been eligible since then.
+    pub fn admit_since(&mut self, job: JobId, since: SimTime) {
+        if let Some(eligible) = &mut self.eligible {
+            eligible.note(job, since);
+        }
+        self.submit(job);
+    }
+
+    /// Only these jobs will ever run here, before any does.
+    pub fn keep_only(&mut self, is_own: impl Fn(JobId) -> bool) {
+        self.runs = Runs::new(homes(&self.workload, &self.platform, is_own));
+    }
+
+    /// A node that was down is back.
+    ///
+    /// # Errors
+    /// If it was not.
+    pub fn node_back(&mut self, node: u32) -> Result<(), SimulationError> {
+        let state = self.node(node).repaired()?;
+        self.back_in_service(node, state);
+        Ok(())
+    }
+
     /// Whether a job was submitted and is in no queue yet.
     #[must_use]
     pub fn is_held(&self, job: JobId) -> bool {
@@ -379,10 +429,15 @@ impl Cluster {
 
     /// Plans that count nodes count on one in maintenance from the end of that; they counted on it from `known` on.
     fn count_on(&mut self, node: u32, known: Option<SimTime>) {
-        let (row, back) = (u32::MAX - node, self.outages.back_at(node));
-        if known == back {
-            return;
+        let back = self.outages.back_at(node);
+        if known != back {
+            self.count_back(node, known, back);
         }
+    }
+
+    /// They do so from `back` on, in place of `known`.
+    pub fn count_back(&mut self, node: u32, known: Option<SimTime>, back: Option<SimTime>) {
+        let row = u32::MAX - node;
         if let Some(at) = known {
             self.releases.remove((at, row));
         }
@@ -425,8 +480,10 @@ impl Cluster {
             shares.end(run.job);
         }
         self.forget_run(&run);
-        if let Some(active) = self.workload.array(run.job).and_then(|(array, _)| self.in_arrays.get_mut(&array)) {
-            *active -= 1;
+        for (group, _) in self.groups_of(run.job) {
+            if let Some(active) = self.in_groups.get_mut(&group) {
+                *active -= 1;
+            }
         }
         self.phases[run.job.0 as usize] = Phase::Over;
         self.running -= 1;
@@ -520,8 +577,8 @@ impl Cluster {
         }
         self.claimed += watts;
         self.phases[job.0 as usize] = Phase::Running;
-        if let Some((array, _)) = self.workload.array(job) {
-            *self.in_arrays.entry(array).or_default() += 1;
+        for (group, _) in self.groups_of(job) {
+            *self.in_groups.entry(group).or_default() += 1;
         }
         (self.queued, self.running) = (self.queued - 1, self.running + 1);
         self.govern_run(id);
@@ -561,8 +618,8 @@ fn sizes(workload: &Workload, platform: &Platform) -> Option<Vec<u32>> {
     workload.has_sizes().then(|| workload.jobs().map(size).collect())
 }
 
-fn homes(workload: &Workload, platform: &Platform) -> Homes {
-    let served =
-        |job| Some(workload.node_count(job)).filter(|&count| count <= platform.len() && !workload.is_moldable(job));
+fn homes(workload: &Workload, platform: &Platform, is_own: impl Fn(JobId) -> bool) -> Homes {
+    let has_home = |job, count| count <= platform.len() && !workload.is_moldable(job) && is_own(job);
+    let served = |job| Some(workload.node_count(job)).filter(|&count| has_home(job, count));
     Homes::new((0..).map(JobId).take(workload.len()).map(|job| served(job).unwrap_or(0)))
 }

@@ -81,6 +81,13 @@ impl Platform {
         self.nodes.is_empty()
     }
 
+    /// A machine of some of its nodes, counted from 0.
+    #[must_use]
+    pub fn part(&self, nodes: &[u32]) -> Self {
+        let nodes = nodes.iter().map(|&node| *self.node(node)).collect();
+        Self { nodes, slots: self.slots, exclusive: self.exclusive }
+    }
+
     /// What node `node` draws.
     #[must_use]
     pub fn node(&self, node: u32) -> &NodeDraw {

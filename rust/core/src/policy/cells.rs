@@ -102,6 +102,19 @@ impl CellColumns {
 }
 
 impl Cells {
+    /// The same of some of the nodes, counted from 0.
+    #[must_use]
+    pub fn part(&self, nodes: &[u32]) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "numbers of nodes are 32 bits wide")]
+        let mut sets = vec![NodeSet::empty(nodes.len() as u32); self.nodes.len()];
+        let of_node: Vec<_> = nodes.iter().map(|&node| self.of_node[node as usize]).collect();
+        for (place, &cell) in (0..).zip(&of_node) {
+            sets[usize::from(cell)].insert(place);
+        }
+        let stock = nodes.iter().filter_map(|&node| self.stock.get(node as usize).copied()).collect();
+        Self { of_node, nodes: sets, stock, ..self.clone() }
+    }
+
     /// Whether nodes or jobs must be told apart: there are several cells, or something is counted besides nodes.
     #[must_use]
     pub fn divide(&self) -> bool {
@@ -135,6 +148,18 @@ impl Cells {
     pub fn lack(&self, job: JobId, count: u32) -> Option<Lack> {
         let want = self.want(job);
         let there: u32 = want.cells.iter().map(|&cell| self.nodes[usize::from(cell)].len()).sum();
+        want.lack.or_else(|| (there < count).then_some(Lack::Nodes))
+    }
+
+    /// The same where only some nodes serve the job.
+    #[must_use]
+    pub fn lack_within(&self, job: JobId, count: u32, nodes: &NodeSet) -> Option<Lack> {
+        let (want, mut both) = (self.want(job), NodeSet::empty(0));
+        let mut there = 0;
+        for &cell in &want.cells {
+            both.copy_common(&self.nodes[usize::from(cell)], nodes);
+            there += both.len();
+        }
         want.lack.or_else(|| (there < count).then_some(Lack::Nodes))
     }
 

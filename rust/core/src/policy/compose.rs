@@ -21,8 +21,11 @@ use crate::policy::desk::{Desk, Memory};
 use crate::policy::emergency::monitor::Monitor;
 use crate::policy::gate::Gate;
 use crate::policy::governing::Governance;
-use crate::policy::order::{Changes, Order};
+use crate::policy::order::arrival::Fcfs;
+use crate::policy::order::by_queue::ByQueue;
+use crate::policy::order::{self, Changes, Order};
 use crate::policy::placement::{News, Placement};
+use crate::policy::queues::Queues;
 use crate::policy::sizing::Sizing;
 use crate::policy::sleep::rules::Rules;
 use crate::policy::sleep::{Sleep, Sleeper};
@@ -151,7 +154,7 @@ impl Composed {
         self.withdrawn.sort_unstable();
         let Self { withdrawn, submitted, admitted, queue, power, memory, .. } = self;
         for &job in withdrawn.iter() {
-            memory.arrays.leave(jobs, job);
+            memory.quotas.leave(jobs, job);
         }
         let is_gone = |job: &JobId| withdrawn.binary_search(job).is_ok();
         submitted.retain(|job| !is_gone(job));
@@ -185,7 +188,7 @@ impl Composed {
 
     /// The order ranks all that wait as they stand; the queue is sorted anew.
     fn rank_again(&mut self, view: &View<'_>) -> Result<()> {
-        self.memory.arrays.put_all_back(&mut self.queue);
+        self.memory.quotas.put_all_back(view.jobs, &mut self.queue);
         if self.queue.is_empty() {
             return Ok(());
         }
@@ -193,8 +196,8 @@ impl Composed {
         self.rank(view, &waiting)?;
         let mut ranks = self.ranks.iter();
         self.queue.rekey(|waiting| waiting.key.rank = ranks.next().copied().unwrap_or(waiting.key.rank));
-        if !self.memory.arrays.is_empty() {
-            self.memory.arrays.resort(view.jobs, &self.queue);
+        if !self.memory.quotas.is_empty() {
+            self.memory.quotas.resort(view.jobs, &self.queue);
         }
         Ok(())
     }
@@ -225,8 +228,8 @@ impl Composed {
         let Self { parts, power, queue, least, ranks, memory, .. } = self;
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
         for (&job, &rank) in jobs.iter().zip(&*ranks) {
-            let key = QueueKey { rank, submit: view.jobs.eligible(job), row: job.0 };
-            memory.arrays.join(view.jobs, key);
+            let key = QueueKey { tier: view.tier(job), rank, submit: view.jobs.eligible(job), row: job.0 };
+            memory.quotas.join(view.jobs, key);
             queue.insert(Waiting {
                 key,
                 units: view.jobs.units(job, view.platform),
@@ -292,7 +295,7 @@ impl Composed {
         let Self { power: Some(power), queue, submitted, admitted, parts, judged, least, memory, .. } = self else {
             return;
         };
-        memory.arrays.put_all_back(queue);
+        memory.quotas.put_all_back(view.jobs, queue);
         let view = &smallest(view, parts);
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
         let ever = Some(power.ceiling.ever(view));
@@ -311,7 +314,7 @@ impl Composed {
         admitted.retain(|&job| !exceeds(job));
         let keys: Vec<_> = queue.iter().map(|waiting| waiting.key).filter(|key| exceeds(JobId(key.row))).collect();
         for key in keys {
-            memory.arrays.leave(view.jobs, JobId(key.row));
+            memory.quotas.leave(view.jobs, JobId(key.row));
             queue.remove(key);
         }
     }
@@ -345,11 +348,11 @@ impl Composed {
         if lessons.apps.is_empty() {
             return Ok(());
         }
-        self.memory.arrays.put_all_back(&mut self.queue);
+        self.memory.quotas.put_all_back(view.jobs, &mut self.queue);
         let stale = self.queue.iter().filter(|waiting| lessons.concern(view.jobs, JobId(waiting.key.row)));
         let stale: Vec<_> = stale.map(|waiting| waiting.key).collect();
         for &key in &stale {
-            self.memory.arrays.leave(view.jobs, JobId(key.row));
+            self.memory.quotas.leave(view.jobs, JobId(key.row));
             self.queue.remove(key);
         }
         self.enqueue(view, &stale.iter().map(|key| JobId(key.row)).collect::<Vec<_>>())?;
@@ -367,7 +370,8 @@ impl Policy for Composed {
 
     fn notice(&mut self, jobs: Jobs<'_>, notice: Notice) {
         match notice {
-            Notice::Ended(job) => self.memory.arrays.end(jobs, job),
+            Notice::Started(job) => self.memory.quotas.start_elsewhere(jobs, job),
+            Notice::Ended(job) => self.memory.quotas.end(jobs, job),
             Notice::Submitted(job) => self.submitted.push(job),
             Notice::Requeued(job) => {
                 self.submitted.push(job);
@@ -382,7 +386,7 @@ impl Policy for Composed {
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         self.memory.begin(!self.withdrawn.is_empty());
         self.let_go(view.jobs);
-        self.memory.arrays.put_back(&mut self.queue);
+        self.memory.quotas.put_back(view.jobs, &mut self.queue);
         if std::mem::take(&mut self.budget_changed) {
             self.judge_again(view, out);
         }
@@ -401,7 +405,7 @@ impl Policy for Composed {
                 None if self.choose_sizes(view, out)? => return Ok(()),
                 None => {}
             }
-            self.memory.arrays.begin(&mut self.queue);
+            self.memory.quotas.begin(view.jobs, &mut self.queue);
             if free_units > 0 || self.parts.backfill.names_nodes() {
                 free_units = self.pass(view, out)?;
                 self.settle(view, out)?;
@@ -460,6 +464,17 @@ impl Policy for Composed {
         let expected = "one that counts nodes by cell, or plans with named nodes";
         self.parts.backfill =
             backfill.ok_or_else(|| config("policy.backfill", "a part that counts all nodes alike", expected))?;
+        Ok(())
+    }
+
+    fn line_up(&mut self, queues: &Arc<Queues>) -> Result<()> {
+        self.memory.quotas.line_up(queues);
+        let own = queues.all().iter().map(|queue| queue.order.as_deref().map(order::of_queue).transpose());
+        let own: Vec<_> = own.collect::<Result<_>>()?;
+        if own.iter().any(Option::is_some) {
+            let policy = std::mem::replace(&mut self.parts.order, Box::new(Fcfs));
+            self.parts.order = Box::new(ByQueue::new(policy, own, Arc::clone(queues)));
+        }
         Ok(())
     }
 

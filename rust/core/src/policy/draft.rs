@@ -304,7 +304,7 @@ mod tests {
         let job = JobId(row);
         let units = draft.view.jobs.units(job, draft.view.platform);
         let count = draft.view.jobs.node_count(job);
-        let key = QueueKey { rank: 0, submit: SimTime::default(), row };
+        let key = QueueKey { tier: 0, rank: 0, submit: SimTime::default(), row };
         let waiting = Waiting { key, units, length: SimDuration::from_micros(length), watts: 0, kind: Kind::OTHER };
         if draft.serving(job).len() < count {
             return;
@@ -354,7 +354,7 @@ mod tests {
         let view = world.view();
         let mut draft = Draft::new(&view, &mut memory, &mut out);
         let before = seen(&mut draft);
-        let key = QueueKey { rank: 0, submit: SimTime::default(), row: 0 };
+        let key = QueueKey { tier: 0, rank: 0, submit: SimTime::default(), row: 0 };
         let waiting = Waiting { key, units: 1, length: SimDuration::ZERO, watts: 0, kind: Kind::OTHER };
         assert_eq!(draft.put(&waiting, |_, _| Ok(None)).unwrap(), None);
         assert_eq!(seen(&mut draft), before);

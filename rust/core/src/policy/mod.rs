@@ -6,7 +6,6 @@
 pub mod agent;
 pub mod allocator;
 pub mod analyzer;
-pub mod arrays;
 pub mod backfill;
 pub mod budget;
 pub mod cells;
@@ -21,6 +20,8 @@ pub mod governing;
 pub mod order;
 pub mod outages;
 pub mod placement;
+pub mod queues;
+pub mod quotas;
 pub mod registry;
 pub mod runs;
 pub mod shares;
@@ -47,6 +48,7 @@ use crate::policy::analyzer::Estimate;
 use crate::policy::analyzer::forecast::{Forecast, Forecasts};
 use crate::policy::cells::Cells;
 use crate::policy::outages::Outages;
+use crate::policy::queues::Queues;
 use crate::policy::runs::{RunId, Runs};
 use crate::policy::shares::Shares;
 use crate::policy::sleep::Sleeper;
@@ -121,6 +123,8 @@ pub struct View<'a> {
     pub surplus: Watts,
     /// What running jobs hold of each cell and licence, where nodes differ in what jobs ask for.
     pub shares: Option<&'a Shares>,
+    /// The queues, where there are any.
+    pub queues: Option<&'a Queues>,
     /// Says whether the host wants to stop; to be asked now and then by a pass that takes long.
     pub interrupted: &'a dyn Fn() -> bool,
 }
@@ -130,6 +134,8 @@ pub struct View<'a> {
 pub enum Notice {
     /// A job joined the queue.
     Submitted(JobId),
+    /// A job started that is not this policy's to start, and of whose array others may be.
+    Started(JobId),
     /// A job ended, however.
     Ended(JobId),
     /// A job that ran is in the queue again, in its old place.
@@ -274,6 +280,15 @@ pub trait Policy: DynClone + Send + Sync {
         Err(config("policy", format!("`{}`", self.name()), "one that knows nodes that differ in what jobs ask for"))
     }
 
+    /// From now on jobs stand in queues.
+    ///
+    /// # Errors
+    /// If it knows nothing of that.
+    fn line_up(&mut self, queues: &Arc<Queues>) -> Result<()> {
+        let _ = queues;
+        Err(config("policy", format!("`{}`", self.name()), "one that knows queues"))
+    }
+
     /// Has its allocator set no higher caps than those of a level, if these are set from outside.
     fn steer(&mut self, level: usize) {
         let _ = level;
@@ -339,6 +354,12 @@ pub trait Governor {
 }
 
 impl View<'_> {
+    /// Where the job stands among queues: those with lower numbers come before all others.
+    #[must_use]
+    pub fn tier(&self, job: JobId) -> i32 {
+        self.queues.map_or(0, |queues| queues.tier(job))
+    }
+
     /// Fewest and most nodes the job can run on here.
     #[must_use]
     pub fn size_range(&self, job: JobId) -> (u32, u32) {
@@ -630,6 +651,13 @@ impl Decisions {
             first_node: nodes.start,
             node_count: nodes.len(),
         }));
+    }
+
+    /// Starts a job as another list of decisions does, on nodes that are counted otherwise here.
+    pub fn start_as(&mut self, start: Start, nodes: impl Iterator<Item = u32>) {
+        let first_node = self.nodes.len();
+        self.nodes.extend(nodes);
+        self.list.push(Decision::Start(Start { first_node, node_count: self.nodes.len() - first_node, ..start }));
     }
 
     /// Hands each start with its nodes to `revise`, to note in it what only the end of a pass can tell.

@@ -88,6 +88,7 @@ impl World {
             outages: &self.outages,
             surplus: Watts::ZERO,
             shares: None,
+            queues: None,
             interrupted: &|| false,
         }
     }

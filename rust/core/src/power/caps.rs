@@ -102,6 +102,14 @@ pub struct CapTables<T> {
 }
 
 impl StaticDraw {
+    /// The same of some of the nodes.
+    pub(super) fn part(&self, nodes: &[u32]) -> Self {
+        match self {
+            Self::Watts(watts) => Self::Watts(nodes.iter().map(|&node| watts[node as usize]).collect()),
+            Self::Ratio(ratio) => Self::Ratio(*ratio),
+        }
+    }
+
     /// S of a node that draws `draw_w` without a cap, W.
     pub(super) fn on(&self, node: usize, draw_w: f64) -> f64 {
         match self {
@@ -168,6 +176,11 @@ pub(super) fn factor_at(speed: f64, time_ratio: f64, bound: f64) -> f64 {
 }
 
 impl<T> CapTables<T> {
+    /// The same with something made of what serves each cap.
+    pub(super) fn map<U>(&self, made: impl FnMut(&T) -> U) -> CapTables<U> {
+        CapTables { levels: self.levels.clone(), tables: self.tables.iter().map(made).collect() }
+    }
+
     /// From caps and what serves them, in ascending order.
     pub(super) fn new(tables: impl IntoIterator<Item = (f64, T)>) -> Self {
         let (levels, tables) = tables.into_iter().unzip();

@@ -250,6 +250,12 @@ impl Actual {
 }
 
 impl Predicted {
+    /// The same of a machine of some of the nodes, counted from 0.
+    #[must_use]
+    pub fn part(&self, nodes: &[u32]) -> Self {
+        Self(self.0.part(nodes), self.1.clone())
+    }
+
     /// The same tables, with this known of jobs' own draws.
     #[must_use]
     pub fn knowing(self, known: KnownDraws) -> Self {

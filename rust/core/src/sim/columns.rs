@@ -3,6 +3,7 @@
 use crate::platform::node_state::Class;
 use crate::policy::Eligible;
 use crate::policy::cells::Lack;
+use crate::policy::queues::Bar;
 use crate::sim::log::{Entry, Kind};
 use crate::sim::record::{JobState, LostAttempt, Ordeal, Records, StartedBy};
 use crate::sim::segments::Segment;
@@ -315,6 +316,7 @@ impl JobState {
             Self::Failed | Self::Evicted | Self::Overdrawn | Self::Unpowered => "failed",
             Self::RejectedNodes
             | Self::RejectedSlots
+            | Self::Barred(_)
             | Self::Lacking(_)
             | Self::RejectedPower
             | Self::RejectedProfile => "rejected",
@@ -329,6 +331,7 @@ impl JobState {
             Self::Stranded => Some("could not start, and nothing was to come that would have let it"),
             Self::RejectedNodes => Some("asks for more nodes than the platform has"),
             Self::RejectedSlots => Some("asks for more slots a node than the platform's nodes have"),
+            Self::Barred(bar) => Some(barred(bar)),
             Self::Lacking(lack) => Some(lacking(lack)),
             Self::RejectedPower => Some("would exceed the power budget on any nodes"),
             Self::Overdrawn => Some("was killed: the machine drew more than its power budget"),
@@ -344,6 +347,16 @@ impl JobState {
             Self::Timeout => Some("killed at its walltime"),
             Self::Pending | Self::Running | Self::Completed => None,
         }
+    }
+}
+
+fn barred(bar: Bar) -> &'static str {
+    match bar {
+        Bar::Nodes => "asks for more nodes than its queue has",
+        Bar::MaxNodes => "asks for more nodes than its queue allows (max_nodes)",
+        Bar::MaxSlots => "asks for more slots in all than its queue allows (max_slots)",
+        Bar::MaxWalltime => "asks for a longer walltime than its queue allows (max_walltime_s)",
+        Bar::Users => "its queue does not take jobs of its user (users)",
     }
 }
 

@@ -37,6 +37,7 @@ use crate::platform::node_state::Class;
 use crate::policy::Policy;
 use crate::policy::cells::Cells;
 use crate::policy::outages::Outage;
+use crate::policy::queues::Queues;
 use crate::policy::runs::RunId;
 use crate::power::budgets::BudgetRow;
 use crate::power::pvt::{Actual, Predicted};
@@ -188,6 +189,14 @@ impl Simulation {
     /// If that matters and the policy knows nothing of it.
     pub fn divide(&mut self, cells: Arc<Cells>) -> Result<()> {
         self.controller.divide(cells)
+    }
+
+    /// Before anything has happened: jobs stand in queues.
+    ///
+    /// # Errors
+    /// If the policy knows nothing of that.
+    pub fn line_up(&mut self, queues: Arc<Queues>) -> Result<()> {
+        self.controller.line_up(queues)
     }
 
     /// Has something happen from outside: a node fails or is repaired, a job is withdrawn, a timer runs out.

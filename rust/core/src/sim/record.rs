@@ -8,6 +8,7 @@ use crate::cluster::Cluster;
 use crate::control::Refusal;
 use crate::platform::node_state::Class;
 use crate::policy::cells::Lack;
+use crate::policy::queues::Bar;
 use crate::policy::runs::{Homes, Run, RunId};
 use crate::policy::{Decision, Eligible, Rejection};
 use crate::power::meter::Meter;
@@ -35,6 +36,8 @@ pub enum JobState {
     Timeout,
     /// Was killed by a node that failed.
     Failed,
+    /// Its queue takes no jobs of its kind.
+    Barred(Bar),
     /// Asks for more nodes than there are.
     RejectedNodes,
     /// Asks for more slots a node than nodes have.
@@ -316,6 +319,7 @@ impl History {
     /// A job joined no queue.
     pub(super) fn turn_away(&mut self, job: JobId, why: Refusal) {
         self.jobs.state[job.0 as usize] = match why {
+            Refusal::Bar(bar) => JobState::Barred(bar),
             Refusal::Nodes => JobState::RejectedNodes,
             Refusal::Slots => JobState::RejectedSlots,
             Refusal::Lack(lack) => JobState::Lacking(lack),

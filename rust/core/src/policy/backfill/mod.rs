@@ -11,6 +11,7 @@ pub mod observed;
 pub mod patience;
 mod plan;
 mod profile;
+mod queued;
 pub mod reservations;
 mod shadow;
 pub mod starving;

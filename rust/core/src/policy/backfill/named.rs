@@ -13,6 +13,7 @@ use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::View;
 use crate::policy::backfill::plan::TICK;
+use crate::policy::backfill::queued::Queued;
 use crate::policy::backfill::supply::Supply;
 use crate::policy::backfill::{Backfill, start};
 use crate::policy::desk::Desk;
@@ -55,6 +56,25 @@ pub(super) trait Chosen<'a>: Freedom {
     fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>);
 }
 
+/// The nodes that a job may take.
+#[derive(Clone, Copy)]
+pub(super) struct Own<'a> {
+    pub(super) nodes: &'a NodeSet,
+    /// Whether the emptiest go first.
+    pub(super) spreads: bool,
+    /// Those that go last.
+    pub(super) asleep: Option<&'a NodeSet>,
+}
+
+/// What is free of each node, and of which only some may be taken.
+pub(super) trait Part<'a>: Chosen<'a> {
+    /// Whether there are as many of these nodes as a job needs.
+    fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool;
+
+    /// As [`Chosen::choose`] of these nodes, or the emptiest first.
+    fn choose_of(&self, own: Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>);
+}
+
 impl<'a> Chosen<'a> for NodeSet {
     fn now(view: &'a View<'a>) -> Self {
         view.slots.holding(1).clone()
@@ -77,6 +97,33 @@ impl<'a> Chosen<'a> for SlotTable {
         let sleeps = |node| asleep.is_some_and(|asleep| asleep.contains(node));
         nodes.extend(throughout.holding(need.slots));
         nodes.sort_by_key(|&node| (sleeps(node), self.of(node), node));
+        nodes.truncate(need.nodes as usize);
+    }
+}
+
+impl Part<'_> for NodeSet {
+    fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool {
+        let common = self.words().iter().zip(own.words()).map(|(one, other)| (one & other).count_ones());
+        common.sum::<u32>() >= need.nodes
+    }
+
+    fn choose_of(&self, own: Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
+        let mut common = throughout.clone();
+        common.keep_common(own.nodes);
+        self.choose(&common, own.asleep, need, nodes);
+    }
+}
+
+impl Part<'_> for SlotTable {
+    fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool {
+        let wanted = need.nodes as usize;
+        own.iter().filter(|&node| self.of(node) >= need.slots).take(wanted).count() == wanted
+    }
+
+    fn choose_of(&self, own: Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
+        let sleeps = |node| own.asleep.is_some_and(|asleep| asleep.contains(node));
+        nodes.extend(own.nodes.iter().filter(|&node| throughout.of(node) >= need.slots));
+        nodes.sort_by_key(|&node| (sleeps(node), if own.spreads { -self.of(node) } else { self.of(node) }, node));
         nodes.truncate(need.nodes as usize);
     }
 }
@@ -141,12 +188,12 @@ impl NamedPlan {
 
 impl Backfill for NamedPlan {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
-        if self.is_divided {
-            self.make::<Supply<'_>>(desk, queue)
-        } else if desk.view.platform.is_exclusive() {
-            self.make::<NodeSet>(desk, queue)
-        } else {
-            self.make::<SlotTable>(desk, queue)
+        match (desk.view.queues.is_some(), desk.view.platform.is_exclusive()) {
+            _ if self.is_divided => self.make::<Supply<'_>>(desk, queue),
+            (false, true) => self.make::<NodeSet>(desk, queue),
+            (false, false) => self.make::<SlotTable>(desk, queue),
+            (true, true) => self.make::<Queued<'_, NodeSet>>(desk, queue),
+            (true, false) => self.make::<Queued<'_, SlotTable>>(desk, queue),
         }
     }
 

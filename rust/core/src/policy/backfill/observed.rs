@@ -37,7 +37,7 @@ impl OnObservedStart {
         let due = |row: u32| jobs.observed_start(JobId(row)).filter(|&start| start > now);
         let next = if self.in_order {
             let rank = first_rank_at(now.saturating_add(SimDuration::from_micros(1)));
-            let key = QueueKey { rank, submit: SimTime::from_micros(i64::MIN), row: 0 };
+            let key = QueueKey { tier: 0, rank, submit: SimTime::from_micros(i64::MIN), row: 0 };
             queue.first_from(key).and_then(|waiting| due(waiting.key.row))
         } else {
             queue.iter().filter_map(|waiting| due(waiting.key.row)).min()

@@ -53,7 +53,8 @@ impl Supply<'_> {
         let cells = want.cells.iter().enumerate();
         let nodes = cells.filter_map(|(place, &cell)| Some((place, self.cells.nodes(cell)?)));
         let each = nodes.flat_map(|(place, set)| set.iter().map(move |node| (place, node)));
-        each.filter(move |&(_, node)| self.has(node, slots, want))
+        let own = self.view.queues.map(|queues| queues.nodes(job));
+        each.filter(move |&(_, node)| own.is_none_or(|own| own.contains(node)) && self.has(node, slots, want))
     }
 
     fn change(&mut self, job: JobId, nodes: &[u32], sign: i64) {
@@ -141,7 +142,9 @@ impl<'a> Chosen<'a> for Supply<'a> {
     }
 
     fn likeness(view: &View<'_>, job: JobId) -> (usize, u32) {
-        (view.shares.map_or(0, |shares| shares.cells().number(job)), view.jobs.need(job, view.platform))
+        let queue = view.queues.map_or(0, |queues| usize::from(queues.number(job)));
+        let want = view.shares.map_or(0, |shares| shares.cells().number(job));
+        (want << u16::BITS | queue, view.jobs.need(job, view.platform))
     }
 
     fn told(_view: &View<'_>, job: JobId) -> i32 {
@@ -150,9 +153,11 @@ impl<'a> Chosen<'a> for Supply<'a> {
 
     fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>) {
         let sleeps = |node| asleep.is_some_and(|asleep| asleep.contains(node));
+        let spreads = self.view.queues.is_some_and(|queues| queues.spreads(job_of(need.slots)));
+        let fullness = |node: u32| if spreads { -self.slots[node as usize] } else { self.slots[node as usize] };
         let mut members: Vec<_> = throughout
             .members(job_of(need.slots))
-            .map(|(place, node)| (sleeps(node), place, self.slots[node as usize], node))
+            .map(|(place, node)| (sleeps(node), place, fullness(node), node))
             .collect();
         members.sort_unstable();
         nodes.extend(members.iter().take(need.nodes as usize).map(|&(.., node)| node));

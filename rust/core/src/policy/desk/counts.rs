@@ -57,7 +57,7 @@ impl Desk<'_> {
     /// where it does not matter which jobs are tried.
     #[must_use]
     pub fn may_keep_plans(&self) -> bool {
-        if self.unrest.is_cut || !self.arrays.is_empty() || self.view.standby.is_some() {
+        if self.unrest.is_cut || !self.quotas.is_empty() || self.view.standby.is_some() {
             return false;
         }
         self.only_counts()
@@ -74,7 +74,7 @@ impl Desk<'_> {
     /// Whether no job joins the queue that was submitted before one that has joined: none is queued again or held back.
     #[must_use]
     pub fn only_later_jobs_join(&self) -> bool {
-        !self.governs && !self.unrest.has_returns && !self.ask.analyzer.learns()
+        !self.governs && !self.unrest.has_returns && !self.ask.analyzer.learns() && self.quotas.is_empty()
     }
 
     /// Whether a waiting job takes what a reservation holds for it, wherever it goes.

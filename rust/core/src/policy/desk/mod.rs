@@ -15,13 +15,13 @@ use crate::algo::horizon::Profile;
 use crate::algo::releases::{Release, merged};
 use crate::error::{Error, Result, SimulationError};
 use crate::policy::analyzer::Ask;
-use crate::policy::arrays::Arrays;
 use crate::policy::budget::Power;
 use crate::policy::budget::draw::beyond_idle;
 use crate::policy::budget::outlook::Outlook;
 use crate::policy::desk::refusals::Refusals;
 use crate::policy::draft::{self, Draft, Mark};
 use crate::policy::placement::{Placement, Verdict};
+use crate::policy::quotas::Quotas;
 use crate::policy::together::{Joining, Together};
 use crate::policy::turns::Turns;
 use crate::policy::{Decisions, View};
@@ -40,8 +40,8 @@ pub struct Memory {
     /// Whether the policy changes what runs.
     governs: bool,
     unrest: Unrest,
-    /// Arrays of which only so many jobs may run at once.
-    pub(super) arrays: Arrays,
+    /// Jobs of which only so many may run at once.
+    pub(super) quotas: Quotas,
 }
 
 /// What has happened to the queue beside submissions and starts.
@@ -114,7 +114,7 @@ pub struct Desk<'a> {
     /// Whether the policy changes what runs.
     governs: bool,
     unrest: Unrest,
-    arrays: &'a mut Arrays,
+    quotas: &'a mut Quotas,
     /// Whether jobs are placed together at the end.
     is_joint: bool,
     offers: u32,
@@ -131,7 +131,7 @@ impl<'a> Desk<'a> {
         out: &'a mut Decisions,
     ) -> Self {
         let view = ask.view;
-        let Memory { draft, together, turns, refusals, is_choosy, governs, unrest, arrays } = memory;
+        let Memory { draft, together, turns, refusals, is_choosy, governs, unrest, quotas } = memory;
         together.clear();
         turns.clear();
         refusals.clear();
@@ -153,7 +153,7 @@ impl<'a> Desk<'a> {
             is_choosy,
             governs: *governs,
             unrest: std::mem::replace(unrest, Unrest { is_cut: false, ..*unrest }),
-            arrays,
+            quotas,
             offers: 0,
             examined: 0,
         }
@@ -311,8 +311,8 @@ impl<'a> Desk<'a> {
             self.draft.count(&waiting);
             self.together.push(&joining);
         }
-        if !self.arrays.is_empty() {
-            self.arrays.start(self.view.jobs, waiting.key);
+        if !self.quotas.is_empty() {
+            self.quotas.start(self.view.jobs, waiting.key);
         }
         Ok(())
     }
@@ -320,7 +320,7 @@ impl<'a> Desk<'a> {
     /// A job has started: where its array is full, takes those that come after it, or all of its array, out of the queue.
     /// True if it did so: places in the queue have changed.
     pub fn hold_back(&mut self, queue: &mut FitList, started: QueueKey, all: bool) -> bool {
-        self.arrays.hold_back(self.view.jobs, queue, started, all)
+        self.quotas.hold_back(self.view.jobs, queue, started, all)
     }
 }
 
@@ -346,7 +346,7 @@ mod tests {
     use crate::units::SimDuration;
 
     fn waiting(row: u32) -> Waiting {
-        let key = QueueKey { rank: 0, submit: SimTime::default(), row };
+        let key = QueueKey { tier: 0, rank: 0, submit: SimTime::default(), row };
         Waiting { key, units: i64::from(1 + row % 3), length: SimDuration::from_micros(5), watts: 0, kind: Kind::OTHER }
     }
 

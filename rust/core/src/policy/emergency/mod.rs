@@ -74,8 +74,10 @@ fn victims(
             rank(view, &runs.iter().map(|(_, run)| run.job).collect::<Vec<_>>(), &mut firsts)?;
         }
     }
-    let keys = runs.iter().zip(firsts).map(|((id, run), first)| (first, view.jobs.eligible(run.job), run.job.0, *id));
+    let tier = |run: &Run| if order == Victims::LowestPriority { view.tier(run.job) } else { 0 };
+    let keys = runs.iter().zip(firsts);
+    let keys = keys.map(|((id, run), first)| (tier(run), first, view.jobs.eligible(run.job), run.job.0, *id));
     let mut keys: Vec<_> = keys.collect();
     keys.sort_unstable_by(|a, b| b.cmp(a));
-    Ok(keys.into_iter().map(|key| key.3).collect())
+    Ok(keys.into_iter().map(|key| key.4).collect())
 }

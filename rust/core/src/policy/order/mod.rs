@@ -3,6 +3,7 @@
 //! An order is a number a job, lower first; equal numbers go by submit, then by row, so that no order has ties.
 
 pub mod arrival;
+pub mod by_queue;
 pub mod length;
 pub mod observed;
 pub mod size;
@@ -11,7 +12,7 @@ pub mod wfp3;
 
 use dyn_clone::DynClone;
 
-use crate::error::Result;
+use crate::error::{Result, config};
 use crate::policy::analyzer::Ask;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
@@ -56,6 +57,25 @@ impl Changes {
         match self {
             Self::Every(period) => Some(now.micros().div_euclid(period.micros().max(1))),
             Self::Never | Self::EachPass => None,
+        }
+    }
+}
+
+/// The order of a queue by its name.
+///
+/// # Errors
+/// If no queue may have it.
+pub fn of_queue(name: &str) -> Result<Box<dyn Order>> {
+    match name {
+        "fcfs" => Ok(Box::new(arrival::Fcfs)),
+        "smallest" => Ok(Box::new(size::Smallest)),
+        "largest" => Ok(Box::new(size::Largest)),
+        "shortest" => Ok(Box::new(length::Shortest)),
+        "longest" => Ok(Box::new(length::Longest)),
+        "smallest-area" => Ok(Box::new(size::SmallestArea)),
+        other => {
+            let known = "one of fcfs, smallest, largest, shortest, longest, smallest-area";
+            Err(config("queue.order", format!("`{other}`"), known))
         }
     }
 }

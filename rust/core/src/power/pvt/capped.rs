@@ -7,7 +7,7 @@ use crate::platform::Platform;
 use crate::power::caps::{CapModel, CapTable, CapTables, CapsKind, Clock, StaticDraw, Uncapped, factor_at};
 use crate::power::known::KnownDraw;
 use crate::power::pvt::check::bounds_of;
-use crate::power::pvt::draws::{Draws, JobDraws};
+use crate::power::pvt::draws::{Draws, JobDraws, part_of};
 use crate::power::pvt::{Actual, Kind, OnUnknownApp, Predicted, VariationTable, few, uncapped};
 use crate::units::Watts;
 use crate::workload::{AppId, JobId, Workload};
@@ -43,6 +43,22 @@ pub struct Capped<'a> {
     app: Option<AppId>,
     own: KnownDraw,
     cap_w: f64,
+}
+
+impl Caps {
+    /// The same of some of so many nodes.
+    pub(super) fn part(&self, width: usize, nodes: &[u32]) -> Self {
+        match self {
+            Self::Tables(tables) => Self::Tables(tables.map(|draws| draws.part(nodes))),
+            Self::Model(model) => Self::Model(Model {
+                static_draw: model.static_draw.part(nodes),
+                busy: part_of(&model.busy, width, nodes),
+                tdp: part_of(&model.tdp, width, nodes),
+                table: part_of(&model.table, width, nodes),
+                ..model.clone()
+            }),
+        }
+    }
 }
 
 impl Capped<'_> {

@@ -68,6 +68,21 @@ impl Draws {
         Ok(Self { kind: table.kind, nodes, watts, ratios, time_ratio, rows, busy, tdp, caps: None })
     }
 
+    /// The same of some of the nodes.
+    pub(super) fn part(&self, nodes: &[u32]) -> Self {
+        Self {
+            kind: self.kind,
+            nodes: nodes.len(),
+            watts: part_of(&self.watts, self.nodes, nodes),
+            ratios: part_of(&self.ratios, self.nodes, nodes),
+            time_ratio: part_of(&self.time_ratio, self.nodes, nodes),
+            rows: self.rows.clone(),
+            busy: part_of(&self.busy, self.nodes, nodes),
+            tdp: part_of(&self.tdp, self.nodes, nodes),
+            caps: self.caps.as_deref().map(|caps| Arc::new(caps.part(self.nodes, nodes))),
+        }
+    }
+
     pub(super) fn row(&self, app: Option<AppId>) -> Option<usize> {
         let row = self.rows[app?.0 as usize];
         (row != NO_ROW).then_some(row as usize)
@@ -103,6 +118,11 @@ impl Draws {
     pub(super) fn slowest(&self, app: Option<AppId>, nodes: impl Iterator<Item = u32>) -> f64 {
         if self.time_ratio.is_empty() { 1.0 } else { nodes.map(|node| self.time_ratio(app, node)).fold(0.0, f64::max) }
     }
+}
+
+/// Of rows of so many nodes each the columns of some.
+pub(super) fn part_of<T: Copy>(cells: &[T], width: usize, nodes: &[u32]) -> Vec<T> {
+    cells.chunks(width.max(1)).flat_map(|row| nodes.iter().map(move |&node| row[node as usize])).collect()
 }
 
 /// What one job draws on each node.

@@ -1,0 +1,323 @@
+"""`Queue`: a named set of nodes with limits; and what queues of one platform must agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hetsched.checks import Faults, did_you_mean, listed, shown
+from hetsched.errors import ConfigError
+
+ORDERS = ("fcfs", "smallest", "largest", "shortest", "longest", "smallest-area")
+"""Orders that a queue may have of its own."""
+
+ALLOCATIONS = ("concentrate", "spread")
+"""Nodes that a plan takes first: the fullest or the emptiest."""
+
+_MOST_NODES = 2**31 - 1
+_MOST_PRIORITY = 10**9
+_MOST_SLOTS = 2**62
+_MAX_SECONDS = 1e12
+_A_SET = "numbers such as `0-3,7` (ends included), or a list of them"
+
+
+@dataclass(frozen=True)
+class Queue:
+    """Jobs that name it in their column ``queue`` run on its nodes, within its limits.
+
+    Parameters
+    ----------
+    name
+        What jobs call it.
+    nodes
+        Its nodes: text such as ``"0-3,7"``, ends included, or a list of numbers. Queues may share nodes.
+    priority
+        Jobs of a queue with a higher one come before all others.
+    max_nodes
+        Jobs that ask for more nodes are rejected. None: the queue's nodes.
+    max_slots
+        Jobs that ask for more slots, all their nodes together, are rejected.
+    max_walltime_s
+        Jobs that ask for a longer walltime are rejected.
+    default_walltime_s
+        Walltime of jobs that bring none. None: `max_walltime_s`, if there is one.
+    max_running
+        Jobs of the queue that run at once; those beyond are passed over in a pass as if they were not queued.
+    max_running_per_user
+        The same of each user; jobs of unknown users have no limit.
+    users
+        Jobs of others are rejected. None: everybody's are taken.
+    order
+        How its jobs are ordered, one of ``fcfs, smallest, largest, shortest, longest, smallest-area``. None: as the
+        policy says. Queues of one priority have one order.
+    allocation
+        Nodes that the backfill ``plan`` takes first for its jobs: those with the fewest free slots (``"concentrate"``)
+        or with the most (``"spread"``).
+    preempts
+        Names of queues whose jobs make way for its own. Runs with it are not built yet.
+
+    Raises
+    ------
+    ConfigError
+        If any value is invalid; lists all of them.
+
+    Examples
+    --------
+    >>> Queue("debug", "0-3,7", priority=5, max_walltime_s=1800).nodes
+    (0, 1, 2, 3, 7)
+    >>> Queue("debug", "3-0", allocation="pack")
+    Traceback (most recent call last):
+    hetsched.errors.ConfigError: nodes: found `3-0`, expected numbers such as `0-3,7` (ends included), or a list of them
+    allocation: found `pack`, expected one of concentrate, spread
+    """
+
+    name: str
+    nodes: str | Sequence[int] | npt.NDArray[np.integer[Any]]
+    priority: int = 0
+    max_nodes: int | None = None
+    max_slots: int | None = None
+    max_walltime_s: float | None = None
+    default_walltime_s: float | None = None
+    max_running: int | None = None
+    max_running_per_user: int | None = None
+    users: Sequence[str] | None = None
+    order: str | None = None
+    allocation: str = "concentrate"
+    preempts: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        faults = Faults()
+        nodes = _checked(self, faults)
+        faults.check()
+        object.__setattr__(self, "nodes", nodes)
+        for name in ("priority", "max_nodes", "max_slots", "max_running", "max_running_per_user"):
+            self._settle(name, int)
+        for name in ("max_walltime_s", "default_walltime_s"):
+            self._settle(name, float)
+        self._settle("users", lambda users: tuple(sorted(set(users))))
+        self._settle("preempts", lambda names: tuple(dict.fromkeys(names)))
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Numbers of its nodes, ascending."""
+        nodes = self.nodes
+        assert isinstance(nodes, tuple)
+        return nodes
+
+    def _settle(self, name: str, plain: Any) -> None:
+        value = getattr(self, name)
+        object.__setattr__(self, name, None if value is None else plain(value))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, path: str = "") -> Queue:
+        """A queue from its keyword arguments.
+
+        Parameters
+        ----------
+        data
+            As `to_dict` gives it.
+        path
+            Where it stands in its file, for messages.
+
+        Raises
+        ------
+        ConfigError
+            If a key is unknown or missing, or a value is invalid; lists all of them.
+        """
+        faults = Faults(path)
+        faults.unknown_keys(data, QUEUE_KEYS)
+        for name in ("name", "nodes"):
+            if name not in data:
+                faults.add(name, "nothing", "a value; a queue needs name and nodes")
+        faults.check()
+        try:
+            return cls(**data)
+        except ConfigError as error:
+            raise error.mapped(lambda fault: fault.under(path)) from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every parameter that is set, as `from_dict` takes it.
+
+        Examples
+        --------
+        >>> Queue("debug", [0, 1, 2, 7]).to_dict()
+        {'name': 'debug', 'nodes': '0-2,7'}
+        """
+        plain: dict[str, Any] = {"nodes": nodes_text(self.numbers), "users": self.users and list(self.users)}
+        values = {one.name: plain.get(one.name, getattr(self, one.name)) for one in fields(self)}
+        values["preempts"] = list(self.preempts)
+        defaults = {one.name: one.default for one in fields(self)} | {"preempts": []}
+        return {name: value for name, value in values.items() if name == "name" or value != defaults[name]}
+
+
+QUEUE_KEYS = tuple(field.name for field in fields(Queue))
+"""Keys of a table ``[[queue]]``."""
+
+
+def nodes_text(nodes: Iterable[int]) -> str:
+    """Ascending numbers as text, as `Queue` takes it."""
+    runs: list[list[int]] = []
+    for node in nodes:
+        if runs and runs[-1][1] + 1 == node:
+            runs[-1][1] = node
+        else:
+            runs.append([node, node])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def node_numbers(given: Any) -> tuple[int, ...] | None:
+    """The numbers that text or a list names, ascending; None if it names none."""
+    if isinstance(given, str):
+        return _read(given)
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    if not isinstance(given, Sequence | set | frozenset) or isinstance(given, bytes):
+        return None
+    return tuple(sorted({int(node) for node in given})) if given and all(map(_is_node, given)) else None
+
+
+def _is_node(given: Any) -> bool:
+    return isinstance(given, int | np.integer) and not isinstance(given, bool) and 0 <= int(given) < _MOST_NODES
+
+
+def _read(text: str) -> tuple[int, ...] | None:
+    found: set[int] = set()
+    for part in text.split(","):
+        ends = [end.strip() for end in part.split("-")]
+        if len(ends) > 2 or not all(end.isascii() and end.isdecimal() and len(end) < 10 for end in ends):
+            return None
+        first, last = int(ends[0]), int(ends[-1])
+        if last < first:
+            return None
+        found.update(range(first, last + 1))
+    return tuple(sorted(found))
+
+
+def _checked(queue: Queue, faults: Faults) -> tuple[int, ...]:
+    """Note what is invalid; returns the nodes."""
+    if not isinstance(queue.name, str) or not queue.name:
+        faults.add("name", queue.name, "a name")
+    nodes = node_numbers(queue.nodes)
+    if nodes is None:
+        faults.add("nodes", "nothing" if queue.nodes in ("", [], ()) else queue.nodes, _A_SET)
+    faults.whole("priority", queue.priority, low=-_MOST_PRIORITY, high=_MOST_PRIORITY)
+    for name, most in (("max_slots", _MOST_SLOTS), ("max_running", _MOST_NODES), ("max_running_per_user", _MOST_NODES)):
+        if getattr(queue, name) is not None:
+            faults.whole(name, getattr(queue, name), low=1, high=most)
+    if queue.max_nodes is not None:
+        faults.whole("max_nodes", queue.max_nodes, low=1, high=_MOST_NODES if nodes is None else len(nodes))
+    _check_walltimes(queue, faults)
+    if queue.users is not None:
+        _check_names("users", queue.users, faults)
+        if not faults.has("users") and not queue.users:
+            faults.add("users", "none", "at least one name, or nothing: everybody")
+    if queue.order is not None:
+        faults.choice("order", queue.order, ORDERS)
+    faults.choice("allocation", queue.allocation, ALLOCATIONS)
+    _check_names("preempts", queue.preempts, faults)
+    if not faults.has("preempts") and queue.name in queue.preempts:
+        faults.add("preempts", queue.name, "names of other queues")
+    return nodes or ()
+
+
+def _check_walltimes(queue: Queue, faults: Faults) -> None:
+    names = ("max_walltime_s", "default_walltime_s")
+    for name in names:
+        value = getattr(queue, name)
+        if value is not None:
+            faults.number(name, value, low=0.0, high=_MAX_SECONDS)
+            if not faults.has(name) and value < 1e-6:
+                faults.add(name, value, "at least a microsecond")
+    if faults.has(*names) or queue.max_walltime_s is None or queue.default_walltime_s is None:
+        return
+    if queue.default_walltime_s > queue.max_walltime_s:
+        most = f"at most max_walltime_s, {queue.max_walltime_s:g}"
+        faults.add("default_walltime_s", queue.default_walltime_s, most)
+
+
+def _check_names(parameter: str, given: Any, faults: Faults) -> None:
+    is_list = isinstance(given, list | tuple | set | frozenset)
+    if not is_list or not all(isinstance(name, str) for name in given):
+        faults.add(parameter, given, "a list of names")
+
+
+def queue_list(given: Any, path: str, faults: Faults) -> tuple[Queue, ...] | None:
+    """The queues of a platform, made of dictionaries where they are such; None if there are none."""
+    if given is None:
+        return None
+    if not isinstance(given, list | tuple):
+        faults.add(path, given, "a list of queues")
+        return None
+    made = []
+    for position, one in enumerate(given):
+        place = f"{path}[{position}]"
+        if not isinstance(one, Queue | Mapping):
+            faults.add(place, one, "a queue, or a dictionary of its parameters")
+            continue
+        try:
+            made.append(one if isinstance(one, Queue) else Queue.from_dict(one, path=place))
+        except ConfigError as error:
+            faults.extend(error)
+    return tuple(made) or None
+
+
+def check_queues(queues: Sequence[Queue], nodes: int, path: str, faults: Faults) -> None:
+    """Note where queues do not fit the platform or each other."""
+    for position, queue in enumerate(queues):
+        place = f"{path}[{position}]"
+        if queue.numbers[-1] >= nodes:
+            found = f"node {queue.numbers[-1]} of queue {shown(queue.name)}"
+            faults.note(f"{place}.nodes", found, f"nodes below {nodes}")
+        names = [other.name for other in queues]
+        if queue.name in names[:position]:
+            faults.add(f"{place}.name", queue.name, "another name than that of an earlier queue")
+        for name in queue.preempts:
+            if name not in names:
+                hint = did_you_mean(name, names)
+                faults.add(f"{place}.preempts", name, f"queues of the platform: {listed(names)}{hint}")
+        _check_higher(queue, queues, f"{place}.priority", faults)
+    _check_orders(queues, path, faults)
+
+
+def _check_higher(queue: Queue, queues: Sequence[Queue], place: str, faults: Faults) -> None:
+    """A queue that preempts comes before those that it preempts, and before those that preempt none."""
+    if not queue.preempts:
+        return
+    lower = [other for other in queues if other.name in queue.preempts or not other.preempts]
+    highest = max(lower, key=lambda other: other.priority, default=None)
+    if highest is not None and highest is not queue and highest.priority >= queue.priority:
+        expected = f"more than {highest.priority}, that of queue {shown(highest.name)}: it preempts"
+        faults.note(place, f"{shown(queue.priority)} of queue {shown(queue.name)}", expected)
+
+
+def _check_orders(queues: Sequence[Queue], path: str, faults: Faults) -> None:
+    """Queues of one priority have one order."""
+    first: dict[int, Queue] = {}
+    for position, queue in enumerate(queues):
+        other = first.setdefault(queue.priority, queue)
+        if other.order != queue.order:
+            told = [one.order or "none (the policy's)" for one in (queue, other)]
+            expected = f"{told[1]}, as queue {shown(other.name)} of the same priority, {queue.priority}"
+            faults.note(f"{path}[{position}].order", f"{told[0]} of queue {shown(queue.name)}", expected)
+
+
+def pools_of(queues: Sequence[Queue]) -> tuple[tuple[int, ...], ...]:
+    """The distinct sets of nodes, by lowest node."""
+    return tuple(sorted({queue.numbers for queue in queues}))
+
+
+def overlapping(queues: Sequence[Queue]) -> tuple[Queue, Queue] | None:
+    """Two queues that share some nodes, and not all; None if there are none such."""
+    by_set: dict[tuple[int, ...], Queue] = {}
+    for queue in queues:
+        by_set.setdefault(queue.numbers, queue)
+    owners = np.concatenate([np.asarray(nodes) for nodes in by_set])
+    if len(np.unique(owners)) == len(owners):
+        return None
+    pairs = combinations(by_set.values(), 2)
+    return next((one, other) for one, other in pairs if not set(one.numbers).isdisjoint(other.numbers))

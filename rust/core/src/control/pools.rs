@@ -1,0 +1,243 @@
+//! Queues whose sets of nodes are equal or disjoint, under policies that count: each distinct set is a pool, and is
+//! scheduled as if it were the machine (operations page on machines, rule 6).
+//!
+//! A pool has a controller of its own, whose nodes are counted from 0. What happens on the machine is passed on to it, and
+//! what it decides is passed on to the machine.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::cluster::{Cluster, Effect};
+use crate::control::Controller;
+use crate::error::{Result, SimulationError, config};
+use crate::platform::Platform;
+use crate::policy::cells::Cells;
+use crate::policy::outages::Outages;
+use crate::policy::queues::Queues;
+use crate::policy::runs::{Run, RunId};
+use crate::policy::timing::Timing;
+use crate::policy::{Decision, Decisions, Jobs, Notice, Policy, View};
+use crate::power::pvt::Predicted;
+use crate::power::slowest::Slowest;
+use crate::units::{SimTime, Watts};
+use crate::workload::{JobId, Workload};
+
+/// A policy a pool.
+#[derive(Clone)]
+pub struct Pools {
+    name: String,
+    timing: Timing,
+    all: Vec<Pool>,
+    queues: Arc<Queues>,
+    /// The pool of each queue.
+    of_queue: Vec<usize>,
+    /// The pool of each node, and its number there; none of a node in no queue.
+    homes: Vec<Option<(usize, u32)>>,
+    /// When nodes in maintenance are back, as the pools know it.
+    back: BTreeMap<u32, SimTime>,
+    /// What went wrong when it could not be told.
+    broken: Option<SimulationError>,
+}
+
+/// A set of nodes that is scheduled as if it were the machine.
+#[derive(Clone)]
+struct Pool {
+    nodes: Vec<u32>,
+    controller: Controller,
+    /// Its runs, by row of their jobs.
+    runs: BTreeMap<u32, RunId>,
+    /// Those that have ended since the last pass.
+    ended: BTreeMap<u32, Run>,
+}
+
+/// What pools are made of.
+pub struct Ground<'a> {
+    /// The jobs.
+    pub workload: &'a Arc<Workload>,
+    /// The machine.
+    pub platform: &'a Platform,
+    /// Predicted draws and speeds.
+    pub predicted: &'a Predicted,
+    /// Whether walltimes were meant for nominal speed.
+    pub stretches: bool,
+}
+
+impl Pools {
+    /// A pool for each distinct set of nodes, under the policy that `make` makes for a machine of these.
+    ///
+    /// # Errors
+    /// If that fails, or two sets have some nodes in common.
+    pub fn new(
+        ground: &Ground<'_>,
+        queues: &Arc<Queues>,
+        mut make: impl FnMut(&Platform) -> Result<Box<dyn Policy>>,
+    ) -> Result<Self> {
+        let (sets, of_queue) = queues.pools();
+        let mut homes = vec![None; ground.platform.nodes().len()];
+        let (mut pools, mut name, mut timing) = (Vec::new(), String::new(), Timing::AtOnce);
+        for (number, nodes) in sets.into_iter().enumerate() {
+            for (&node, place) in nodes.iter().zip(0..) {
+                if homes[node as usize].replace((number, place)).is_some() {
+                    let expected = "sets of nodes that are equal or have none in common, or the backfill `plan`";
+                    return Err(config("queues", format!("node {node} in two different sets"), expected));
+                }
+            }
+            let platform = ground.platform.part(nodes);
+            let policy = make(&platform)?;
+            policy.name().clone_into(&mut name);
+            timing = policy.timing();
+            let mut controller = Controller::new(cluster_of(ground, nodes, platform), policy);
+            controller.line_up(Arc::new(queues.in_pool(nodes)))?;
+            let is_own = |job: JobId| of_queue[usize::from(queues.number(job))] == number;
+            controller.keep_only(is_own);
+            pools.push(Pool { nodes: nodes.to_vec(), controller, runs: BTreeMap::new(), ended: BTreeMap::new() });
+        }
+        let (queues, back) = (Arc::clone(queues), BTreeMap::new());
+        Ok(Self { name, timing, all: pools, queues, of_queue, homes, back, broken: None })
+    }
+
+    fn number_of(&self, job: JobId) -> usize {
+        self.of_queue[usize::from(self.queues.number(job))]
+    }
+
+    /// A job of one pool starts, and may belong to an array with jobs of others.
+    fn tell_others(&mut self, own: usize, jobs: Jobs<'_>, job: JobId, notice: Notice) {
+        if jobs.array(job).is_some() {
+            let others = self.all.iter_mut().enumerate().filter(|(number, _)| *number != own);
+            others.for_each(|(_, pool)| pool.controller.tell(notice));
+        }
+    }
+
+    fn end(&mut self, jobs: Jobs<'_>, job: JobId) -> Result<(), SimulationError> {
+        let number = self.number_of(job);
+        let pool = &mut self.all[number];
+        if let Some(run) = pool.runs.remove(&job.0).map(|id| pool.controller.end(id)).transpose()?.flatten() {
+            pool.ended.insert(job.0, run);
+            self.tell_others(number, jobs, job, Notice::Ended(job));
+        }
+        Ok(())
+    }
+
+    fn take_note(&mut self, jobs: Jobs<'_>, notice: Notice) -> Result<(), SimulationError> {
+        match notice {
+            Notice::Submitted(job) => {
+                let number = self.number_of(job);
+                self.all[number].controller.admit_since(job, jobs.eligible(job));
+            }
+            Notice::Ended(job) => self.end(jobs, job)?,
+            Notice::Requeued(job) => {
+                let number = self.number_of(job);
+                let pool = &mut self.all[number];
+                if let Some(run) = pool.ended.remove(&job.0) {
+                    pool.controller.requeue(&run);
+                }
+            }
+            Notice::Withdrawn(job) => {
+                let number = self.number_of(job);
+                self.all[number].controller.withdraw(job);
+            }
+            Notice::NodeFailed(node) => {
+                if let Some((number, place)) = self.homes[node as usize] {
+                    self.all[number].controller.node_down(place);
+                }
+            }
+            Notice::NodeReady(node) => {
+                if let Some((number, place)) = self.homes[node as usize] {
+                    self.all[number].controller.node_back(place)?;
+                }
+            }
+            Notice::Timer => self.all.iter_mut().for_each(|pool| pool.controller.timer()),
+            Notice::Started(_) | Notice::NodeOff(_) | Notice::BudgetChanged => {}
+        }
+        Ok(())
+    }
+
+    /// Passes on which nodes are in maintenance until when.
+    fn follow(&mut self, outages: &Outages) {
+        let now: BTreeMap<_, _> = outages.coming_back().collect();
+        if now == self.back {
+            return;
+        }
+        let before = std::mem::replace(&mut self.back, now);
+        let changed = before.keys().chain(self.back.keys()).filter(|node| before.get(node) != self.back.get(node));
+        for &node in changed.collect::<std::collections::BTreeSet<_>>() {
+            if let Some((number, place)) = self.homes[node as usize] {
+                let (known, back) = (before.get(&node).copied(), self.back.get(&node).copied());
+                self.all[number].controller.count_on(place, known, back);
+            }
+        }
+    }
+}
+
+impl Pool {
+    /// A pass over the pool; what it decides is added to `out`. Returns the jobs that start.
+    fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<Vec<JobId>> {
+        let Self { nodes, controller, runs, ended } = self;
+        let mut started = Vec::new();
+        ended.clear();
+        controller.advance(view.now);
+        controller.decide(Watts::ZERO, false, view.interrupted, &mut |cluster, decision, effect| {
+            match (decision, effect) {
+                (Decision::Start(start), Effect::Started(id)) => {
+                    let run = cluster.runs().get(id).ok_or_else(|| SimulationError("it does not run".to_owned()))?;
+                    let own = cluster.runs().nodes(run).iter().map(|&place| nodes[place as usize]);
+                    out.start_as(start.clone(), own);
+                    runs.insert(start.job.0, id);
+                    started.push(start.job);
+                }
+                (_, Effect::Timer(at)) => out.timer(at),
+                (_, Effect::Rejected(job, why)) => out.reject(job, why),
+                _ => return Err(SimulationError("pools start jobs, and nothing else".to_owned())),
+            }
+            Ok(())
+        })?;
+        Ok(started)
+    }
+}
+
+impl Policy for Pools {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn notice(&mut self, jobs: Jobs<'_>, notice: Notice) {
+        if let Err(error) = self.take_note(jobs, notice) {
+            self.broken.get_or_insert(error);
+        }
+    }
+
+    fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        if let Some(error) = self.broken.take() {
+            return Err(error.into());
+        }
+        self.follow(view.outages);
+        for number in 0..self.all.len() {
+            for job in self.all[number].decide(view, out)? {
+                self.tell_others(number, view.jobs, job, Notice::Started(job));
+            }
+        }
+        Ok(())
+    }
+
+    fn timing(&self) -> Timing {
+        self.timing
+    }
+
+    fn divide(&mut self, cells: &Arc<Cells>, _exclusive: bool) -> Result<()> {
+        self.all.iter_mut().try_for_each(|pool| pool.controller.divide(Arc::new(cells.part(&pool.nodes))))
+    }
+
+    /// It was made for them.
+    fn line_up(&mut self, _queues: &Arc<Queues>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The idle nodes of a pool.
+fn cluster_of(ground: &Ground<'_>, nodes: &[u32], platform: Platform) -> Cluster {
+    let Ground { workload, predicted, stretches, .. } = ground;
+    let start = workload.jobs().map(|job| workload.submit(job)).min().unwrap_or_default();
+    let predicted = predicted.part(nodes);
+    let slowest = stretches.then(|| Slowest::new(&predicted, platform.len(), workload.app_names().len()));
+    Cluster::new(start, Arc::clone(workload), Arc::new(platform), Arc::new(predicted), slowest)
+}

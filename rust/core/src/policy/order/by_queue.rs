@@ -1,0 +1,60 @@
+//! The policy's order, but for queues that have one of their own (operations page on machines, rule 4).
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::policy::analyzer::Ask;
+use crate::policy::order::{Changes, Order};
+use crate::policy::queues::Queues;
+use crate::workload::JobId;
+
+/// An order a queue. Queues of one priority have one order, so that no two ranks of different orders are ever compared.
+#[derive(Clone)]
+pub struct ByQueue {
+    policy: Box<dyn Order>,
+    own: Vec<Option<Box<dyn Order>>>,
+    queues: Arc<Queues>,
+    /// Ranks by one of the orders, kept for its memory.
+    ranks: Vec<i64>,
+}
+
+impl ByQueue {
+    /// The policy's order, and those of queues that have one of their own, by number.
+    #[must_use]
+    pub fn new(policy: Box<dyn Order>, own: Vec<Option<Box<dyn Order>>>, queues: Arc<Queues>) -> Self {
+        Self { policy, own, queues, ranks: Vec::new() }
+    }
+}
+
+impl Order for ByQueue {
+    fn rank(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
+        let Self { policy, own, queues, ranks: some } = self;
+        let first = ranks.len();
+        ranks.resize(first + jobs.len(), 0);
+        let is_of = |order: Option<usize>, job: JobId| {
+            let number = usize::from(queues.number(job));
+            order.map_or(own[number].is_none(), |order| number == order)
+        };
+        let orders = std::iter::once(None).chain((0..own.len()).filter(|&number| own[number].is_some()).map(Some));
+        let parts: Vec<(Option<usize>, Vec<usize>)> =
+            orders.map(|order| (order, (0..jobs.len()).filter(|&place| is_of(order, jobs[place])).collect())).collect();
+        for (order, places) in parts.into_iter().filter(|(_, places)| !places.is_empty()) {
+            let order = order.and_then(|number| own[number].as_mut()).unwrap_or(policy);
+            let theirs: Vec<_> = places.iter().map(|&place| jobs[place]).collect();
+            some.clear();
+            order.rank(ask, &theirs, some)?;
+            for (place, rank) in places.into_iter().zip(&*some) {
+                ranks[first + place] = *rank;
+            }
+        }
+        Ok(())
+    }
+
+    fn changes(&self) -> Changes {
+        self.policy.changes()
+    }
+
+    fn is_as_observed(&self) -> bool {
+        self.policy.is_as_observed()
+    }
+}

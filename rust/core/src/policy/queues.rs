@@ -1,0 +1,226 @@
+//! Queues: named sets of nodes with limits, and which queue each job is in (operations page on machines, rules 1 to 7).
+//!
+//! What names mean is settled before: here are only numbers.
+
+use std::sync::Arc;
+
+use crate::algo::node_set::NodeSet;
+use crate::error::{Result, config};
+use crate::workload::JobId;
+
+/// Why a queue never takes a job of this kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bar {
+    /// It asks for more nodes than the queue has.
+    Nodes,
+    /// It asks for more nodes than the queue allows.
+    MaxNodes,
+    /// It asks for more slots in all than the queue allows.
+    MaxSlots,
+    /// It asks for a longer walltime than the queue allows.
+    MaxWalltime,
+    /// The queue does not take jobs of its user.
+    Users,
+}
+
+/// A queue.
+#[derive(Clone, Debug, Default)]
+pub struct Queue {
+    /// Its nodes, ascending.
+    pub nodes: Vec<u32>,
+    /// Higher goes first.
+    pub priority: i32,
+    /// The name of its own order, if it has one.
+    pub order: Option<String>,
+    /// How many of its jobs may run at once.
+    pub max_running: Option<u32>,
+    /// The same of each user.
+    pub max_running_per_user: Option<u32>,
+    /// Whether a plan takes the emptiest nodes first, not the fullest.
+    pub spreads: bool,
+}
+
+/// Queues and jobs as a caller has them.
+#[derive(Clone, Debug, Default)]
+pub struct QueueColumns {
+    /// The queues.
+    pub queues: Vec<Queue>,
+    /// The queue of each job.
+    pub of_job: Vec<u16>,
+    /// The number of each job's user; none where it is not known.
+    pub users: Vec<Option<u32>>,
+    /// Why its queue never takes a job, if it does not.
+    pub bars: Vec<Option<Bar>>,
+}
+
+/// Queues of a machine, and the queue of each job.
+#[derive(Clone, Debug)]
+pub struct Queues {
+    columns: Arc<QueueColumns>,
+    sets: Vec<NodeSet>,
+    nodes: u32,
+}
+
+/// Jobs of which only so many may run at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// Those of an array.
+    Array(u32),
+    /// Those of a queue.
+    Queue(u16),
+    /// Those of a user in a queue.
+    User(u16, u32),
+}
+
+impl QueueColumns {
+    /// Checks that all numbers name something.
+    ///
+    /// # Errors
+    /// If one does not.
+    pub fn into_queues(self, jobs: usize, nodes: u32) -> Result<Queues> {
+        let count = self.queues.len();
+        let holds = |queue: &Queue| {
+            let ascend = queue.nodes.windows(2).all(|pair| pair[0] < pair[1]);
+            ascend && queue.nodes.last().is_some_and(|&last| last < nodes)
+        };
+        let fits = [self.of_job.len(), self.users.len(), self.bars.len()].iter().all(|&len| len == jobs)
+            && self.of_job.iter().all(|&queue| usize::from(queue) < count)
+            && self.queues.iter().all(holds);
+        if !fits {
+            return Err(config("queues", "numbers out of range", "nodes of the platform, and a queue for each job"));
+        }
+        let set = |queue: &Queue| {
+            let mut set = NodeSet::empty(nodes);
+            set.insert_all(&queue.nodes);
+            set
+        };
+        Ok(Queues { sets: self.queues.iter().map(set).collect(), columns: Arc::new(self), nodes })
+    }
+}
+
+impl Queues {
+    /// Which queue is the job's.
+    #[must_use]
+    pub fn number(&self, job: JobId) -> u16 {
+        self.columns.of_job[job.0 as usize]
+    }
+
+    fn queue(&self, job: JobId) -> &Queue {
+        &self.columns.queues[usize::from(self.number(job))]
+    }
+
+    /// All queues.
+    #[must_use]
+    pub fn all(&self) -> &[Queue] {
+        &self.columns.queues
+    }
+
+    /// The nodes of the job's queue.
+    #[must_use]
+    pub fn nodes(&self, job: JobId) -> &NodeSet {
+        &self.sets[usize::from(self.number(job))]
+    }
+
+    /// Where the job stands among queues: those with lower numbers come before all others.
+    #[must_use]
+    pub fn tier(&self, job: JobId) -> i32 {
+        -self.queue(job).priority
+    }
+
+    /// Whether a plan gives the job the emptiest nodes, not the fullest.
+    #[must_use]
+    pub fn spreads(&self, job: JobId) -> bool {
+        self.queue(job).spreads
+    }
+
+    /// Why its queue never takes the job, if it does not.
+    #[must_use]
+    pub fn bar(&self, job: JobId) -> Option<Bar> {
+        self.columns.bars[job.0 as usize]
+    }
+
+    /// The groups of its queue that the job is in, each with how many of them may run at once.
+    #[must_use]
+    pub fn limits(&self, job: JobId) -> [Option<(Group, u32)>; 2] {
+        let (number, queue) = (self.number(job), self.queue(job));
+        let user = self.columns.users[job.0 as usize];
+        let per_user = user.zip(queue.max_running_per_user);
+        [
+            queue.max_running.map(|limit| (Group::Queue(number), limit)),
+            per_user.map(|(user, limit)| (Group::User(number, user), limit)),
+        ]
+    }
+
+    /// The distinct sets of nodes, by lowest node; and which of them each queue has.
+    #[must_use]
+    pub fn pools(&self) -> (Vec<&[u32]>, Vec<usize>) {
+        let mut sets: Vec<_> = self.all().iter().map(|queue| queue.nodes.as_slice()).collect();
+        sets.sort_unstable();
+        sets.dedup();
+        let place = |queue: &Queue| sets.iter().position(|nodes| **nodes == queue.nodes[..]).unwrap_or_default();
+        let places = self.all().iter().map(place).collect();
+        (sets, places)
+    }
+
+    /// The same where these nodes, counted from 0, are the machine of all who are told of them.
+    #[must_use]
+    pub fn in_pool(&self, nodes: &[u32]) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "numbers of nodes are 32 bits wide")]
+        let nodes = nodes.len() as u32;
+        Self { columns: Arc::clone(&self.columns), sets: vec![NodeSet::full(nodes); self.sets.len()], nodes }
+    }
+
+    /// Whether all queues have all nodes: then counts know what there is.
+    #[must_use]
+    pub fn are_whole(&self) -> bool {
+        self.all().iter().all(|queue| queue.nodes.len() == self.nodes as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(nodes: &[u32]) -> Queue {
+        Queue { nodes: nodes.to_vec(), ..Queue::default() }
+    }
+
+    fn columns() -> QueueColumns {
+        let limited = Queue { max_running: Some(3), max_running_per_user: Some(1), priority: 7, ..queue(&[2, 3]) };
+        QueueColumns {
+            queues: vec![limited, queue(&[0, 1]), queue(&[2, 3])],
+            of_job: vec![0, 0, 1],
+            users: vec![Some(4), None, Some(4)],
+            bars: vec![None, Some(Bar::Users), None],
+        }
+    }
+
+    #[test]
+    fn pools_are_the_distinct_sets_by_lowest_node() {
+        let queues = columns().into_queues(3, 5).unwrap();
+        assert_eq!(queues.pools(), (vec![&[0, 1][..], &[2, 3]], vec![1, 0, 1]));
+        assert!(!queues.are_whole());
+    }
+
+    #[test]
+    fn a_job_is_held_to_the_limits_of_its_queue() {
+        let queues = columns().into_queues(3, 5).unwrap();
+        assert_eq!(queues.limits(JobId(0)), [Some((Group::Queue(0), 3)), Some((Group::User(0, 4), 1))]);
+        assert_eq!(queues.limits(JobId(1)), [Some((Group::Queue(0), 3)), None], "of an unknown user");
+        assert_eq!(queues.limits(JobId(2)), [None, None]);
+        assert_eq!([0, 2].map(|row| queues.tier(JobId(row))), [-7, 0]);
+        assert_eq!(queues.bar(JobId(1)), Some(Bar::Users));
+    }
+
+    #[test]
+    fn numbers_that_name_nothing_are_refused() {
+        for wrong in [
+            QueueColumns { of_job: vec![0, 0, 3], ..columns() },
+            QueueColumns { users: vec![], ..columns() },
+            QueueColumns { queues: vec![queue(&[0, 5]); 3], ..columns() },
+            QueueColumns { queues: vec![queue(&[]); 3], ..columns() },
+        ] {
+            assert!(wrong.into_queues(3, 5).is_err());
+        }
+    }
+}

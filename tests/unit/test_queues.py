@@ -1,0 +1,321 @@
+"""`Queue`, queues of a platform, and what is refused about them (operations page on machines, rules 1 and 5 to 7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hetsched as hs
+
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
+
+
+def faults(error: pytest.ExceptionInfo[hs.ConfigError]) -> list[str]:
+    return str(error.value).splitlines()
+
+
+def platform(*queues: hs.Queue | dict[str, Any], nodes: int = 4, **more: Any) -> hs.Platform:
+    return hs.Platform.homogeneous(nodes=nodes, idle_w=100, tdp_w=300, queues=list(queues), **more)
+
+
+def workload(*queues: str | None, **columns: Any) -> hs.Workload:
+    n = len(queues)
+    frame = pl.DataFrame(
+        {
+            "job_id": list(range(1, n + 1)),
+            "submit_s": [0.0] * n,
+            "runtime_s": [10.0] * n,
+            "node_count": [1] * n,
+            "queue": pl.Series(queues, dtype=pl.String),
+        }
+    )
+    return hs.Workload.from_polars(frame.with_columns(**columns))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        ("0-3,7", (0, 1, 2, 3, 7)),
+        (" 7, 0 - 2 ,1", (0, 1, 2, 7)),
+        ([3, 1, 1], (1, 3)),
+        (range(2, 4), (2, 3)),
+        (np.array([5, 4]), (4, 5)),
+    ],
+)
+def test_nodes_are_text_with_both_ends_or_a_list(nodes: Any, expected: tuple[int, ...]) -> None:
+    assert hs.Queue("q", nodes).nodes == expected
+
+
+@pytest.mark.parametrize(
+    "nodes", ["", [], "3-0", "1,,2", "1-2-3", "x", "-1", [-1], [1.5], [True], 3, None, "9999999999"]
+)
+def test_what_names_no_nodes_is_refused(nodes: Any) -> None:
+    with pytest.raises(hs.ConfigError, match=r"^nodes: found .*, expected numbers such as"):
+        hs.Queue("q", nodes)
+
+
+def test_rule_5_faults_of_one_queue_are_all_told() -> None:
+    with pytest.raises(hs.ConfigError) as error:
+        hs.Queue(
+            "",
+            "0-1",
+            priority=0.5,  # type: ignore[arg-type]
+            max_nodes=3,
+            max_slots=0,
+            max_walltime_s=10,
+            default_walltime_s=20,
+            max_running=0,
+            users="ann",
+            order="random",
+            allocation="pack",
+            preempts=[""],
+        )
+    assert faults(error) == [
+        "name: found ``, expected a name",
+        "priority: found `0.5`, expected a whole number between -1000000000 and 1000000000",
+        "max_slots: found `0`, expected a whole number between 1 and 4611686018427387904",
+        "max_running: found `0`, expected a whole number between 1 and 2147483647",
+        "max_nodes: found `3`, expected a whole number between 1 and 2",
+        "default_walltime_s: found `20`, expected at most max_walltime_s, 10",
+        "users: found `ann`, expected a list of names",
+        "order: found `random`, expected one of fcfs, smallest, largest, shortest, longest, smallest-area",
+        "allocation: found `pack`, expected one of concentrate, spread",
+        "preempts: found ``, expected names of other queues",
+    ]
+
+
+def test_rule_5_faults_of_queues_beside_each_other_are_all_told() -> None:
+    queues = [
+        hs.Queue("a", "0-4", order="shortest"),
+        hs.Queue("a", "0"),
+        hs.Queue("u", "1", priority=2, preempts=["b", "aa"]),
+        hs.Queue("b", "1", priority=2),
+    ]
+    with pytest.raises(hs.ConfigError) as error:
+        platform(*queues)
+    assert faults(error) == [
+        "queues[0].nodes: found node 4 of queue `a`, expected nodes below 4",
+        "queues[1].name: found `a`, expected another name than that of an earlier queue",
+        "queues[2].preempts: found `aa`, expected queues of the platform: a, a, u, b; did you mean `a`?",
+        "queues[2].priority: found `2` of queue `u`, expected more than 2, that of queue `b`: it preempts",
+        (
+            "queues[1].order: found none (the policy's) of queue `a`, "
+            "expected shortest, as queue `a` of the same priority, 0"
+        ),
+    ]
+
+
+def test_rule_5_a_queue_that_preempts_comes_before_those_that_preempt_none() -> None:
+    low, other = hs.Queue("low", "0"), hs.Queue("other", "1", priority=3)
+    with pytest.raises(hs.ConfigError, match="expected more than 3, that of queue `other`: it preempts"):
+        platform(low, other, hs.Queue("u", "0-1", priority=2, preempts=["low"]))
+    several = [hs.Queue("u", "0-1", priority=5, preempts=["low"]), hs.Queue("v", "0", priority=5, preempts=["low"])]
+    assert platform(low, other, *several).queues is not None
+
+
+def test_a_platform_keeps_its_queues_through_dictionaries_and_files(tmp_path: Any) -> None:
+    made = platform(
+        hs.Queue("a", "0-2", 3, max_nodes=2, max_walltime_s=60, users=["bo", "ann"], order="largest"),
+        hs.Queue("b", [1, 3], allocation="spread", max_running=4, max_running_per_user=2, default_walltime_s=5),
+    )
+    path = tmp_path / "machine.toml"
+    path.write_text(
+        """
+nodes = 4
+idle_w = 100
+tdp_w = 300
+
+[[queue]]
+name = "a"
+nodes = "0-2"
+priority = 3
+max_nodes = 2
+max_walltime_s = 60
+users = ["ann", "bo"]
+order = "largest"
+
+[[queue]]
+name = "b"
+nodes = [1, 3]
+allocation = "spread"
+max_running = 4
+max_running_per_user = 2
+default_walltime_s = 5
+"""
+    )
+    assert hs.Platform.from_toml(path) == made
+    assert hs.Platform.from_dict(made.to_dict()) == made
+    assert made.to_dict()["queue"][1]["nodes"] == "1,3"
+    assert made.with_known_draws("tdp").queues == made.queues
+    assert repr(made) == "<Platform: 4 nodes, 2 queues>"
+    plain = platform()
+    assert plain.queues is None
+    assert plain.sha256 == hs.Platform.homogeneous(nodes=4, idle_w=100, tdp_w=300).sha256 != made.sha256
+
+
+def test_faults_of_a_file_name_the_table() -> None:
+    data: dict[str, Any] = {"nodes": 2, "idle_w": 1, "tdp_w": 2}
+    with pytest.raises(hs.ConfigError) as error:
+        hs.Platform.from_dict({**data, "queue": [{"name": "a"}, {"name": "b", "nodes": "0", "prioriti": 1}, 3]})
+    assert faults(error) == [
+        "queue[0].nodes: found `nothing`, expected a value; a queue needs name and nodes",
+        (
+            "queue[1].prioriti: found `1`, expected one of name, nodes, priority, max_nodes, max_slots, "
+            "max_walltime_s, default_walltime_s, max_running, max_running_per_user, users, order, allocation, "
+            "preempts; did you mean `priority`?"
+        ),
+        "queue[2]: found `3`, expected a queue, or a dictionary of its parameters",
+    ]
+    with pytest.raises(hs.ConfigError, match=r"^queue\[0\]\.nodes: found node 2 of queue `a`, expected nodes below 2$"):
+        hs.Platform.from_dict({**data, "queue": [{"name": "a", "nodes": "0-2"}]})
+
+
+def test_rule_1_a_job_without_a_queue_of_the_platform_is_an_error_that_names_both() -> None:
+    machine = platform(hs.Queue("a", "0-1"), hs.Queue("b", "2-3"))
+    with pytest.raises(hs.ConfigError) as error:
+        hs.simulate(workload("a", None, "c"), machine, "easy")
+    assert faults(error) == [
+        "workload.queue: found null of job 2, expected a queue of the platform: a, b",
+        "workload.queue: found `c` of job 3, expected a queue of the platform: a, b",
+    ]
+    bare = hs.Workload.from_polars(workload("a").to_polars().drop("queue"))
+    with pytest.raises(
+        hs.ConfigError, match=r"^workload\.queue: found no such column, expected a queue of the platform"
+    ):
+        hs.simulate(bare, machine, "easy")
+
+
+def test_a_run_without_jobs_needs_no_column() -> None:
+    empty = hs.Workload.from_polars(workload().to_polars().drop("queue"))
+    machine = platform(hs.Queue("a", "0-1", max_walltime_s=5), hs.Queue("b", "1-3"))
+    assert hs.simulate(empty, machine, hs.Policy("fcfs", "plan")).summary()["jobs"] == 0
+
+
+def test_rule_1_without_queues_the_column_means_nothing() -> None:
+    assert hs.simulate(workload("a", None, "c"), platform(), "easy").summary()["completed"] == 3
+
+
+def test_rule_6_counts_need_sets_that_are_equal_or_disjoint() -> None:
+    machine = platform(hs.Queue("a", "0-1"), hs.Queue("b", "1-3"))
+    for policy in ("fcfs", "easy", "conservative", "vahrm"):
+        with pytest.raises(hs.ConfigError) as error:
+            hs.simulate(workload("a"), machine, policy)
+        assert "policy.backfill: found" in faults(error)[0]
+        assert "expected plan, which names nodes: queues `a` (nodes 0-1) and `b` (nodes 1-3) share" in faults(error)[0]
+    assert hs.simulate(workload("a"), machine, hs.Policy("fcfs", "plan")).summary()["completed"] == 1
+
+
+def test_rule_7_a_budget_needs_one_pool() -> None:
+    budget = hs.Policy("fcfs", "reservations", power={"name": "system-budget", "budget_w": 1000})
+    with pytest.raises(
+        hs.ConfigError, match=r"^policy\.power: found `system-budget`, expected none: .* 2 sets of nodes"
+    ):
+        hs.simulate(workload("a"), platform(hs.Queue("a", "0-1"), hs.Queue("b", "2-3")), budget)
+    with pytest.raises(hs.ConfigError, match=r"^policy\.power: .* queues have 2 of the 4 nodes$"):
+        hs.simulate(workload("a"), platform(hs.Queue("a", "0-1")), budget)
+    whole = platform(hs.Queue("a", "0-3"), hs.Queue("b", "0-3", priority=1))
+    assert hs.simulate(workload("a", "b"), whole, budget).summary()["completed"] == 2
+
+
+def test_rule_7_preemption_is_refused_until_it_is_built() -> None:
+    machine = platform(hs.Queue("a", "0-1"), hs.Queue("u", "0", priority=1, preempts=["a"]))
+    with pytest.raises(hs.ConfigError) as error:
+        hs.simulate(workload("a"), machine, hs.Policy("fcfs", "plan"))
+    expected = "platform.queues[1].preempts: found a of queue `u`, expected nothing: preemption is not built yet"
+    assert faults(error) == [expected]
+
+
+def test_one_pool_of_all_nodes_is_what_there_was_before() -> None:
+    jobs = {
+        "job_id": list(range(40)),
+        "submit_s": [float(7 * (k % 13)) for k in range(40)],
+        "runtime_s": [float(10 + 37 * k % 90) for k in range(40)],
+        "walltime_s": [float(20 + 41 * k % 120) for k in range(40)],
+        "node_count": [1 + 5 * k % 4 for k in range(40)],
+        "queue": ["a", "b"] * 20,
+    }
+    frame = hs.Workload.from_polars(pl.DataFrame(jobs))
+    queues = [hs.Queue("a", "0-3"), hs.Queue("b", "0-3")]
+    for policy in ("fcfs", "easy", "conservative", "vahrm", "coa", "swa", "random", hs.Policy("fcfs", "plan")):
+        here = hs.simulate(frame, platform(*queues), policy).jobs
+        assert here.equals(hs.simulate(frame, platform(), policy).jobs)
+
+
+ALONE: list[str | hs.Policy] = [
+    *("fcfs", "easy", "conservative", "sjf", "coa", "swa", "random", "pool", "paa"),
+    hs.Policy("vahrm", "reservations", "lowest-power"),
+]
+
+
+@pytest.mark.parametrize("policy", ALONE, ids=str)
+def test_a_pool_is_scheduled_as_if_it_were_the_machine(policy: str | hs.Policy) -> None:
+    # The same jobs on a machine of two nodes, and on the last two of five, beside others.
+    jobs = pl.DataFrame(
+        {
+            "job_id": list(range(30)),
+            "submit_s": [float(9 * (k % 11)) for k in range(30)],
+            "runtime_s": [float(10 + 37 * k % 90) for k in range(30)],
+            "walltime_s": [float(20 + 41 * k % 120) for k in range(30)],
+            "node_count": [1 + k % 2 for k in range(30)],
+            "app": ["x", "y", "y"] * 10,
+        }
+    ).sort("submit_s", maintain_order=True)
+    watts = [[250.0, 240.0, 260.0, 280.0, 210.0], [150.0, 160.0, 140.0, 180.0, 170.0]]
+    times = [[1.0, 1.1, 0.9, 1.2, 1.3], [1.0, 1.0, 1.1, 1.3, 0.8]]
+    table = hs.VariationTable(["x", "y"], power_w=watts, time_ratio=times)
+    part = hs.VariationTable(["x", "y"], power_w=[w[3:] for w in watts], time_ratio=[t[3:] for t in times])
+    own = jobs.with_columns(queue=pl.lit("own"))
+    others = jobs.with_columns(pl.col("job_id") + 100, queue=pl.lit("other"))
+    both = hs.Workload.from_polars(pl.concat([own, others]))
+    queues = [hs.Queue("other", "0,2"), hs.Queue("own", "3-4")]
+    whole = hs.simulate(both, platform(*queues, nodes=5, actual=table), policy, walltimes="stretch").jobs
+    alone = hs.simulate(hs.Workload.from_polars(own), platform(nodes=2, actual=part), policy, walltimes="stretch").jobs
+    here = whole.filter(pl.col("queue") == "own").select("job_id", "start_s", "end_s", "state", "nodes").sort("job_id")
+    there = alone.select("job_id", "start_s", "end_s", "state", "nodes").sort("job_id")
+    shifted = there.with_columns(pl.col("nodes").list.eval(pl.element() + 3))
+    assert here.equals(shifted)
+
+
+def test_sizes_to_choose_from_and_licences_of_several_pools_are_refused() -> None:
+    machine = platform(hs.Queue("a", "0-1"), hs.Queue("b", "2-3"), licences={"x": 1})
+    with pytest.raises(hs.ConfigError, match=r"workload\.max_nodes: found sizes to choose from"):
+        hs.simulate(workload("a", min_nodes=pl.lit(1), max_nodes=pl.lit(2), speedup=pl.lit("linear")), machine, "easy")
+    with pytest.raises(
+        hs.ConfigError, match=r"workload\.licences: found licences, expected none, or the backfill plan"
+    ):
+        hs.simulate(workload("a", licences=pl.lit("x")), machine, "easy")
+
+
+class Lowest:
+    """A placement."""
+
+    def choose(self, job: Any, free: Any, view: Any, /) -> Any:
+        return free[: job.node_count]
+
+
+class Whole:
+    """A scheduler that starts whatever fits."""
+
+    def decide(self, view: Any, /) -> Any:
+        return []
+
+
+def test_objects_know_no_pools() -> None:
+    machine = platform(hs.Queue("a", "0-1"), hs.Queue("b", "2-3"))
+    with pytest.raises(hs.ConfigError, match=r"^policy\.placement: found `Lowest`, expected a part of hetsched's own"):
+        hs.simulate(workload("a"), machine, hs.Policy("fcfs", "none", Lowest()))
+    with pytest.raises(hs.ConfigError, match=r"policy\.scheduler: .*expected a policy of parts"):
+        hs.simulate(workload("a"), machine, Whole())
+    one = platform(hs.Queue("a", "0-3"))
+    assert hs.simulate(workload("a"), one, hs.Policy("fcfs", "none", Lowest())).summary()["completed"] == 1
+
+
+def test_a_replay_and_a_metered_schedule_know_no_queues() -> None:
+    machine = platform(hs.Queue("a", "0-1", max_walltime_s=5))
+    jobs = workload("a", "x", observed_start_s=pl.lit(3.0), walltime_s=pl.lit(20.0))
+    assert hs.simulate(jobs, machine, "replay").jobs["start_s"].to_list() == [3.0, 3.0]
+    starts = pl.DataFrame({"job_id": [1, 2], "start_s": [0.0, 0.0], "nodes": [[3], [2]]})
+    assert hs.meter(jobs, machine, starts).summary()["completed"] == 2
