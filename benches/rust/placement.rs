@@ -63,6 +63,7 @@ fn policy(placement: &str) -> Composed {
         backfill: part("none"),
         placement: part(placement),
         power: None,
+        sleep: None,
     };
     let parts = spec.build(0).expect("the parts exist").0;
     Composed::new(placement, parts, &machine(NODES, 100.0, 300.0)).expect("no budget, no fault")

@@ -13,7 +13,8 @@ from hetsched.errors import SimulationError
 GOOD = "1 0 -1 60 4 -1 -1 4 120 -1 1 3 1 7 1 -1 -1 -1\n"
 PRESETS = (
     "fcfs, easy, conservative, sjf, ljf, random, sequence, naive, paa, coa, swa, pool, "
-    "vu-fcfs, vu-fcfs-b, cva-fcfs, cva-fcfs-b, cgva-fcfs, cgva-fcfs-b, vahrm, hetsched, replay, power-slurm"
+    "vu-fcfs, vu-fcfs-b, cva-fcfs, cva-fcfs-b, cgva-fcfs, cgva-fcfs-b, vahrm, hetsched, replay, "
+    "power-slurm, nqsv"
 )
 PACKED = "text in Standard Workload Format, plain or packed by gzip or zstd"
 SECONDS = "seconds from 0 to 1e12, or -1 for unknown"
@@ -106,8 +107,8 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
             "small.swf --set dept=3",
             [
                 (
-                    "policy.dept: found `3`, expected one of order, backfill, placement, power, backfill.depth; "
-                    "did you mean `depth`?"
+                    "policy.dept: found `3`, expected one of order, backfill, placement, power, sleep, "
+                    "backfill.depth; did you mean `depth`?"
                 )
             ],
         ),
@@ -130,7 +131,7 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
         ("small.swf --until-s 3h", ["--until-s: found `3h`, expected seconds as a plain number, such as 200"]),
         (
             "small.swf --set budget_kw=3",
-            ["policy.budget_kw: found `3`, expected one of order, backfill, placement, power, backfill.depth"],
+            ["policy.budget_kw: found `3`, expected one of order, backfill, placement, power, sleep, backfill.depth"],
         ),
         ("small.swf --idle-w nan", ["--idle-w: found `NaN`, expected a number between 0 and 1e+06"]),
         ("small.swf --tdp-w -3", ["--tdp-w: found `-3`, expected a number between 0 and 1e+06"]),

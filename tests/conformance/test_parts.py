@@ -20,11 +20,15 @@ pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning", "
 FEW = settings(max_examples=settings().max_examples // 5)
 """For each of so many parts."""
 PARTS = sorted(parts())
-ROLES = ("order", "backfill", "placement", "power")
+ROLES = ("order", "backfill", "placement", "power", "sleep")
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 part_of_the_registry = pytest.mark.parametrize(("role", "name"), PARTS, ids=[f"{role}-{name}" for role, name in PARTS])
-COUNTING = [(role, name) for role, name in PARTS if role != "backfill" or not parts()[role, name]["chooses_nodes"]]
+COUNTING = [
+    (role, name)
+    for role, name in PARTS
+    if role != "sleep" and (role != "backfill" or not parts()[role, name]["chooses_nodes"])
+]
 part_that_counts_watts = pytest.mark.parametrize(
     ("role", "name"), COUNTING, ids=[f"{role}-{name}" for role, name in COUNTING]
 )
@@ -110,7 +114,8 @@ def test_a_part_schedules_everyone_and_does_so_again(role: str, name: str) -> No
 @FEW
 @given(data=st.data())
 def test_a_part_keeps_the_laws_on_any_machine(role: str, name: str, data: st.DataObject) -> None:
-    slots = data.draw(st.sampled_from([1, 3]))
+    # Where nodes are counted they sleep only if jobs get whole ones.
+    slots = 1 if role == "sleep" else data.draw(st.sampled_from([1, 3]))
     workload = data.draw(workloads(max_slots=slots, max_nodes=4, observed=True))
     platform = data.draw(platforms(max_slots=slots, max_nodes=4))
     other = data.draw(st.sampled_from(["none", "first-fit", "reservations"]))
@@ -135,7 +140,7 @@ def test_a_preset_is_listed_with_its_parts_and_its_source(name: str) -> None:
     own = hs.Policy.preset(name).parts
     for role in ROLES:
         part = own[role]
-        assert part is not None or role == "power"
+        assert part is not None or role in ("power", "sleep")
         assert row[role] == (part and part["name"])
     assert len(row["source"]) > 5
 
@@ -185,7 +190,7 @@ def test_a_part_keeps_the_laws_under_a_budget_on_any_machine(role: str, name: st
     check_schedule(hs.simulate(workload, platform, policy), workload, platform)
 
 
-@preset
+@pytest.mark.parametrize("name", [name for name in PRESETS if hs.Policy.preset(name).parts["sleep"] is None])
 @pytest.mark.parametrize("pcr", [0.5, 0.7])
 def test_a_preset_keeps_a_budget_that_binds(name: str, pcr: float) -> None:
     workload, platform = crowd()

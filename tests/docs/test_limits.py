@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.policy.parts import parts
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -22,9 +21,11 @@ def jobs(**columns: list[object]) -> hs.Workload:
     return hs.Workload.from_polars(pl.DataFrame({**frame, **columns}))
 
 
-def nodes_are_never_switched_off() -> bool:
-    result = hs.simulate(jobs(submit_s=[0.0, 1e6]), PLATFORM)
-    return "sleep" not in {role for role, _ in parts()} and result.nodes["off_s"].sum() == 0
+def no_node_sleeps_under_a_budget() -> bool:
+    budget = {"name": "system-budget", "pcr": 0.9}
+    with pytest.raises(hs.ConfigError, match=r"policy\.sleep: found `timeout`"):
+        hs.Policy("fcfs", "reservations", power=budget, sleep="timeout")
+    return True
 
 
 def caps_need_whole_nodes() -> bool:
@@ -72,7 +73,7 @@ def it_is_for_linux() -> bool:
 
 
 HELD = {
-    "Nodes are never switched off: the role `sleep` of a policy is empty.": nodes_are_never_switched_off,
+    "No node is switched off under a power budget.": no_node_sleeps_under_a_budget,
     "Power caps need whole nodes: jobs that share nodes run under none.": caps_need_whole_nodes,
     "No bound on savings is known under caps.": no_bound_is_known_under_caps,
     "Queues have limits and priorities, but no job makes way for another; users have no shares.": queues_do_not_preempt,

@@ -194,9 +194,7 @@ FAULTS = {
     "policy.placement: found `fastest`": {"placements": ["lowest-id", "fastest"]},
     "policy.order: found `fifo`": {"order": "fifo"},
     "power: found no part, expected one with `allocator` uniform": {"caps": True},
-    "policy.sleep: found `timeout`, expected nothing: this version has no parts for the role `sleep`": {
-        "sleep": "timeout"
-    },
+    "sleep: found `timeout`, expected nothing: an agent neither sees nor wakes nodes that sleep": {"sleep": "timeout"},
     "reward: found `speed`": {"reward": "speed"},
     "reward.wait: found `-1`": {"reward": {"wait": -1}},
     "jobs: found `601`": {"jobs": 601},

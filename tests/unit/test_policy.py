@@ -47,6 +47,7 @@ COMPOSITIONS = {
 }
 if "on_excess" in parameters_of("power", "system-budget"):
     COMPOSITIONS["power-slurm"] = ("fcfs", "reservations", "lowest-id", "system-budget")
+COMPOSITIONS["nqsv"] = ("fcfs", "plan", "lowest-id", "nqsv")
 # Parameters of each with their defaults, as the contract has them.
 PARAMETERS = {
     "paa": {"rank": "power"},
@@ -296,7 +297,7 @@ REFUSED = [
         lambda: hs.Policy(power="budget"),
         "policy.power: found `budget`, expected one of system-budget",
     ),
-    (lambda: hs.Policy(sleep={"name": "idle-timeout"}), "policy.sleep: found `dict`, expected nothing: this version"),
+    (lambda: hs.Policy(sleep={"name": "idle-timeout"}), "policy.sleep: found `idle-timeout`, expected one of timeout"),
     (lambda: hs.Policy.preset("easy", power="budget"), "policy.power: found `budget`, expected one of system-budget"),
     (lambda: hs.Policy.preset("vahrm", beta=1.5), "policy.order.beta: found 1.5, expected a number from 0 to 1"),
     (lambda: hs.Policy.preset("vahrm", beta=-0.1), "policy.order.beta: found -0.1, expected a number from 0 to 1"),

@@ -64,7 +64,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         Whether the agent sets the highest cap of all that runs. Then `power` has the allocator ``uniform``, which goes
         below that cap only where the budget demands it.
     sleep
-        None: this version has no parts that switch nodes off.
+        None: an agent neither sees nor wakes nodes that are switched off.
     reward
         A name of `REWARDS`, or a dictionary of names and weights, from 0: their weighted sum. With `wait`, the
         reward between two decisions is -∫ (queued jobs) dt / (3600 s × N), N jobs in the episode.
@@ -111,7 +111,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         placements: Part | Sequence[Part] = "lowest-id",
         power: Part | None = None,
         caps: bool = False,
-        sleep: None = None,
+        sleep: Part | None = None,
         reward: str | Mapping[str, float] = "wait",
         max_decisions: int | None = None,
         render_mode: None = None,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hetsched.checks import Faults, plain
+from hetsched.checks import Faults, plain, shown
 from hetsched.errors import ConfigError
 from hetsched.gym.episodes import Episodes
 from hetsched.gym.observation import Shape
@@ -35,7 +35,7 @@ class Task:
         placements: Part | Sequence[Part],
         power: Part | None,
         caps: bool,
-        sleep: None,
+        sleep: Part | None,
         reward: str | Mapping[str, float],
         max_decisions: int | None,
         options: RunOptions,
@@ -86,7 +86,7 @@ class Task:
         return "no cap" if cap_w is None else f"no cap above {cap_w:g} W"
 
 
-def _placements(order: Part, placements: Part | Sequence[Part], power: Part | None, sleep: None) -> list[Policy]:
+def _placements(order: Part, placements: Part | Sequence[Part], power: Part | None, sleep: Part | None) -> list[Policy]:
     """A policy for each placement; raises if one is unknown or needs what an agent cannot give."""
     given = [placements] if isinstance(placements, str | Mapping) else list(placements)
     if not given:
@@ -96,6 +96,8 @@ def _placements(order: Part, placements: Part | Sequence[Part], power: Part | No
         values = part.values() if isinstance(part, Mapping) else [part]
         if any(not isinstance(plain(value), str | int | float | bool | list | tuple | None) for value in values):
             faults.note(name, "a Python object", "a part's name or a dictionary: an agent takes no parts of your own")
+    if sleep is not None:
+        faults.note("sleep", shown(sleep), "nothing: an agent neither sees nor wakes nodes that sleep")
     faults.check()
     policies = [Policy(order, "none", part, power, sleep, name="agent") for part in given]
     for policy in policies:

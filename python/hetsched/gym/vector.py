@@ -88,7 +88,7 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         placements: Part | Sequence[Part] = "lowest-id",
         power: Part | None = None,
         caps: bool = False,
-        sleep: None = None,
+        sleep: Part | None = None,
         reward: str | Mapping[str, float] = "wait",
         max_decisions: int | None = None,
         render_mode: None = None,

@@ -17,19 +17,14 @@ from hetsched.engine import engine
 from hetsched.errors import ConfigError
 from hetsched.policy.objects import INSIDE, METHODS, identity, inner, misplaced, outer_roles, roles_of, text_of
 
-PART_ROLES = ("order", "backfill", "placement", "power")
-"""Roles that this version has parts for."""
+ROLES = ("order", "backfill", "placement", "power", "sleep")
+"""What a policy has a part for."""
 
-OPTIONAL_ROLES = ("power",)
+OPTIONAL_ROLES = ("power", "sleep")
 """Those of them that may be None."""
-
-EMPTY_ROLES = ("sleep",)
-"""Roles that are always None in this version."""
 
 OBJECT_ROLES = ("analyzer",)
 """Roles that only objects take."""
-
-ROLES = (*PART_ROLES, *EMPTY_ROLES)
 
 _A_PART = "a part's name or a dictionary of its name and parameters"
 
@@ -77,13 +72,9 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
         if objects := inner(given.get(outer), outer):
             inside |= objects
             given[outer] = {key: value for key, value in given[outer].items() if key not in objects}
-    for role in PART_ROLES:
+    for role in ROLES:
         left_out = role in OPTIONAL_ROLES and given.get(role) is None
         composition[role] = None if left_out else _part(role, given[role], faults)
-    for role in EMPTY_ROLES:
-        composition[role] = None
-        if given.get(role) is not None:
-            faults.add(role, _shown_part(given[role]), f"nothing: this version has no parts for the role `{role}`")
     for role in OBJECT_ROLES:
         if given.get(role) is not None:
             faults.add(role, _shown_part(given[role]), _an_object(given[role], role))

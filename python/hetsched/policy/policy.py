@@ -12,7 +12,7 @@ from hetsched.errors import ConfigError
 from hetsched.policy import objects
 from hetsched.policy.parts import (
     OBJECT_ROLES,
-    PART_ROLES,
+    OPTIONAL_ROLES,
     ROLES,
     parameters_of,
     parts,
@@ -48,7 +48,7 @@ class Policy:
         Limit on the power of the whole machine; its parameters ``allocator`` and ``monitor`` may be objects. None: no
         limit.
     sleep
-        None: this version has no parts for this role.
+        Which idle nodes are switched off, and on again for jobs. None: no node is.
     analyzer
         An object that says how long jobs will run, for all planning (`hetsched.roles.Analyzer`). None: as long as they
         ask for.
@@ -77,7 +77,7 @@ class Policy:
         backfill: Part | Backfill | type[Backfill] = "none",
         placement: Part | Placement | type[Placement] = "lowest-id",
         power: Part | None = None,
-        sleep: None = None,
+        sleep: Part | None = None,
         *,
         analyzer: Analyzer | type[Analyzer] | None = None,
         scheduler: Scheduler | type[Scheduler] | None = None,
@@ -144,6 +144,10 @@ class Policy:
         parameters = plain(parameters)
         parameters = {name: objects.instance_of(value, f"policy.{name}") for name, value in parameters.items()}
         base = PRESETS[preset].parts()
+        emptied = [role for role in OPTIONAL_ROLES if parameters.get(role) == "none"]
+        if base["sleep"] is not None and parameters.get("sleep", "") is None:
+            emptied.append("sleep")
+        parameters |= dict.fromkeys(emptied)
         parts = base | {role: parameters[role] for role in _TAKEN if role in parameters}
         joining = PRESETS[preset].joining(parts, [name for name in parameters if name not in _TAKEN])
         parts |= joining
@@ -152,7 +156,7 @@ class Policy:
         for (role, parameter), value in changes.items():
             own = parts[role]
             parts[role] = {**({"name": own} if isinstance(own, str) else own), parameter: value}
-        replaced = [role for role in _TAKEN if parameters.get(role) is not None]
+        replaced = [role for role in _TAKEN if parameters.get(role) is not None or role in emptied]
         return cls(**parts, name=_preset_name(preset, parts, replaced, list(changes)))
 
     @classmethod
@@ -419,7 +423,7 @@ def _no_scheduler(data: Any) -> ConfigError:
 
 def _parameter_changes(parts: Mapping[str, Any], given: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
     """From role and parameter to value, for parameters given as ``depth`` or ``backfill.depth``."""
-    known = {role: parameters_of(role, _part_name(parts[role])) for role in PART_ROLES}
+    known = {role: parameters_of(role, _part_name(parts[role])) for role in ROLES}
     for inside, role in objects.INSIDE.items():
         if parts[role] is not None and inside in objects.roles_of(given.get(inside)) and inside not in known[role]:
             known[role] = [*known[role], inside]
@@ -428,13 +432,13 @@ def _parameter_changes(parts: Mapping[str, Any], given: Mapping[str, Any]) -> di
     changes: dict[tuple[str, str], Any] = {}
     for key, value in given.items():
         role, dot, parameter = key.rpartition(".")
-        roles = [r for r in PART_ROLES if parameter in known[r] and (not dot or r == role)]
+        roles = [r for r in ROLES if parameter in known[r] and (not dot or r == role)]
         if len(roles) == 1:
             changes[roles[0], parameter] = value
         elif roles:
             faults.add(key, value, f"one of {listed(f'{r}.{parameter}' for r in roles)}")
         else:
-            names = [*PART_ROLES, *(f"{r}.{n}" for r, own in known.items() for n in own)]
+            names = [*ROLES, *(f"{r}.{n}" for r, own in known.items() for n in own)]
             hint = _taker_hint(role, parameter, value) or did_you_mean(key, [*names, *all_names])
             faults.add(key, value, f"one of {listed(names)}{hint}")
     faults.check()
@@ -462,6 +466,8 @@ def _check_borders(changes: Mapping[tuple[str, str], Any]) -> None:
 
 
 def _part_name(part: Any) -> str:
+    if part is None:
+        return "none"
     if isinstance(part, str):
         return part
     if isinstance(part, Mapping):

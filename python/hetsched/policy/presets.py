@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from hetsched.policy.parts import PART_ROLES, ROLES, parameters_of, resolved, value_text
+from hetsched.policy.parts import ROLES, parameters_of, resolved, value_text
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,7 @@ _POWER_AWARE_SLURM = (
     "Sakamoto et al., Production Hardware Overprovisioning: Real-world Performance Optimization using an Extensible "
     "Power-aware Resource Management Framework, IPDPS 2017"
 )
+_NQSV = "NEC NQSV, with the settings of Tohoku University's AOBA"
 _WITH_EMERGENCIES = (
     Preset(
         "power-slurm",
@@ -227,6 +228,12 @@ PRESETS: dict[str, Preset] = {
             composition={"order": "observed", "backfill": "observed", "placement": "observed"},
         ),
         *(_WITH_EMERGENCIES if "on_excess" in parameters_of("power", "system-budget") else ()),
+        Preset(
+            "nqsv",
+            doc="A plan of named nodes made every 30 s, and idle nodes switched off until their next planned job.",
+            source=_NQSV,
+            composition={"backfill": {"name": "plan", "interval_s": 30}, "sleep": "nqsv"},
+        ),
     )
 }
 """Every preset by its name."""
@@ -255,7 +262,7 @@ _SCHEMA = dict.fromkeys(("name", *ROLES, "source", "parameters"), pl.String)
 def _row(preset: Preset) -> dict[str, str | None]:
     composition = resolved(preset.parts())
     parameters = []
-    for role in PART_ROLES:
+    for role in ROLES:
         chosen = composition[role] or {}
         parameters += [f"{role}.{name}={value_text(value)}" for name, value in chosen.items() if name != "name"]
     return {

@@ -104,11 +104,12 @@ class Result:
 
     @cached_property
     def events(self) -> pl.DataFrame:
-        """What happened to the budget and to jobs beyond it, in order.
+        """What happened to budget, nodes and jobs beside starts and ends, in order.
 
         Columns: ``time_s, kind, job_id, node, value, power_before_w, power_after_w`` (of the whole machine, just before
         and after). Kinds: ``budget`` (value: W from now on), ``alert`` (the draw is above it), ``lower-cap``,
-        ``raise-cap`` (the job's cap; null: none), ``suspend``, ``resume``, ``requeue``, ``kill``.
+        ``raise-cap`` (the job's cap; null: none), ``suspend``, ``resume``, ``requeue``, ``kill``, ``cancel``; of a node
+        ``failed``, ``repaired``, ``out``, ``back`` (maintenance), ``wake``, ``ready``, ``sleep``, ``off``.
         """
         own = self._parts.events
         return empty("events") if own is None else own

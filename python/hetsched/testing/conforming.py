@@ -201,6 +201,9 @@ def _beside(own: dict[str, Any]) -> st.SearchStrategy[Policy]:
     if (sizing := own.pop("sizing", None)) is not None:
         planners = [one for one in _BACKFILLS if not parts()["backfill", one]["chooses_nodes"]]
         others["backfill"] = st.sampled_from([{"name": one, "sizing": sizing} for one in planners])
+    if "sleep" in own:
+        # A budget counts all nodes as on.
+        del others["power"]
     inside = {role: own.pop(role) for role in ("allocator", "monitor") if role in own}
     if inside:
         steps = {"on_excess": ["suspend", "kill"]} if "monitor" in inside else {}
@@ -232,8 +235,10 @@ def _cases(draw: st.DrawFn, compositions: st.SearchStrategy[Policy]) -> _Case:
     policy = draw(compositions)
     if "allocator" in policy.own:
         return _Case(*draw(_capped(getattr(policy.own["allocator"], "least_cap_w", None) or 100.0)), policy)
-    # Emergencies and allocators need whole nodes.
+    # Emergencies and allocators need whole nodes, and so do counted ones that sleep.
     power = policy.parts["power"] or {}
-    slots = 1 if power.get("on_excess") else draw(st.sampled_from([1, 3]))
+    counts = not parts()["backfill", (policy.parts["backfill"] or {}).get("name", "none")]["chooses_nodes"]
+    is_whole = power.get("on_excess") or (policy.parts["sleep"] is not None and counts)
+    slots = 1 if is_whole else draw(st.sampled_from([1, 3]))
     workload = draw(workloads(max_slots=slots, max_nodes=4, observed="observed_starts" in policy.needs))
     return _Case(workload, draw(platforms(max_slots=slots, max_nodes=4)), policy)

@@ -118,7 +118,9 @@ class Facts:
         self.state = self.jobs["state"].to_numpy()
         times = micros(result.timeline["time_s"])
         self.window = (int(times[0]), int(times[-1])) if len(times) else (0, 0)
-        powered_off = result.nodes.select(pl.sum_horizontal("off_s", "transition_s", "down_s").sum()).item()
+        powered_off = result.nodes.select(
+            pl.sum_horizontal("off_s", "transition_s", "down_s", "boots", "shutdowns").sum()
+        ).item()
         # Emergencies queue jobs again, too, and tell how long these stood still.
         self.has_outages = "attempts" in self.jobs.columns and "suspended_s" not in self.jobs.columns
         self.all_powered = not powered_off and not self.has_outages
@@ -142,6 +144,13 @@ class Facts:
         cancelled = events.filter(pl.col("kind") == "cancel").select("time_s", "job_id")
         queued = self.jobs.select("job_id").filter(pl.Series(self.joined >= 0, dtype=pl.Boolean))
         return micros(cancelled.join(queued, on="job_id", how="semi")["time_s"])
+
+    @cached_property
+    def instant_turns(self) -> Ints:
+        """Instants at which a node is on or off as soon as it is switched."""
+        events = self.result.events
+        begun, over = (events.filter(pl.col("kind").is_in(kinds)) for kinds in (["wake", "sleep"], ["ready", "off"]))
+        return micros(over.join(begun, on=["time_s", "node"], how="semi")["time_s"])
 
     @property
     def attempts(self) -> Ints:

@@ -116,8 +116,9 @@ def _lacks_in_queue(run: Facts) -> Mask:
 def _check_started_by(run: Facts) -> None:
     """A backfilled job left an earlier one in the queue; a job that waited did not start immediately."""
     cause, start, submit = run.jobs["started_by"].to_numpy(), run.start, run.joined
-    # An instant at which a job of length zero ends has another round, in which jobs of the first round may start.
-    rounds = np.isin(start, start[run.started & (run.end == start)])
+    # An instant at which a job of length zero ends, or a node turns in no time, has another round, in which jobs of the
+    # first round may start.
+    rounds = np.isin(start, start[run.started & (run.end == start)]) | np.isin(start, run.instant_turns)
     waits = run.joined >= 0
     still = waits & ~run.started
     for row in np.flatnonzero(run.started).tolist():

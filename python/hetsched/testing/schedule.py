@@ -9,6 +9,7 @@ from hetsched.testing.eligibility_laws import check_eligibility
 from hetsched.testing.facts import Facts
 from hetsched.testing.laws import check_laws
 from hetsched.testing.queue_laws import check_queues
+from hetsched.testing.sleep_laws import check_sleep
 from hetsched.testing.stretch_laws import check_stretches
 from hetsched.workload import Workload
 
@@ -24,8 +25,9 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     others take longer. In a replay, no job starts before its observed start. In a metered schedule with given ends,
     states agree with the ends. No job starts before what it waits for, nor after it was cancelled, and no array is
     over its limit; jobs that depend on others end as these let them; attempts that were lost cost what is said, and no
-    job runs on a node that is down. Under a power budget, summary and timeline agree about it; and where predictions
-    are exact and jobs get whole nodes, the system never draws more.
+    job runs on a node that is down. Nodes that sleep make no step that they cannot make, take their time, serve no job
+    before they are on, and cost what their states cost. Under a power budget, summary and timeline agree about it; and
+    where predictions are exact and jobs get whole nodes, the system never draws more.
 
     Where jobs do not run in one stretch (power caps, emergencies, budgets in time) the segments are checked: those of
     an attempt abut and cover it, no node serves two, each draws and is as fast as tables or model say under its cap,
@@ -62,6 +64,7 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     run, segments = Facts(result, workload, platform), result.segments
     check_eligibility(run)
     check_queues(run)
+    check_sleep(run)
     # Where jobs share nodes there are no caps and no emergencies; attempts that a failure ended run in one stretch.
     if result.has_segments and len(segments) and platform.exclusive and not run.has_outages:
         check_stretches(run, segments, events)

@@ -47,6 +47,8 @@ pub struct Controller {
     decisions: Decisions,
     /// Whether the policy governs power.
     governs: bool,
+    /// Whether it switches nodes off.
+    sleeps: bool,
     /// The pass under way.
     pass: Pass,
     /// Where something says how long jobs will run: those it has not been asked about yet, and those that are over.
@@ -79,11 +81,16 @@ impl Controller {
         if let Some(allots) = allots {
             cluster.govern(allots);
         }
+        let sleeps = policy.sleeper().is_some();
+        if sleeps {
+            cluster.watch_idle();
+        }
         Self {
             cluster,
             policy,
             decisions: Decisions::default(),
             governs: allots.is_some(),
+            sleeps,
             pass: Pass::default(),
             foretold: Foretold::default(),
         }
@@ -318,6 +325,7 @@ impl Controller {
             self.recover(interrupted, host)?;
             self.cluster.foresee();
         }
+        self.expect();
         if let Some(agent) = self.policy.agent() {
             agent.begin();
         }
@@ -345,7 +353,7 @@ impl Controller {
             }
             _ => {}
         }
-        self.allot(interrupted, host)?;
+        self.end_pass(interrupted, host)?;
         Ok(false)
     }
 
@@ -360,7 +368,7 @@ impl Controller {
         if self.policy.agent().is_some_and(|agent| agent.is_asked()) {
             return Ok(true);
         }
-        self.allot(interrupted, host)?;
+        self.end_pass(interrupted, host)?;
         Ok(false)
     }
 
@@ -430,7 +438,37 @@ impl Controller {
         self.carry_out(host)
     }
 
-    /// The end of a pass.
+    /// A pass begins: plans have nodes back that are switched off when the policy says.
+    fn expect(&mut self) {
+        if !self.sleeps {
+            return;
+        }
+        let (mut comebacks, view) = (Vec::new(), self.cluster.view(Watts::ZERO, &|| false));
+        let Some(sleeper) = self.policy.sleeper() else { return };
+        sleeper.expect(&view, &mut comebacks);
+        let counts = sleeper.counts();
+        self.cluster.expect(comebacks, counts);
+    }
+
+    /// The end of a pass: nodes are switched on and off, and watts are split anew.
+    fn end_pass(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
+        if self.sleeps {
+            self.decisions.clear();
+            let view = self.cluster.view(self.pass.surplus, interrupted);
+            if let Some(sleeper) = self.policy.sleeper() {
+                sleeper.rest(&view, &mut self.decisions)?;
+            }
+            self.carry_out(host)?;
+        }
+        self.allot(interrupted, host)
+    }
+
+    /// When there has to be another pass, whatever happens until then.
+    pub fn alarm(&mut self) -> Option<SimTime> {
+        if self.sleeps { self.policy.sleeper()?.alarm() } else { None }
+    }
+
+    /// Watts are split between what runs, where an allocator does that.
     fn allot(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
         let Some(governor) = self.policy.governor().filter(|governor| governor.allots()) else { return Ok(()) };
         self.decisions.clear();

@@ -50,6 +50,7 @@
 //!     backfill: part("none"),
 //!     placement: part("lowest-id"),
 //!     power: None,
+//!     sleep: None,
 //! };
 //! let (parts, _) = spec.build(0)?;
 //! let (actual, predicted) = tables(&platform, &workload, None, None, OnUnknownApp::Error)?;

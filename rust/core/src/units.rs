@@ -232,6 +232,13 @@ impl Joules {
         in_units(self.0, UNITS_PER_JOULE)
     }
 
+    /// How long this much lasts at a draw above zero, rounded up; nothing lasts no time.
+    #[must_use]
+    pub fn lasts_at(self, draw: Watts) -> SimDuration {
+        let whole = -(-self.0).div_euclid(draw.0);
+        SimDuration(i64::try_from(whole.max(0)).unwrap_or(i64::MAX))
+    }
+
     /// What `draw` takes in `span` and this energy together; `None` beyond 1.7·10²⁰ J.
     #[must_use]
     pub fn checked_add(self, draw: Watts, span: SimDuration) -> Option<Self> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hetsched_core::error::config;
 use hetsched_core::params::{Parameter, Value};
 use hetsched_core::policy::registry::{
-    BACKFILLS, BUDGETS, ORDERS, PLACEMENTS, PartSpec, PolicySpec, Row, added, chooses_nodes,
+    BACKFILLS, BUDGETS, ORDERS, PLACEMENTS, PartSpec, PolicySpec, Row, SLEEPS, added, chooses_nodes,
 };
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
@@ -22,11 +22,13 @@ pub(crate) fn policy_spec(policy: &Bound<'_, PyDict>) -> PyResult<PolicySpec> {
         },
         None => Err(to_py(policy.py(), config(format!("policy.{role}"), "nothing", "a part"))),
     };
-    let power = match policy.get_item("power")? {
-        Some(part) if !part.is_none() => Some(part_spec("power", &part.cast_into::<PyDict>()?)?),
-        _ => None,
+    let optional = |role: &str| match policy.get_item(role)? {
+        Some(part) if !part.is_none() => part_spec(role, &part.cast_into::<PyDict>()?).map(Some),
+        _ => Ok(None),
     };
-    Ok(PolicySpec { name, order: part("order")?, backfill: part("backfill")?, placement: part("placement")?, power })
+    let (power, sleep) = (optional("power")?, optional("sleep")?);
+    let (order, backfill, placement) = (part("order")?, part("backfill")?, part("placement")?);
+    Ok(PolicySpec { name, order, backfill, placement, power, sleep })
 }
 
 /// A part that stands where an object will, which takes its place once it is made.
@@ -92,8 +94,10 @@ pub(crate) fn check_policy<'py>(policy: &Bound<'py, PyDict>) -> PyResult<Bound<'
     for (role, part) in [("order", &full.order), ("backfill", &full.backfill), ("placement", &full.placement)] {
         filled.set_item(role, part_dict(py, &part.name, &part.params)?)?;
     }
-    if let Some(part) = &full.power {
-        filled.set_item("power", part_dict(py, &part.name, &part.params)?)?;
+    for (role, part) in [("power", &full.power), ("sleep", &full.sleep)] {
+        if let Some(part) = part {
+            filled.set_item(role, part_dict(py, &part.name, &part.params)?)?;
+        }
     }
     Ok(filled)
 }
@@ -115,6 +119,7 @@ pub(crate) fn parts(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     announce(&list, "backfill", BACKFILLS, added().backfills)?;
     announce(&list, "placement", PLACEMENTS, added().placements)?;
     announce(&list, "power", BUDGETS, added().budgets)?;
+    announce(&list, "sleep", SLEEPS, &[])?;
     Ok(list)
 }
 

@@ -22,6 +22,7 @@ use crate::policy::outages::{Maintenance, Outage, Outages, Turn};
 use crate::policy::queues::{Bar, Group, Queues};
 use crate::policy::runs::{Homes, Run, RunId, Runs};
 use crate::policy::shares::Shares;
+use crate::policy::sleep::standby::{Comeback, Standby};
 use crate::policy::{Eligible, Jobs, View};
 use crate::power::budgets::{BudgetRow, Budgets};
 use crate::power::pvt::Predicted;
@@ -91,6 +92,8 @@ pub struct Cluster {
     shares: Option<Shares>,
     /// Releases at the instant of a pass, where an allocator makes plans longer.
     foreseen: Option<Releases>,
+    /// Where nodes may be switched off.
+    standby: Option<Standby>,
 }
 
 /// Which runs are on each node.
@@ -173,6 +176,23 @@ impl Cluster {
             cells: None,
             queues: None,
             shares: None,
+            standby: None,
+        }
+    }
+
+    /// From now on, before anything has happened, nodes may be switched off.
+    pub fn watch_idle(&mut self) {
+        self.standby = Some(Standby::new(self.now, self.platform.len()));
+    }
+
+    /// Plans have nodes back as is said that cannot serve for being switched off; where nodes are counted, by counts.
+    pub fn expect(&mut self, comebacks: Vec<Comeback>, counts: bool) {
+        let Some(standby) = &mut self.standby else { return };
+        standby.expect(comebacks);
+        if counts {
+            let (gone, new) = standby.recount();
+            gone.iter().for_each(|old| _ = self.releases.remove((old.at, old.row)));
+            new.into_iter().for_each(|release| self.releases.insert(release));
         }
     }
 
@@ -218,6 +238,8 @@ impl Cluster {
             jobs: self.jobs(),
             platform: &self.platform,
             slots: &self.slots,
+            nodes: &self.nodes,
+            standby: self.standby.as_ref(),
             runs: &self.runs,
             releases: self.foreseen.as_ref().unwrap_or(&self.releases),
             predicted: &self.predicted,
@@ -442,6 +464,9 @@ impl Cluster {
             let state = self.nodes[node as usize].end_job()?;
             enter(&mut self.nodes, &mut self.classes, node, state);
             self.on_nodes.take(node, id);
+            if let Some(standby) = &mut self.standby {
+                standby.enter(self.now, node, state);
+            }
         }
         if self.platform.is_exclusive() {
             self.slots.give_whole(nodes);
@@ -522,6 +547,9 @@ impl Cluster {
 
     fn enter(&mut self, node: u32, state: NodeState) {
         enter(&mut self.nodes, &mut self.classes, node, state);
+        if let Some(standby) = &mut self.standby {
+            standby.enter(self.now, node, state);
+        }
     }
 
     /// When a job that starts now on these nodes is planned to end.

@@ -64,6 +64,15 @@ impl NodeState {
         }
     }
 
+    /// Whether the node is on, or will be without being woken.
+    #[must_use]
+    pub fn is_on(self) -> bool {
+        match self {
+            Self::Idle | Self::Busy { .. } | Self::Kept | Self::Booting { .. } => true,
+            Self::Off | Self::ShuttingDown { .. } | Self::Down => false,
+        }
+    }
+
     /// One more job starts on the node.
     ///
     /// # Errors

@@ -27,6 +27,8 @@ use crate::policy::order::{self, Changes, Order};
 use crate::policy::placement::{News, Placement};
 use crate::policy::queues::Queues;
 use crate::policy::sizing::Sizing;
+use crate::policy::sleep::rules::Rules;
+use crate::policy::sleep::{Sleep, Sleeper};
 use crate::policy::timing::Timing;
 use crate::policy::{Basis, Decision, Decisions, Governor, Jobs, Notice, Policy, Rejection, View};
 use crate::units::Watts;
@@ -55,6 +57,8 @@ pub struct Parts {
     pub sizing: Option<Box<dyn Sizing>>,
     /// What is measured of the machine's draw; none: the draw itself.
     pub gauge: Option<Box<dyn Monitor>>,
+    /// Which idle nodes are switched off, if any is.
+    pub sleep: Option<Rules>,
     /// When passes are made.
     pub timing: Timing,
 }
@@ -69,7 +73,8 @@ pub struct Composed {
     pub(super) governance: Option<Governance>,
     /// The lowest caps that it may set.
     pub(super) least: LeastCaps,
-    queue: FitList,
+    pub(super) queue: FitList,
+    pub(super) sleep: Option<Sleep>,
     /// Submitted since the gate was last asked.
     submitted: Vec<JobId>,
     /// Let through; they join the queue when it is next looked at.
@@ -105,6 +110,10 @@ impl Composed {
             governance.gauge = parts.gauge.take();
         }
         let governance = governance.filter(Governance::is_active);
+        let sleep = parts.sleep.as_ref().map(|rules| Sleep::new(rules, platform)).transpose()?;
+        if sleep.is_some() {
+            check_sleep(&parts, platform)?;
+        }
         Ok(Self {
             name: name.into(),
             memory: Memory::of(governance.is_some()),
@@ -113,6 +122,7 @@ impl Composed {
             governance,
             parts,
             queue: FitList::default(),
+            sleep,
             submitted: Vec::new(),
             admitted: Vec::new(),
             withdrawn: Vec::new(),
@@ -309,6 +319,14 @@ impl Composed {
         }
     }
 
+    /// Whether nodes may be woken or put to sleep by what is planned for later; the backfill is told.
+    fn looks_ahead(&mut self, view: &View<'_>) -> bool {
+        let Some(sleep) = &self.sleep else { return false };
+        let does = sleep.looks_ahead(view);
+        self.parts.backfill.look_ahead(does);
+        does
+    }
+
     /// Takes note of what a pass has started: its prices need not be remembered, and first runs have taught something.
     fn settle(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         if let Some(power) = &mut self.power {
@@ -378,8 +396,9 @@ impl Policy for Composed {
         if is_beat {
             self.arrange(view)?;
         }
-        // Every job needs something free; until there is, those that came need not even be sorted in.
-        if free_units > 0 && !(self.queue.is_empty() && self.admitted.is_empty()) {
+        let looks_ahead = self.looks_ahead(view);
+        // Every job needs something free, or that is woken; until there is, those that came need not even be sorted in.
+        if (free_units > 0 || looks_ahead) && !(self.queue.is_empty() && self.admitted.is_empty()) {
             self.arrange(view)?;
             match self.sized.take() {
                 Some(jobs) => self.join_sized(view, &jobs)?,
@@ -387,8 +406,10 @@ impl Policy for Composed {
                 None => {}
             }
             self.memory.quotas.begin(view.jobs, &mut self.queue);
-            free_units = self.pass(view, out)?;
-            self.settle(view, out)?;
+            if free_units > 0 || self.parts.backfill.names_nodes() {
+                free_units = self.pass(view, out)?;
+                self.settle(view, out)?;
+            }
         }
         let free_units = if view.is_held { view.slots.free_units() } else { free_units };
         self.parts.placement.notice(view, News::Over(view.platform.units() - free_units))
@@ -404,6 +425,10 @@ impl Policy for Composed {
 
     fn governor(&mut self) -> Option<&mut dyn Governor> {
         if self.governance.is_some() { Some(self) } else { None }
+    }
+
+    fn sleeper(&mut self) -> Option<&mut dyn Sleeper> {
+        if self.sleep.is_some() { Some(self) } else { None }
     }
 
     fn agent(&mut self) -> Option<&mut Agent> {
@@ -422,6 +447,11 @@ impl Policy for Composed {
                 "a part",
                 "none: budgets count no nodes that differ in what jobs ask for",
             ));
+        }
+        if self.sleep.is_some() && !self.parts.backfill.names_nodes() {
+            let expected =
+                "none, or backfill `plan`: counts of sleeping nodes know none that differ in what jobs ask for";
+            return Err(config("policy.sleep", "a part", expected));
         }
         if self.parts.placement.jointly().is_some() {
             return Err(config(
@@ -464,6 +494,21 @@ impl Policy for Composed {
         let ask = Ask { view, analyzer: self.parts.analyzer.as_ref(), least: &self.least };
         self.power.as_mut().is_some_and(|power| power.exceeds(&ask, job, estimate))
     }
+}
+
+/// What a sleep part cannot go with on this machine.
+fn check_sleep(parts: &Parts, platform: &Platform) -> Result<()> {
+    let names_nodes = parts.backfill.names_nodes();
+    if !platform.is_exclusive() && !names_nodes {
+        let expected = "none, or backfill `plan`: on shared nodes counts of slots do not say which nodes a job needs";
+        return Err(config("policy.sleep", "a part", expected));
+    }
+    if names_nodes && parts.backfill.first_after().is_some() {
+        let expected =
+            "\"none\" beside backfill `plan` and a sleep part: a job that starves is in no plan that wakes nodes";
+        return Err(config("policy.order.starvation_limit_s", "a limit", expected));
+    }
+    Ok(())
 }
 
 /// The same view with each job as small as the policy can make it.

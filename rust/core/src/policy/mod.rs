@@ -26,6 +26,7 @@ pub mod registry;
 pub mod runs;
 pub mod shares;
 pub mod sizing;
+pub mod sleep;
 #[cfg(test)]
 mod testing;
 pub mod timing;
@@ -40,6 +41,7 @@ use dyn_clone::DynClone;
 use crate::algo::releases::Releases;
 use crate::error::{Result, config};
 use crate::platform::Platform;
+use crate::platform::node_state::NodeState;
 use crate::platform::slots::Slots;
 use crate::policy::agent::Agent;
 use crate::policy::analyzer::Estimate;
@@ -49,6 +51,8 @@ use crate::policy::outages::Outages;
 use crate::policy::queues::Queues;
 use crate::policy::runs::{RunId, Runs};
 use crate::policy::shares::Shares;
+use crate::policy::sleep::Sleeper;
+use crate::policy::sleep::standby::Standby;
 use crate::policy::timing::Timing;
 use crate::power::budgets::Budgets;
 use crate::power::in_force::{Allotted, Profile};
@@ -97,6 +101,10 @@ pub struct View<'a> {
     pub platform: &'a Platform,
     /// Which slots of which nodes are free.
     pub slots: &'a Slots,
+    /// What each node is doing.
+    pub nodes: &'a [NodeState],
+    /// Which of them cannot serve for being switched off, where the policy does that.
+    pub standby: Option<&'a Standby>,
     /// What runs, and what is suspended.
     pub runs: &'a Runs,
     /// When running jobs are planned to end, with the worst that the policy may do to them short of an emergency.
@@ -245,6 +253,11 @@ pub trait Policy: DynClone + Send + Sync {
 
     /// What it does about power beside starting jobs, if anything.
     fn governor(&mut self) -> Option<&mut dyn Governor> {
+        None
+    }
+
+    /// What it does about idle nodes, if anything.
+    fn sleeper(&mut self) -> Option<&mut dyn Sleeper> {
         None
     }
 

@@ -3,6 +3,7 @@
 mod added;
 mod parameters;
 mod row;
+mod sleep;
 mod take;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ use crate::policy::registry::take::{
     all_faults, take_borders, take_budget, take_depth, take_interval, take_patience, take_plan, take_rank,
     take_weights, take_window,
 };
+use crate::policy::sleep::rules::Rules;
 use crate::policy::timing::Timing;
 use crate::units::SimDuration;
 
@@ -47,6 +49,8 @@ pub struct Row<T: ?Sized> {
     pub needs: &'static [Need],
     make: Make<T>,
 }
+
+pub use crate::policy::registry::sleep::SLEEPS;
 
 /// How a part is made, from its parameters and the run's seed.
 enum Make<T: ?Sized> {
@@ -116,6 +120,8 @@ pub struct PolicySpec {
     pub placement: PartSpec,
     /// What may be drawn in all; none: there is no ceiling.
     pub power: Option<PartSpec>,
+    /// Which idle nodes are switched off; none: no node is.
+    pub sleep: Option<PartSpec>,
 }
 
 const fn plain<T: ?Sized>(
@@ -346,6 +352,7 @@ fn together(
     backfill: Made<dyn Backfill>,
     placement: Made<dyn Placement>,
     power: Option<Box<dyn Budget>>,
+    sleep: Option<Rules>,
     seed: u64,
 ) -> Parts {
     let Beside { starvation_limit, profiling_ratio, .. } = order.beside;
@@ -373,6 +380,7 @@ fn together(
         power,
         allocator: None,
         sizing: None,
+        sleep,
         gauge: None,
         timing,
     }
@@ -413,8 +421,10 @@ impl PolicySpec {
         let backfill = make("backfill", backfills(), &self.backfill, seed);
         let placement = make("placement", placements(), &self.placement, seed);
         let power = self.power.as_ref().map(|part| make("power", budgets(), part, seed)).transpose();
-        match (order, backfill, placement, power) {
-            (Ok(order), Ok(backfill), Ok(placement), Ok(power)) => {
+        let sleep = self.sleep.as_ref().map(|part| make("sleep", SLEEPS.iter(), part, seed)).transpose();
+        match (order, backfill, placement, power, sleep) {
+            (Ok(order), Ok(backfill), Ok(placement), Ok(power), Ok(sleep)) => {
+                self.check_sleep()?;
                 if chooses_nodes(&self.backfill.name) {
                     self.check_named(&order.beside)?;
                 }
@@ -426,11 +436,13 @@ impl PolicySpec {
                     backfill: full(&self.backfill, &backfill.params),
                     placement: full(&self.placement, &placement.params),
                     power: self.power.as_ref().zip(power.as_ref()).map(|(spec, made)| full(spec, &made.params)),
+                    sleep: self.sleep.as_ref().zip(sleep.as_ref()).map(|(spec, made)| full(spec, &made.params)),
                 };
-                Ok((together(order, backfill, placement, power.map(|power| power.part), seed), spec))
+                let (power, sleep) = (power.map(|power| power.part), sleep.map(|sleep| *sleep.part));
+                Ok((together(order, backfill, placement, power, sleep, seed), spec))
             }
-            (order, backfill, placement, power) => {
-                let faults = [order.err(), backfill.err(), placement.err(), power.err()];
+            (order, backfill, placement, power, sleep) => {
+                let faults = [order.err(), backfill.err(), placement.err(), power.err(), sleep.err()];
                 Err(all_faults(faults.into_iter().flatten()))
             }
         }
@@ -438,6 +450,22 @@ impl PolicySpec {
 }
 
 impl PolicySpec {
+    /// Budgets know no nodes that are off, and a placement that may refuse a job could wait for one for ever.
+    fn check_sleep(&self) -> Result<()> {
+        let Some(sleep) = &self.sleep else { return Ok(()) };
+        let found = |name: &str| format!("`{name}`");
+        if self.power.is_some() {
+            let expected =
+                "none: a budget counts all nodes as on, and a part in the role power may stand beside it only alone";
+            return Err(config("policy.sleep", found(&sleep.name), expected));
+        }
+        if self.placement.params.get("on_miss") == Some(&Value::Text("wait".to_owned())) {
+            let expected = "`narrowest` beside a sleep part: nodes are not woken for a job that the placement refuses";
+            return Err(config("policy.placement.on_miss", "`wait`", expected));
+        }
+        Ok(())
+    }
+
     /// Beside a backfill that names nodes no other part may have a say in where jobs go, nor count watts.
     fn check_named(&self, order: &Beside) -> Result<()> {
         let by = format!("`{}`", self.backfill.name);
@@ -483,6 +511,7 @@ mod tests {
                         backfill: part(backfill.name),
                         placement: part(placement.name),
                         power: None,
+                        sleep: None,
                     };
                     let (_, full) = spec.build(0).unwrap();
                     let named = |row: &[Parameter]| row.iter().map(|p| p.name.to_owned()).collect::<BTreeSet<_>>();
@@ -502,6 +531,7 @@ mod tests {
             backfill: part("none"),
             placement: PartSpec { params, ..part("pools") },
             power: None,
+            sleep: None,
         };
         let message = spec.build(0).err().unwrap().to_string();
         assert_eq!(message, "policy.placement.u_l: found 0.9, expected at most u_h, which is 0.5");
@@ -515,6 +545,7 @@ mod tests {
             backfill: PartSpec { params: BTreeMap::from([("depth".into(), Value::Int(0))]), ..part("reservations") },
             placement: part("lowest-id"),
             power: None,
+            sleep: None,
         };
         let message = spec.build(0).err().unwrap().to_string();
         assert_eq!(

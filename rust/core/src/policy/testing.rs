@@ -1,6 +1,7 @@
 //! A small machine at an instant, for the unit tests of this folder.
 
 use crate::algo::releases::Releases;
+use crate::platform::node_state::NodeState;
 use crate::platform::slots::Slots;
 use crate::platform::{Platform, PlatformColumns};
 use crate::policy::outages::Outages;
@@ -16,6 +17,7 @@ pub(super) struct World {
     workload: Workload,
     platform: Platform,
     slots: Slots,
+    nodes: Vec<NodeState>,
     releases: Releases,
     predicted: Predicted,
     budgets: Budgets,
@@ -54,6 +56,7 @@ impl World {
         let slots = Slots::new(platform.len(), platform.shared_slots());
         Self {
             workload,
+            nodes: vec![NodeState::Idle; platform.len() as usize],
             slots,
             releases: Releases::default(),
             predicted,
@@ -74,6 +77,8 @@ impl World {
             jobs: Jobs::new(&self.workload),
             platform: &self.platform,
             slots: &self.slots,
+            nodes: &self.nodes,
+            standby: None,
             runs: &self.runs,
             releases: &self.releases,
             predicted: &self.predicted,

@@ -85,6 +85,9 @@ impl Simulation {
 
     /// A pass is over, or an agent is asked in it; without an agent there is nothing to note.
     pub(super) fn note_pass(&mut self, asks: bool) {
+        if !asks {
+            self.passes.set_alarm(self.controller.alarm());
+        }
         if self.tally.is_none() {
             return;
         }

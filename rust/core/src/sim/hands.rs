@@ -51,11 +51,13 @@ impl Hands<'_> {
             Effect::Waking(node, until) => {
                 self.plant.boot(now, node);
                 self.history.boot(node);
+                self.note_node(Kind::Wake, node, before);
                 self.coming.push(until, Event::NodeReady(node).rank(), Event::NodeReady(node));
             }
             Effect::Sleeping(node, until) => {
                 self.plant.shut_down(now, node);
                 self.history.shut_down(node);
+                self.note_node(Kind::Sleep, node, before);
                 self.coming.push(until, Event::NodeOff(node).rank(), Event::NodeOff(node));
             }
             Effect::Timer(at) => self.coming.push(at, Event::Timer.rank(), Event::Timer),
@@ -108,6 +110,11 @@ impl Hands<'_> {
         let run = cluster.runs().get(id);
         let cap_w = run.map_or(cap_w, |run| cap_w.min(run.caps.own_w));
         self.note(kind, run, if cap_w == f64::INFINITY { f64::NAN } else { cap_w }, before);
+    }
+
+    fn note_node(&mut self, kind: Kind, node: u32, before: Watts) {
+        let after = self.plant.draw();
+        self.history.note(Entry { node: Some(node), before, ..Entry::new(self.now, kind, after) });
     }
 
     fn note(&mut self, kind: Kind, run: Option<&Run>, value_w: f64, before: Watts) {

@@ -30,6 +30,14 @@ pub enum Kind {
     Out,
     /// Its maintenance is over.
     Back,
+    /// A node boots from now on.
+    Wake,
+    /// It is ready.
+    Ready,
+    /// A node shuts down from now on.
+    Sleep,
+    /// It is off.
+    Off,
     /// A job was withdrawn, or waits for what will not come.
     Cancel,
 }
@@ -77,6 +85,10 @@ impl Kind {
             Self::Repaired => "repaired",
             Self::Out => "out",
             Self::Back => "back",
+            Self::Wake => "wake",
+            Self::Ready => "ready",
+            Self::Sleep => "sleep",
+            Self::Off => "off",
             Self::Cancel => "cancel",
         }
     }

@@ -344,7 +344,8 @@ impl Simulation {
         let beat =
             if self.governs { self.beats.next_after(self.now()).filter(|_| self.runs_something()) } else { None };
         let waiting = self.waiting.as_ref().and_then(Waiting::next_time);
-        let own = [self.feeds.next_time(), self.plant.next_end(), self.coming.next_time(), beat, waiting];
+        let coming = [self.coming.next_time(), self.passes.alarm()];
+        let own = [self.feeds.next_time(), self.plant.next_end(), beat, waiting, coming[0], coming[1]];
         own.into_iter().flatten().min()
     }
 
@@ -382,6 +383,7 @@ impl Simulation {
         while self.coming.next_rank_at(now).is_some() {
             self.absorb_coming(now)?;
         }
+        self.totals.events += u64::from(self.passes.ring(now));
         self.passes.note_round(others + (self.totals.events - before_last) == 0);
         self.totals.events += arrived;
         Ok(self.totals.events > before)
@@ -406,13 +408,13 @@ impl Simulation {
         let happened = match event {
             Event::NodeReady(node) => {
                 let ready = self.controller.node_ready(node)?;
-                self.enter_if(ready, node, Class::Idle);
-                true
+                self.enter_if(ready, node, Class::Idle, Kind::Ready);
+                ready
             }
             Event::NodeOff(node) => {
                 let off = self.controller.node_off(node)?;
-                self.enter_if(off, node, Class::Off);
-                true
+                self.enter_if(off, node, Class::Off, Kind::Off);
+                off
             }
             Event::NodeRepaired(node) => self.end_outage(node, true)?,
             Event::MaintenanceEnds(node) => self.end_outage(node, false)?,
@@ -440,9 +442,12 @@ impl Simulation {
     }
 
     /// A node's meter follows its state, if that has changed.
-    fn enter_if(&mut self, changed: bool, node: u32, class: Class) {
+    fn enter_if(&mut self, changed: bool, node: u32, class: Class, kind: Kind) {
         if changed {
-            self.plant.enter(self.now(), node, class);
+            let (now, before) = (self.now(), self.plant.draw());
+            self.plant.enter(now, node, class);
+            let after = self.plant.draw();
+            self.history.note(Entry { node: Some(node), before, ..Entry::new(now, kind, after) });
         }
     }
 

@@ -8,6 +8,8 @@ use crate::units::{SimDuration, SimTime};
 pub(super) struct Passes {
     /// When it is made.
     owed: Option<SimTime>,
+    /// When there is one whatever happens until then, as the last one said.
+    alarm: Option<SimTime>,
     /// Whether nothing but submissions happened in the round under way.
     submits_only: bool,
 }
@@ -27,6 +29,21 @@ impl Passes {
     /// In the round under way nothing else happened, or something did.
     pub(super) fn note_round(&mut self, submits_only: bool) {
         self.submits_only = submits_only;
+    }
+
+    /// A pass is over: what it says is all that holds of when there has to be another.
+    pub(super) fn set_alarm(&mut self, alarm: Option<SimTime>) {
+        self.alarm = alarm;
+    }
+
+    /// When there has to be another pass.
+    pub(super) fn alarm(&self) -> Option<SimTime> {
+        self.alarm
+    }
+
+    /// Whether there has to be one now, by the alarm: it rings once.
+    pub(super) fn ring(&mut self, now: SimTime) -> bool {
+        self.alarm.take_if(|at| *at <= now).is_some()
     }
 
     /// Whether the pass that was to be made now is still owed.

@@ -110,6 +110,7 @@ pub(crate) fn composed(order: &str, backfill: &str, placement: &str, seed: u64) 
         backfill: part(backfill),
         placement: part(placement),
         power: None,
+        sleep: None,
     };
     let parts = spec.build(seed).expect("the parts exist").0;
     Box::new(Composed::new(name, parts, &platform(1, 1, true)).expect("no budget, no fault"))
@@ -138,7 +139,7 @@ fn parts_under(names: [&str; 3], pcr: f64, seed: u64) -> Parts {
     let [order, backfill, placement] = names.map(|name| part(if chooses_nodes(name) { "reservations" } else { name }));
     let params = [("pcr".to_owned(), Value::Float(pcr))].into();
     let power = Some(PartSpec { name: "system-budget".into(), params });
-    let spec = PolicySpec { name: "under a budget".into(), order, backfill, placement, power };
+    let spec = PolicySpec { name: "under a budget".into(), order, backfill, placement, power, sleep: None };
     spec.build(seed).expect("the parts exist").0
 }
 
@@ -149,6 +150,7 @@ pub(crate) fn with_backfill(order: &str, backfill: Box<dyn Backfill>) -> Box<dyn
         backfill: part("none"),
         placement: part("lowest-id"),
         power: None,
+        sleep: None,
     };
     let mut parts = spec.build(0).expect("the parts exist").0;
     parts.backfill = backfill;

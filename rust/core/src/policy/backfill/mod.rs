@@ -26,6 +26,8 @@ use crate::policy::Jobs;
 use crate::policy::agent::Agent;
 use crate::policy::desk::{Desk, Offer};
 use crate::policy::order::Order;
+use crate::policy::sleep::named::FirstStarts;
+use crate::units::SimDuration;
 use crate::workload::JobId;
 
 /// Says which waiting jobs start now.
@@ -53,6 +55,31 @@ pub trait Backfill: DynClone + Send + Sync {
 
     /// The same where nodes are shared, too: what they have is counted node by node.
     fn by_node(&self) -> Option<Box<dyn Backfill>> {
+        None
+    }
+
+    /// Whether it says which nodes jobs get.
+    fn names_nodes(&self) -> bool {
+        false
+    }
+
+    /// Told before a pass whether it matters, in the whole pass, what is planned for later.
+    fn look_ahead(&mut self, does: bool) {
+        let _ = does;
+    }
+
+    /// When each node's first planned job starts, as the last pass has it, if this names nodes.
+    fn first_starts(&self) -> Option<&FirstStarts> {
+        None
+    }
+
+    /// Whether no job starts before the one ahead of it.
+    fn is_strict(&self) -> bool {
+        false
+    }
+
+    /// After how long a wait jobs go before all others, the longest wait first, if any do.
+    fn first_after(&self) -> Option<SimDuration> {
         None
     }
 

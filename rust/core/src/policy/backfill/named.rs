@@ -17,11 +17,12 @@ use crate::policy::backfill::queued::Queued;
 use crate::policy::backfill::supply::Supply;
 use crate::policy::backfill::{Backfill, start};
 use crate::policy::desk::Desk;
+use crate::policy::sleep::named::FirstStarts;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
 /// Backfilling by a plan of named nodes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct NamedPlan {
     /// How many jobs are planned for later.
     depth: usize,
@@ -29,6 +30,10 @@ pub struct NamedPlan {
     horizon: SimDuration,
     /// Whether nodes differ in what jobs ask for.
     is_divided: bool,
+    /// Whether it matters what is planned for later.
+    looks_ahead: bool,
+    /// When each node's first planned job starts, where that matters.
+    first: FirstStarts,
 }
 
 /// What is free of each node, and in which order nodes are taken.
@@ -46,9 +51,9 @@ pub(super) trait Chosen<'a>: Freedom {
         i32::try_from(view.jobs.need(job, view.platform)).unwrap_or(i32::MAX)
     }
 
-    /// Writes down the first nodes of `throughout` that a job takes which starts when this is free: fullest first, then
-    /// lowest.
-    fn choose(&self, throughout: &Self, need: &Need, nodes: &mut Vec<u32>);
+    /// Writes down the first nodes of `throughout` that a job takes which starts when this is free: those that are asleep
+    /// last, fullest first, then lowest.
+    fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>);
 }
 
 /// What is free of each node, and of which only some may be taken.
@@ -56,8 +61,24 @@ pub(super) trait Part<'a>: Chosen<'a> {
     /// Whether there are as many of these nodes as a job needs.
     fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool;
 
-    /// As [`Chosen::choose`] of these nodes, or the emptiest first.
-    fn choose_of(&self, own: &NodeSet, spreads: bool, throughout: &Self, need: &Need, nodes: &mut Vec<u32>);
+    /// As [`Chosen::choose`] of some nodes, or the emptiest first.
+    fn choose_of(&self, own: &Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>);
+}
+
+/// The nodes that a job may take.
+pub(super) struct Own<'a> {
+    /// Those of its queue.
+    pub(super) nodes: &'a NodeSet,
+    /// Whether it takes the emptiest first.
+    pub(super) spreads: bool,
+    /// Those of the machine that are asleep, which go last.
+    pub(super) asleep: Option<&'a NodeSet>,
+}
+
+impl Own<'_> {
+    fn sleeps(&self, node: u32) -> bool {
+        self.asleep.is_some_and(|asleep| asleep.contains(node))
+    }
 }
 
 impl<'a> Chosen<'a> for NodeSet {
@@ -65,8 +86,10 @@ impl<'a> Chosen<'a> for NodeSet {
         view.slots.holding(1).clone()
     }
 
-    fn choose(&self, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
-        nodes.extend(throughout.iter().take(need.nodes as usize));
+    fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>) {
+        let sleeps = |node: &u32| asleep.is_some_and(|asleep| asleep.contains(*node));
+        let awake = throughout.iter().filter(|node| !sleeps(node));
+        nodes.extend(awake.chain(throughout.iter().filter(sleeps)).take(need.nodes as usize));
     }
 }
 
@@ -76,9 +99,10 @@ impl<'a> Chosen<'a> for SlotTable {
         Self::new((0..view.platform.len()).map(free).collect())
     }
 
-    fn choose(&self, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
+    fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>) {
+        let sleeps = |node| asleep.is_some_and(|asleep| asleep.contains(node));
         nodes.extend(throughout.holding(need.slots));
-        nodes.sort_by_key(|&node| (self.of(node), node));
+        nodes.sort_by_key(|&node| (sleeps(node), self.of(node), node));
         nodes.truncate(need.nodes as usize);
     }
 }
@@ -89,8 +113,10 @@ impl Part<'_> for NodeSet {
         common.sum::<u32>() >= need.nodes
     }
 
-    fn choose_of(&self, own: &NodeSet, _spreads: bool, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
-        nodes.extend(throughout.iter().filter(|&node| own.contains(node)).take(need.nodes as usize));
+    fn choose_of(&self, own: &Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
+        let members = || throughout.iter().filter(|&node| own.nodes.contains(node));
+        let (awake, asleep) = (members().filter(|&node| !own.sleeps(node)), members().filter(|&node| own.sleeps(node)));
+        nodes.extend(awake.chain(asleep).take(need.nodes as usize));
     }
 }
 
@@ -100,9 +126,10 @@ impl Part<'_> for SlotTable {
         own.iter().filter(|&node| self.of(node) >= need.slots).take(wanted).count() == wanted
     }
 
-    fn choose_of(&self, own: &NodeSet, spreads: bool, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
-        nodes.extend(own.iter().filter(|&node| throughout.of(node) >= need.slots));
-        nodes.sort_by_key(|&node| (if spreads { -self.of(node) } else { self.of(node) }, node));
+    fn choose_of(&self, own: &Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
+        nodes.extend(own.nodes.iter().filter(|&node| throughout.of(node) >= need.slots));
+        let rank = |node| if own.spreads { -self.of(node) } else { self.of(node) };
+        nodes.sort_by_key(|&node| (own.sleeps(node), rank(node), node));
         nodes.truncate(need.nodes as usize);
     }
 }
@@ -111,17 +138,19 @@ impl NamedPlan {
     /// A plan of up to `depth` jobs that start later, up to `horizon` from now.
     #[must_use]
     pub fn new(depth: usize, horizon: SimDuration) -> Self {
-        Self { depth, horizon, is_divided: false }
+        Self { depth, horizon, is_divided: false, looks_ahead: false, first: FirstStarts::new() }
     }
 
-    fn make<'a, F: Chosen<'a>>(self, desk: &mut Desk<'a>, queue: &mut FitList) -> Result<()> {
+    fn make<'a, F: Chosen<'a>>(&mut self, desk: &mut Desk<'a>, queue: &mut FitList) -> Result<()> {
         let now = desk.view.now;
         let mut windows = windows::<F>(desk.view);
         let (mut place, mut planned) = (Place::FRONT, 0);
         // The plan only fills: those alike fit no earlier than the last of them.
         let mut last = BTreeMap::new();
-        // The plan is forgotten with the pass: it matters only as far as some job may start now.
-        while queue.first_fit(place, Room::of(desk.free_units())).is_some() {
+        let asleep = asleep(desk.view);
+        // The plan is forgotten with the pass: it matters only as far as some job may start now, unless nodes sleep by it.
+        while self.looks_ahead && planned < self.depth || queue.first_fit(place, Room::of(desk.free_units())).is_some()
+        {
             desk.examine()?;
             let Some(&waiting) = queue.get(place) else { break };
             let need = need::<F>(desk.view, &waiting);
@@ -129,7 +158,7 @@ impl NamedPlan {
             let alike = (F::likeness(desk.view, JobId(waiting.key.row)), need.nodes, need.length);
             let from = last.entry(alike).or_insert(now);
             let pick = |free: &F, throughout: &F, nodes: &mut Vec<u32>| {
-                free.choose(throughout, &need, nodes);
+                free.choose(throughout, asleep.as_ref(), &need, nodes);
                 true
             };
             let found = if *from > until { None } else { windows.earliest(&need, (*from, until), pick) };
@@ -142,6 +171,9 @@ impl NamedPlan {
                 }
                 Some((at, nodes)) => {
                     windows.hold(at, &need, &nodes);
+                    if self.looks_ahead {
+                        self.note(at, &nodes);
+                    }
                     planned += 1;
                     queue.after(place)
                 }
@@ -149,6 +181,14 @@ impl NamedPlan {
             };
         }
         Ok(())
+    }
+
+    /// Nodes are planned for a job that starts later.
+    fn note(&mut self, at: SimTime, nodes: &[u32]) {
+        for &node in nodes {
+            let first = self.first.entry(node).or_insert(at);
+            *first = at.min(*first);
+        }
     }
 }
 
@@ -164,12 +204,36 @@ impl Backfill for NamedPlan {
     }
 
     fn by_cell(&self) -> Option<Box<dyn Backfill>> {
-        Some(Box::new(Self { is_divided: true, ..*self }))
+        Some(Box::new(Self { is_divided: true, ..self.clone() }))
     }
 
     fn by_node(&self) -> Option<Box<dyn Backfill>> {
         self.by_cell()
     }
+
+    fn names_nodes(&self) -> bool {
+        true
+    }
+
+    fn look_ahead(&mut self, does: bool) {
+        self.looks_ahead = does;
+        self.first.clear();
+    }
+
+    fn first_starts(&self) -> Option<&FirstStarts> {
+        Some(&self.first)
+    }
+}
+
+/// The nodes that jobs take last: those that are off or shutting down, if any is.
+fn asleep(view: &View<'_>) -> Option<NodeSet> {
+    let mut asleep = view.standby?.asleep().clone();
+    for back in view.standby?.comebacks() {
+        if view.nodes[back.node as usize].is_on() {
+            asleep.remove(back.node);
+        }
+    }
+    (!asleep.is_empty()).then_some(asleep)
 }
 
 /// What is free when, if all that runs ends as planned; what should have ended by now ends a tick later. A node in
@@ -191,6 +255,9 @@ fn windows<'a, F: Chosen<'a>>(view: &'a View<'a>) -> Windows<F> {
     let whole = if view.platform.is_exclusive() { 1 } else { i32::try_from(view.platform.slots()).unwrap_or(i32::MAX) };
     for (node, until) in view.outages.coming_back() {
         windows.open(until, node, whole);
+    }
+    for back in view.standby.map_or(&[][..], |standby| standby.comebacks()) {
+        windows.open(back.at.max(soonest), back.node, whole);
     }
     for window in view.outages.known(view.now) {
         windows.close(window.from, window.until - window.from, window.node);

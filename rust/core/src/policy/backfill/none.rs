@@ -17,4 +17,8 @@ impl Backfill for NoBackfill {
     fn by_cell(&self) -> Option<Box<dyn Backfill>> {
         Some(Box::new(*self))
     }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
 }

@@ -168,4 +168,8 @@ impl Backfill for Patience {
         }
         self.sweep(desk, queue, false)
     }
+
+    fn first_after(&self) -> Option<SimDuration> {
+        Some(self.limit)
+    }
 }

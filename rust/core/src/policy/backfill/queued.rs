@@ -3,7 +3,7 @@
 use crate::algo::horizon::{Freedom, Need};
 use crate::algo::node_set::NodeSet;
 use crate::policy::View;
-use crate::policy::backfill::named::{Chosen, Part};
+use crate::policy::backfill::named::{Chosen, Own, Part};
 use crate::workload::JobId;
 
 /// The same with queues. A job stands for what it takes.
@@ -84,10 +84,11 @@ impl<'a, F: Part<'a>> Chosen<'a> for Queued<'a, F> {
         job.0.cast_signed()
     }
 
-    fn choose(&self, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
+    fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>) {
         let (inner, job) = (self.need(need), job_of(need.slots));
         if let Some(queues) = self.view.queues {
-            self.free.choose_of(queues.nodes(job), queues.spreads(job), &throughout.free, &inner, nodes);
+            let own = Own { nodes: queues.nodes(job), spreads: queues.spreads(job), asleep };
+            self.free.choose_of(&own, &throughout.free, &inner, nodes);
         }
     }
 }

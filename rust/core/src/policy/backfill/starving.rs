@@ -57,6 +57,18 @@ impl Backfill for Starving {
         Some(Box::new(Self::new(self.limit, self.others.by_cell()?)))
     }
 
+    fn names_nodes(&self) -> bool {
+        self.others.names_nodes()
+    }
+
+    fn is_strict(&self) -> bool {
+        self.others.is_strict()
+    }
+
+    fn first_after(&self) -> Option<SimDuration> {
+        Some(self.limit)
+    }
+
     fn queue_in(&mut self, order: &dyn Order) {
         self.others.queue_in(order);
     }

@@ -1,6 +1,7 @@
 //! What is free of each node where nodes differ: slots, GPUs and memory; and of licences, which belong to none.
 
 use crate::algo::horizon::{Freedom, Need};
+use crate::algo::node_set::NodeSet;
 use crate::policy::View;
 use crate::policy::backfill::named::Chosen;
 use crate::policy::cells::{Cells, Want};
@@ -150,13 +151,13 @@ impl<'a> Chosen<'a> for Supply<'a> {
         job.0.cast_signed()
     }
 
-    fn choose(&self, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
+    fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>) {
+        let sleeps = |node| asleep.is_some_and(|asleep| asleep.contains(node));
         let spreads = self.view.queues.is_some_and(|queues| queues.spreads(job_of(need.slots)));
+        let rank = |node: u32| if spreads { -self.slots[node as usize] } else { self.slots[node as usize] };
         let mut members: Vec<_> = throughout
             .members(job_of(need.slots))
-            .map(|(place, node)| {
-                (place, if spreads { -self.slots[node as usize] } else { self.slots[node as usize] }, node)
-            })
+            .map(|(place, node)| (sleeps(node), place, rank(node), node))
             .collect();
         members.sort_unstable();
         nodes.extend(members.iter().take(need.nodes as usize).map(|&(.., node)| node));

@@ -57,7 +57,7 @@ impl Desk<'_> {
     /// where it does not matter which jobs are tried.
     #[must_use]
     pub fn may_keep_plans(&self) -> bool {
-        if self.unrest.is_cut || !self.quotas.is_empty() {
+        if self.unrest.is_cut || !self.quotas.is_empty() || self.view.standby.is_some() {
             return false;
         }
         self.only_counts()

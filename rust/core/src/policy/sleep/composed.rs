@@ -1,0 +1,54 @@
+//! A policy of parts puts nodes to sleep by its plan, if that names nodes, and by counts otherwise.
+
+use crate::algo::fit_list::{FitList, Waiting};
+use crate::error::Result;
+use crate::policy::compose::Composed;
+use crate::policy::sleep::counted::Outlook;
+use crate::policy::sleep::standby::Comeback;
+use crate::policy::sleep::{Sleeper, Wakes, named};
+use crate::policy::{Decisions, View};
+use crate::units::{SimDuration, SimTime};
+
+impl Sleeper for Composed {
+    fn counts(&self) -> bool {
+        !self.parts.backfill.names_nodes()
+    }
+
+    fn expect(&self, view: &View<'_>, out: &mut Vec<Comeback>) {
+        if let Some(sleep) = &self.sleep {
+            sleep.comebacks(view, out);
+        }
+    }
+
+    fn rest(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        let Self { parts, sleep: Some(sleep), queue, .. } = self else { return Ok(()) };
+        if let Some(first) = parts.backfill.first_starts() {
+            let wakes = named::wakes(sleep, view, first);
+            sleep.settle(view, &wakes, |node, rule, _| named::is_far(view, first, node, rule), out);
+        } else if sleep.looks_ahead(view) {
+            let is_strict = parts.backfill.is_strict();
+            let outlook = match parts.backfill.first_after() {
+                None => Outlook::new(view, queue.iter(), is_strict),
+                Some(limit) => Outlook::new(view, in_turn(queue, view.now, limit).into_iter(), is_strict),
+            };
+            let wakes = outlook.wakes(sleep, view);
+            sleep.settle(view, &wakes, |_, rule, asleep| outlook.spares(rule, asleep), out);
+        } else {
+            sleep.settle(view, &Wakes::default(), |_, _, _| false, out);
+        }
+        Ok(())
+    }
+
+    fn alarm(&self) -> Option<SimTime> {
+        self.sleep.as_ref().and_then(|sleep| sleep.alarm())
+    }
+}
+
+/// The queue where those go first who have waited longer than a limit, the longest wait first.
+fn in_turn(queue: &FitList, now: SimTime, limit: SimDuration) -> Vec<&Waiting> {
+    let (mut first, others): (Vec<&Waiting>, Vec<&Waiting>) =
+        queue.iter().partition(|waiting: &&Waiting| now - waiting.key.submit > limit);
+    first.sort_by_key(|waiting| (waiting.key.submit, waiting.key.row));
+    first.extend(others);
+    first
+}

@@ -1,0 +1,152 @@
+//! Waking where nodes are counted (operations page on machines, rule 20).
+//!
+//! A wake plan, which binds nobody, says how many nodes are held at any time; against it stand those that are free by then
+//! without waking any.
+
+use std::collections::BTreeMap;
+
+use crate::algo::fit_list::Waiting;
+use crate::algo::horizon::Profile;
+use crate::platform::node_state::NodeState;
+use crate::policy::View;
+use crate::policy::sleep::rules::NodeRule;
+use crate::policy::sleep::{Sleep, Wakes};
+use crate::units::{SimDuration, SimTime};
+
+/// A job needs its nodes for at least this long.
+const TICK: SimDuration = SimDuration::from_micros(1);
+
+/// By how many the nodes that are free by then exceed those that the wake plan holds, from now on.
+#[derive(Clone, Debug)]
+pub(super) struct Outlook {
+    now: SimTime,
+    /// Each holds until the next.
+    steps: Vec<(SimTime, i64)>,
+    /// The least of all up to each.
+    least: Vec<i64>,
+}
+
+/// One job after the other at the earliest time from which there are enough nodes for all its length.
+struct WakePlan<'a> {
+    view: &'a View<'a>,
+    free: Profile<i64>,
+    /// Where a count and a length were planned last: those alike fit no earlier.
+    last: BTreeMap<(i64, SimDuration), SimTime>,
+    /// Of the nodes that are free without waking any, less those that are held: what changes when.
+    changes: Vec<(SimTime, i64)>,
+}
+
+impl<'a> WakePlan<'a> {
+    fn new(view: &'a View<'a>) -> Self {
+        let (now, idle) = (view.now, view.slots.free_units());
+        let releases = || view.releases.iter().map(|release| (release.at.max(now), release.claim.units));
+        let mut free = Profile::default();
+        free.reset(now, idle, releases());
+        let mut changes = vec![(now, idle)];
+        changes.extend(releases());
+        let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
+        let asleep = comebacks.iter().filter(|back| !view.nodes[back.node as usize].is_on());
+        changes.extend(asleep.map(|back| (back.at.max(now), -1)));
+        Self { view, free, last: BTreeMap::new(), changes }
+    }
+
+    /// Plans a job, not before `from`; returns its start.
+    fn add(&mut self, waiting: &Waiting, from: SimTime) -> SimTime {
+        let (units, length) = (waiting.units, waiting.length.max(TICK));
+        let last = self.last.entry((units, length)).or_insert(self.view.now);
+        if *last == SimTime::NEVER {
+            return SimTime::NEVER;
+        }
+        let start = self.free.earliest_fit_from(from.max(*last), units, length);
+        *last = start;
+        if start != SimTime::NEVER {
+            self.free.reserve(start, length, units);
+            self.changes.push((start, -units));
+            self.changes.push((start.saturating_add(length), units));
+        }
+        start
+    }
+}
+
+impl Outlook {
+    /// With these jobs waiting, in their order; where it is strict none is planned before the one ahead of it.
+    pub(super) fn new<'w>(view: &View<'_>, queue: impl Iterator<Item = &'w Waiting>, is_strict: bool) -> Self {
+        let mut plan = WakePlan::new(view);
+        let mut from = view.now;
+        for waiting in queue {
+            let start = plan.add(waiting, from);
+            if is_strict {
+                from = start;
+            }
+            if from == SimTime::NEVER {
+                break;
+            }
+        }
+        Self::of(view.now, plan.changes)
+    }
+
+    fn of(now: SimTime, mut changes: Vec<(SimTime, i64)>) -> Self {
+        changes.sort_unstable_by_key(|change| change.0);
+        let mut level = 0;
+        let mut steps = Vec::new();
+        for alike in changes.chunk_by(|one, next| one.0 == next.0) {
+            level += alike.iter().map(|change| change.1).sum::<i64>();
+            steps.push((alike[0].0, level));
+        }
+        let running = steps.iter().scan(i64::MAX, |least, step| {
+            *least = step.1.min(*least);
+            Some(*least)
+        });
+        Self { now, least: running.collect(), steps }
+    }
+
+    /// The off nodes that are woken now, the lowest first, and when the next have to be.
+    pub(super) fn wakes(&self, sleep: &Sleep, view: &View<'_>) -> Wakes {
+        let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
+        let down = comebacks.iter().filter(|back| !view.nodes[back.node as usize].is_on());
+        let Some(span) = down.map(|back| sleep.rule(back.node).start).max() else { return Wakes::default() };
+        let soon = self.now.saturating_add(span);
+        let first_later = self.steps.partition_point(|step| step.0 <= soon);
+        let lack = -self.least[first_later - 1];
+        let off = comebacks.iter().map(|back| back.node).filter(|&node| view.nodes[node as usize] == NodeState::Off);
+        let larger = self.steps[first_later..].iter().find(|step| -step.1 > lack.max(0));
+        Wakes {
+            now: off.take(usize::try_from(lack).unwrap_or(0)).collect(),
+            due: larger.map(|step| self.now.saturating_add((step.0 - self.now) - span)),
+        }
+    }
+
+    /// Whether a node is not needed soon, if so many others went to sleep before it.
+    pub(super) fn spares(&self, rule: &NodeRule, asleep: u32) -> bool {
+        let Some(far) = rule.far else { return false };
+        let (by, before) =
+            (self.now.saturating_add(rule.stop.saturating_add(rule.start)), self.now.saturating_add(far));
+        let within = self.steps.partition_point(|step| step.0 <= by || step.0 < before);
+        i64::from(asleep) < self.least[within - 1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(micros: i64) -> SimTime {
+        SimTime::from_micros(micros)
+    }
+
+    fn rule(stop: i64, start: i64, far: i64) -> NodeRule {
+        let span = SimDuration::from_micros;
+        NodeRule { stop: span(stop), start: span(start), far: Some(span(far)), is_excluded: false }
+    }
+
+    #[test]
+    fn a_node_is_spared_if_none_is_lacking_by_the_time_it_could_be_back_nor_before_it_pays() {
+        // Three nodes are free, two are held over [50, 80).
+        let outlook = Outlook::of(at(0), vec![(at(0), 3), (at(50), -2), (at(80), 2)]);
+        let spares = |rule: NodeRule| (0..4).take_while(|&asleep| outlook.spares(&rule, asleep)).count();
+        assert_eq!(spares(rule(20, 29, 0)), 3);
+        assert_eq!(spares(rule(20, 30, 0)), 1, "back at 50, with a job that starts then");
+        assert_eq!(spares(rule(0, 1, 50)), 3, "a job at 50 is far enough away");
+        assert_eq!(spares(rule(0, 1, 51)), 1);
+    }
+}

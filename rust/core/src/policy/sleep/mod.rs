@@ -1,0 +1,196 @@
+//! Which idle nodes are switched off, and which are switched on again and when (operations page on machines, rules 14 to 21).
+//!
+//! At the end of every pass nodes are woken for the jobs that are planned, then idle nodes are put to sleep that no plan
+//! needs soon. What is planned is said by a plan of named nodes ([`named`]), or counted ([`counted`]).
+
+mod composed;
+pub(super) mod counted;
+pub(super) mod named;
+pub mod rules;
+pub mod standby;
+
+use crate::error::{Result, config};
+use crate::platform::Platform;
+use crate::platform::node_state::NodeState;
+use crate::policy::sleep::rules::{NodeRule, Rules};
+use crate::policy::sleep::standby::Comeback;
+use crate::policy::{Decisions, View};
+use crate::units::{SimDuration, SimTime};
+
+/// A day of the log's clock.
+const DAY: i64 = 86_400_000_000;
+
+/// What a policy does about idle nodes.
+pub trait Sleeper {
+    /// Whether its plans count nodes; otherwise they name them.
+    fn counts(&self) -> bool;
+
+    /// Writes down when plans have each node back that is off, shutting down or booting, by node.
+    fn expect(&self, view: &View<'_>, out: &mut Vec<Comeback>);
+
+    /// At the end of a pass, once its starts are carried out: nodes are woken, then put to sleep.
+    ///
+    /// # Errors
+    /// If the host interrupts.
+    fn rest(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()>;
+
+    /// When there has to be another pass, whatever happens until then: as the last pass said.
+    fn alarm(&self) -> Option<SimTime>;
+}
+
+/// The nodes that are woken now, and when the next has to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Wakes {
+    /// Woken now.
+    pub(super) now: Vec<u32>,
+    /// The next wake-up.
+    pub(super) due: Option<SimTime>,
+}
+
+/// Puts idle nodes to sleep.
+#[derive(Clone, Debug)]
+pub struct Sleep {
+    /// For each node.
+    rules: Vec<NodeRule>,
+    min_idle: SimDuration,
+    off_limit: Option<u32>,
+    min_on: u32,
+    /// For each node the day of its last shutdown, and how many it has begun in it.
+    begun: Vec<(i64, u32)>,
+    alarm: Option<SimTime>,
+}
+
+impl Sleep {
+    /// By these rules on a machine.
+    ///
+    /// # Errors
+    /// If they name a node that the machine lacks.
+    pub fn new(rules: &Rules, platform: &Platform) -> Result<Self> {
+        if let Some(node) = rules.exclude.beyond(platform.len()) {
+            let expected = format!("nodes of the platform, 0 to {}", platform.len() - 1);
+            return Err(config("policy.sleep.exclude", format!("node {node}"), expected));
+        }
+        let nodes = (0..).zip(platform.nodes());
+        Ok(Self {
+            rules: nodes.map(|(node, draw)| rules.of(node, draw)).collect(),
+            min_idle: rules.min_idle,
+            off_limit: rules.off_limit,
+            min_on: rules.min_on,
+            begun: vec![(i64::MIN, 0); platform.len() as usize],
+            alarm: None,
+        })
+    }
+
+    pub(super) fn rule(&self, node: u32) -> &NodeRule {
+        &self.rules[node as usize]
+    }
+
+    pub(super) fn alarm(&self) -> Option<SimTime> {
+        self.alarm
+    }
+
+    /// When plans have a node back that cannot serve, but comes back by itself or once it is woken (rule 8).
+    fn comeback(&self, now: SimTime, node: u32, state: NodeState, platform: &Platform) -> Option<SimTime> {
+        let (rule, draw) = (self.rule(node), platform.node(node));
+        let begun = |until: SimTime, took: SimDuration| until.saturating_add(SimDuration::ZERO - took);
+        match state {
+            NodeState::Off => Some(now.saturating_add(rule.start)),
+            NodeState::ShuttingDown { until } => {
+                let off = begun(until, draw.shutdown_time).saturating_add(rule.stop);
+                Some(off.max(now).saturating_add(rule.start))
+            }
+            NodeState::Booting { until } => Some(begun(until, draw.boot_time).saturating_add(rule.start)),
+            NodeState::Idle | NodeState::Busy { .. } | NodeState::Kept | NodeState::Down => None,
+        }
+    }
+
+    /// All of them, by node.
+    pub(super) fn comebacks(&self, view: &View<'_>, out: &mut Vec<Comeback>) {
+        let Some(standby) = view.standby else { return };
+        out.extend(standby.asleep().iter().filter_map(|node| {
+            let at = self.comeback(view.now, node, view.nodes[node as usize], view.platform)?;
+            Some(Comeback { node, at })
+        }));
+    }
+
+    /// Whether it matters what is planned for later: some node may be woken or put to sleep by it.
+    pub(super) fn looks_ahead(&self, view: &View<'_>) -> bool {
+        let is_off = |node: u32| !view.nodes[node as usize].is_on();
+        view.standby.is_some_and(|standby| standby.asleep().iter().any(is_off))
+            || idle(view).any(|node| self.may_sleep(view, node))
+    }
+
+    /// When an idle node has been idle for long enough; none if it is never put to sleep.
+    fn ripe_at(&self, view: &View<'_>, node: u32) -> Option<SimTime> {
+        let since = view.standby?.idle_since(node);
+        (!self.rule(node).is_excluded).then(|| since.saturating_add(self.min_idle))
+    }
+
+    /// Whether an idle node may be put to sleep, as far as it alone is concerned.
+    fn may_sleep(&self, view: &View<'_>, node: u32) -> bool {
+        let (day, count) = self.begun[node as usize];
+        let today = if day == day_of(view.now) { count } else { 0 };
+        self.rule(node).far.is_some()
+            && self.ripe_at(view, node).is_some_and(|at| at <= view.now)
+            && self.off_limit.is_none_or(|limit| today < limit)
+    }
+
+    /// Wakes nodes, puts others to sleep that `may_go` says no plan needs, and sets the alarm (rules 16 and 21). `may_go`
+    /// is told how many went to sleep before.
+    pub(super) fn settle(
+        &mut self,
+        view: &View<'_>,
+        wakes: &Wakes,
+        mut may_go: impl FnMut(u32, &NodeRule, u32) -> bool,
+        out: &mut Decisions,
+    ) {
+        wakes.now.iter().for_each(|&node| out.wake(node));
+        let mut spare = if self.min_on > 0 { self.spare(view, wakes) } else { u32::MAX };
+        let (mut asleep, mut alarm) = (0, wakes.due);
+        let mut all: Vec<_> = idle(view).collect();
+        all.reverse();
+        for node in all {
+            if let Some(ripe) = self.ripe_at(view, node).filter(|&ripe| ripe > view.now) {
+                alarm = Some(alarm.map_or(ripe, |alarm| alarm.min(ripe)));
+            } else if spare > 0 && self.may_sleep(view, node) && may_go(node, self.rule(node), asleep) {
+                out.sleep(node);
+                asleep += 1;
+                spare -= 1;
+                self.note_shutdown(view.now, node);
+            }
+        }
+        self.alarm = alarm.filter(|&alarm| alarm <= SimTime::LATEST);
+    }
+
+    /// How many nodes may be put to sleep so that enough stay on.
+    fn spare(&self, view: &View<'_>, wakes: &Wakes) -> u32 {
+        let on = view.nodes.iter().filter(|state| state.is_on()).count() + wakes.now.len();
+        u32::try_from(on).unwrap_or(u32::MAX).saturating_sub(self.min_on)
+    }
+
+    fn note_shutdown(&mut self, now: SimTime, node: u32) {
+        let (day, begun) = (day_of(now), &mut self.begun[node as usize]);
+        *begun = if begun.0 == day { (day, begun.1 + 1) } else { (day, 1) };
+    }
+}
+
+/// Nodes that idle and hold no job, ascending.
+fn idle<'a>(view: &View<'a>) -> impl Iterator<Item = u32> + 'a {
+    let nodes = view.nodes;
+    view.slots.holding(view.platform.shared_slots()).iter().filter(|&node| nodes[node as usize] == NodeState::Idle)
+}
+
+fn day_of(now: SimTime) -> i64 {
+    now.micros().div_euclid(DAY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_is_one_of_the_logs_clock() {
+        let day = |seconds: i64| day_of(SimTime::from_micros(seconds * 1_000_000));
+        assert_eq!([day(0), day(86_399), day(86_400), day(-1)], [0, 0, 1, -1]);
+    }
+}

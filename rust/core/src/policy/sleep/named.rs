@@ -1,0 +1,42 @@
+//! Waking where a plan names the nodes (operations page on machines, rule 18).
+
+use std::collections::BTreeMap;
+
+use crate::platform::node_state::NodeState;
+use crate::policy::View;
+use crate::policy::sleep::rules::NodeRule;
+use crate::policy::sleep::{Sleep, Wakes};
+use crate::units::SimTime;
+
+/// When each node's first planned job starts.
+pub(in crate::policy) type FirstStarts = BTreeMap<u32, SimTime>;
+
+/// Off nodes are woken so that they are on when their first planned job starts, if plans say how long that takes.
+pub(super) fn wakes(sleep: &Sleep, view: &View<'_>, first: &FirstStarts) -> Wakes {
+    let mut wakes = Wakes::default();
+    for (&node, &start) in first {
+        if view.nodes[node as usize] != NodeState::Off || is_out_by(view, node, start) {
+            continue;
+        }
+        let span = sleep.rule(node).start;
+        if start <= view.now.saturating_add(span) {
+            wakes.now.push(node);
+        } else {
+            let due = view.now.saturating_add((start - view.now) - span);
+            wakes.due = Some(wakes.due.map_or(due, |next| next.min(due)));
+        }
+    }
+    wakes
+}
+
+/// Whether a maintenance of the node that is known begins before `start`, or then: it comes back from that by itself.
+fn is_out_by(view: &View<'_>, node: u32, start: SimTime) -> bool {
+    view.outages.known(view.now).any(|window| window.node == node && window.from <= start)
+}
+
+/// Whether a node's next planned job is far enough away (rule 16).
+pub(super) fn is_far(view: &View<'_>, first: &FirstStarts, node: u32, rule: &NodeRule) -> bool {
+    let Some(&start) = first.get(&node) else { return true };
+    let away = start - view.now;
+    rule.far.is_some_and(|far| away >= far) && away > rule.stop.saturating_add(rule.start)
+}
