@@ -10,6 +10,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_ma
 use hetsched_core::algo::releases::Releases;
 use hetsched_core::params::Value;
 use hetsched_core::platform::Platform;
+use hetsched_core::platform::node_state::NodeState;
 use hetsched_core::platform::slots::Slots;
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::policy::outages::Outages;
@@ -69,6 +70,7 @@ fn spec(pcr: Option<f64>, own: bool) -> PolicySpec {
         backfill: part(if own { "patience" } else { "first-fit" }),
         placement: part(if own { "opportunity-cost" } else { "lowest-power" }),
         power: pcr.map(budget),
+        sleep: None,
     }
 }
 
@@ -86,11 +88,14 @@ fn one_pass(criterion: &mut Criterion) {
     }
     full.give(0, 1);
     let (budgets, outages, runs) = (Budgets::default(), Outages::default(), Runs::default());
+    let nodes = vec![NodeState::Idle; NODES as usize];
     let view = |slots| View {
         now: SimTime::from_micros(20_000_000_000),
         jobs: Jobs::new(&jobs),
         platform: &platform,
         slots,
+        nodes: &nodes,
+        standby: None,
         runs: &runs,
         releases: &releases,
         predicted: &predicted,
