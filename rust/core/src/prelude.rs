@@ -29,6 +29,7 @@
 //!     backfill: part("reservations"),
 //!     placement: part("highest-id"),
 //!     power: None,
+//!     sleep: None,
 //! };
 //! let (_parts, full) = spec.build(0)?;
 //! assert_eq!(full.placement.name, "highest-id");

@@ -323,7 +323,9 @@ impl Composed {
     fn looks_ahead(&mut self, view: &View<'_>) -> bool {
         let Some(sleep) = &self.sleep else { return false };
         let does = sleep.looks_ahead(view);
-        self.parts.backfill.look_ahead(does);
+        if self.parts.backfill.names_nodes() {
+            self.parts.backfill.look_ahead(sleep.awaited(view));
+        }
         does
     }
 

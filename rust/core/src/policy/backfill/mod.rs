@@ -63,9 +63,9 @@ pub trait Backfill: DynClone + Send + Sync {
         false
     }
 
-    /// Told before a pass whether it matters, in the whole pass, what is planned for later.
-    fn look_ahead(&mut self, does: bool) {
-        let _ = does;
+    /// Told before a pass of which nodes it matters what is planned for later, and by when a planned start says all.
+    fn look_ahead(&mut self, awaited: FirstStarts) {
+        drop(awaited);
     }
 
     /// When each node's first planned job starts, as the last pass has it, if this names nodes.

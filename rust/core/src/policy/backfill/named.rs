@@ -30,8 +30,8 @@ pub struct NamedPlan {
     horizon: SimDuration,
     /// Whether nodes differ in what jobs ask for.
     is_divided: bool,
-    /// Whether it matters what is planned for later.
-    looks_ahead: bool,
+    /// Nodes of which it still matters what is planned for later, and by when a planned start says all.
+    awaited: FirstStarts,
     /// When each node's first planned job starts, where that matters.
     first: FirstStarts,
 }
@@ -132,7 +132,7 @@ impl NamedPlan {
     /// A plan of up to `depth` jobs that start later, up to `horizon` from now.
     #[must_use]
     pub fn new(depth: usize, horizon: SimDuration) -> Self {
-        Self { depth, horizon, is_divided: false, looks_ahead: false, first: FirstStarts::new() }
+        Self { depth, horizon, is_divided: false, awaited: FirstStarts::new(), first: FirstStarts::new() }
     }
 
     fn make<'a, F: Chosen<'a>>(&mut self, desk: &mut Desk<'a>, queue: &mut FitList) -> Result<()> {
@@ -143,7 +143,8 @@ impl NamedPlan {
         let mut last = BTreeMap::new();
         let asleep = asleep(desk.view);
         // The plan is forgotten with the pass: it matters only as far as some job may start now, unless nodes sleep by it.
-        while self.looks_ahead && planned < self.depth || queue.first_fit(place, Room::of(desk.free_units())).is_some()
+        while !self.awaited.is_empty() && planned < self.depth
+            || queue.first_fit(place, Room::of(desk.free_units())).is_some()
         {
             desk.examine()?;
             let Some(&waiting) = queue.get(place) else { break };
@@ -160,14 +161,13 @@ impl NamedPlan {
             place = match found {
                 Some((at, nodes)) if at == now => {
                     windows.hold(now, &need, &nodes);
+                    self.note(at, &nodes);
                     let Some(offer) = desk.offer_on(&waiting, &nodes)? else { break };
                     start(desk, queue, place, offer)?
                 }
                 Some((at, nodes)) => {
                     windows.hold(at, &need, &nodes);
-                    if self.looks_ahead {
-                        self.note(at, &nodes);
-                    }
+                    self.note(at, &nodes);
                     planned += 1;
                     queue.after(place)
                 }
@@ -177,11 +177,15 @@ impl NamedPlan {
         Ok(())
     }
 
-    /// Nodes are planned for a job that starts later.
+    /// Nodes are planned for a job; where its start says all, nothing more about them matters.
     fn note(&mut self, at: SimTime, nodes: &[u32]) {
         for &node in nodes {
+            let Some(&by) = self.awaited.get(&node) else { continue };
             let first = self.first.entry(node).or_insert(at);
             *first = at.min(*first);
+            if at <= by {
+                self.awaited.remove(&node);
+            }
         }
     }
 }
@@ -209,8 +213,8 @@ impl Backfill for NamedPlan {
         true
     }
 
-    fn look_ahead(&mut self, does: bool) {
-        self.looks_ahead = does;
+    fn look_ahead(&mut self, awaited: FirstStarts) {
+        self.awaited = awaited;
         self.first.clear();
     }
 

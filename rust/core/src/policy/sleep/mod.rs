@@ -12,6 +12,7 @@ pub mod standby;
 use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
+use crate::policy::sleep::named::FirstStarts;
 use crate::policy::sleep::rules::{NodeRule, Rules};
 use crate::policy::sleep::standby::Comeback;
 use crate::policy::{Decisions, View};
@@ -118,6 +119,22 @@ impl Sleep {
         let is_off = |node: u32| !view.nodes[node as usize].is_on();
         view.standby.is_some_and(|standby| standby.asleep().iter().any(is_off))
             || idle(view).any(|node| self.may_sleep(view, node))
+    }
+
+    /// The nodes of which it matters what is planned for later, and by when a planned start says all there is to know: off
+    /// nodes that are woken at once for it, idle ones that then stay on.
+    pub(super) fn awaited(&self, view: &View<'_>) -> FirstStarts {
+        let now = view.now;
+        let off = view.standby.into_iter().flat_map(|standby| standby.asleep().iter());
+        let off = off.filter(|&node| view.nodes[node as usize] == NodeState::Off);
+        let woken = off.map(|node| (node, now.saturating_add(self.rule(node).start)));
+        let kept = idle(view).filter(|&node| self.may_sleep(view, node)).map(|node| {
+            let rule = self.rule(node);
+            // As long as that is a whole number of microseconds, anything before `far` is a microsecond earlier.
+            let near = SimDuration::from_micros(rule.far.unwrap_or_default().micros() - 1);
+            (node, now.saturating_add(near.max(rule.stop.saturating_add(rule.start))))
+        });
+        woken.chain(kept).collect()
     }
 
     /// When an idle node has been idle for long enough; none if it is never put to sleep.
