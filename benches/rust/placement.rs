@@ -6,6 +6,7 @@ mod settings;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use hetsched_core::algo::releases::Releases;
 use hetsched_core::platform::Platform;
+use hetsched_core::platform::node_state::NodeState;
 use hetsched_core::platform::slots::Slots;
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::policy::outages::Outages;
@@ -74,6 +75,7 @@ fn one_pass(criterion: &mut Criterion) {
     group.sample_size(10);
     let platform = machine(NODES, 100.0, 300.0);
     let (slots, releases) = (Slots::new(NODES, 1), Releases::default());
+    let nodes = vec![NodeState::Idle; NODES as usize];
     for (case, apps, equal) in [
         ("6 types", 6, true),
         ("1 app, own lengths", 1, false),
@@ -86,11 +88,12 @@ fn one_pass(criterion: &mut Criterion) {
         for placement in ["lowest-id", "lowest-power", "sliding-window", "pools", "assignment"] {
             group.bench_function(BenchmarkId::new(placement, case), |bencher| {
                 let view = View {
-                    queues: None,
                     now: SimTime::default(),
                     jobs: Jobs::new(&jobs),
                     platform: &platform,
                     slots: &slots,
+                    nodes: &nodes,
+                    standby: None,
                     runs: &runs,
                     releases: &releases,
                     predicted: &predicted,

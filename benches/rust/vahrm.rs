@@ -69,6 +69,7 @@ fn spec(pcr: Option<f64>, own: bool) -> PolicySpec {
         backfill: part(if own { "patience" } else { "first-fit" }),
         placement: part(if own { "opportunity-cost" } else { "lowest-power" }),
         power: pcr.map(budget),
+        sleep: None,
     }
 }
 
@@ -92,6 +93,8 @@ fn one_pass(criterion: &mut Criterion) {
         jobs: Jobs::new(&jobs),
         platform: &platform,
         slots,
+        nodes: &[],
+        standby: None,
         runs: &runs,
         releases: &releases,
         predicted: &predicted,

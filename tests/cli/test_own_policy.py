@@ -58,7 +58,7 @@ policy = hs.Policy.preset("sjf")
 KNOWN = "MyOrder, Whole, Both, Needy, Broken, smallest, policy"
 METHODS = (
     "`rank` (order), `select` (backfill), `choose` (placement), `decide` (scheduler), `allot` (allocator), "
-    "`read` (monitor)"
+    "`read` (monitor), `estimate` (analyzer), `sizes` (sizing)"
 )
 
 

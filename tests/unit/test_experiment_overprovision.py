@@ -188,7 +188,7 @@ class TestAllocators:
         assert found == pytest.approx([found[0]] * len(found))
 
     def test_nodes_are_those_of_a_measured_machine(self):
-        watts = allocators_module._node_watts(5)
+        watts = allocators_module.node_watts(5)
         assert len(watts) == 680
         assert set(np.round(watts / 170.0, 4)) <= set(np.round(allocators_module._ratios(), 4))
         assert np.std(watts) / 170.0 == pytest.approx(0.063, abs=0.006)

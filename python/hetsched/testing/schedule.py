@@ -63,8 +63,8 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     """
     run, segments = Facts(result, workload, platform), result.segments
     check_eligibility(run)
-    check_queues(run)
     check_sleep(run)
+    check_queues(run)
     # Where jobs share nodes there are no caps and no emergencies; attempts that a failure ended run in one stretch.
     if result.has_segments and len(segments) and platform.exclusive and not run.has_outages:
         check_stretches(run, segments, events)

@@ -32,6 +32,7 @@ fn spec(placement: &str) -> PolicySpec {
         backfill: part("none"),
         placement: part(placement),
         power: None,
+        sleep: None,
     }
 }
 

@@ -191,8 +191,12 @@ impl Cluster {
         standby.expect(comebacks);
         if counts {
             let (gone, new) = standby.recount();
-            gone.iter().for_each(|old| _ = self.releases.remove((old.at, old.row)));
-            new.into_iter().for_each(|release| self.releases.insert(release));
+            for old in gone {
+                self.releases.remove((old.at, old.row));
+            }
+            for release in new {
+                self.releases.insert(release);
+            }
         }
     }
 

@@ -56,29 +56,23 @@ pub(super) trait Chosen<'a>: Freedom {
     fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>);
 }
 
+/// The nodes that a job may take.
+#[derive(Clone, Copy)]
+pub(super) struct Own<'a> {
+    pub(super) nodes: &'a NodeSet,
+    /// Whether the emptiest go first.
+    pub(super) spreads: bool,
+    /// Those that go last.
+    pub(super) asleep: Option<&'a NodeSet>,
+}
+
 /// What is free of each node, and of which only some may be taken.
 pub(super) trait Part<'a>: Chosen<'a> {
     /// Whether there are as many of these nodes as a job needs.
     fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool;
 
-    /// As [`Chosen::choose`] of some nodes, or the emptiest first.
-    fn choose_of(&self, own: &Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>);
-}
-
-/// The nodes that a job may take.
-pub(super) struct Own<'a> {
-    /// Those of its queue.
-    pub(super) nodes: &'a NodeSet,
-    /// Whether it takes the emptiest first.
-    pub(super) spreads: bool,
-    /// Those of the machine that are asleep, which go last.
-    pub(super) asleep: Option<&'a NodeSet>,
-}
-
-impl Own<'_> {
-    fn sleeps(&self, node: u32) -> bool {
-        self.asleep.is_some_and(|asleep| asleep.contains(node))
-    }
+    /// As [`Chosen::choose`] of these nodes, or the emptiest first.
+    fn choose_of(&self, own: Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>);
 }
 
 impl<'a> Chosen<'a> for NodeSet {
@@ -113,10 +107,10 @@ impl Part<'_> for NodeSet {
         common.sum::<u32>() >= need.nodes
     }
 
-    fn choose_of(&self, own: &Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
-        let members = || throughout.iter().filter(|&node| own.nodes.contains(node));
-        let (awake, asleep) = (members().filter(|&node| !own.sleeps(node)), members().filter(|&node| own.sleeps(node)));
-        nodes.extend(awake.chain(asleep).take(need.nodes as usize));
+    fn choose_of(&self, own: Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
+        let mut common = throughout.clone();
+        common.keep_common(own.nodes);
+        self.choose(&common, own.asleep, need, nodes);
     }
 }
 
@@ -126,10 +120,10 @@ impl Part<'_> for SlotTable {
         own.iter().filter(|&node| self.of(node) >= need.slots).take(wanted).count() == wanted
     }
 
-    fn choose_of(&self, own: &Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
+    fn choose_of(&self, own: Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
+        let sleeps = |node| own.asleep.is_some_and(|asleep| asleep.contains(node));
         nodes.extend(own.nodes.iter().filter(|&node| throughout.of(node) >= need.slots));
-        let rank = |node| if own.spreads { -self.of(node) } else { self.of(node) };
-        nodes.sort_by_key(|&node| (own.sleeps(node), rank(node), node));
+        nodes.sort_by_key(|&node| (sleeps(node), if own.spreads { -self.of(node) } else { self.of(node) }, node));
         nodes.truncate(need.nodes as usize);
     }
 }

@@ -88,7 +88,7 @@ impl<'a, F: Part<'a>> Chosen<'a> for Queued<'a, F> {
         let (inner, job) = (self.need(need), job_of(need.slots));
         if let Some(queues) = self.view.queues {
             let own = Own { nodes: queues.nodes(job), spreads: queues.spreads(job), asleep };
-            self.free.choose_of(&own, &throughout.free, &inner, nodes);
+            self.free.choose_of(own, &throughout.free, &inner, nodes);
         }
     }
 }

@@ -154,10 +154,10 @@ impl<'a> Chosen<'a> for Supply<'a> {
     fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>) {
         let sleeps = |node| asleep.is_some_and(|asleep| asleep.contains(node));
         let spreads = self.view.queues.is_some_and(|queues| queues.spreads(job_of(need.slots)));
-        let rank = |node: u32| if spreads { -self.slots[node as usize] } else { self.slots[node as usize] };
+        let fullness = |node: u32| if spreads { -self.slots[node as usize] } else { self.slots[node as usize] };
         let mut members: Vec<_> = throughout
             .members(job_of(need.slots))
-            .map(|(place, node)| (sleeps(node), place, rank(node), node))
+            .map(|(place, node)| (sleeps(node), place, fullness(node), node))
             .collect();
         members.sort_unstable();
         nodes.extend(members.iter().take(need.nodes as usize).map(|&(.., node)| node));

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::policy::compose::Composed;
 use crate::policy::sleep::counted::Outlook;
 use crate::policy::sleep::standby::Comeback;
-use crate::policy::sleep::{Sleeper, Wakes, named};
+use crate::policy::sleep::{Sleep, Sleeper, Wakes, named};
 use crate::policy::{Decisions, View};
 use crate::units::{SimDuration, SimTime};
 
@@ -40,7 +40,7 @@ impl Sleeper for Composed {
     }
 
     fn alarm(&self) -> Option<SimTime> {
-        self.sleep.as_ref().and_then(|sleep| sleep.alarm())
+        self.sleep.as_ref().and_then(Sleep::alarm)
     }
 }
 
