@@ -88,6 +88,7 @@ fn one_pass(criterion: &mut Criterion) {
         for placement in ["lowest-id", "lowest-power", "sliding-window", "pools", "assignment"] {
             group.bench_function(BenchmarkId::new(placement, case), |bencher| {
                 let view = View {
+                    queues: None,
                     now: SimTime::default(),
                     jobs: Jobs::new(&jobs),
                     platform: &platform,
