@@ -213,6 +213,35 @@ def test_rule_9_a_plan_concentrates_jobs_on_the_fullest_nodes_or_spreads_them_by
     assert nodes(result) == [[0], [1], [0], [2, 3]]
 
 
+@pytest.mark.parametrize("slots", [1, 4])
+def test_rule_9_nodes_of_the_queue_that_are_off_go_last_and_nodes_in_no_queue_sleep(slots: int) -> None:
+    # Nodes 0 and 1 are idle from 10 on and shut down at 70; node 3, which no queue has, at 60. Job 2 keeps node 2 awake
+    # until 100, and job 3 from 150 to 160. By then node 0 could be awake, too: job 4 takes node 2, and none is woken.
+    platform = hs.Platform.homogeneous(
+        nodes=4,
+        idle_w=100.0,
+        tdp_w=200.0,
+        slots=slots,
+        exclusive=slots == 1,
+        boot_s=10,
+        shutdown_s=10,
+        queues=[hs.Queue("most", "0-2", allocation="spread"), hs.Queue("last", "2")],
+    )
+    rows: list[Row] = [
+        (0, 10, 10, 3, "most"),
+        (0, 90, 100, 1, "last"),
+        (150, 10, 10, 1, "last"),
+        (150, 10, 10, 1, "most"),
+    ]
+    workload = jobs(*rows, slots=[slots, 1, 1, slots])
+    policy = hs.Policy("fcfs", "plan", sleep={"name": "timeout", "min_idle_s": 60})
+    result = hs.simulate(workload, platform, policy)
+    check_schedule(result, workload, platform)
+    assert starts(result) == [0.0, 10.0, 150.0, 160.0]
+    assert nodes(result) == [[0, 1, 2], [2], [2], [2]]
+    assert result.nodes.select("boots", "shutdowns").rows() == [(0, 1), (0, 1), (0, 0), (0, 1)]
+
+
 AOBA = """
 exclusive = false
 queue = [

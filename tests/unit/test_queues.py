@@ -220,6 +220,14 @@ def test_rule_7_a_budget_needs_one_pool() -> None:
     assert hs.simulate(workload("a", "b"), whole, budget).summary()["completed"] == 2
 
 
+def test_rule_7_several_pools_do_not_sleep_by_counts_yet() -> None:
+    asleep = hs.Policy("fcfs", "reservations", sleep="timeout")
+    with pytest.raises(hs.ConfigError, match=r"^policy\.sleep: found `timeout`, expected none, or the backfill plan"):
+        hs.simulate(workload("a"), platform(hs.Queue("a", "0-1"), hs.Queue("b", "2-3")), asleep)
+    one = platform(hs.Queue("a", "0-3"), hs.Queue("b", "0-3"))
+    assert hs.simulate(workload("a", "b"), one, asleep).summary()["completed"] == 2
+
+
 def test_rule_7_preemption_is_refused_until_it_is_built() -> None:
     machine = platform(hs.Queue("a", "0-1"), hs.Queue("u", "0", priority=1, preempts=["a"]))
     with pytest.raises(hs.ConfigError) as error:
