@@ -1,7 +1,7 @@
 //! Which idle nodes are switched off, and which are switched on again and when (operations page on machines, rules 14 to 21).
 //!
 //! At the end of every pass nodes are woken for the jobs that are planned, then idle nodes are put to sleep that no plan
-//! needs soon. What is planned is said by a plan of named nodes ([`named`]), or counted ([`counted`]).
+//! needs soon. What is planned is said by a plan of named nodes (`named`), or counted (`counted`).
 
 mod composed;
 pub(super) mod counted;
