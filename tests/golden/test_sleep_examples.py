@@ -238,6 +238,16 @@ def test_rule_18_a_node_is_not_woken_that_goes_into_maintenance_before_its_job()
     assert late.nodes.row(0, named=True)["transition_s"] == 120.0 + 30.0
 
 
+def test_rule_18_a_wake_up_is_not_put_off_for_ever_by_a_job_that_is_late() -> None:
+    # Job 1 is late from 1000 on, and planned to end a microsecond from now at every pass. Job 2 of 60 s follows it on node
+    # 0, then job 3 on both nodes: 60 s and a microsecond from now, and node 1 boots in 60 s.
+    log = jobs((0, 5000, 1000, 1), (2000, 10, 60, 1), (2000, 10, 10, 2))
+    platform, policy = machine(2), hs.Policy("fcfs", "plan", sleep={"name": "planned", "exclude": "0"})
+    result = hs.simulate(log, platform, policy, kill_at_walltime=False)
+    assert happened(result)[:3] == [(0.0, "sleep", 1), (120.0, "off", 1), (2000.0, "wake", 1)]
+    assert result.jobs["state"].to_list() == ["completed"] * 3
+
+
 @pytest.mark.parametrize("backfill", ["none", "first-fit", "reservations"])
 def test_rule_20_nodes_are_woken_ahead_of_a_job_that_waits_for_a_running_one(backfill: str) -> None:
     result = run(jobs((0, 3000, 3000, 1), (1000, 100, 100, 3)), 3, "timeout", backfill)

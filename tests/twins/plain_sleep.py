@@ -177,7 +177,8 @@ class SleepyMachine:
         start, due = max(TICK, self.numbers.start), []
         for node in self.machine:
             if node.state == "off" and node.number in first:
-                if first[node.number] - start <= now:
+                # What is late ends a tick from now, at every pass anew: a wake-up by then is not put off.
+                if first[node.number] - start <= now + TICK:
                     self._turn(node, "booting", "wake", now)
                 else:
                     due.append(first[node.number] - start)

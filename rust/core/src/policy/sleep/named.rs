@@ -6,10 +6,14 @@ use crate::platform::node_state::NodeState;
 use crate::policy::View;
 use crate::policy::sleep::rules::NodeRule;
 use crate::policy::sleep::{Sleep, Wakes};
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 /// When each node's first planned job starts.
 pub(in crate::policy) type FirstStarts = BTreeMap<u32, SimTime>;
+
+/// What should be over by now ends this much later in a plan, at every pass anew: a wake-up that is due by then would be put
+/// off for ever.
+const TICK: SimDuration = SimDuration::from_micros(1);
 
 /// Off nodes are woken so that they are on when their first planned job starts, if plans say how long that takes.
 pub(super) fn wakes(sleep: &Sleep, view: &View<'_>, first: &FirstStarts) -> Wakes {
@@ -19,7 +23,7 @@ pub(super) fn wakes(sleep: &Sleep, view: &View<'_>, first: &FirstStarts) -> Wake
             continue;
         }
         let span = sleep.rule(node).start;
-        if start <= view.now.saturating_add(span) {
+        if start <= view.now.saturating_add(span).saturating_add(TICK) {
             wakes.now.push(node);
         } else {
             let due = view.now.saturating_add((start - view.now) - span);
