@@ -239,8 +239,8 @@ def test_rule_18_a_node_is_not_woken_that_goes_into_maintenance_before_its_job()
 
 
 def test_rule_18_a_wake_up_is_not_put_off_for_ever_by_a_job_that_is_late() -> None:
-    # Job 1 is late from 1000 on, and planned to end a microsecond from now at every pass. Job 2 of 60 s follows it on node
-    # 0, then job 3 on both nodes: 60 s and a microsecond from now, and node 1 boots in 60 s.
+    # Job 1 is late from 1000 on, and planned to end a microsecond from now at every pass. Job 2 of 60 s follows it on
+    # node 0, then job 3 on both nodes: 60 s and a microsecond from now, and node 1 boots in 60 s.
     log = jobs((0, 5000, 1000, 1), (2000, 10, 60, 1), (2000, 10, 10, 2))
     platform, policy = machine(2), hs.Policy("fcfs", "plan", sleep={"name": "planned", "exclude": "0"})
     result = hs.simulate(log, platform, policy, kill_at_walltime=False)
