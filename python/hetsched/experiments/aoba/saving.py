@@ -153,35 +153,35 @@ def _yours(frame: pl.DataFrame) -> list[Row]:
     ]
 
 
-_PAPER = "paper"
+_PAPER, _QUEUED = "paper", "62 nodes in queues"
 _PRINTED = {"AOBA": 11.0, "B": 12.2}
 
 
 def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
+    """Energy saved and waits beside A's; a user's policies each have a mark of their own."""
     runs = Runs(frame)
-    labels = [*SETTINGS, *runs.yours]
-    shown = [label for label in labels if label != OFF]
-    parts = {"62 nodes in queues": "used_energy_j", "all 72 nodes": "energy_j"}
-    saved = [
-        curve(
-            np.column_stack([_saved(runs, label, part=part) for label in shown]),
-            row="saved over A (MWh)",
-            column=_SCENARIO,
-            label=name,
-            ticks=shown,
-        )
+    shown = [label for label in SETTINGS if label != OFF]
+    parts = {_QUEUED: "used_energy_j", "all 72 nodes": "energy_j"}
+    told = np.array([[_PRINTED.get(label, np.nan) for label in shown]])
+    unknown = np.full((len(runs.values("energy_j", OFF)), len(shown)), np.nan)
+
+    def drawn(row: str, label: str, values: Floats, yours: Floats | None = None) -> pl.DataFrame:
+        last = np.full((len(values), 1), np.nan) if yours is None else yours[:, None]
+        ticks = [*shown, *(["yours"] if runs.yours else [])]
+        whole = np.hstack([values, last])[:, : len(ticks)]
+        return curve(whole, row=row, column=_SCENARIO, label=label, ticks=ticks)
+
+    saved, waits = "saved over A (MWh)", "mean wait less A's (s)"
+    found = [
+        drawn(saved, name, np.column_stack([_saved(runs, label, part=part) for label in shown]))
         for name, part in parts.items()
     ]
-    told = np.array([[_PRINTED.get(label, np.nan) for label in shown]])
-    paper = curve(told, row="saved over A (MWh)", column=_SCENARIO, label=_PAPER, ticks=shown)
-    waits = curve(
-        np.column_stack([_longer(runs, label, OFF) for label in shown]),
-        row="mean wait less A's (s)",
-        column=_SCENARIO,
-        label="62 nodes in queues",
-        ticks=shown,
-    )
-    return pl.concat([*saved, paper, waits])
+    found.append(drawn(saved, _PAPER, told))
+    found.append(drawn(waits, _QUEUED, np.column_stack([_longer(runs, label, OFF) for label in shown])))
+    for label in runs.yours:
+        found.append(drawn(saved, label, unknown, _saved(runs, label)))
+        found.append(drawn(waits, label, unknown, _longer(runs, label, OFF)))
+    return pl.concat(found)
 
 
 EXPERIMENTS = (
