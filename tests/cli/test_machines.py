@@ -64,7 +64,7 @@ def test_aoba_has_the_queues_and_times_of_the_paper():
 
 
 def test_an_unknown_machine_is_refused_with_the_nearest_name():
-    with pytest.raises(hs.ConfigError, match="name: found `kestral`, expected one of .*; did you mean `kestrel`"):
+    with pytest.raises(hs.ConfigError, match=r"name: found `kestral`, expected one of .*; did you mean `kestrel`"):
         hs.Platform.shipped("kestral")
 
 
@@ -93,7 +93,10 @@ def test_the_command_refuses_what_it_does_not_know(hetsched):
     said = hetsched("machines", "ittoo")
     assert said.code == 2
     assert said.err.startswith("error: NAME: found `ittoo`, expected one of aoba, cygnus, ito")
-    assert hetsched("machines", "--out", "x.toml").err == "error: NAME: found none, expected the machine whose file to write"
+    assert (
+        hetsched("machines", "--out", "x.toml").err
+        == "error: NAME: found none, expected the machine whose file to write"
+    )
 
 
 def test_a_name_stands_for_a_platforms_file_unless_there_is_such_a_file(hetsched, folder):

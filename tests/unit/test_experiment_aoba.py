@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.experiments.aoba import lending, machine, saving, validation
+from hetsched.experiments.aoba import lending, machine, validation
 from hetsched.experiments.experiment import Repetition
 from hetsched.policy.policy import parse_policy
 from hetsched.testing import check_schedule
@@ -138,9 +138,3 @@ def test_a_simulator_that_knows_all_repeats_the_run_and_the_correction_helps():
     assert played[validation.RECORDED]["held_percent"] > 4.0
     assert played[validation.CORRECTED]["held_percent"] < 1.0
     assert played[validation.RECORDED]["near_percent"] < played[validation.CORRECTED]["near_percent"]
-
-
-def test_a_quick_saving_run_has_the_jobs_of_its_days():
-    own = saving._workload(Repetition(seed=1, is_quick=True)).to_polars()
-    assert own["submit_s"].max() < saving.QUICK_DAYS * 86_400
-    assert len(saving._workload(Repetition(seed=1))) == 10_000

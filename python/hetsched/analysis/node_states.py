@@ -93,7 +93,9 @@ def _loads(segments: pl.DataFrame, last_s: float) -> list[pl.DataFrame]:
     ]
 
 
-def _marks(frame: pl.DataFrame, *, time_s: pl.Expr, state: pl.Expr | None = None, jobs: pl.Expr | None = None) -> pl.DataFrame:
+def _marks(
+    frame: pl.DataFrame, *, time_s: pl.Expr, state: pl.Expr | None = None, jobs: pl.Expr | None = None
+) -> pl.DataFrame:
     return frame.select(
         pl.col("node").cast(pl.Int64),
         time_s.cast(pl.Float64).alias("time_s"),
@@ -127,10 +129,11 @@ def state_grid(states: pl.DataFrame, *, nodes: int, rows: int, bins: int) -> npt
     >>> state_grid(states, nodes=1, rows=1, bins=3).tolist()
     [[1, 1, 0]]
     """
-    first_s, last_s = states["start_s"].min(), states["end_s"].max()
-    scale = bins / (last_s - first_s)  # type: ignore[operator]
+    start_s, end_s = (states[name].to_numpy() for name in ("start_s", "end_s"))
+    first_s = float(start_s.min())
+    scale = bins / (float(end_s.max()) - first_s)
     row = states["node"].to_numpy() * rows // nodes
-    start, end = ((states[name].to_numpy() - first_s) * scale for name in ("start_s", "end_s"))
+    start, end = (start_s - first_s) * scale, (end_s - first_s) * scale
     times = []
     for state in NODE_STATES:
         own = (states["state"] == state).to_numpy()

@@ -70,8 +70,8 @@ def start_histogram(difference_s: pl.Series) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        A row for each of `START_CLASSES`, in that order: ``class, low_s, high_s`` (distances from 0; the upper one is in
-        the class, and infinite beyond a day) ``, jobs, share_ratio`` (of all; 0 if there are none).
+        A row for each of `START_CLASSES`, in that order: ``class, low_s, high_s`` (distances from 0; the upper one is
+        in the class, and infinite beyond a day) ``, jobs, share_ratio`` (of all; 0 if there are none).
 
     Examples
     --------
@@ -136,9 +136,7 @@ def held_jobs_resubmitted(workload: Workload, *, longest_s: float = HELD_S) -> W
     )
 
 
-def use_difference(
-    jobs: pl.DataFrame, *, slots: float, slots_per_node: int = 1, bins: int = 600
-) -> pl.DataFrame:
+def use_difference(jobs: pl.DataFrame, *, slots: float, slots_per_node: int = 1, bins: int = 600) -> pl.DataFrame:
     """Observed less simulated use of a machine over time.
 
     A job takes its slots of each of its nodes, or where it has none all of them, from its start until it has run as

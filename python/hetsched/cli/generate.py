@@ -275,7 +275,7 @@ def _summary(workload: Workload) -> dict[str, Any]:
 
     jobs = workload.to_polars()
     nodes = workload.report["header"]["max_nodes"]
-    shared = {"slots": int(jobs["slots"].max()), "exclusive": False} if "slots" in jobs.columns else {}  # type: ignore[arg-type]
+    shared: dict[str, Any] = {"slots": int(jobs["slots"].max()), "exclusive": False} if "slots" in jobs.columns else {}  # type: ignore[arg-type]
     machine = Platform.homogeneous(nodes=nodes, idle_w=0.0, tdp_w=1.0, **shared)
     return {
         "jobs": len(jobs),

@@ -236,7 +236,7 @@ class Inputs:
 
     def _files(self) -> tuple[Platform | None, VariationTable | None]:
         """The platform's and the table's file, read before the log, which may take a while."""
-        from hetsched.platform import Platform, VariationTable  # noqa: PLC0415 -- polars is slow to import
+        from hetsched.platform import VariationTable  # noqa: PLC0415 -- polars is slow to import
 
         platform = table = None
         if self.platform is not None:

@@ -55,7 +55,9 @@ def _list(screen: Screen) -> None:
     rows = [_row(name) for name in machine_names()]
     screen.show(machines_table(rows))
     if not screen.as_json:
-        screen.tell("A machine's name goes where a platform's file does: --platform NAME. Its file: hetsched machines NAME")
+        screen.tell(
+            "A machine's name goes where a platform's file does: --platform NAME. Its file: hetsched machines NAME"
+        )
     screen.give({"summary": {"machines": len(rows)}, "machines": rows})
 
 

@@ -283,7 +283,7 @@ class Platform:
     def shipped(cls, name: str) -> Platform:
         """A machine that comes with hetsched, such as ``"aoba"``; ``hetsched machines`` lists them.
 
-        Every number in its file has its source beside it, or is said to be assumed: ``hetsched machines NAME`` shows it.
+        Every number in its file has its source beside it, or is said to be assumed: see ``hetsched machines NAME``.
 
         Parameters
         ----------

@@ -131,7 +131,9 @@ def queue_waits(jobs: pl.DataFrame, *, title: str = "") -> Figure:
         ticks = [(0.0, "0"), *((at, text) for at, text in WAIT_TICKS if at <= longest * 1.3)]
         axes.set_xticks([at for at, _ in ticks], [text for _, text in ticks])
         axes.minorticks_off()
-        axes.set_yticks(range(len(queues)), [f"{queue} ({len(own):,})" for queue, own in zip(queues, waits, strict=True)])
+        axes.set_yticks(
+            range(len(queues)), [f"{queue} ({len(own):,})" for queue, own in zip(queues, waits, strict=True)]
+        )
         axes.set_ylim(len(queues) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.grid(visible=False, axis="y")
@@ -157,7 +159,9 @@ def _explain_waits(figure: Figure) -> None:
     handles: list[Any] = [
         Line2D([], [], color=COLOURS["black"], linewidth=0.8, label="90 %"),
         Patch(color=COLOURS["sky"], linewidth=0, label="half of the jobs"),
-        Line2D([], [], color=COLOURS["black"], linewidth=0, marker="|", markersize=7, markeredgewidth=1.4, label="median"),
+        Line2D(
+            [], [], color=COLOURS["black"], linewidth=0, marker="|", markersize=7, markeredgewidth=1.4, label="median"
+        ),
         Line2D([], [], color=COLOURS["vermilion"], linewidth=0, marker="D", markersize=3.5, label="mean"),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=4, columnspacing=1.0, handletextpad=0.5)

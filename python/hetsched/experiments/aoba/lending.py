@@ -1,4 +1,4 @@
-"""``aoba-lending``: two busy days with nodes of the free queue moved or shared (table 4, Figs. 8 to 11 of the paper)."""
+"""``aoba-lending``: two busy days, with nodes of the free queue moved or shared (table 4, Figs. 8 to 11)."""
 
 from __future__ import annotations
 
@@ -69,15 +69,21 @@ def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
             extra=measured,
         )
         for allocation in NODES
-        for label, policy in {**SETTINGS, **_fitting(repetition.policies, allocation)}.items()
+        for label, policy in _policies(repetition, allocation).items()
     ]
+
+
+def _policies(repetition: Repetition, allocation: str) -> dict[str, str | Policy]:
+    return {**SETTINGS, **_fitting(repetition.policies, allocation)}
 
 
 def _fitting(policies: Mapping[str, Policy], allocation: str) -> Mapping[str, Policy]:
     """A user's policies but for those that count nodes, where queues share some nodes and not all."""
     if allocation not in (SHARE_2, SHARE_3):
         return policies
-    return {label: policy for label, policy in policies.items() if policy.parts["backfill"]["name"] == "plan"}
+    return {
+        label: policy for label, policy in policies.items() if (policy.parts["backfill"] or {}).get("name") == "plan"
+    }
 
 
 def _mean(runs: Runs, allocation: str, label: str = USUAL) -> Floats:
@@ -99,7 +105,9 @@ def _rows(frame: pl.DataFrame) -> list[Row]:
         for allocation in NODES
     ]
     for label in SETTINGS:
-        rows += [number(f"energy, {allocation}, {label}, MWh", _energy(runs, allocation, label)) for allocation in NODES]
+        rows += [
+            number(f"energy, {allocation}, {label}, MWh", _energy(runs, allocation, label)) for allocation in NODES
+        ]
     return rows
 
 
@@ -247,12 +255,14 @@ EXPERIMENTS = (
         source=f"{SOURCE}, section 6.3, table 4, Figs. 8 to 11",
         parameters=(
             printed("allocations", list(NODES), "table 4"),
-            assumed("allocation_nodes", {name: list(nodes) for name, nodes in NODES.items()}, "of sxf and sxl; of others"),
+            assumed(
+                "allocation_nodes", {name: list(nodes) for name, nodes in NODES.items()}, "of sxf and sxl; of others"
+            ),
             assumed("jobs", 1500, "in two days; the paper's log is of 28 and 29 May"),
             *PARAMETERS,
         ),
         policies=SETTINGS,
-        repetitions=24,
+        repetitions=40,
         quick_repetitions=6,
         repeat=_repeat,
         rows=_rows,

@@ -50,7 +50,9 @@ PARAMETERS: tuple[Parameter, ...] = (
     assumed("boot_w", 600, "and while shutting down: as idle"),
     assumed("queue_nodes", "sxf and sxl on 0-3, others on 4-61", "counts as in section 6.3"),
     printed("settings", dict(SETTINGS), "table 3"),
-    assumed("jobs_drawn", "hetsched.workload.aoba", "shares of queues, sizes, run lengths, hours, walltimes: its docstring"),
+    assumed(
+        "jobs_drawn", "hetsched.workload.aoba", "shares of queues, sizes, run lengths, hours, walltimes: its docstring"
+    ),
     assumed("urgent", "none", "the study has none"),
 )
 """Common to all: what the paper prints of the machine, and what it does not."""
@@ -75,11 +77,12 @@ def measured(result: Result) -> dict[str, Any]:
     """Energy of nodes in queues and of the others, boots, what sleeping attained, and waits by queue."""
     nodes = result.nodes
     used = nodes.filter(pl.col("node") < USED)
+    used_j, all_j = (float(own["energy_j"].to_numpy().sum()) for own in (used, nodes))
     waits = dict(result.jobs.group_by("queue").agg(pl.col("wait_s").mean()).rows())
     days = result.summary()["makespan_s"] / 86_400.0
     return {
-        "used_energy_j": float(used["energy_j"].sum()),
-        "spare_energy_j": float(nodes["energy_j"].sum() - used["energy_j"].sum()),
+        "used_energy_j": used_j,
+        "spare_energy_j": all_j - used_j,
         "boots_a_day": float(used["boots"].sum()) / days,
         "attained_percent": attained_percent(result),
         **{f"wait_{queue}": waits.get(queue) for queue in QUEUES},

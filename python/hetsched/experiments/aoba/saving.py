@@ -17,27 +17,21 @@ from hetsched.experiments.aoba.machine import (
     measured,
 )
 from hetsched.experiments.claims import alike, number, statement, value
-from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row, printed
+from hetsched.experiments.experiment import Experiment, Repetition, Row, printed
 from hetsched.experiments.runs import Floats, Runs, run_row
+from hetsched.policy import Policy
 from hetsched.report.panel_figure import curve, panel_figure
-from hetsched.workload import Workload, aoba
+from hetsched.workload import aoba
 
 OFF, OWN = "A", "AOBA"
 CHANGED = ("B", "C", "D", "E", "F")
-QUICK_DAYS = 10
 _SCENARIO = "off period"
 _WINDOWS = "each run's energy over its own window, first submission to last end"
 
 
-def _workload(repetition: Repetition) -> Workload:
-    workload = aoba(period="off", seed=repetition.seed)
-    if not repetition.is_quick:
-        return workload
-    return Workload.from_polars(workload.to_polars().filter(pl.col("submit_s") < QUICK_DAYS * 86_400.0))
-
-
 def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
-    workload = _workload(repetition)
+    workload = aoba(period="off", seed=repetition.seed)
+    policies: dict[str, str | Policy] = {**SETTINGS, **repetition.policies}
     return [
         run_row(
             label,
@@ -48,7 +42,7 @@ def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
             named={"scenario": _SCENARIO},
             extra=measured,
         )
-        for label, policy in {**SETTINGS, **repetition.policies}.items()
+        for label, policy in policies.items()
     ]
 
 
@@ -138,7 +132,7 @@ def _effects(runs: Runs) -> list[Row]:
 
 _LESS_IDLING = "an hour less of idling makes waits longer"
 _MORE_SLEEP = "an hour more of planned sleep makes waits longer"
-_FEW_DECIDE = "a few jobs that wait for days decide the mean, and which they are changes with every start"
+_FEW_DECIDE = "jobs that wait for many hours decide the mean, and which they are changes with every start"
 
 
 def _yours(frame: pl.DataFrame) -> list[Row]:
@@ -199,7 +193,6 @@ EXPERIMENTS = (
         rows=_rows,
         savings=_drawn,
         draw=panel_figure,
-        quick_parameters=(Parameter("jobs", f"those of the first {QUICK_DAYS} days", "quick runs"),),
         yours=_yours,
     ),
 )

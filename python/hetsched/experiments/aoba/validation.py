@@ -87,7 +87,7 @@ def _held(jobs: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 
 def _paid_ratio(jobs: pl.DataFrame) -> float:
-    return float(jobs["queue"].is_in(PARALLEL).mean() or 1.0)
+    return float(np.mean(jobs["queue"].is_in(PARALLEL).to_numpy()))
 
 
 def _played_machine(seed: int) -> Platform:
@@ -100,9 +100,7 @@ def _played_machine(seed: int) -> Platform:
         for node, ratio in enumerate(pace.round(3).tolist())
     ]
     assert own.queues is not None
-    queues = [
-        replace(queue, max_running_per_user=AT_ONCE) if queue.name in PARALLEL else queue for queue in own.queues
-    ]
+    queues = [replace(queue, max_running_per_user=AT_ONCE) if queue.name in PARALLEL else queue for queue in own.queues]
     return Platform(classes, exclusive=own.exclusive, queues=queues)
 
 
@@ -278,7 +276,9 @@ EXPERIMENTS = (
             printed("classes", list(START_CLASSES), "0: less than a second"),
             printed("correction", "submitted when they started, if observed to wait more than 12 h"),
             assumed("observed", "a run that plays the machine", "the paper's log is not public"),
-            assumed("held_ratio", HELD_RATIO, "of all jobs, in sxmix_s, sx_s, sx_m and sx_l; not told to the simulator"),
+            assumed(
+                "held_ratio", HELD_RATIO, "of all jobs, in sxmix_s, sx_s, sx_m and sx_l; not told to the simulator"
+            ),
             assumed("held_h", list(HELD_H), "of the held jobs, uniform"),
             assumed("jobs_of_a_user_at_once", AT_ONCE, "in each of these queues; not told to the simulator"),
             assumed("boot_and_stop", list(SPEED_RATIO), "× those below, by node; not told to the simulator"),

@@ -129,7 +129,7 @@ def aoba(*, period: Annotated[str, _PERIOD] = "off", seed: par.Seed = 0) -> Work
       shortest, else any.
     * **Users** 40, at random; **draw** 2100 W of each node used in full, what a vectorised job was measured at.
 
-    Second 0 is the midnight with which the first day begins. Made for `hetsched.Platform.shipped`\\ ``("aoba")``.
+    Second 0 is the midnight with which the first day begins. Made for the machine ``Platform.shipped("aoba")``.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def aoba(*, period: Annotated[str, _PERIOD] = "off", seed: par.Seed = 0) -> Work
             "slots": slots,
             "queue": pl.Series(list(own.queues)).gather(queue),
             "user": pl.select(pl.format("user{}", pl.Series(users))).to_series(),
-            "walltime_s": _walltimes(list(own.queues).index(_FREE) == queue, runtime_s, seed),
+            "walltime_s": _walltimes(queue == list(own.queues).index(_FREE), runtime_s, seed),
             "power_w": np.full(own.jobs, _DRAW_W),
         },
     )

@@ -73,10 +73,10 @@ def generated(
         columns["walltime_s"] = np.ceil(ticks * factor)
     table, counts = conformed(pl.DataFrame(columns), Origin(kind))
     settings = {name: as_text(value) for name, value in vars(given).items()}
-    nodes = settings["nodes"] if nodes is None else nodes
+    size = settings["nodes"] if nodes is None else nodes
     about = {
         # As a log's header says it, so that `hetsched simulate` knows the machine.
-        "header": {"computer": None, "max_nodes": nodes, "max_procs": nodes, "unix_start_time": None},
+        "header": {"computer": None, "max_nodes": size, "max_procs": size, "unix_start_time": None},
         "generator": kind,
         "seed": settings["seed"],
         "parameters": settings,

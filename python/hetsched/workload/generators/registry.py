@@ -82,7 +82,7 @@ _ROWS = (
     Generator(steady, "10,000 CPU and GPU jobs in six weeks on 540 nodes, 0.85 of what they can do.",
               "VAHRM paper, section VI-B; its log read as 10,000 jobs out of two months"),
     Generator(aoba, "Jobs for AOBA's six queues: 10,000 in six quiet weeks, or 1,500 in two busy days.",
-              "Ohmura et al., Building a Digital Twin of Job Scheduling and Power Management on an HPC System, section 6"),
+              "Ohmura et al., Building a Digital Twin of Job Scheduling and Power Management on an HPC System"),
 )
 # fmt: on
 
