@@ -1,6 +1,7 @@
 """Nodes that differ in plain Python: the page on rules, section "Unlike nodes", an instant after the other.
 
-Nodes that never fail nor sleep; where they are counted, under a budget of whole watts. It knows the rules and no engine.
+Nodes that never fail nor sleep; where they are counted, under a budget of whole watts, too. It knows the rules and no
+engine.
 """
 
 from __future__ import annotations

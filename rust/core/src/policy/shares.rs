@@ -1,6 +1,6 @@
 //! What running jobs hold of each cell and of each licence.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::algo::horizon::Split;
@@ -15,14 +15,14 @@ pub struct Shares {
     /// Licences that no job holds.
     licences: Vec<i64>,
     /// By row.
-    held: HashMap<u32, Split>,
+    held: BTreeMap<u32, Split>,
 }
 
 impl Shares {
     /// Nothing runs.
     #[must_use]
     pub fn new(cells: Arc<Cells>) -> Self {
-        Self { licences: cells.licences().to_vec(), cells, held: HashMap::new() }
+        Self { licences: cells.licences().to_vec(), cells, held: BTreeMap::new() }
     }
 
     /// The cells.

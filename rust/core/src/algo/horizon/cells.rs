@@ -266,7 +266,9 @@ mod tests {
             let mut profile = CellProfile::default();
             let mut base = CellProfile::default();
             base.reset(at(0), THINGS);
-            releases.iter().for_each(|(end, split)| base.add_from(at(*end), split, 1));
+            for (end, split) in &releases {
+                base.add_from(at(*end), split, 1);
+            }
             let here = releases.iter().filter(|(end, _)| *end == 0).flat_map(|(_, split)| split);
             let mut first = free.to_vec();
             here.for_each(|&(thing, amount)| first[usize::from(thing)] += amount);
@@ -330,7 +332,9 @@ mod tests {
         let mut profile = CellProfile::default();
         profile.reset(at(0), 2);
         profile.add_from(at(0), &[(1, 2)], 1);
-        releases.iter().for_each(|(at, split)| profile.add_from(*at, split, 1));
+        for (at, split) in &releases {
+            profile.add_from(*at, split, 1);
+        }
         profile.reserve(at(20), SimDuration::from_micros(10), &[(1, 2)]);
         let wish = Wish { any_of: &[0, 1], count: 2, each: &[], also: None };
         let length = |micros| SimDuration::from_micros(micros);

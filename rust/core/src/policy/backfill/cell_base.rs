@@ -2,7 +2,7 @@
 //!
 //! As [`base`](super::base) it is kept from pass to pass and follows the list of releases.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::algo::horizon::{CellProfile, Split};
 use crate::algo::releases::{Change, Release};
@@ -15,7 +15,7 @@ use crate::units::SimTime;
 pub(super) struct CellBase {
     back: CellProfile,
     /// What is to come back, by row.
-    splits: HashMap<u32, Split>,
+    splits: BTreeMap<u32, Split>,
     /// When it was last asked for, and how many changes of the releases it has followed.
     seen: Option<(SimTime, u64)>,
 }

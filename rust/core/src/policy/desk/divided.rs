@@ -10,6 +10,7 @@ use crate::policy::budget::draw::take_cheapest;
 use crate::policy::cells::Cells;
 use crate::policy::desk::{Desk, Offer, Terms};
 use crate::policy::placement::Choice;
+use crate::policy::shares::Shares;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
@@ -64,7 +65,7 @@ impl Desk<'_> {
     /// # Errors
     /// If the placement fails or the host interrupts.
     pub fn offer_in(&mut self, waiting: &Waiting, split: &Split) -> Result<Option<Offer>> {
-        let Some(cells) = self.view.shares.map(|shares| shares.cells()) else { return Ok(None) };
+        let Some(cells) = self.view.shares.map(Shares::cells) else { return Ok(None) };
         if self.left().is_some_and(|left| self.least_watts(JobId(waiting.key.row)) > left) {
             return Ok(None);
         }
