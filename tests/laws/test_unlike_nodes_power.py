@@ -106,7 +106,7 @@ def test_every_way_to_count_watts_keeps_the_laws(
 
 
 def test_a_reservation_holds_the_mean_of_the_nodes_that_may_serve_its_job() -> None:
-    # Job 1 leaves 249 W of 449 W. Job 2, for both GPU nodes, holds 2 × 200 W from 100 on, which leaves 49 W for others: job
+    # Job 1 leaves 249 W of 449 W. Job 2, for both GPU nodes, holds 2 × 200 W from 100 on, which leaves 49 W: job
     # 3 would take 50 W for longer, job 4 ends before. The mean over all six nodes would be 2 × 100 W.
     watts = [[150.0] * 6, [150.0, 150.0, 300.0, 300.0, 150.0, 150.0]]
     log = pl.DataFrame(

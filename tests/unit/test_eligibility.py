@@ -221,7 +221,7 @@ def test_parts_that_know_only_nodes_that_are_alike_are_refused(policy, message):
 
 @pytest.mark.parametrize("backfill", ["reservations", {"name": "reservations", "depth": "unbounded"}])
 def test_a_reservation_counts_on_nodes_that_come_back_from_maintenance(backfill):
-    """Job 1, for both GPU nodes, is promised the end of the maintenance of one; job 2, for the other, may not delay it."""
+    """Job 1, for both GPU nodes, is promised the end of one node's maintenance, which job 2 may not delay."""
     platform = hs.Platform(
         [hs.NodeClass("cpu", 2, 100, 300, gpus=0), hs.NodeClass("gpu", 2, 100, 300, gpus=2)], exclusive=True
     )
