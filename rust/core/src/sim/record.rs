@@ -248,6 +248,8 @@ pub(super) struct History {
     lost_energy: Joules,
     /// Whether the timeline says which budget is in force.
     shows_budget: bool,
+    /// Whether jobs make way for others.
+    makes_way: bool,
 }
 
 impl History {
@@ -264,6 +266,7 @@ impl History {
             alerts: None,
             lost_energy: Joules::ZERO,
             shows_budget: false,
+            makes_way: false,
         }
     }
 
@@ -278,6 +281,7 @@ impl History {
     pub(super) fn watch_suspensions(&mut self) {
         self.jobs.ordeals.get_or_insert_with(|| vec![Ordeal::default(); self.jobs.state.len()]);
         self.jobs.told.stood = true;
+        self.makes_way = true;
     }
 
     /// From now on nodes may go down: it is told how often jobs have started.
@@ -332,7 +336,7 @@ impl History {
 
     /// Whether the timeline tells how many jobs stand still.
     fn tells_suspended(&self) -> bool {
-        self.alerts.is_some() || self.jobs.told.stood && !self.jobs.told.caps
+        self.alerts.is_some() || self.makes_way
     }
 
     fn budget_w(&self, ceiling: impl FnOnce() -> Option<Watts>) -> Option<f64> {
@@ -430,6 +434,10 @@ impl History {
             let Run { job, attempt: number, started: start, .. } = *run;
             let (end, places, energy) = (cluster.now(), run.places.clone(), outcome.energy);
             self.jobs.lost.push(LostAttempt { job, number, start, end, places, energy });
+        }
+        // Of jobs that made way it is told how long their last attempt stood still.
+        if let Some(ordeals) = self.jobs.ordeals.as_mut().filter(|_| self.makes_way) {
+            ordeals[row].stood = SimDuration::ZERO;
         }
         (self.jobs.end[row], self.jobs.state[row]) = (cluster.now(), JobState::Pending);
     }
