@@ -61,7 +61,8 @@ impl<'a> Draft<'a> {
     pub fn new(view: &'a View<'a>, memory: &'a mut Memory, out: &'a mut Decisions) -> Self {
         memory.puts.clear();
         memory.ends.clear();
-        memory.shared = (!view.platform.is_exclusive()).then(|| view.slots.clone());
+        let shares = !view.platform.is_exclusive() || view.slots.lends();
+        memory.shared = shares.then(|| view.slots.clone());
         memory.splits.clear();
         if let Some(shares) = view.shares.filter(|_| view.platform.is_exclusive()) {
             shares.free(view.slots, &mut memory.free_parts);
@@ -138,12 +139,17 @@ impl<'a> Draft<'a> {
         let first = self.out.nodes.len();
         let Some(watts) = choose(&mut self.memory.free, &mut self.out.nodes)? else { return Ok(None) };
         self.out.start_on(job, first..self.out.nodes.len(), watts);
+        let mut units = waiting.units;
         if let Some(shared) = &mut self.memory.shared {
+            let before = shared.free_units();
             for &node in &self.out.nodes[first..] {
-                shared.take(node, need);
+                if !shared.take(node, need) && shared.lends() {
+                    shared.take_lent(node, need);
+                }
             }
+            units = before - shared.free_units();
         }
-        self.book(waiting, watts);
+        self.book(waiting, units, watts);
         Ok(Some(watts))
     }
 
@@ -175,7 +181,7 @@ impl<'a> Draft<'a> {
 
     /// Starts a job whose nodes are chosen later, with [`Draft::place`].
     pub fn count(&mut self, waiting: &Waiting) {
-        self.book(waiting, Watts::ZERO);
+        self.book(waiting, waiting.units, Watts::ZERO);
     }
 
     /// Gives jobs that were counted their nodes, as `choose` moves them from the free ones to the end of a list, one job's
@@ -206,6 +212,11 @@ impl<'a> Draft<'a> {
         if let Some(end) = self.memory.ends.iter_mut().find(|end| end.row == job.0) {
             end.claim.microwatts = microwatts;
         }
+    }
+
+    /// Has something done with a run.
+    pub fn push(&mut self, decision: Decision) {
+        self.out.push(decision);
     }
 
     /// Asks for a pass at `at`, which is after now.
@@ -251,15 +262,16 @@ impl<'a> Draft<'a> {
         &self.memory.free
     }
 
-    fn book(&mut self, waiting: &Waiting, watts: Watts) {
-        self.free_units -= waiting.units;
+    /// Notes a start that takes so many of the free units.
+    fn book(&mut self, waiting: &Waiting, units: i64, watts: Watts) {
+        self.free_units -= units;
         self.granted += watts;
         let at = self.view.now.saturating_add(waiting.length);
         let claim = Claim { units: waiting.units, microwatts: watts.microwatts_down() };
         let release = Release { at, row: waiting.key.row, claim };
         let index = self.memory.ends.partition_point(|other| *other < release);
         self.memory.ends.insert(index, release);
-        self.memory.puts.push(Put { release: (at, waiting.key.row), units: waiting.units, watts });
+        self.memory.puts.push(Put { release: (at, waiting.key.row), units, watts });
     }
 }
 
