@@ -64,13 +64,13 @@ class PowerFrames:
     def of(cls, result: Result) -> PowerFrames:
         """The frames of a result."""
         timeline, events = result.timeline, result.events
-        is_told = not set(_OF_NODES).issuperset(events["kind"]) or "budget_w" in timeline.columns
+        is_told = "budget_w" in timeline.columns or events["kind"].is_in(_OF_POWER).any()
         few = result.has_segments and len(result.jobs) <= MOST_JOBS
         return cls(timeline if is_told else None, events, result.segments if few else None)
 
 
-_OF_NODES = ("wake", "ready", "sleep", "off", "failed", "repaired", "out", "back", "requeue", "cancel")
-"""Kinds of events that nodes and users bring about, without any watts."""
+_OF_POWER = ("budget", "alert", "lower-cap", "raise-cap", "kill")
+"""Kinds of events that only watts bring about."""
 
 
 @dataclass(frozen=True)

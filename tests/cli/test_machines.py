@@ -57,6 +57,7 @@ def test_aoba_has_the_queues_and_times_of_the_paper():
     assert {name: len(queue.nodes) for name, queue in queues.items()} == {
         "sxf": 4, "sxl": 4, "sxmix_s": 58, "sx_s": 58, "sx_m": 58, "sx_l": 58, "urgent": 24,
     }  # fmt: skip
+    assert set(queues["urgent"].preempts) == {"sxmix_s", "sx_s", "sx_m", "sx_l"}
     assert (queues["sx_m"].max_slots, queues["sx_l"].max_slots) == (64, 256)
     (nodes,) = aoba.classes
     assert (nodes.slots, nodes.boot_s, nodes.shutdown_s, nodes.off_w) == (8, 60, 120, 0)

@@ -24,6 +24,15 @@ def outages() -> hs.Events:
     return hs.Events.from_polars(pl.concat([drawn, window], how="diagonal_relaxed"))
 
 
+def urgent() -> hs.Workload:
+    """Some jobs of AOBA's are urgent, and suspend others."""
+    jobs = aoba(period="busy", seed=1).to_polars()
+    is_urgent = (pl.col("queue") == "sx_m") & (pl.col("job_id") % 3 == 0)
+    return hs.Workload.from_polars(
+        jobs.with_columns(queue=pl.when(is_urgent).then(pl.lit("urgent")).otherwise("queue"))
+    )
+
+
 RUNS = {
     "neither": lambda: hs.simulate(LOG, MACHINE, "easy"),
     "sleep": lambda: hs.simulate(LOG, MACHINE, "easy:sleep=timeout"),
@@ -31,6 +40,7 @@ RUNS = {
     "outages": lambda: hs.simulate(LOG, MACHINE, "easy", events=outages(), on_failure="requeue"),
     "all": lambda: hs.simulate(LOG, MACHINE, "easy:sleep=timeout", events=outages(), on_failure="fail"),
     "stopped": lambda: hs.simulate(LOG, MACHINE, "easy:sleep=timeout", until_s=30_000.0),
+    "urgent": lambda: hs.simulate(urgent(), hs.Platform.shipped("aoba"), "nqsv"),
     "shared": lambda: hs.simulate(aoba(period="busy", seed=1), hs.Platform.shipped("aoba"), "nqsv"),
 }
 
@@ -53,6 +63,10 @@ def test_stretches_add_up_to_what_the_engine_counted(kind):
         name = "transition_s" if state == "changing" else f"{state}_s"
         sums = found[state].fill_null(0.0).to_numpy() if state in found.columns else np.zeros(len(found))
         np.testing.assert_allclose(sums, result.nodes[name].to_numpy(), atol=1e-4, err_msg=f"{kind}: {state}")
+
+
+def test_urgent_jobs_suspend_others():
+    assert "suspend" in RUNS["urgent"]().events["kind"]
 
 
 def test_a_run_read_from_files_has_the_same_states(tmp_path):
