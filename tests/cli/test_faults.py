@@ -304,7 +304,7 @@ def test_a_wrong_unit_in_a_file_is_told_with_the_right_one(hetsched, folder):
             [
                 (
                     "unknown command `frobnicate`; known: simulate, compare, generate, provision, policies, "
-                    "reproduce, demo, power, new"
+                    "machines, reproduce, demo, power, new"
                 )
             ],
         ),
