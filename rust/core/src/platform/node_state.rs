@@ -93,12 +93,9 @@ impl NodeState {
         match self {
             Self::Busy { jobs: 1 } => Ok(if keeps { Self::Kept } else { Self::Idle }),
             Self::Busy { jobs } => Ok(Self::Busy { jobs: jobs - 1 }),
-            Self::Idle
-            | Self::Kept
-            | Self::Off
-            | Self::Booting { .. }
-            | Self::ShuttingDown { .. }
-            | Self::Down => self.refuse("end a job"),
+            Self::Idle | Self::Kept | Self::Off | Self::Booting { .. } | Self::ShuttingDown { .. } | Self::Down => {
+                self.refuse("end a job")
+            }
         }
     }
 
@@ -124,12 +121,9 @@ impl NodeState {
         match self {
             Self::Busy { jobs: 1 } => Ok(Self::Kept),
             Self::Busy { jobs } => Ok(Self::Busy { jobs: jobs - 1 }),
-            Self::Idle
-            | Self::Kept
-            | Self::Off
-            | Self::Booting { .. }
-            | Self::ShuttingDown { .. }
-            | Self::Down => self.refuse("suspend a job"),
+            Self::Idle | Self::Kept | Self::Off | Self::Booting { .. } | Self::ShuttingDown { .. } | Self::Down => {
+                self.refuse("suspend a job")
+            }
         }
     }
 

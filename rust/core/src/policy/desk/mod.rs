@@ -281,8 +281,11 @@ impl<'a> Desk<'a> {
             order.rank(&self.ask, jobs, &mut ranks)?;
         }
         let view = self.view;
-        let key = |(&job, rank): (&JobId, i64)| {
-            QueueKey { tier: view.tier(job), rank, submit: view.jobs.eligible(job), row: job.0 }
+        let key = |(&job, rank): (&JobId, i64)| QueueKey {
+            tier: view.tier(job),
+            rank,
+            submit: view.jobs.eligible(job),
+            row: job.0,
         };
         Ok(jobs.iter().zip(ranks).map(key).collect())
     }
