@@ -77,9 +77,11 @@ class Budget:
         part, platform = run.policy["power"], run.platform
         is_share = part["budget_w"] == "none"
         watts = float(part["pcr"] * platform.tdp_w.sum() if is_share else part["budget_w"])
-        # Jobs of one row and one measured draw draw alike: each kind is worked out once.
+        # Jobs of one row and one measured draw that ask for the same draw alike: each kind is worked out once.
         measured = run.asked_for("power_w").cast(pl.Float64).fill_null(0.0).to_numpy()
-        kinds = np.column_stack([run.row_of_jobs(platform.actual), run.row_of_jobs(platform.predicted), measured])
+        wants = np.zeros(len(run.asked)) if run.serving is None else run.serving.of_job
+        rows = run.row_of_jobs(platform.actual), run.row_of_jobs(platform.predicted)
+        kinds = np.column_stack([*rows, measured, wants])
         _, some_job, kind = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
         everyone = np.arange(platform.nodes)
         shape = len(some_job), platform.nodes
@@ -92,8 +94,12 @@ class Budget:
         count = np.minimum(smallest, platform.nodes)
         share = run.slots / run.slots_per_node
 
+        allowed = np.ones(shape, dtype=np.bool_)
+        if run.serving is not None:
+            allowed = np.array([run.serving.may_use(job, everyone) for job in some_job.tolist()])
+
         def least(draw_w: Floats) -> Floats:
-            beyond = np.maximum(draw_w, platform.idle_w) - platform.idle_w
+            beyond = np.where(allowed, np.maximum(draw_w, platform.idle_w) - platform.idle_w, np.inf)
             lowest: Floats = share * np.cumsum(np.sort(beyond, axis=1), axis=1)[kind.reshape(-1), count - 1]
             return lowest
 

@@ -615,7 +615,7 @@ impl Cluster {
             self.releases.insert(Release { at: planned_end, row: job.0, claim });
         }
         if let Some(shares) = &mut self.shares {
-            shares.begin(job, planned_end, self.runs.written(written));
+            shares.begin(job, self.runs.written(written));
         }
         self.claimed += watts;
         self.phases[job.0 as usize] = Phase::Running;

@@ -236,9 +236,9 @@ impl Composed {
                 units: view.jobs.units(job, view.platform),
                 length: least.length(view, job),
                 watts: power.as_mut().map_or(0, |power| power.prices.of(&ask, job).least.microwatts_down()),
-                kind: match (power.as_mut(), view.shares) {
-                    (Some(power), _) => power.prices.kind_of(&ask, job),
-                    (None, Some(shares)) => shares.cells().kind(job),
+                kind: match (view.shares, power.as_mut()) {
+                    (Some(shares), _) => shares.cells().kind(job),
+                    (None, Some(power)) => power.prices.kind_of(&ask, job),
                     (None, None) => Kind::OTHER,
                 },
             });
@@ -453,13 +453,6 @@ impl Policy for Composed {
     }
 
     fn divide(&mut self, _cells: &Arc<Cells>, exclusive: bool) -> Result<()> {
-        if self.power.is_some() {
-            return Err(config(
-                "policy.power",
-                "a part",
-                "none: budgets count no nodes that differ in what jobs ask for",
-            ));
-        }
         if self.sleep.is_some() && !self.parts.backfill.names_nodes() {
             let expected =
                 "none, or backfill `plan`: counts of sleeping nodes know none that differ in what jobs ask for";

@@ -10,6 +10,7 @@ use crate::algo::node_set::NodeSet;
 use crate::algo::releases::{Claim, Release};
 use crate::error::Result;
 use crate::platform::slots::Slots;
+use crate::policy::cells::Cells;
 use crate::policy::{Decision, Decisions, View};
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
@@ -27,8 +28,6 @@ pub struct Memory {
     free_parts: Vec<i64>,
     /// What each start takes of them, with its place among the starts and its planned end.
     splits: Vec<(usize, SimTime, Split)>,
-    /// The free nodes of one cell.
-    in_cell: NodeSet,
 }
 
 /// A start in a draft.
@@ -160,45 +159,24 @@ impl<'a> Draft<'a> {
         &self.memory.free_parts
     }
 
-    /// What the starts so far take of them, and until when.
-    #[must_use]
-    pub fn started(&self) -> Vec<(SimTime, Split)> {
-        self.memory.splits.iter().map(|(_, at, split)| (*at, split.clone())).collect()
+    /// What the starts so far take of them, until when, and how many watts.
+    pub fn started(&self) -> impl Iterator<Item = (SimTime, &Split, Watts)> {
+        self.memory.splits.iter().map(|(put, at, split)| (*at, split, self.memory.puts[*put].watts))
     }
 
-    /// Starts a job on so many nodes of each cell, which are free: `choose` moves a number of nodes from those of one cell
-    /// to the end of a list, or says that it refuses. False if it did: then nothing starts.
-    ///
-    /// # Errors
-    /// Whatever keeps `choose` from choosing.
-    pub fn put_in(
-        &mut self,
-        waiting: &Waiting,
-        split: &Split,
-        mut choose: impl FnMut(u32, &mut NodeSet, &mut Vec<u32>) -> Result<bool>,
-    ) -> Result<bool> {
-        let Some(shares) = self.view.shares else { return Ok(false) };
-        self.free();
-        let first = self.out.nodes.len();
-        for &(thing, count) in split {
-            let Some(cell) = shares.cells().nodes(thing) else { break };
-            let Memory { free, in_cell, .. } = &mut *self.memory;
-            in_cell.copy_common(free, cell);
-            let part = self.out.nodes.len();
-            let is_chosen = choose(u32::try_from(count).unwrap_or(u32::MAX), in_cell, &mut self.out.nodes)?;
-            free.remove_all(&self.out.nodes[part..]);
-            if !is_chosen {
-                free.insert_all(&self.out.nodes[first..]);
-                self.out.nodes.truncate(first);
-                return Ok(false);
-            }
-        }
-        self.out.start_on(JobId(waiting.key.row), first..self.out.nodes.len(), Watts::ZERO);
-        change(&mut self.memory.free_parts, split, -1);
+    /// What the last start takes of them, if there has been one.
+    #[must_use]
+    pub fn last_split(&self) -> Option<&Split> {
+        self.memory.splits.last().map(|(.., split)| split)
+    }
+
+    /// Counts what the last start takes of each cell and licence.
+    pub fn divide(&mut self, cells: &Cells, waiting: &Waiting) {
+        let Some(Decision::Start(start)) = self.out.list().last() else { return };
+        let split = cells.split_on(start.job, self.out.nodes_of(start));
+        change(&mut self.memory.free_parts, &split, -1);
         let at = self.view.now.saturating_add(waiting.length);
-        self.memory.splits.push((self.memory.puts.len(), at, split.clone()));
-        self.book(waiting, waiting.units, Watts::ZERO);
-        Ok(true)
+        self.memory.splits.push((self.memory.puts.len() - 1, at, split));
     }
 
     /// Starts a job whose nodes are chosen later, with [`Draft::place`].
