@@ -1,5 +1,4 @@
-"""Urgent jobs, worked out by hand (operations page on machines, rules 33 to 35, and 3, 7, 15, 21, 26, 30, 36 and 37 where
-they speak of suspended jobs)."""
+"""Urgent jobs, worked out by hand (machine page, rules 33 to 35, and others where they speak of them)."""
 
 from __future__ import annotations
 
@@ -156,7 +155,7 @@ def test_rule_33_urgent_jobs_make_way_for_more_urgent_ones() -> None:
 
 
 def test_rule_34_nobody_else_may_use_the_slots_of_a_suspended_job() -> None:
-    """Job 1 is suspended on both nodes for a job on node 0: node 1 is free, and job 4 of `n` has to wait all the same."""
+    """Job 1 is suspended on both nodes for a job on node 0: node 1 is free, and others have to wait."""
     queues = hs.Queue("n", "0-1"), hs.Queue("m", "1", priority=3), hs.Queue("u", "0", priority=9, preempts=["n"])
     rows: list[Row] = [(0, 100, 100, 2, "n"), (50, 30, 30, 1, "u"), (55, 5, 5, 1, "m"), (60, 10, 10, 1, "n")]
     result = run(jobs(*rows), machine(2, *queues))
@@ -200,7 +199,7 @@ def test_rule_34_suspended_jobs_go_on_in_policy_order_after_urgent_ones_and_befo
 
 
 def test_rule_34_a_suspended_job_does_not_go_on_into_a_maintenance_that_is_known() -> None:
-    """Job 1 has 50 s to do at 40: not before node 0 goes out at 60. There it is lost, as all that runs or stands there."""
+    """Job 1 has 50 s to do at 40: not before node 0 goes out at 60. There it is lost."""
     rows: list[Row] = [(0, 60, 60, 1, "n"), (10, 30, 30, 1, "u")]
     queues = hs.Queue("n", "0"), hs.Queue("u", "0", priority=9, preempts=["n"])
     window = {"time_s": [60.0], "kind": ["maintenance"], "node": [0], "until_s": [100.0]}
@@ -289,7 +288,7 @@ def test_rule_36_a_run_that_stops_tells_of_a_suspended_job() -> None:
 
 
 def test_depth_and_interval_hold_for_urgent_jobs_too() -> None:
-    """Beyond `depth` an urgent job is not planned, so that one of `n` may take what it waits for; passes gather them."""
+    """Beyond `depth` an urgent job holds nothing, but starts when it can; submissions wait for their pass."""
     one = hs.Queue("u", "0", priority=9, preempts=["n"])
     rows: list[Row] = [(0, 60, 60, 1, "u"), (10, 20, 20, 1, "u"), (10, 20, 20, 1, "u"), (61, 30, 30, 1, "u")]
     result = run(jobs(*rows), machine(1, hs.Queue("n", "0"), one), {"name": "plan", "depth": 1, "interval_s": 25})

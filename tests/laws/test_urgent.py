@@ -1,4 +1,4 @@
-"""Runs with urgent jobs keep the laws, also where nodes sleep; a fork goes on alike; and each law finds what breaks it."""
+"""Runs with urgent jobs keep the laws, also where nodes sleep; a fork goes on alike; each law finds what breaks it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def cases(draw: st.DrawFn) -> tuple[hs.Workload, hs.Platform, hs.Policy]:
     frame = pl.DataFrame(rows, schema, orient="row").with_columns(pl.col("walltime_s").cast(pl.Float64))
     taken = pl.Series([draw(st.integers(1, slots)) for _ in rows])
     sleep = draw(st.sampled_from([None, {"name": "timeout", "min_idle_s": 15}, "planned"]))
-    policy = hs.Policy(draw(st.sampled_from(["fcfs", "shortest", "wfp3"])), "plan", **({"sleep": sleep} if sleep else {}))
+    policy = hs.Policy(
+        draw(st.sampled_from(["fcfs", "shortest", "wfp3"])), "plan", **({"sleep": sleep} if sleep else {})
+    )
     return hs.Workload.from_polars(frame.with_columns(slots=taken)), platform, policy
 
 
@@ -143,7 +145,7 @@ def test_a_job_that_none_that_preempts_it_has_displaced_is_named(tmp_path: Path)
 
 
 def test_who_starts_on_slots_that_a_suspended_job_keeps_is_named(tmp_path: Path) -> None:
-    """Job 3 is of `u`, and job 4 of `n` is put on node 0 at 60, where job 1 is suspended, as job 3 needs but one slot."""
+    """Job 3 is of `u`, and job 4 of `n` is put on node 0 at 60, where job 1 is suspended."""
     queues = [hs.Queue("n", "0"), hs.Queue("u", "0", priority=1, preempts=["n"])]
     platform = hs.Platform.homogeneous(nodes=1, idle_w=100.0, tdp_w=300.0, slots=2, exclusive=False, queues=queues)
     rows = [(1, 0, 100, 2, "n"), (3, 50, 30, 1, "u"), (4, 60, 10, 1, "u")]

@@ -1,8 +1,7 @@
-"""Urgent jobs in plain Python: rules 3, 8 to 12, 26, 30 and 33 to 35 of the operations page on machines, an instant after
-the other.
+"""Urgent jobs in plain Python: rules 3, 8 to 12, 26, 30 and 33 to 35 of the operations page on machines.
 
-Nodes that fail, are repaired and go into maintenance, but never sleep; jobs that are killed at their walltimes. It knows
-the rules and no engine.
+Nodes that fail, are repaired and go into maintenance, but never sleep; jobs that are killed at their walltimes. An
+instant comes after the other. It knows the rules and no engine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Urgent jobs beside their twin in plain Python: each start, end, node, stretch and event (machine page, rules 33-37)."""
+"""Urgent jobs beside their twin in plain Python: each time, node, stretch and event (machine page, rules 33-37)."""
 
 from __future__ import annotations
 

@@ -324,10 +324,10 @@ class Facts:
 
     @cached_property
     def stretches(self) -> pl.DataFrame:
-        """One row a stretch of a job that may make way: ``job`` (row), ``attempt, nodes, slots, start, end,
-        state``.
+        """One row a stretch of a job that may make way.
 
-        One that goes on when the run is stopped ends a tick after the window.
+        ``job`` (row), ``attempt, nodes, slots, start, end, state``; what goes on when the run is stopped does so for
+        another tick.
         """
         jobs = pl.DataFrame({"job": np.arange(len(self.start)), "job_id": self.job_id, "slots": self.slots})
         segments = self.result.segments
@@ -340,9 +340,24 @@ class Facts:
             end=pl.Series(micros(segments["end_s"])),
         ).join(jobs, on="job_id", how="left", maintain_order="left")
         goes_on = pl.col("job").is_in(np.flatnonzero(self.started & (self.end < 0)).tolist())
-        is_cut = goes_on & (pl.col("end") == self.window[1])
-        end = pl.when(is_cut).then(self.window[1] + 1).otherwise(pl.col("end"))
-        return frame.with_columns(end.cast(pl.Int64).alias("end"))
+        last = frame.filter(goes_on & (pl.col("end") == self.window[1])).unique("job", keep="last", maintain_order=True)
+        turned = last.select(pl.exclude("state")).join(
+            self._turned_last, on="job_id", how="left", maintain_order="left"
+        )
+        state = turned["state"].fill_null(last["state"])
+        at_last = turned.with_columns(
+            state=state, start=pl.lit(self.window[1], pl.Int64), end=pl.lit(self.window[1] + 1, pl.Int64)
+        )
+        return pl.concat([frame, at_last.select(frame.columns)])
+
+    @property
+    def _turned_last(self) -> pl.DataFrame:
+        """What jobs do from the last instant on that were suspended or resumed at it."""
+        events = self.result.events.with_columns(at=pl.Series(micros(self.result.events["time_s"]), dtype=pl.Int64))
+        last = events.filter(pl.col("at") == self.window[1], pl.col("kind").is_in(["suspend", "resume"]))
+        last = last.unique("job_id", keep="last", maintain_order=True)
+        state = pl.when(pl.col("kind") == "suspend").then(pl.lit("suspended")).otherwise(pl.lit("running"))
+        return last.select("job_id", state=state)
 
     @cached_property
     def held(self) -> pl.DataFrame:

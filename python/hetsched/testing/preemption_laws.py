@@ -30,7 +30,12 @@ def check_preemption(run: Facts) -> None:
     check_states_of_stretches(own)
     _check_energies(own)
     told = _told(run)
-    check_suspensions(own, told["suspend"], told["resume"], [])
+    suspended, resumed = (
+        # What changes at the instant at which the run is stopped begins no stretch.
+        [(row, at) for row, at in told[kind] if not run.is_stopped or at < run.window[1]]
+        for kind in ("suspend", "resume")
+    )
+    check_suspensions(own, suspended, resumed, [])
     check_requeues(own, told["requeue"])
     _check_causes(run, told["suspend"])
     _check_slots(run)
@@ -70,7 +75,9 @@ def _check_causes(run: Facts, suspended: list[tuple[int, int]]) -> None:
     begun: dict[int, list[tuple[int, set[int]]]] = {}
     segments = run.result.segments.filter(pl.struct("job_id", "attempt").is_first_distinct())
     row_of = {job_id: row for row, job_id in enumerate(run.job_id)}
-    for job_id, at, nodes in zip(segments["job_id"], micros(segments["start_s"]).tolist(), segments["nodes"], strict=True):
+    for job_id, at, nodes in zip(
+        segments["job_id"], micros(segments["start_s"]).tolist(), segments["nodes"], strict=True
+    ):
         begun.setdefault(at, []).append((row_of[job_id], set(nodes.to_list())))
     spans = run.stretches
     for row, at in suspended:

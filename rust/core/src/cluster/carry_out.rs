@@ -206,7 +206,8 @@ impl Cluster {
             self.check_node(last)?;
         }
         let refused = if self.slots.lends() {
-            self.take_slots(job, &taken.to_vec(), need)
+            let own = taken.to_vec();
+            self.take_slots(job, &own, need)
         } else if self.platform.is_exclusive() {
             self.slots.take_whole(taken)
         } else {

@@ -396,10 +396,12 @@ impl Plant {
         if let Some(life) = self.lives.as_mut().and_then(|lives| lives.get_mut(id.slot() as usize)?.as_mut()) {
             let (since, held) = life.last();
             if let Some(sharing) = &mut self.sharing {
-                nodes.iter().for_each(|&node| sharing.settle_run(&self.meter, node, id, now));
+                for &node in nodes {
+                    sharing.settle_run(&self.meter, node, id, now);
+                }
             }
             let shared = self.sharing.as_ref().map(|sharing| sharing.energy(id));
-            if since < now {
+            if since < now || run.started == now {
                 let part = shared.map(|shared| life.charge(shared));
                 self.segments.push(&mut life.place, held, now, part);
             }

@@ -273,7 +273,9 @@ fn plan<'a>(view: &'a View<'a>, holds: impl Fn(&Run) -> Holds) -> Windows<Table<
             continue;
         }
         let slots = i32::try_from(view.jobs.need(run.job, view.platform)).unwrap_or(i32::MAX);
-        nodes.iter().for_each(|&node| free[node as usize] -= slots);
+        for &node in nodes {
+            free[node as usize] -= slots;
+        }
         if held == Holds::UntilItsEnd {
             let at = run.planned_end.max(soonest);
             returns.push(Return { at, nodes, slots: Table::told(view, run.job), microwatts: 0 });
