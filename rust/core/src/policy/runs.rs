@@ -50,6 +50,21 @@ pub struct Run {
     pub profiling_ratio: Option<f64>,
     /// Where its nodes stand among those of all runs.
     pub places: Range<usize>,
+    /// The instant in which its size was last changed, if it was.
+    pub resize: Option<Box<Resized>>,
+}
+
+/// A run whose size changes, as it was before the instant in which it does: however often it does, that counts once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resized {
+    /// The instant.
+    pub at: SimTime,
+    /// Where its nodes stood.
+    pub places: Range<usize>,
+    /// When it was planned to end.
+    pub planned_end: SimTime,
+    /// How much longer than nominal it was predicted to take.
+    pub pace: f64,
 }
 
 /// A run that stands still.
@@ -191,6 +206,15 @@ impl Runs {
         places
     }
 
+    /// How long a run makes no progress because its nodes have changed at `now`, if they have: of one that begins in this
+    /// instant nothing changes, nor of one that has its old nodes again.
+    #[must_use]
+    pub fn pause(&self, run: &Run, now: SimTime, pause: SimDuration) -> SimDuration {
+        let before = run.resize.as_ref().filter(|before| before.at == now && run.started < now);
+        let is_changed = before.is_some_and(|before| self.nodes[before.places.clone()] != *self.nodes(run));
+        if is_changed { pause } else { SimDuration::ZERO }
+    }
+
     /// Nodes that were written down.
     #[must_use]
     pub fn written(&self, places: Range<usize>) -> &[u32] {
@@ -231,6 +255,7 @@ mod tests {
             suspension: None,
             profiling_ratio: None,
             places: 0..0,
+            resize: None,
         }
     }
 

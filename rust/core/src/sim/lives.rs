@@ -11,8 +11,10 @@ pub(super) struct Life {
     end: SimTime,
     /// When it is killed, grace apart, if it is.
     kill: Option<SimTime>,
-    /// What was left of both when it was suspended.
-    left: Option<(SimDuration, Option<SimDuration>)>,
+    /// Until when it makes no progress, for its nodes have changed; in the past: it does.
+    paused: SimTime,
+    /// What was left of all three when it was suspended.
+    left: Option<Left>,
     /// The F of these.
     factor: f64,
     /// Whether it has begun in this instant.
@@ -27,6 +29,38 @@ pub(super) struct Life {
     lowest_cap_w: f64,
     /// How long it has stood still.
     stood: SimDuration,
+    /// What was settled before the instant in which its nodes last changed.
+    before: Option<Box<Before>>,
+}
+
+/// What is left of a run that stands still, by the clock of its own.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    end: SimDuration,
+    kill: Option<SimDuration>,
+    pause: SimDuration,
+}
+
+/// What was settled before an instant.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    at: SimTime,
+    end: SimTime,
+    kill: Option<SimTime>,
+    paused: SimTime,
+    left: Option<Left>,
+    factor: f64,
+}
+
+/// What has become of a run by the end of an instant.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settled {
+    /// The F now in force.
+    pub(super) factor: f64,
+    /// How many times longer what is left of its plan takes.
+    pub(super) by: f64,
+    /// How long it makes no progress; none if its nodes have not been changed in this instant.
+    pub(super) pause: Option<SimDuration>,
 }
 
 impl Life {
@@ -35,7 +69,9 @@ impl Life {
         Self {
             end,
             kill,
+            paused: start,
             left: None,
+            before: None,
             factor: stretch.factor,
             is_new: true,
             energy: Joules::ZERO,
@@ -74,7 +110,18 @@ impl Life {
 
     /// What is left of its run at the speed that is settled.
     pub(super) fn left(&self, now: SimTime) -> SimDuration {
-        self.left.map_or(self.end - now, |left| left.0)
+        self.left.map_or(self.end - now, |left| left.end)
+    }
+
+    /// What is left of its work then: without the pause that it makes.
+    pub(super) fn work_left(&self, now: SimTime) -> SimDuration {
+        self.left(now) - self.left.map_or_else(|| until(now, self.paused), |left| left.pause)
+    }
+
+    /// It begins in this instant, on other nodes than it did.
+    pub(super) fn begin_anew(&mut self, kill: Option<SimTime>) {
+        self.is_new = true;
+        self.kill = kill;
     }
 
     pub(super) fn factor(&self) -> f64 {
@@ -87,40 +134,69 @@ impl Life {
 
     /// It stands still from now on.
     pub(super) fn suspend(&mut self, now: SimTime) {
-        let kill = self.kill.map(|kill| if kill > now { kill - now } else { SimDuration::ZERO });
-        self.left = Some((self.end - now, kill));
+        let kill = self.kill.map(|kill| until(now, kill));
+        self.left = Some(Left { end: self.end - now, kill, pause: until(now, self.paused) });
     }
 
     /// It goes on.
     pub(super) fn resume(&mut self, now: SimTime) {
-        if let Some((end, kill)) = self.left.take() {
-            self.end = now.saturating_add(end);
-            self.kill = kill.map(|kill| now.saturating_add(kill));
+        if let Some(left) = self.left.take() {
+            self.end = now.saturating_add(left.end);
+            self.kill = left.kill.map(|kill| now.saturating_add(kill));
+            self.paused = now.saturating_add(left.pause);
         }
     }
 
-    /// Its speed is settled for now: what is left takes `factor`, and by plan `by` times what it did. `anew` says when a run
-    /// ends that begins like this (operations page, rules 4 to 7).
-    pub(super) fn settle(&mut self, now: SimTime, factor: f64, by: f64, anew: impl FnOnce() -> SimTime) {
-        if let Some((end, kill)) = &mut self.left {
+    /// Its speed is settled for now: what is left takes `factor`, and by plan `by` times what it did, and the pause that it
+    /// makes on other nodes comes on top. `anew` says when a run ends that begins like this (operations page, rules 4 to 7).
+    pub(super) fn settle(&mut self, now: SimTime, mut to: Settled, anew: impl FnOnce() -> SimTime) {
+        if to.pause.is_some() && !self.go_back(now) {
+            (to.by, to.pause) = (1.0, None);
+        }
+        let (pause, ratio) = (to.pause.unwrap_or(SimDuration::ZERO), to.factor / self.factor);
+        if let Some(left) = &mut self.left {
             // What began in this instant did so under the caps now in force, even if it stands still by now.
             if std::mem::take(&mut self.is_new) {
-                *end = anew() - now;
-                *kill = kill.map(|kill| kill.stretched(by));
-                self.factor = factor;
+                left.end = anew() - now;
+                left.kill = left.kill.map(|kill| kill.stretched(to.by));
+                self.factor = to.factor;
+            } else if to.pause.is_some() {
+                left.end = left.end.stretched(ratio) + pause;
+                left.kill = left.kill.map(|kill| kill.stretched(to.by) + pause);
+                left.pause = left.pause.stretched(ratio) + pause;
+                self.factor = to.factor;
             }
             return;
         }
-        self.end = if self.is_new { anew() } else { retimed(self.end, now, factor / self.factor) };
-        self.kill = self.kill.map(|kill| retimed(kill, now, by));
-        self.factor = factor;
+        self.end = if self.is_new { anew() } else { retimed(self.end, now, ratio).saturating_add(pause) };
+        self.kill = self.kill.map(|kill| retimed(kill, now, to.by).saturating_add(pause));
+        if pause > SimDuration::ZERO || self.paused > now {
+            self.paused = retimed(self.paused, now, ratio).max(now).saturating_add(pause);
+        }
+        self.factor = to.factor;
         self.is_new = false;
     }
 
+    /// Its nodes have changed in this instant: what was settled in it before counts no more, unless it has begun or ceased to
+    /// stand still since then.
+    fn go_back(&mut self, now: SimTime) -> bool {
+        let Self { end, kill, paused, left, factor, .. } = *self;
+        let known = self.before.as_deref().copied().filter(|before| before.at == now);
+        let before = known.unwrap_or(Before { at: now, end, kill, paused, left, factor });
+        if before.left.is_some() != left.is_some() {
+            return false;
+        }
+        (self.end, self.kill, self.paused) = (before.end, before.kill, before.paused);
+        (self.left, self.factor) = (before.left, before.factor);
+        self.before = Some(Box::new(before));
+        true
+    }
+
     /// Something may have changed: what held until now, if it held for any time and does no longer.
-    pub(super) fn turn(&mut self, now: SimTime, new: Stretch, lowest_cap_w: f64) -> Option<Stretch> {
+    /// `is_moved` says whether its nodes have changed.
+    pub(super) fn turn(&mut self, now: SimTime, new: Stretch, lowest_cap_w: f64, is_moved: bool) -> Option<Stretch> {
         self.lowest_cap_w = self.lowest_cap_w.min(lowest_cap_w);
-        if new == self.stretch {
+        if new == self.stretch && !is_moved {
             return None;
         }
         self.stood = self.stood(now);
@@ -133,4 +209,9 @@ impl Life {
     pub(super) fn last(&self) -> (SimTime, Stretch) {
         (self.since, self.stretch)
     }
+}
+
+/// How long it is until then; nothing if that is past.
+fn until(now: SimTime, then: SimTime) -> SimDuration {
+    if then > now { then - now } else { SimDuration::ZERO }
 }

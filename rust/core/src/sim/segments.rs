@@ -19,7 +19,7 @@ pub struct Stretch {
     pub is_suspended: bool,
 }
 
-/// A stretch of an attempt in which neither its caps nor its speed nor its draw change.
+/// A stretch of an attempt in which neither its nodes nor its caps nor its speed nor its draw change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
     /// Which job.
@@ -45,6 +45,7 @@ pub struct Segments {
     rows: Vec<(u32, u32, SimTime)>,
 }
 
+/// An attempt, or what is left of one from a change of its nodes on.
 #[derive(Clone, Debug)]
 struct Attempt {
     job: JobId,
@@ -57,6 +58,8 @@ struct Attempt {
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     attempt: u32,
+    /// Where its nodes stand.
+    pub(super) places: Range<usize>,
     /// Stretches that it was in before, and where they stand.
     known: Vec<(Stretch, u32)>,
 }
@@ -70,7 +73,18 @@ impl Segments {
         let attempt = index(self.attempts.len());
         let Run { job, attempt: number, started: start, .. } = *run;
         self.attempts.push(Attempt { job, number, start, places: run.places.clone() });
-        Place { attempt, known: Vec::new() }
+        Place { attempt, places: run.places.clone(), known: Vec::new() }
+    }
+
+    /// An attempt goes on on other nodes from `now` on.
+    pub(super) fn go_on(&mut self, place: &mut Place, run: &Run, now: SimTime) {
+        let own = &mut self.attempts[place.attempt as usize];
+        if own.start == now {
+            own.places = run.places.clone();
+            place.places = run.places.clone();
+        } else {
+            *place = self.begin(&Run { started: now, ..run.clone() });
+        }
     }
 
     /// A stretch of an attempt is over.
