@@ -1,7 +1,7 @@
 //! Lives of runs whose speed may change: when each ends, what it has drawn, and the stretches in which nothing changed.
 
 use crate::cluster::retimed;
-use crate::sim::segments::{Place, Stretch};
+use crate::sim::segments::{Held, Place, Stretch};
 use crate::units::{Joules, SimDuration, SimTime};
 
 /// A run as it really goes.
@@ -21,8 +21,7 @@ pub(super) struct Life {
     is_new: bool,
     /// What its nodes drew for it in intervals that are closed.
     energy: Joules,
-    since: SimTime,
-    stretch: Stretch,
+    held: Held,
     /// Its place among the segments.
     pub(super) place: Place,
     /// The lowest cap that was in force on any of its nodes, W.
@@ -75,8 +74,7 @@ impl Life {
             factor: stretch.factor,
             is_new: true,
             energy: Joules::ZERO,
-            since: start,
-            stretch,
+            held: Held { since: start, stretch, still_until: start },
             place,
             lowest_cap_w: f64::INFINITY,
             stood: SimDuration::ZERO,
@@ -105,7 +103,7 @@ impl Life {
 
     /// How long it has stood still by now.
     pub(super) fn stood(&self, now: SimTime) -> SimDuration {
-        if self.stretch.is_suspended { self.stood + (now - self.since) } else { self.stood }
+        if self.held.stretch.is_suspended { self.stood + (now - self.held.since) } else { self.stood }
     }
 
     /// What is left of its run at the speed that is settled.
@@ -194,20 +192,20 @@ impl Life {
 
     /// Something may have changed: what held until now, if it held for any time and does no longer.
     /// `is_moved` says whether its nodes have changed.
-    pub(super) fn turn(&mut self, now: SimTime, new: Stretch, lowest_cap_w: f64, is_moved: bool) -> Option<Stretch> {
+    pub(super) fn turn(&mut self, now: SimTime, new: Stretch, lowest_cap_w: f64, is_moved: bool) -> Option<Held> {
         self.lowest_cap_w = self.lowest_cap_w.min(lowest_cap_w);
-        if new == self.stretch && !is_moved {
+        if new == self.held.stretch && !is_moved {
             return None;
         }
         self.stood = self.stood(now);
-        let old = std::mem::replace(&mut self.stretch, new);
-        let since = std::mem::replace(&mut self.since, now);
-        (since < now).then_some(old)
+        let still_until = if new.is_suspended { now } else { self.paused };
+        let old = std::mem::replace(&mut self.held, Held { since: now, stretch: new, still_until });
+        (old.since < now).then_some(old)
     }
 
     /// What held until it was over.
-    pub(super) fn last(&self) -> (SimTime, Stretch) {
-        (self.since, self.stretch)
+    pub(super) fn last(&self) -> Held {
+        self.held
     }
 }
 

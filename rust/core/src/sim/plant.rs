@@ -15,7 +15,7 @@ use crate::power::meter::Meter;
 use crate::power::pvt::Actual;
 use crate::sim::limits::Limits;
 use crate::sim::lives::{Life, Settled};
-use crate::sim::segments::{Segments, Stretch};
+use crate::sim::segments::{Held, Segments, Stretch};
 use crate::sim::sharing::Sharing;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
 use crate::workload::Workload;
@@ -344,12 +344,13 @@ impl Plant {
         energy: Joules,
         short: Option<Stretch>,
     ) -> Outcome {
-        let (now, (since, held)) = (cluster.now(), life.last());
+        let (now, held) = (cluster.now(), life.last());
         if run.started == now && is_elsewhere(cluster, run, &life) {
             self.segments.go_on(&mut life.place, run, now);
         }
-        if since < now || run.started == now {
-            self.segments.push(&mut life.place, short.unwrap_or(held), now);
+        if held.since < now || run.started == now {
+            let stretch = short.unwrap_or(held.stretch);
+            self.segments.push(&mut life.place, Held { stretch, ..held }, now);
         }
         let (whole, left) = (self.whole_run(run, life.factor()), life.left(now));
         let ran = SimDuration::from_micros((whole.micros() - life.work_left(now).micros()).max(0));
@@ -395,8 +396,8 @@ impl Plant {
     pub(super) fn drawn_so_far(&mut self, cluster: &Cluster, id: RunId, run: &Run) -> Joules {
         let (now, nodes) = (cluster.now(), cluster.runs().nodes(run));
         if let Some(life) = self.lives.as_mut().and_then(|lives| lives.get_mut(id.slot() as usize)?.as_mut()) {
-            let (since, held) = life.last();
-            if since < now {
+            let held = life.last();
+            if held.since < now {
                 self.segments.push(&mut life.place, held, now);
             }
             let open = |node: &u32| self.meter.node_draw(*node) * (now - self.meter.node_since(*node));

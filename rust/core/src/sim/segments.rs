@@ -11,12 +11,21 @@ use crate::workload::JobId;
 pub struct Stretch {
     /// Mean of the caps in force on its nodes, W; infinity if one has none.
     pub cap_w: f64,
-    /// F: how much longer than nominal the run takes.
+    /// F: how much longer than nominal the run takes; infinity while it makes no progress though it works.
     pub factor: f64,
     /// What its nodes draw; nothing while it stands still.
     pub draw: Watts,
     /// Whether it stands still.
     pub is_suspended: bool,
+}
+
+/// What has held of a run since when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub(super) since: SimTime,
+    pub(super) stretch: Stretch,
+    /// Until when the run made no progress, for its nodes had changed.
+    pub(super) still_until: SimTime,
 }
 
 /// A stretch of an attempt in which neither its nodes nor its caps nor its speed nor its draw change.
@@ -87,8 +96,18 @@ impl Segments {
         }
     }
 
-    /// A stretch of an attempt is over.
-    pub(super) fn push(&mut self, place: &mut Place, stretch: Stretch, end: SimTime) {
+    /// A stretch of an attempt is over; in its first part the run may have made no progress.
+    pub(super) fn push(&mut self, place: &mut Place, held: Held, end: SimTime) {
+        let moves_on = held.still_until.min(end);
+        if moves_on > held.since {
+            self.note(place, Stretch { factor: f64::INFINITY, ..held.stretch }, moves_on);
+        }
+        if end > moves_on || end == held.since {
+            self.note(place, held.stretch, end);
+        }
+    }
+
+    fn note(&mut self, place: &mut Place, stretch: Stretch, end: SimTime) {
         let known = place.known.iter().find(|(known, _)| *known == stretch).map(|known| known.1);
         let at = known.unwrap_or_else(|| {
             let new = index(self.stretches.len());
