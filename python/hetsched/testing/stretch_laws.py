@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from hetsched.run.events import Events
-from hetsched.run.stretches import RESIZED
 from hetsched.testing.capped import draws_and_factors
 from hetsched.testing.facts import TICKS_S, Facts, Floats, micros
 from hetsched.testing.laws import (
@@ -20,6 +19,7 @@ from hetsched.testing.laws import (
     check_summary,
     close,
 )
+from hetsched.testing.size_laws import check_limits, check_pauses, check_sizes, resizes
 
 _RECORDED = ("profiled", "attempts", "suspended_s", "lost_energy_j", "lowest_cap_w")
 
@@ -72,12 +72,13 @@ def check_stretches(run: Facts, segments: pl.DataFrame, events: Events | None) -
     own = Stretches(run, segments)
     _check_order(own)
     _check_attempts(own)
-    _check_sizes(own)
+    check_sizes(own)
     _check_states(own)
     _check_no_node_serves_two(own)
     _check_draws(own)
     _check_work(own)
     _check_walltimes(own)
+    check_limits(own)
     _check_energies(own)
     check_balance(run)
     if run.all_powered:
@@ -127,34 +128,12 @@ def _check_attempts(own: Stretches) -> None:
     assert row is None, f"{run.placed(row or 0)}: its segments end at {end[row or 0] / TICKS_S} s"
     nodes, kept = own.frame["nodes"].to_list(), run.jobs["nodes"].to_list()
     own.refuse(own.changed & ~run.may_resize[own.job], "other nodes than in the stretch before it")
+    # What is resized and ended in one instant has no stretch on its last nodes.
+    at_its_end = set(zip(*resizes(run)[:2], strict=True))
     ends = own.is_last & ~np.append(own.goes_on[1:], False)[: len(nodes)]
+    ends &= np.array([(job, end) not in at_its_end for job, end in zip(own.job, own.end, strict=True)], dtype=np.bool_)
     other = [bool(ends[place]) and nodes[place] != kept[own.job[place]] for place in range(len(nodes))]
     own.refuse(np.array(other, dtype=np.bool_), "other nodes than the job's")
-
-
-def _check_sizes(own: Stretches) -> None:
-    """A job has as many nodes as it can run on; those that it gives up have its highest numbers, those it gets are new."""
-    run, nodes = own.run, own.frame["nodes"].to_list()
-    size = np.array([len(each) for each in nodes], dtype=np.int64)
-    own.refuse((size < run.fewest_nodes[own.job]) | (size > run.most_nodes[own.job]), "nodes beyond the job's range")
-    happened: dict[tuple[int, int], list[tuple[str, float]]] = {}
-    changes = run.result.events.filter(pl.col("kind").is_in(RESIZED))
-    row_of = {job_id: row for row, job_id in enumerate(run.job_id)}
-    told = zip(micros(changes["time_s"]).tolist(), changes["job_id"], changes["kind"], changes["value"], strict=True)
-    for at, job_id, kind, count in told:
-        happened.setdefault((row_of[job_id], at), []).append((kind, count))
-    for place in np.flatnonzero(own.changed).tolist():
-        steps = happened.get((int(own.job[place]), int(own.start[place])), [])
-        assert steps, f"{own.name(place)}: other nodes than in the stretch before it, and events tell nothing of it"
-        assert steps[-1][1] == len(nodes[place]), f"{own.name(place)}: {len(nodes[place])} nodes, events tell {steps[-1][1]}"
-        before, after = nodes[place - 1], nodes[place]
-        if steps[0][0] == steps[-1][0]:
-            kept = after == before[: len(after)] if steps[0][0] == "shrink" else set(before) < set(after)
-            assert kept, f"{own.name(place)}: nodes {after} after {before}, of a job that can only {steps[0][0]} there"
-    known = {(int(own.job[place]), int(own.start[place])) for place in np.flatnonzero(own.changed | ~own.goes_on)}
-    for (job, at), steps in happened.items():
-        seen = len(steps) > 1 or (job, at) in known or at == run.end[job]
-        assert seen, f"{run.name(job)}: events tell {steps[0][0]} at {at / TICKS_S} s, its segments do not"
 
 
 def _check_states(own: Stretches) -> None:
@@ -165,7 +144,7 @@ def _check_states(own: Stretches) -> None:
     own.refuse(~own.runs & ((own.speed != 0) | (own.power_w != 0)), "suspended, but it draws or gets on")
     rests = (own.speed == 0) & run.may_resize[own.job] & (run.pause[own.job] > 0)
     own.refuse(own.runs & ~(own.speed > 0) & ~rests, "running, but it does not get on")
-    _check_pauses(own, rests & own.runs)
+    check_pauses(own, rests & own.runs)
     off = np.abs(own.energy_j - own.power_w * own.lasts_s) > TOLERANCE * np.maximum(own.energy_j, 1e-3)
     own.refuse(off, "its energy is not its power times its length")
     if "suspended_s" in run.jobs.columns:
@@ -175,18 +154,6 @@ def _check_states(own: Stretches) -> None:
         told_s = run.jobs["suspended_s"].fill_null(0.0).to_numpy()
         row = run.first(run.started & (np.abs(told_s - stood_s) > 1e-6))
         assert row is None, f"{run.name(row or 0)}: suspended_s is {told_s[row or 0]}, not {stood_s[row or 0]}"
-
-
-def _check_pauses(own: Stretches, rests: np.ndarray) -> None:
-    """A job makes no progress for its `resize_s` after its nodes have changed, and at no other time."""
-    after = own.changed | np.append(False, rests[:-1])[: len(rests)]
-    own.refuse(rests & ~after, "it makes no progress, though its nodes have not changed")
-    paused = own.changed & own.runs & (run_pause := own.run.pause[own.job] > 0)
-    own.refuse(paused & ~rests & run_pause, "its nodes have changed, and it makes progress at once")
-    alone = rests & own.changed & ~np.append(own.changed[1:] | rests[1:], False)[: len(rests)]
-    goes_on = np.append(own.goes_on[1:] & own.runs[1:], False)[: len(rests)]
-    off = np.abs(own.end - own.start - own.run.pause[own.job]) > 1
-    own.refuse(alone & goes_on & off & ~np.append(rests[:-1] & own.goes_on[1:], False)[: len(rests)], "another pause")
 
 
 def _check_no_node_serves_two(own: Stretches) -> None:

@@ -187,17 +187,10 @@ impl Pool {
                 }
                 (_, Effect::Timer(at)) => out.timer(at),
                 (_, Effect::Rejected(job, why)) => out.reject(job, why),
-                (Decision::Resize(resize), Effect::Resized(id, moved)) => {
-                    let job = cluster.runs().get(id).map(|run| run.job);
-                    let own = view.runs.iter().find(|(_, run)| Some(run.job) == job);
-                    let (id, _) = own.ok_or_else(|| SimulationError("it does not run".to_owned()))?;
-                    out.resize(id, resize.nodes, moved.added.iter().map(|&place| nodes[place as usize]));
-                }
                 _ => return Err(SimulationError("pools start jobs, and nothing else".to_owned())),
             }
             Ok(())
         })?;
-        controller.settle();
         Ok(started)
     }
 }
@@ -228,10 +221,6 @@ impl Policy for Pools {
 
     fn timing(&self) -> Timing {
         self.timing
-    }
-
-    fn resizes_runs(&self) -> bool {
-        self.all.iter().any(|pool| pool.controller.resizes())
     }
 
     fn divide(&mut self, cells: &Arc<Cells>, _exclusive: bool) -> Result<()> {
