@@ -124,7 +124,8 @@ class Facts:
         ).item()
         # Emergencies queue jobs again, too, and tell how long these stood still.
         self.has_outages = "attempts" in self.jobs.columns and "suspended_s" not in self.jobs.columns
-        self.all_powered = not powered_off and not self.has_outages
+        was_down = result.events["kind"].is_in(["failed", "out"]).any()
+        self.all_powered = not powered_off and not self.has_outages and not was_down
         self.is_stopped = result.provenance["options"]["until_s"] is not None
         self.metered = result.provenance.get("metered")
         self.left_out = (self.jobs["reason"] == _LEFT_OUT).fill_null(value=False).to_numpy()

@@ -161,6 +161,9 @@ def _check_no_node_serves_two(own: Stretches) -> None:
     served = own.by_node()
     place, node = served["place"].to_numpy(), served["node"].to_numpy()
     start, end = own.start[place], own.end[place]
+    # Of several changes of its nodes in one instant a job's stretches show the last: between them others may have served.
+    kept = (end > start) | ~np.isin(start, resizes(own.run)[1])
+    place, node, start, end = (column[kept] for column in (place, node, start, end))
     order = np.lexsort((end, start, node))
     node, start, end, place = node[order], start[order], end[order], place[order]
     crowded = np.flatnonzero((node[1:] == node[:-1]) & (start[1:] < end[:-1]))
