@@ -187,7 +187,7 @@ class Facts:
     def may_resize(self) -> npt.NDArray[np.bool_]:
         """Which jobs may change their nodes while they run."""
         known = self.asked_for("malleable").cast(pl.Boolean).fill_null(value=False).to_numpy()
-        return np.asarray(known & (self.fewest_nodes < self.most_nodes) & self.sizes_jobs, dtype=np.bool_)
+        return np.asarray(known & (self.fewest_nodes < self.most_nodes), dtype=np.bool_)
 
     @cached_property
     def pause(self) -> Ints:

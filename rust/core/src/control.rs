@@ -116,7 +116,8 @@ impl Controller {
     pub fn divide(&mut self, cells: Arc<Cells>) -> Result<()> {
         if cells.divide() {
             if self.resizes {
-                let expected = "one without it: where nodes differ in what jobs ask for, a job keeps the size it starts with";
+                let expected =
+                    "one without it: where nodes differ in what jobs ask for, a job keeps the size it starts with";
                 return Err(config("policy.backfill.sizing", "an object with a method `resizes`", expected));
             }
             self.policy.divide(&cells, self.cluster.platform().is_exclusive())?;

@@ -445,13 +445,16 @@ impl Policy for Composed {
     }
 
     fn resize(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
-        let Self { parts: Parts { sizing: Some(sizing), placement, analyzer, .. }, power, least, growing, .. } = self
-        else {
-            return Ok(());
+        let Self { parts, power, least, growing, queue, admitted, submitted, withdrawn, .. } = self;
+        let Some(sizing) = &mut parts.sizing else { return Ok(()) };
+        let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
+        let room = power.as_ref().map(|power| power.ceiling.room(view));
+        let waiting = || {
+            let queued = queue.iter().map(|waiting| JobId(waiting.key.row));
+            let all = queued.chain(admitted.iter().copied()).chain(submitted.iter().copied());
+            all.filter(|job| !withdrawn.contains(job)).collect()
         };
-        let ask = Ask { view, analyzer: analyzer.as_ref(), least };
-        let room = || power.as_ref().map(|power| power.ceiling.room(view));
-        growing.decide(&ask, sizing.as_mut(), placement.as_mut(), room, out)
+        growing.decide(&ask, sizing.as_mut(), parts.placement.as_mut(), (room, waiting), out)
     }
 
     fn agent(&mut self) -> Option<&mut Agent> {

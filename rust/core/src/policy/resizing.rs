@@ -9,6 +9,7 @@ use crate::policy::runs::RunId;
 use crate::policy::sizing::Sizing;
 use crate::policy::{Decisions, View};
 use crate::units::Watts;
+use crate::workload::JobId;
 
 /// What of a pass's answer is still to be carried out: which runs are to grow, to how many nodes.
 #[derive(Clone, Debug, Default)]
@@ -22,12 +23,12 @@ impl Growing {
         ask: &Ask<'_>,
         sizing: &mut dyn Sizing,
         placement: &mut dyn Placement,
-        room: impl FnOnce() -> Option<Watts>,
+        (room, queue): (Option<Watts>, impl FnOnce() -> Vec<JobId>),
         out: &mut Decisions,
     ) -> Result<()> {
         let mut rest = match self.0.take() {
             Some(rest) => rest,
-            None => answered(ask, sizing, room, out)?,
+            None => answered(ask, sizing, room, queue, out)?,
         };
         while out.is_empty()
             && let Some((id, size)) = rest.pop_front()
@@ -43,7 +44,8 @@ impl Growing {
 fn answered(
     ask: &Ask<'_>,
     sizing: &mut dyn Sizing,
-    room: impl FnOnce() -> Option<Watts>,
+    room: Option<Watts>,
+    queue: impl FnOnce() -> Vec<JobId>,
     out: &mut Decisions,
 ) -> Result<VecDeque<(RunId, u32)>> {
     let view = ask.view;
@@ -54,7 +56,7 @@ fn answered(
     }
     runs.sort_unstable();
     let (ids, mut sizes): (Vec<_>, _) = (runs.iter().map(|run| run.2).collect(), Vec::with_capacity(runs.len()));
-    sizing.resizes(ask, room(), &ids, &mut sizes)?;
+    sizing.resizes(ask, room, &ids, &queue(), &mut sizes)?;
     let mut growing = VecDeque::new();
     for (&(.., id, size), wanted) in runs.iter().zip(sizes) {
         match (wanted as usize).cmp(&size) {
@@ -67,12 +69,7 @@ fn answered(
 }
 
 /// A run gets nodes that the placement chooses among the free ones; if it refuses, the run goes on as it is.
-fn grow(
-    ask: &Ask<'_>,
-    placement: &mut dyn Placement,
-    (id, size): (RunId, u32),
-    out: &mut Decisions,
-) -> Result<()> {
+fn grow(ask: &Ask<'_>, placement: &mut dyn Placement, (id, size): (RunId, u32), out: &mut Decisions) -> Result<()> {
     let view = ask.view;
     let Some(run) = view.runs.get(id) else { return Ok(()) };
     let missing = size - u32::try_from(run.places.len()).unwrap_or(size);

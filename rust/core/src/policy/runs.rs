@@ -235,12 +235,11 @@ impl Runs {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run(job: u32) -> Run {
-        Run {
-            job: JobId(job),
+impl Run {
+    /// Of the first job, from the beginning of time on.
+    pub(crate) fn test(places: Range<usize>) -> Self {
+        Self {
+            job: JobId(0),
             started: SimTime::from_micros(0),
             planned_end: SimTime::from_micros(5),
             attempt: 1,
@@ -254,9 +253,18 @@ mod tests {
             size_time: 1.0,
             suspension: None,
             profiling_ratio: None,
-            places: 0..0,
+            places,
             resize: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(job: u32) -> Run {
+        Run { job: JobId(job), ..Run::test(0..0) }
     }
 
     #[test]
@@ -269,6 +277,22 @@ mod tests {
         assert_eq!(runs.end(first), None);
         assert_eq!(runs.get(first), None);
         assert_eq!(runs.iter().map(|(id, run)| (id, run.job.0)).collect::<Vec<_>>(), [(next, 3), (other, 2)]);
+    }
+
+    #[test]
+    fn a_run_pauses_if_it_has_other_nodes_than_before_the_instant() {
+        let (mut runs, pause) = (Runs::default(), SimDuration::from_micros(7));
+        let [before, other, same] = [&[1, 2][..], &[1], &[1, 2]].map(|nodes| runs.write(JobId(0), false, nodes));
+        let at = SimTime::from_micros(9);
+        let resized = |places: Range<usize>, started| {
+            let resize = Resized { at, places: before.clone(), planned_end: at, pace: 1.0 };
+            Run { started, resize: Some(Box::new(resize)), ..Run::test(places) }
+        };
+        let early = SimTime::from_micros(0);
+        assert_eq!(runs.pause(&resized(other.clone(), early), at, pause), pause);
+        assert_eq!(runs.pause(&resized(same, early), at, pause), SimDuration::ZERO);
+        assert_eq!(runs.pause(&resized(other.clone(), at), at, pause), SimDuration::ZERO, "it begins so");
+        assert_eq!(runs.pause(&resized(other, early), SimTime::from_micros(10), pause), SimDuration::ZERO);
     }
 
     #[test]

@@ -213,3 +213,70 @@ impl Life {
 fn until(now: SimTime, then: SimTime) -> SimDuration {
     if then > now { then - now } else { SimDuration::ZERO }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::runs::{Run, Runs};
+    use crate::sim::segments::Segments;
+
+    fn at(micros: i64) -> SimTime {
+        SimTime::from_micros(micros)
+    }
+
+    fn stretch(factor: f64) -> Stretch {
+        Stretch { cap_w: f64::INFINITY, factor, draw: crate::units::Watts::ZERO, is_suspended: false }
+    }
+
+    /// A run from 0 to 100, killed at 110.
+    fn life() -> Life {
+        let mut segments = Segments::default();
+        let run = Run::test(Runs::default().write(crate::workload::JobId(0), false, &[0]));
+        let mut life = Life::new(at(0), at(100), Some(at(110)), stretch(1.0), segments.begin(&run));
+        life.settle(at(0), Settled { factor: 1.0, by: 1.0, pause: None }, || at(100));
+        life
+    }
+
+    fn to(ratio: f64, pause: i64) -> Settled {
+        Settled { factor: ratio, by: ratio, pause: Some(SimDuration::from_micros(pause)) }
+    }
+
+    #[test]
+    fn a_pause_comes_on_top_of_what_is_left() {
+        let mut life = life();
+        life.settle(at(40), to(1.5, 5), || at(0));
+        assert_eq!((life.end(), life.kill()), (at(40 + 90 + 5), Some(at(40 + 105 + 5))));
+        assert_eq!([life.left(at(42)), life.work_left(at(42))], [93, 90].map(SimDuration::from_micros));
+        assert_eq!([life.left(at(50)), life.work_left(at(50))], [85, 85].map(SimDuration::from_micros));
+    }
+
+    #[test]
+    fn of_several_changes_in_an_instant_the_last_counts() {
+        let mut life = life();
+        life.settle(at(40), to(1.5, 5), || at(0));
+        life.settle(at(40), to(0.5, 5), || at(0));
+        assert_eq!((life.end(), life.kill()), (at(40 + 30 + 5), Some(at(40 + 35 + 5))));
+        life.settle(at(40), to(1.0, 0), || at(0));
+        assert_eq!((life.end(), life.kill()), (at(100), Some(at(110))));
+    }
+
+    #[test]
+    fn what_stands_still_in_a_pause_goes_on_with_it() {
+        let mut life = life();
+        life.settle(at(40), to(1.0, 10), || at(0));
+        life.suspend(at(44));
+        assert_eq!([life.left(at(60)), life.work_left(at(60))], [66, 60].map(SimDuration::from_micros));
+        life.resume(at(60));
+        assert_eq!((life.end(), life.work_left(at(60))), (at(126), SimDuration::from_micros(60)));
+    }
+
+    #[test]
+    fn what_is_resized_and_stands_still_in_one_instant_has_its_pause_left() {
+        let mut life = life();
+        life.suspend(at(40));
+        life.settle(at(40), to(2.0, 7), || at(0));
+        assert_eq!([life.left(at(50)), life.work_left(at(50))], [127, 120].map(SimDuration::from_micros));
+        life.resume(at(50));
+        assert_eq!((life.end(), life.kill()), (at(177), Some(at(50 + 140 + 7))));
+    }
+}

@@ -143,3 +143,24 @@ impl Segments {
 fn index(place: usize) -> u32 {
     u32::try_from(place).expect("fewer than 2^32 segments fit into memory")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_goes_on_on_other_nodes_has_a_stretch_of_each_and_one_of_its_pause() {
+        let mut segments = Segments::default();
+        let at = SimTime::from_micros;
+        let (first, later) = (Run::test(0..4), Run::test(4..6));
+        let mut place = segments.begin(&first);
+        let stretch = Stretch { cap_w: f64::INFINITY, factor: 1.0, draw: Watts::ZERO, is_suspended: false };
+        segments.push(&mut place, Held { since: at(0), stretch, still_until: at(0) }, at(40));
+        segments.go_on(&mut place, &later, at(40));
+        segments.push(&mut place, Held { since: at(40), stretch, still_until: at(45) }, at(60));
+        let told: Vec<_> =
+            segments.sorted().into_iter().map(|one| (one.start, one.end, one.places, one.state.factor)).collect();
+        let rests = (at(40), at(45), 4..6, f64::INFINITY);
+        assert_eq!(told, [(at(0), at(40), 0..4, 1.0), rests, (at(45), at(60), 4..6, 1.0)]);
+    }
+}

@@ -99,3 +99,46 @@ impl Sizes {
         self.own(job).get(place).copied().unwrap_or(1.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::Workload;
+
+    fn workload(sizes: SizeColumns) -> Result<Workload> {
+        let columns = JobColumns {
+            job_id: vec![1, 2],
+            submit_s: vec![0.0; 2],
+            runtime_s: vec![1.0; 2],
+            node_count: vec![2, 3],
+            sizes,
+            ..JobColumns::default()
+        };
+        columns.into_workload()
+    }
+
+    fn ranges() -> SizeColumns {
+        SizeColumns {
+            min_nodes: vec![1, 3],
+            offsets: vec![0, 2, 3],
+            time_ratios: vec![2.0, 1.0, 1.0],
+            ..SizeColumns::default()
+        }
+    }
+
+    #[test]
+    fn only_jobs_of_several_sizes_are_malleable() {
+        let jobs = workload(SizeColumns { malleable: vec![1, 1], resize_s: vec![f64::NAN, 2.0], ..ranges() }).unwrap();
+        assert_eq!([JobId(0), JobId(1)].map(|job| jobs.is_malleable(job)), [true, false]);
+        assert_eq!([JobId(0), JobId(1)].map(|job| jobs.pause(job).seconds()), [0.0, 2.0]);
+        assert!(jobs.has_malleable() && !workload(ranges()).unwrap().has_malleable());
+    }
+
+    #[test]
+    fn what_is_said_of_changes_is_checked() {
+        for wrong in [vec![1], vec![2, 0]] {
+            assert!(workload(SizeColumns { malleable: wrong, ..ranges() }).is_err());
+        }
+        assert!(workload(SizeColumns { resize_s: vec![-1.0, 0.0], ..ranges() }).is_err());
+    }
+}

@@ -83,11 +83,18 @@ impl Sizing for OwnSizing {
         self.resizes
     }
 
-    fn resizes(&mut self, ask: &Ask<'_>, room: Option<Watts>, runs: &[RunId], out: &mut Vec<u32>) -> Result<()> {
+    fn resizes(
+        &mut self,
+        ask: &Ask<'_>,
+        room: Option<Watts>,
+        runs: &[RunId],
+        queue: &[JobId],
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
         let (part, view) = (&self.part, ask.view);
         let watts = room.map_or(f64::INFINITY, Watts::watts);
         let sizes = Python::attach(|py| {
-            part.lender.lend(view, None, |lent| {
+            part.lender.lend(view, Some(queue), |lent| {
                 let asked = || format!(", with {} running,", counted(runs.len(), "malleable job"));
                 let own = Running::of(runs.to_vec(), &part.lender);
                 let answer = part.call_to(RESIZES, py, view, (own, watts, lent), asked)?;

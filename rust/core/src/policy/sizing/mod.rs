@@ -22,13 +22,21 @@ pub trait Sizing: DynClone + Send + Sync {
         false
     }
 
-    /// On how many nodes each of these runs is to go on, all of malleable jobs and none suspended.
+    /// On how many nodes each of these runs is to go on, all of malleable jobs and none suspended. `queue` says who waits:
+    /// those that have come since the last pass are the last.
     ///
     /// # Errors
     /// If it cannot be told.
-    fn resizes(&mut self, ask: &Ask<'_>, room: Option<Watts>, runs: &[RunId], out: &mut Vec<u32>) -> Result<()> {
+    fn resizes(
+        &mut self,
+        ask: &Ask<'_>,
+        room: Option<Watts>,
+        runs: &[RunId],
+        queue: &[JobId],
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
         let sizes = runs.iter().filter_map(|&id| ask.view.runs.get(id)).map(|run| run.places.len());
-        let _ = room;
+        let _ = (room, queue);
         out.extend(sizes.map(|size| u32::try_from(size).unwrap_or(u32::MAX)));
         Ok(())
     }
