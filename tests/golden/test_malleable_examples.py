@@ -277,7 +277,9 @@ def test_a_wrong_answer_is_told() -> None:
 
     with pytest.raises(KeyError) as caught:
         run(rows, Raising({}))
-    assert caught.value.__notes__ == ["policy.backfill.sizing: `resizes` of Raising, with 1 malleable job running, at 40 s"]
+    assert caught.value.__notes__ == [
+        "policy.backfill.sizing: `resizes` of Raising, with 1 malleable job running, at 40 s"
+    ]
 
 
 def test_it_is_asked_only_of_malleable_jobs_that_run() -> None:
@@ -345,15 +347,14 @@ def test_a_change_that_a_result_hides_is_found() -> None:
     result = run(rows, {(40.0, 1): 2})
     first = (pl.col("job_id") == 1) & (pl.col("start_s") == 0.0)
     faults = [
-        ("other nodes", pl.when(first).then(pl.lit([0, 1, 2, 4])).otherwise("nodes").alias("nodes")),
-        ("two nodes at once", pl.when(first).then(pl.lit([0, 1])).otherwise("nodes").alias("nodes")),
-        ("speed", pl.when(pl.col("speed_ratio") == 0.0).then(1.0).otherwise("speed_ratio").alias("speed_ratio")),
+        pl.when(first).then(pl.lit([0, 1, 2, 4])).otherwise("nodes").alias("nodes"),
+        pl.when(first).then(pl.lit([0, 1])).otherwise("nodes").alias("nodes"),
+        pl.when(pl.col("speed_ratio") == 0.0).then(1.0).otherwise("speed_ratio").alias("speed_ratio"),
     ]
-    for name, change in faults:
+    for change in faults:
         tampered = result.segments.with_columns(change.cast(result.segments.schema[change.meta.output_name()]))
-        with pytest.raises(AssertionError):
+        with pytest.raises(AssertionError, match="job 1, from"):
             check_schedule(_with(result, segments=tampered), workload, MACHINE)
-            raise RuntimeError(name)
     with pytest.raises(AssertionError, match="events tell"):
         check_schedule(_with(result, events=result.events.clear()), workload, MACHINE)
 

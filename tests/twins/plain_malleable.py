@@ -15,7 +15,7 @@ TICKS = 1_000_000
 
 @dataclass
 class Job:
-    """One job as it was submitted; times in microseconds, `ratio[n]` its time on n nodes over that on those asked for."""
+    """One job as it was submitted; times in microseconds, `ratio[n]` its time on n nodes over that as asked for."""
 
     row: int
     submit: int
@@ -83,7 +83,7 @@ def longer(length: int, by: float) -> int:
 
 
 Wanted = Callable[[int, list[tuple[int, int, int, int]], int], list[int]]
-"""From the instant, the row, size and range of malleable jobs that run, by start, and the free nodes, to their sizes."""
+"""From the instant, the row, size and range of malleable jobs that run, and the free nodes, to their sizes."""
 
 
 def simulate(jobs: list[Job], nodes: int, wanted: Wanted, *, passes_over: bool) -> list[Run]:

@@ -24,7 +24,7 @@ def wanted(seed: int, now: int, rows: _Rows, free: int) -> list[int]:
     """Any sizes, by the instant and the job alone, as far as there are nodes."""
     sizes = []
     for row, size, low, high in rows:
-        rng = random.Random(f"{seed} {now} {row}")  # noqa: S311 -- no secret
+        rng = random.Random(f"{seed} {now} {row}")
         sizes.append(rng.randint(low, min(high, NODES)) if rng.random() < 0.6 else size)
     free += sum(max(size - own, 0) for (_, size, *_), own in zip(rows, sizes, strict=True))
     for place, (_, size, *_) in enumerate(rows):
@@ -128,7 +128,9 @@ def test_random_changes_agree(seed: int, backfill: str) -> None:
     assert told == [(start / TICKS, end / TICKS, nodes) for start, end, nodes, _ in expected]
     assert result.segments["speed_ratio"].to_list() == pytest.approx([speed for *_, speed in expected])
     drawn_j = [
-        sum((end - start) / TICKS * sum(run.job.watts[node] for node in nodes) for start, end, nodes, _ in run.stretches)
+        sum(
+            (end - start) / TICKS * sum(run.job.watts[node] for node in nodes) for start, end, nodes, _ in run.stretches
+        )
         for run in runs
     ]
     assert result.jobs["energy_j"].to_list() == pytest.approx(drawn_j, abs=1e-6)

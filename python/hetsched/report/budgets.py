@@ -180,7 +180,7 @@ def _draw_marks(axes: Axes, events: pl.DataFrame, marked: Sequence[str], axis: T
 
 
 def _draw_boxes(figure: Figure, axes: Axes, segments: pl.DataFrame, axis: TimeAxis, nodes: int) -> None:
-    """A box for each stretch and each unbroken run of its nodes, a frame around each attempt on its nodes, and a bar of speeds."""
+    """A box for each stretch and each unbroken run of its nodes, a frame around attempts, a bar of speeds."""
     from matplotlib.cm import ScalarMappable  # noqa: PLC0415 -- slow to import
     from matplotlib.colors import Normalize  # noqa: PLC0415
     from matplotlib.patches import Patch  # noqa: PLC0415

@@ -74,7 +74,9 @@ def by_nodes(jobs: pl.DataFrame, segments: pl.DataFrame) -> pl.DataFrame:
     first, both = pl.col("job_id", "nodes").first(), (pl.col("start_s").min(), pl.col("end_s").max())
     spans = own.group_by("span", maintain_order=True).agg(first, *both, pl.col("energy_j").sum()).drop("span")
     rest = jobs.drop("nodes", "start_s", "end_s", "energy_j")
-    known = jobs.filter(pl.col("start_s").is_not_null()).select("job_id").join(spans, on="job_id", maintain_order="left")
+    known = (
+        jobs.filter(pl.col("start_s").is_not_null()).select("job_id").join(spans, on="job_id", maintain_order="left")
+    )
     return rest.join(known, on="job_id", how="left", maintain_order="left").select(jobs.columns)
 
 

@@ -54,11 +54,11 @@ class ThroughputIlp:
     cap, of each job, so that nodes and watts suffice and the sum of weight × power-aware speed is largest. The weight
     of a job grows as it waits, lest it starve.
 
-    A moldable job keeps the size with which it starts, and its cap is chosen anew; a malleable one that runs enters the
-    program with other sizes, too: its least and most nodes, half and twice those that it has. That a change costs time
-    (``resize_s``) is not weighed. The program is solved by HiGHS, through scipy. Where it finds no solution within `node_limit` nodes of its search, jobs start in
-    policy order as they ask, at the lowest caps; `notes` counts both. Give the same object as backfill (which chooses
-    sizes, too) and as allocator.
+    A moldable job keeps the size with which it starts, and its cap is chosen anew; a malleable one that runs enters
+    the program with other sizes, too: its least and most nodes, half and twice those that it has. That a change costs
+    time (``resize_s``) is not weighed. The program is solved by HiGHS, through scipy. Where it finds no solution
+    within `node_limit` nodes of its search, jobs start in policy order as they ask, at the lowest caps; `notes` counts
+    both. Give the same object as backfill (which chooses sizes, too) and as allocator.
 
     The paper leaves the weight's form open: ((wait + length) / length)^alpha, the length being that at full speed.
 
@@ -101,6 +101,7 @@ class ThroughputIlp:
         self.least_cap_w = self.caps_w[0]
         self._curves = Curves(self.least_cap_w)
         self._planned: tuple[float, list[int]] = (-np.inf, [])
+        self._sized: tuple[float, dict[int, int]] = (-np.inf, {})
         self._solved, self._fallbacks = 0, 0
 
     def notes(self) -> dict[str, int]:
@@ -109,6 +110,12 @@ class ThroughputIlp:
 
     def sizes(self, queue: Jobs, watts: float, view: View) -> _Whole:
         """On how many nodes each job that waits would run; which of them start is kept for `select`."""
+        if self._sized[0] == view.now_s:
+            # The program has just been solved, with malleable jobs that run in it.
+            known = self._sized[1]
+            self._planned, self._sized = (view.now_s, list(known)), (-np.inf, {})
+            pairs = zip(queue.job_id.tolist(), queue.asked_nodes.tolist(), strict=True)
+            return np.array([known.get(job, asked) for job, asked in pairs], dtype=np.int64)
         running = view.running
         own_w, chosen = float(running.draw_w(self.least_cap_w).sum()), queue.asked_nodes.copy()
         waiting = self._waiting(queue, view)
@@ -135,11 +142,12 @@ class ThroughputIlp:
         nodes = len(view.free) + int(running.node_count.sum())
         own_w = float(running.draw_w(self.least_cap_w).sum())
         solution = self._best(both, len(running), nodes, watts + own_w)
-        chosen = dict(zip(running.job_id.tolist(), running.node_count.tolist(), strict=True))
-        ids = running.job_id.tolist()
-        for place in solution or []:
-            if place < len(kept.job):
-                chosen[ids[both.job[place]]] = int(both.nodes[place])
+        if solution is None:
+            return runs.node_count
+        ids = [*running.job_id.tolist(), *queue.job_id.tolist()]
+        chosen = {ids[both.job[place]]: int(both.nodes[place]) for place in solution}
+        waits = {int(job) for job in queue.job_id}
+        self._sized = view.now_s, {job: size for job, size in chosen.items() if job in waits}
         wanted = np.array([chosen[job] for job in runs.job_id.tolist()], dtype=np.int64)
         return affordable(runs, wanted, watts, self.least_cap_w, view)
 

@@ -318,8 +318,10 @@ class Facts:
 
         A job that still runs when the run is stopped ends a tick after the window.
         """
-        rows = pl.DataFrame({"job": np.arange(len(self.start)), "slots": self.slots, "job_id": self.job_id})
-        spans = self.spans.select("job_id", "start_s", "end_s", node="nodes").join(rows, on="job_id", maintain_order="left")
+        rows = pl.DataFrame({"job": np.arange(len(self.start)), "slots": self.slots, "job_id": self.jobs["job_id"]})
+        spans = self.spans.select("job_id", "start_s", "end_s", node="nodes").join(
+            rows, on="job_id", maintain_order="left"
+        )
         start, end = micros(spans["start_s"]), micros(spans["end_s"])
         last = np.append(spans["job"].to_numpy()[1:] != spans["job"].to_numpy()[:-1], True)[: len(spans)]
         goes_on = (self.end[spans["job"].to_numpy()] < 0) & last

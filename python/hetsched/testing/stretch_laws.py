@@ -45,7 +45,9 @@ class Stretches:
         np.maximum.at(last_attempt, self.job, self.attempt)
         self.attempts = last_attempt
         nodes = segments["nodes"].to_list()
-        self.changed = self.goes_on & np.array([here != there for here, there in zip(nodes, [[], *nodes], strict=False)])
+        self.changed = self.goes_on & np.array(
+            [here != there for here, there in zip(nodes, [[], *nodes], strict=False)]
+        )
         self.is_last = (self.attempt == last_attempt[self.job]) & run.started[self.job]
 
     def name(self, place: int) -> str:
@@ -100,7 +102,9 @@ def _check_order(own: Stretches) -> None:
     own.refuse((own.attempt > 1) & ~own.goes_on & (own.start < before), "it begins before the attempt before it ends")
     single = ~own.goes_on & ~np.append(own.goes_on[1:], False)[: len(own.goes_on)]
     own.refuse((own.lasts_s == 0) & ~single, "a stretch of length zero in an attempt that lasts")
-    told = own.frame.select(pl.struct("nodes", "cap_w", "speed_ratio", "power_w", "state").alias("all"))["all"].to_list()
+    told = own.frame.select(pl.struct("nodes", "cap_w", "speed_ratio", "power_w", "state").alias("all"))[
+        "all"
+    ].to_list()
     again = np.array([False, *(here == there for here, there in zip(told[1:], told, strict=False))][: len(told)])
     own.refuse(own.goes_on & again, "it is like the stretch before it")
 
@@ -161,7 +165,7 @@ def _check_no_node_serves_two(own: Stretches) -> None:
     served = own.by_node()
     place, node = served["place"].to_numpy(), served["node"].to_numpy()
     start, end = own.start[place], own.end[place]
-    # Of several changes of its nodes in one instant a job's stretches show the last: between them others may have served.
+    # Of several changes of nodes in one instant stretches show the last: between them others may have served.
     kept = (end > start) | ~np.isin(start, resizes(own.run)[1])
     place, node, start, end = (column[kept] for column in (place, node, start, end))
     order = np.lexsort((end, start, node))

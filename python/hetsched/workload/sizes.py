@@ -107,7 +107,9 @@ def refuse_sizes(known: Mapping[str, pl.Series], origin: Origin) -> None:
     asked, low, high = _ranges(known)
     if "malleable" in known:
         rigid = known["malleable"].fill_null(value=False) & pl.Series(low == high)
-        origin.refuse(known["malleable"], rigid, "false for a job of one size: give it a range, `min_nodes` to `max_nodes`")
+        origin.refuse(
+            known["malleable"], rigid, "false for a job of one size: give it a range, `min_nodes` to `max_nodes`"
+        )
     count = pl.Series("node_count", asked)
     for name, bad, expected in (
         ("min_nodes", low > asked, "at most `node_count`"),

@@ -459,8 +459,8 @@ impl Controller {
         self.resizes
     }
 
-    /// Jobs that run get other sizes: first all that give nodes up, then one after the other those that get some. None does
-    /// while what an emergency took is not given back.
+    /// Jobs that run get other sizes: first all that give nodes up, then one after the other those that get some. None
+    /// does while what an emergency took is not given back.
     fn resize(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
         while self.resizes && !self.pass.is_held {
             self.decisions.clear();

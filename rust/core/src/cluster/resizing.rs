@@ -120,8 +120,8 @@ impl Cluster {
         }
     }
 
-    /// When a run whose size has changed in this instant is planned to end, and how many times longer what is left of its
-    /// plan takes; none of another, or of one that has begun in it.
+    /// When a run whose size has changed in this instant is planned to end, and how many times longer what is left of
+    /// its plan takes; none of another, or of one that has begun in it.
     pub(super) fn replanned(&self, run: &Run) -> Option<(SimTime, f64)> {
         let before = run.resize.as_deref().filter(|before| before.at == self.now && run.started < self.now)?;
         let by = self.full_pace(run) / before.pace;

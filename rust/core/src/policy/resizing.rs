@@ -16,8 +16,8 @@ use crate::workload::JobId;
 pub(super) struct Growing(Option<VecDeque<(RunId, u32)>>);
 
 impl Growing {
-    /// The next decisions about sizes of jobs that run: of the first call of a pass, of the jobs that give nodes up; then one
-    /// job after the other gets some, so that the placement sees what is free then.
+    /// The next decisions about sizes of jobs that run: of the first call of a pass, of the jobs that give nodes up; then
+    /// one job after the other gets some, so that the placement sees what is free then.
     pub(super) fn decide(
         &mut self,
         ask: &Ask<'_>,

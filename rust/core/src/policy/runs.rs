@@ -206,8 +206,8 @@ impl Runs {
         places
     }
 
-    /// How long a run makes no progress because its nodes have changed at `now`, if they have: of one that begins in this
-    /// instant nothing changes, nor of one that has its old nodes again.
+    /// How long a run makes no progress because its nodes have changed at `now`, if they have: of one that begins in
+    /// this instant nothing changes, nor of one that has its old nodes again.
     #[must_use]
     pub fn pause(&self, run: &Run, now: SimTime, pause: SimDuration) -> SimDuration {
         let before = run.resize.as_ref().filter(|before| before.at == now && run.started < now);

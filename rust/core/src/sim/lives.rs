@@ -145,8 +145,9 @@ impl Life {
         }
     }
 
-    /// Its speed is settled for now: what is left takes `factor`, and by plan `by` times what it did, and the pause that it
-    /// makes on other nodes comes on top. `anew` says when a run ends that begins like this (operations page, rules 4 to 7).
+    /// Its speed is settled for now: what is left takes `factor`, and by plan `by` times what it did, and the pause that
+    /// it makes on other nodes comes on top. `anew` says when a run ends that begins like this (operations page, rules 4
+    /// to 7).
     pub(super) fn settle(&mut self, now: SimTime, mut to: Settled, anew: impl FnOnce() -> SimTime) {
         if to.pause.is_some() && !self.go_back(now) {
             (to.by, to.pause) = (1.0, None);
@@ -175,8 +176,8 @@ impl Life {
         self.is_new = false;
     }
 
-    /// Its nodes have changed in this instant: what was settled in it before counts no more, unless it has begun or ceased to
-    /// stand still since then.
+    /// Its nodes have changed in this instant: what was settled in it before counts no more, unless it has begun or
+    /// ceased to stand still since then.
     fn go_back(&mut self, now: SimTime) -> bool {
         let Self { end, kill, paused, left, factor, .. } = *self;
         let known = self.before.as_deref().copied().filter(|before| before.at == now);

@@ -22,8 +22,8 @@ pub trait Sizing: DynClone + Send + Sync {
         false
     }
 
-    /// On how many nodes each of these runs is to go on, all of malleable jobs and none suspended. `queue` says who waits:
-    /// those that have come since the last pass are the last.
+    /// On how many nodes each of these runs is to go on, all of malleable jobs and none suspended. `queue` says who
+    /// waits: those that have come since the last pass are the last.
     ///
     /// # Errors
     /// If it cannot be told.
