@@ -73,7 +73,7 @@ impl Cluster {
 
     fn move_nodes(&mut self, id: RunId, moved: &Moved) -> Result<(), SimulationError> {
         for &node in &moved.left {
-            let state = self.nodes[node as usize].end_job()?;
+            let state = self.nodes[node as usize].end_job(false)?;
             self.enter(node, state);
             self.on_nodes.take(node, id);
         }

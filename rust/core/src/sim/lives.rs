@@ -22,6 +22,8 @@ pub(super) struct Life {
     /// What its nodes drew for it in intervals that are closed.
     energy: Joules,
     held: Held,
+    /// What it had drawn on shared nodes when its last stretch ended.
+    charged: Joules,
     /// Its place among the segments.
     pub(super) place: Place,
     /// The lowest cap that was in force on any of its nodes, W.
@@ -75,6 +77,7 @@ impl Life {
             is_new: true,
             energy: Joules::ZERO,
             held: Held { since: start, stretch, still_until: start },
+            charged: Joules::ZERO,
             place,
             lowest_cap_w: f64::INFINITY,
             stood: SimDuration::ZERO,
@@ -128,6 +131,12 @@ impl Life {
 
     pub(super) fn draw(&mut self, energy: Joules) {
         self.energy += energy;
+    }
+
+    /// A stretch on shared nodes is over, and it has drawn so much in all by now: returns what it drew in the stretch.
+    pub(super) fn charge(&mut self, all: Joules) -> Joules {
+        let before = std::mem::replace(&mut self.charged, all);
+        all - before
     }
 
     /// It stands still from now on.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::policy::runs::Run;
-use crate::units::{SimTime, Watts};
+use crate::units::{Joules, SimTime, Watts};
 use crate::workload::JobId;
 
 /// What holds of a run for a while.
@@ -43,6 +43,8 @@ pub struct Segment {
     pub places: Range<usize>,
     /// What holds in it.
     pub state: Stretch,
+    /// What its nodes drew for it.
+    pub energy: Joules,
 }
 
 /// All stretches so far. Those of an attempt follow one another, so that only their ends are kept.
@@ -52,6 +54,8 @@ pub struct Segments {
     stretches: Vec<Stretch>,
     /// Of each segment: its attempt, its end and its stretch.
     rows: Vec<(u32, u32, SimTime)>,
+    /// Of each segment, where nodes are shared, what was drawn in it; otherwise the stretch tells.
+    drawn: Vec<Joules>,
 }
 
 /// An attempt, or what is left of one from a change of its nodes on.
@@ -96,18 +100,19 @@ impl Segments {
         }
     }
 
-    /// A stretch of an attempt is over; in its first part the run may have made no progress.
-    pub(super) fn push(&mut self, place: &mut Place, held: Held, end: SimTime) {
+    /// A stretch of an attempt is over, in which so much was drawn if nodes are shared; where they are not, the run may
+    /// have made no progress in its first part.
+    pub(super) fn push(&mut self, place: &mut Place, held: Held, end: SimTime, drawn: Option<Joules>) {
         let moves_on = held.still_until.min(end);
         if moves_on > held.since {
-            self.note(place, Stretch { factor: f64::INFINITY, ..held.stretch }, moves_on);
+            self.note(place, Stretch { factor: f64::INFINITY, ..held.stretch }, moves_on, None);
         }
         if end > moves_on || end == held.since {
-            self.note(place, held.stretch, end);
+            self.note(place, held.stretch, end, drawn);
         }
     }
 
-    fn note(&mut self, place: &mut Place, stretch: Stretch, end: SimTime) {
+    fn note(&mut self, place: &mut Place, stretch: Stretch, end: SimTime, drawn: Option<Joules>) {
         let known = place.known.iter().find(|(known, _)| *known == stretch).map(|known| known.1);
         let at = known.unwrap_or_else(|| {
             let new = index(self.stretches.len());
@@ -118,6 +123,7 @@ impl Segments {
             new
         });
         self.rows.push((place.attempt, at, end));
+        self.drawn.extend(drawn);
     }
 
     /// All of them, by job and time.
@@ -133,7 +139,8 @@ impl Segments {
             let start = last.filter(|last| last.0 == attempt).map_or(of.start, |last| last.1);
             last = Some((attempt, end));
             let state = self.stretches[stretch as usize];
-            Segment { job: of.job, attempt: of.number, start, end, places: of.places.clone(), state }
+            let energy = self.drawn.get(row as usize).copied().unwrap_or_else(|| state.draw * (end - start));
+            Segment { job: of.job, attempt: of.number, start, end, places: of.places.clone(), state, energy }
         });
         rows.collect()
     }
@@ -155,9 +162,9 @@ mod tests {
         let (first, later) = (Run::test(0..4), Run::test(4..6));
         let mut place = segments.begin(&first);
         let stretch = Stretch { cap_w: f64::INFINITY, factor: 1.0, draw: Watts::ZERO, is_suspended: false };
-        segments.push(&mut place, Held { since: at(0), stretch, still_until: at(0) }, at(40));
+        segments.push(&mut place, Held { since: at(0), stretch, still_until: at(0) }, at(40), None);
         segments.go_on(&mut place, &later, at(40));
-        segments.push(&mut place, Held { since: at(40), stretch, still_until: at(45) }, at(60));
+        segments.push(&mut place, Held { since: at(40), stretch, still_until: at(45) }, at(60), None);
         let told: Vec<_> =
             segments.sorted().into_iter().map(|one| (one.start, one.end, one.places, one.state.factor)).collect();
         let rests = (at(40), at(45), 4..6, f64::INFINITY);
