@@ -39,6 +39,7 @@ from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_r
 from hetsched.run.progress import Bars
 from hetsched.run.result import Result
 from hetsched.run.simulation import Progress, Run, run_of
+from hetsched.run.stretches import by_nodes, is_resized
 from hetsched.threads import threads
 from hetsched.workload import Workload
 
@@ -124,6 +125,7 @@ class Outcome:
         """The part of a result that is kept."""
         jobs = result.jobs if keep.drawn else result.jobs.clear()
         timeline = result.timeline if keep.drawn else _NO_TIMELINE
+        spans = by_nodes(jobs, result.segments) if keep.drawn and is_resized(result.events) else jobs
         window = keep.window
         return cls(
             policy=policy,
@@ -133,8 +135,8 @@ class Outcome:
             provenance=result.provenance,
             timing=result.timing,
             curve=waiting_curve(jobs["wait_s"]),
-            bins=run_bins(jobs, timeline),
-            jobs=jobs if keep.drawn and len(jobs) <= MOST_JOBS else None,
+            bins=run_bins(spans, timeline),
+            jobs=spans if keep.drawn and len(spans) <= MOST_JOBS else None,
             concerns=result.concerns,
             power=PowerFrames.of(result) if keep.drawn else None,
             machine=NodeFrames.of(result) if keep.drawn else None,

@@ -61,7 +61,7 @@ SLOWDOWN, CONSIDERED = 1.2, 8
 
 FREE, FAIR, WORST = "no caps", "equal caps", "fewer nodes"
 UNIFORM, OURS = "uniform", "equal-slowdown (ours)"
-INADOMI, GHOLKAR, ELLSWORTH, CAO, TOTONI, PATKI, SAROOD = (
+INADOMI, GHOLKAR, ELLSWORTH, CAO, TOTONI, PATKI, SAROOD, MALLEABLE = (
     "Inadomi",
     "Gholkar",
     "Ellsworth",
@@ -69,11 +69,12 @@ INADOMI, GHOLKAR, ELLSWORTH, CAO, TOTONI, PATKI, SAROOD = (
     "Totoni",
     "Patki",
     "Sarood",
+    "Sarood, malleable",
 )
 SEVEN = (TOTONI, GHOLKAR, SAROOD, PATKI, ELLSWORTH, INADOMI, CAO)
 """As Table II has them."""
 
-LABELS = (*SEVEN, OURS, UNIFORM, FREE, FAIR, WORST)
+LABELS = (TOTONI, GHOLKAR, SAROOD, MALLEABLE, PATKI, ELLSWORTH, INADOMI, CAO, OURS, UNIFORM, FREE, FAIR, WORST)
 
 
 def _budget(allocator: Any) -> dict[str, Any]:
@@ -86,11 +87,12 @@ def _easy(allocator: Any, **parts: Any) -> Policy:
 
 def _policies() -> dict[str, Policy]:
     two, patki = TwoLevel(least_cap_w=LEAST_W), MoldableBackfill(least_cap_w=LEAST_W, slowdown_limit=SLOWDOWN)
-    ilp = ThroughputIlp(caps_w=LEVELS_W[::4], considered=CONSIDERED)
+    ilp, elastic = (ThroughputIlp(caps_w=LEVELS_W[::4], considered=CONSIDERED) for _ in range(2))
     return {
         TOTONI: _easy("uniform", placement=VariationPlacement()),
         GHOLKAR: _easy(two, placement=two),
         SAROOD: _easy(ilp, backfill=ilp),
+        MALLEABLE: _easy(elastic, backfill=elastic),
         PATKI: _easy(patki, backfill={"name": "reservations", "sizing": patki}),
         ELLSWORTH: _easy(DynamicSharing(least_cap_w=LEAST_W)),
         INADOMI: _easy(VariationAware(least_cap_w=LEAST_W)),
@@ -131,13 +133,17 @@ def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
     power_w = node_watts(repetition.seed)
     platform, fewer = _platform(power_w), _platform(power_w[:WORST_NODES])
     workload = _workload(repetition, QUICK_JOBS if repetition.is_quick else None, WORST_NODES)
-    capped = Workload.from_polars(workload.to_polars().with_columns(cap_w=pl.lit(FAIR_W)))
+    frame = workload.to_polars()
+    others = {
+        FAIR: Workload.from_polars(frame.with_columns(cap_w=pl.lit(FAIR_W))),
+        MALLEABLE: Workload.from_polars(frame.with_columns(malleable=pl.col("min_nodes") < pl.col("max_nodes"))),
+    }
     policies = _policies() | {name: under_budget(one, BUDGET_W / 1000.0) for name, one in repetition.policies.items()}
     return [
         run_row(
             label,
             policy,
-            capped if label == FAIR else workload,
+            others.get(label, workload),
             fewer if label == WORST else platform,
             seed=repetition.seed,
             named={"scenario": f"{NODES} nodes, {BUDGET_W / 1000:g} kW"},
@@ -153,10 +159,11 @@ QUICK_JOBS = 150
 def _measured(result: Result) -> Mapping[str, Any]:
     """The steady state, run lengths and nodes over those asked for, and what the program had to fall back on."""
     ran = result.jobs.filter(state="completed").select(
-        "queue",
-        length=pl.col("runtime_s") / pl.col("nominal_runtime_s"),
-        nodes=pl.col("nodes").list.len() / pl.col("node_count"),
+        "job_id", "queue", "node_count", length=pl.col("runtime_s") / pl.col("nominal_runtime_s")
     )
+    held_s = pl.col("end_s") - pl.col("start_s")
+    held = result.segments.group_by("job_id").agg((held_s * pl.col("nodes").list.len()).sum() / held_s.sum())
+    ran = ran.join(held.rename({"end_s": "nodes"}), on="job_id").with_columns(pl.col("nodes") / pl.col("node_count"))
     lengths = {name: ran.filter(queue=name)["length"].mean() for name in ("high", "low")}
     notes = result.provenance.get("notes", {}).get("backfill", {})
     return {
@@ -183,8 +190,15 @@ def _rows(frame: pl.DataFrame) -> list[Row]:
     runs = Runs(frame)
     rows = [number(f"{label}: {told}", runs.values(name, label)) for name, told in _TOLD.items() for label in LABELS]
     rows += _claims(runs)
-    rows += [_over(runs, OURS, rival, name) for rival in (*SEVEN, UNIFORM, FREE) for name in _BETTER]
-    rows.append(number(f"{SAROOD}: programs without a solution, all jobs", runs.values("fallbacks", SAROOD)))
+    rows += [
+        number(f"{told}, {MALLEABLE} over {SAROOD}, change, %", _change(runs, MALLEABLE, SAROOD, name))
+        for name, (told, _) in _BETTER.items()
+    ]
+    rows += [_over(runs, OURS, rival, name) for rival in (*SEVEN, MALLEABLE, UNIFORM, FREE) for name in _BETTER]
+    rows += [
+        number(f"{label}: programs without a solution, all jobs", runs.values("fallbacks", label))
+        for label in (SAROOD, MALLEABLE)
+    ]
     over_s = sum(runs.values("over_budget_s", label) for label in LABELS)
     return [*rows, limit("time above the budget, all of them, s", over_s, most=0.0, claim="kept", printed=False)]
 
@@ -323,6 +337,7 @@ EXPERIMENTS = (
             assumed("bound_ratio", dict(BOUND_RATIO), "of a third of the jobs each"),
             assumed("caps_w", list(LEVELS_W), "a node; every fourth of them in the program"),
             assumed("sizes", [1 / RANGE, RANGE], "× the nodes asked for; the largest at most `fewer_nodes`"),
+            assumed("malleable", "every job that has several sizes", "in its row alone; changes take no time"),
             assumed("speedup", {"downey": {"a": "2 × nodes asked for", "sigma": DOWNEY["downey_sigma"]}}),
             assumed("important", 0.5, "of the jobs, dealt out by the seed; they allow no slowdown (Cao)"),
             assumed("slowdown_limit", SLOWDOWN, "of a configuration that can start at once (Patki)"),

@@ -180,7 +180,7 @@ def _draw_marks(axes: Axes, events: pl.DataFrame, marked: Sequence[str], axis: T
 
 
 def _draw_boxes(figure: Figure, axes: Axes, segments: pl.DataFrame, axis: TimeAxis, nodes: int) -> None:
-    """A box for each stretch and each unbroken run of its nodes, a frame around each attempt, and a bar of speeds."""
+    """A box for each stretch and each unbroken run of its nodes, a frame around attempts, a bar of speeds."""
     from matplotlib.cm import ScalarMappable  # noqa: PLC0415 -- slow to import
     from matplotlib.colors import Normalize  # noqa: PLC0415
     from matplotlib.patches import Patch  # noqa: PLC0415
@@ -193,8 +193,8 @@ def _draw_boxes(figure: Figure, axes: Axes, segments: pl.DataFrame, axis: TimeAx
     fills = np.repeat(colours.to_rgba(runs["speed_ratio"].fill_null(1.0).to_numpy()), counts, axis=0)
     _add(axes, boxes, facecolors=fills, linewidths=0.0)
     _add(axes, _boxes(stands, axis)[0], **_SUSPENDED)
-    attempts = segments.group_by("job_id", "attempt", maintain_order=True)
-    frames, _ = _boxes(attempts.agg(pl.col("start_s").min(), pl.col("end_s").max(), pl.col("nodes").first()), axis)
+    spans = segments.group_by(pl.struct("job_id", "attempt", "nodes").rle_id(), maintain_order=True)
+    frames, _ = _boxes(spans.agg(pl.col("start_s").min(), pl.col("end_s").max(), pl.col("nodes").first()), axis)
     _add(axes, frames, facecolors="none", edgecolors="black", linewidths=0.4 if len(frames) <= _FEW else 0.2)
     for row in segments.iter_rows(named=True):
         _write_label(axes, row, axis, nodes, colours)

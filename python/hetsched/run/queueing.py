@@ -195,13 +195,26 @@ def _check_jobs(frame: pl.DataFrame, platform: Platform, policy: Policy) -> None
     faults = Faults("workload")
     for name in ("min_nodes", "max_nodes"):
         if name in frame.columns and (frame[name] != frame["node_count"]).any():
-            faults.note(name, "sizes to choose from", "those of node_count: on queues no size is chosen yet")
+            _check_sizes(frame, platform, name, faults)
     if platform.licences is not None and "licences" in frame.columns and frame["licences"].null_count() < len(frame):
         pools = len(pools_of(platform.queues))
         if pools > 1 and (policy.parts["backfill"] or {}).get("name") != _NAMES_NODES:
             expected = f"none, or the backfill plan: queues have {pools} sets of nodes, which would share them"
             faults.note("licences", "licences", expected)
     faults.check()
+
+
+def _check_sizes(frame: pl.DataFrame, platform: Platform, name: str, faults: Faults) -> None:
+    """Sizes are chosen where every queue has all nodes; a queue's limit holds for each of them."""
+    queues = platform.queues
+    assert queues is not None
+    if any(len(queue.numbers) < platform.nodes for queue in queues):
+        expected = "those of node_count: no size is chosen where a queue has some nodes and not all"
+        faults.note(name, "sizes to choose from", expected)
+        return
+    beyond = frame.filter(frame[name] > _of_queue(frame, queues, [queue.max_nodes for queue in queues], pl.Int64))
+    for job, count in beyond.select("job_id", name).head(_MOST_FAULTS).iter_rows():
+        faults.note(name, f"{count} of job {job}", "at most the max_nodes of its queue")
 
 
 def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> None:

@@ -65,9 +65,10 @@ class Result:
         turnaround_s, bounded_slowdown, node_count, slots, nodes`` (their numbers, ascending) ``, energy_j,
         mean_power_w`` (of all its nodes together) ``, started_by`` (immediate, backfill, reservation) ``, state,
         reason, nominal_runtime_s``; under a policy that profiles first runs ``profiled``, whether the run was such a
-        one; where the policy does something about draws above the budget (``on_excess``) ``attempts, suspended_s,
-        lost_energy_j``, and where nodes may be capped ``lowest_cap_w``; where a queue preempts others ``suspended_s``;
-        then the workload's other columns. Times of a job that never started are null.
+        one; where the policy does something about draws above the budget (``on_excess``) or changes the sizes of jobs
+        that run (then ``nodes`` are those at its end) ``attempts, suspended_s, lost_energy_j``, and where nodes may be
+        capped ``lowest_cap_w``; where a queue preempts others ``suspended_s``; then the workload's other columns. Times of a
+        job that never started are null.
         """
         check_threads()
         return self._parts.jobs()
@@ -89,12 +90,13 @@ class Result:
 
     @cached_property
     def segments(self) -> pl.DataFrame:
-        """One row a stretch of a job's attempt in which its caps, its speed and its draw stay as they are.
+        """One row a stretch of a job's attempt in which its nodes, its caps, its speed and its draw stay as they are.
 
         Columns: ``job_id, attempt`` (from 1) ``, start_s, end_s, nodes, cap_w`` (in force, mean of its nodes; null: one
         has none) ``, speed_ratio`` (1 = nominal) ``, power_w`` (of all its nodes) ``, energy_j, state`` (``running``,
-        ``suspended``: 0 W at speed 0). By row of the job, then by time. In a run without power caps and emergencies
-        every started job has one row; if that run was read from files, ``speed_ratio`` is null unless the job
+        ``suspended``: 0 W at speed 0). A malleable job runs at speed 0 for its ``resize_s`` after a change of nodes. By
+        row of the job, then by time. In a run without power caps, emergencies and malleable jobs every started job has
+        one row; if that run was read from files, ``speed_ratio`` is null unless the job
         completed, and ``end_s`` while it runs.
         """
         own, alone = self._parts.segments, self._parts.alone
@@ -109,7 +111,8 @@ class Result:
         Columns: ``time_s, kind, job_id, node, value, power_before_w, power_after_w`` (of the whole machine, just before
         and after). Kinds: ``budget`` (value: W from now on), ``alert`` (the draw is above it), ``lower-cap``,
         ``raise-cap`` (the job's cap; null: none), ``suspend``, ``resume``, ``requeue``, ``kill``, ``cancel``; of a node
-        ``failed``, ``repaired``, ``out``, ``back`` (maintenance), ``wake``, ``ready``, ``sleep``, ``off``.
+        ``failed``, ``repaired``, ``out``, ``back`` (maintenance), ``wake``, ``ready``, ``sleep``, ``off``; of a
+        malleable job ``grow``, ``shrink`` (value: how many nodes it has from now on).
         """
         own = self._parts.events
         return empty("events") if own is None else own

@@ -43,6 +43,7 @@ from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_r
 from hetsched.run.outcome import Setting, result_of
 from hetsched.run.queueing import check_queues, queueing, with_default_walltimes
 from hetsched.run.result import Result
+from hetsched.run.sizing import check_sizes
 from hetsched.threads import check_threads
 from hetsched.workload import Workload
 
@@ -90,6 +91,7 @@ class Run:
         check_threads()
         check_observed(self.policy, self.workload, self.platform)
         check_caps(self.workload, self.platform)
+        check_sizes(self.workload, self.platform, self.policy, self.options)
         check_queues(self.workload, self.platform, self.policy, has_agent=agent is not None)
         check_waits(self.workload, self.policy)
         if self.options.events is not None:

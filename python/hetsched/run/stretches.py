@@ -58,6 +58,28 @@ def segments_of_jobs(
     )
 
 
+RESIZED = ("grow", "shrink")
+"""Kinds of events that change the nodes of a job that runs."""
+
+
+def is_resized(events: pl.DataFrame) -> bool:
+    """Whether the nodes of any job changed while it ran."""
+    return bool(events["kind"].is_in(RESIZED).any())
+
+
+def by_nodes(jobs: pl.DataFrame, segments: pl.DataFrame) -> pl.DataFrame:
+    """Jobs of which some changed their nodes: a row for each span in which the last attempt of one had the same."""
+    is_last = pl.col("attempt") == pl.col("attempt").max().over("job_id")
+    own = segments.filter(is_last).with_columns(span=pl.struct("job_id", "nodes").rle_id())
+    first, both = pl.col("job_id", "nodes").first(), (pl.col("start_s").min(), pl.col("end_s").max())
+    spans = own.group_by("span", maintain_order=True).agg(first, *both, pl.col("energy_j").sum()).drop("span")
+    rest = jobs.drop("nodes", "start_s", "end_s", "energy_j")
+    known = (
+        jobs.filter(pl.col("start_s").is_not_null()).select("job_id").join(spans, on="job_id", maintain_order="left")
+    )
+    return rest.join(known, on="job_id", how="left", maintain_order="left").select(jobs.columns)
+
+
 def with_attempts(last: pl.DataFrame, jobs: pl.DataFrame, recorded: pl.DataFrame, lost: pl.DataFrame) -> pl.DataFrame:
     """The stretches of jobs' last attempts beside those of the attempts that were lost, by row of the job and time."""
     rows = jobs.select("job_id").with_columns(recorded["attempts"], recorded[LAST_J]).with_row_index("row")

@@ -12,6 +12,7 @@ docstring gives its paper's rule and what the paper leaves open; give an object 
 
 from hetsched.strategies.demand_aware import DemandAware
 from hetsched.strategies.dynamic_sharing import DynamicSharing
+from hetsched.strategies.equipartition import Equipartition
 from hetsched.strategies.moldable_backfill import MoldableBackfill
 from hetsched.strategies.throughput_ilp import ThroughputIlp
 from hetsched.strategies.two_level import TwoLevel
@@ -21,6 +22,7 @@ from hetsched.strategies.variation_placement import VariationPlacement
 __all__ = [
     "DemandAware",
     "DynamicSharing",
+    "Equipartition",
     "MoldableBackfill",
     "ThroughputIlp",
     "TwoLevel",

@@ -11,6 +11,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
 from hetsched.roles import Jobs, Running, View
+from hetsched.strategies.affordable import affordable
 from hetsched.strategies.curves import Curves
 from hetsched.strategies.quiet import unheard
 from hetsched.strategies.shares import SLACK_RATIO, Floats
@@ -36,6 +37,15 @@ class Configurations(NamedTuple):
     """The job's weight × its speed."""
 
 
+_NONE = Configurations(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
+
+
+def _joined(running: Configurations, waiting: Configurations, runs: int) -> Configurations:
+    """Both, those that wait numbered behind those that run."""
+    behind = waiting._replace(job=waiting.job + runs)
+    return Configurations(*(np.concatenate(pair) for pair in zip(running, behind, strict=True)))
+
+
 class ThroughputIlp:
     """The sizes and caps that promise the most speed of all jobs together.
 
@@ -44,10 +54,11 @@ class ThroughputIlp:
     cap, of each job, so that nodes and watts suffice and the sum of weight × power-aware speed is largest. The weight
     of a job grows as it waits, lest it starve.
 
-    Jobs are moldable here: a job keeps the size with which it starts, and its cap is chosen anew. The program is
-    solved by HiGHS, through scipy. Where it finds no solution within `node_limit` nodes of its search, jobs start in
-    policy order as they ask, at the lowest caps; `notes` counts both. Give the same object as backfill (which chooses
-    sizes, too) and as allocator.
+    A moldable job keeps the size with which it starts, and its cap is chosen anew; a malleable one that runs enters
+    the program with other sizes, too: its least and most nodes, half and twice those that it has. That a change costs
+    time (``resize_s``) is not weighed. The program is solved by HiGHS, through scipy. Where it finds no solution
+    within `node_limit` nodes of its search, jobs start in policy order as they ask, at the lowest caps; `notes` counts
+    both. Give the same object as backfill (which chooses sizes, too) and as allocator.
 
     The paper leaves the weight's form open: ((wait + length) / length)^alpha, the length being that at full speed.
 
@@ -90,6 +101,7 @@ class ThroughputIlp:
         self.least_cap_w = self.caps_w[0]
         self._curves = Curves(self.least_cap_w)
         self._planned: tuple[float, list[int]] = (-np.inf, [])
+        self._sized: tuple[float, dict[int, int]] = (-np.inf, {})
         self._solved, self._fallbacks = 0, 0
 
     def notes(self) -> dict[str, int]:
@@ -98,16 +110,17 @@ class ThroughputIlp:
 
     def sizes(self, queue: Jobs, watts: float, view: View) -> _Whole:
         """On how many nodes each job that waits would run; which of them start is kept for `select`."""
+        if self._sized[0] == view.now_s:
+            # The program has just been solved, with malleable jobs that run in it.
+            known = self._sized[1]
+            self._planned, self._sized = (view.now_s, list(known)), (-np.inf, {})
+            pairs = zip(queue.job_id.tolist(), queue.asked_nodes.tolist(), strict=True)
+            return np.array([known.get(job, asked) for job, asked in pairs], dtype=np.int64)
         running = view.running
         own_w, chosen = float(running.draw_w(self.least_cap_w).sum()), queue.asked_nodes.copy()
         waiting = self._waiting(queue, view)
         kept = self._running(running)
-        both = Configurations(
-            np.concatenate([kept.job, waiting.job + len(running)]),
-            np.concatenate([np.zeros(len(kept.job), dtype=np.int64), waiting.nodes]),
-            np.concatenate([kept.watts, waiting.watts]),
-            np.concatenate([kept.worth, waiting.worth]),
-        )
+        both = _joined(kept, waiting, len(running))
         solution = self._best(both, len(running), len(view.free), watts + own_w)
         if solution is None:
             self._planned = view.now_s, queue.job_id.tolist()
@@ -118,6 +131,40 @@ class ThroughputIlp:
             chosen[job] = both.nodes[place]
         self._planned = view.now_s, [int(queue.job_id[job]) for job in jobs]
         return chosen
+
+    def resizes(self, runs: Running, watts: float, view: View) -> _Whole:
+        """On how many nodes each malleable job that runs goes on, beside what else runs and could start."""
+        running, queue = view.running, view.queue
+        sizes = [_sizes_of_run(*one) for one in _ranges(running)]
+        waiting = self._waiting(queue, view) if len(queue) else _NONE
+        kept = self._running_at(running, sizes)
+        both = _joined(kept, waiting, len(running))
+        nodes = len(view.free) + int(running.node_count.sum())
+        own_w = float(running.draw_w(self.least_cap_w).sum())
+        solution = self._best(both, len(running), nodes, watts + own_w)
+        if solution is None:
+            return runs.node_count
+        ids = [*running.job_id.tolist(), *queue.job_id.tolist()]
+        chosen = {ids[both.job[place]]: int(both.nodes[place]) for place in solution}
+        waits = {int(job) for job in queue.job_id}
+        self._sized = view.now_s, {job: size for job, size in chosen.items() if job in waits}
+        wanted = np.array([chosen[job] for job in runs.job_id.tolist()], dtype=np.int64)
+        return affordable(runs, wanted, watts, self.least_cap_w, view)
+
+    def _running_at(self, runs: Running, sizes: list[list[int]]) -> Configurations:
+        """Each running job at some sizes, under each cap; its nodes there are taken to draw as those that it has."""
+        choices_w = [*self.caps_w, np.inf]
+        draws_w = np.array([runs.draw_w(cap) for cap in choices_w]).T / runs.node_count[:, np.newaxis]
+        speeds = 1.0 / np.array([runs.slowdown(cap) for cap in choices_w]).T
+        ratios, asked = _time_ratios(runs, sizes), runs.asked_nodes.tolist()
+        rows = [
+            (job, size, size * draw_w, asked[job] * speed / ratio)
+            for job, own in enumerate(sizes)
+            for size, ratio in zip(own, ratios[job], strict=True)
+            for draw_w, speed in zip(draws_w[job], speeds[job], strict=True)
+        ]
+        whose, nodes, watts, worth = (np.array(column) for column in zip(*rows, strict=True))
+        return Configurations(whose.astype(np.int64), nodes.astype(np.int64), watts, worth)
 
     def select(self, queue: Jobs, view: View) -> list[int]:
         """The jobs that the program chose in this pass."""
@@ -140,12 +187,12 @@ class ThroughputIlp:
         """Each running job under each cap."""
         choices_w = [*self.caps_w, np.inf]
         if not len(runs):
-            none = np.zeros(0, dtype=np.int64)
-            return Configurations(none, none, np.zeros(0), np.zeros(0))
+            return _NONE
         draws_w = np.array([runs.draw_w(cap) for cap in choices_w]).T
         speed = 1.0 / np.array([runs.slowdown(cap) for cap in choices_w]).T
         job = np.repeat(np.arange(len(runs)), len(choices_w))
-        worth = np.repeat(runs.node_count, len(choices_w)) * speed.ravel()
+        progress = np.where(runs.malleable, runs.asked_nodes / runs.size_time_ratio(runs.node_count), runs.node_count)
+        worth = np.repeat(progress, len(choices_w)) * speed.ravel()
         return Configurations(job, np.zeros_like(job), draws_w.ravel(), worth)
 
     def _waiting(self, queue: Jobs, view: View) -> Configurations:
@@ -205,7 +252,17 @@ def _sizes(low: int, high: int, asked: int) -> list[int]:
     return sorted({low, high, min(asked, high)} | doubled)
 
 
-def _time_ratios(queue: Jobs, sizes: list[list[int]]) -> list[list[float]]:
+def _ranges(runs: Running) -> zip[tuple[int, int, int, bool]]:
+    columns = (runs.min_nodes, runs.max_nodes, runs.node_count, runs.malleable)
+    return zip(*(column.tolist() for column in columns), strict=True)
+
+
+def _sizes_of_run(low: int, high: int, own: int, is_malleable: bool) -> list[int]:
+    """Sizes at which a job that runs could go on."""
+    return sorted({low, high, own, max(low, own // 2), min(high, 2 * own)}) if is_malleable else [own]
+
+
+def _time_ratios(queue: Jobs | Running, sizes: list[list[int]]) -> list[list[float]]:
     """How many times as long each job takes at each of these sizes as at the one it asks for."""
     most, others = max(map(len, sizes)), queue.min_nodes[len(sizes) :].tolist()
     columns = []

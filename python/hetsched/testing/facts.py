@@ -16,6 +16,7 @@ from hetsched.platform import Platform, VariationTable
 from hetsched.run.eligibility import Eligibility, eligibility
 from hetsched.run.queueing import Queueing, queueing_of, settled
 from hetsched.run.result import Result
+from hetsched.run.stretches import by_nodes, is_resized
 from hetsched.workload import Workload
 from hetsched.workload.sizes import size_columns
 
@@ -131,7 +132,8 @@ class Facts:
         self.makes_way = stands and any(queue.preempts for queue in platform.queues or ())
         # Emergencies queue jobs again, too, and tell how long these stood still.
         self.has_outages = "attempts" in self.jobs.columns and (self.makes_way or not stands)
-        self.all_powered = not powered_off and not self.has_outages
+        was_down = result.events["kind"].is_in(["failed", "out"]).any()
+        self.all_powered = not powered_off and not self.has_outages and not was_down
         self.is_stopped = result.provenance["options"]["until_s"] is not None
         self.metered = result.provenance.get("metered")
         self.left_out = (self.jobs["reason"] == _LEFT_OUT).fill_null(value=False).to_numpy()
@@ -188,6 +190,17 @@ class Facts:
     def sizes_jobs(self) -> bool:
         """Whether the policy chooses sizes of moldable jobs."""
         return "sizing" in (self.policy["backfill"] or {})
+
+    @property
+    def may_resize(self) -> npt.NDArray[np.bool_]:
+        """Which jobs may change their nodes while they run."""
+        known = self.asked_for("malleable").cast(pl.Boolean).fill_null(value=False).to_numpy()
+        return np.asarray(known & (self.fewest_nodes < self.most_nodes), dtype=np.bool_)
+
+    @cached_property
+    def pause(self) -> Ints:
+        """How long each job makes no progress after its nodes have changed, in microseconds."""
+        return micros(self.asked_for("resize_s").cast(pl.Float64).fill_null(0.0))
 
     @cached_property
     def fewest_nodes(self) -> Ints:
@@ -370,18 +383,29 @@ class Facts:
         return exploded.with_columns(pl.col("node").cast(pl.Int64))
 
     @cached_property
+    def spans(self) -> pl.DataFrame:
+        """The jobs, with a row for each span in which one had the same nodes."""
+        return by_nodes(self.jobs, self.result.segments) if is_resized(self.result.events) else self.jobs
+
+    @cached_property
     def served(self) -> pl.DataFrame:
-        """One row a job and node: ``job`` (row), ``node``, ``start``, ``end``, ``slots``, all int64.
+        """One row a job and node (and span): ``job`` (row), ``node``, ``start``, ``end``, ``slots``, all int64.
 
         A job that still runs when the run is stopped ends a tick after the window. Where jobs make way for others, a
         row a stretch in which it ran.
         """
         if self.makes_way:
             return self._by_node(self.stretches.filter(pl.col("state") == "running")).drop("attempt")
-        until = np.where(self.end >= 0, self.end, self.window[1] + 1)
-        rows = np.arange(len(self.start))
-        frame = pl.DataFrame({"job": rows, "start": self.start, "end": until, "slots": self.slots})
-        frame = frame.with_columns(self.jobs["nodes"].alias("node")).filter(pl.Series(self.started))
+        rows = pl.DataFrame({"job": np.arange(len(self.start)), "slots": self.slots, "job_id": self.jobs["job_id"]})
+        spans = self.spans.select("job_id", "start_s", "end_s", node="nodes").join(
+            rows, on="job_id", maintain_order="left"
+        )
+        start, end = micros(spans["start_s"]), micros(spans["end_s"])
+        last = np.append(spans["job"].to_numpy()[1:] != spans["job"].to_numpy()[:-1], True)[: len(spans)]
+        goes_on = (self.end[spans["job"].to_numpy()] < 0) & last
+        until = np.where(goes_on, self.window[1] + 1, end)
+        frame = spans.select("job", pl.Series("start", start), pl.Series("end", until), "slots", "node")
+        frame = frame.filter(pl.Series(self.started[frame["job"].to_numpy()]))
         return frame.explode("node", empty_as_null=True).with_columns(pl.col("node").cast(pl.Int64))
 
     @cached_property

@@ -19,6 +19,7 @@ from hetsched.testing.laws import (
     check_summary,
     close,
 )
+from hetsched.testing.size_laws import check_limits, check_pauses, check_sizes, resizes
 
 _RECORDED = ("profiled", "attempts", "suspended_s", "lost_energy_j", "lowest_cap_w")
 
@@ -43,6 +44,10 @@ class Stretches:
         last_attempt = np.zeros(len(run.start), dtype=np.int64)
         np.maximum.at(last_attempt, self.job, self.attempt)
         self.attempts = last_attempt
+        nodes = segments["nodes"].to_list()
+        self.changed = self.goes_on & np.array(
+            [here != there for here, there in zip(nodes, [[], *nodes], strict=False)]
+        )
         self.is_last = (self.attempt == last_attempt[self.job]) & run.started[self.job]
 
     def name(self, place: int) -> str:
@@ -69,11 +74,13 @@ def check_stretches(run: Facts, segments: pl.DataFrame, events: Events | None) -
     own = Stretches(run, segments)
     check_order_of_stretches(own)
     check_attempts_of_stretches(own)
+    check_sizes(own)
     check_states_of_stretches(own)
     _check_no_node_serves_two(own)
     _check_draws(own)
     _check_work(own)
     _check_walltimes(own)
+    check_limits(own)
     _check_energies(own)
     check_balance(run)
     if run.all_powered:
@@ -95,7 +102,9 @@ def check_order_of_stretches(own: Stretches) -> None:
     own.refuse((own.attempt > 1) & ~own.goes_on & (own.start < before), "it begins before the attempt before it ends")
     single = ~own.goes_on & ~np.append(own.goes_on[1:], False)[: len(own.goes_on)]
     own.refuse((own.lasts_s == 0) & ~single, "a stretch of length zero in an attempt that lasts")
-    told = own.frame.select(pl.struct("cap_w", "speed_ratio", "power_w", "state").alias("all"))["all"].to_list()
+    told = own.frame.select(pl.struct("nodes", "cap_w", "speed_ratio", "power_w", "state").alias("all"))[
+        "all"
+    ].to_list()
     again = np.array([False, *(here == there for here, there in zip(told[1:], told, strict=False))][: len(told)])
     own.refuse(own.goes_on & again, "it is like the stretch before it")
 
@@ -122,9 +131,12 @@ def check_attempts_of_stretches(own: Stretches) -> None:
     row = run.first(run.started & (end != until))
     assert row is None, f"{run.placed(row or 0)}: its segments end at {end[row or 0] / TICKS_S} s"
     nodes, kept = own.frame["nodes"].to_list(), run.jobs["nodes"].to_list()
-    other = [own.goes_on[place] and nodes[place] != nodes[place - 1] for place in range(len(nodes))]
-    own.refuse(np.array(other, dtype=np.bool_), "other nodes than in the stretch before it")
-    other = [bool(own.is_last[place]) and nodes[place] != kept[own.job[place]] for place in range(len(nodes))]
+    own.refuse(own.changed & ~run.may_resize[own.job], "other nodes than in the stretch before it")
+    # What is resized and ended in one instant has no stretch on its last nodes.
+    at_its_end = set(zip(*resizes(run)[:2], strict=True))
+    ends = own.is_last & ~np.append(own.goes_on[1:], False)[: len(nodes)]
+    ends &= np.array([(job, end) not in at_its_end for job, end in zip(own.job, own.end, strict=True)], dtype=np.bool_)
+    other = [bool(ends[place]) and nodes[place] != kept[own.job[place]] for place in range(len(nodes))]
     own.refuse(np.array(other, dtype=np.bool_), "other nodes than the job's")
 
 
@@ -134,7 +146,9 @@ def check_states_of_stretches(own: Stretches) -> None:
     own.refuse(own.start < run.submit[own.job], "it begins before the job is submitted")
     own.refuse(~own.frame["state"].is_in(["running", "suspended"]).to_numpy(), "neither running nor suspended")
     own.refuse(~own.runs & ((own.speed != 0) | (own.power_w != 0)), "suspended, but it draws or gets on")
-    own.refuse(own.runs & ~(own.speed > 0), "running, but it does not get on")
+    rests = (own.speed == 0) & run.may_resize[own.job] & (run.pause[own.job] > 0)
+    own.refuse(own.runs & ~(own.speed > 0) & ~rests, "running, but it does not get on")
+    check_pauses(own, rests & own.runs)
     off = np.abs(own.energy_j - own.power_w * own.lasts_s) > TOLERANCE * np.maximum(own.energy_j, 1e-3)
     own.refuse(off, "its energy is not its power times its length")
     if "suspended_s" in run.jobs.columns:
@@ -151,6 +165,9 @@ def _check_no_node_serves_two(own: Stretches) -> None:
     served = own.by_node()
     place, node = served["place"].to_numpy(), served["node"].to_numpy()
     start, end = own.start[place], own.end[place]
+    # Of several changes of nodes in one instant stretches show the last: between them others may have served.
+    kept = (end > start) | ~np.isin(start, resizes(own.run)[1])
+    place, node, start, end = (column[kept] for column in (place, node, start, end))
     order = np.lexsort((end, start, node))
     node, start, end, place = node[order], start[order], end[order], place[order]
     crowded = np.flatnonzero((node[1:] == node[:-1]) & (start[1:] < end[:-1]))
@@ -181,8 +198,9 @@ def _check_draws(own: Stretches) -> None:
     speed = 1.0 / np.where(slowest > 0, slowest, 1.0)
     judged = own.runs & (own.lasts_s > 0)
     exact, bounded = judged & known, judged & ~known
+    moves = own.speed > 0
     own.refuse(exact & (np.abs(own.power_w - power_w) > TOLERANCE * power_w), "its nodes draw other watts")
-    own.refuse(exact & (np.abs(own.speed - speed) > TOLERANCE), "its slowest node has another speed")
+    own.refuse(exact & moves & (np.abs(own.speed - speed) > TOLERANCE), "its slowest node has another speed")
     own.refuse(bounded & (own.power_w > power_w * (1 + TOLERANCE)), "it draws more than without caps")
     own.refuse(bounded & (own.speed > speed * (1 + TOLERANCE)), "it is faster than without caps")
 

@@ -1,4 +1,4 @@
-"""Moldable jobs: the sizes each can have, and how its speed follows them."""
+"""Moldable and malleable jobs: the sizes each can have, and how its speed follows them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,15 @@ def size_columns(frame: pl.DataFrame) -> dict[str, Any]:
     for row in np.flatnonzero(low < high).tolist():
         speed = _speeds(rows[row], np.arange(low[row], high[row] + 1, dtype=np.float64))
         ratios[offsets[row] : offsets[row + 1]] = speed[asked[row] - low[row]] / speed
-    return {"min_nodes": low, "size_offsets": offsets, "time_ratios": ratios}
+    return {"min_nodes": low, "size_offsets": offsets, "time_ratios": ratios, **_changes(frame)}
+
+
+def _changes(frame: pl.DataFrame) -> dict[str, Any]:
+    """What there is to know of changes while jobs run; nothing where no job changes its size."""
+    if "malleable" not in frame.columns or not frame["malleable"].any():
+        return {}
+    columns = {"malleable": frame["malleable"].fill_null(value=False).cast(pl.Int64).to_numpy()}
+    return columns | ({"resize_s": frame["resize_s"].fill_null(0.0).to_numpy()} if "resize_s" in frame.columns else {})
 
 
 def _ranges(known: Mapping[str, pl.Series]) -> tuple[npt.NDArray[np.int64], ...]:
@@ -93,10 +101,15 @@ def _speeds(row: Mapping[str, Any], nodes: Floats) -> Floats:
 
 def refuse_sizes(known: Mapping[str, pl.Series], origin: Origin) -> None:
     """Raise at the first job whose sizes, or what is said of its speed at them, are invalid."""
-    given = [name for name in ("min_nodes", "max_nodes", "speedup") if name in known]
+    given = [name for name in ("min_nodes", "max_nodes", "speedup", "malleable") if name in known]
     if not given:
         return
     asked, low, high = _ranges(known)
+    if "malleable" in known:
+        rigid = known["malleable"].fill_null(value=False) & pl.Series(low == high)
+        origin.refuse(
+            known["malleable"], rigid, "false for a job of one size: give it a range, `min_nodes` to `max_nodes`"
+        )
     count = pl.Series("node_count", asked)
     for name, bad, expected in (
         ("min_nodes", low > asked, "at most `node_count`"),

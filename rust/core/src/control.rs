@@ -49,6 +49,8 @@ pub struct Controller {
     governs: bool,
     /// Whether it switches nodes off.
     sleeps: bool,
+    /// Whether it changes sizes of jobs that run.
+    resizes: bool,
     /// The pass under way.
     pass: Pass,
     /// Where something says how long jobs will run: those it has not been asked about yet, and those that are over.
@@ -85,7 +87,12 @@ impl Controller {
         if sleeps {
             cluster.watch_idle();
         }
+        let resizes = policy.resizes_runs() && cluster.workload().has_malleable();
+        if resizes && allots.is_none() {
+            cluster.govern(false);
+        }
         Self {
+            resizes,
             cluster,
             policy,
             decisions: Decisions::default(),
@@ -108,6 +115,11 @@ impl Controller {
     /// If that matters and the policy knows nothing of it.
     pub fn divide(&mut self, cells: Arc<Cells>) -> Result<()> {
         if cells.divide() {
+            if self.resizes {
+                let expected =
+                    "one without it: where nodes differ in what jobs ask for, a job keeps the size it starts with";
+                return Err(config("policy.backfill.sizing", "an object with a method `resizes`", expected));
+            }
             self.policy.divide(&cells, self.cluster.platform().is_exclusive())?;
         }
         self.cluster.divide(cells);
@@ -327,6 +339,9 @@ impl Controller {
             self.pass.surplus = self.surplus(draw)?;
             self.pass.is_allot_due = beat;
             self.recover(interrupted, host)?;
+        }
+        self.resize(interrupted, host)?;
+        if self.governs {
             self.cluster.foresee();
         }
         self.expect();
@@ -440,6 +455,27 @@ impl Controller {
             governor.recover(&self.cluster.view(self.pass.surplus, interrupted), &mut self.decisions)?;
         self.pass.is_allot_due |= self.decisions.list().iter().any(|decision| matches!(decision, Decision::Resume(_)));
         self.carry_out(host)
+    }
+
+    /// Whether sizes of jobs that run may change.
+    #[must_use]
+    pub fn resizes(&self) -> bool {
+        self.resizes
+    }
+
+    /// Jobs that run get other sizes: first all that give nodes up, then one after the other those that get some. None
+    /// does while what an emergency took is not given back.
+    fn resize(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
+        while self.resizes && !self.pass.is_held {
+            self.decisions.clear();
+            self.policy.resize(&self.cluster.view(self.pass.surplus, interrupted), &mut self.decisions)?;
+            if self.decisions.is_empty() {
+                break;
+            }
+            self.pass.is_allot_due = true;
+            self.carry_out(host)?;
+        }
+        Ok(())
     }
 
     /// A pass begins: plans have nodes back that are switched off when the policy says.

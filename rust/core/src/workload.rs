@@ -157,6 +157,8 @@ impl JobColumns {
             ("observed_start_s", self.observed.start_s.len()),
             ("observed_end_s", self.observed.end_s.len()),
             ("observed_node_offsets", self.observed.node_offsets.len().saturating_sub(1)),
+            ("malleable", self.sizes.malleable.len()),
+            ("resize_s", self.sizes.resize_s.len()),
         ];
         let wrong = required.iter().find(|(_, len)| *len != rows);
         let (waits, is_odd) = (self.waits.lengths(), |(_, len): &&(&str, usize)| *len != rows && *len != 0);
@@ -323,6 +325,24 @@ impl Workload {
     pub fn size_range(&self, job: JobId) -> (u32, u32) {
         let asked = self.node_count(job);
         self.sizes.as_ref().map_or((asked, asked), |sizes| sizes.range(job))
+    }
+
+    /// Whether some job may change its size while it runs.
+    #[must_use]
+    pub fn has_malleable(&self) -> bool {
+        self.sizes.as_ref().is_some_and(Sizes::any_malleable)
+    }
+
+    /// Whether the job may change its size while it runs.
+    #[must_use]
+    pub fn is_malleable(&self, job: JobId) -> bool {
+        self.is_moldable(job) && self.sizes.as_ref().is_some_and(|sizes| sizes.is_malleable(job))
+    }
+
+    /// How long the job makes no progress after its size has changed.
+    #[must_use]
+    pub fn pause(&self, job: JobId) -> SimDuration {
+        self.sizes.as_ref().map_or(SimDuration::ZERO, |sizes| sizes.pause(job))
     }
 
     /// Whether the job has more than one size.

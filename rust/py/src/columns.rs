@@ -31,7 +31,7 @@ impl JobColumns {
     #[pyo3(signature = (*, job_id, submit_s, runtime_s, node_count, walltime_s = None, comm_s = None, slots = None,
         power_w = None, cap_w = None, app = None, app_names = None, on_gpu = None, first_run = None,
         observed_start_s = None, observed_end_s = None, observed_node_offsets = None, observed_nodes = None,
-        min_nodes = None, size_offsets = None, time_ratios = None,
+        min_nodes = None, size_offsets = None, time_ratios = None, malleable = None, resize_s = None,
         start_at_s = None, depends_on = None, depends_how = None, think_s = None, cancel_s = None, array = None,
         array_limits = None, source = "workload"))]
     #[expect(clippy::too_many_arguments, reason = "one a column")]
@@ -57,6 +57,8 @@ impl JobColumns {
         min_nodes: Option<Ints<'_>>,
         size_offsets: Option<Ints<'_>>,
         time_ratios: Option<Floats<'_>>,
+        malleable: Option<Ints<'_>>,
+        resize_s: Option<Floats<'_>>,
         start_at_s: Option<Floats<'_>>,
         depends_on: Option<Ints<'_>>,
         depends_how: Option<Ints<'_>>,
@@ -90,6 +92,8 @@ impl JobColumns {
                 min_nodes: copied(min_nodes),
                 offsets: copied(size_offsets),
                 time_ratios: copied(time_ratios),
+                malleable: copied(malleable),
+                resize_s: copied(resize_s),
             },
             waits: workload::WaitColumns {
                 start_s: copied(start_at_s),

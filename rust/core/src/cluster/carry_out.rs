@@ -34,6 +34,17 @@ pub enum Effect {
     Resumed(RunId),
     /// A run was ended; its job is queued again, or not.
     Ended(RunId, Box<Run>),
+    /// A run goes on on other nodes.
+    Resized(RunId, Moved),
+}
+
+/// How the nodes of a run have changed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Moved {
+    /// Those that it has given up.
+    pub left: Vec<u32>,
+    /// Those that it has got.
+    pub added: Vec<u32>,
 }
 
 /// What the system draws by what was granted, and the most that it may draw.
@@ -41,13 +52,21 @@ pub enum Effect {
 pub struct Headroom {
     pub(super) ceiling: Option<Watts>,
     pub(super) draw: Watts,
+    /// Whether the policy counts watts at all.
+    pub(super) counts: bool,
 }
 
 impl Headroom {
     /// Takes what a start was granted; refuses one that passes the ceiling.
     fn take(&mut self, granted: Watts) -> Result<(), SimulationError> {
-        self.draw += granted;
-        match self.ceiling.filter(|ceiling| granted > Watts::ZERO && self.draw > ceiling.as_ceiling()) {
+        self.exchange(Watts::ZERO, granted)
+    }
+
+    /// A run counts with other watts; refused if they are more, and pass the ceiling.
+    pub(super) fn exchange(&mut self, old: Watts, new: Watts) -> Result<(), SimulationError> {
+        self.draw += new;
+        self.draw -= old;
+        match self.ceiling.filter(|ceiling| new > old && self.draw > ceiling.as_ceiling()) {
             Some(ceiling) => Err(SimulationError(format!(
                 "the system would draw {} W, more than the budget of {} W",
                 self.draw.watts(),
@@ -113,6 +132,9 @@ impl Cluster {
                 self.requeue(run.job, run.attempt);
                 Ok(Effect::Ended(id, Box::new(run)))
             }
+            Decision::Resize(ref resize) => {
+                self.resize(resize, of.added_by(resize), headroom).map(|moved| Effect::Resized(resize.id, moved))
+            }
         }
     }
 
@@ -141,6 +163,9 @@ impl Cluster {
             Decision::Resume(id) => format!("resume {}", self.name_of(id)),
             Decision::Kill(id) => format!("kill {}", self.name_of(id)),
             Decision::Requeue(id) => format!("requeue {}", self.name_of(id)),
+            Decision::Resize(ref resize) => {
+                format!("let {} go on on {} nodes", self.name_of(resize.id), resize.nodes)
+            }
         };
         SimulationError(format!("policy {policy}, at {} s: cannot {wish}: {what}", self.now.seconds()))
     }
@@ -172,6 +197,7 @@ impl Cluster {
             suspension: None,
             profiling_ratio: start.profiling_ratio,
             places,
+            resize: None,
         })
     }
 
@@ -263,7 +289,7 @@ impl Cluster {
     }
 
     /// A job runs on nodes of its queue.
-    fn check_queue(&self, job: JobId, nodes: &[u32]) -> Result<(), SimulationError> {
+    pub(super) fn check_queue(&self, job: JobId, nodes: &[u32]) -> Result<(), SimulationError> {
         let Some(queues) = &self.queues else { return Ok(()) };
         let own = queues.nodes(job);
         match nodes.iter().find(|&&node| node < self.platform.len() && !own.contains(node)) {
@@ -272,7 +298,7 @@ impl Cluster {
         }
     }
 
-    fn check_node(&self, node: u32) -> Result<(), SimulationError> {
+    pub(super) fn check_node(&self, node: u32) -> Result<(), SimulationError> {
         let nodes = self.platform.len();
         if node < nodes { Ok(()) } else { Err(SimulationError(format!("there is no node {node} of {nodes}"))) }
     }

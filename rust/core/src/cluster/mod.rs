@@ -6,6 +6,7 @@
 mod carry_out;
 mod divided;
 mod power;
+mod resizing;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ use crate::power::slowest::{OwnSlowdowns, Slowest};
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::{JobId, Workload};
 
-pub use crate::cluster::carry_out::{Effect, Headroom};
+pub use crate::cluster::carry_out::{Effect, Headroom, Moved};
 pub use crate::cluster::power::{Retimed, retimed};
 
 /// Where a job is in its life.
@@ -635,7 +636,8 @@ impl Cluster {
     /// What the starts of a pass must stay under: the policy's ceiling, or what holds from outside in its place.
     #[must_use]
     pub fn headroom(&self, ceiling: Option<Watts>) -> Headroom {
-        Headroom { ceiling: self.budgets.at(self.now).or(ceiling), draw: self.idle + self.claimed }
+        let counts = ceiling.is_some();
+        Headroom { ceiling: self.budgets.at(self.now).or(ceiling), draw: self.idle + self.claimed, counts }
     }
 }
 

@@ -62,7 +62,7 @@ impl Cluster {
     }
 
     /// Fp: how much longer than nominal a run is predicted to take under these caps.
-    fn pace_under(&self, run: &Run, caps: &CapsInForce) -> f64 {
+    pub(super) fn pace_under(&self, run: &Run, caps: &CapsInForce) -> f64 {
         if !self.predicted.has_caps() {
             return run.size_time;
         }
@@ -73,7 +73,7 @@ impl Cluster {
     }
 
     /// Watts beyond idle that a run is predicted to draw under these caps.
-    fn watts_under(&self, run: &Run, caps: &CapsInForce) -> Watts {
+    pub(super) fn watts_under(&self, run: &Run, caps: &CapsInForce) -> Watts {
         let view = self.view(Watts::ZERO, &|| false);
         let counted = Counted::new(&view, run.job, caps.clone(), run.basis.estimate);
         held(&view, run.job, self.runs.nodes(run).iter().map(|&node| counted.on(node)).sum())
@@ -94,7 +94,7 @@ impl Cluster {
         self.note_draw(predicted, Watts::ZERO);
     }
 
-    fn note_draw(&mut self, new: Watts, old: Watts) {
+    pub(super) fn note_draw(&mut self, new: Watts, old: Watts) {
         if let Some(governed) = &mut self.governed {
             governed.predicted += new;
             governed.predicted -= old;
@@ -140,7 +140,7 @@ impl Cluster {
         }
     }
 
-    fn note_change(&mut self, id: RunId) {
+    pub(super) fn note_change(&mut self, id: RunId) {
         if let Some(governed) = &mut self.governed
             && governed.changed.last() != Some(&id)
         {
@@ -227,12 +227,13 @@ impl Cluster {
     fn settle_run(&mut self, id: RunId) -> Option<Retimed> {
         let run = self.runs.get(id)?;
         // What began in this instant did so under the caps now in force, even if it stands still by now.
+        let replanned = self.replanned(run);
         if run.suspension.is_some() && run.started < self.now {
-            return Some(Retimed { id, by: 1.0 });
+            return Some(Retimed { id, by: replanned.map_or(1.0, |(_, by)| by) });
         }
         let pace = self.pace_under(run, &run.caps);
-        let (now, old, by) = (self.now, run.planned_end, pace / run.pace);
-        let new = retimed(old, now, by);
+        let (now, old) = (self.now, run.planned_end);
+        let (new, by) = replanned.unwrap_or_else(|| (retimed(old, now, pace / run.pace), pace / run.pace));
         let run = self.runs.get_mut(id)?;
         if let Some(suspension) = &mut run.suspension {
             suspension.left = suspension.left.stretched(by);
@@ -288,7 +289,7 @@ pub fn retimed(at: SimTime, now: SimTime, by: f64) -> SimTime {
     if stays || at <= now { at } else { now.saturating_add((at - now).stretched(by)) }
 }
 
-fn gone() -> SimulationError {
+pub(super) fn gone() -> SimulationError {
     SimulationError("it does not run".to_owned())
 }
 

@@ -27,6 +27,7 @@ use crate::policy::order::by_queue::ByQueue;
 use crate::policy::order::{self, Changes, Order};
 use crate::policy::placement::{News, Placement};
 use crate::policy::queues::Queues;
+use crate::policy::resizing::Growing;
 use crate::policy::sizing::Sizing;
 use crate::policy::sleep::rules::Rules;
 use crate::policy::sleep::{Sleep, Sleeper};
@@ -89,6 +90,8 @@ pub struct Composed {
     ranked: Option<i64>,
     /// Sizes were chosen in this pass, for these jobs other ones than they had.
     sized: Option<Vec<JobId>>,
+    /// Which runs are to grow in this pass still.
+    growing: Growing,
     /// Whether the budget has changed since the last pass.
     budget_changed: bool,
     /// The most that is ever left beside the idle machine, as the queue was last judged by it.
@@ -130,6 +133,7 @@ impl Composed {
             ranks: Vec::new(),
             ranked: None,
             sized: None,
+            growing: Growing::default(),
             budget_changed: false,
             judged: None,
         })
@@ -343,7 +347,10 @@ impl Composed {
             out.starts().for_each(|start| power.prices.forget(start.job));
         }
         self.teach(view, out)?;
-        let Self { parts, least, governance: Some(_), .. } = self else { return Ok(()) };
+        let Self { parts, least, governance, .. } = self;
+        if governance.is_none() && parts.sizing.as_ref().is_none_or(|sizing| !sizing.resizes_runs()) {
+            return Ok(());
+        }
         let estimate = |job| parts.analyzer.estimate(view.jobs, job);
         out.revise(|start, _| start.basis = Basis { least: least.of(view, start.job), estimate: estimate(start.job) });
         Ok(())
@@ -441,6 +448,23 @@ impl Policy for Composed {
 
     fn sleeper(&mut self) -> Option<&mut dyn Sleeper> {
         if self.sleep.is_some() { Some(self) } else { None }
+    }
+
+    fn resizes_runs(&self) -> bool {
+        self.parts.sizing.as_ref().is_some_and(|sizing| sizing.resizes_runs())
+    }
+
+    fn resize(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        let Self { parts, power, least, growing, queue, admitted, submitted, withdrawn, .. } = self;
+        let Some(sizing) = &mut parts.sizing else { return Ok(()) };
+        let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
+        let room = power.as_ref().map(|power| power.ceiling.room(view));
+        let waiting = || {
+            let queued = queue.iter().map(|waiting| JobId(waiting.key.row));
+            let all = queued.chain(admitted.iter().copied()).chain(submitted.iter().copied());
+            all.filter(|job| !withdrawn.contains(job)).collect()
+        };
+        growing.decide(&ask, sizing.as_mut(), parts.placement.as_mut(), (room, waiting), out)
     }
 
     fn agent(&mut self) -> Option<&mut Agent> {

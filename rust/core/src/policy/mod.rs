@@ -23,6 +23,7 @@ pub mod placement;
 pub mod queues;
 pub mod quotas;
 pub mod registry;
+mod resizing;
 pub mod runs;
 pub mod shares;
 pub mod sizing;
@@ -181,6 +182,19 @@ pub enum Decision {
     Requeue(RunId),
     /// End a run for good.
     Kill(RunId),
+    /// Have a run go on on more or fewer nodes.
+    Resize(Resize),
+}
+
+/// A run that is to go on on so many nodes; those that it gets beside its own are in [`Decisions::added_by`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resize {
+    /// Which run.
+    pub id: RunId,
+    /// On how many nodes; of fewer than it has it keeps those with the lowest numbers.
+    pub nodes: u32,
+    first_node: usize,
+    node_count: usize,
 }
 
 /// Why a policy never starts a job.
@@ -259,6 +273,20 @@ pub trait Policy: DynClone + Send + Sync {
     /// What it does about idle nodes, if anything.
     fn sleeper(&mut self) -> Option<&mut dyn Sleeper> {
         None
+    }
+
+    /// Whether it changes sizes of jobs that run.
+    fn resizes_runs(&self) -> bool {
+        false
+    }
+
+    /// Changes sizes of jobs that run: asked in every pass before what starts.
+    ///
+    /// # Errors
+    /// Whatever stopped the policy, or an interrupt.
+    fn resize(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        let _ = (view, out);
+        Ok(())
     }
 
     /// Its agent, if its decisions come from outside.
@@ -422,6 +450,18 @@ impl<'a> Jobs<'a> {
     #[must_use]
     pub fn size_range(self, job: JobId) -> (u32, u32) {
         self.workload.size_range(job)
+    }
+
+    /// Whether the job may change its size while it runs.
+    #[must_use]
+    pub fn is_malleable(self, job: JobId) -> bool {
+        self.workload.is_malleable(job)
+    }
+
+    /// How long it makes no progress after that.
+    #[must_use]
+    pub fn pause(self, job: JobId) -> SimDuration {
+        self.workload.pause(job)
     }
 
     /// How many times as long the job takes on so many nodes as on those it asks for.
@@ -658,6 +698,19 @@ impl Decisions {
         let first_node = self.nodes.len();
         self.nodes.extend(nodes);
         self.list.push(Decision::Start(Start { first_node, node_count: self.nodes.len() - first_node, ..start }));
+    }
+
+    /// Has a run go on on so many nodes, with those beside its own that are told.
+    pub fn resize(&mut self, id: RunId, nodes: u32, added: impl Iterator<Item = u32>) {
+        let first_node = self.nodes.len();
+        self.nodes.extend(added);
+        self.list.push(Decision::Resize(Resize { id, nodes, first_node, node_count: self.nodes.len() - first_node }));
+    }
+
+    /// The nodes that a run gets beside its own.
+    #[must_use]
+    pub fn added_by(&self, resize: &Resize) -> &[u32] {
+        &self.nodes[resize.first_node..resize.first_node + resize.node_count]
     }
 
     /// Hands each start with its nodes to `revise`, to note in it what only the end of a pass can tell.

@@ -52,6 +52,21 @@ pub struct Run {
     pub profiling_ratio: Option<f64>,
     /// Where its nodes stand among those of all runs.
     pub places: Range<usize>,
+    /// The instant in which its size was last changed, if it was.
+    pub resize: Option<Box<Resized>>,
+}
+
+/// A run whose size changes, as it was before the instant in which it does: however often it does, that counts once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resized {
+    /// The instant.
+    pub at: SimTime,
+    /// Where its nodes stood.
+    pub places: Range<usize>,
+    /// When it was planned to end.
+    pub planned_end: SimTime,
+    /// How much longer than nominal it was predicted to take.
+    pub pace: f64,
 }
 
 /// A run that stands still.
@@ -201,6 +216,15 @@ impl Runs {
         places
     }
 
+    /// How long a run makes no progress because its nodes have changed at `now`, if they have: of one that begins in
+    /// this instant nothing changes, nor of one that has its old nodes again.
+    #[must_use]
+    pub fn pause(&self, run: &Run, now: SimTime, pause: SimDuration) -> SimDuration {
+        let before = run.resize.as_ref().filter(|before| before.at == now && run.started < now);
+        let is_changed = before.is_some_and(|before| self.nodes[before.places.clone()] != *self.nodes(run));
+        if is_changed { pause } else { SimDuration::ZERO }
+    }
+
     /// Nodes that were written down.
     #[must_use]
     pub fn written(&self, places: Range<usize>) -> &[u32] {
@@ -221,12 +245,11 @@ impl Runs {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run(job: u32) -> Run {
-        Run {
-            job: JobId(job),
+impl Run {
+    /// Of the first job, from the beginning of time on.
+    pub(crate) fn test(places: Range<usize>) -> Self {
+        Self {
+            job: JobId(0),
             started: SimTime::from_micros(0),
             planned_end: SimTime::from_micros(5),
             attempt: 1,
@@ -241,8 +264,18 @@ mod tests {
             stood: SimDuration::ZERO,
             suspension: None,
             profiling_ratio: None,
-            places: 0..0,
+            places,
+            resize: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(job: u32) -> Run {
+        Run { job: JobId(job), ..Run::test(0..0) }
     }
 
     #[test]
@@ -255,6 +288,22 @@ mod tests {
         assert_eq!(runs.end(first), None);
         assert_eq!(runs.get(first), None);
         assert_eq!(runs.iter().map(|(id, run)| (id, run.job.0)).collect::<Vec<_>>(), [(next, 3), (other, 2)]);
+    }
+
+    #[test]
+    fn a_run_pauses_if_it_has_other_nodes_than_before_the_instant() {
+        let (mut runs, pause) = (Runs::default(), SimDuration::from_micros(7));
+        let [before, other, same] = [&[1, 2][..], &[1], &[1, 2]].map(|nodes| runs.write(JobId(0), false, nodes));
+        let at = SimTime::from_micros(9);
+        let resized = |places: Range<usize>, started| {
+            let resize = Resized { at, places: before.clone(), planned_end: at, pace: 1.0 };
+            Run { started, resize: Some(Box::new(resize)), ..Run::test(places) }
+        };
+        let early = SimTime::from_micros(0);
+        assert_eq!(runs.pause(&resized(other.clone(), early), at, pause), pause);
+        assert_eq!(runs.pause(&resized(same, early), at, pause), SimDuration::ZERO);
+        assert_eq!(runs.pause(&resized(other.clone(), at), at, pause), SimDuration::ZERO, "it begins so");
+        assert_eq!(runs.pause(&resized(other, early), SimTime::from_micros(10), pause), SimDuration::ZERO);
     }
 
     #[test]

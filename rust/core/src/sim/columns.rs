@@ -115,7 +115,7 @@ pub struct LogColumns {
     pub has_job: Vec<bool>,
     /// The node; -1 where there is none.
     pub node: Vec<i32>,
-    /// The budget or the cap from now on, W; NaN: none.
+    /// The budget or the cap from now on, W, or the nodes of a run; NaN: none.
     pub value_w: Vec<f64>,
     /// What the machine drew just before, W.
     pub power_before_w: Vec<f64>,

@@ -1,7 +1,7 @@
 //! What a simulation does once its controller has decided: the plant follows, and the history is told.
 
 use crate::algo::event_heap::EventHeap;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Moved};
 use crate::control::Effect;
 use crate::error::SimulationError;
 use crate::policy::Decision;
@@ -80,6 +80,12 @@ impl Hands<'_> {
                 self.note(Kind::Resume, cluster.runs().get(id), f64::NAN, before);
             }
             Effect::Ended(id, run) => self.end(cluster, decision, id, &run, before),
+            Effect::Resized(id, moved) => {
+                self.plant.resize(cluster, id, &moved);
+                let Some(run) = cluster.runs().get(id) else { return Ok(()) };
+                self.history.resize(run);
+                self.note_size(run, &moved, before);
+            }
         }
         Ok(())
     }
@@ -110,6 +116,12 @@ impl Hands<'_> {
         let run = cluster.runs().get(id);
         let cap_w = run.map_or(cap_w, |run| cap_w.min(run.caps.own_w));
         self.note(kind, run, if cap_w == f64::INFINITY { f64::NAN } else { cap_w }, before);
+    }
+
+    fn note_size(&mut self, run: &Run, moved: &Moved, before: Watts) {
+        let kind = if moved.left.is_empty() { Kind::Grow } else { Kind::Shrink };
+        let size = u32::try_from(run.places.len()).unwrap_or(u32::MAX);
+        self.note(kind, Some(run), f64::from(size), before);
     }
 
     fn note_node(&mut self, kind: Kind, node: u32, before: Watts) {

@@ -40,6 +40,10 @@ pub enum Kind {
     Off,
     /// A job was withdrawn, or waits for what will not come.
     Cancel,
+    /// A run has got nodes.
+    Grow,
+    /// A run has given nodes up.
+    Shrink,
 }
 
 /// Something that happened.
@@ -53,7 +57,7 @@ pub struct Entry {
     pub job: Option<JobId>,
     /// To which node, if to one.
     pub node: Option<u32>,
-    /// The budget or the cap from now on, W; NaN: none.
+    /// The budget or the cap from now on, W, or the nodes of a run; NaN: none.
     pub value_w: f64,
     /// What the machine drew just before.
     pub before: Watts,
@@ -90,6 +94,8 @@ impl Kind {
             Self::Sleep => "sleep",
             Self::Off => "off",
             Self::Cancel => "cancel",
+            Self::Grow => "grow",
+            Self::Shrink => "shrink",
         }
     }
 }

@@ -105,7 +105,7 @@ pub struct Simulation {
     /// Whether an instant was begun and not ended: something failed in it.
     is_broken: bool,
     beats: Beats,
-    /// Whether the policy governs power.
+    /// Whether speeds may change while jobs run: the policy governs power, or changes sizes.
     governs: bool,
     /// Whether a budget has begun or ended in this instant.
     has_budget_end: bool,
@@ -160,7 +160,8 @@ impl Simulation {
         let mut controller = Controller::new(cluster, policy);
         let beats = controller.governor().map(|governor| Beats::of(governor));
         let tally = controller.agent().map(|_| Tally::default());
-        if beats.is_some() || has_caps {
+        let governs = beats.is_some() || has_caps || controller.resizes();
+        if governs {
             plant.watch_lives();
             history.watch_power(beats.is_some_and(Beats::monitors));
         }
@@ -169,7 +170,7 @@ impl Simulation {
             plant,
             controller,
             beats: beats.unwrap_or_default(),
-            governs: beats.is_some() || has_caps,
+            governs,
             has_budget_end: false,
             instant: Instant::default(),
             tally,

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::algo::end_heap::EndHeap;
-use crate::cluster::{Cluster, Retimed};
+use crate::cluster::{Cluster, Moved, Retimed};
 use crate::error::SimulationError;
 use crate::platform::Platform;
 use crate::platform::node_state::Class;
@@ -14,8 +14,8 @@ use crate::policy::runs::{Run, RunId};
 use crate::power::meter::Meter;
 use crate::power::pvt::Actual;
 use crate::sim::limits::Limits;
-use crate::sim::lives::Life;
-use crate::sim::segments::{Segments, Stretch};
+use crate::sim::lives::{Life, Settled};
+use crate::sim::segments::{Held, Segments, Stretch};
 use crate::sim::sharing::Sharing;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
 use crate::workload::Workload;
@@ -216,6 +216,25 @@ impl Plant {
         energy
     }
 
+    /// The nodes of a run have changed: those that it has left idle, and those that it has got work for it.
+    pub(super) fn resize(&mut self, cluster: &Cluster, id: RunId, moved: &Moved) {
+        let Some(run) = cluster.runs().get(id) else { return };
+        let now = cluster.now();
+        let Self { meter, actual, workload, .. } = self;
+        let energy = meter.release(now, &moved.left);
+        let draw = |node| actual.of_job_under(workload, run.job, cluster.cap_on(run, node)).on(node);
+        meter.serve(now, &moved.added, draw);
+        let limit = self.limit(run, cluster.runs().nodes(run));
+        let kill = limit.map(|limit| run.started.saturating_add(limit - self.limits.grace()));
+        if let Some(life) = self.life(id) {
+            life.draw(energy);
+            if run.started == now {
+                life.begin_anew(kill);
+            }
+        }
+        self.touched.push(id);
+    }
+
     /// A run stands still: its nodes idle. Returns what they drew beyond that.
     pub(super) fn suspend(&mut self, cluster: &Cluster, id: RunId) -> Watts {
         let Some(run) = cluster.runs().get(id) else { return Watts::ZERO };
@@ -277,6 +296,8 @@ impl Plant {
             let factor = self.factor(cluster, run, nodes);
             let stretch = self.stretch(cluster, run, factor);
             let lowest = lowest_cap(cluster, run, nodes);
+            let is_resized = run.resize.as_ref().is_some_and(|before| before.at == cluster.now());
+            let pause = (is_resized && run.started < cluster.now()).then(|| cluster.pause(run));
             let anew = if run.started == cluster.now() {
                 self.natural_end(run, self.whole_run(run, factor))
             } else {
@@ -285,11 +306,15 @@ impl Plant {
             let Some(life) = self.lives.as_mut().and_then(|lives| lives.get_mut(id.slot() as usize)?.as_mut()) else {
                 continue;
             };
-            life.settle(cluster.now(), factor, by, || anew);
+            life.settle(cluster.now(), Settled { factor, by, pause }, || anew);
             let is_suspended = life.is_suspended();
-            if let Some(old) = life.turn(cluster.now(), stretch, lowest) {
+            let is_moved = is_resized && is_elsewhere(cluster, run, life);
+            if let Some(old) = life.turn(cluster.now(), stretch, lowest, is_moved) {
                 let energy = self.sharing.as_ref().map(|sharing| life.charge(sharing.energy(id)));
                 self.segments.push(&mut life.place, old, cluster.now(), energy);
+            }
+            if is_moved {
+                self.segments.go_on(&mut life.place, run, cluster.now());
             }
             if !is_suspended {
                 self.set_end(id);
@@ -345,13 +370,17 @@ impl Plant {
         energy: Joules,
         short: Option<Stretch>,
     ) -> Outcome {
-        let (now, (since, held)) = (cluster.now(), life.last());
-        if since < now || run.started == now {
+        let (now, held) = (cluster.now(), life.last());
+        if run.started == now && is_elsewhere(cluster, run, &life) {
+            self.segments.go_on(&mut life.place, run, now);
+        }
+        if held.since < now || run.started == now {
             let part = self.sharing.as_ref().map(|_| life.charge(energy));
-            self.segments.push(&mut life.place, short.unwrap_or(held), now, part);
+            let stretch = short.unwrap_or(held.stretch);
+            self.segments.push(&mut life.place, Held { stretch, ..held }, now, part);
         }
         let (whole, left) = (self.whole_run(run, life.factor()), life.left(now));
-        let ran = SimDuration::from_micros((whole.micros() - left.micros()).max(0));
+        let ran = SimDuration::from_micros((whole.micros() - life.work_left(now).micros()).max(0));
         let is_observed = self.workload.observed_length(run.job).is_some();
         let is_killed = life.kill().is_some_and(|kill| now >= kill.saturating_add(self.limits.grace()));
         let is_cut = left > SimDuration::ZERO && (!is_observed || is_killed);
@@ -394,14 +423,14 @@ impl Plant {
     pub(super) fn drawn_so_far(&mut self, cluster: &Cluster, id: RunId, run: &Run) -> Joules {
         let (now, nodes) = (cluster.now(), cluster.runs().nodes(run));
         if let Some(life) = self.lives.as_mut().and_then(|lives| lives.get_mut(id.slot() as usize)?.as_mut()) {
-            let (since, held) = life.last();
+            let held = life.last();
             if let Some(sharing) = &mut self.sharing {
                 for &node in nodes {
                     sharing.settle_run(&self.meter, node, id, now);
                 }
             }
             let shared = self.sharing.as_ref().map(|sharing| sharing.energy(id));
-            if since < now || run.started == now {
+            if held.since < now || run.started == now {
                 let part = shared.map(|shared| life.charge(shared));
                 self.segments.push(&mut life.place, held, now, part);
             }
@@ -483,6 +512,12 @@ impl Plant {
         let is_observed = self.workload.observed_length(run.job).is_some();
         ran < whole && (!is_observed || self.limit(run, nodes).is_some_and(|limit| ran >= limit))
     }
+}
+
+/// Whether a run has other nodes than its stretch had.
+fn is_elsewhere(cluster: &Cluster, run: &Run, life: &Life) -> bool {
+    let places = &life.place.places;
+    *places != run.places && cluster.runs().written(places.clone()) != cluster.runs().nodes(run)
 }
 
 /// The lowest of the caps in force on a run's nodes, W; infinity if none has any.

@@ -392,6 +392,12 @@ impl History {
         }
     }
 
+    /// A run has other nodes.
+    pub(super) fn resize(&mut self, run: &Run) {
+        self.jobs.moved.insert(run.job.0, run.places.start);
+        self.jobs.sizes.insert(run.job.0, u32::try_from(run.places.len()).unwrap_or(u32::MAX));
+    }
+
     /// A pass is over: now it is known whether a job that started in it overtook one that stays queued.
     pub(super) fn note_overtaking(&mut self, job: JobId, overtakes: bool, joined_now: bool) {
         self.jobs.started_by[job.0 as usize] = match overtakes {

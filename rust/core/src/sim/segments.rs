@@ -11,7 +11,7 @@ use crate::workload::JobId;
 pub struct Stretch {
     /// Mean of the caps in force on its nodes, W; infinity if one has none.
     pub cap_w: f64,
-    /// F: how much longer than nominal the run takes.
+    /// F: how much longer than nominal the run takes; infinity while it makes no progress though it works.
     pub factor: f64,
     /// What its nodes draw; nothing while it stands still.
     pub draw: Watts,
@@ -19,7 +19,16 @@ pub struct Stretch {
     pub is_suspended: bool,
 }
 
-/// A stretch of an attempt in which neither its caps nor its speed nor its draw change.
+/// What has held of a run since when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub(super) since: SimTime,
+    pub(super) stretch: Stretch,
+    /// Until when the run made no progress, for its nodes had changed.
+    pub(super) still_until: SimTime,
+}
+
+/// A stretch of an attempt in which neither its nodes nor its caps nor its speed nor its draw change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
     /// Which job.
@@ -49,6 +58,7 @@ pub struct Segments {
     drawn: Vec<Joules>,
 }
 
+/// An attempt, or what is left of one from a change of its nodes on.
 #[derive(Clone, Debug)]
 struct Attempt {
     job: JobId,
@@ -61,6 +71,8 @@ struct Attempt {
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     attempt: u32,
+    /// Where its nodes stand.
+    pub(super) places: Range<usize>,
     /// Stretches that it was in before, and where they stand.
     known: Vec<(Stretch, u32)>,
 }
@@ -74,11 +86,33 @@ impl Segments {
         let attempt = index(self.attempts.len());
         let Run { job, attempt: number, started: start, .. } = *run;
         self.attempts.push(Attempt { job, number, start, places: run.places.clone() });
-        Place { attempt, known: Vec::new() }
+        Place { attempt, places: run.places.clone(), known: Vec::new() }
     }
 
-    /// A stretch of an attempt is over, in which so much was drawn if nodes are shared.
-    pub(super) fn push(&mut self, place: &mut Place, stretch: Stretch, end: SimTime, drawn: Option<Joules>) {
+    /// An attempt goes on on other nodes from `now` on.
+    pub(super) fn go_on(&mut self, place: &mut Place, run: &Run, now: SimTime) {
+        let own = &mut self.attempts[place.attempt as usize];
+        if own.start == now {
+            own.places = run.places.clone();
+            place.places = run.places.clone();
+        } else {
+            *place = self.begin(&Run { started: now, ..run.clone() });
+        }
+    }
+
+    /// A stretch of an attempt is over, in which so much was drawn if nodes are shared; where they are not, the run may
+    /// have made no progress in its first part.
+    pub(super) fn push(&mut self, place: &mut Place, held: Held, end: SimTime, drawn: Option<Joules>) {
+        let moves_on = held.still_until.min(end);
+        if moves_on > held.since {
+            self.note(place, Stretch { factor: f64::INFINITY, ..held.stretch }, moves_on, None);
+        }
+        if end > moves_on || end == held.since {
+            self.note(place, held.stretch, end, drawn);
+        }
+    }
+
+    fn note(&mut self, place: &mut Place, stretch: Stretch, end: SimTime, drawn: Option<Joules>) {
         let known = place.known.iter().find(|(known, _)| *known == stretch).map(|known| known.1);
         let at = known.unwrap_or_else(|| {
             let new = index(self.stretches.len());
@@ -115,4 +149,25 @@ impl Segments {
 /// A place among fewer than 2^32.
 fn index(place: usize) -> u32 {
     u32::try_from(place).expect("fewer than 2^32 segments fit into memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_goes_on_on_other_nodes_has_a_stretch_of_each_and_one_of_its_pause() {
+        let mut segments = Segments::default();
+        let at = SimTime::from_micros;
+        let (first, later) = (Run::test(0..4), Run::test(4..6));
+        let mut place = segments.begin(&first);
+        let stretch = Stretch { cap_w: f64::INFINITY, factor: 1.0, draw: Watts::ZERO, is_suspended: false };
+        segments.push(&mut place, Held { since: at(0), stretch, still_until: at(0) }, at(40), None);
+        segments.go_on(&mut place, &later, at(40));
+        segments.push(&mut place, Held { since: at(40), stretch, still_until: at(45) }, at(60), None);
+        let told: Vec<_> =
+            segments.sorted().into_iter().map(|one| (one.start, one.end, one.places, one.state.factor)).collect();
+        let rests = (at(40), at(45), 4..6, f64::INFINITY);
+        assert_eq!(told, [(at(0), at(40), 0..4, 1.0), rests, (at(45), at(60), 4..6, 1.0)]);
+    }
 }

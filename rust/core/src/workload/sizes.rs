@@ -1,6 +1,7 @@
 //! Sizes that moldable jobs can have, and how long they take at each.
 
 use crate::error::{Error, Result, TraceError};
+use crate::units::SimDuration;
 use crate::workload::{JobColumns, JobId};
 
 /// The sizes of jobs as a caller has them. All empty: every job has the one size that it asks for.
@@ -12,6 +13,10 @@ pub struct SizeColumns {
     pub offsets: Vec<i64>,
     /// How many times as long a job takes as at the size it asks for: at its fewest nodes, at one more, and so on.
     pub time_ratios: Vec<f64>,
+    /// 1 = the job's nodes may change while it runs. May be empty: none may.
+    pub malleable: Vec<i64>,
+    /// How long a job makes no progress after such a change, s; NaN = not at all. May be empty.
+    pub resize_s: Vec<f64>,
 }
 
 /// The same, checked.
@@ -20,12 +25,16 @@ pub(super) struct Sizes {
     min_nodes: Vec<u32>,
     offsets: Vec<usize>,
     time_ratios: Vec<f64>,
+    /// Empty where no job is.
+    malleable: Vec<bool>,
+    /// Empty where no job makes a pause.
+    pause: Vec<SimDuration>,
 }
 
 impl Sizes {
     /// The sizes of some jobs; none if each has but one.
     pub(super) fn new(columns: &JobColumns) -> Result<Option<Self>> {
-        let SizeColumns { min_nodes, offsets, time_ratios } = &columns.sizes;
+        let SizeColumns { min_nodes, offsets, time_ratios, malleable, resize_s } = &columns.sizes;
         if min_nodes.is_empty() {
             return Ok(None);
         }
@@ -39,7 +48,9 @@ impl Sizes {
         if min_nodes.len() != rows || offsets.len() != rows + 1 {
             return Err(fault(0, format!("{} jobs with sizes of {rows}", min_nodes.len())));
         }
-        let mut sizes = Self { time_ratios: time_ratios.clone(), ..Self::default() };
+        let malleable = columns.column("malleable", malleable, "0 or 1", super::flag)?;
+        let pause = columns.column("resize_s", resize_s, "seconds from 0 to 1e12, or null", super::added)?;
+        let mut sizes = Self { time_ratios: time_ratios.clone(), malleable, pause, ..Self::default() };
         for row in 0..rows {
             let (low, asked) = (min_nodes[row], columns.node_count[row]);
             let bounds = usize::try_from(offsets[row]).ok().zip(usize::try_from(offsets[row + 1]).ok());
@@ -67,9 +78,67 @@ impl Sizes {
         (low, low + u32::try_from(self.own(job).len()).unwrap_or(u32::MAX) - 1)
     }
 
+    /// Whether any job may change its size while it runs.
+    pub(super) fn any_malleable(&self) -> bool {
+        self.malleable.contains(&true)
+    }
+
+    /// Whether the job may.
+    pub(super) fn is_malleable(&self, job: JobId) -> bool {
+        self.malleable.get(job.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// How long it makes no progress after that.
+    pub(super) fn pause(&self, job: JobId) -> SimDuration {
+        self.pause.get(job.0 as usize).copied().unwrap_or(SimDuration::ZERO)
+    }
+
     /// How many times as long the job takes on so many nodes as on those it asks for.
     pub(super) fn time_ratio(&self, job: JobId, nodes: u32) -> f64 {
         let place = nodes.saturating_sub(self.min_nodes[job.0 as usize]) as usize;
         self.own(job).get(place).copied().unwrap_or(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::Workload;
+
+    fn workload(sizes: SizeColumns) -> Result<Workload> {
+        let columns = JobColumns {
+            job_id: vec![1, 2],
+            submit_s: vec![0.0; 2],
+            runtime_s: vec![1.0; 2],
+            node_count: vec![2, 3],
+            sizes,
+            ..JobColumns::default()
+        };
+        columns.into_workload()
+    }
+
+    fn ranges() -> SizeColumns {
+        SizeColumns {
+            min_nodes: vec![1, 3],
+            offsets: vec![0, 2, 3],
+            time_ratios: vec![2.0, 1.0, 1.0],
+            ..SizeColumns::default()
+        }
+    }
+
+    #[test]
+    fn only_jobs_of_several_sizes_are_malleable() {
+        let jobs = workload(SizeColumns { malleable: vec![1, 1], resize_s: vec![f64::NAN, 2.0], ..ranges() }).unwrap();
+        assert_eq!([JobId(0), JobId(1)].map(|job| jobs.is_malleable(job)), [true, false]);
+        assert_eq!([JobId(0), JobId(1)].map(|job| jobs.pause(job).seconds()), [0.0, 2.0]);
+        assert!(jobs.has_malleable() && !workload(ranges()).unwrap().has_malleable());
+    }
+
+    #[test]
+    fn what_is_said_of_changes_is_checked() {
+        for wrong in [vec![1], vec![2, 0]] {
+            assert!(workload(SizeColumns { malleable: wrong, ..ranges() }).is_err());
+        }
+        assert!(workload(SizeColumns { resize_s: vec![-1.0, 0.0], ..ranges() }).is_err());
     }
 }

@@ -50,12 +50,12 @@ fn power_w(view: policy::View<'_>, job: JobId) -> f64 {
     }
 }
 
-fn range(view: policy::View<'_>, job: JobId) -> (i64, i64) {
+pub(crate) fn range(view: policy::View<'_>, job: JobId) -> (i64, i64) {
     let (low, high) = view.size_range(job);
     (i64::from(low), i64::from(high))
 }
 
-fn time_ratio(view: policy::View<'_>, job: JobId, nodes: i64) -> PyResult<f64> {
+pub(crate) fn time_ratio(view: policy::View<'_>, job: JobId, nodes: i64) -> PyResult<f64> {
     let (low, high) = range(view, job);
     match u32::try_from(nodes) {
         Ok(count) if (low..=high).contains(&nodes) => Ok(view.jobs.time_at(job, count)),
@@ -163,6 +163,18 @@ impl Jobs {
     #[getter]
     fn max_nodes<'py>(&self, py: Python<'py>) -> Longs<'py> {
         self.column(py, |view, job| range(view, job).1)
+    }
+
+    /// Whether their nodes may change while they run.
+    #[getter]
+    fn malleable<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        self.column(py, |view, job| view.jobs.is_malleable(job))
+    }
+
+    /// How long they make no progress after that, seconds.
+    #[getter]
+    fn resize_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
+        self.column(py, |view, job| view.jobs.pause(job).seconds())
     }
 
     /// How many times as long each takes on so many nodes, one number a job, as on those it asks for.
@@ -289,6 +301,18 @@ impl Job {
     #[getter]
     fn max_nodes(&self) -> PyResult<i64> {
         self.value(|view, job| range(view, job).1)
+    }
+
+    /// Whether its nodes may change while it runs.
+    #[getter]
+    fn malleable(&self) -> PyResult<bool> {
+        self.value(|view, job| view.jobs.is_malleable(job))
+    }
+
+    /// How long it makes no progress after that, seconds.
+    #[getter]
+    fn resize_s(&self) -> PyResult<f64> {
+        self.value(|view, job| view.jobs.pause(job).seconds())
     }
 
     /// How many times as long it takes on so many nodes as on those it asks for.

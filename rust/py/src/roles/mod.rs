@@ -95,7 +95,8 @@ impl Objects {
             parts.forecast = Some(Box::new(OwnAnalyzer::new(part)?));
         }
         if let Some(object) = &self.sizing {
-            parts.sizing = Some(Box::new(OwnSizing(self.part(py, "policy.backfill.sizing", "sizes", object)?)));
+            let part = self.part(py, "policy.backfill.sizing", "sizes", object)?;
+            parts.sizing = Some(Box::new(OwnSizing::new(py, part)?));
         }
         if let Some(object) = &self.placement {
             parts.placement = Box::new(OwnPlacement(self.part(py, "policy.placement", "choose", object)?));
@@ -192,12 +193,13 @@ impl Part {
 
     /// What makes an answer wrong, as an error.
     fn wrong(&self, view: &policy::View<'_>, what: &str) -> Error {
-        Error::Simulation(SimulationError(format!(
-            "{}: `{}` {what} at {} s",
-            self.role,
-            self.method,
-            view.now.seconds()
-        )))
+        self.wrong_by(self.method, view, what)
+    }
+
+    /// The same of another method.
+    fn wrong_by(&self, method: &str, view: &policy::View<'_>, what: &str) -> Error {
+        let at = view.now.seconds();
+        Error::Simulation(SimulationError(format!("{}: `{method}` {what} at {at} s", self.role)))
     }
 }
 

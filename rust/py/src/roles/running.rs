@@ -11,6 +11,7 @@ use numpy::{Element, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::roles::jobs::{range, time_ratio};
 use crate::roles::view::{Labels, Lender, Loan, fixed, seconds};
 
 /// The jobs that run, by start: each attribute a read-only array. To be read while the call lasts.
@@ -74,7 +75,7 @@ impl Running {
         Ok(fixed(py, &values))
     }
 
-    fn each<T>(&self, value: impl Fn(policy::View<'_>, &Run) -> T) -> PyResult<Vec<T>> {
+    fn each<T>(&self, mut value: impl FnMut(policy::View<'_>, &Run) -> T) -> PyResult<Vec<T>> {
         let view = self.loan.read()?;
         Ok(self.runs.iter().filter_map(|&id| Some(value(view, view.runs.get(id)?))).collect())
     }
@@ -171,6 +172,48 @@ impl Running {
     #[getter]
     fn node_count<'py>(&self, py: Python<'py>) -> Longs<'py> {
         self.column(py, |view, run| i64::from(view.jobs.node_count(run.job)))
+    }
+
+    /// Numbers of nodes that they ask for.
+    #[getter]
+    fn asked_nodes<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        self.column(py, |view, run| i64::from(view.jobs.asked_nodes(run.job)))
+    }
+
+    /// Fewest nodes that they can run on.
+    #[getter]
+    fn min_nodes<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        self.column(py, |view, run| range(view, run.job).0)
+    }
+
+    /// Most nodes that they can run on.
+    #[getter]
+    fn max_nodes<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        self.column(py, |view, run| range(view, run.job).1)
+    }
+
+    /// Whether their nodes may change while they run.
+    #[getter]
+    fn malleable<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        self.column(py, |view, run| view.jobs.is_malleable(run.job))
+    }
+
+    /// How long they make no progress after that, seconds.
+    #[getter]
+    fn resize_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
+        self.column(py, |view, run| view.jobs.pause(run.job).seconds())
+    }
+
+    /// How many times as long each takes on so many nodes, one number a job, as on those it asks for.
+    #[expect(clippy::needless_pass_by_value, reason = "what Python gives")]
+    fn size_time_ratio<'py>(&self, py: Python<'py>, node_count: Vec<i64>) -> Floats<'py> {
+        let count = self.runs.len();
+        if node_count.len() != count {
+            return Err(PyValueError::new_err(format!("{} numbers of nodes for {count} jobs", node_count.len())));
+        }
+        let mut sizes = node_count.iter();
+        let each = self.each(|view, run| sizes.next().map(|&nodes| time_ratio(view, run.job, nodes)))?;
+        Ok(fixed(py, &each.into_iter().flatten().collect::<PyResult<Vec<_>>>()?))
     }
 
     /// Slots that they take of each of their nodes; 1 where jobs get whole nodes.

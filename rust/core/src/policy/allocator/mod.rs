@@ -66,8 +66,8 @@ struct Draws {
 #[derive(Clone, Debug)]
 struct Known {
     id: RunId,
-    /// The emergency's cap under which this was found, as bits.
-    emergency: u64,
+    /// The emergency's cap under which this was found, as bits, and where the run's nodes stood.
+    found: (u64, usize),
     draws: Vec<Watts>,
     /// Whether it is in the sums.
     counts: bool,
@@ -76,17 +76,17 @@ struct Known {
 impl Draws {
     /// Of a run at each of `choices`.
     fn of(&mut self, view: &View<'_>, id: RunId, run: &Run, choices: &[Allotted]) -> &[Watts] {
-        let (slot, emergency) = (id.slot() as usize, run.caps.emergency_w.to_bits());
+        let (slot, found) = (id.slot() as usize, (run.caps.emergency_w.to_bits(), run.places.start));
         if self.of.len() <= slot {
             self.of.resize(slot + 1, None);
         }
         let place = &mut self.of[slot];
-        if place.as_ref().is_none_or(|known| (known.id, known.emergency) != (id, emergency)) {
+        if place.as_ref().is_none_or(|known| (known.id, known.found) != (id, found)) {
             if let Some(known) = place.take().filter(|known| known.counts) {
                 self.sums.iter_mut().zip(known.draws).for_each(|(sum, draw)| *sum -= draw);
             }
             let draws = choices.iter().map(|choice| draw_of(view, run, choice)).collect();
-            *place = Some(Known { id, emergency, draws, counts: false });
+            *place = Some(Known { id, found, draws, counts: false });
         }
         place.as_ref().map_or(&[], |known| &known.draws)
     }
