@@ -54,6 +54,14 @@ pub const SLEEPS: &[Row<Rules>] = &[
     },
     Row {
         parameters: PLANNED_ROWS,
+        ..plain("newsvendor", "x", |params, _| {
+            take(params, &PLANNED).map(|rules| {
+                Box::new(Rules { own: Some(Box::new(crate::policy::sleep::newsvendor::Newsvendor::new())), ..rules })
+            })
+        })
+    },
+    Row {
+        parameters: PLANNED_ROWS,
         ..plain(
             "planned",
             "idle nodes are switched off at once if that saves energy until their next job",
@@ -143,6 +151,7 @@ fn take(params: &mut Params, of: &Defaults) -> Result<Rules> {
             off_limit,
             min_on,
             exclude,
+            own: None,
         }),
         (min_idle, far, stop, start, off_limit, min_on, exclude) => {
             let spans = [min_idle.err(), far.err(), stop.err(), start.err()];
