@@ -209,7 +209,7 @@ impl Sleep {
     }
 
     /// The same where a part of its own chooses the nodes.
-    pub(super) fn consult(
+    fn consult(
         &mut self,
         view: &View<'_>,
         outlook: &dyn Planned,
