@@ -175,7 +175,7 @@ EXPERIMENTS = (
             assumed("submits_moved_s", MOVED_S, "of logs, at random, anew in each repetition"),
         ),
         policies=POLICIES,
-        repetitions=8,
+        repetitions=4,
         quick_repetitions=3,
         repeat=_repeat,
         rows=_rows,
