@@ -249,8 +249,8 @@ class Rest(NamedTuple):
 class Sleep(Protocol):
     """Chooses which idle nodes are switched off, and which are switched on before jobs need them.
 
-    Off nodes that planned jobs need are woken as under the part ``planned``, whatever it says. Where the backfill counts
-    nodes, they are woken for the jobs that it would start or hold nodes for if all nodes were on.
+    Off nodes that planned jobs need are woken as under the part ``planned``, whatever it says. Where the backfill
+    counts nodes, they are woken for the jobs that it would start or hold nodes for if all nodes were on.
     """
 
     def rest(self, nodes: Standby, view: View, /) -> Rest | npt.ArrayLike:
@@ -261,12 +261,13 @@ class Sleep(Protocol):
         Parameters
         ----------
         nodes
-            Columns of the nodes that idle: ``idle`` (their numbers, ascending) ``, idle_since_s, next_start_s`` (of the next
-            job that is planned on it, infinite without one; where the backfill counts nodes: when it would be lacking if
-            all idle nodes above it slept) ``, break_even_s`` (how long it must be idle for sleep to save energy). The
-            numbers of nodes that are ``off``, ``booting`` and ``shutting_down``. How many nodes are ``spare`` (on or
-            booting, and needed by no planned job within the time to wake one) and ``free`` (on or not, beside those of
-            running jobs and of jobs that wait for nothing else). ``arrived``: the jobs that came since it was last asked.
+            Columns of the nodes that idle: ``idle`` (their numbers, ascending) ``, idle_since_s, next_start_s`` (of the
+            next job that is planned on it, infinite without one; where the backfill counts nodes: when it would be
+            lacking if all idle nodes above it slept) ``, break_even_s`` (how long it must be idle for sleep to save
+            energy). The numbers of nodes that are ``off``, ``booting`` and ``shutting_down``. How many nodes are
+            ``spare`` (on or booting, and needed by no planned job within the time to wake one) and ``free`` (on or not,
+            beside those of running jobs and of jobs that wait for nothing else). ``arrived``: the jobs that came since
+            it was last asked.
         view
             The machine, what runs, and what waits (``view.queue``).
 

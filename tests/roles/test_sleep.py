@@ -78,7 +78,7 @@ class Told:
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("own, named", [(Timeout(), "timeout"), (Planned(), "planned")])
+@pytest.mark.parametrize(("own", "named"), [(Timeout(), "timeout"), (Planned(), "planned")])
 def test_an_object_can_be_a_named_part_where_the_plan_names_nodes(own: Any, named: str, seed: int) -> None:
     workload = random_log(seed)
     ours, theirs = (run(workload, 6, sleep, "plan") for sleep in (own, named))
@@ -88,7 +88,7 @@ def test_an_object_can_be_a_named_part_where_the_plan_names_nodes(own: Any, name
 
 
 @pytest.mark.parametrize("backfill", BACKFILLS)
-@pytest.mark.parametrize("own, named", [(Timeout(), "timeout"), (Planned(), "planned")])
+@pytest.mark.parametrize(("own", "named"), [(Timeout(), "timeout"), (Planned(), "planned")])
 def test_an_object_can_be_a_named_part_where_no_job_waits_for_another(own: Any, named: str, backfill: str) -> None:
     workload = log(*[(1000.0 * number, 300.0, 400.0, 1 + number % 4) for number in range(20)])
     ours, theirs = (run(workload, 4, sleep, backfill) for sleep in (own, named))
@@ -154,7 +154,7 @@ def test_nodes_are_woken_for_the_jobs_that_the_backfill_would_start() -> None:
 )
 def test_wrong_answers(answer: Any, message: str) -> None:
     """Node 0 is busy."""
-    with pytest.raises(hs.SimulationError, match="policy.sleep") as raised:
+    with pytest.raises(hs.SimulationError, match=r"policy\.sleep") as raised:
         run(log((0, 10, 10, 1)), 2, Told(lambda nodes, view: answer))
     assert str(raised.value) == f"policy.sleep: {message}"
 
@@ -169,7 +169,7 @@ def test_an_exception_comes_back_with_a_note() -> None:
 
 
 def test_what_it_cannot_stand_beside() -> None:
-    with pytest.raises(hs.ConfigError, match="policy.sleep"):
+    with pytest.raises(hs.ConfigError, match=r"policy\.sleep"):
         hs.Policy(sleep=Timeout(), power={"name": "system-budget", "budget_w": 1000})
     with pytest.raises(hs.ConfigError, match="sleep= takes it, by its method `rest`"):
         hs.Policy(order=Timeout())

@@ -36,13 +36,7 @@ def plain_gaps(result: Any, platform: Any) -> list[tuple[int, float, float, str,
         ]
         cuts = sorted({first, last, *(at for pair in held for at in pair), *(at for at, _ in events)})
         begun, spent, state, failed, out = first, 0.0, "idle", False, 0
-
-        def close(at: int, why: str) -> None:
-            nonlocal begun, spent
-            if at > begun:
-                rows.append((node, begun / TICKS, at / TICKS, why, *costs(kind, watts, at - begun, why), spent))
-            begun, spent = at, 0.0
-
+        found: list[tuple[int, int, str, float]] = []
         is_gap = True
         for at, until in zip(cuts, [*cuts[1:], last], strict=True):
             was_down = failed or out > 0
@@ -55,16 +49,21 @@ def plain_gaps(result: Any, platform: Any) -> list[tuple[int, float, float, str,
             holds = any(start <= at < end for start, end in held)
             starts = any(start == at for start, _ in held)
             if is_gap and is_down and not was_down:
-                close(at, "down")
+                found.append((begun, at, "down", spent))
+                begun, spent = at, 0.0
             if is_gap and starts:
-                close(at, "job")
+                found.append((begun, at, "job", spent))
+                begun, spent = at, 0.0
             if not is_gap and not is_down and not holds:
                 begun, spent = at, 0.0
             is_gap = not is_down and not holds
             if is_gap:
                 spent += watts[state] * (until - at) / TICKS
         if is_gap:
-            close(last, "end")
+            found.append((begun, last, "end", spent))
+        for start, end, why, drawn_j in found:
+            if end > start:
+                rows.append((node, start / TICKS, end / TICKS, why, *costs(kind, watts, end - start, why), drawn_j))
     return rows
 
 

@@ -8,7 +8,7 @@ each submit by up to a minute at random, the same for all parts, and intervals t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,16 @@ from hetsched.run.simulation import simulate
 from hetsched.workload import Workload, generators, read_swf
 
 NEVER, OURS = "never", "newsvendor"
-POLICIES = {NEVER: "easy", **{name: f"easy:sleep={name}" for name in ("timeout", "nqsv", "planned", OURS)}}
-WATTS = {"idle_w": 600.0, "tdp_w": 2100.0, "boot_s": 60.0, "shutdown_s": 120.0, "off_w": 0.0}
+POLICIES: dict[str, str | Policy] = {
+    NEVER: "easy",
+    **{name: f"easy:sleep={name}" for name in ("timeout", "nqsv", "planned", OURS)},
+}
+WATTS: dict[str, Any] = {"idle_w": 600.0, "tdp_w": 2100.0, "boot_s": 60.0, "shutdown_s": 120.0, "off_w": 0.0}
 MOVED_S = 60
 ENDINGS = (".swf", ".swf.gz", ".swf.zst")
 MACHINES = "machines.toml"
 
-GENERATED = {
+GENERATED: dict[str, Callable[[int, int], Workload]] = {
     "poisson, load 0.3": lambda seed, jobs: generators.poisson(nodes=64, jobs=jobs, load=0.3, seed=seed),
     "lublin, load 0.5": lambda seed, jobs: generators.lublin_feitelson(nodes=128, jobs=jobs, load=0.5, seed=seed),
     "lublin, load 0.8": lambda seed, jobs: generators.lublin_feitelson(nodes=128, jobs=jobs, load=0.8, seed=seed),
@@ -75,7 +78,11 @@ def _cases(repetition: Repetition) -> Iterator[tuple[str, Workload, int]]:
             expected = f"`nodes` in {MACHINES} beside it: its header does not say how many there are"
             raise ConfigError([(path.name, "no machine", expected)])
         log = log.filter(pl.col("node_count") <= nodes)
-        yield path.name.split(".swf")[0], moved(log.head(QUICK_JOBS) if repetition.is_quick else log, repetition.seed), nodes
+        yield (
+            path.name.split(".swf")[0],
+            moved(log.head(QUICK_JOBS) if repetition.is_quick else log, repetition.seed),
+            nodes,
+        )
 
 
 def moved(log: Workload, seed: int) -> Workload:
@@ -85,21 +92,20 @@ def moved(log: Workload, seed: int) -> Workload:
 
 
 def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
+    seed = repetition.seed
     return [
-        _run(label, policy, log, Platform.homogeneous(nodes=nodes, **WATTS), name, repetition.seed)
+        {"scenario": name, "policy": label, **_run(policy, log, Platform.homogeneous(nodes=nodes, **WATTS), seed)}
         for name, log, nodes in _cases(repetition)
         for label, policy in {**POLICIES, **repetition.policies}.items()
     ]
 
 
-def _run(
-    label: str, policy: str | Policy, log: Workload, platform: Platform, name: str, seed: int
-) -> dict[str, Any]:
+def _run(policy: str | Policy, log: Workload, platform: Platform, seed: int) -> dict[str, Any]:
     result = simulate(log, platform, policy, seed=seed)
     days = result.summary()["makespan_s"] / 86400.0
     boots = float(result.nodes["boots"].sum()) / platform.nodes / days if days else 0.0
     metrics = gap_metrics(gaps(result, platform))
-    return {"scenario": name, "policy": label, **result.summary(), **metrics, "boots_per_node_day": boots}
+    return {**result.summary(), **metrics, "boots_per_node_day": boots}
 
 
 def _told(runs: Runs, label: str) -> dict[str, Floats]:

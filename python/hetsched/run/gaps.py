@@ -40,8 +40,8 @@ def gaps(result: Result, platform: Platform) -> pl.DataFrame:
     -------
     polars.DataFrame
         One row a gap, by node, then by time: ``node, start_s, end_s, ended_by`` (``job``, ``down``, ``end`` of the run)
-        ``, idle_j`` (what an idle node draws for so long) ``, least_j`` (that, or what sleeping it through draws if that
-        is less and the node can be back in time for its job) ``, drawn_j``.
+        ``, idle_j`` (what an idle node draws for so long) ``, least_j`` (that, or what sleeping it through draws if
+        that is less and the node can be back in time for its job) ``, drawn_j``.
 
     Examples
     --------
@@ -112,9 +112,7 @@ def _ticks(seconds: pl.Series) -> npt.NDArray[np.int64]:
     return np.rint(seconds.to_numpy() * _TICKS).astype(np.int64)
 
 
-def _taken(
-    segments: pl.DataFrame, events: pl.DataFrame, window: npt.NDArray[np.int64], nodes: int
-) -> pl.DataFrame:
+def _taken(segments: pl.DataFrame, events: pl.DataFrame, window: npt.NDArray[np.int64], nodes: int) -> pl.DataFrame:
     """When nodes hold jobs or are down: ``node, start, end, by``; and the end of the window, for every node."""
     until = pl.Series(_ticks(segments["end_s"].fill_null(window[1] / _TICKS)))
     held = pl.DataFrame({"start": _ticks(segments["start_s"]), "end": until, "node": segments["nodes"]})
@@ -180,5 +178,7 @@ def _beyond_idle_j(
     at = found.select("node", "start", gap=pl.int_range(pl.len()))
     joined = drawn.join_asof(at, on="start", by="node", strategy="backward", check_sortedness=False)
     sums = np.zeros(len(found))
-    np.add.at(sums, joined["gap"].drop_nulls().to_numpy(), joined.filter(pl.col("gap").is_not_null())["joules"].to_numpy())
+    np.add.at(
+        sums, joined["gap"].drop_nulls().to_numpy(), joined.filter(pl.col("gap").is_not_null())["joules"].to_numpy()
+    )
     return sums

@@ -76,7 +76,8 @@ impl Objects {
 
     /// Whether there is any: then the interpreter is held through the run.
     pub(crate) fn is_any(&self) -> bool {
-        let Self { order, backfill, placement, scheduler, allocator, monitor, analyzer, sizing, sleep, labels: _ } = self;
+        let Self { order, backfill, placement, scheduler, allocator, monitor, analyzer, sizing, sleep, labels: _ } =
+            self;
         [order, backfill, placement, scheduler, allocator, monitor, analyzer, sizing, sleep]
             .iter()
             .any(|object| object.is_some())

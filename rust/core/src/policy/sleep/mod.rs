@@ -228,7 +228,8 @@ impl Sleep {
         });
         let idle: Vec<_> = idle.collect();
         let asleep = view.standby.into_iter().flat_map(|standby| standby.asleep().iter());
-        let off = asleep.filter(|node| view.nodes[*node as usize] == NodeState::Off && wakes.now.binary_search(node).is_err());
+        let off = asleep
+            .filter(|node| view.nodes[*node as usize] == NodeState::Off && wakes.now.binary_search(node).is_err());
         let off: Vec<_> = off.collect();
         let (spare, free) = (outlook.spare(self, view, &idle), outlook.free(view));
         let arrived = std::mem::take(&mut self.arrived);

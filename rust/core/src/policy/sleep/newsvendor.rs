@@ -230,7 +230,11 @@ mod tests {
         for (second, free) in [(0, 10), (50, 4), (90, 9), (100, 8), (150, 12), (200, 12), (500, 12)] {
             demand.see(at(second), span(100), 0, free);
         }
-        assert_eq!(demand.kinds[0].drops, [6, 0, 0, 0, 0], "then one in which more came free, and three without a pass");
+        assert_eq!(
+            demand.kinds[0].drops,
+            [6, 0, 0, 0, 0],
+            "then one in which more came free, and three without a pass"
+        );
         assert_eq!(demand.kinds[2 * HOURS].drops, demand.kinds[0].drops);
     }
 

@@ -33,7 +33,8 @@ impl Planned for FirstStarts {
     }
 
     fn spare(&self, sleep: &Sleep, view: &View<'_>, idle: &[IdleNode]) -> u32 {
-        let booting = comebacks(view).filter(|&(node, _)| matches!(view.nodes[node as usize], NodeState::Booting { .. }));
+        let booting =
+            comebacks(view).filter(|&(node, _)| matches!(view.nodes[node as usize], NodeState::Booting { .. }));
         let is_free = |node: u32| self.next(node, 0) > view.now.saturating_add(sleep.rule(node).start);
         let count = idle.iter().map(|one| one.node).chain(booting.map(|(node, _)| node)).filter(|&node| is_free(node));
         u32::try_from(count.count()).unwrap_or(u32::MAX)
