@@ -83,11 +83,11 @@ const RESERVE: Parameter = Parameter {
 const TIMEOUT_ROWS: &[Parameter] = &parameters(&TIMEOUT);
 const NQSV_ROWS: &[Parameter] = &parameters(&NQSV);
 const PLANNED_ROWS: &[Parameter] = &parameters(&PLANNED);
-const NEWSVENDOR_ROWS: &[Parameter] = &with_reserve(parameters(&PLANNED));
+const NEWSVENDOR_ROWS: &[Parameter] = &with_reserve(&parameters(&PLANNED));
 
-const fn with_reserve(of: [Parameter; 7]) -> [Parameter; 8] {
-    let [a, b, c, d, e, f, g] = of;
-    [a, b, c, d, e, f, g, RESERVE]
+const fn with_reserve(common: &[Parameter; 7]) -> [Parameter; 8] {
+    let [idle, off, stop, start, limit, on, exclude] = *common;
+    [idle, off, stop, start, limit, on, exclude, RESERVE]
 }
 
 const fn parameters(of: &Defaults) -> [Parameter; 7] {

@@ -59,6 +59,7 @@ impl Rest for Newsvendor {
         self.budget.spend(now, window, scene.spare, scene.free.max(scene.spare));
         let threshold = self.budget.threshold;
         let reserve = self.demand.exceeded(kind, threshold);
+        #[expect(clippy::cast_possible_truncation, reason = "at most a day and a half in microseconds")]
         let hold = SimDuration::from_micros((HOLD / threshold) as i64);
         let spared: Vec<_> = scene.idle.iter().rev().filter(|one| is_spared(one, now, scene.rules)).collect();
         let excess = scene.spare.saturating_sub(reserve) as usize;
@@ -164,6 +165,7 @@ impl Windows {
     }
 
     fn exceeded(&self, share: f64) -> u32 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to the number of windows")]
         let beyond = (share.min(1.0) * self.sorted.len() as f64) as usize;
         let place = self.sorted.len().checked_sub(1 + beyond);
         place.map_or(0, |place| self.sorted[place])
