@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 
+from hetsched.analysis.node_states import node_states
 from hetsched.analysis.ratios import attained_ratio, table_of
 from hetsched.analysis.timeline import run_bins, waiting_curve
 from hetsched.analysis.window import measured
@@ -63,9 +64,37 @@ class PowerFrames:
     def of(cls, result: Result) -> PowerFrames:
         """The frames of a result."""
         timeline, events = result.timeline, result.events
-        is_told = len(events) > 0 or "budget_w" in timeline.columns
+        is_told = "budget_w" in timeline.columns or events["kind"].is_in(_OF_POWER).any()
         few = result.has_segments and len(result.jobs) <= MOST_JOBS
         return cls(timeline if is_told else None, events, result.segments if few else None)
+
+
+_OF_POWER = ("budget", "alert", "lower-cap", "raise-cap", "kill")
+"""Kinds of events that only watts bring about."""
+
+
+@dataclass(frozen=True)
+class NodeFrames:
+    """Frames of a run for pictures of its nodes and queues; those that would show nothing are None."""
+
+    timeline: pl.DataFrame | None
+    states: pl.DataFrame | None
+    waits: pl.DataFrame | None
+
+    @classmethod
+    def of(cls, result: Result) -> NodeFrames:
+        """The frames of a result."""
+        timeline, jobs = result.timeline, result.jobs
+        changes = any((timeline[name] > 0).any() for name in _NOT_ALWAYS_ON)
+        has_queues = "queue" in result.provenance["platform"]
+        return cls(
+            timeline.select("time_s", "busy_nodes", "idle_nodes", *_NOT_ALWAYS_ON) if changes else None,
+            node_states(result) if changes else None,
+            jobs.select("queue", "wait_s") if has_queues else None,
+        )
+
+
+_NOT_ALWAYS_ON = ("transition_nodes", "sleeping_nodes", "down_nodes")
 
 
 @dataclass(frozen=True)
@@ -73,8 +102,8 @@ class Outcome:
     """The part of a run that is kept when its frames are dropped.
 
     `summary`, `provenance`, `timing` and `concerns` are the result's. Pictures need `curve` (of `waiting_curve`),
-    `bins` (of `run_bins`), `jobs` where they are few enough to be drawn one by one, and `power` where it changed in
-    time; empty unless asked for.
+    `bins` (of `run_bins`), `jobs` where they are few enough to be drawn one by one, `power` where it changed in time,
+    and `machine` where nodes were not always on or have queues; empty unless asked for.
     """
 
     policy: str
@@ -88,6 +117,7 @@ class Outcome:
     jobs: pl.DataFrame | None
     concerns: tuple[Concern, ...] = ()
     power: PowerFrames | None = None
+    machine: NodeFrames | None = None
 
     @classmethod
     def of(cls, policy: str, result: Result, keep: Keep) -> Outcome:
@@ -107,6 +137,7 @@ class Outcome:
             jobs=jobs if keep.drawn and len(jobs) <= MOST_JOBS else None,
             concerns=result.concerns,
             power=PowerFrames.of(result) if keep.drawn else None,
+            machine=NodeFrames.of(result) if keep.drawn else None,
         )
 
     @property

@@ -1,6 +1,7 @@
 """``hetsched simulate``: everything it says, and what it writes."""
 
 import json
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -294,3 +295,15 @@ def test_what_is_no_kill_is_refused(hetsched, options, fault):
     for verb in (("simulate", "small.swf"), ("compare", "small.swf", "--policies", "fcfs")):
         said = hetsched(*verb, *options)
         assert (said.code, said.err) == (2, f"error: {fault}")
+
+
+def test_pictures_of_nodes_and_queues_are_drawn_where_there_are_any(hetsched, folder):
+    pytest.importorskip("matplotlib")
+    assert hetsched("generate", "aoba", "--set", "period=busy", "--out", "busy.parquet").code == 0
+    run = ("simulate", "busy.parquet", "--platform", "aoba", "--plot", "pictures")
+    said = hetsched(*run, "--policy", "nqsv", "--json")
+    drawn = {Path(path).name for path in json.loads(said.out)["written"]}
+    assert drawn == {"power.png", "occupancy.png", "waits.png", "nodes.png", "node-map.png", "queue-waits.png"}
+    assert all((folder / "pictures" / name).stat().st_size > 1000 for name in drawn)
+    said = hetsched(*run, "--policy", "nqsv:sleep=none", "--json")
+    assert {"nodes.png", "node-map.png"}.isdisjoint(Path(path).name for path in json.loads(said.out)["written"])

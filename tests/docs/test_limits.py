@@ -41,13 +41,16 @@ def no_bound_is_known_under_caps() -> bool:
     return True
 
 
-def queues_do_not_preempt() -> bool:
-    """A run with a queue that preempts is refused."""
+def queues_preempt_by_plan_on_like_nodes() -> bool:
     queues = [hs.Queue("a", "0"), hs.Queue("u", "0", priority=1, preempts=["a"])]
     platform = hs.Platform.homogeneous(nodes=1, idle_w=1, tdp_w=2, queues=queues)
-    frame = pl.DataFrame({"job_id": [1], "submit_s": [0], "runtime_s": [1], "node_count": [1], "queue": ["a"]})
-    with pytest.raises(hs.ConfigError, match="preemption is not built yet"):
-        hs.simulate(hs.Workload.from_polars(frame), platform, hs.Policy("fcfs", "plan"))
+    workload = jobs(queue=["a", "u"])
+    with pytest.raises(hs.ConfigError, match="the backfill plan, which names the nodes on which jobs make way"):
+        hs.simulate(workload, platform, "easy")
+    kinds = [hs.NodeClass("cpu", 1, 100, 300, gpus=0), hs.NodeClass("gpu", 1, 100, 300, gpus=2)]
+    unlike = hs.Platform(kinds, queues=[hs.Queue("a", "0-1"), hs.Queue("u", "0-1", priority=1, preempts=["a"])])
+    with pytest.raises(hs.ConfigError, match="suspended jobs share what nodes differ in"):
+        hs.simulate(jobs(queue=["a", "u"], device=["gpu", "cpu"]), unlike, hs.Policy("fcfs", "plan"))
     return not hasattr(hs.Queue, "shares")
 
 
@@ -76,7 +79,9 @@ HELD = {
     "No node is switched off under a power budget.": no_node_sleeps_under_a_budget,
     "Power caps need whole nodes: jobs that share nodes run under none.": caps_need_whole_nodes,
     "No bound on savings is known under caps.": no_bound_is_known_under_caps,
-    "Queues have limits and priorities, but no job makes way for another; users have no shares.": queues_do_not_preempt,
+    "Queues have limits, priorities and, under `plan` on nodes that offer the same, urgent jobs;": (
+        queues_preempt_by_plan_on_like_nodes
+    ),
     "A job draws a constant power as long as its caps stay as they are,": a_job_draws_a_constant_power,
     "Where jobs ask for features, GPUs, memory or licences that differ by node there is no power budget,": (
         unlike_nodes_have_no_budget_and_share_by_plan

@@ -1,6 +1,7 @@
 """Nodes that differ in plain Python: the page on rules, section "Unlike nodes", an instant after the other.
 
-Nodes that never fail nor sleep, no budget. It knows the rules and no engine.
+Nodes that never fail nor sleep; where they are counted, under a budget of whole watts, too. It knows the rules and no
+engine.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from dataclasses import dataclass, field
 from math import inf
 
 TICK = 1
+MICRO = 1_000_000
+WATTS = "microwatts"
 
 Place = tuple[int, int, int, int]
 Amounts = dict[object, int]
@@ -22,6 +25,8 @@ class Node:
     features: frozenset[str]
     gpus: int
     memory: int
+    adds_w: tuple[int, ...] = field(default=(), compare=False)
+    """What it draws beyond idle, by application."""
 
     @property
     def plainness(self) -> tuple[int, int, int]:
@@ -43,6 +48,7 @@ class Task:
     gpus: int = 0
     memory: int = 0
     licences: dict[str, int] = field(default_factory=dict)
+    app: int = 0
     is_known: bool = False
     start: int | None = None
     end: int | None = None
@@ -68,6 +74,8 @@ class Machine:
     depth: float = inf
     slots: int = 1
     kill: bool = True
+    room_w: int | None = None
+    """What may be drawn beyond the idle machine."""
     tasks: list[Task] = field(default_factory=list)
 
     @property
@@ -79,7 +87,23 @@ class Machine:
         """Whether it fits the empty machine."""
         usable = [node for node in self.nodes if task.may_use(node)]
         licensed = all(count <= self.licences.get(name, 0) for name, count in task.licences.items())
-        return len(usable) >= task.node_count and licensed and task.slots <= self.slots
+        return len(usable) >= task.node_count and licensed and task.slots <= self.slots and not self.is_too_hungry(task)
+
+    def is_too_hungry(self, task: Task) -> bool:
+        """Whether it passes the budget on whatever nodes of the idle machine that may serve it."""
+        least = sorted(self._adds(task))[: task.node_count]
+        return self.room_w is not None and sum(least) > self.room_w
+
+    def _adds(self, task: Task) -> list[int]:
+        return [node.adds_w[task.app] for node in self.nodes if task.may_use(node)] if self.room_w is not None else []
+
+    def _watts(self, task: Task, nodes: list[int]) -> int:
+        return sum(self.nodes[number].adds_w[task.app] for number in nodes)
+
+    def _mean_microwatts(self, task: Task) -> int:
+        """What a reservation holds: the mean over the nodes that may serve it, rounded up, no more than there is."""
+        adds = self._adds(task)
+        return min(-(-sum(adds) * task.node_count * MICRO // len(adds)), (self.room_w or 0) * MICRO)
 
     def cell(self, number: int) -> tuple[Place, frozenset[str]]:
         """The cell of a node: how plain it is, its first node, its features."""
@@ -132,14 +156,28 @@ class Machine:
         for task in self._queue():
             if blocked and self.backfill == "none":
                 return
-            amounts = self._fit(task, self._free_throughout(task, now, promises))
-            if amounts is not None:
-                task.start, task.nodes = now, self._lowest(amounts)
+            nodes = self._start(task, now, promises)
+            if nodes is not None:
+                task.start, task.nodes = now, nodes
                 continue
             blocked = True
             if self.backfill == "reservations" and reserved < self.depth:
                 reserved += 1
                 self._promise(task, now, promises)
+
+    def _start(self, task: Task, now: int, promises: list[tuple[int, int, Amounts]]) -> list[int] | None:
+        """The nodes on which it starts now; None if it cannot."""
+        free = self._free_throughout(task, now, promises)
+        amounts = self._fit(task, free)
+        if amounts is None:
+            return None
+        nodes = self._lowest(amounts)
+        if self.room_w is None:
+            return nodes
+        if self._watts(task, nodes) * MICRO > self._free()[WATTS] and not self._running():
+            usable = [number for number in self._idle() if task.may_use(self.nodes[number])]
+            nodes = sorted(sorted(usable, key=lambda node: (self._watts(task, [node]), node))[: task.node_count])
+        return nodes if self._watts(task, nodes) * MICRO <= min(free[WATTS], self._free()[WATTS]) else None
 
     def _idle(self) -> list[int]:
         busy = {node for task in self._running() for node in task.nodes}
@@ -152,12 +190,16 @@ class Machine:
             free[self.cell(number)] += 1
         for name, count in self.licences.items():
             free[name] = count - sum(task.licences.get(name, 0) for task in self._running())
+        if self.room_w is not None:
+            free[WATTS] = MICRO * (self.room_w - sum(self._watts(task, task.nodes) for task in self._running()))
         return free
 
     def _held(self, task: Task) -> Amounts:
         held: Amounts = dict(task.licences)
         for number in task.nodes:
             held[self.cell(number)] = held.get(self.cell(number), 0) + 1
+        if self.room_w is not None:
+            held[WATTS] = MICRO * self._watts(task, task.nodes)
         return held
 
     def _planned_free(self, at: int, now: int, promises: list[tuple[int, int, Amounts]]) -> Amounts:
@@ -213,8 +255,11 @@ class Machine:
     def _promise(self, task: Task, now: int, promises: list[tuple[int, int, Amounts]]) -> None:
         length = max(TICK, task.planned)
         for at in self._changes(now, promises):
-            amounts = self._fit(task, self._least(at, length, now, promises))
-            if amounts is not None:
+            free = self._least(at, length, now, promises)
+            amounts = self._fit(task, free)
+            if amounts is not None and self.room_w is not None:
+                amounts[WATTS] = self._mean_microwatts(task)
+            if amounts is not None and amounts.get(WATTS, 0) <= free.get(WATTS, 0):
                 promises.append((at, at + length, amounts))
                 return
 

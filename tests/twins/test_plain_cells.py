@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 from typing import Any
 
 import hypothesis.strategies as st
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -18,6 +20,8 @@ from hetsched.testing import check_schedule
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
 SECOND = 1_000_000
+APPS = ("calm", "hungry")
+IDLE_W = 100
 FEATURES = ("cpu", "gpu", "big", "a100")
 
 Wish = tuple[str, Callable[[frozenset[str]], bool]]
@@ -50,7 +54,8 @@ LENGTHS = st.integers(0, 40).map(lambda seconds: seconds * SECOND)
 def machine_nodes(draw: st.DrawFn) -> list[Node]:
     kinds = st.builds(Node, st.frozensets(st.sampled_from(FEATURES)), st.sampled_from([0, 2]), st.sampled_from([1, 4]))
     kind = draw(st.lists(kinds, min_size=1, max_size=4))
-    return [node for node in kind for _ in range(draw(st.integers(1, 3)))]
+    adds = st.tuples(*[st.sampled_from([0, 100, 130, 170, 200])] * len(APPS))
+    return [replace(node, adds_w=draw(adds)) for node in kind for _ in range(draw(st.integers(1, 3)))]
 
 
 @st.composite
@@ -64,6 +69,8 @@ def cases(draw: st.DrawFn) -> tuple[Machine, list[Task], list[str | None]]:
         slots=draw(st.sampled_from([1, 2, 4])) if backfill == "plan" else 1,
         kill=draw(st.booleans()),
     )
+    if backfill != "plan" and draw(st.booleans()):
+        machine.room_w = draw(st.integers(1, 9)) * 100
     tasks, texts, submit = [], [], 0
     for row in range(draw(st.integers(1, 14))):
         submit += draw(st.sampled_from([0, 0, 1, 4, 11])) * SECOND
@@ -82,6 +89,7 @@ def cases(draw: st.DrawFn) -> tuple[Machine, list[Task], list[str | None]]:
                 draw(st.sampled_from([0, 0, 0, 1, 2, 3])),
                 draw(st.sampled_from([0, 0, 1, 3, 4, 5])),
                 {name: count for name, count in licences.items() if count},
+                draw(st.integers(0, len(APPS) - 1)),
             )
         )
     return machine, tasks, texts
@@ -101,6 +109,7 @@ def workload(tasks: list[Task], texts: list[str | None]) -> hs.Workload:
             "constraint": pl.Series(texts, dtype=pl.String),
             "gpus": [task.gpus for task in tasks],
             "memory_gb": [float(task.memory) for task in tasks],
+            "app": [APPS[task.app] for task in tasks],
             "licences": [",".join(f"{name}:{n}" for name, n in t.licences.items()) or None for t in tasks],
         }
     )
@@ -112,7 +121,7 @@ def platform(machine: Machine) -> hs.Platform:
         hs.NodeClass(
             f"n{number}",
             1,
-            100.0,
+            float(IDLE_W),
             300.0,
             slots=machine.slots,
             gpus=n.gpus,
@@ -121,7 +130,9 @@ def platform(machine: Machine) -> hs.Platform:
         )
         for number, n in enumerate(machine.nodes)
     ]
-    return hs.Platform(classes, exclusive=not machine.is_shared, licences=machine.licences)
+    alike = hs.Platform(classes, exclusive=not machine.is_shared, licences=machine.licences)
+    adds_w = np.array([node.adds_w for node in machine.nodes], dtype=np.float64).T
+    return alike.with_tables(actual=hs.VariationTable(list(APPS), power_w=IDLE_W + adds_w))
 
 
 def policy(machine: Machine) -> hs.Policy:
@@ -129,7 +140,10 @@ def policy(machine: Machine) -> hs.Policy:
     part: Any = (
         {"name": machine.backfill, "depth": depth} if machine.backfill in ("reservations", "plan") else machine.backfill
     )
-    return hs.Policy("fcfs", part)
+    if machine.room_w is None:
+        return hs.Policy("fcfs", part)
+    budget_w = IDLE_W * len(machine.nodes) + machine.room_w
+    return hs.Policy("fcfs", part, power={"name": "system-budget", "budget_w": budget_w})
 
 
 def told(micros: int | None) -> float | None:
@@ -141,7 +155,7 @@ def test_unlike_nodes_agree_with_their_twin(case: tuple[Machine, list[Task], lis
     machine, tasks, texts = case
     jobs, nodes = workload(tasks, texts), platform(machine)
     # Without a single text or number that is asked for nodes are alike.
-    plain = [node if any(texts) else Node(frozenset(), node.gpus, node.memory) for node in machine.nodes]
+    plain = [node if any(texts) else replace(node, features=frozenset()) for node in machine.nodes]
     machine.nodes = plain
     result = hs.simulate(jobs, nodes, policy(machine), kill_at_walltime=machine.kill)
     machine.run(tasks)

@@ -211,13 +211,26 @@ GPU = jobs_of(constraint=["gpu", None], node_count=[1, 3])
         ),
         (hs.Policy("fcfs", "none", "pools"), "policy.placement: found `pools`"),
         (hs.Policy("fcfs", "none", "sliding-window"), "policy.placement: found `sliding-window`"),
-        ("vahrm", "policy.power: found `system-budget`, expected none: it counts watts of nodes that are alike"),
     ],
 )
 def test_parts_that_know_only_nodes_that_are_alike_are_refused(policy, message):
     with pytest.raises(hs.ConfigError) as raised:
         hs.simulate(GPU, machine(), policy)
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("backfill", ["reservations", {"name": "reservations", "depth": "unbounded"}])
+def test_a_reservation_counts_on_nodes_that_come_back_from_maintenance(backfill):
+    """Job 1, for both GPU nodes, is promised the end of one node's maintenance, which job 2 may not delay."""
+    platform = hs.Platform(
+        [hs.NodeClass("cpu", 2, 100, 300, gpus=0), hs.NodeClass("gpu", 2, 100, 300, gpus=2)], exclusive=True
+    )
+    jobs = jobs_of(submit_s=[1.0, 2.0], runtime_s=[10.0, 300.0], node_count=[2, 1], gpus=[2, 2])
+    window = {"time_s": [0.0], "announced_s": [0.0], "kind": ["maintenance"], "node": [3], "until_s": [200.0]}
+    result = hs.simulate(
+        jobs, platform, hs.Policy("fcfs", backfill), events=hs.Events.from_polars(pl.DataFrame(window))
+    )
+    assert result.jobs["start_s"].to_list() == [200.0, 210.0]
 
 
 def test_shared_nodes_need_a_plan():

@@ -68,7 +68,8 @@ def test_a_seed_makes_one_workload_and_another_seed_another(kind):
 def test_every_workload_keeps_the_schema_and_says_how_it_was_made(kind):
     workload = made(kind, seed=3)
     jobs = workload.to_polars()
-    nodes = workload.report["parameters"]["nodes"]
+    nodes = workload.report["header"]["max_nodes"]
+    assert nodes == workload.report["parameters"].get("nodes", nodes)
     assert jobs["job_id"].to_list() == list(range(1, len(jobs) + 1))
     assert jobs["submit_s"].is_sorted()
     assert jobs["submit_s"].min() >= 0
@@ -86,7 +87,10 @@ def test_every_workload_keeps_the_schema_and_says_how_it_was_made(kind):
 @pytest.mark.parametrize("kind", GENERATORS)
 def test_every_workload_runs(kind):
     workload = made(kind, seed=1)
-    platform = hs.Platform.homogeneous(nodes=workload.report["parameters"]["nodes"], idle_w=100, tdp_w=400)
+    jobs = workload.to_polars()
+    slots = int(jobs["slots"].max()) if "slots" in jobs.columns else 1
+    nodes = workload.report["header"]["max_nodes"]
+    platform = hs.Platform.homogeneous(nodes=nodes, idle_w=100, tdp_w=400, slots=slots)
     summary = hs.simulate(workload, platform, "easy").summary()
     assert summary["completed"] == len(workload)
 
@@ -210,7 +214,7 @@ def test_one_parameter_changes_no_other_streams_draws():
             [
                 (
                     "kind: found `coa-singel`, expected one of utilization-targeted, poisson, lublin-feitelson, "
-                    "coa-single, swa-multi, laurel2-week, fft2d, overloaded, steady; did you mean `coa-single`?"
+                    "coa-single, swa-multi, laurel2-week, fft2d, overloaded, steady, aoba; did you mean `coa-single`?"
                 )
             ],
         ),

@@ -228,11 +228,14 @@ def test_rule_7_several_pools_do_not_sleep_by_counts_yet() -> None:
     assert hs.simulate(workload("a", "b"), one, asleep).summary()["completed"] == 2
 
 
-def test_rule_7_preemption_is_refused_until_it_is_built() -> None:
+def test_rule_7_preemption_needs_a_plan() -> None:
     machine = platform(hs.Queue("a", "0-1"), hs.Queue("u", "0", priority=1, preempts=["a"]))
     with pytest.raises(hs.ConfigError) as error:
-        hs.simulate(workload("a"), machine, hs.Policy("fcfs", "plan"))
-    expected = "platform.queues[1].preempts: found a of queue `u`, expected nothing: preemption is not built yet"
+        hs.simulate(workload("a"), machine, hs.Policy("fcfs", "none"))
+    expected = (
+        "platform.queues[1].preempts: found a of queue `u`, expected nothing, or the backfill plan, which names the "
+        "nodes on which jobs make way: it is none"
+    )
     assert faults(error) == [expected]
 
 

@@ -1,6 +1,14 @@
 """Analysis of results: metrics and their units, comparisons with a baseline, and curves; frames in, new frames out."""
 
+from hetsched.analysis.node_states import NODE_STATES, node_states, state_grid
 from hetsched.analysis.ratios import attained_ratio, compare, mean_and_half_width, runs_frame, student_t_quantile
+from hetsched.analysis.starts import (
+    START_CLASSES,
+    held_jobs_resubmitted,
+    start_differences,
+    start_histogram,
+    use_difference,
+)
 from hetsched.analysis.timeline import binned, run_bins, waiting_curve, with_job_power
 from hetsched.analysis.window import measured
 from hetsched.run.gaps import gaps
@@ -9,17 +17,25 @@ from hetsched.run.metrics import DEFAULT_METRICS, METRICS, Metric, Unit
 __all__ = [
     "DEFAULT_METRICS",
     "METRICS",
+    "NODE_STATES",
+    "START_CLASSES",
     "Metric",
     "Unit",
     "attained_ratio",
     "binned",
     "compare",
     "gaps",
+    "held_jobs_resubmitted",
     "mean_and_half_width",
     "measured",
+    "node_states",
     "run_bins",
     "runs_frame",
+    "start_differences",
+    "start_histogram",
+    "state_grid",
     "student_t_quantile",
+    "use_difference",
     "waiting_curve",
     "with_job_power",
 ]

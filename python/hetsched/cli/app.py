@@ -19,6 +19,7 @@ VERBS = (
     "generate",
     "provision",
     "policies",
+    "machines",
     "reproduce",
     "demo",
 )

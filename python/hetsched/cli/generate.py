@@ -29,6 +29,7 @@ KINDS = (
     "fft2d",
     "overloaded",
     "steady",
+    "aoba",
 )
 """Names of the generators."""
 
@@ -231,7 +232,7 @@ def _written(workload: Workload, *, out: str | None, plot: str | None) -> list[s
         from hetsched.report.canvas import save  # noqa: PLC0415
         from hetsched.report.workload import workload_overview  # noqa: PLC0415
 
-        nodes = workload.report["parameters"]["nodes"]
+        nodes = workload.report["header"]["max_nodes"]
         title = f"{workload.report['generator']}, {nodes:,} nodes"
         save(workload_overview(workload.to_polars(), nodes=nodes, title=title), plot)
         written.append(plot)
@@ -243,7 +244,7 @@ def _show(screen: Screen, workload: Workload, written: list[str]) -> None:
     from hetsched.report.workload import apps_table, workload_table  # noqa: PLC0415
 
     about, summary = workload.report, _summary(workload)
-    title = f"{about['generator']}: {len(workload):,} jobs for {about['parameters']['nodes']:,} nodes"
+    title = f"{about['generator']}: {len(workload):,} jobs for {about['header']['max_nodes']:,} nodes"
     screen.show(workload_table(workload, title=title))
     if (apps := apps_table(workload.to_polars())) is not None:
         screen.show(apps)
@@ -273,7 +274,9 @@ def _summary(workload: Workload) -> dict[str, Any]:
     from hetsched.platform import Platform  # noqa: PLC0415
 
     jobs = workload.to_polars()
-    machine = Platform.homogeneous(nodes=workload.report["parameters"]["nodes"], idle_w=0.0, tdp_w=1.0)
+    nodes = workload.report["header"]["max_nodes"]
+    shared: dict[str, Any] = {"slots": int(jobs["slots"].max()), "exclusive": False} if "slots" in jobs.columns else {}  # type: ignore[arg-type]
+    machine = Platform.homogeneous(nodes=nodes, idle_w=0.0, tdp_w=1.0, **shared)
     return {
         "jobs": len(jobs),
         "span_s": float(jobs["submit_s"][-1] - jobs["submit_s"][0]),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hetsched.checks import Faults, did_you_mean, listed, many, shown
 from hetsched.cli import options as opt
 from hetsched.cli.options import KNOWN_DRAWS, chosen, number, whole
-from hetsched.cli.terminal import inside, noted, renamed
+from hetsched.cli.terminal import changed, inside, noted, renamed
 from hetsched.cli.window import WindowOptions
 from hetsched.errors import ConfigError, TraceError
 from hetsched.run.progress import Bars
@@ -236,12 +236,11 @@ class Inputs:
 
     def _files(self) -> tuple[Platform | None, VariationTable | None]:
         """The platform's and the table's file, read before the log, which may take a while."""
-        from hetsched.platform import Platform, VariationTable  # noqa: PLC0415 -- polars is slow to import
+        from hetsched.platform import VariationTable  # noqa: PLC0415 -- polars is slow to import
 
         platform = table = None
         if self.platform is not None:
-            with inside(self.platform):
-                platform = Platform.from_toml(self.platform)
+            platform = _platform_of(self.platform)
         if self.table is not None:
             with inside(self.table), renamed({f"{self.table}.cap_w": f"{self.table}: --cap-w"}):
                 table = VariationTable.read(self.table, cap_w=number(Faults(), "", self.cap_w, unit="watts"))
@@ -283,6 +282,19 @@ class Inputs:
     @property
     def _procs_per_node(self) -> int | None:
         return whole(Faults(), "", self.log.procs_per_node, low=1)
+
+
+def _platform_of(text: str) -> Platform:
+    """The machine of a file, or else the one of that name that comes with hetsched."""
+    from hetsched.platform import Platform  # noqa: PLC0415 -- polars is slow to import
+    from hetsched.platform.shipped import machine_names  # noqa: PLC0415
+
+    is_name = not Path(text).exists()
+    if is_name and text in machine_names():
+        return Platform.shipped(text)
+    hint = did_you_mean(text, machine_names()) if is_name else ""
+    with inside(text), changed(lambda fault: fault.hinting(hint) if fault.place == text else fault):
+        return Platform.from_toml(text)
 
 
 def _header(workload: Workload) -> dict[str, Any]:

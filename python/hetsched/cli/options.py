@@ -53,6 +53,13 @@ def _complete_known_draws() -> list[str]:
     return list(KNOWN_DRAWS)
 
 
+def complete_platform() -> list[str]:
+    """Names of the machines that come with hetsched."""
+    from hetsched.platform.shipped import machine_names  # noqa: PLC0415 -- polars is slow to import
+
+    return machine_names()
+
+
 Trace = Annotated[
     str,
     typer.Argument(metavar="TRACE", help="Job log: .swf, .parquet or .csv; .gz and .zst too; - for standard input."),
@@ -114,7 +121,13 @@ TdpWatts = Annotated[
 ]
 PlatformFile = Annotated[
     str | None,
-    typer.Option("--platform", metavar="F.toml", help="All of the machine from a file.", rich_help_panel=_MACHINE),
+    typer.Option(
+        "--platform",
+        metavar="F.toml|NAME",
+        help="All of the machine from a file, or one that comes with hetsched; see hetsched machines.",
+        autocompletion=complete_platform,
+        rich_help_panel=_MACHINE,
+    ),
 ]
 TableFile = Annotated[
     str | None,

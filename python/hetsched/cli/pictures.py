@@ -83,6 +83,20 @@ def _of_run(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
     if outcome.jobs is not None:
         yield "gantt.png", figures.gantt(outcome.jobs, nodes=outcome.nodes, title=title, **dates)
     yield from ((f"{name}.png", figure) for name, figure in _in_time(outcome, title))
+    yield from ((f"{name}.png", figure) for name, figure in _of_nodes(outcome, title))
+
+
+def _of_nodes(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
+    """Pictures of nodes that sleep or fail, and of queues; none of other runs."""
+    from hetsched.report import node_states  # noqa: PLC0415
+
+    own, dates = outcome.machine, {"unix_zero_s": outcome.unix_zero_s}
+    if own is not None and own.timeline is not None:
+        yield "nodes", node_states.states_over_time(own.timeline, title=title, **dates)
+    if own is not None and own.states is not None:
+        yield "node-map", node_states.node_map(own.states, nodes=outcome.nodes, title=title, **dates)
+    if own is not None and own.waits is not None:
+        yield "queue-waits", node_states.queue_waits(own.waits, title=title)
 
 
 def _in_time(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
@@ -148,7 +162,8 @@ def _of_comparison(
             dates = {"unix_zero_s": outcome.unix_zero_s}
             chart = figures.gantt(outcome.jobs, nodes=outcome.nodes, title=outcome.title, **dates)
             yield f"gantt-{file_name(name)}.png", chart
-        yield from ((f"{kind}-{file_name(name)}.png", figure) for kind, figure in _in_time(outcome, outcome.title))
+        for pictures in (_in_time, _of_nodes):
+            yield from ((f"{kind}-{file_name(name)}.png", figure) for kind, figure in pictures(outcome, outcome.title))
 
 
 def _is_picture(plot: str) -> bool:

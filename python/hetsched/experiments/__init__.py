@@ -34,6 +34,9 @@ EXPERIMENTS = {
     "overprovision-arrivals": "Power-aware Slurm: jobs submitted at three rates",
     "overprovision-nodes": "How many more nodes than the budget feeds at their peak are worth having",
     "overprovision-mix": "The same by the jobs' hunger, and who splits the watts best",
+    "aoba-validation": "AOBA's digital twin: how near simulated starts come to observed ones",
+    "aoba-saving": "AOBA in quiet weeks: idle nodes switched off, by seven settings",
+    "aoba-lending": "AOBA on busy days: nodes moved to, or shared with, the queues of parallel jobs",
     "strategies": "The strategies of Table II of power-aware Slurm, and ours, at one budget",
     "sleep": "Every way to switch idle nodes off, on generated workloads or on your logs",
     "hetsched": "Our own preset beside all others, and each of its parts taken away once",
@@ -54,6 +57,9 @@ _MODULES = {
     "overprovision-nodes": "overprovision.nodes",
     "overprovision-mix": "overprovision.mix",
     "vahrm-first-run": "vahrm.predictions",
+    "aoba-validation": "aoba.validation",
+    "aoba-saving": "aoba.saving",
+    "aoba-lending": "aoba.lending",
 }
 """Home of an experiment that is not in the module of its name."""
 

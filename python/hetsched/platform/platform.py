@@ -34,6 +34,7 @@ from hetsched.platform.node_class import (
     single_class,
 )
 from hetsched.platform.queues import Queue, check_queues, queue_list
+from hetsched.platform.shipped import machine_file
 from hetsched.platform.table_files import TABLES, named_table, wanted_cap
 from hetsched.variation.table import VariationTable
 from hetsched.workload.constraints import is_licence
@@ -277,6 +278,30 @@ class Platform:
             If the file cannot be read, a key is unknown or a value is invalid; lists all of them.
         """
         return cls.from_dict(read_toml(path), folder=Path(path).parent)
+
+    @classmethod
+    def shipped(cls, name: str) -> Platform:
+        """A machine that comes with hetsched, such as ``"aoba"``; ``hetsched machines`` lists them.
+
+        Every number in its file has its source beside it, or is said to be assumed: see ``hetsched machines NAME``.
+
+        Parameters
+        ----------
+        name
+            The machine's.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such machine.
+
+        Examples
+        --------
+        >>> Platform.shipped("aoba")
+        <Platform: 72 nodes, 7 queues>
+        """
+        with machine_file(name) as path:
+            return cls.from_toml(path)
 
     def to_dict(self) -> dict[str, Any]:
         """The platform as plain values: a table read from a file by the file's path, others by their content.

@@ -59,7 +59,8 @@ class Queue:
         Nodes that the backfill ``plan`` takes first for its jobs: those with the fewest free slots (``"concentrate"``)
         or with the most (``"spread"``).
     preempts
-        Names of queues whose jobs make way for its own. Runs with it are not built yet.
+        Names of queues whose running jobs make way for its own, under the backfill ``plan``: they are suspended, and
+        go on later where they were.
 
     Raises
     ------

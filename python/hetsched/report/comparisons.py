@@ -42,7 +42,7 @@ _FOOT_IN = 0.6
 _LINE_IN = 0.15
 _LEGEND_COLUMNS = 5
 
-_WAIT_TICKS = (
+WAIT_TICKS = (
     *((1.0, "1 s"), (10.0, "10 s"), (60.0, "1 min"), (600.0, "10 min"), (3600.0, "1 h"), (36000.0, "10 h")),
     *((86400.0, "1 d"), (864000.0, "10 d"), (8640000.0, "100 d"), (86400000.0, "1000 d")),
 )
@@ -231,7 +231,7 @@ def _label_waits(axes: Axes, longest_s: float) -> None:
     end_s = max(longest_s, 10.0) * 1.1
     axes.set_xscale("log")
     axes.set_xlim(1.0, end_s)
-    ticks = [(seconds, text) for seconds, text in _WAIT_TICKS if seconds <= end_s]
+    ticks = [(seconds, text) for seconds, text in WAIT_TICKS if seconds <= end_s]
     # At most six labels fit beside each other.
     kept = ticks if len(ticks) <= 6 else ticks[::2]
     axes.set_xticks([seconds for seconds, _ in kept], [text for _, text in kept])

@@ -275,8 +275,6 @@ def _check_policy(found: Eligibility, policy: Policy, *, has_agent: bool) -> Non
             faults.note("scheduler", shown(policy.name), expected)
         faults.check()
         return
-    if (power := parts.get("power")) is not None:
-        faults.add("power", power["name"], f"none: it counts watts of nodes that are alike, and {why}")
     backfill, placement = parts["backfill"], parts["placement"]
     assert backfill is not None
     assert placement is not None

@@ -37,6 +37,7 @@ class Queueing:
 
     def core(self) -> dict[str, Any]:
         """The same as the engine takes it."""
+        names = [queue.name for queue in self.queues]
         rows = [
             (
                 list(queue.numbers),
@@ -45,6 +46,7 @@ class Queueing:
                 queue.max_running,
                 queue.max_running_per_user,
                 queue.allocation == "spread",
+                [names.index(name) for name in queue.preempts],
             )
             for queue in self.queues
         ]
@@ -206,10 +208,10 @@ def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> Non
     """Raise unless the policy knows queues like these (rules 6 and 7)."""
     queues, faults, own = platform.queues, Faults("policy"), policy.own
     assert queues is not None
-    _refuse_preemption(queues)
     if "scheduler" in own:
         faults.note("scheduler", shown(policy.name), "a policy of parts: a whole scheduler knows no queues")
         faults.check()
+    _check_preemption(queues, policy)
     backfill = policy.parts["backfill"]
     assert backfill is not None
     counts = "backfill" in own or backfill["name"] != _NAMES_NODES
@@ -247,12 +249,16 @@ def _told(pools: tuple[tuple[int, ...], ...], platform: Platform) -> str:
     return f"{len(pools[0])} of the {platform.nodes} nodes"
 
 
-def _refuse_preemption(queues: tuple[Queue, ...]) -> None:
-    faults = Faults("platform")
+def _check_preemption(queues: tuple[Queue, ...], policy: Policy) -> None:
+    """Raise if a queue preempts others and the policy does not say which nodes jobs get (rule 7)."""
+    faults, own = Faults("platform"), policy.own
+    backfill = policy.parts["backfill"]
+    if "backfill" not in own and backfill is not None and backfill["name"] == _NAMES_NODES:
+        return
+    name = type(own["backfill"]).__name__ if "backfill" in own else (backfill or {}).get("name")
     for position, queue in enumerate(queues):
         if queue.preempts:
-            expected = "nothing: preemption is not built yet"
-            faults.note(
-                f"queues[{position}].preempts", f"{listed(queue.preempts)} of queue {shown(queue.name)}", expected
-            )
+            found = f"{listed(queue.preempts)} of queue {shown(queue.name)}"
+            expected = f"nothing, or the backfill plan, which names the nodes on which jobs make way: it is {name}"
+            faults.note(f"queues[{position}].preempts", found, expected)
     faults.check()

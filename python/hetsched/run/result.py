@@ -66,7 +66,7 @@ class Result:
         mean_power_w`` (of all its nodes together) ``, started_by`` (immediate, backfill, reservation) ``, state,
         reason, nominal_runtime_s``; under a policy that profiles first runs ``profiled``, whether the run was such a
         one; where the policy does something about draws above the budget (``on_excess``) ``attempts, suspended_s,
-        lost_energy_j``, and where nodes may be capped ``lowest_cap_w``; then the workload's other columns. Times of a
+        lost_energy_j``, and where nodes may be capped ``lowest_cap_w``; where a queue preempts ``suspended_s``; then the workload's other columns. Times of a
         job that never started are null.
         """
         check_threads()

@@ -77,9 +77,11 @@ class Budget:
         part, platform = run.policy["power"], run.platform
         is_share = part["budget_w"] == "none"
         watts = float(part["pcr"] * platform.tdp_w.sum() if is_share else part["budget_w"])
-        # Jobs of one row and one measured draw draw alike: each kind is worked out once.
+        # Jobs of one row and one measured draw that ask for the same draw alike: each kind is worked out once.
         measured = run.asked_for("power_w").cast(pl.Float64).fill_null(0.0).to_numpy()
-        kinds = np.column_stack([run.row_of_jobs(platform.actual), run.row_of_jobs(platform.predicted), measured])
+        wants = np.zeros(len(run.asked)) if run.serving is None else run.serving.of_job
+        rows = run.row_of_jobs(platform.actual), run.row_of_jobs(platform.predicted)
+        kinds = np.column_stack([*rows, measured, wants])
         _, some_job, kind = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
         everyone = np.arange(platform.nodes)
         shape = len(some_job), platform.nodes
@@ -92,8 +94,12 @@ class Budget:
         count = np.minimum(smallest, platform.nodes)
         share = run.slots / run.slots_per_node
 
+        allowed = np.ones(shape, dtype=np.bool_)
+        if run.serving is not None:
+            allowed = np.array([run.serving.may_use(job, everyone) for job in some_job.tolist()])
+
         def least(draw_w: Floats) -> Floats:
-            beyond = np.maximum(draw_w, platform.idle_w) - platform.idle_w
+            beyond = np.where(allowed, np.maximum(draw_w, platform.idle_w) - platform.idle_w, np.inf)
             lowest: Floats = share * np.cumsum(np.sort(beyond, axis=1), axis=1)[kind.reshape(-1), count - 1]
             return lowest
 
@@ -121,8 +127,10 @@ class Facts:
         powered_off = result.nodes.select(
             pl.sum_horizontal("off_s", "transition_s", "down_s", "boots", "shutdowns").sum()
         ).item()
+        stands = "suspended_s" in self.jobs.columns
+        self.makes_way = stands and any(queue.preempts for queue in platform.queues or ())
         # Emergencies queue jobs again, too, and tell how long these stood still.
-        self.has_outages = "attempts" in self.jobs.columns and "suspended_s" not in self.jobs.columns
+        self.has_outages = "attempts" in self.jobs.columns and (self.makes_way or not stands)
         self.all_powered = not powered_off and not self.has_outages
         self.is_stopped = result.provenance["options"]["until_s"] is not None
         self.metered = result.provenance.get("metered")
@@ -294,12 +302,67 @@ class Facts:
         drawn: Floats = np.where(row >= 0, tabled, nominal)
         return drawn
 
+    def is_urgent(self, row: int) -> bool:
+        """Whether others make way for a job."""
+        queues = self.queueing
+        return queues is not None and bool(queues.queues[queues.of_job[row]].preempts)
+
+    @cached_property
+    def stood(self) -> Ints:
+        """How long each job made way for others in its last attempt."""
+        if not self.makes_way:
+            return np.zeros(len(self.asked), dtype=np.int64)
+        return micros(self.jobs["suspended_s"])
+
+    @cached_property
+    def running(self) -> tuple[Ints, Ints]:
+        """When jobs begin to run, and when they do no more."""
+        if not self.makes_way:
+            return self.start[self.started], self.end[self.end >= 0]
+        stretches = self.stretches.filter(pl.col("state") == "running")
+        return stretches["start"].to_numpy(), stretches["end"].to_numpy()
+
+    @cached_property
+    def stretches(self) -> pl.DataFrame:
+        """One row a stretch of a job that may make way: ``job`` (row), ``attempt, nodes, slots, start, end,
+        state``.
+
+        One that goes on when the run is stopped ends a tick after the window.
+        """
+        jobs = pl.DataFrame({"job": np.arange(len(self.start)), "job_id": self.job_id, "slots": self.slots})
+        segments = self.result.segments
+        frame = segments.select(
+            "job_id",
+            "attempt",
+            "nodes",
+            "state",
+            start=pl.Series(micros(segments["start_s"])),
+            end=pl.Series(micros(segments["end_s"])),
+        ).join(jobs, on="job_id", how="left", maintain_order="left")
+        goes_on = pl.col("job").is_in(np.flatnonzero(self.started & (self.end < 0)).tolist())
+        is_cut = goes_on & (pl.col("end") == self.window[1])
+        end = pl.when(is_cut).then(self.window[1] + 1).otherwise(pl.col("end"))
+        return frame.with_columns(end.cast(pl.Int64).alias("end"))
+
+    @cached_property
+    def held(self) -> pl.DataFrame:
+        """The same rows as `served`, also while jobs make way for others."""
+        return self._by_node(self.stretches) if self.makes_way else self.served
+
+    @staticmethod
+    def _by_node(stretches: pl.DataFrame) -> pl.DataFrame:
+        exploded = stretches.select("job", "attempt", "start", "end", "slots", node="nodes").explode("node")
+        return exploded.with_columns(pl.col("node").cast(pl.Int64))
+
     @cached_property
     def served(self) -> pl.DataFrame:
         """One row a job and node: ``job`` (row), ``node``, ``start``, ``end``, ``slots``, all int64.
 
-        A job that still runs when the run is stopped ends a tick after the window.
+        A job that still runs when the run is stopped ends a tick after the window. Where jobs make way for others, a
+        row a stretch in which it ran.
         """
+        if self.makes_way:
+            return self._by_node(self.stretches.filter(pl.col("state") == "running")).drop("attempt")
         until = np.where(self.end >= 0, self.end, self.window[1] + 1)
         rows = np.arange(len(self.start))
         frame = pl.DataFrame({"job": rows, "start": self.start, "end": until, "slots": self.slots})
@@ -352,7 +415,7 @@ class Facts:
         ended = np.isin(self.state, ["completed", "timeout", "failed"])
         nominal_s = (micros(self.asked["runtime_s"]) + self.comm) / TICKS_S * self.asked["node_count"].to_numpy()
         is_whole = (self.state == "completed") | (self.full_length == 0)
-        share = np.where(is_whole, 1.0, (self.end - self.start) / np.maximum(self.full_length, 1))
+        share = np.where(is_whole, 1.0, (self.end - self.start - self.stood) / np.maximum(self.full_length, 1))
         return float(nominal_s[ended].sum()), float((nominal_s * share)[ended].sum())
 
     @cached_property

@@ -45,7 +45,8 @@ def _recorded(run: Facts) -> tuple[str, ...]:
     """Columns that the run has put beside the workload's."""
     profiled = () if run.profiling_ratio is None else ("profiled",)
     eligible = ("eligible_s",) if run.can_wait else ()
-    return (*profiled, *eligible, *(("attempts", "lost_energy_j") if run.has_outages else ()))
+    stood = ("suspended_s",) if run.makes_way else ()
+    return (*profiled, *eligible, *stood, *(("attempts", "lost_energy_j") if run.has_outages else ()))
 
 
 def close(here: float, there: float, scale: float = 0.0) -> bool:
@@ -219,7 +220,7 @@ def check_nodes_of_jobs(run: Facts) -> None:
 
 def _check_ends(run: Facts) -> None:
     """A job ends when its work is done, or at its walltime (stretched, with its grace) if jobs are killed at theirs."""
-    ran = run.end - run.start
+    ran = run.end - run.start - run.stood
     must_stop = (run.limit >= 0) & (run.full_length > run.limit)
     if run.has_given_ends:
         _check_given_ends(run, ran, must_stop & (ran >= run.limit))
@@ -287,6 +288,8 @@ def _check_no_slot_serves_two(run: Facts) -> None:
         names = ", ".join(run.name(job) for job in here["job"])
         raise AssertionError(f"node {node} at {at / TICKS_S} s: {run.slots_per_node} slots serve {names} at once")
     for job, start, end, slots, node in run.served.filter(pl.col("start") == pl.col("end")).iter_rows():
+        if run.is_urgent(job):  # What makes way for it goes on at the same instant.
+            continue
         around = lasting & (books.node == node) & (books.since < start) & (books.until > start)
         crowded = bool((free[around] < slots).any())
         assert not crowded, f"{run.name(job)}, of length zero at {end / TICKS_S} s: node {node} is busy"
@@ -347,8 +350,9 @@ def _check_timeline(run: Facts) -> None:
     assert bool((np.diff(times) > 0).all()), "the timeline's instants do not ascend"
     accepted = run.joined[run.joined >= 0] if run.started.any() else run.submit[:0]
     withdrawn = np.sort(run.withdrawn)
-    started, ended = np.sort(run.start[run.started]), np.sort(run.end[run.end >= 0])
-    instants = np.unique(np.concatenate([times, accepted, started, ended, withdrawn]))
+    started = np.sort(run.start[run.started])
+    begins, ends = (np.sort(instants) for instants in run.running)
+    instants = np.unique(np.concatenate([times, accepted, begins, ends, withdrawn]))
     instants = instants[(instants >= run.window[0]) & (instants <= run.window[1])]
     row = np.searchsorted(times, instants, side="right") - 1
 
@@ -365,7 +369,7 @@ def _check_timeline(run: Facts) -> None:
 
     drawn = over_nodes(books.draw_w)
     expected: dict[str, Ints | Floats] = {
-        "running_jobs": after(started) - after(ended),
+        "running_jobs": after(begins) - after(ends),
         "queued_jobs": after(accepted) - after(started) - after(withdrawn),
         "busy_nodes": over_nodes((books.used > 0).astype(np.float64)),
         "power_w": drawn,

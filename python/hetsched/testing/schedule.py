@@ -8,6 +8,7 @@ from hetsched.run.result import Result
 from hetsched.testing.eligibility_laws import check_eligibility
 from hetsched.testing.facts import Facts
 from hetsched.testing.laws import check_laws
+from hetsched.testing.preemption_laws import check_preemption
 from hetsched.testing.queue_laws import check_queues
 from hetsched.testing.sleep_laws import check_sleep
 from hetsched.testing.stretch_laws import check_stretches
@@ -34,6 +35,10 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     their energies sum to the job's and, with the idle nodes', to the system's, speeds add up to the job's work but for
     a microsecond a change, events tell what states show, and the draw is within the budget in force where predictions
     are exact and no budget falls unforeseen.
+
+    Where queues preempt, jobs stand still only from the start of an urgent job on one of their nodes on; the
+    stretches in which a job ran sum to its work; nobody uses the slots of a suspended job but jobs of queues that
+    preempt its own; and it draws nothing.
 
     Parameters
     ----------
@@ -65,8 +70,10 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     check_eligibility(run)
     check_sleep(run)
     check_queues(run)
+    check_preemption(run)
     # Where jobs share nodes there are no caps and no emergencies; attempts that a failure ended run in one stretch.
-    if result.has_segments and len(segments) and platform.exclusive and not run.has_outages:
+    is_capped = result.has_segments and len(segments) and platform.exclusive and not run.has_outages
+    if is_capped and not run.makes_way:
         check_stretches(run, segments, events)
     else:
         check_laws(run)

@@ -60,8 +60,8 @@ def _spans(run: Facts, events: pl.DataFrame) -> pl.DataFrame:
 
 
 def _check_served(run: Facts, spans: pl.DataFrame) -> None:
-    """A job runs on nodes that are on."""
-    served = run.served.select("job", pl.col("node").cast(pl.Int64), begins="start", ends="end")
+    """A job runs, or stands still, on nodes that are on."""
+    served = run.held.select("job", pl.col("node").cast(pl.Int64), begins="start", ends="end")
     both = served.join(spans, on="node").filter(pl.col("begins") < pl.col("end"), pl.col("start") < pl.col("ends"))
     if len(both):
         job, node, state = both.sort("begins").row(0, named=True), both["node"][0], both["state"][0]

@@ -67,9 +67,9 @@ def check_stretches(run: Facts, segments: pl.DataFrame, events: Events | None) -
     check_rows(run, [name for name in _RECORDED if name in run.jobs.columns])
     check_nodes_of_jobs(run)
     own = Stretches(run, segments)
-    _check_order(own)
-    _check_attempts(own)
-    _check_states(own)
+    check_order_of_stretches(own)
+    check_attempts_of_stretches(own)
+    check_states_of_stretches(own)
     _check_no_node_serves_two(own)
     _check_draws(own)
     _check_work(own)
@@ -84,7 +84,7 @@ def check_stretches(run: Facts, segments: pl.DataFrame, events: Events | None) -
     _check_budget(own, events)
 
 
-def _check_order(own: Stretches) -> None:
+def check_order_of_stretches(own: Stretches) -> None:
     """Stretches stand by job and time; those of an attempt abut, and differ from the one before."""
     assert (own.job >= 0).all(), "segments: a job that the workload has not"
     in_order = np.lexsort((own.start, own.attempt, own.job))
@@ -100,7 +100,7 @@ def _check_order(own: Stretches) -> None:
     own.refuse(own.goes_on & again, "it is like the stretch before it")
 
 
-def _check_attempts(own: Stretches) -> None:
+def check_attempts_of_stretches(own: Stretches) -> None:
     """Attempts are counted from 1; the last one of a job that started has its times and nodes."""
     run, first = own.run, ~own.goes_on
     number = np.ones(len(own.job), dtype=np.int64)
@@ -128,7 +128,7 @@ def _check_attempts(own: Stretches) -> None:
     own.refuse(np.array(other, dtype=np.bool_), "other nodes than the job's")
 
 
-def _check_states(own: Stretches) -> None:
+def check_states_of_stretches(own: Stretches) -> None:
     """No attempt begins before the submit; a suspended job stands still and draws nothing."""
     run = own.run
     own.refuse(own.start < run.submit[own.job], "it begins before the job is submitted")
@@ -308,11 +308,11 @@ def _check_happened(own: Stretches) -> None:
     if "alerts" in summary:
         alerts = kinds.count("alert")
         assert summary["alerts"] == alerts, f"alerts is {summary['alerts']}, events tell {alerts}"
-    _check_suspensions(own, told("suspend"), told("resume"), told("kill"))
+    check_suspensions(own, told("suspend"), told("resume"), told("kill"))
     for job, when in told("kill"):
         assert run.state[job] == "failed", f"{run.name(job)} was killed at {when / TICKS_S} s, but is {run.state[job]}"
         assert run.end[job] == when, f"{run.name(job)} was killed at {when / TICKS_S} s, but ends elsewhere"
-    _check_requeues(own, told("requeue"))
+    check_requeues(own, told("requeue"))
     less = happened.filter(pl.col("kind").is_in(["lower-cap", "suspend", "requeue", "kill"]))
     rises = less.filter(pl.col("power_after_w") > pl.col("power_before_w") * (1 + TOLERANCE))
     assert rises.is_empty(), f"at {rises['time_s'][0]} s: {rises['kind'][0]} raises the draw"
@@ -321,7 +321,7 @@ def _check_happened(own: Stretches) -> None:
 _Told: TypeAlias = list[tuple[int, int]]
 
 
-def _check_suspensions(own: Stretches, suspended: _Told, resumed: _Told, killed: _Told) -> None:
+def check_suspensions(own: Stretches, suspended: _Told, resumed: _Told, killed: _Told) -> None:
     """Suspensions and resumptions are where stretches say so; what an instant takes back leaves no trace in them."""
     before = np.append(True, own.runs[:-1])[: len(own.runs)]
     stops, resumes = ~own.runs & (~own.goes_on | before), own.runs & own.goes_on & ~before
@@ -333,7 +333,7 @@ def _check_suspensions(own: Stretches, suspended: _Told, resumed: _Told, killed:
         assert here == there, f"events tell {kind} {here}, the segments {there} (row of the job, us)"
 
 
-def _check_requeues(own: Stretches, told: list[tuple[int, int]]) -> None:
+def check_requeues(own: Stretches, told: list[tuple[int, int]]) -> None:
     """An attempt that is not the last was requeued at its end; the last one only if it came to nothing."""
     run, over = own.run, ~np.append(own.goes_on[1:], False)[: len(own.goes_on)]
     ends = [(int(own.job[place]), int(own.end[place]), int(own.attempt[place])) for place in np.flatnonzero(over)]

@@ -82,7 +82,8 @@ def _check_attempts(run: Facts) -> None:
         assert told == attempts, f"job {job_id}: {attempts} attempts, {told} in the segments"
         assert abs(energy_j - known_j) <= 1e-9 * scale, f"job {job_id}: {known_j} J, its attempts {energy_j} J"
         whole = state in ("completed", "timeout", "running")
-        last_j = segments.filter(pl.col("job_id") == job_id).sort("attempt")["energy_j"][-1] if whole else 0.0
+        last = segments.filter(pl.col("job_id") == job_id, pl.col("attempt") == attempts)
+        last_j = last["energy_j"].sum() if whole else 0.0
         assert abs(known_j - last_j - lost_j) <= 1e-9 * scale, f"job {job_id}: {lost_j} J lost of {known_j} J"
 
 

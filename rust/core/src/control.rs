@@ -8,7 +8,7 @@ pub mod pools;
 use std::sync::Arc;
 
 use crate::cluster::{Cluster, Retimed};
-use crate::error::{Result, SimulationError};
+use crate::error::{Result, SimulationError, config};
 use crate::policy::agent::{Agent, Told};
 use crate::policy::cells::{Cells, Lack};
 use crate::policy::outages::{Maintenance, Outage, Turn};
@@ -119,6 +119,10 @@ impl Controller {
     /// # Errors
     /// If the policy knows nothing of that.
     pub fn line_up(&mut self, queues: Arc<Queues>) -> Result<()> {
+        if queues.preempt() && self.cluster.is_divided() {
+            let expected = "nothing: it is not known yet how suspended jobs share what nodes differ in";
+            return Err(config("queues.preempts", "queues that make way", expected));
+        }
         self.policy.line_up(&queues)?;
         self.cluster.line_up(queues);
         Ok(())
@@ -208,7 +212,7 @@ impl Controller {
         let run = self.cluster.end(id)?;
         if let Some(run) = &run {
             if self.policy.forecast().is_some() {
-                self.foretold.over.push((run.job, self.cluster.now() - run.started));
+                self.foretold.over.push((run.job, run.ran(self.cluster.now())));
             }
             self.tell(Notice::Ended(run.job));
         }

@@ -8,8 +8,8 @@ use pyo3::types::PyDict;
 
 use crate::errors::to_py;
 
-/// Nodes, priority, order, how many may run, the same of each user, whether emptiest nodes come first.
-type QueueTuple = (Vec<u32>, i32, Option<String>, Option<u32>, Option<u32>, bool);
+/// Nodes, priority, order, how many may run, the same of each user, whether emptiest nodes come first, which it preempts.
+type QueueTuple = (Vec<u32>, i32, Option<String>, Option<u32>, Option<u32>, bool, Vec<u16>);
 
 /// The queues of a machine for its jobs.
 pub(crate) fn read(given: &Bound<'_, PyDict>, jobs: usize, nodes: u32) -> PyResult<Queues> {
@@ -32,8 +32,8 @@ fn number(code: i64) -> PyResult<u16> {
     u16::try_from(code).map_err(|_| PyValueError::new_err(format!("no number of a queue: {code}")))
 }
 
-fn queue((nodes, priority, order, max_running, max_running_per_user, spreads): QueueTuple) -> Queue {
-    Queue { nodes, priority, order, max_running, max_running_per_user, spreads }
+fn queue((nodes, priority, order, max_running, max_running_per_user, spreads, preempts): QueueTuple) -> Queue {
+    Queue { nodes, priority, order, max_running, max_running_per_user, spreads, preempts }
 }
 
 fn bar(code: i64) -> PyResult<Option<Bar>> {

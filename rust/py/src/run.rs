@@ -190,15 +190,14 @@ impl Records {
             columns.push(("eligible_s", frame::nullable(eligible_s)));
         }
         if let Some(ordeals) = jobs.ordeals {
-            columns.push(("attempts", frame::ints(ordeals.attempts)));
-            if let Some(last_j) = ordeals.last_j {
-                columns.push(("lost_energy_j", frame::floats(ordeals.lost_j)));
-                columns.push(("last_energy_j", frame::floats(last_j)));
-            } else {
-                columns.push(("suspended_s", frame::floats(ordeals.suspended_s)));
-                columns.push(("lost_energy_j", frame::floats(ordeals.lost_j)));
-                columns.push(("lowest_cap_w", frame::nullable(ordeals.lowest_cap_w)));
-            }
+            let told = [
+                ordeals.attempts.map(|attempts| ("attempts", frame::ints(attempts))),
+                ordeals.suspended_s.map(|stood| ("suspended_s", frame::floats(stood))),
+                ordeals.lost_j.map(|lost| ("lost_energy_j", frame::floats(lost))),
+                ordeals.lowest_cap_w.map(|caps| ("lowest_cap_w", frame::nullable(caps))),
+                ordeals.last_j.map(|last| ("last_energy_j", frame::floats(last))),
+            ];
+            columns.extend(told.into_iter().flatten());
         }
         Frame::new(columns)
     }

@@ -4,6 +4,7 @@ A generator is a function of keyword parameters and a seed; its workload says in
 made. The same parameters give the same jobs.
 """
 
+from hetsched.workload.generators.aoba import aoba
 from hetsched.workload.generators.cpu_gpu_log import overloaded, steady
 from hetsched.workload.generators.distributions import (
     Distribution,
@@ -32,6 +33,7 @@ __all__ = [
     "LogUniform",
     "Parameter",
     "Uniform",
+    "aoba",
     "coa_single",
     "fft2d",
     "generate",

@@ -41,17 +41,19 @@ def generated(
     submit_s: Floats,
     runtime_s: Floats,
     node_count: Whole,
-    app: pl.Series | None,
+    app: pl.Series | None = None,
     device: pl.Series | None = None,
+    more: Mapping[str, Any] | None = None,
+    nodes: int | None = None,
     notes: Sequence[str] = (),
 ) -> Workload:
     """A workload from a generator's columns, numbered from 1 in the order of submission.
 
-    `given` are the generator's parameters; `notes` say what came out otherwise than it was asked for. Run lengths are
-    rounded to whole microseconds, the engine's ticks.
+    `given` are the generator's parameters, `nodes` those of the machine where that is none of them; `notes` say what
+    came out otherwise than it was asked for. Run lengths are rounded to whole microseconds, the engine's ticks.
     """
     ticks = np.round(runtime_s * 1e6) / 1e6
-    factor = given.walltime_factor
+    factor = getattr(given, "walltime_factor", None)
     if factor is not None:
         faults = Faults()
         note_too_long(faults, "walltime_factor", factor, ticks * factor, "less: a job would ask for")
@@ -66,14 +68,15 @@ def generated(
         columns["app"] = app
     if device is not None:
         columns["device"] = device
+    columns |= more or {}
     if factor is not None:
         columns["walltime_s"] = np.ceil(ticks * factor)
     table, counts = conformed(pl.DataFrame(columns), Origin(kind))
     settings = {name: as_text(value) for name, value in vars(given).items()}
-    nodes = settings["nodes"]
+    size = settings["nodes"] if nodes is None else nodes
     about = {
         # As a log's header says it, so that `hetsched simulate` knows the machine.
-        "header": {"computer": None, "max_nodes": nodes, "max_procs": nodes, "unix_start_time": None},
+        "header": {"computer": None, "max_nodes": size, "max_procs": size, "unix_start_time": None},
         "generator": kind,
         "seed": settings["seed"],
         "parameters": settings,

@@ -13,6 +13,7 @@ from typing import Any
 
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.errors import ConfigError
+from hetsched.workload.generators.aoba import aoba
 from hetsched.workload.generators.cpu_gpu_log import overloaded, steady
 from hetsched.workload.generators.lublin_feitelson import lublin_feitelson
 from hetsched.workload.generators.parameters import Parameter, kind_of, parameters_of
@@ -80,6 +81,8 @@ _ROWS = (
               "VAHRM paper, section VI-B; its log read as 10,000 jobs in a row"),
     Generator(steady, "10,000 CPU and GPU jobs in six weeks on 540 nodes, 0.85 of what they can do.",
               "VAHRM paper, section VI-B; its log read as 10,000 jobs out of two months"),
+    Generator(aoba, "Jobs for AOBA's six queues: 10,000 in six quiet weeks, or 1,500 in two busy days.",
+              "Ohmura et al., Building a Digital Twin of Job Scheduling and Power Management on an HPC System"),
 )
 # fmt: on
 

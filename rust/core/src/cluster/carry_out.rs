@@ -8,7 +8,7 @@ use crate::policy::queues::Group;
 use crate::policy::runs::{Run, RunId};
 use crate::policy::{Decision, Decisions, Rejection, Start};
 use crate::power::in_force::CapsInForce;
-use crate::units::{SimTime, Watts};
+use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
 /// What a decision that was carried out leaves to its host.
@@ -165,6 +165,7 @@ impl Cluster {
             basis: start.basis.clone(),
             caps: CapsInForce::own(self.workload.cap_w(start.job)),
             predicted: Watts::ZERO,
+            stood: SimDuration::ZERO,
             pace: 1.0,
             least_pace: 1.0,
             size_time: self.workload.time_at(start.job, self.jobs().node_count(start.job)),
@@ -204,7 +205,9 @@ impl Cluster {
         if let Some(&last) = taken.last() {
             self.check_node(last)?;
         }
-        let refused = if self.platform.is_exclusive() {
+        let refused = if self.slots.lends() {
+            self.take_slots(job, &taken.to_vec(), need)
+        } else if self.platform.is_exclusive() {
             self.slots.take_whole(taken)
         } else {
             taken.iter().copied().find(|&node| !self.slots.take(node, need))
@@ -216,6 +219,22 @@ impl Cluster {
                 Err(SimulationError(format!("node {node} is {what}, with {free} free slots of {need} needed")))
             }
         }
+    }
+
+    /// Takes slots of nodes, one after the other, where a job may use such as suspended runs hold; the first that it
+    /// may not have.
+    fn take_slots(&mut self, job: JobId, nodes: &[u32], need: u32) -> Option<u32> {
+        let is_urgent = self.queues.as_ref().is_some_and(|queues| !queues.preempted_by(job).is_empty());
+        nodes.iter().copied().find(|&node| {
+            if self.slots.take(node, need) {
+                return false;
+            }
+            let may = is_urgent && self.slots.is_open(node) && self.clear_of_running(node) >= need;
+            if may {
+                self.slots.take_lent(node, need);
+            }
+            !may
+        })
     }
 
     fn check_queued(&self, job: JobId) -> Result<(), SimulationError> {

@@ -94,6 +94,8 @@ pub struct Cluster {
     foreseen: Option<Releases>,
     /// Where nodes may be switched off.
     standby: Option<Standby>,
+    /// Runs that stand still.
+    suspended: i32,
 }
 
 /// Which runs are on each node.
@@ -117,6 +119,15 @@ impl OnNodes {
         match self {
             Self::One(nodes) => nodes[node as usize] = None,
             Self::Several(nodes) => nodes[node as usize].retain(|&other| other != run),
+        }
+    }
+
+    /// Whether a run on the node stands still.
+    fn keep(&self, node: u32, runs: &Runs) -> bool {
+        let stands = |id: &RunId| runs.get(*id).is_some_and(|run| run.suspension.is_some());
+        match self {
+            Self::One(nodes) => nodes[node as usize].iter().any(stands),
+            Self::Several(nodes) => nodes[node as usize].iter().any(stands),
         }
     }
 
@@ -177,6 +188,7 @@ impl Cluster {
             queues: None,
             shares: None,
             standby: None,
+            suspended: 0,
         }
     }
 
@@ -216,8 +228,18 @@ impl Cluster {
         }
     }
 
+    /// Whether nodes differ in what jobs ask for.
+    #[must_use]
+    pub fn is_divided(&self) -> bool {
+        self.shares.is_some()
+    }
+
     /// From now on, before anything has happened, jobs stand in queues.
     pub fn line_up(&mut self, queues: Arc<Queues>) {
+        if queues.preempt() {
+            self.slots.lend();
+            self.on_nodes = OnNodes::Several(vec![Vec::new(); self.nodes.len()]);
+        }
         self.queues = Some(queues);
     }
 
@@ -296,10 +318,16 @@ impl Cluster {
         self.queued
     }
 
-    /// Jobs that run.
+    /// Jobs that run or stand still.
     #[must_use]
     pub fn running(&self) -> i32 {
         self.running
+    }
+
+    /// Those of them that stand still.
+    #[must_use]
+    pub fn suspended(&self) -> i32 {
+        self.suspended
     }
 
     /// Nodes that are busy, idle, off, in transition and down.
@@ -462,17 +490,19 @@ impl Cluster {
     /// If a node of it serves no job.
     pub fn end(&mut self, id: RunId) -> Result<Option<Run>, SimulationError> {
         let Some(run) = self.runs.end(id) else { return Ok(None) };
-        let need = self.jobs().need(run.job, &self.platform);
+        let (need, stood) = (self.jobs().need(run.job, &self.platform), run.suspension.is_some());
         let nodes = self.runs.nodes(&run);
         for &node in nodes {
-            let state = self.nodes[node as usize].end_job()?;
-            enter(&mut self.nodes, &mut self.classes, node, state);
             self.on_nodes.take(node, id);
+            let keeps = self.suspended > 0 && self.on_nodes.keep(node, &self.runs);
+            let state = self.nodes[node as usize];
+            let state = if stood { state.end_suspended_job(keeps)? } else { state.end_job(keeps)? };
+            enter(&mut self.nodes, &mut self.classes, node, state);
             if let Some(standby) = &mut self.standby {
                 standby.enter(self.now, node, state);
             }
         }
-        if self.platform.is_exclusive() {
+        if self.platform.is_exclusive() && !self.slots.lends() {
             self.slots.give_whole(nodes);
         } else {
             for &node in nodes {
@@ -538,6 +568,14 @@ impl Cluster {
         self.on_nodes.of(node)
     }
 
+    /// Slots of a node that no running job has: free ones, and those of jobs that are suspended.
+    fn clear_of_running(&self, node: u32) -> u32 {
+        let running = self.runs_on(node).into_iter().filter_map(|id| self.runs.get(id));
+        let running = running.filter(|run| run.suspension.is_none());
+        let used: u32 = running.map(|run| self.jobs().need(run.job, &self.platform)).sum();
+        self.slots.per_node().saturating_sub(used)
+    }
+
     /// A node is down from now on; what ran on it has ended.
     pub fn node_down(&mut self, node: u32) {
         self.slots.close(node);
@@ -577,7 +615,7 @@ impl Cluster {
             self.releases.insert(Release { at: planned_end, row: job.0, claim });
         }
         if let Some(shares) = &mut self.shares {
-            shares.begin(job, planned_end, self.runs.written(written));
+            shares.begin(job, self.runs.written(written));
         }
         self.claimed += watts;
         self.phases[job.0 as usize] = Phase::Running;

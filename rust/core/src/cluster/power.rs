@@ -19,7 +19,6 @@ pub(super) struct Governed {
     allots: bool,
     /// What running jobs are predicted to draw beyond idle.
     predicted: Watts,
-    suspended: i32,
     /// Runs whose caps have changed in this instant.
     changed: Vec<RunId>,
 }
@@ -50,12 +49,6 @@ impl Cluster {
     #[must_use]
     pub fn predicted_draw(&self) -> Watts {
         self.idle + self.governed.as_ref().map_or(self.claimed, |governed| governed.predicted)
-    }
-
-    /// Runs that stand still.
-    #[must_use]
-    pub fn suspended(&self) -> i32 {
-        self.governed.as_ref().map_or(0, |governed| governed.suspended)
     }
 
     /// The cap in force on a node of a run, W; infinity: none.
@@ -111,9 +104,7 @@ impl Cluster {
     /// Forgets the draw and the claim of a run that is over.
     pub(super) fn forget_run(&mut self, run: &Run) {
         if run.suspension.is_some() {
-            if let Some(governed) = &mut self.governed {
-                governed.suspended -= 1;
-            }
+            self.suspended -= 1;
             return;
         }
         self.claimed -= run.watts;
@@ -168,9 +159,7 @@ impl Cluster {
         self.claimed -= watts;
         self.note_draw(Watts::ZERO, predicted);
         self.change_nodes(id, NodeState::suspend_job)?;
-        if let Some(governed) = &mut self.governed {
-            governed.suspended += 1;
-        }
+        self.suspended += 1;
         self.note_change(id);
         Ok(())
     }
@@ -185,9 +174,11 @@ impl Cluster {
     /// A run that stood still goes on.
     pub(super) fn resume(&mut self, id: RunId) -> Result<(), SimulationError> {
         let now = self.now;
+        self.check_room(id)?;
         let run = self.runs.get_mut(id).ok_or_else(gone)?;
         let suspension = run.suspension.take().ok_or_else(gone)?;
         run.planned_end = now.saturating_add(suspension.left);
+        run.stood = run.stood.saturating_add(now - suspension.since);
         let (release, watts, predicted) =
             (Release { at: run.planned_end, row: run.job.0, claim: run.claim }, run.watts, run.predicted);
         if !self.governed.as_ref().is_some_and(Governed::allots) {
@@ -196,11 +187,19 @@ impl Cluster {
         self.claimed += watts;
         self.note_draw(predicted, Watts::ZERO);
         self.change_nodes(id, NodeState::resume_job)?;
-        if let Some(governed) = &mut self.governed {
-            governed.suspended -= 1;
-        }
+        self.suspended -= 1;
         self.note_change(id);
         Ok(())
+    }
+
+    /// A run that stood still has its slots back, unless others use them.
+    fn check_room(&self, id: RunId) -> Result<(), SimulationError> {
+        let Some(run) = self.runs.get(id).filter(|_| self.slots.lends()) else { return Ok(()) };
+        let need = self.jobs().need(run.job, &self.platform);
+        match self.runs.nodes(run).iter().find(|&&node| self.clear_of_running(node) < need) {
+            Some(node) => Err(SimulationError(format!("others use its slots on node {node}"))),
+            None => Ok(()),
+        }
     }
 
     fn change_nodes(

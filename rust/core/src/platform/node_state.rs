@@ -15,12 +15,12 @@ pub enum NodeState {
     },
     /// On, without a job.
     Idle,
-    /// Serving jobs.
+    /// Serving jobs; others may be suspended on it.
     Busy {
         /// How many: 1 where jobs get whole nodes.
         jobs: u32,
     },
-    /// Kept for a job that is suspended; it draws and counts as idle.
+    /// Kept for jobs that are suspended; it draws and counts as idle.
     Kept,
     /// Switching off.
     ShuttingDown {
@@ -79,42 +79,66 @@ impl NodeState {
     /// If the node is not on.
     pub fn start_job(self) -> Result<Self, SimulationError> {
         match self {
-            Self::Idle => Ok(Self::Busy { jobs: 1 }),
+            Self::Idle | Self::Kept => Ok(Self::Busy { jobs: 1 }),
             Self::Busy { jobs } => Ok(Self::Busy { jobs: jobs + 1 }),
-            Self::Kept | Self::Off | Self::Booting { .. } | Self::ShuttingDown { .. } | Self::Down => {
-                self.refuse("start a job")
+            Self::Off | Self::Booting { .. } | Self::ShuttingDown { .. } | Self::Down => self.refuse("start a job"),
+        }
+    }
+
+    /// A running job on the node ends; `keeps`: others are suspended there.
+    ///
+    /// # Errors
+    /// If the node serves no job.
+    pub fn end_job(self, keeps: bool) -> Result<Self, SimulationError> {
+        match self {
+            Self::Busy { jobs: 1 } => Ok(if keeps { Self::Kept } else { Self::Idle }),
+            Self::Busy { jobs } => Ok(Self::Busy { jobs: jobs - 1 }),
+            Self::Idle | Self::Kept | Self::Off | Self::Booting { .. } | Self::ShuttingDown { .. } | Self::Down => {
+                self.refuse("end a job")
             }
         }
     }
 
-    /// One job on the node ends.
+    /// A suspended job on the node ends; `keeps`: others are suspended there.
     ///
     /// # Errors
-    /// If the node serves no job.
-    pub fn end_job(self) -> Result<Self, SimulationError> {
+    /// If the node holds no job.
+    pub fn end_suspended_job(self, keeps: bool) -> Result<Self, SimulationError> {
         match self {
-            Self::Busy { jobs: 1 } | Self::Kept => Ok(Self::Idle),
-            Self::Busy { jobs } => Ok(Self::Busy { jobs: jobs - 1 }),
+            Self::Kept => Ok(if keeps { Self::Kept } else { Self::Idle }),
+            Self::Busy { .. } => Ok(self),
             Self::Idle | Self::Off | Self::Booting { .. } | Self::ShuttingDown { .. } | Self::Down => {
                 self.refuse("end a job")
             }
         }
     }
 
-    /// The one job on the node is suspended.
+    /// A running job on the node is suspended.
     ///
     /// # Errors
-    /// If the node does not serve one job.
+    /// If the node serves no job.
     pub fn suspend_job(self) -> Result<Self, SimulationError> {
-        if self == (Self::Busy { jobs: 1 }) { Ok(Self::Kept) } else { self.refuse("suspend a job") }
+        match self {
+            Self::Busy { jobs: 1 } => Ok(Self::Kept),
+            Self::Busy { jobs } => Ok(Self::Busy { jobs: jobs - 1 }),
+            Self::Idle | Self::Kept | Self::Off | Self::Booting { .. } | Self::ShuttingDown { .. } | Self::Down => {
+                self.refuse("suspend a job")
+            }
+        }
     }
 
-    /// The job that the node is kept for goes on.
+    /// A suspended job on the node goes on.
     ///
     /// # Errors
-    /// If it is kept for none.
+    /// If the node holds no job.
     pub fn resume_job(self) -> Result<Self, SimulationError> {
-        if self == Self::Kept { Ok(Self::Busy { jobs: 1 }) } else { self.refuse("resume a job") }
+        match self {
+            Self::Kept => Ok(Self::Busy { jobs: 1 }),
+            Self::Busy { jobs } => Ok(Self::Busy { jobs: jobs + 1 }),
+            Self::Idle | Self::Off | Self::Booting { .. } | Self::ShuttingDown { .. } | Self::Down => {
+                self.refuse("resume a job")
+            }
+        }
     }
 
     /// The node is switched on.
@@ -219,16 +243,27 @@ mod tests {
         let until = SimTime::from_micros(1);
         let busy = NodeState::Idle.start_job().unwrap();
         assert_eq!(busy, NodeState::Busy { jobs: 1 });
-        let off = busy.end_job().unwrap().sleep(until).unwrap().powered_off().unwrap();
+        let off = busy.end_job(false).unwrap().sleep(until).unwrap().powered_off().unwrap();
         assert_eq!(off, NodeState::Off);
         assert_eq!(off.wake(until).unwrap().ready().unwrap(), NodeState::Idle);
         assert_eq!(NodeState::Down.repaired().unwrap(), NodeState::Idle);
         let kept = busy.suspend_job().unwrap();
         assert_eq!(
-            (kept.class(), kept.resume_job().unwrap(), kept.end_job().unwrap()),
+            (kept.class(), kept.resume_job().unwrap(), kept.end_suspended_job(false).unwrap()),
             (Class::Idle, busy, NodeState::Idle)
         );
-        assert!(kept.start_job().is_err() && NodeState::Idle.suspend_job().is_err() && busy.resume_job().is_err());
+        assert!(kept.end_job(false).is_err() && NodeState::Idle.suspend_job().is_err());
+    }
+
+    #[test]
+    fn an_urgent_job_runs_where_another_is_suspended() {
+        let kept = NodeState::Busy { jobs: 1 }.suspend_job().unwrap();
+        let busy = kept.start_job().unwrap();
+        assert_eq!((busy, busy.end_suspended_job(false).unwrap()), (NodeState::Busy { jobs: 1 }, busy));
+        assert_eq!([true, false].map(|keeps| busy.end_job(keeps).unwrap()), [kept, NodeState::Idle]);
+        assert_eq!(kept.end_suspended_job(true).unwrap(), kept);
+        let two = busy.resume_job().unwrap();
+        assert_eq!((two, two.suspend_job().unwrap()), (NodeState::Busy { jobs: 2 }, busy));
     }
 
     #[test]
@@ -236,7 +271,7 @@ mod tests {
         let message = NodeState::Off.start_job().unwrap_err().to_string();
         assert_eq!(message, "a node that is off cannot start a job");
         assert!(NodeState::Busy { jobs: 1 }.sleep(SimTime::NEVER).is_err());
-        assert!(NodeState::Idle.end_job().is_err());
+        assert!(NodeState::Idle.end_job(false).is_err());
         assert!(NodeState::Idle.wake(SimTime::NEVER).is_err());
         assert!(NodeState::Off.ready().is_err());
         assert!(NodeState::Idle.powered_off().is_err());

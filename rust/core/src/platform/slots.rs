@@ -11,6 +11,8 @@ pub struct Slots {
     per_node: u32,
     /// Free slots of each node.
     free: Vec<u32>,
+    /// Slots of each node that are held once too often: those of suspended runs which others use. Empty where none may.
+    lent: Vec<u32>,
     /// Whether the node is in service.
     open: NodeSet,
     /// `holding[s - 1]`: nodes with at least `s` free slots.
@@ -30,12 +32,30 @@ impl Slots {
         Self {
             per_node,
             free: vec![per_node; nodes as usize],
+            lent: Vec::new(),
             open: NodeSet::full(nodes),
             holding: vec![NodeSet::full(nodes); per_node as usize],
             units: i64::from(nodes) * i64::from(per_node),
             changed: Vec::new(),
             forgotten: 0,
         }
+    }
+
+    /// From now on, before anything is taken, slots that suspended runs hold may be used by others.
+    pub fn lend(&mut self) {
+        self.lent = vec![0; self.free.len()];
+    }
+
+    /// Whether slots that suspended runs hold may be used by others.
+    #[must_use]
+    pub fn lends(&self) -> bool {
+        !self.lent.is_empty()
+    }
+
+    /// Whether a node is in service.
+    #[must_use]
+    pub fn is_open(&self, node: u32) -> bool {
+        self.open.contains(node)
     }
 
     /// Slots of a node.
@@ -77,6 +97,13 @@ impl Slots {
         true
     }
 
+    /// Takes `need` slots of a node: free ones first, then such as suspended runs hold.
+    pub fn take_lent(&mut self, node: u32, need: u32) {
+        let free = self.free_on(node).min(need);
+        self.take(node, free);
+        self.lent[node as usize] += need - free;
+    }
+
     /// Takes whole nodes of a machine that shares none; some node that is not free, if one is not: then the others are taken.
     #[must_use]
     pub fn take_whole(&mut self, nodes: &[u32]) -> Option<u32> {
@@ -103,8 +130,16 @@ impl Slots {
         self.note_all(nodes);
     }
 
-    /// Gives `need` slots of a node back.
+    /// Gives `need` slots of a node back: first those that are held once too often.
     pub fn give(&mut self, node: u32, need: u32) {
+        let need = match self.lent.get_mut(node as usize) {
+            Some(lent) => {
+                let repaid = need.min(*lent);
+                *lent -= repaid;
+                need - repaid
+            }
+            None => need,
+        };
         let had = self.free[node as usize];
         self.free[node as usize] += need;
         if self.open.contains(node) {
@@ -207,6 +242,19 @@ mod tests {
                 prop_assert_eq!(together.units, one_by_one.units);
             }
         }
+    }
+
+    #[test]
+    fn what_is_lent_is_not_free_before_it_was_given_back() {
+        let mut slots = Slots::new(2, 4);
+        slots.lend();
+        assert!(slots.take(0, 3));
+        slots.take_lent(0, 4);
+        assert_eq!((slots.free_on(0), slots.free_units()), (0, 4));
+        slots.give(0, 3);
+        assert_eq!((slots.free_on(0), slots.free_units()), (0, 4), "as many are held as there are");
+        slots.give(0, 4);
+        assert_eq!((slots.free_on(0), slots.free_units()), (4, 8));
     }
 
     #[test]

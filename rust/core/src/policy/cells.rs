@@ -179,12 +179,12 @@ impl Cells {
     #[must_use]
     pub fn wish(&self, job: JobId, count: u32) -> Wish<'_> {
         let want = self.want(job);
-        Wish { any_of: &want.cells, count: i64::from(count), each: &want.licences }
+        Wish { any_of: &want.cells, count: i64::from(count), each: &want.licences, also: None }
     }
 
     /// How many nodes there are for each want where so much is free; none where its licences are short.
     pub fn rooms<'a>(&'a self, free: &'a [i64]) -> impl Iterator<Item = i64> + 'a {
-        let wish = |want: &'a Want| Wish { any_of: &want.cells, count: 0, each: &want.licences };
+        let wish = |want: &'a Want| Wish { any_of: &want.cells, count: 0, each: &want.licences, also: None };
         self.wants.iter().map(move |want| wish(want).room(free))
     }
 
@@ -204,6 +204,12 @@ impl Cells {
         split
     }
 
+    /// The cell of a node; none if there is no such node.
+    #[must_use]
+    pub fn cell_of(&self, node: u32) -> Option<u16> {
+        self.of_node.get(node as usize).copied()
+    }
+
     /// The nodes of a cell; none if it is a licence.
     #[must_use]
     pub fn nodes(&self, thing: u16) -> Option<&NodeSet> {
@@ -214,6 +220,12 @@ impl Cells {
     #[must_use]
     pub fn sets(&self) -> &[NodeSet] {
         &self.nodes
+    }
+
+    /// How many cells and kinds of licences there are.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.nodes.len() + self.licences.len()
     }
 
     /// Licences of each kind.

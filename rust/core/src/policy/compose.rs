@@ -14,6 +14,7 @@ use crate::policy::analyzer::forecast::Forecast;
 use crate::policy::analyzer::lessons::Lessons;
 use crate::policy::analyzer::{Analyzer, Ask};
 use crate::policy::backfill::Backfill;
+use crate::policy::backfill::named::urgent;
 use crate::policy::budget::least::LeastCaps;
 use crate::policy::budget::{Budget, Power};
 use crate::policy::cells::Cells;
@@ -235,9 +236,9 @@ impl Composed {
                 units: view.jobs.units(job, view.platform),
                 length: least.length(view, job),
                 watts: power.as_mut().map_or(0, |power| power.prices.of(&ask, job).least.microwatts_down()),
-                kind: match (power.as_mut(), view.shares) {
-                    (Some(power), _) => power.prices.kind_of(&ask, job),
-                    (None, Some(shares)) => shares.cells().kind(job),
+                kind: match (view.shares, power.as_mut()) {
+                    (Some(shares), _) => shares.cells().kind(job),
+                    (None, Some(power)) => power.prices.kind_of(&ask, job),
                     (None, None) => Kind::OTHER,
                 },
             });
@@ -285,7 +286,8 @@ impl Composed {
         let Self { parts, power, queue, memory, least, .. } = self;
         parts.placement.notice(view, News::Begins)?;
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
-        let mut desk = Desk::new(ask, parts.placement.as_mut(), power.as_mut(), memory, out);
+        let desk = Desk::new(ask, parts.placement.as_mut(), power.as_mut(), memory, out);
+        let mut desk = desk.ordered(parts.order.as_mut());
         parts.backfill.select(&mut desk, queue)?;
         desk.finish(queue.get(Place::FRONT))
     }
@@ -317,6 +319,12 @@ impl Composed {
             memory.quotas.leave(view.jobs, JobId(key.row));
             queue.remove(key);
         }
+    }
+
+    /// Whether jobs may make way in this pass, or go on.
+    fn is_urgent(&self, view: &View<'_>) -> bool {
+        let front = self.queue.get(Place::FRONT).map(|waiting| JobId(waiting.key.row));
+        urgent::matters(view, front.into_iter().chain(self.admitted.iter().copied()))
     }
 
     /// Whether nodes may be woken or put to sleep by what is planned for later; the backfill is told.
@@ -404,8 +412,10 @@ impl Policy for Composed {
             self.arrange(view)?;
         }
         let looks_ahead = self.looks_ahead(view);
+        let is_urgent = self.is_urgent(view);
         // Every job needs something free, or that is woken; until there is, those that came need not even be sorted in.
-        if (free_units > 0 || looks_ahead) && !(self.queue.is_empty() && self.admitted.is_empty()) {
+        let is_any = is_urgent || !(self.queue.is_empty() && self.admitted.is_empty());
+        if (free_units > 0 || looks_ahead || is_urgent) && is_any {
             self.arrange(view)?;
             match self.sized.take() {
                 Some(jobs) => self.join_sized(view, &jobs)?,
@@ -448,13 +458,6 @@ impl Policy for Composed {
     }
 
     fn divide(&mut self, _cells: &Arc<Cells>, exclusive: bool) -> Result<()> {
-        if self.power.is_some() {
-            return Err(config(
-                "policy.power",
-                "a part",
-                "none: budgets count no nodes that differ in what jobs ask for",
-            ));
-        }
         if self.sleep.is_some() && !self.parts.backfill.names_nodes() {
             let expected =
                 "none, or backfill `plan`: counts of sleeping nodes know none that differ in what jobs ask for";
@@ -475,6 +478,9 @@ impl Policy for Composed {
     }
 
     fn line_up(&mut self, queues: &Arc<Queues>) -> Result<()> {
+        if queues.preempt() {
+            check_preemption(&self.parts)?;
+        }
         self.memory.quotas.line_up(queues);
         let own = queues.all().iter().map(|queue| queue.order.as_deref().map(order::of_queue).transpose());
         let own: Vec<_> = own.collect::<Result<_>>()?;
@@ -513,6 +519,19 @@ fn check_sleep(parts: &Parts, platform: &Platform) -> Result<()> {
     if names_nodes && parts.backfill.first_after().is_some() {
         let expected =
             "\"none\" beside backfill `plan` and a sleep part: a job that starves is in no plan that wakes nodes";
+        return Err(config("policy.order.starvation_limit_s", "a limit", expected));
+    }
+    Ok(())
+}
+
+/// What queues whose jobs make others wait cannot go with.
+fn check_preemption(parts: &Parts) -> Result<()> {
+    if !parts.backfill.names_nodes() {
+        let expected = "plan, which says on which nodes jobs make way: a queue preempts others";
+        return Err(config("policy.backfill", "a part that counts nodes", expected));
+    }
+    if parts.backfill.first_after().is_some() {
+        let expected = "\"none\" where a queue preempts others: its jobs go before those that starve";
         return Err(config("policy.order.starvation_limit_s", "a limit", expected));
     }
     Ok(())

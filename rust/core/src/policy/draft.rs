@@ -10,7 +10,8 @@ use crate::algo::node_set::NodeSet;
 use crate::algo::releases::{Claim, Release};
 use crate::error::Result;
 use crate::platform::slots::Slots;
-use crate::policy::{Decisions, View};
+use crate::policy::cells::Cells;
+use crate::policy::{Decision, Decisions, View};
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
@@ -27,8 +28,6 @@ pub struct Memory {
     free_parts: Vec<i64>,
     /// What each start takes of them, with its place among the starts and its planned end.
     splits: Vec<(usize, SimTime, Split)>,
-    /// The free nodes of one cell.
-    in_cell: NodeSet,
 }
 
 /// A start in a draft.
@@ -62,7 +61,8 @@ impl<'a> Draft<'a> {
     pub fn new(view: &'a View<'a>, memory: &'a mut Memory, out: &'a mut Decisions) -> Self {
         memory.puts.clear();
         memory.ends.clear();
-        memory.shared = (!view.platform.is_exclusive()).then(|| view.slots.clone());
+        let shares = !view.platform.is_exclusive() || view.slots.lends();
+        memory.shared = shares.then(|| view.slots.clone());
         memory.splits.clear();
         if let Some(shares) = view.shares.filter(|_| view.platform.is_exclusive()) {
             shares.free(view.slots, &mut memory.free_parts);
@@ -139,12 +139,17 @@ impl<'a> Draft<'a> {
         let first = self.out.nodes.len();
         let Some(watts) = choose(&mut self.memory.free, &mut self.out.nodes)? else { return Ok(None) };
         self.out.start_on(job, first..self.out.nodes.len(), watts);
+        let mut units = waiting.units;
         if let Some(shared) = &mut self.memory.shared {
+            let before = shared.free_units();
             for &node in &self.out.nodes[first..] {
-                shared.take(node, need);
+                if !shared.take(node, need) && shared.lends() {
+                    shared.take_lent(node, need);
+                }
             }
+            units = before - shared.free_units();
         }
-        self.book(waiting, watts);
+        self.book(waiting, units, watts);
         Ok(Some(watts))
     }
 
@@ -154,50 +159,29 @@ impl<'a> Draft<'a> {
         &self.memory.free_parts
     }
 
-    /// What the starts so far take of them, and until when.
-    #[must_use]
-    pub fn started(&self) -> Vec<(SimTime, Split)> {
-        self.memory.splits.iter().map(|(_, at, split)| (*at, split.clone())).collect()
+    /// What the starts so far take of them, until when, and how many watts.
+    pub fn started(&self) -> impl Iterator<Item = (SimTime, &Split, Watts)> {
+        self.memory.splits.iter().map(|(put, at, split)| (*at, split, self.memory.puts[*put].watts))
     }
 
-    /// Starts a job on so many nodes of each cell, which are free: `choose` moves a number of nodes from those of one cell
-    /// to the end of a list, or says that it refuses. False if it did: then nothing starts.
-    ///
-    /// # Errors
-    /// Whatever keeps `choose` from choosing.
-    pub fn put_in(
-        &mut self,
-        waiting: &Waiting,
-        split: &Split,
-        mut choose: impl FnMut(u32, &mut NodeSet, &mut Vec<u32>) -> Result<bool>,
-    ) -> Result<bool> {
-        let Some(shares) = self.view.shares else { return Ok(false) };
-        self.free();
-        let first = self.out.nodes.len();
-        for &(thing, count) in split {
-            let Some(cell) = shares.cells().nodes(thing) else { break };
-            let Memory { free, in_cell, .. } = &mut *self.memory;
-            in_cell.copy_common(free, cell);
-            let part = self.out.nodes.len();
-            let is_chosen = choose(u32::try_from(count).unwrap_or(u32::MAX), in_cell, &mut self.out.nodes)?;
-            free.remove_all(&self.out.nodes[part..]);
-            if !is_chosen {
-                free.insert_all(&self.out.nodes[first..]);
-                self.out.nodes.truncate(first);
-                return Ok(false);
-            }
-        }
-        self.out.start_on(JobId(waiting.key.row), first..self.out.nodes.len(), Watts::ZERO);
-        change(&mut self.memory.free_parts, split, -1);
+    /// What the last start takes of them, if there has been one.
+    #[must_use]
+    pub fn last_split(&self) -> Option<&Split> {
+        self.memory.splits.last().map(|(.., split)| split)
+    }
+
+    /// Counts what the last start takes of each cell and licence.
+    pub fn divide(&mut self, cells: &Cells, waiting: &Waiting) {
+        let Some(Decision::Start(start)) = self.out.list().last() else { return };
+        let split = cells.split_on(start.job, self.out.nodes_of(start));
+        change(&mut self.memory.free_parts, &split, -1);
         let at = self.view.now.saturating_add(waiting.length);
-        self.memory.splits.push((self.memory.puts.len(), at, split.clone()));
-        self.book(waiting, Watts::ZERO);
-        Ok(true)
+        self.memory.splits.push((self.memory.puts.len() - 1, at, split));
     }
 
     /// Starts a job whose nodes are chosen later, with [`Draft::place`].
     pub fn count(&mut self, waiting: &Waiting) {
-        self.book(waiting, Watts::ZERO);
+        self.book(waiting, waiting.units, Watts::ZERO);
     }
 
     /// Gives jobs that were counted their nodes, as `choose` moves them from the free ones to the end of a list, one job's
@@ -228,6 +212,11 @@ impl<'a> Draft<'a> {
         if let Some(end) = self.memory.ends.iter_mut().find(|end| end.row == job.0) {
             end.claim.microwatts = microwatts;
         }
+    }
+
+    /// Has something done with a run.
+    pub fn push(&mut self, decision: Decision) {
+        self.out.push(decision);
     }
 
     /// Asks for a pass at `at`, which is after now.
@@ -273,15 +262,16 @@ impl<'a> Draft<'a> {
         &self.memory.free
     }
 
-    fn book(&mut self, waiting: &Waiting, watts: Watts) {
-        self.free_units -= waiting.units;
+    /// Notes a start that takes so many of the free units.
+    fn book(&mut self, waiting: &Waiting, units: i64, watts: Watts) {
+        self.free_units -= units;
         self.granted += watts;
         let at = self.view.now.saturating_add(waiting.length);
         let claim = Claim { units: waiting.units, microwatts: watts.microwatts_down() };
         let release = Release { at, row: waiting.key.row, claim };
         let index = self.memory.ends.partition_point(|other| *other < release);
         self.memory.ends.insert(index, release);
-        self.memory.puts.push(Put { release: (at, waiting.key.row), units: waiting.units, watts });
+        self.memory.puts.push(Put { release: (at, waiting.key.row), units, watts });
     }
 }
 

@@ -38,6 +38,8 @@ pub struct Queue {
     pub max_running_per_user: Option<u32>,
     /// Whether a plan takes the emptiest nodes first, not the fullest.
     pub spreads: bool,
+    /// The queues, by number, whose running jobs make way for its own.
+    pub preempts: Vec<u16>,
 }
 
 /// Queues and jobs as a caller has them.
@@ -81,7 +83,8 @@ impl QueueColumns {
         let count = self.queues.len();
         let holds = |queue: &Queue| {
             let ascend = queue.nodes.windows(2).all(|pair| pair[0] < pair[1]);
-            ascend && queue.nodes.last().is_some_and(|&last| last < nodes)
+            let has_queues = queue.preempts.iter().all(|&other| usize::from(other) < count);
+            ascend && has_queues && queue.nodes.last().is_some_and(|&last| last < nodes)
         };
         let fits = [self.of_job.len(), self.users.len(), self.bars.len()].iter().all(|&len| len == jobs)
             && self.of_job.iter().all(|&queue| usize::from(queue) < count)
@@ -131,6 +134,18 @@ impl Queues {
     #[must_use]
     pub fn spreads(&self, job: JobId) -> bool {
         self.queue(job).spreads
+    }
+
+    /// Whether jobs of any queue make way for those of another.
+    #[must_use]
+    pub fn preempt(&self) -> bool {
+        self.all().iter().any(|queue| !queue.preempts.is_empty())
+    }
+
+    /// The queues, by number, whose running jobs make way for the job.
+    #[must_use]
+    pub fn preempted_by(&self, job: JobId) -> &[u16] {
+        &self.queue(job).preempts
     }
 
     /// Why its queue never takes the job, if it does not.
@@ -210,6 +225,7 @@ mod tests {
         assert_eq!(queues.limits(JobId(2)), [None, None]);
         assert_eq!([0, 2].map(|row| queues.tier(JobId(row))), [-7, 0]);
         assert_eq!(queues.bar(JobId(1)), Some(Bar::Users));
+        assert!(!queues.preempt());
     }
 
     #[test]
@@ -219,6 +235,7 @@ mod tests {
             QueueColumns { users: vec![], ..columns() },
             QueueColumns { queues: vec![queue(&[0, 5]); 3], ..columns() },
             QueueColumns { queues: vec![queue(&[]); 3], ..columns() },
+            QueueColumns { queues: vec![Queue { preempts: vec![3], ..queue(&[0]) }; 3], ..columns() },
         ] {
             assert!(wrong.into_queues(3, 5).is_err());
         }

@@ -44,6 +44,8 @@ pub struct Run {
     pub least_pace: f64,
     /// How many times as long it takes on its nodes as on as many as it asks for.
     pub size_time: f64,
+    /// How long it stood still before.
+    pub stood: SimDuration,
     /// Since when it stands still, if it does.
     pub suspension: Option<Suspension>,
     /// How many times longer it takes because it is profiled, if it is.
@@ -103,6 +105,14 @@ impl Homes {
 
     fn end(&self) -> usize {
         self.0.last().map_or(0, |&end| usize::try_from(end).unwrap_or(usize::MAX))
+    }
+}
+
+impl Run {
+    /// How long it has run by now, but for the time in which it stood still.
+    #[must_use]
+    pub fn ran(&self, now: SimTime) -> SimDuration {
+        self.suspension.map_or(now, |suspension| suspension.since) - self.started - self.stood
     }
 }
 
@@ -228,6 +238,7 @@ mod tests {
             pace: 1.0,
             least_pace: 1.0,
             size_time: 1.0,
+            stood: SimDuration::ZERO,
             suspension: None,
             profiling_ratio: None,
             places: 0..0,

@@ -1,4 +1,4 @@
-//! What running jobs hold of each cell and of each licence, and until when by their plans.
+//! What running jobs hold of each cell and of each licence.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::algo::horizon::Split;
 use crate::platform::slots::Slots;
 use crate::policy::cells::Cells;
-use crate::units::SimTime;
 use crate::workload::JobId;
 
 /// Shares of what runs, on a machine whose nodes differ.
@@ -15,17 +14,15 @@ pub struct Shares {
     cells: Arc<Cells>,
     /// Licences that no job holds.
     licences: Vec<i64>,
-    /// By planned end, then row.
-    held: BTreeMap<(SimTime, u32), Split>,
-    /// Planned ends by row.
-    ends: BTreeMap<u32, SimTime>,
+    /// By row.
+    held: BTreeMap<u32, Split>,
 }
 
 impl Shares {
     /// Nothing runs.
     #[must_use]
     pub fn new(cells: Arc<Cells>) -> Self {
-        Self { licences: cells.licences().to_vec(), cells, held: BTreeMap::new(), ends: BTreeMap::new() }
+        Self { licences: cells.licences().to_vec(), cells, held: BTreeMap::new() }
     }
 
     /// The cells.
@@ -43,16 +40,14 @@ impl Shares {
     }
 
     /// A job starts on these nodes.
-    pub fn begin(&mut self, job: JobId, planned_end: SimTime, nodes: &[u32]) {
+    pub fn begin(&mut self, job: JobId, nodes: &[u32]) {
         self.take_licences(job, 1);
-        self.held.insert((planned_end, job.0), self.cells.split_on(job, nodes));
-        self.ends.insert(job.0, planned_end);
+        self.held.insert(job.0, self.cells.split_on(job, nodes));
     }
 
     /// It is over.
     pub fn end(&mut self, job: JobId) {
-        if let Some(planned_end) = self.ends.remove(&job.0) {
-            self.held.remove(&(planned_end, job.0));
+        if self.held.remove(&job.0).is_some() {
             self.take_licences(job, -1);
         }
     }
@@ -79,8 +74,10 @@ impl Shares {
         &self.licences
     }
 
-    /// What is planned to come back, in order of time.
-    pub fn releases(&self) -> impl Iterator<Item = (SimTime, &Split)> {
-        self.held.iter().map(|(&(at, _), split)| (at, split))
+    /// What comes back when something is released: what the job of that row holds, or a node that was out of service.
+    #[must_use]
+    pub fn of_release(&self, row: u32) -> Option<Split> {
+        let out = || self.cells.cell_of(u32::MAX - row).map(|cell| vec![(cell, 1)]);
+        self.held.get(&row).cloned().or_else(out)
     }
 }

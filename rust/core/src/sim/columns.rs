@@ -5,9 +5,9 @@ use crate::policy::Eligible;
 use crate::policy::cells::Lack;
 use crate::policy::queues::Bar;
 use crate::sim::log::{Entry, Kind};
-use crate::sim::record::{JobState, LostAttempt, Ordeal, Records, StartedBy};
+use crate::sim::record::{JobState, LostAttempt, Ordeal, Records, StartedBy, Told};
 use crate::sim::segments::Segment;
-use crate::units::{SimTime, Watts};
+use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
 /// One column a field, one row a job, in the workload's order. `started` and `ended` say which rows hold a value.
@@ -44,14 +44,14 @@ pub struct JobFrame {
 /// One column a field, one row a job.
 #[derive(Debug, Default)]
 pub struct OrdealColumns {
-    /// How often it started.
-    pub attempts: Vec<i32>,
-    /// How long it stood still, s.
-    pub suspended_s: Vec<f64>,
-    /// Energy of attempts that were lost, J.
-    pub lost_j: Vec<f64>,
-    /// The lowest cap in the last attempt, W; NaN: none.
-    pub lowest_cap_w: Vec<f64>,
+    /// How often it started, where that may be more than once.
+    pub attempts: Option<Vec<i32>>,
+    /// How long it stood still, s, where it may.
+    pub suspended_s: Option<Vec<f64>>,
+    /// Energy of attempts that were lost, J, where some may be.
+    pub lost_j: Option<Vec<f64>>,
+    /// The lowest cap in the last attempt, W, where there are any; NaN: none.
+    pub lowest_cap_w: Option<Vec<f64>>,
     /// Energy of the last attempt, J, where no segments tell it.
     pub last_j: Option<Vec<f64>>,
 }
@@ -140,7 +140,8 @@ impl Records {
         // Segments and lost attempts, where there are any, still have to look up theirs.
         let runs = std::mem::take(&mut self.jobs.nodes);
         let mut jobs = std::mem::take(&mut self.jobs);
-        let last_j = (!jobs.is_governed).then(|| jobs.last_j());
+        let last_j = (!jobs.told.stood).then(|| jobs.last_j());
+        let told = jobs.told;
         (self.jobs.nodes, self.jobs.lost) = (runs, std::mem::take(&mut jobs.lost));
         let joined = |eligible: &Eligible, row: usize| {
             let job = JobId(u32::try_from(row).unwrap_or(u32::MAX));
@@ -165,7 +166,7 @@ impl Records {
             node_offsets,
             nodes,
             charged,
-            ordeals: jobs.ordeals.map(|ordeals| OrdealColumns { last_j, ..OrdealColumns::of(&ordeals) }),
+            ordeals: jobs.ordeals.map(|ordeals| OrdealColumns { last_j, ..OrdealColumns::of(&ordeals, told) }),
             eligible_s,
         }
     }
@@ -175,7 +176,7 @@ impl Records {
     pub fn take_segments(&mut self) -> Option<SegmentColumns> {
         let segments = self.segments.take()?.sorted();
         let mut columns = SegmentColumns { node_offsets: vec![0], ..SegmentColumns::default() };
-        for Segment { job, attempt, start, end, places, state } in segments {
+        for Segment { job, attempt, start, end, places, state, energy } in segments {
             columns.job_id.push(self.workload.job_id(job));
             columns.attempt.push(i32::try_from(attempt).unwrap_or(i32::MAX));
             columns.start_s.push(start.seconds());
@@ -184,8 +185,10 @@ impl Records {
             columns.node_offsets.push(i64::try_from(columns.nodes.len()).unwrap_or(i64::MAX));
             columns.cap_w.push(if state.cap_w == f64::INFINITY { f64::NAN } else { state.cap_w });
             columns.speed_ratio.push(if state.is_suspended { 0.0 } else { 1.0 / state.factor });
-            columns.power_w.push(state.draw.watts());
-            columns.energy_j.push((state.draw * (end - start)).joules());
+            let length = end - start;
+            let is_told = state.draw > Watts::ZERO || state.is_suspended || length <= SimDuration::ZERO;
+            columns.power_w.push(if is_told { state.draw.watts() } else { energy.joules() / length.seconds() });
+            columns.energy_j.push(energy.joules());
             columns.suspended.push(state.is_suspended);
         }
         Some(columns)
@@ -287,13 +290,14 @@ impl Records {
 }
 
 impl OrdealColumns {
-    fn of(ordeals: &[Ordeal]) -> Self {
+    fn of(ordeals: &[Ordeal], told: Told) -> Self {
         let cap = |ordeal: &Ordeal| if ordeal.lowest_cap_w == f64::INFINITY { f64::NAN } else { ordeal.lowest_cap_w };
+        let attempts = |ordeal: &Ordeal| i32::try_from(ordeal.attempts).unwrap_or(i32::MAX);
         Self {
-            attempts: ordeals.iter().map(|ordeal| i32::try_from(ordeal.attempts).unwrap_or(i32::MAX)).collect(),
-            suspended_s: ordeals.iter().map(|ordeal| ordeal.stood.seconds()).collect(),
-            lost_j: ordeals.iter().map(|ordeal| ordeal.lost.joules()).collect(),
-            lowest_cap_w: ordeals.iter().map(cap).collect(),
+            attempts: told.attempts.then(|| ordeals.iter().map(attempts).collect()),
+            suspended_s: told.stood.then(|| ordeals.iter().map(|ordeal| ordeal.stood.seconds()).collect()),
+            lost_j: told.attempts.then(|| ordeals.iter().map(|ordeal| ordeal.lost.joules()).collect()),
+            lowest_cap_w: told.caps.then(|| ordeals.iter().map(cap).collect()),
             last_j: None,
         }
     }

@@ -19,6 +19,8 @@ pub(super) struct Life {
     is_new: bool,
     /// What its nodes drew for it in intervals that are closed.
     energy: Joules,
+    /// What it had drawn on shared nodes when its last stretch ended.
+    charged: Joules,
     since: SimTime,
     stretch: Stretch,
     /// Its place among the segments.
@@ -39,6 +41,7 @@ impl Life {
             factor: stretch.factor,
             is_new: true,
             energy: Joules::ZERO,
+            charged: Joules::ZERO,
             since: start,
             stretch,
             place,
@@ -83,6 +86,12 @@ impl Life {
 
     pub(super) fn draw(&mut self, energy: Joules) {
         self.energy += energy;
+    }
+
+    /// A stretch on shared nodes is over, and it has drawn so much in all by now: returns what it drew in the stretch.
+    pub(super) fn charge(&mut self, all: Joules) -> Joules {
+        let before = std::mem::replace(&mut self.charged, all);
+        all - before
     }
 
     /// It stands still from now on.

@@ -196,6 +196,10 @@ impl Simulation {
     /// # Errors
     /// If the policy knows nothing of that.
     pub fn line_up(&mut self, queues: Arc<Queues>) -> Result<()> {
+        if queues.preempt() {
+            self.plant.watch_lives();
+            self.history.watch_suspensions();
+        }
         self.controller.line_up(queues)
     }
 
@@ -332,6 +336,8 @@ impl Simulation {
         if self.governs {
             let replanned = self.controller.settle();
             self.plant.settle(self.controller.cluster(), &replanned);
+        } else {
+            self.plant.settle(self.controller.cluster(), &[]);
         }
     }
 

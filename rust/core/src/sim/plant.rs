@@ -33,7 +33,7 @@ pub(super) struct Plant {
     kept: Option<Box<Meter>>,
     /// Who shares each node, where they do.
     sharing: Option<Sharing>,
-    /// By the run's slot, where speeds may change.
+    /// By the run's slot, where speeds may change or runs stand still.
     lives: Option<Vec<Option<Life>>>,
     /// Runs to which something has happened in this instant.
     touched: Vec<RunId>,
@@ -81,9 +81,9 @@ impl Plant {
         }
     }
 
-    /// From now on speeds may change.
+    /// From now on speeds may change, or runs stand still.
     pub(super) fn watch_lives(&mut self) {
-        self.lives = Some(Vec::new());
+        self.lives.get_or_insert_default();
     }
 
     /// Moves the clock.
@@ -124,17 +124,12 @@ impl Plant {
         if end > SimTime::LATEST {
             return Err(SimulationError(format!("it would end later than {} s", SimTime::LATEST.seconds())));
         }
-        let (now, need) = (run.started, Jobs::new(&self.workload).need(job, &self.platform));
-        let draws = self.actual.of_job_under(&self.workload, job, run.caps.own_w);
         if let Some(sharing) = &mut self.sharing {
             sharing.begin(id);
-            for &node in nodes {
-                sharing.settle(&self.meter, node, now);
-                let draw = sharing.join(&self.platform, node, id, need, draws.on(node));
-                self.meter.set(now, node, Class::Busy, draw);
-            }
+            self.join_nodes(cluster, id, run);
         } else {
-            self.meter.serve(now, nodes, |node| draws.on(node));
+            let draws = self.actual.of_job_under(&self.workload, job, run.caps.own_w);
+            self.meter.serve(run.started, nodes, |node| draws.on(node));
         }
         self.ends.set(id.slot(), end);
         if self.lives.is_some() {
@@ -146,6 +141,30 @@ impl Plant {
             self.live(id, Life::new(run.started, natural, kill, stretch, place));
         }
         Ok(())
+    }
+
+    /// A run comes to nodes that it shares: they draw what all that are there have them draw.
+    fn join_nodes(&mut self, cluster: &Cluster, id: RunId, run: &Run) {
+        let (now, need) = (cluster.now(), Jobs::new(&self.workload).need(run.job, &self.platform));
+        let draws = self.actual.of_job_under(&self.workload, run.job, run.caps.own_w);
+        let Some(sharing) = &mut self.sharing else { return };
+        for &node in cluster.runs().nodes(run) {
+            sharing.settle(&self.meter, node, now);
+            let draw = sharing.join(&self.platform, node, id, need, draws.on(node));
+            self.meter.set(now, node, Class::Busy, draw);
+        }
+    }
+
+    /// It leaves them.
+    fn leave_nodes(&mut self, cluster: &Cluster, id: RunId, run: &Run) {
+        let Some(sharing) = &mut self.sharing else { return };
+        let now = cluster.now();
+        for &node in cluster.runs().nodes(run) {
+            sharing.settle(&self.meter, node, now);
+            let left = sharing.leave(&self.platform, node, id);
+            let class = if left.is_some() { Class::Busy } else { Class::Idle };
+            self.meter.set(now, node, class, left.unwrap_or(self.platform.node(node).idle));
+        }
     }
 
     fn live(&mut self, id: RunId, life: Life) {
@@ -172,7 +191,8 @@ impl Plant {
         let nodes = cluster.runs().nodes(run);
         let is_suspended = run.suspension.is_some();
         let drawn = || nodes.iter().map(|&node| self.meter.node_draw(node)).sum();
-        let draw = if is_suspended { Watts::ZERO } else { drawn() };
+        // On shared nodes a job pays for a part of what they draw, which changes as others come and go.
+        let draw = if is_suspended || self.sharing.is_some() { Watts::ZERO } else { drawn() };
         Stretch { cap_w: mean_cap(cluster, run, nodes), factor, draw, is_suspended }
     }
 
@@ -200,7 +220,10 @@ impl Plant {
     pub(super) fn suspend(&mut self, cluster: &Cluster, id: RunId) -> Watts {
         let Some(run) = cluster.runs().get(id) else { return Watts::ZERO };
         let (mut energy, mut beyond, now) = (Joules::ZERO, Watts::ZERO, cluster.now());
-        for &node in cluster.runs().nodes(run) {
+        if self.sharing.is_some() {
+            self.leave_nodes(cluster, id, run);
+        }
+        for &node in cluster.runs().nodes(run).iter().filter(|_| self.sharing.is_none()) {
             let idle = self.platform.node(node).idle;
             beyond += self.meter.node_draw(node).max(idle) - idle;
             energy += self.meter.set(now, node, Class::Idle, idle);
@@ -217,8 +240,13 @@ impl Plant {
     /// A run that stood still goes on.
     pub(super) fn resume(&mut self, cluster: &Cluster, id: RunId) {
         let Some(run) = cluster.runs().get(id) else { return };
-        // What the nodes drew while it stood still is not the job's.
-        self.draw_under_caps(cluster, run);
+        self.kept = None;
+        if self.sharing.is_some() {
+            self.join_nodes(cluster, id, run);
+        } else {
+            // What the nodes drew while it stood still is not the job's.
+            self.draw_under_caps(cluster, run);
+        }
         if let Some(life) = self.life(id) {
             life.resume(cluster.now());
         }
@@ -260,7 +288,8 @@ impl Plant {
             life.settle(cluster.now(), factor, by, || anew);
             let is_suspended = life.is_suspended();
             if let Some(old) = life.turn(cluster.now(), stretch, lowest) {
-                self.segments.push(&mut life.place, old, cluster.now());
+                let energy = self.sharing.as_ref().map(|sharing| life.charge(sharing.energy(id)));
+                self.segments.push(&mut life.place, old, cluster.now(), energy);
             }
             if !is_suspended {
                 self.set_end(id);
@@ -289,17 +318,14 @@ impl Plant {
         // Of one that is over as it begins, what holds at its end is told.
         let is_short = life.is_some() && run.started == now;
         let short = is_short.then(|| self.stretch(cluster, run, self.factor(cluster, run, nodes)));
-        let energy = match &mut self.sharing {
-            Some(sharing) => {
-                for &node in nodes {
-                    sharing.settle(&self.meter, node, now);
-                    let left = sharing.leave(&self.platform, node, id);
-                    let class = if left.is_some() { Class::Busy } else { Class::Idle };
-                    self.meter.set(now, node, class, left.unwrap_or(self.platform.node(node).idle));
-                }
-                sharing.energy(id)
-            }
-            // Its nodes idle already.
+        if is_suspended {
+            self.kept = None;
+        } else if self.sharing.is_some() {
+            self.leave_nodes(cluster, id, run);
+        }
+        let energy = match &self.sharing {
+            Some(sharing) => sharing.energy(id),
+            // It has left its nodes already.
             None if is_suspended => Joules::ZERO,
             None => self.meter.release(now, nodes),
         };
@@ -321,7 +347,8 @@ impl Plant {
     ) -> Outcome {
         let (now, (since, held)) = (cluster.now(), life.last());
         if since < now || run.started == now {
-            self.segments.push(&mut life.place, short.unwrap_or(held), now);
+            let part = self.sharing.as_ref().map(|_| life.charge(energy));
+            self.segments.push(&mut life.place, short.unwrap_or(held), now, part);
         }
         let (whole, left) = (self.whole_run(run, life.factor()), life.left(now));
         let ran = SimDuration::from_micros((whole.micros() - left.micros()).max(0));
@@ -368,8 +395,16 @@ impl Plant {
         let (now, nodes) = (cluster.now(), cluster.runs().nodes(run));
         if let Some(life) = self.lives.as_mut().and_then(|lives| lives.get_mut(id.slot() as usize)?.as_mut()) {
             let (since, held) = life.last();
+            if let Some(sharing) = &mut self.sharing {
+                nodes.iter().for_each(|&node| sharing.settle_run(&self.meter, node, id, now));
+            }
+            let shared = self.sharing.as_ref().map(|sharing| sharing.energy(id));
             if since < now {
-                self.segments.push(&mut life.place, held, now);
+                let part = shared.map(|shared| life.charge(shared));
+                self.segments.push(&mut life.place, held, now, part);
+            }
+            if let Some(shared) = shared {
+                return shared;
             }
             let open = |node: &u32| self.meter.node_draw(*node) * (now - self.meter.node_since(*node));
             let drawn = if life.is_suspended() { Joules::ZERO } else { nodes.iter().map(open).sum() };

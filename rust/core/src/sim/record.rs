@@ -95,12 +95,23 @@ pub struct JobRecords {
     pub(super) profiled: BTreeMap<u32, f64>,
     /// What emergencies, caps and failures have made of each job, where there can be any.
     pub(super) ordeals: Option<Vec<Ordeal>>,
-    /// Whether that is because of emergencies and caps.
-    pub(super) is_governed: bool,
+    /// Which of that is told.
+    pub(super) told: Told,
     /// Attempts that were lost, in order of their ends, where no segments tell of them.
     pub(super) lost: Vec<LostAttempt>,
     /// When jobs joined the queue, where that may be later than their submission.
     pub(super) eligible: Option<Eligible>,
+}
+
+/// Which of the ordeals of jobs a run tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    /// How often they started, and what was lost.
+    pub(super) attempts: bool,
+    /// How long they stood still.
+    pub(super) stood: bool,
+    /// The lowest caps.
+    pub(super) caps: bool,
 }
 
 /// An attempt whose job was queued again.
@@ -237,6 +248,8 @@ pub(super) struct History {
     lost_energy: Joules,
     /// Whether the timeline says which budget is in force.
     shows_budget: bool,
+    /// Whether jobs make way for others.
+    makes_way: bool,
 }
 
 impl History {
@@ -253,18 +266,27 @@ impl History {
             alerts: None,
             lost_energy: Joules::ZERO,
             shows_budget: false,
+            makes_way: false,
         }
     }
 
     /// From now on jobs may be capped, stand still or be queued again; `monitors`: the draw is compared with the budget.
     pub(super) fn watch_power(&mut self, monitors: bool) {
         self.jobs.ordeals = Some(vec![Ordeal::default(); self.jobs.state.len()]);
-        self.jobs.is_governed = true;
+        self.jobs.told = Told { attempts: true, stood: true, caps: true };
         self.alerts = monitors.then_some(0);
+    }
+
+    /// From now on jobs may make way for others.
+    pub(super) fn watch_suspensions(&mut self) {
+        self.jobs.ordeals.get_or_insert_with(|| vec![Ordeal::default(); self.jobs.state.len()]);
+        self.jobs.told.stood = true;
+        self.makes_way = true;
     }
 
     /// From now on nodes may go down: it is told how often jobs have started.
     pub(super) fn watch_attempts(&mut self) {
+        self.jobs.told.attempts = true;
         if self.jobs.ordeals.is_none() {
             let attempts = self.jobs.start.iter().map(|&start| u32::from(start != SimTime::NEVER));
             self.jobs.ordeals = Some(attempts.map(|attempts| Ordeal { attempts, ..Ordeal::default() }).collect());
@@ -306,10 +328,15 @@ impl History {
         let counts = [busy, idle, off, transition, down, cluster.queued(), cluster.running() - suspended];
         let row = Row {
             budget_w: self.budget_w(ceiling),
-            suspended: self.alerts.map(|_| suspended),
+            suspended: self.tells_suspended().then_some(suspended),
             ..Row::new(draw, counts)
         };
         self.timeline.record(cluster.now(), row);
+    }
+
+    /// Whether the timeline tells how many jobs stand still.
+    fn tells_suspended(&self) -> bool {
+        self.alerts.is_some() || self.makes_way
     }
 
     fn budget_w(&self, ceiling: impl FnOnce() -> Option<Watts>) -> Option<f64> {
@@ -403,10 +430,14 @@ impl History {
         self.last_end = cluster.now();
         self.charge(run, outcome.energy);
         self.endure(run, outcome, true);
-        if !self.jobs.is_governed {
+        if !self.jobs.told.stood {
             let Run { job, attempt: number, started: start, .. } = *run;
             let (end, places, energy) = (cluster.now(), run.places.clone(), outcome.energy);
             self.jobs.lost.push(LostAttempt { job, number, start, end, places, energy });
+        }
+        // Of jobs that made way it is told how long their last attempt stood still.
+        if let Some(ordeals) = self.jobs.ordeals.as_mut().filter(|_| self.makes_way) {
+            ordeals[row].stood = SimDuration::ZERO;
         }
         (self.jobs.end[row], self.jobs.state[row]) = (cluster.now(), JobState::Pending);
     }
@@ -478,7 +509,7 @@ impl History {
     pub(super) fn forget(&mut self, start: SimTime, cluster: &Cluster, draw: Watts, ceiling: Option<Watts>) {
         self.timeline = Timeline::default();
         let idle = i32::try_from(cluster.platform().len()).unwrap_or(i32::MAX);
-        let (budget_w, suspended) = (self.budget_w(|| ceiling), self.alerts.map(|_| 0));
+        let (budget_w, suspended) = (self.budget_w(|| ceiling), self.tells_suspended().then_some(0));
         self.timeline.record(start, Row { budget_w, suspended, ..Row::new(draw, [0, idle, 0, 0, 0, 0, 0]) });
     }
 
@@ -525,7 +556,7 @@ impl JobRecords {
             sizes: BTreeMap::new(),
             profiled: BTreeMap::new(),
             ordeals: None,
-            is_governed: false,
+            told: Told::default(),
             lost: Vec::new(),
             eligible: None,
         }

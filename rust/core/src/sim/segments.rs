@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::policy::runs::Run;
-use crate::units::{SimTime, Watts};
+use crate::units::{Joules, SimTime, Watts};
 use crate::workload::JobId;
 
 /// What holds of a run for a while.
@@ -34,6 +34,8 @@ pub struct Segment {
     pub places: Range<usize>,
     /// What holds in it.
     pub state: Stretch,
+    /// What its nodes drew for it.
+    pub energy: Joules,
 }
 
 /// All stretches so far. Those of an attempt follow one another, so that only their ends are kept.
@@ -43,6 +45,8 @@ pub struct Segments {
     stretches: Vec<Stretch>,
     /// Of each segment: its attempt, its end and its stretch.
     rows: Vec<(u32, u32, SimTime)>,
+    /// Of each segment, where nodes are shared, what was drawn in it; otherwise the stretch tells.
+    drawn: Vec<Joules>,
 }
 
 #[derive(Clone, Debug)]
@@ -73,8 +77,8 @@ impl Segments {
         Place { attempt, known: Vec::new() }
     }
 
-    /// A stretch of an attempt is over.
-    pub(super) fn push(&mut self, place: &mut Place, stretch: Stretch, end: SimTime) {
+    /// A stretch of an attempt is over, in which so much was drawn if nodes are shared.
+    pub(super) fn push(&mut self, place: &mut Place, stretch: Stretch, end: SimTime, drawn: Option<Joules>) {
         let known = place.known.iter().find(|(known, _)| *known == stretch).map(|known| known.1);
         let at = known.unwrap_or_else(|| {
             let new = index(self.stretches.len());
@@ -85,6 +89,7 @@ impl Segments {
             new
         });
         self.rows.push((place.attempt, at, end));
+        self.drawn.extend(drawn);
     }
 
     /// All of them, by job and time.
@@ -100,7 +105,8 @@ impl Segments {
             let start = last.filter(|last| last.0 == attempt).map_or(of.start, |last| last.1);
             last = Some((attempt, end));
             let state = self.stretches[stretch as usize];
-            Segment { job: of.job, attempt: of.number, start, end, places: of.places.clone(), state }
+            let energy = self.drawn.get(row as usize).copied().unwrap_or_else(|| state.draw * (end - start));
+            Segment { job: of.job, attempt: of.number, start, end, places: of.places.clone(), state, energy }
         });
         rows.collect()
     }

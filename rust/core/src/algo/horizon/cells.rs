@@ -19,13 +19,15 @@ pub struct Wish<'a> {
     pub count: i64,
     /// What it takes besides.
     pub each: &'a [(u16, i64)],
+    /// And of one thing more, if it does.
+    pub also: Option<(u16, i64)>,
 }
 
 impl Wish<'_> {
     /// How many there are of the things that count together; none if something else is short.
     #[must_use]
     pub fn room(&self, free: &[i64]) -> i64 {
-        let is_short = self.each.iter().any(|&(thing, need)| free[usize::from(thing)] < need);
+        let is_short = self.each.iter().chain(&self.also).any(|&(thing, need)| free[usize::from(thing)] < need);
         if is_short { 0 } else { self.any_of.iter().map(|&thing| free[usize::from(thing)].max(0)).sum() }
     }
 
@@ -36,7 +38,7 @@ impl Wish<'_> {
             return None;
         }
         let mut left = self.count;
-        let mut split = Split::with_capacity(self.any_of.len() + self.each.len());
+        let mut split = Split::with_capacity(self.any_of.len() + self.each.len() + 1);
         for &thing in self.any_of {
             let taken = free[usize::from(thing)].clamp(0, left);
             if taken > 0 {
@@ -44,7 +46,7 @@ impl Wish<'_> {
                 left -= taken;
             }
         }
-        split.extend_from_slice(self.each);
+        split.extend(self.each.iter().chain(&self.also));
         Some(split)
     }
 }
@@ -62,22 +64,63 @@ pub struct CellProfile {
 }
 
 impl CellProfile {
-    /// Starts anew at `now` with `free`, and with `releases` (ascending) coming back later; those due before `now` count as
-    /// of `now`.
-    pub fn reset<'a>(&mut self, now: SimTime, free: &[i64], releases: impl Iterator<Item = (SimTime, &'a Split)>) {
-        self.width = free.len();
+    /// Nothing is free of so many things from `now` on.
+    pub fn reset(&mut self, now: SimTime, width: usize) {
+        self.width = width;
         self.at.clear();
-        self.free.clear();
         self.at.push(now);
-        self.free.extend_from_slice(free);
-        for (at, split) in releases {
-            if self.at.last().is_none_or(|&last| at > last) {
-                self.at.push(at);
-                self.free.extend_from_within(self.free.len() - self.width..);
-            }
-            let first = self.free.len() - self.width;
-            change(&mut self.free[first..], split, 1);
+        self.free.clear();
+        self.free.resize(width, 0);
+    }
+
+    /// How many things.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// What `other` says, from its first instant on, with as much more or less for ever as makes `free` free then.
+    pub fn copy(&mut self, other: &Self, free: &[i64]) {
+        self.width = other.width;
+        self.at.clone_from(&other.at);
+        self.free.clone_from(&other.free);
+        let more: Vec<i64> = free.iter().zip(other.step(0)).map(|(free, was)| free - was).collect();
+        self.lift(&more);
+    }
+
+    /// Adds so much of each thing, for ever.
+    pub fn lift(&mut self, more: &[i64]) {
+        for step in self.free.chunks_exact_mut(self.width) {
+            step.iter_mut().zip(more).for_each(|(own, more)| *own += more);
         }
+    }
+
+    /// Forgets what was before `now`.
+    pub fn advance(&mut self, now: SimTime) {
+        let over = self.in_force(now);
+        self.at.drain(..over);
+        self.free.drain(..over * self.width);
+        self.at[0] = self.at[0].max(now);
+    }
+
+    /// Adds a split from `at` on for ever, or takes it away: from the first instant on if that is later.
+    pub fn add_from(&mut self, at: SimTime, split: &[(u16, i64)], sign: i64) {
+        let first = if at > self.at[0] { self.cut(at) } else { 0 };
+        for step in self.free[first * self.width..].chunks_exact_mut(self.width) {
+            change(step, split, sign);
+        }
+        if first > 0 && self.step(first) == self.step(first - 1) {
+            self.at.remove(first);
+            self.free.drain(first * self.width..(first + 1) * self.width);
+        }
+    }
+
+    /// Whether there is so much of one thing for all of `length`, which is longer than zero, from `start` on.
+    #[must_use]
+    pub fn holds(&self, start: SimTime, length: SimDuration, (thing, need): (u16, i64)) -> bool {
+        let end = start.saturating_add(length);
+        let steps = (self.in_force(start)..self.at.len()).take_while(|&step| self.at[step] < end);
+        steps.into_iter().all(|step| self.step(step)[usize::from(thing)] >= need)
     }
 
     /// What is free of each thing for all of `length`, which is longer than zero, from `start` on, and never more than
@@ -135,7 +178,7 @@ impl CellProfile {
     }
 
     /// Takes `split` away from `start` on for `length`.
-    pub fn reserve(&mut self, start: SimTime, length: SimDuration, split: &Split) {
+    pub fn reserve(&mut self, start: SimTime, length: SimDuration, split: &[(u16, i64)]) {
         let end = start.saturating_add(length);
         if end <= start || self.at.is_empty() {
             return;
@@ -170,7 +213,7 @@ impl CellProfile {
 }
 
 /// Adds a split to amounts, or takes it away.
-pub fn change(amounts: &mut [i64], split: &Split, sign: i64) {
+pub fn change(amounts: &mut [i64], split: &[(u16, i64)], sign: i64) {
     for &(thing, amount) in split {
         amounts[usize::from(thing)] += sign * amount;
     }
@@ -221,12 +264,20 @@ mod tests {
                 every[*end..].iter_mut().for_each(|free| change(free, split, 1));
             }
             let mut profile = CellProfile::default();
-            profile.reset(at(0), &free, releases.iter().map(|(end, split)| (at(*end), split)));
+            let mut base = CellProfile::default();
+            base.reset(at(0), THINGS);
+            for (end, split) in &releases {
+                base.add_from(at(*end), split, 1);
+            }
+            let here = releases.iter().filter(|(end, _)| *end == 0).flat_map(|(_, split)| split);
+            let mut first = free.to_vec();
+            here.for_each(|&(thing, amount)| first[usize::from(thing)] += amount);
+            profile.copy(&base, &first);
             let groups: [&[u16]; 7] = [&[0], &[1], &[2], &[0, 1], &[2, 0], &[1, 2, 0], &[]];
             for (group, count, tokens, length, from) in wishes {
                 let each = [(3, tokens)];
                 let count = if groups[group].is_empty() { 0 } else { count };
-                let wish = Wish { any_of: groups[group], count, each: &each };
+                let wish = Wish { any_of: groups[group], count, each: &each, also: None };
                 let span = SimDuration::from_micros(i64::try_from(length).unwrap());
                 let found = profile.earliest(at(from), span, &wish);
                 prop_assert_eq!(&found, &by_definition(&every, from, length, &wish));
@@ -244,13 +295,48 @@ mod tests {
         }
     }
 
+    proptest! {
+        /// Twin: what was added and not taken away since, at every instant by itself.
+        #[test]
+        fn what_comes_and_goes_leaves_what_is_there(
+            changes in prop::collection::vec((0..40_usize, 0..3_u16, 1..4_i64, any::<bool>(), 0..3_usize), 0..30),
+        ) {
+            let (mut profile, mut there, mut now) = (CellProfile::default(), Vec::new(), 0);
+            profile.reset(at(0), THINGS);
+            for (end, thing, amount, goes, passes) in changes {
+                now += passes;
+                profile.advance(at(now));
+                if goes && !there.is_empty() {
+                    let (end, split): (usize, Split) = there.remove(end % there.len());
+                    profile.add_from(at(end), &split, -1);
+                } else {
+                    let split = vec![(thing, amount)];
+                    profile.add_from(at(now + end), &split, 1);
+                    there.push((now + end, split));
+                }
+                let mut copy = CellProfile::default();
+                copy.copy(&profile, &[7; THINGS]);
+                for instant in now..90 {
+                    let mut expected = [7; THINGS];
+                    let since = there.iter().filter(|(end, _)| (now + 1..=instant).contains(end));
+                    since.for_each(|(_, split)| change(&mut expected, split, 1));
+                    prop_assert_eq!(copy.step(copy.in_force(at(instant))), expected);
+                }
+            }
+        }
+    }
+
     #[test]
     fn cells_that_are_free_one_after_the_other_are_not_enough() {
         let releases: [(SimTime, Split); 2] = [(at(10), vec![(0, 2)]), (at(30), vec![(1, 2)])];
         let mut profile = CellProfile::default();
-        profile.reset(at(0), &[0, 2], releases.iter().map(|(at, split)| (*at, split)));
-        profile.reserve(at(20), SimDuration::from_micros(10), &vec![(1, 2)]);
-        let wish = Wish { any_of: &[0, 1], count: 2, each: &[] };
+        profile.reset(at(0), 2);
+        profile.add_from(at(0), &[(1, 2)], 1);
+        for (at, split) in &releases {
+            profile.add_from(*at, split, 1);
+        }
+        profile.reserve(at(20), SimDuration::from_micros(10), &[(1, 2)]);
+        let wish = Wish { any_of: &[0, 1], count: 2, each: &[], also: None };
         let length = |micros| SimDuration::from_micros(micros);
         assert_eq!(profile.earliest(at(0), length(20), &wish), Some((at(0), vec![(1, 2)])));
         assert_eq!(profile.earliest(at(0), length(21), &wish), Some((at(10), vec![(0, 2)])));

@@ -2,19 +2,21 @@
 //!
 //! The rule is that of [`reservations`](super::reservations), with cells in place of one number. A job of n nodes fits
 //! where its cells together have n free for all its length; it takes the plainest of them first, and this split is what a
-//! reservation holds and what it starts with. Every pass plans anew.
+//! reservation holds and what it starts with. Where a budget may bind, watts are one thing more that is free: a reservation
+//! holds the mean over the nodes that can serve the job, a start what it takes where it goes.
 
 use std::collections::BTreeMap;
 
 use crate::algo::fit_list::{ByKind, FitList, Kind, Room, Waiting};
-use crate::algo::horizon::{CellProfile, Split};
+use crate::algo::horizon::{CellProfile, Split, Wish};
 use crate::algo::sorted_blocks::Place;
 use crate::algo::staircase::Staircase;
 use crate::error::Result;
+use crate::policy::backfill::cell_base::CellBase;
 use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::{Backfill, start, start_heads};
 use crate::policy::cells::Cells;
-use crate::policy::desk::Desk;
+use crate::policy::desk::{Desk, Offer};
 use crate::policy::shares::Shares;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
@@ -24,10 +26,14 @@ use crate::workload::JobId;
 pub struct ByCell {
     depth: usize,
     profile: CellProfile,
+    /// What runs gives back, without the starts of the pass.
+    base: CellBase,
+    /// The place of microwatts in the profile, where they count.
+    watts: Option<u16>,
     /// By want: needs that do not fit now. In a pass there is only ever less.
     refused: Vec<Staircase>,
-    /// Where a want, a count and a length were promised last: those alike fit no earlier.
-    last: BTreeMap<(usize, u32, SimDuration), SimTime>,
+    /// Where a want, a count, watts and a length were promised last: those alike fit no earlier.
+    last: BTreeMap<(usize, u32, i64, SimDuration), SimTime>,
     /// Memory for what is free throughout.
     free: Vec<i64>,
 }
@@ -46,8 +52,8 @@ impl ByCell {
     /// Holds reservations for the first `depth` blocked jobs; `usize::MAX` for all of them.
     #[must_use]
     pub fn new(depth: usize) -> Self {
-        let (profile, refused, last) = (CellProfile::default(), Vec::new(), BTreeMap::new());
-        Self { depth, profile, refused, last, free: Vec::new() }
+        let (profile, base, watts) = (CellProfile::default(), CellBase::default(), None);
+        Self { depth, profile, base, watts, refused: Vec::new(), last: BTreeMap::new(), free: Vec::new() }
     }
 
     /// Forgets all promises: what runs, and what started in this pass, ends as planned.
@@ -55,16 +61,27 @@ impl ByCell {
         self.refused.clear();
         self.refused.resize(shares.cells().wants(), Staircase::default());
         self.last.clear();
-        let started = desk.started();
-        let mut ends: Vec<_> = started.iter().map(|(at, split)| (*at, split)).collect();
-        ends.sort_by_key(|end| end.0);
-        let mut ends = ends.into_iter().peekable();
-        let mut running = shares.releases().peekable();
-        let merged = std::iter::from_fn(|| {
-            let next = running.peek().map_or(SimTime::NEVER, |release| release.0);
-            ends.next_if(|end| end.0 <= next).or_else(|| running.next())
-        });
-        self.profile.reset(desk.view.now, desk.free_parts(), merged);
+        let width = shares.cells().width();
+        self.watts = desk.watts_left().map(|_| u16::try_from(width).unwrap_or(u16::MAX));
+        self.free.clear();
+        self.free.extend_from_slice(desk.free_parts());
+        self.free.extend(desk.watts_left());
+        let base = self.base.of(desk.view, shares, self.free.len());
+        self.profile.copy(base, &self.free);
+        let mut overdue = vec![0; self.free.len()];
+        self.base.add_overdue(desk.view, &mut overdue);
+        self.profile.lift(&overdue);
+        for (at, split, watts) in desk.started() {
+            self.profile.add_from(at, split, 1);
+            if let Some(thing) = self.watts {
+                self.profile.add_from(at, &[(thing, watts.microwatts_down())], 1);
+            }
+        }
+        if let Some(thing) = self.watts {
+            for change in desk.budget_to_come() {
+                self.profile.add_from(change.at, &[(thing, change.claim.microwatts)], 1);
+            }
+        }
     }
 
     /// What the job would take if it started now, beside the promises made so far; none if it does not fit.
@@ -87,21 +104,56 @@ impl ByCell {
         wish.split(&self.free)
     }
 
-    /// Promises a waiting job the earliest start there is, if there is one.
-    fn reserve(&mut self, desk: &Desk<'_>, cells: &Cells, waiting: &Waiting) {
+    /// What it takes to start a job now, with what it takes of everything, if it delays no promise.
+    fn offer(&mut self, desk: &mut Desk<'_>, cells: &Cells, waiting: &Waiting) -> Result<Option<(Offer, Split)>> {
+        let now = desk.view.now;
+        if !self.has_watts(now, waiting.length, waiting.watts) {
+            return Ok(None);
+        }
+        let Some(split) = self.fits_now(desk, cells, waiting) else { return Ok(None) };
+        let Some(mut offer) = desk.offer_in(waiting, &split)? else { return Ok(None) };
+        let mut split = desk.offered();
+        if let Some(thing) = self.watts {
+            let microwatts = desk.claim(&mut offer)?.microwatts;
+            if !self.has_watts(now, waiting.length, microwatts) || !self.has_cells(now, waiting.length, &split) {
+                desk.decline(offer);
+                return Ok(None);
+            }
+            split.push((thing, microwatts));
+        }
+        Ok(Some((offer, split)))
+    }
+
+    /// Whether so many microwatts are free throughout, where they count.
+    fn has_watts(&self, now: SimTime, length: SimDuration, microwatts: i64) -> bool {
+        let is_short = |thing| !self.profile.holds(now, length, (thing, microwatts));
+        length == SimDuration::ZERO || !self.watts.is_some_and(is_short)
+    }
+
+    /// Whether what an offer takes is free throughout: it may be of other cells than were asked for.
+    fn has_cells(&self, now: SimTime, length: SimDuration, split: &Split) -> bool {
+        length == SimDuration::ZERO || split.iter().all(|&part| self.profile.holds(now, length, part))
+    }
+
+    /// Promises a waiting job the earliest start there is; whether it holds a reservation then.
+    fn reserve(&mut self, desk: &mut Desk<'_>, cells: &Cells, waiting: &Waiting) -> bool {
+        if desk.can_never_hold(waiting) {
+            return false;
+        }
         let job = JobId(waiting.key.row);
         let (count, length) = (desk.view.jobs.node_count(job), waiting.length.max(TICK));
-        let last = self.last.entry((cells.number(job), count, length)).or_insert(desk.view.now);
+        let microwatts = desk.mean(waiting).microwatts;
+        let last = self.last.entry((cells.number(job), count, microwatts, length)).or_insert(desk.view.now);
         if *last == SimTime::NEVER {
-            return;
+            return false;
         }
-        match self.profile.earliest(*last, length, &cells.wish(job, count)) {
-            Some((at, split)) => {
-                *last = at;
-                self.profile.reserve(at, length, &split);
-            }
-            None => *last = SimTime::NEVER,
+        let wish = Wish { also: self.watts.map(|thing| (thing, microwatts)), ..cells.wish(job, count) };
+        let found = self.profile.earliest(*last, length, &wish);
+        *last = found.as_ref().map_or(SimTime::NEVER, |(at, _)| *at);
+        if let Some((at, split)) = &found {
+            self.profile.reserve(*at, length, split);
         }
+        found.is_some()
     }
 
     /// The first job at or after the candidate that may fit now: only such are passed over that do not.
@@ -115,7 +167,8 @@ impl ByCell {
             }
         }
         refused.lower(Kind::OTHER, others + 1);
-        queue.first_fit(course.candidate, Room { refused, ..Room::of(desk.free_units()) })
+        let room = Room::of(desk.free_units()).within(desk.left());
+        queue.first_fit(course.candidate, Room { refused, ..room })
     }
 
     /// Plans the jobs ahead of a place, as far as there may be reservations.
@@ -129,8 +182,7 @@ impl ByCell {
         while course.place < found && course.held < self.depth {
             desk.examine()?;
             if let Some(waiting) = queue.get(course.place) {
-                self.reserve(desk, cells, waiting);
-                course.held += 1;
+                course.held += usize::from(self.reserve(desk, cells, waiting));
             }
             course.place = queue.after(course.place);
         }
@@ -149,18 +201,12 @@ impl ByCell {
             self.reserve_before(desk, cells, (queue, &mut course), found)?;
             let Some(&waiting) = queue.get(found) else { break };
             let all_planned = course.place == found;
-            let split = self.fits_now(desk, cells, &waiting);
-            let offer = match &split {
-                Some(split) => desk.offer_in(&waiting, split)?,
-                None => None,
-            };
-            course.candidate = if let Some((offer, split)) = offer.zip(split) {
+            course.candidate = if let Some((offer, split)) = self.offer(desk, cells, &waiting)? {
                 self.profile.reserve(desk.view.now, waiting.length, &split);
                 start(desk, queue, found, offer)?
             } else {
                 if course.held < self.depth {
-                    self.reserve(desk, cells, &waiting);
-                    course.held += 1;
+                    course.held += usize::from(self.reserve(desk, cells, &waiting));
                 }
                 queue.after(found)
             };

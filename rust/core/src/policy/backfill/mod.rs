@@ -2,6 +2,7 @@
 
 mod base;
 pub mod by_cell;
+mod cell_base;
 pub mod first_fit;
 mod free;
 mod kept;

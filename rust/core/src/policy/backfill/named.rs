@@ -3,6 +3,8 @@
 //! Where nodes are shared, counts promise what may not be there: slots enough, but on too many nodes. A plan of named nodes
 //! keeps its promises.
 
+pub(in crate::policy) mod urgent;
+
 use std::collections::BTreeMap;
 
 use crate::algo::fit_list::{FitList, Room, Waiting};
@@ -136,9 +138,19 @@ impl NamedPlan {
     }
 
     fn make<'a, F: Chosen<'a>>(&mut self, desk: &mut Desk<'a>, queue: &mut FitList) -> Result<()> {
+        let windows = windows::<F>(desk.view);
+        self.fill(desk, queue, windows, (Place::FRONT, 0))
+    }
+
+    /// Plans the jobs from a place on, when so many are planned already.
+    fn fill<'a, F: Chosen<'a>>(
+        &mut self,
+        desk: &mut Desk<'a>,
+        queue: &mut FitList,
+        mut windows: Windows<F>,
+        (mut place, mut planned): (Place, usize),
+    ) -> Result<()> {
         let now = desk.view.now;
-        let mut windows = windows::<F>(desk.view);
-        let (mut place, mut planned) = (Place::FRONT, 0);
         // The plan only fills: those alike fit no earlier than the last of them.
         let mut last = BTreeMap::new();
         let asleep = asleep(desk.view);
@@ -192,6 +204,10 @@ impl NamedPlan {
 
 impl Backfill for NamedPlan {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+        let front = queue.get(Place::FRONT).map(|waiting| JobId(waiting.key.row));
+        if let Some(queues) = desk.view.queues.filter(|_| urgent::matters(desk.view, front.into_iter())) {
+            return self.make_with_urgent(desk, queue, queues);
+        }
         match (desk.view.queues.is_some(), desk.view.platform.is_exclusive()) {
             _ if self.is_divided => self.make::<Supply<'_>>(desk, queue),
             (false, true) => self.make::<NodeSet>(desk, queue),
@@ -250,6 +266,13 @@ fn windows<'a, F: Chosen<'a>>(view: &'a View<'a>) -> Windows<F> {
         .collect();
     returns.sort_by_key(|back| back.at);
     let mut windows = Windows::new(view.now, F::now(view), 0, returns);
+    mind_outages(&mut windows, view);
+    windows
+}
+
+/// Nodes that cannot serve now come back, and those that will not are taken out.
+fn mind_outages<'a, F: Chosen<'a>>(windows: &mut Windows<F>, view: &View<'_>) {
+    let soonest = view.now.saturating_add(TICK);
     let whole = if view.platform.is_exclusive() { 1 } else { i32::try_from(view.platform.slots()).unwrap_or(i32::MAX) };
     for (node, until) in view.outages.coming_back() {
         windows.open(until, node, whole);
@@ -260,7 +283,6 @@ fn windows<'a, F: Chosen<'a>>(view: &'a View<'a>) -> Windows<F> {
     for window in view.outages.known(view.now) {
         windows.close(window.from, window.until - window.from, window.node);
     }
-    windows
 }
 
 fn need<'a, F: Chosen<'a>>(view: &View<'_>, waiting: &Waiting) -> Need {

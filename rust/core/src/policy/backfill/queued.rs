@@ -19,6 +19,18 @@ impl<F: PartialEq> PartialEq for Queued<'_, F> {
     }
 }
 
+impl<'a, F> Queued<'a, F> {
+    /// So much is free.
+    pub(super) fn new(view: &'a View<'a>, free: F) -> Self {
+        Self { view, free }
+    }
+
+    /// What is free.
+    pub(super) fn free(&self) -> &F {
+        &self.free
+    }
+}
+
 impl<'a, F: Part<'a>> Queued<'a, F> {
     /// What the job that stands in a need takes of each node.
     fn need(&self, need: &Need) -> Need {

@@ -7,17 +7,18 @@ use crate::algo::gallop::partition_near;
 use crate::platform::Platform;
 use crate::policy::View;
 use crate::policy::analyzer::{Ask, Estimate};
-use crate::policy::budget::draw::{Counted, beyond_idle, counted, held};
+use crate::policy::budget::draw::{beyond_idle, counted, held};
 use crate::policy::class::JobClass;
+use crate::policy::shares::Shares;
 use crate::units::Watts;
 use crate::workload::JobId;
 
-/// Watts beyond idle of a job on as many nodes as it asks for.
+/// Watts beyond idle of a job on as many nodes as it asks for, of those that can serve it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Price {
     /// On the nodes where it adds least.
     pub least: Watts,
-    /// On average over all nodes.
+    /// On average over all of them.
     pub mean: Watts,
     /// On the nodes where it adds most.
     pub most: Watts,
@@ -31,7 +32,7 @@ const MOST_LISTS: usize = 256;
 struct List {
     /// By node.
     on: Vec<Watts>,
-    /// Cheapest first and summed up.
+    /// Of the nodes that can serve them, cheapest first and summed up.
     sums: Vec<Watts>,
     /// The same in whole microwatts, rounded down.
     microwatts: Vec<i64>,
@@ -42,7 +43,8 @@ struct List {
 /// Prices of the jobs that are queued: by class, and by job for those that bring a measured draw of their own.
 #[derive(Clone, Debug)]
 pub struct Prices {
-    lists: BTreeMap<(JobClass, Estimate), List>,
+    /// Also by what jobs ask for, where nodes differ in that.
+    lists: BTreeMap<(JobClass, Estimate, usize), List>,
     kinds: BTreeMap<JobClass, Kind>,
     own: BTreeMap<u32, Price>,
     /// Idle draws, highest first, and the sums of the first of them.
@@ -88,24 +90,25 @@ impl Prices {
     pub fn unkept(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> Price {
         let view = ask.view;
         let count = view.jobs.node_count(job);
-        let (least, most, all) = if follows_own(view, job, estimate) {
+        let (least, most, all, nodes) = if follows_own(view, job, estimate) {
             let counted = counted(ask, job, estimate);
-            match counted.constant() {
+            match counted.constant().filter(|_| view.shares.is_none()) {
                 Some(draw) => self.of_constant(draw, count as usize),
-                None => of_draws(everywhere(view, &counted), count as usize),
+                None => of_draws(serving(view, job).map(|node| counted.on(node)).collect(), count as usize),
             }
         } else {
             let sums = &self.list_of(ask, job, estimate).sums;
-            let all = sums[sums.len() - 1];
-            let first = |nodes: usize| nodes.checked_sub(1).map_or(Watts::ZERO, |last| sums[last.min(sums.len() - 1)]);
-            (first(count as usize), all - first(sums.len().saturating_sub(count as usize)), all)
+            let all = sums.last().copied().unwrap_or_default();
+            let first = |nodes: usize| nodes.min(sums.len()).checked_sub(1).map_or(Watts::ZERO, |last| sums[last]);
+            (first(count as usize), all - first(sums.len().saturating_sub(count as usize)), all, sums.len())
         };
-        let mean = held(view, job, all).share(count, view.platform.len());
+        let mean = held(view, job, all).share(count, u32::try_from(nodes).unwrap_or(u32::MAX).max(1));
         Price { least: held(view, job, least), mean, most: held(view, job, most) }
     }
 
-    /// Of a draw that is the same on every node: least where nodes idle highest. Returns least, most and the sum over all.
-    fn of_constant(&self, draw: Watts, count: usize) -> (Watts, Watts, Watts) {
+    /// Of a draw that is the same on every node: least where nodes idle highest. Returns least, most, the sum over all nodes,
+    /// and how many these are.
+    fn of_constant(&self, draw: Watts, count: usize) -> (Watts, Watts, Watts, usize) {
         // From here on nodes idle below the draw.
         let first = self.idles.partition_point(|&idle| idle >= draw);
         let between = |from: usize, to: usize| {
@@ -118,7 +121,7 @@ impl Prices {
         };
         let nodes = self.idles.len();
         let count = count.min(nodes);
-        (between(0, count), between(nodes - count, nodes), between(0, nodes))
+        (between(0, count), between(nodes - count, nodes), between(0, nodes), nodes)
     }
 
     /// Watts beyond idle that a job takes on these nodes.
@@ -157,7 +160,7 @@ impl Prices {
     /// Lowers `refused` to the fewest nodes of each kind that take more than so many microwatts wherever they are.
     pub fn refuse(&mut self, microwatts: i64, refused: &mut ByKind) {
         for (&class, &kind) in &self.kinds {
-            if let Some(list) = self.lists.get_mut(&(class, Estimate::Predicted)) {
+            if let Some(list) = self.lists.get_mut(&(class, Estimate::Predicted, 0)) {
                 list.fit = partition_near(&list.microwatts, list.fit, |&sum| sum <= microwatts);
                 refused.lower(kind, i64::try_from(list.fit).unwrap_or(i64::MAX).saturating_add(1));
             }
@@ -168,13 +171,15 @@ impl Prices {
         let class = JobClass::of(ask.view, job);
         // Under caps also a first run is a matter of its class.
         let is_any = estimate == Estimate::Tdp && class.under.is_none() && !ask.view.predicted.has_caps();
-        let of = if is_any { JobClass::ANY } else { class };
-        if self.lists.len() >= MOST_LISTS && !self.lists.contains_key(&(of, estimate)) {
+        let want = ask.view.shares.map_or(0, |shares| shares.cells().number(job));
+        let key = (if is_any { JobClass::ANY } else { class }, estimate, want);
+        if self.lists.len() >= MOST_LISTS && !self.lists.contains_key(&key) {
             self.lists.clear();
         }
-        self.lists.entry((of, estimate)).or_insert_with(|| {
-            let on = everywhere(ask.view, &counted(ask, job, estimate));
-            let mut sums = on.clone();
+        self.lists.entry(key).or_insert_with(|| {
+            let counted = counted(ask, job, estimate);
+            let on: Vec<_> = (0..ask.view.platform.len()).map(|node| counted.on(node)).collect();
+            let mut sums: Vec<_> = serving(ask.view, job).map(|node| on[node as usize]).collect();
             sums.sort_unstable();
             let mut sum = Watts::ZERO;
             for watts in &mut sums {
@@ -192,19 +197,21 @@ fn follows_own(view: &View<'_>, job: JobId, estimate: Estimate) -> bool {
     estimate == Estimate::Predicted && JobClass::of(view, job).follows_own()
 }
 
-/// Least, most and the sum over all nodes, found without sorting them.
-fn of_draws(mut watts: Vec<Watts>, count: usize) -> (Watts, Watts, Watts) {
-    let all = watts.iter().copied().sum();
-    if count >= watts.len() {
-        return (all, all, all);
+/// Least, most, the sum over all nodes, and how many these are; found without sorting them.
+fn of_draws(mut watts: Vec<Watts>, count: usize) -> (Watts, Watts, Watts, usize) {
+    let (all, nodes) = (watts.iter().copied().sum(), watts.len());
+    if count >= nodes {
+        return (all, all, all, nodes);
     }
     watts.select_nth_unstable(count);
     let least = watts[..count].iter().copied().sum();
     let dearest = watts.len() - count;
     watts.select_nth_unstable(dearest);
-    (least, watts[dearest..].iter().copied().sum(), all)
+    (least, watts[dearest..].iter().copied().sum(), all, nodes)
 }
 
-fn everywhere(view: &View<'_>, counted: &Counted<'_>) -> Vec<Watts> {
-    (0..view.platform.len()).map(|node| counted.on(node)).collect()
+/// The nodes that can serve the job, ascending.
+fn serving<'a>(view: &View<'a>, job: JobId) -> impl Iterator<Item = u32> + use<'a> {
+    let cells = view.shares.map(Shares::cells);
+    (0..view.platform.len()).filter(move |&node| cells.is_none_or(|cells| cells.may_use(job, node)))
 }

@@ -35,6 +35,18 @@ impl Desk<'_> {
         merged(self.added().iter().copied(), self.outlook.changes()).collect()
     }
 
+    /// Microwatts that are left of the room beside the jobs that are placed, where the budget may bind.
+    #[must_use]
+    pub fn watts_left(&self) -> Option<i64> {
+        self.left().map(Watts::microwatts_down)
+    }
+
+    /// How the watts are known to change, apart from what jobs take and give back.
+    #[must_use]
+    pub fn budget_to_come(&self) -> &[Release] {
+        self.outlook.changes()
+    }
+
     /// Whether the budget is known to fall.
     #[must_use]
     pub fn expects_a_fall(&self) -> bool {

@@ -2,13 +2,34 @@
 
 use crate::algo::fit_list::Waiting;
 use crate::algo::horizon::Split;
+use crate::algo::node_set::NodeSet;
 use crate::error::Result;
 use crate::policy::View;
 use crate::policy::analyzer::Ask;
+use crate::policy::budget::draw::take_cheapest;
+use crate::policy::cells::Cells;
 use crate::policy::desk::{Desk, Offer, Terms};
 use crate::policy::placement::Choice;
+use crate::policy::shares::Shares;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
+
+/// Where a job of some cells would go.
+enum Where<'a> {
+    /// To so many nodes of each, as the placement chooses.
+    In(&'a Split),
+    /// To those where it adds the fewest watts.
+    WhereItAddsLeast,
+}
+
+/// Why it is not placed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hurdle {
+    /// The placement refused it.
+    Refused,
+    /// It takes more watts there than are left.
+    Watts,
+}
 
 impl Desk<'_> {
     /// What is free now of each cell and of each licence, beside the starts of this pass.
@@ -17,10 +38,15 @@ impl Desk<'_> {
         self.draft.free_parts()
     }
 
-    /// What the starts of this pass hold, and until when by their plans.
-    #[must_use]
-    pub fn started(&self) -> Vec<(SimTime, Split)> {
+    /// What the starts of this pass hold, until when by their plans, and how many watts.
+    pub fn started(&self) -> impl Iterator<Item = (SimTime, &Split, Watts)> {
         self.draft.started()
+    }
+
+    /// What the job of the last offer takes of each cell and of each licence.
+    #[must_use]
+    pub fn offered(&self) -> Split {
+        self.draft.last_split().cloned().unwrap_or_default()
     }
 
     /// What it takes to start a waiting job now with the nodes that are free; none if these are too few.
@@ -34,21 +60,72 @@ impl Desk<'_> {
     }
 
     /// What it takes to start a waiting job now with so many nodes of each cell, which are free; none if the placement
-    /// refuses.
+    /// refuses, or too few watts are left. Where nothing runs, it goes where watts suffice, if they do anywhere.
     ///
     /// # Errors
     /// If the placement fails or the host interrupts.
     pub fn offer_in(&mut self, waiting: &Waiting, split: &Split) -> Result<Option<Offer>> {
-        let (ask, placement, job) = (self.ask, &mut *self.placement, JobId(waiting.key.row));
-        let mark = self.draft.mark();
-        let is_placed = self.draft.put_in(waiting, split, |count, free, nodes| {
-            let view = View { jobs: ask.view.jobs.in_part(job, count), ..*ask.view };
-            let choice = placement.choose(&Ask { view: &view, ..ask }, job, free, nodes)?;
-            Ok(choice != Choice::Refused)
-        })?;
-        *self.is_choosy |= !is_placed;
+        let Some(cells) = self.view.shares.map(Shares::cells) else { return Ok(None) };
+        if self.left().is_some_and(|left| self.least_watts(JobId(waiting.key.row)) > left) {
+            return Ok(None);
+        }
+        let (mark, alone) = (self.draft.mark(), self.nothing_runs());
+        let mut placed = self.place_in(waiting, cells, &Where::In(split))?;
+        *self.is_choosy |= placed == Err(Hurdle::Refused);
+        if placed == Err(Hurdle::Watts) && alone {
+            placed = self.place_in(waiting, cells, &Where::WhereItAddsLeast)?;
+        }
         self.offers += 1;
-        let (number, terms) = (self.offers, Terms::Placed(Watts::ZERO));
-        Ok(is_placed.then_some(Offer { waiting: *waiting, number, mark, terms }))
+        let Ok(watts) = placed else { return Ok(None) };
+        let offer = Offer { waiting: *waiting, number: self.offers, mark, terms: Terms::Placed(watts) };
+        if self.watch.is_some() { self.unless_too_long(offer) } else { Ok(Some(offer)) }
+    }
+
+    /// Places a job and says its watts there.
+    fn place_in(
+        &mut self,
+        waiting: &Waiting,
+        cells: &Cells,
+        to: &Where<'_>,
+    ) -> Result<std::result::Result<Watts, Hurdle>> {
+        let (ask, left, job) = (self.ask, self.left(), JobId(waiting.key.row));
+        let (placement, power) = (&mut *self.placement, &mut self.power);
+        let mut hurdle = Hurdle::Watts;
+        let placed = self.draft.put(waiting, |free, nodes| {
+            let first = nodes.len();
+            match to {
+                Where::WhereItAddsLeast => {
+                    let mut own = NodeSet::empty(free.capacity());
+                    own.insert_all(&free.iter().filter(|&node| cells.may_use(job, node)).collect::<Vec<_>>());
+                    take_cheapest(&ask, job, &mut own, nodes);
+                    free.remove_all(&nodes[first..]);
+                }
+                Where::In(split) => {
+                    let mut own = NodeSet::empty(free.capacity());
+                    for &(cell, count) in *split {
+                        let Some(all) = cells.nodes(cell) else { break };
+                        own.copy_common(free, all);
+                        let (part, count) = (nodes.len(), u32::try_from(count).unwrap_or(u32::MAX));
+                        let view = View { jobs: ask.view.jobs.in_part(job, count), ..*ask.view };
+                        let choice = placement.choose(&Ask { view: &view, ..ask }, job, &mut own, nodes)?;
+                        free.remove_all(&nodes[part..]);
+                        if choice == Choice::Refused {
+                            hurdle = Hurdle::Refused;
+                        }
+                    }
+                }
+            }
+            let watts = power.as_mut().map_or(Watts::ZERO, |power| power.prices.on(&ask, job, &nodes[first..]));
+            if hurdle != Hurdle::Refused && left.is_none_or(|left| watts <= left) {
+                return Ok(Some(watts));
+            }
+            free.insert_all(&nodes[first..]);
+            nodes.truncate(first);
+            Ok(None)
+        })?;
+        if placed.is_some() {
+            self.draft.divide(cells, waiting);
+        }
+        Ok(placed.ok_or(hurdle))
     }
 }

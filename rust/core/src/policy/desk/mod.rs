@@ -20,11 +20,13 @@ use crate::policy::budget::draw::beyond_idle;
 use crate::policy::budget::outlook::Outlook;
 use crate::policy::desk::refusals::Refusals;
 use crate::policy::draft::{self, Draft, Mark};
+use crate::policy::order::Order;
 use crate::policy::placement::{Placement, Verdict};
 use crate::policy::quotas::Quotas;
+use crate::policy::runs::RunId;
 use crate::policy::together::{Joining, Together};
 use crate::policy::turns::Turns;
-use crate::policy::{Decisions, View};
+use crate::policy::{Decision, Decisions, View};
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
@@ -115,6 +117,8 @@ pub struct Desk<'a> {
     governs: bool,
     unrest: Unrest,
     quotas: &'a mut Quotas,
+    /// In which order jobs stand, where others than those of the queue do.
+    order: Option<&'a mut dyn Order>,
     /// Whether jobs are placed together at the end.
     is_joint: bool,
     offers: u32,
@@ -154,6 +158,7 @@ impl<'a> Desk<'a> {
             governs: *governs,
             unrest: std::mem::replace(unrest, Unrest { is_cut: false, ..*unrest }),
             quotas,
+            order: None,
             offers: 0,
             examined: 0,
         }
@@ -258,6 +263,41 @@ impl<'a> Desk<'a> {
         let mark = offer.map_or_else(|| self.draft.mark(), |offer| offer.mark);
         let placement = &mut *self.placement;
         self.draft.look_back(mark, job, |free| placement.judge(&ask, job, free) == Verdict::Suits)
+    }
+
+    /// The same desk, which knows in which order jobs stand.
+    #[must_use]
+    pub fn ordered(self, order: &'a mut dyn Order) -> Self {
+        Self { order: Some(order), ..self }
+    }
+
+    /// The places in policy order of jobs that are not in the queue.
+    ///
+    /// # Errors
+    /// If they cannot be told.
+    pub fn keys(&mut self, jobs: &[JobId]) -> Result<Vec<QueueKey>> {
+        let mut ranks = Vec::with_capacity(jobs.len());
+        if let Some(order) = self.order.as_mut().filter(|_| !jobs.is_empty()) {
+            order.rank(&self.ask, jobs, &mut ranks)?;
+        }
+        let view = self.view;
+        let key = |(&job, rank): (&JobId, i64)| QueueKey {
+            tier: view.tier(job),
+            rank,
+            submit: view.jobs.eligible(job),
+            row: job.0,
+        };
+        Ok(jobs.iter().zip(ranks).map(key).collect())
+    }
+
+    /// Has a run stand still.
+    pub fn suspend(&mut self, id: RunId) {
+        self.draft.push(Decision::Suspend(id));
+    }
+
+    /// Has a run go on that stands still.
+    pub fn resume(&mut self, id: RunId) {
+        self.draft.push(Decision::Resume(id));
     }
 
     /// Asks for a pass at `at`, which is after now.

@@ -52,7 +52,7 @@ fn told(count: usize) -> u32 {
 
 impl Desk<'_> {
     /// What is left of the room beside the jobs that are placed.
-    pub(super) fn left(&self) -> Option<Watts> {
+    pub(in crate::policy) fn left(&self) -> Option<Watts> {
         self.room.map(|room| room - self.draft.granted())
     }
 
@@ -63,7 +63,7 @@ impl Desk<'_> {
     }
 
     /// Whether the job starts on an idle machine: nothing will end for which it could wait.
-    fn nothing_runs(&self) -> bool {
+    pub(super) fn nothing_runs(&self) -> bool {
         self.view.releases.is_empty() && self.added().is_empty()
     }
 
@@ -168,7 +168,7 @@ impl Desk<'_> {
         Ok(placed.ok_or(refused))
     }
 
-    fn least_watts(&mut self, job: JobId) -> Watts {
+    pub(super) fn least_watts(&mut self, job: JobId) -> Watts {
         let ask = self.ask;
         self.power.as_mut().map_or(Watts::ZERO, |power| power.prices.of(&ask, job).least)
     }

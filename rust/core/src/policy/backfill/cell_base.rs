@@ -1,0 +1,70 @@
+//! What comes back when, by cell: what every plan on a machine begins with whose nodes differ.
+//!
+//! As [`base`](super::base) it is kept from pass to pass and follows the list of releases.
+
+use std::collections::BTreeMap;
+
+use crate::algo::horizon::{CellProfile, Split};
+use crate::algo::releases::{Change, Release};
+use crate::policy::View;
+use crate::policy::shares::Shares;
+use crate::units::SimTime;
+
+/// What is free more from some time on than it was before, of each cell and licence and of watts, if they count.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CellBase {
+    back: CellProfile,
+    /// What is to come back, by row.
+    splits: BTreeMap<u32, Split>,
+    /// When it was last asked for, and how many changes of the releases it has followed.
+    seen: Option<(SimTime, u64)>,
+}
+
+impl CellBase {
+    /// As of now; the thing after all cells and licences is microwatts, if `width` says that there is one more.
+    pub(super) fn of(&mut self, view: &View<'_>, shares: &Shares, width: usize) -> &CellProfile {
+        let seen = self.seen.filter(|&(then, _)| then <= view.now && self.back.width() == width);
+        let (news, all) = view.releases.changes(seen.map_or(u64::MAX, |(_, seen)| seen));
+        if let Some(news) = news.filter(|news| news.len() <= view.releases.len()) {
+            self.back.advance(view.now);
+            for change in news {
+                match change {
+                    Change::Came(release) => self.come(shares, release),
+                    Change::Went(release) => self.go(release),
+                }
+            }
+        } else {
+            self.back.reset(view.now, width);
+            self.splits.clear();
+            view.releases.iter().for_each(|release| self.come(shares, release));
+        }
+        self.seen = Some((view.now, all));
+        &self.back
+    }
+
+    /// Adds what is overdue to what is free.
+    pub(super) fn add_overdue(&self, view: &View<'_>, free: &mut [i64]) {
+        for release in view.releases.iter().take_while(|release| release.at <= view.now) {
+            for &(thing, amount) in self.splits.get(&release.row).into_iter().flatten() {
+                free[usize::from(thing)] += amount;
+            }
+        }
+    }
+
+    fn come(&mut self, shares: &Shares, release: &Release) {
+        // What is over already is not known any more: it goes later in the list.
+        let Some(mut split) = shares.of_release(release.row) else { return };
+        let cells = shares.cells().width();
+        if self.back.width() > cells {
+            split.push((u16::try_from(cells).unwrap_or(u16::MAX), release.claim.microwatts));
+        }
+        self.back.add_from(release.at, &split, 1);
+        self.splits.insert(release.row, split);
+    }
+
+    fn go(&mut self, release: &Release) {
+        if let Some(split) = self.splits.remove(&release.row) {
+            self.back.add_from(release.at, &split, -1);
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Jobs of queues that preempt, and those that made way for them (operations page on machines, rules 33 and 34).
+//!
+//! A pass plans urgent jobs first, each as any other and, if it does not start by that, as if those that it preempts were
+//! not there. Then it looks at what is suspended. What it has promised until then all others find taken.
+
+use std::collections::BTreeMap;
+
+use crate::algo::fit_list::{FitList, QueueKey};
+use crate::algo::horizon::windows::Return;
+use crate::algo::horizon::{Need, SlotTable, Windows};
+use crate::algo::sorted_blocks::Place;
+use crate::error::Result;
+use crate::policy::View;
+use crate::policy::backfill::named::{Chosen, NamedPlan, asleep, mind_outages, need};
+use crate::policy::backfill::plan::TICK;
+use crate::policy::backfill::queued::Queued;
+use crate::policy::backfill::start;
+use crate::policy::desk::Desk;
+use crate::policy::queues::Queues;
+use crate::policy::runs::{Run, RunId};
+use crate::units::{SimDuration, SimTime};
+use crate::workload::JobId;
+
+/// Free slots of each node, for jobs of queues.
+type Table<'a> = Queued<'a, SlotTable>;
+
+/// What a run holds in a plan.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    Nothing,
+    UntilItsEnd,
+    ForEver,
+}
+
+/// The plans of a pass in which somebody may make way.
+struct Urgent<'a> {
+    view: &'a View<'a>,
+    queues: &'a Queues,
+    /// As urgent jobs are planned at first: what is suspended holds its slots for ever.
+    any: Windows<Table<'a>>,
+    /// The same without the jobs that a queue preempts, by its number.
+    without: BTreeMap<u16, Windows<Table<'a>>>,
+    /// What runs and is promised; nothing is suspended.
+    running: Windows<Table<'a>>,
+    promised: Vec<(SimTime, Need, Vec<u32>)>,
+    /// Slots of running jobs on each node.
+    used: Vec<u32>,
+    on_nodes: Vec<Vec<RunId>>,
+    /// Suspended in this pass.
+    victims: Vec<RunId>,
+}
+
+/// Whether a pass has to do with urgent jobs: one waits at the front of the queue, or something is suspended.
+pub(in crate::policy) fn matters(view: &View<'_>, mut waiting: impl Iterator<Item = JobId>) -> bool {
+    let Some(queues) = view.queues.filter(|queues| queues.preempt()) else { return false };
+    waiting.any(|job| !queues.preempted_by(job).is_empty()) || view.runs.iter().any(|(_, run)| run.suspension.is_some())
+}
+
+impl NamedPlan {
+    /// A pass in which urgent jobs wait, or jobs are suspended.
+    pub(super) fn make_with_urgent<'a>(
+        &mut self,
+        desk: &mut Desk<'a>,
+        queue: &mut FitList,
+        queues: &'a Queues,
+    ) -> Result<()> {
+        let mut urgent = Urgent::new(desk.view, queues);
+        let (mut place, mut planned) = (Place::FRONT, 0);
+        while let Some(&waiting) = queue.get(place) {
+            let job = JobId(waiting.key.row);
+            if queues.preempted_by(job).is_empty() {
+                break;
+            }
+            desk.examine()?;
+            let now = desk.view.now;
+            let until = if planned < self.depth { now.saturating_add(self.horizon) } else { now };
+            let need = need::<Table<'_>>(desk.view, &waiting);
+            let Some((at, nodes)) = urgent.find(job, &need, until) else {
+                place = queue.after(place);
+                continue;
+            };
+            if at == now {
+                urgent.make_way(job, &nodes).into_iter().for_each(|id| desk.suspend(id));
+            }
+            self.note(at, &nodes);
+            urgent.promise(at, need, &nodes);
+            place = if at == now {
+                let Some(offer) = desk.offer_on(&waiting, &nodes)? else { break };
+                start(desk, queue, place, offer)?
+            } else {
+                planned += 1;
+                queue.after(place)
+            };
+        }
+        urgent.resume(desk)?;
+        self.fill(desk, queue, urgent.running, (place, planned))
+    }
+}
+
+impl<'a> Urgent<'a> {
+    fn new(view: &'a View<'a>, queues: &'a Queues) -> Self {
+        let (mut used, mut on_nodes) = (vec![0; view.nodes.len()], vec![Vec::new(); view.nodes.len()]);
+        for (id, run) in view.runs.iter().filter(|(_, run)| run.suspension.is_none()) {
+            for &node in view.runs.nodes(run) {
+                used[node as usize] += view.jobs.need(run.job, view.platform);
+                on_nodes[node as usize].push(id);
+            }
+        }
+        let stands = |run: &Run| run.suspension.is_some();
+        Self {
+            any: plan(view, |run| if stands(run) { Holds::ForEver } else { Holds::UntilItsEnd }),
+            without: BTreeMap::new(),
+            running: plan(view, |run| if stands(run) { Holds::Nothing } else { Holds::UntilItsEnd }),
+            promised: Vec::new(),
+            view,
+            queues,
+            used,
+            on_nodes,
+            victims: Vec::new(),
+        }
+    }
+
+    fn is_preempted(&self, by: u16, job: JobId) -> bool {
+        self.queues.all()[usize::from(by)].preempts.contains(&self.queues.number(job))
+    }
+
+    /// When and where an urgent job starts, if it does by `until`.
+    fn find(&mut self, job: JobId, need: &Need, until: SimTime) -> Option<(SimTime, Vec<u32>)> {
+        let (view, own, now) = (self.view, self.queues.nodes(job), self.view.now);
+        let asleep = asleep(view);
+        let choose = |free: &Table<'_>, throughout: &Table<'_>, nodes: &mut Vec<u32>| {
+            free.choose(throughout, asleep.as_ref(), need, nodes);
+            true
+        };
+        if let Some(found) = self.any.earliest(need, (now, now), choose) {
+            return Some(found);
+        }
+        let slots = i32::try_from(view.jobs.need(job, view.platform)).unwrap_or(i32::MAX);
+        self.leave_out(self.queues.number(job));
+        let (without, used) = (&self.without[&self.queues.number(job)], &self.used);
+        let emptiest = |_: &Table<'_>, throughout: &Table<'_>, nodes: &mut Vec<u32>| {
+            nodes.extend(own.iter().filter(|&node| throughout.free().of(node) >= slots));
+            nodes.sort_by_key(|&node| (used[node as usize], node));
+            nodes.truncate(need.nodes as usize);
+            nodes.sort_unstable();
+            true
+        };
+        without.earliest(need, (now, now), emptiest).or_else(|| without.earliest(need, (now, until), choose))
+    }
+
+    /// Makes the plan without those that a queue preempts, unless it is there.
+    fn leave_out(&mut self, number: u16) {
+        if self.without.contains_key(&number) {
+            return;
+        }
+        let mut windows = plan(self.view, |run| match run.suspension {
+            _ if self.is_preempted(number, run.job) => Holds::Nothing,
+            Some(_) => Holds::ForEver,
+            None => Holds::UntilItsEnd,
+        });
+        for id in &self.victims {
+            let Some(run) = self.view.runs.get(*id).filter(|run| !self.is_preempted(number, run.job)) else { continue };
+            windows.hold(self.planned_end(run), &self.for_ever(run), self.view.runs.nodes(run));
+        }
+        for (at, need, nodes) in &self.promised {
+            windows.hold(*at, need, nodes);
+        }
+        self.without.insert(number, windows);
+    }
+
+    /// Suspends running jobs until an urgent one has room on each of its nodes: who started last first.
+    fn make_way(&mut self, job: JobId, nodes: &[u32]) -> Vec<RunId> {
+        let (view, number) = (self.view, self.queues.number(job));
+        let (need, slots) = (view.jobs.need(job, view.platform), view.platform.shared_slots());
+        let mut out = Vec::new();
+        for &node in nodes {
+            while slots - self.used[node as usize] < need {
+                let runs = self.on_nodes[node as usize].iter().filter_map(|&id| Some((id, view.runs.get(id)?)));
+                let theirs = runs.filter(|(_, run)| self.is_preempted(number, run.job));
+                let Some((id, run)) = theirs.max_by_key(|(_, run)| (run.started, run.job)) else { break };
+                self.suspend(id, run);
+                out.push(id);
+            }
+        }
+        for &node in nodes {
+            self.used[node as usize] += need;
+        }
+        out
+    }
+
+    fn suspend(&mut self, id: RunId, run: &Run) {
+        let nodes = self.view.runs.nodes(run);
+        for &node in nodes {
+            self.used[node as usize] -= self.view.jobs.need(run.job, self.view.platform);
+            self.on_nodes[node as usize].retain(|&other| other != id);
+        }
+        let (end, for_ever) = (self.planned_end(run), self.for_ever(run));
+        let so_far = Need { length: end - self.view.now, ..for_ever };
+        self.running.drop(self.view.now, &so_far, nodes);
+        self.any.hold(end, &for_ever, nodes);
+        let numbers: Vec<_> = self.without.keys().copied().filter(|&by| !self.is_preempted(by, run.job)).collect();
+        for number in numbers {
+            if let Some(windows) = self.without.get_mut(&number) {
+                windows.hold(end, &for_ever, nodes);
+            }
+        }
+        self.victims.push(id);
+    }
+
+    fn planned_end(&self, run: &Run) -> SimTime {
+        run.planned_end.max(self.view.now.saturating_add(TICK))
+    }
+
+    /// What a run takes, without end.
+    fn for_ever(&self, run: &Run) -> Need {
+        let nodes = u32::try_from(self.view.runs.nodes(run).len()).unwrap_or(u32::MAX);
+        Need { nodes, slots: Table::told(self.view, run.job), microwatts: 0, length: SimDuration::FOREVER }
+    }
+
+    /// An urgent job starts, or is planned.
+    fn promise(&mut self, at: SimTime, need: Need, nodes: &[u32]) {
+        self.any.hold(at, &need, nodes);
+        self.running.hold(at, &need, nodes);
+        self.without.values_mut().for_each(|windows| windows.hold(at, &need, nodes));
+        self.promised.push((at, need, nodes.to_vec()));
+    }
+
+    /// Suspended jobs go on where there is room beside what runs and was promised; the others hold their slots until they
+    /// will have done so.
+    fn resume(&mut self, desk: &mut Desk<'a>) -> Result<()> {
+        let (view, now) = (self.view, self.view.now);
+        for (_, id) in self.suspended(desk)? {
+            let Some(run) = view.runs.get(id) else { continue };
+            let nodes = view.runs.nodes(run);
+            let left = run.suspension.map_or_else(|| run.planned_end.max(now) - now, |suspension| suspension.left);
+            let need = Need { length: left.max(TICK), ..self.for_ever(run) };
+            let slots = i32::try_from(view.jobs.need(run.job, view.platform)).unwrap_or(i32::MAX);
+            let found = self.running.earliest(&need, (now, SimTime::NEVER), |_, throughout, chosen| {
+                chosen.extend_from_slice(nodes);
+                nodes.iter().all(|&node| throughout.free().of(node) >= slots)
+            });
+            let until = found.map_or(SimTime::NEVER, |(at, _)| at).saturating_add(need.length);
+            if until == now.saturating_add(need.length) {
+                desk.resume(id);
+            }
+            let length = if until == SimTime::NEVER { SimDuration::FOREVER } else { until - now };
+            self.running.hold(now, &Need { length, ..need }, nodes);
+        }
+        Ok(())
+    }
+
+    /// All that is suspended by now, in policy order.
+    fn suspended(&self, desk: &mut Desk<'a>) -> Result<Vec<(QueueKey, RunId)>> {
+        let stand = self.view.runs.iter().filter(|(_, run)| run.suspension.is_some()).map(|(id, _)| id);
+        let all: Vec<_> = stand.chain(self.victims.iter().copied()).collect();
+        let jobs: Vec<_> = all.iter().filter_map(|&id| self.view.runs.get(id)).map(|run| run.job).collect();
+        let mut keyed: Vec<_> = desk.keys(&jobs)?.into_iter().zip(all).collect();
+        keyed.sort_unstable();
+        Ok(keyed)
+    }
+}
+
+/// What is free when, if each run holds what is said.
+fn plan<'a>(view: &'a View<'a>, holds: impl Fn(&Run) -> Holds) -> Windows<Table<'a>> {
+    let soonest = view.now.saturating_add(TICK);
+    let whole = i32::try_from(view.platform.shared_slots()).unwrap_or(i32::MAX);
+    let mut free: Vec<i32> =
+        (0..view.platform.len()).map(|node| if view.slots.is_open(node) { whole } else { 0 }).collect();
+    let mut returns = Vec::new();
+    for (_, run) in view.runs.iter() {
+        let (held, nodes) = (holds(run), view.runs.nodes(run));
+        if held == Holds::Nothing {
+            continue;
+        }
+        let slots = i32::try_from(view.jobs.need(run.job, view.platform)).unwrap_or(i32::MAX);
+        nodes.iter().for_each(|&node| free[node as usize] -= slots);
+        if held == Holds::UntilItsEnd {
+            let at = run.planned_end.max(soonest);
+            returns.push(Return { at, nodes, slots: Table::told(view, run.job), microwatts: 0 });
+        }
+    }
+    returns.sort_by_key(|back| back.at);
+    let mut windows = Windows::new(view.now, Queued::new(view, SlotTable::new(free)), 0, returns);
+    mind_outages(&mut windows, view);
+    windows
+}

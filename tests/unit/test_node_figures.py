@@ -1,0 +1,148 @@
+"""Pictures of nodes that sleep or fail, and of queues: what they show of runs whose numbers are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.text import Text
+
+import hetsched as hs
+from hetsched.analysis import NODE_STATES, node_states
+from hetsched.comparison import Keep, Outcome
+from hetsched.report.canvas import picture_bytes
+from hetsched.report.node_states import MOST_ROWS, node_map, queue_waits, states_over_time
+
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
+
+MACHINE: dict[str, Any] = {"nodes": 4, "idle_w": 50.0, "tdp_w": 200.0, "boot_s": 60.0, "shutdown_s": 60.0}
+QUEUES = [hs.Queue("short", "0-1"), hs.Queue("long", "2-3")]
+
+
+def run(policy: str = "easy:sleep=timeout", *, fails: bool = True, **machine: Any) -> hs.Result:
+    """Two jobs far apart; node 3 is down for a while."""
+    jobs = {"job_id": [1, 2], "submit_s": [0.0, 4000.0], "runtime_s": [500.0, 1000.0], "node_count": [2, 2]}
+    jobs["queue"] = ["short", "long"]
+    rows = pl.DataFrame({"time_s": [1000.0, 2000.0], "kind": ["node_failed", "node_repaired"], "node": [3, 3]})
+    events = hs.Events.from_polars(rows) if fails else None
+    platform = hs.Platform.homogeneous(**{**MACHINE, **machine})
+    return hs.simulate(hs.Workload.from_polars(pl.DataFrame(jobs)), platform, policy, events=events)
+
+
+@pytest.fixture(scope="module")
+def result() -> hs.Result:
+    return run()
+
+
+@pytest.fixture(scope="module")
+def pictures(result: hs.Result) -> dict[str, Any]:
+    return {
+        "nodes": lambda: states_over_time(result.timeline, title="four"),
+        "node-map": lambda: node_map(node_states(result), nodes=4, title="four"),
+        "queue-waits": lambda: queue_waits(result.jobs, title="four"),
+    }
+
+
+NAMES = ["nodes", "node-map", "queue-waits"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_the_same_picture_has_the_same_bytes(pictures: dict[str, Any], name: str, suffix: str) -> None:
+    first, second = (picture_bytes(pictures[name](), suffix) for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_type_is_below_eight_points(pictures: dict[str, Any], name: str) -> None:
+    shown = [text for text in pictures[name]().findobj(Text) if text.get_text() and text.get_visible()]
+    assert len(shown) > 5
+    assert min(text.get_fontsize() for text in shown) >= 8.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_legend_stays_inside_of_the_picture(pictures: dict[str, Any], name: str) -> None:
+    figure = pictures[name]()
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    box, whole = legend.get_window_extent(), figure.bbox
+    assert whole.x0 <= box.x0
+    assert box.x1 <= whole.x1
+
+
+def test_areas_are_the_nodes_in_each_state(result: hs.Result, pictures: dict[str, Any]) -> None:
+    (axes,) = pictures["nodes"]().axes
+    heights = []
+    for area in axes.collections:
+        points = area.get_paths()[0].vertices
+        # Twice the area of a polygon.
+        x, y = points.T
+        heights.append(abs(np.dot(x, np.roll(y, 1)) - np.dot(y, np.roll(x, 1))) / 2)
+    hours = result.nodes.select("busy_s", "idle_s", "transition_s", "off_s", "down_s").sum().row(0)
+    assert heights == pytest.approx([seconds / axes_unit(axes) for seconds in hours], rel=1e-6)
+    assert axes.get_ylim() == pytest.approx((0, 4))
+
+
+def axes_unit(axes: Any) -> float:
+    return {"hours": 3600.0, "minutes": 60.0, "seconds": 1.0}[axes.get_xlabel().split()[0]]
+
+
+def test_the_map_shows_each_node_in_its_row(result: hs.Result, pictures: dict[str, Any]) -> None:
+    (axes,) = pictures["node-map"]().axes
+    (image,) = axes.get_images()
+    grid = np.asarray(image.get_array())
+    assert grid.shape[0] == 4
+    width_s = 5060.0 / grid.shape[1]
+    names = [NODE_STATES[place] for place in (grid[3, int(1500 / width_s)], grid[0, 5], grid[0, int(3000 / width_s)])]
+    assert names == ["down", "busy", "off"]
+    told = [text.get_text() for text in axes.figure.legends[0].get_texts()]
+    assert told == ["working", "idle", "boot, shutdown", "off", "down"]
+
+
+def test_the_legend_has_only_what_there_is() -> None:
+    told = [text.get_text() for text in states_over_time(run("easy", fails=False).timeline).legends[0].get_texts()]
+    assert told == ["working", "idle"]
+
+
+def test_nodes_of_a_large_machine_share_rows() -> None:
+    states = node_states(run(nodes=4 * MOST_ROWS, fails=False))
+    (image,) = node_map(states, nodes=4 * MOST_ROWS).axes[0].get_images()
+    assert image.get_array().shape[0] == MOST_ROWS
+
+
+def test_waits_of_queues_are_their_quantiles() -> None:
+    waits = {"a": np.arange(101.0), "b": np.full(7, 30.0)}
+    jobs = pl.concat(pl.DataFrame({"queue": name, "wait_s": own}) for name, own in waits.items())
+    jobs = pl.concat([jobs, pl.DataFrame({"queue": [None, "c"], "wait_s": [5.0, None]})])
+    (axes,) = queue_waits(jobs).axes
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["a (101)", "b (7)"]
+    box = axes.patches[0]
+    assert (box.get_x(), box.get_x() + box.get_width()) == (25.0, 75.0)
+    range_, median, mean = (line.get_xdata() for line in axes.lines[:3])
+    assert (list(range_), list(median), list(mean)) == ([5.0, 95.0], [50.0, 50.0], [50.0])
+
+
+def drawn(result: hs.Result) -> Any:
+    return Outcome.of("p", result, Keep(drawn=True)).machine
+
+
+def test_runs_have_the_pictures_that_show_something() -> None:
+    asleep, plain = drawn(run()), drawn(run("easy", fails=False))
+    queued = drawn(run(hs.Policy("fcfs", "plan"), fails=False, queues=QUEUES))  # type: ignore[arg-type]
+    assert [own.timeline is not None for own in (asleep, plain, queued)] == [True, False, False]
+    assert [own.states is not None for own in (asleep, plain, queued)] == [True, False, False]
+    assert [own.waits is not None for own in (asleep, plain, queued)] == [False, False, True]
+    # Nodes that sleep are no reason for a picture of a power budget.
+    power = Outcome.of("p", run(), Keep(drawn=True)).power
+    assert power is not None
+    assert power.timeline is None
+
+
+def test_nothing_to_draw_is_an_empty_picture() -> None:
+    jobs = pl.DataFrame({"job_id": [1], "submit_s": [0.0], "runtime_s": [0.0], "node_count": [1]})
+    done = hs.simulate(hs.Workload.from_polars(jobs), hs.Platform.homogeneous(**MACHINE), "easy")
+    assert states_over_time(done.timeline).axes
+    assert node_map(node_states(done), nodes=4).axes
+    assert queue_waits(done.jobs).axes
