@@ -15,8 +15,9 @@ Jobs and views are read while the method runs. Their arrays are read-only copies
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,15 +33,19 @@ __all__ = [
     "Monitor",
     "Order",
     "Placement",
+    "Rest",
     "Running",
     "Scheduler",
     "Sizing",
+    "Sleep",
+    "Standby",
     "View",
 ]
 
 Job = _core.Job
 Jobs = _core.Jobs
 Running = _core.Running
+Standby = _core.Standby
 View = _core.View
 
 
@@ -230,6 +235,56 @@ class Sizing(Protocol):
         -------
         array of int
             One a job, from its ``min_nodes`` to its ``max_nodes``. A job waits while it does not fit at its size.
+        """
+
+
+class Rest(NamedTuple):
+    """An answer of a sleep part.
+
+    Parameters
+    ----------
+    sleep
+        Nodes of ``nodes.idle`` that go to sleep now.
+    wake
+        Nodes of ``nodes.off`` that are woken now, before any job needs them.
+    again_s
+        When to be asked again if there is no pass before, seconds on the log's clock.
+    """
+
+    sleep: npt.ArrayLike = ()
+    wake: npt.ArrayLike = ()
+    again_s: float = math.inf
+
+
+class Sleep(Protocol):
+    """Chooses which idle nodes are switched off, and which are switched on before jobs need them.
+
+    Off nodes that planned jobs need are woken as under the part ``planned``, whatever it says. Where the backfill
+    counts nodes, they are woken for the jobs that it would start or hold nodes for if all nodes were on.
+    """
+
+    def rest(self, nodes: Standby, view: View, /) -> Rest | npt.ArrayLike:
+        """The nodes to put to sleep, and to wake.
+
+        Asked at the end of every pass, after its starts and wake-ups.
+
+        Parameters
+        ----------
+        nodes
+            Columns of the nodes that idle: ``idle`` (their numbers, ascending) ``, idle_since_s, next_start_s`` (of the
+            next job that is planned on it, infinite without one; where the backfill counts nodes: when it would be
+            lacking if all idle nodes above it slept) ``, break_even_s`` (how long it must be idle for sleep to save
+            energy). The numbers of nodes that are ``off``, ``booting`` and ``shutting_down``. How many nodes are
+            ``spare`` (on or booting, and needed by no planned job within the time to wake one) and ``free`` (on or not,
+            beside those of running jobs and of jobs that wait for nothing else). ``arrived``: the jobs that came since
+            it was last asked.
+        view
+            The machine, what runs, and what waits (``view.queue``).
+
+        Returns
+        -------
+        Rest, or array of int
+            An array: the nodes to put to sleep.
         """
 
 

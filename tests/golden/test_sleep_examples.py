@@ -375,3 +375,18 @@ def test_a_session_goes_on_with_nodes_as_they_are() -> None:
             result = one.result()
             for frame in ("jobs", "events", "nodes", "timeline"):
                 assert getattr(result, frame).equals(getattr(whole, frame)), (at, frame)
+
+
+def test_the_gaps_of_the_first_example() -> None:
+    """Rule 38: idle 11.712, drawn 8.856, least 0.216 MJ."""
+    summary = run(FIRST, 2, "nqsv", bound=True).summary()
+    assert summary["gap_idle_j"] == pytest.approx(11.712e6)
+    assert summary["gap_energy_j"] == pytest.approx(8.856e6)
+    assert summary["gap_bound_j"] == pytest.approx(0.216e6)
+    assert summary["sleep_attained_ratio"] == pytest.approx(0.2484, abs=5e-5)
+
+
+def test_nothing_can_be_saved_where_no_node_waits_for_anything() -> None:
+    """Rule 38: the ratio is null then."""
+    summary = run(jobs((0, 100, 100, 2)), 2, None, bound=True).summary()
+    assert (summary["gap_idle_j"], summary["sleep_attained_ratio"]) == (0.0, None)

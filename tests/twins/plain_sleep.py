@@ -49,6 +49,7 @@ class SleepyMachine:
     backfill: str = "plan"
     depth: float = inf
     interval: int = 0
+    as_backfilled: bool = False
     events: list[tuple[int, str, int]] = field(default_factory=list)
 
     def run(self, tasks: list[Task]) -> None:
@@ -241,8 +242,15 @@ class SleepyMachine:
         changes = self._count(now)
         over: list[tuple[int, int]] = []
         earliest = now
+        soon = max([now, *(self._back(node, now, now) for node in self.machine if node.state != "on")])
+        depth, held = self.depth if self.backfill == "reservations" else 0, 0
         for task in self._waiting():
             at = fit(changes, earliest, task.node_count, task.planned)
+            if self.as_backfilled and self.backfill != "none" and (at is None or at > soon):
+                # Only the first jobs that do not fit hold nodes.
+                if held >= depth:
+                    continue
+                held += 1
             if at is None:
                 continue
             if self.backfill == "none":

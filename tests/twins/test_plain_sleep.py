@@ -78,7 +78,7 @@ def cases(draw: st.DrawFn, backfills: tuple[str, ...]) -> tuple[SleepyMachine, l
     return machine, tasks, part
 
 
-def run(machine: SleepyMachine, tasks: list[Task], part: dict[str, Any], name: str = "timeout") -> hs.Result:
+def run(machine: SleepyMachine, tasks: list[Task], part: dict[str, Any], name: Any = "timeout") -> hs.Result:
     """The same in the engine."""
     rows = [
         (t.row, t.submit / SECOND, t.runtime / SECOND, t.node_count, t.walltime and t.walltime / SECOND) for t in tasks
@@ -100,7 +100,8 @@ def run(machine: SleepyMachine, tasks: list[Task], part: dict[str, Any], name: s
         backfill["depth"] = "unbounded" if machine.depth == inf else machine.depth
     if machine.backfill == "plan":
         backfill["interval_s"] = machine.interval // SECOND
-    policy = hs.Policy("fcfs", backfill, sleep={"name": name, **part})
+    sleep = {"name": name, **part} if isinstance(name, str) else name
+    policy = hs.Policy("fcfs", backfill, sleep=sleep)
     result = hs.simulate(workload, platform, policy)
     check_schedule(result, workload, platform)
     return result

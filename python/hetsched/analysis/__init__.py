@@ -11,6 +11,7 @@ from hetsched.analysis.starts import (
 )
 from hetsched.analysis.timeline import binned, run_bins, waiting_curve, with_job_power
 from hetsched.analysis.window import measured
+from hetsched.run.gaps import gaps
 from hetsched.run.metrics import DEFAULT_METRICS, METRICS, Metric, Unit
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "attained_ratio",
     "binned",
     "compare",
+    "gaps",
     "held_jobs_resubmitted",
     "mean_and_half_width",
     "measured",

@@ -123,15 +123,15 @@ def compare(
 
 def _metrics(faults: Faults, text: str | None, *, bound: bool, has_events: bool) -> tuple[str, ...] | None:
     """The keys asked for; None: those of every comparison."""
-    from hetsched.run.metrics import metrics_named  # noqa: PLC0415
+    from hetsched.run.metrics import OF_BOUND, metrics_named  # noqa: PLC0415
 
     if text is None:
         return None
     keys = tuple(key.strip() for key in text.split(","))
     with noted(faults):
         metrics_named(keys, parameter="--metrics")
-    if "energy_bound_j" in keys and not bound:
-        faults.add("--metrics", "energy_bound_j", "--bound beside it, which computes it")
+    for key in [key for key in keys if key in OF_BOUND] if not bound else []:
+        faults.add("--metrics", key, "--bound beside it, which computes it")
     for key in sorted({"cost", "carbon_kg"} & set(keys)) if not has_events else ():
         faults.add("--metrics", key, "--events beside it, with prices or carbon intensities")
     return keys

@@ -163,6 +163,40 @@ class CLASS:
         return np.array([np.mean(two) if len(two) == 2 else asked for two, asked in zip(last, jobs.planned_s)])
 '''
 
+_SLEEP = '''"""Which idle nodes sleep: those that have idled for long, but a few stay on."""
+
+import math
+
+from hetsched.roles import Rest
+
+
+class CLASS:
+    """Nodes go to sleep after a time, all but a reserve.
+
+    Parameters
+    ----------
+    idle_s
+        How long a node idles before.
+    reserve
+        How many nodes stay on that no planned job needs.
+    """
+
+    def __init__(self, idle_s=600.0, reserve=1):
+        self.idle_s = idle_s
+        self.reserve = reserve
+
+    def rest(self, nodes, view):
+        """The nodes that go to sleep, highest first, those that are woken, and when to be asked again."""
+        ripe_s = nodes.idle_since_s + self.idle_s
+        is_far = nodes.next_start_s - view.now_s > nodes.break_even_s
+        ready = nodes.idle[is_far & (ripe_s <= view.now_s)][::-1]
+        return Rest(
+            sleep=ready[: max(0, nodes.spare - self.reserve)],
+            wake=nodes.off[: max(0, self.reserve - nodes.spare)],
+            again_s=ripe_s[ripe_s > view.now_s].min(initial=math.inf),
+        )
+'''
+
 TEMPLATES = {
     "order": _ORDER,
     "backfill": _BACKFILL,
@@ -171,6 +205,7 @@ TEMPLATES = {
     "allocator": _ALLOCATOR,
     "monitor": _MONITOR,
     "analyzer": _ANALYZER,
+    "sleep": _SLEEP,
 }
 """By role, the text of a file with one part that works."""
 
@@ -256,6 +291,21 @@ def test_jobs_are_planned_as_long_as_those_of_the_user_before():
         asked = hs.simulate(workload, platform, "easy").jobs["start_s"][4]
         known = hs.simulate(workload, platform, hs.Policy.preset("easy", analyzer=CLASS())).jobs["start_s"][4]
     assert (asked, known) == (55, 22)
+""",
+    "sleep": """
+def asleep_s(**parameters):
+    jobs = {"job_id": [1, 2], "submit_s": [0, 5000], "runtime_s": [100, 100], "node_count": [1, 1]}
+    platform = hs.Platform.homogeneous(nodes=3, idle_w=100, tdp_w=400, boot_s=60, shutdown_s=60)
+    policy = hs.Policy.preset("easy", sleep=CLASS(**parameters))
+    return hs.simulate(hs.Workload.from_polars(pl.DataFrame(jobs)), platform, policy).nodes["off_s"].to_list()
+
+
+def test_nodes_sleep_once_they_have_idled_for_long():
+    assert asleep_s(idle_s=600, reserve=0) == [4240, 4440, 4440]
+
+
+def test_the_reserve_stays_on():
+    assert asleep_s(idle_s=600, reserve=1)[0] == 0
 """,
     "monitor": """
 def test_a_draw_that_is_not_seen_raises_no_alarm():

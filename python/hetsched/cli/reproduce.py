@@ -46,6 +46,14 @@ def reproduce(
             autocompletion=opt.complete_policies,
         ),
     ] = None,
+    logs: Annotated[
+        str | None,
+        typer.Option(
+            "--logs",
+            metavar="DIR",
+            help="A folder of SWF logs in place of the experiment's workloads, where it takes any.",
+        ),
+    ] = None,
     seed: opt.Seed = "0",
     out: Annotated[
         str | None,
@@ -65,32 +73,35 @@ def reproduce(
     faults = Faults()
     yours = [] if policies is None else policies_in(faults, policies)
     with noted(faults):
-        _check_experiment(name, takes_policies=policies is not None)
+        _check_experiment(name, takes_policies=policies is not None, takes_logs=logs is not None)
     chosen_seed = opt.whole(faults, "--seed", seed, low=0, high=2**64 - 1)
-    if out is not None:
-        faults.folder("--out", out)
+    for parameter, folder in (("--out", out), ("--logs", logs)):
+        if folder is not None:
+            faults.folder(parameter, folder)
     faults.check()
     _try_folder(out)
 
     from hetsched.experiments import reproduce as run  # noqa: PLC0415 -- polars is slow to import
 
-    with Bars() as bars, changed(lambda fault: fault.moved("policies", "--policies")):
+    with Bars() as bars, changed(lambda fault: fault.moved("policies", "--policies").moved("logs", "--logs")):
         tell = bars.bar(name, unit="repetitions")
-        report = run(name, seed=chosen_seed or 0, quick=quick, policies=yours, out=out, progress=tell)
+        report = run(name, seed=chosen_seed or 0, quick=quick, policies=yours, logs=logs, out=out, progress=tell)
     _show(screen, report)
     _write(screen, report, out)
     screen.give(report.to_dict())
 
 
-def _check_experiment(name: str, *, takes_policies: bool) -> None:
-    """Refuse a name that is none, and policies beside an experiment that runs none."""
-    if name in EXPERIMENTS and not takes_policies:
+def _check_experiment(name: str, *, takes_policies: bool, takes_logs: bool) -> None:
+    """Refuse a name that is none, and policies or logs beside an experiment that runs on none."""
+    if name in EXPERIMENTS and not (takes_policies or takes_logs):
         return
-    from hetsched.experiments import check_runs_policies, experiment_named  # noqa: PLC0415
+    from hetsched.experiments import check_runs_policies, check_takes_logs, experiment_named  # noqa: PLC0415
 
     experiment = experiment_named(name, parameter="NAME")
     if takes_policies:
         check_runs_policies(experiment, parameter="--policies")
+    if takes_logs:
+        check_takes_logs(experiment, parameter="--logs")
 
 
 def _try_folder(out: str | None) -> None:

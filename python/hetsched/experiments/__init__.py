@@ -38,6 +38,7 @@ EXPERIMENTS = {
     "aoba-saving": "AOBA in quiet weeks: idle nodes switched off, by seven settings",
     "aoba-lending": "AOBA on busy days: nodes moved to, or shared with, the queues of parallel jobs",
     "strategies": "The strategies of Table II of power-aware Slurm, and ours, at one budget",
+    "sleep": "Every way to switch idle nodes off, on generated workloads or on your logs",
     "hetsched": "Our own preset beside all others, and each of its parts taken away once",
 }
 """Every experiment's name, and what it is about."""
@@ -81,6 +82,12 @@ def experiment_named(name: str, *, parameter: str = "name") -> Experiment:
     module = import_module(f"hetsched.experiments.{_MODULES.get(name, name)}")
     found: dict[str, Experiment] = {one.name: one for one in module.EXPERIMENTS}
     return found[name]
+
+
+def check_takes_logs(experiment: Experiment, *, parameter: str = "logs") -> None:
+    """Refuse logs beside an experiment that has its own workloads."""
+    if experiment.logs is None:
+        raise ConfigError([(parameter, f"logs beside {experiment.name}", "none: it has its own workloads")])
 
 
 def check_runs_policies(experiment: Experiment, *, parameter: str = "policies") -> None:

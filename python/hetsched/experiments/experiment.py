@@ -96,6 +96,7 @@ class Repetition:
     is_quick: bool = False  # smaller, where the whole would take long
     number: int = 0  # its place among the repetitions; the seed tells it, too
     policies: Mapping[str, Policy] = field(default_factory=dict)  # a user's own, by label, beside the experiment's
+    logs: Mapping[str, str] = field(default_factory=dict)  # files in place of its workloads, with their sha256
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,8 @@ class Experiment:
         What quick runs have in place of the parameters of the same names.
     yours
         From the frame of all runs to rows of a user's own policies among them. None: the experiment runs no policies.
+    logs
+        From a folder to its logs, each with the sha256 of its content. None: the experiment has its own workloads.
     """
 
     name: str
@@ -151,6 +154,7 @@ class Experiment:
     beside_repetitions: int = 0
     quick_parameters: Sequence[Parameter] = ()
     yours: Callable[[pl.DataFrame], list[Row]] | None = None
+    logs: Callable[[str], Mapping[str, str]] | None = None
 
 
 @dataclass(frozen=True)

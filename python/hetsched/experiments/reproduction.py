@@ -16,7 +16,7 @@ import polars as pl
 
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError, RunWarning
-from hetsched.experiments import check_runs_policies, experiment_named
+from hetsched.experiments import check_runs_policies, check_takes_logs, experiment_named
 from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE
 from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Report
 from hetsched.experiments.runs import MARK
@@ -39,6 +39,7 @@ def reproduce(
     seed: int = 0,
     quick: bool = False,
     policies: Policies = (),
+    logs: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -59,6 +60,9 @@ def reproduce(
     policies
         Your own, as `hetsched.sweep` takes them, to be run beside the experiment's on the same draws: more rows, of
         which nothing is claimed, and more of the figure. The rest stays as it is.
+    logs
+        A folder with logs in Standard Workload Format that the experiment runs on in place of its own workloads, if it
+        takes any; ``machines.toml`` in it may have ``nodes`` and ``procs_per_node`` for each, by the log's file name.
     out
         A folder for finished repetitions. The same call again, after a kill at any instant, executes only those that
         are missing.
@@ -92,18 +96,24 @@ def reproduce(
     faults.whole("seed", seed, low=0, high=2**64 - 1)
     faults.flag("quick", quick)
     _check_progress(progress, faults)
-    if out is not None:
-        faults.folder("out", out)
+    for parameter, folder in (("out", out), ("logs", logs)):
+        if folder is not None:
+            faults.folder(parameter, folder)
     yours = _labelled(policies, faults) if policies else {}
     try:
         experiment = experiment_named(name)
         if policies:
             check_runs_policies(experiment)
+        if logs is not None:
+            check_takes_logs(experiment)
     except ConfigError as error:
         faults.extend(error)
     faults.check()
     seeds = repetition_seeds(name, seed, experiment.quick_repetitions if quick else experiment.repetitions)
-    repetitions = [Repetition(own, is_quick=quick, number=number, policies=yours) for number, own in enumerate(seeds)]
+    found = {} if logs is None or experiment.logs is None else experiment.logs(os.fspath(logs))
+    repetitions = [
+        Repetition(own, is_quick=quick, number=number, policies=yours, logs=found) for number, own in enumerate(seeds)
+    ]
     folder = None if out is None else Path(out)
     frame = _frame(_all_runs(experiment, repetitions, folder, progress or (lambda _done, _total: None)), seeds)
     _check_started(frame, yours)
@@ -157,6 +167,8 @@ class _Task:
         """Sha256 over everything that decides its runs, the versions of what computes them among it."""
         policies = {name: policy.parts for name, policy in self.one.policies.items()}
         decides = [self.experiment.name, self.one.seed, self.one.is_quick, self.has_more, policies]
+        if self.one.logs:
+            decides.append({Path(path).name: sha256 for path, sha256 in self.one.logs.items()})
         return json_sha256([*versions(), *decides])
 
     def execute(self) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ METHODS = {
     "monitor": "read",
     "analyzer": "estimate",
     "sizing": "sizes",
+    "sleep": "rest",
 }
 """The method by which an object is known for a role."""
 

@@ -28,7 +28,7 @@ OBJECT_ROLES = ("analyzer",)
 
 _A_PART = "a part's name or a dictionary of its name and parameters"
 
-_STANDING_IN = {"order": "fcfs", "backfill": "none", "placement": "lowest-id"}
+_STANDING_IN = {"order": "fcfs", "backfill": "none", "placement": "lowest-id", "sleep": "planned"}
 """Parts that are checked in place of objects."""
 
 

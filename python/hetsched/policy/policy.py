@@ -22,7 +22,7 @@ from hetsched.policy.parts import (
     value_text,
 )
 from hetsched.policy.presets import PRESETS
-from hetsched.roles import Analyzer, Backfill, Order, Placement, Scheduler
+from hetsched.roles import Analyzer, Backfill, Order, Placement, Scheduler, Sleep
 
 Part = str | Mapping[str, Any]
 
@@ -48,7 +48,8 @@ class Policy:
         Limit on the power of the whole machine; its parameters ``allocator`` and ``monitor`` may be objects. None: no
         limit.
     sleep
-        Which idle nodes are switched off, and on again for jobs. None: no node is.
+        Which idle nodes are switched off, and on again for jobs: a part, or an object (`hetsched.roles.Sleep`). None:
+        no node is.
     analyzer
         An object that says how long jobs will run, for all planning (`hetsched.roles.Analyzer`). None: as long as they
         ask for.
@@ -77,7 +78,7 @@ class Policy:
         backfill: Part | Backfill | type[Backfill] = "none",
         placement: Part | Placement | type[Placement] = "lowest-id",
         power: Part | None = None,
-        sleep: Part | None = None,
+        sleep: Part | Sleep | type[Sleep] | None = None,
         *,
         analyzer: Analyzer | type[Analyzer] | None = None,
         scheduler: Scheduler | type[Scheduler] | None = None,

@@ -174,7 +174,7 @@ class Facts:
     offered_load: float | None = None
     bound_j: Callable[[pl.DataFrame, float], float] | None = None
     """From the jobs and the makespan to the least energy that any placement could reach; None: not asked for."""
-    extras: Mapping[str, int | float] = field(default_factory=dict)
+    extras: Mapping[str, int | float | None] = field(default_factory=dict)
     """Optional metrics that apply to the run, by their keys."""
 
     @cached_property
@@ -276,15 +276,24 @@ def _beyond(key: str, title: str, units: tuple[Unit, ...], better: Direction = "
 
 
 def _extra(
-    key: str, title: str, units: tuple[Unit, ...], *, section: str, part_of: str = "", digits: int = 4
+    key: str,
+    title: str,
+    units: tuple[Unit, ...],
+    *,
+    section: str,
+    better: Direction = "lower",
+    part_of: str = "",
+    part_title: str = "",
+    digits: int = 4,
 ) -> Metric:
     """The row of a metric that only some runs have."""
     return Metric(
         key,
         title,
         units,
-        "lower",
+        better,
         digits=digits,
+        part_title=part_title,
         section=section,
         part_of=part_of,
         is_optional=True,
@@ -395,6 +404,25 @@ _ROWS = (
         is_optional=True,
         of=lambda facts: None if facts.bound_j is None else facts.bound_j(facts.jobs, facts.makespan_s),
     ),
+    _extra("gap_idle_j", "energy of gaps between jobs, idled away", _ENERGY, section="energy", better="neither"),
+    _extra(
+        "gap_energy_j",
+        "energy drawn in gaps between jobs",
+        _ENERGY,
+        section="energy",
+        part_of="gap_idle_j",
+        part_title="drawn",
+    ),
+    _extra(
+        "gap_bound_j",
+        "least energy of gaps between jobs",
+        _ENERGY,
+        section="energy",
+        part_of="gap_idle_j",
+        part_title="least, given the starts",
+        better="neither",
+    ),
+    _extra("sleep_attained_ratio", "attained saving of sleep", _SHARE, section="energy", better="higher"),
     _extra("alerts", "emergencies of power", _COUNT, section="budget", digits=0),
     _extra("lost_energy_j", "energy of attempts that were lost", _ENERGY, section="energy", part_of="job_energy_j"),
     _extra("cost", "cost of energy", _COUNT, section="energy"),
@@ -404,6 +432,9 @@ _ROWS = (
 
 METRICS: dict[str, Metric] = {metric.key: metric for metric in _ROWS}
 """Every metric by its key, in the summary's order."""
+
+OF_BOUND = ("energy_bound_j", "gap_idle_j", "gap_energy_j", "gap_bound_j", "sleep_attained_ratio")
+"""Keys that the summaries of runs with ``bound=True`` have."""
 
 STATES = tuple(metric.key for metric in METRICS.values() if metric.section == "jobs" and metric.part_of == "jobs")
 """The states a job can be in when a run is over."""
@@ -417,7 +448,7 @@ def summarised(facts: Facts) -> dict[str, int | float | None]:
 
 def optional_names() -> list[str]:
     """Keys that the summaries of only some runs have, whatever was asked for."""
-    return [key for key, row in METRICS.items() if row.is_optional and key != "energy_bound_j"]
+    return [key for key, row in METRICS.items() if row.is_optional and key not in OF_BOUND]
 
 
 def columns_of(summaries: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

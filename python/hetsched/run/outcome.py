@@ -19,11 +19,12 @@ from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
 from hetsched.run.concerns import Concern, concerns_of_charges, concerns_of_run, concerns_of_work, draws_record
 from hetsched.run.events import Events
+from hetsched.run.gaps import gap_metrics, gaps_of
 from hetsched.run.metrics import Facts, summarised
 from hetsched.run.options import RunOptions
 from hetsched.run.result import Parts, Result
 from hetsched.run.result_files import JOB_COLUMNS
-from hetsched.run.stretches import LAST_J, framed, segments_of_jobs, with_attempts
+from hetsched.run.stretches import LAST_J, empty, framed, segments_of_jobs, with_attempts
 from hetsched.workload import Workload
 
 
@@ -80,7 +81,8 @@ def result_of(
 
     def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
         offered_load = workload.offered_load(platform)
-        extras = {**_emergencies(setting, totals), **{charge.key: charge.amount for charge in charges}}
+        own = gap_metrics(gaps_of(whole(jobs), told, timeline, platform)) if options.bound else {}
+        extras = {**own, **_emergencies(setting, totals), **{charge.key: charge.amount for charge in charges}}
         least_j = bound_j if options.bound else None
         return summarised(Facts(jobs, totals, platform.nodes, offered_load, least_j, extras))
 
@@ -94,6 +96,13 @@ def result_of(
     def attempts() -> pl.DataFrame:
         return with_attempts(alone(jobs()), jobs(), recorded, pl.DataFrame(records.take_attempts()))
 
+    def whole(jobs: pl.DataFrame) -> pl.DataFrame:
+        if has_lost:
+            return attempts()
+        return alone(jobs) if segments is None else segments()
+
+    told = empty("events") if happened is None else framed("events", happened)
+
     return Result(
         Parts(
             jobs=jobs,
@@ -101,7 +110,7 @@ def result_of(
             nodes=lambda: pl.DataFrame(records.take_nodes()),
             segments=cache(attempts) if has_lost else segments,
             alone=alone,
-            events=None if happened is None else framed("events", happened),
+            events=None if happened is None else told,
             summary=summary,
             provenance=lambda: {**_provenance(setting, totals), **more},
             timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},

@@ -147,7 +147,10 @@ class Result:
             it, by more than a billionth of it) ``, over_budget_s`` (for how long in all) ``, over_budget_peak_w`` (by
             how much at most) ``, profiled_jobs`` (runs that were first runs). Where nothing started, means and other
             shares are 0. With ``bound=True`` also ``energy_bound_j``: the least job energy that any placement of the
-            jobs that ended could have reached within the makespan. With budgets in time ``over_budget_*`` compare with
+            jobs that ended could have reached within the makespan; and of the gaps of nodes between jobs ``gap_idle_j``
+            (idled away), ``gap_energy_j`` (drawn), ``gap_bound_j`` (the least that sleeping could have left, given the
+            starts) and ``sleep_attained_ratio`` (how much of the largest saving is reached; None if nothing can be
+            saved). With budgets in time ``over_budget_*`` compare with
             the one in force. Where the policy does something about draws above the budget also ``alerts`` (how often)
             and ``lost_energy_j`` (of attempts that were requeued or killed); with prices among the events ``cost``
             (cost units) and with carbon intensities ``carbon_kg``, of the energy that some row covers.

@@ -249,7 +249,8 @@ def simulate(
         what they would without a table.
     bound
         Whether the summary also holds ``energy_bound_j``, the least job energy that any placement of these jobs could
-        have reached within this run's window (docs/background/bounds.md).
+        have reached within this run's window (docs/background/bounds.md), and what sleeping nodes could save
+        (docs/background/sleeping-nodes.md).
     progress
         Called now and then with (jobs done, jobs in all, simulated second).
     until_s

@@ -66,6 +66,7 @@ fn classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<roles::jobs::Job>()?;
     module.add_class::<roles::jobs::Jobs>()?;
     module.add_class::<roles::running::Running>()?;
+    module.add_class::<roles::sleep::Standby>()?;
     module.add_class::<roles::view::View>()?;
     module.add_class::<run::Records>()?;
     module.add_class::<session::Session>()

@@ -23,7 +23,10 @@ pub(crate) fn policy_spec(policy: &Bound<'_, PyDict>) -> PyResult<PolicySpec> {
         None => Err(to_py(policy.py(), config(format!("policy.{role}"), "nothing", "a part"))),
     };
     let optional = |role: &str| match policy.get_item(role)? {
-        Some(part) if !part.is_none() => part_spec(role, &part.cast_into::<PyDict>()?).map(Some),
+        Some(part) if !part.is_none() => match part.cast_into::<PyDict>() {
+            Ok(part) => part_spec(role, &part).map(Some),
+            Err(_) => Ok(Some(standing_in(role))),
+        },
         _ => Ok(None),
     };
     let (power, sleep) = (optional("power")?, optional("sleep")?);
@@ -36,6 +39,7 @@ fn standing_in(role: &str) -> PartSpec {
     let name = match role {
         "order" => "fcfs",
         "backfill" => "none",
+        "sleep" => "planned",
         _ => "lowest-id",
     };
     PartSpec { name: name.to_owned(), ..PartSpec::default() }

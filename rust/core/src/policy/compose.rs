@@ -389,7 +389,12 @@ impl Policy for Composed {
         match notice {
             Notice::Started(job) => self.memory.quotas.start_elsewhere(jobs, job),
             Notice::Ended(job) => self.memory.quotas.end(jobs, job),
-            Notice::Submitted(job) => self.submitted.push(job),
+            Notice::Submitted(job) => {
+                self.submitted.push(job);
+                if let Some(sleep) = &mut self.sleep {
+                    sleep.note_arrival(job);
+                }
+            }
             Notice::Requeued(job) => {
                 self.submitted.push(job);
                 self.memory.note_return();

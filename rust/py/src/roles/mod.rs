@@ -15,6 +15,7 @@ pub(crate) mod placement;
 pub(crate) mod running;
 pub(crate) mod scheduler;
 pub(crate) mod sizing;
+pub(crate) mod sleep;
 pub(crate) mod view;
 
 use std::sync::Arc;
@@ -34,6 +35,7 @@ use crate::roles::order::OwnOrder;
 use crate::roles::placement::OwnPlacement;
 use crate::roles::scheduler::{Numbers, OwnScheduler};
 use crate::roles::sizing::OwnSizing;
+use crate::roles::sleep::OwnSleep;
 use crate::roles::view::{Labels, Lender};
 
 /// The objects of a policy, by role.
@@ -46,6 +48,7 @@ pub(crate) struct Objects {
     pub(crate) monitor: Option<Py<PyAny>>,
     pub(crate) analyzer: Option<Py<PyAny>>,
     pub(crate) sizing: Option<Py<PyAny>>,
+    pub(crate) sleep: Option<Py<PyAny>>,
     /// What they may know of jobs beside the core's columns.
     pub(crate) labels: Labels,
 }
@@ -66,14 +69,16 @@ impl Objects {
             monitor: object("monitor")?,
             analyzer: object("analyzer")?,
             sizing: object("sizing")?,
+            sleep: object("sleep")?,
             labels,
         })
     }
 
     /// Whether there is any: then the interpreter is held through the run.
     pub(crate) fn is_any(&self) -> bool {
-        let Self { order, backfill, placement, scheduler, allocator, monitor, analyzer, sizing, labels: _ } = self;
-        [order, backfill, placement, scheduler, allocator, monitor, analyzer, sizing]
+        let Self { order, backfill, placement, scheduler, allocator, monitor, analyzer, sizing, sleep, labels: _ } =
+            self;
+        [order, backfill, placement, scheduler, allocator, monitor, analyzer, sizing, sleep]
             .iter()
             .any(|object| object.is_some())
     }
@@ -97,6 +102,10 @@ impl Objects {
         if let Some(object) = &self.sizing {
             let part = self.part(py, "policy.backfill.sizing", "sizes", object)?;
             parts.sizing = Some(Box::new(OwnSizing::new(py, part)?));
+        }
+        if let Some(object) = &self.sleep {
+            let own = OwnSleep(self.part(py, "policy.sleep", "rest", object)?);
+            parts.sleep = Some(policy::sleep::rules::Rules::of_own(Box::new(own)));
         }
         if let Some(object) = &self.placement {
             parts.placement = Box::new(OwnPlacement(self.part(py, "policy.placement", "choose", object)?));

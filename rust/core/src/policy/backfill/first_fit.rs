@@ -11,6 +11,10 @@ use crate::policy::desk::Desk;
 pub struct FirstFit;
 
 impl Backfill for FirstFit {
+    fn reserves(&self) -> usize {
+        0
+    }
+
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         let mut place = Place::FRONT;
         while let Some(found) = queue.first_fit(place, desk.whole_room()) {

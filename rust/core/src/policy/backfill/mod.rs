@@ -79,6 +79,11 @@ pub trait Backfill: DynClone + Send + Sync {
         false
     }
 
+    /// How many jobs that do not fit hold nodes until they do.
+    fn reserves(&self) -> usize {
+        usize::MAX
+    }
+
     /// After how long a wait jobs go before all others, the longest wait first, if any do.
     fn first_after(&self) -> Option<SimDuration> {
         None

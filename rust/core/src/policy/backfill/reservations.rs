@@ -296,6 +296,10 @@ impl Reservations {
 }
 
 impl Backfill for Reservations {
+    fn reserves(&self) -> usize {
+        self.depth
+    }
+
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         if self.resume(desk, queue)? {
             let next = self.kept.as_ref().map_or(Place::FRONT, |kept| kept.next(queue));

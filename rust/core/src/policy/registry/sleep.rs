@@ -4,6 +4,7 @@ use crate::error::{Result, config};
 use crate::params::{Parameter, Params, Value};
 use crate::policy::registry::take::all_faults;
 use crate::policy::registry::{Row, plain};
+use crate::policy::sleep::newsvendor::Newsvendor;
 use crate::policy::sleep::rules::{Far, Margin, NodeList, Rules};
 use crate::units::SimDuration;
 
@@ -60,11 +61,34 @@ pub const SLEEPS: &[Row<Rules>] = &[
             |params, _| take(params, &PLANNED).map(Box::new),
         )
     },
+    Row {
+        parameters: NEWSVENDOR_ROWS,
+        ..plain(
+            "newsvendor",
+            "the same, but a reserve stays on for jobs to come: as many as earlier days tell, within a budget",
+            |params, _| take_newsvendor(params).map(Box::new),
+        )
+    },
 ];
+
+/// The parameter that the newsvendor has beyond those of all.
+const RESERVE: Parameter = Parameter {
+    name: "reserve_ratio",
+    unit: "",
+    default: "0.08",
+    range: "a number from 0 to 1",
+    doc: "share of the time of free nodes that the reserve may take",
+};
 
 const TIMEOUT_ROWS: &[Parameter] = &parameters(&TIMEOUT);
 const NQSV_ROWS: &[Parameter] = &parameters(&NQSV);
 const PLANNED_ROWS: &[Parameter] = &parameters(&PLANNED);
+const NEWSVENDOR_ROWS: &[Parameter] = &with_reserve(&parameters(&PLANNED));
+
+const fn with_reserve(common: &[Parameter; 7]) -> [Parameter; 8] {
+    let [idle, off, stop, start, limit, on, exclude] = *common;
+    [idle, off, stop, start, limit, on, exclude, RESERVE]
+}
 
 const fn parameters(of: &Defaults) -> [Parameter; 7] {
     [
@@ -143,12 +167,22 @@ fn take(params: &mut Params, of: &Defaults) -> Result<Rules> {
             off_limit,
             min_on,
             exclude,
+            own: None,
         }),
         (min_idle, far, stop, start, off_limit, min_on, exclude) => {
             let spans = [min_idle.err(), far.err(), stop.err(), start.err()];
             let others = [off_limit.err(), min_on.err(), exclude.err()];
             Err(all_faults(spans.into_iter().chain(others).flatten()))
         }
+    }
+}
+
+fn take_newsvendor(params: &mut Params) -> Result<Rules> {
+    let rules = take(params, &PLANNED);
+    let ratio = params.take_number("reserve_ratio", Value::Float(0.08), &(0.0..=1.0), "a number from 0 to 1");
+    match (rules, ratio) {
+        (Ok(rules), Ok(ratio)) => Ok(Rules { own: Some(Box::new(Newsvendor::new(ratio))), ..rules }),
+        (rules, ratio) => Err(all_faults([rules.err(), ratio.err()].into_iter().flatten())),
     }
 }
 

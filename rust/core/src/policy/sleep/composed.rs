@@ -8,6 +8,7 @@ use crate::policy::sleep::standby::Comeback;
 use crate::policy::sleep::{Sleep, Sleeper, Wakes, named};
 use crate::policy::{Decisions, View};
 use crate::units::{SimDuration, SimTime};
+use crate::workload::JobId;
 
 impl Sleeper for Composed {
     fn counts(&self) -> bool {
@@ -22,7 +23,20 @@ impl Sleeper for Composed {
 
     fn rest(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         let Self { parts, sleep: Some(sleep), queue, .. } = self else { return Ok(()) };
-        if let Some(first) = parts.backfill.first_starts() {
+        if sleep.chooses() {
+            let list = || queue.iter().map(|waiting| JobId(waiting.key.row)).collect::<Vec<_>>();
+            let waiting: (usize, &dyn Fn() -> Vec<JobId>) = (queue.len(), &list);
+            let backfill = &parts.backfill;
+            let counted = || match backfill.first_after() {
+                None if backfill.is_strict() => Outlook::new(view, queue.iter(), true),
+                None => Outlook::as_backfilled(view, queue, backfill.reserves()),
+                Some(limit) => Outlook::new(view, in_turn(queue, view.now, limit).into_iter(), false),
+            };
+            match backfill.first_starts() {
+                Some(first) => sleep.consult(view, first, waiting, out)?,
+                None => sleep.consult(view, &counted(), waiting, out)?,
+            }
+        } else if let Some(first) = parts.backfill.first_starts() {
             let wakes = named::wakes(sleep, view, first);
             sleep.settle(view, &wakes, |node, rule, _| named::is_far(view, first, node, rule), out);
         } else if sleep.looks_ahead(view) {
@@ -31,7 +45,7 @@ impl Sleeper for Composed {
                 None => Outlook::new(view, queue.iter(), is_strict),
                 Some(limit) => Outlook::new(view, in_turn(queue, view.now, limit).into_iter(), is_strict),
             };
-            let wakes = outlook.wakes(sleep, view);
+            let wakes = outlook.wakes_of(sleep, view);
             sleep.settle(view, &wakes, |_, rule, asleep| outlook.spares(rule, asleep), out);
         } else {
             sleep.settle(view, &Wakes::default(), |_, _, _| false, out);

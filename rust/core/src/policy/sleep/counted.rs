@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::algo::fit_list::Waiting;
+use crate::algo::fit_list::{FitList, Room, Waiting};
 use crate::algo::horizon::Profile;
+use crate::algo::sorted_blocks::Place;
 use crate::platform::node_state::NodeState;
 use crate::policy::View;
 use crate::policy::sleep::rules::NodeRule;
@@ -24,6 +25,8 @@ pub(super) struct Outlook {
     steps: Vec<(SimTime, i64)>,
     /// The least of all up to each.
     least: Vec<i64>,
+    /// How many nodes are left, on or not, once all are back and the jobs have theirs that wait for nothing else.
+    left: i64,
 }
 
 /// One job after the other at the earliest time from which there are enough nodes for all its length.
@@ -52,14 +55,25 @@ impl<'a> WakePlan<'a> {
 
     /// Plans a job, not before `from`; returns its start.
     fn add(&mut self, waiting: &Waiting, from: SimTime) -> SimTime {
+        self.add_by(waiting, from, SimTime::NEVER)
+    }
+
+    /// The same if it starts by then.
+    fn add_by(&mut self, waiting: &Waiting, from: SimTime, by: SimTime) -> SimTime {
         let (units, length) = (waiting.units, waiting.length.max(TICK));
         let last = self.last.entry((units, length)).or_insert(self.view.now);
         if *last == SimTime::NEVER {
             return SimTime::NEVER;
         }
-        let start = self.free.earliest_fit_from(from.max(*last), units, length);
+        let from = from.max(*last);
+        let after = by.saturating_add(TICK);
+        if by < SimTime::NEVER && !self.free.fits_between(from, after, units, length) {
+            *last = from.max(after);
+            return SimTime::NEVER;
+        }
+        let start = self.free.earliest_fit_from(from, units, length);
         *last = start;
-        if start != SimTime::NEVER {
+        if start != SimTime::NEVER && start <= by {
             self.free.reserve(start, length, units);
             self.changes.push((start, -units));
             self.changes.push((start.saturating_add(length), units));
@@ -82,10 +96,34 @@ impl Outlook {
                 break;
             }
         }
-        Self::of(view.now, plan.changes)
+        Self::of(view.now, plan.changes, 0)
     }
 
-    fn of(now: SimTime, mut changes: Vec<(SimTime, i64)>) -> Self {
+    /// The same as the backfill would have it if all nodes were on: beside what the first `depth` jobs hold that do not fit,
+    /// nodes are held only for jobs that fit as soon as all nodes are back.
+    pub(super) fn as_backfilled(view: &View<'_>, queue: &FitList, depth: usize) -> Self {
+        let mut plan = WakePlan::new(view);
+        let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
+        let soon = comebacks.iter().map(|back| back.at).max().unwrap_or(view.now).max(view.now);
+        let released = view.releases.iter().filter(|release| release.at <= soon).map(|release| release.claim.units);
+        let mut most = view.slots.free_units() + released.sum::<i64>();
+        let (mut place, mut held) = (Place::FRONT, 0);
+        while let Some(next) = if held < depth { Some(place) } else { queue.first_fit(place, Room::of(most)) }
+            && let Some(waiting) = queue.get(next)
+        {
+            let start = plan.add_by(waiting, view.now, if held < depth { SimTime::NEVER } else { soon });
+            if start > soon {
+                held += usize::from(held < depth);
+            } else if waiting.length >= soon - view.now {
+                most -= waiting.units;
+            }
+            place = queue.after(next);
+        }
+        let left = plan.free.least_between(soon, TICK);
+        Self::of(view.now, plan.changes, left)
+    }
+
+    fn of(now: SimTime, mut changes: Vec<(SimTime, i64)>, left: i64) -> Self {
         changes.sort_unstable_by_key(|change| change.0);
         let mut level = 0;
         let mut steps = Vec::new();
@@ -97,11 +135,11 @@ impl Outlook {
             *least = step.1.min(*least);
             Some(*least)
         });
-        Self { now, least: running.collect(), steps }
+        Self { now, least: running.collect(), steps, left }
     }
 
     /// The off nodes that are woken now, the lowest first, and when the next have to be.
-    pub(super) fn wakes(&self, sleep: &Sleep, view: &View<'_>) -> Wakes {
+    pub(super) fn wakes_of(&self, sleep: &Sleep, view: &View<'_>) -> Wakes {
         let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
         let down = comebacks.iter().filter(|back| !view.nodes[back.node as usize].is_on());
         let Some(span) = down.map(|back| sleep.rule(back.node).start).max() else { return Wakes::default() };
@@ -114,6 +152,23 @@ impl Outlook {
             now: off.take(usize::try_from(lack).unwrap_or(0)).collect(),
             due: larger.map(|step| self.now.saturating_add((step.0 - self.now) - span)),
         }
+    }
+
+    /// The least there is left over until then.
+    pub(super) fn least_until(&self, until: SimTime) -> i64 {
+        self.least[self.steps.partition_point(|step| step.0 <= until) - 1]
+    }
+
+    /// When a node is lacking, if so many go to sleep beside it.
+    pub(super) fn lacking(&self, above: usize) -> SimTime {
+        let above = i64::try_from(above).unwrap_or(i64::MAX);
+        let first = self.least.partition_point(|&least| least > above);
+        self.steps.get(first).map_or(SimTime::NEVER, |step| step.0)
+    }
+
+    /// How many nodes are left for jobs to come, on or not.
+    pub(super) fn left(&self) -> i64 {
+        self.left
     }
 
     /// Whether a node is not needed soon, if so many others went to sleep before it.
@@ -142,7 +197,7 @@ mod tests {
     #[test]
     fn a_node_is_spared_if_none_is_lacking_by_the_time_it_could_be_back_nor_before_it_pays() {
         // Three nodes are free, two are held over [50, 80).
-        let outlook = Outlook::of(at(0), vec![(at(0), 3), (at(50), -2), (at(80), 2)]);
+        let outlook = Outlook::of(at(0), vec![(at(0), 3), (at(50), -2), (at(80), 2)], 0);
         let spares = |rule: NodeRule| (0..4).take_while(|&asleep| outlook.spares(&rule, asleep)).count();
         assert_eq!(spares(rule(20, 29, 0)), 3);
         assert_eq!(spares(rule(20, 30, 0)), 1, "back at 50, with a job that starts then");

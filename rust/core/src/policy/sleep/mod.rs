@@ -6,6 +6,9 @@
 mod composed;
 pub(super) mod counted;
 pub(super) mod named;
+pub mod newsvendor;
+mod planned;
+pub mod rest;
 pub mod rules;
 pub mod standby;
 
@@ -13,10 +16,13 @@ use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
 use crate::policy::sleep::named::FirstStarts;
+use crate::policy::sleep::planned::Planned;
+use crate::policy::sleep::rest::{Choice, IdleNode, Rest, Scene};
 use crate::policy::sleep::rules::{NodeRule, Rules};
 use crate::policy::sleep::standby::Comeback;
 use crate::policy::{Decisions, View};
 use crate::units::{SimDuration, SimTime};
+use crate::workload::JobId;
 
 /// A day of the log's clock.
 const DAY: i64 = 86_400_000_000;
@@ -49,7 +55,7 @@ pub(super) struct Wakes {
 }
 
 /// Puts idle nodes to sleep.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Sleep {
     /// For each node.
     rules: Vec<NodeRule>,
@@ -59,6 +65,9 @@ pub struct Sleep {
     /// For each node the day of its last shutdown, and how many it has begun in it.
     begun: Vec<(i64, u32)>,
     alarm: Option<SimTime>,
+    own: Option<Box<dyn Rest>>,
+    /// The jobs that came since it was last asked.
+    arrived: Vec<JobId>,
 }
 
 impl Sleep {
@@ -79,7 +88,21 @@ impl Sleep {
             min_on: rules.min_on,
             begun: vec![(i64::MIN, 0); platform.len() as usize],
             alarm: None,
+            own: rules.own.clone(),
+            arrived: Vec::new(),
         })
+    }
+
+    /// A job came.
+    pub(super) fn note_arrival(&mut self, job: JobId) {
+        if self.own.is_some() {
+            self.arrived.push(job);
+        }
+    }
+
+    /// Whether a part of its own chooses the nodes.
+    pub(super) fn chooses(&self) -> bool {
+        self.own.is_some()
     }
 
     pub(super) fn rule(&self, node: u32) -> &NodeRule {
@@ -116,6 +139,9 @@ impl Sleep {
 
     /// Whether it matters what is planned for later: some node may be woken or put to sleep by it.
     pub(super) fn looks_ahead(&self, view: &View<'_>) -> bool {
+        if self.chooses() {
+            return true;
+        }
         let is_off = |node: u32| !view.nodes[node as usize].is_on();
         view.standby.is_some_and(|standby| standby.asleep().iter().any(is_off))
             || idle(view).any(|node| self.may_sleep(view, node))
@@ -128,8 +154,11 @@ impl Sleep {
         let off = view.standby.into_iter().flat_map(|standby| standby.asleep().iter());
         let off = off.filter(|&node| view.nodes[node as usize] == NodeState::Off);
         let woken = off.map(|node| (node, now.saturating_add(self.rule(node).start)));
-        let kept = idle(view).filter(|&node| self.may_sleep(view, node)).map(|node| {
+        let kept = idle(view).filter(|&node| self.chooses() || self.may_sleep(view, node)).map(|node| {
             let rule = self.rule(node);
+            if self.chooses() {
+                return (node, now);
+            }
             // As long as that is a whole number of microseconds, anything before `far` is a microsecond earlier.
             let near = SimDuration::from_micros(rule.far.unwrap_or_default().micros() - 1);
             (node, now.saturating_add(near.max(rule.stop.saturating_add(rule.start))))
@@ -177,6 +206,50 @@ impl Sleep {
             }
         }
         self.alarm = alarm.filter(|&alarm| alarm <= SimTime::LATEST);
+    }
+
+    /// The same where a part of its own chooses the nodes.
+    fn consult(
+        &mut self,
+        view: &View<'_>,
+        outlook: &dyn Planned,
+        (waiting, queue): (usize, &dyn Fn() -> Vec<JobId>),
+        out: &mut Decisions,
+    ) -> Result<()> {
+        let Some(mut own) = self.own.take() else { return Ok(()) };
+        let wakes = outlook.wakes(self, view);
+        wakes.now.iter().for_each(|&node| out.wake(node));
+        let nodes: Vec<_> = idle(view).collect();
+        let idle = nodes.iter().zip((0..nodes.len()).rev()).map(|(&node, above)| IdleNode {
+            node,
+            since: view.standby.map_or(view.now, |standby| standby.idle_since(node)),
+            next: outlook.next(node, above),
+            may_sleep: self.may_sleep(view, node),
+        });
+        let idle: Vec<_> = idle.collect();
+        let asleep = view.standby.into_iter().flat_map(|standby| standby.asleep().iter());
+        let off = asleep
+            .filter(|node| view.nodes[*node as usize] == NodeState::Off && wakes.now.binary_search(node).is_err());
+        let off: Vec<_> = off.collect();
+        let (spare, free) = (outlook.spare(self, view, &idle), outlook.free(view));
+        let arrived = std::mem::take(&mut self.arrived);
+        let rules = &self.rules;
+        let scene = Scene { view, idle: &idle, off: &off, spare, free, waiting, queue, arrived: &arrived, rules };
+        let mut choice = Choice::default();
+        let done = own.rest(&scene, &mut choice);
+        self.own = Some(own);
+        done?;
+        choice.wake.iter().for_each(|&node| out.wake(node));
+        let most = if self.min_on > 0 { self.spare(view, &wakes) as usize + choice.wake.len() } else { usize::MAX };
+        for &node in choice.sleep.iter().take(most) {
+            out.sleep(node);
+            self.note_shutdown(view.now, node);
+        }
+        let ripe = idle.iter().filter_map(|one| self.ripe_at(view, one.node)).filter(|&ripe| ripe > view.now).min();
+        let again = choice.again.filter(|&again| again > view.now);
+        let alarm = [wakes.due, ripe, again].into_iter().flatten().min();
+        self.alarm = alarm.filter(|&alarm| alarm <= SimTime::LATEST);
+        Ok(())
     }
 
     /// How many nodes may be put to sleep so that enough stay on.

@@ -1,6 +1,7 @@
 //! The numbers of a sleep part, and what they come to on a node (operations page on machines, rules 14 and 17).
 
 use crate::platform::NodeDraw;
+use crate::policy::sleep::rest::Rest;
 use crate::units::SimDuration;
 
 /// The least that starting a node takes in plans.
@@ -29,7 +30,7 @@ pub enum Far {
 pub struct NodeList(Vec<(u32, u32)>);
 
 /// The parameters of a sleep part.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Rules {
     /// How long a node must have been idle.
     pub min_idle: SimDuration,
@@ -45,6 +46,8 @@ pub struct Rules {
     pub min_on: u32,
     /// Nodes that are never put to sleep.
     pub exclude: NodeList,
+    /// Who chooses among the nodes that these let sleep; none: all of them go that no plan needs soon.
+    pub own: Option<Box<dyn Rest>>,
 }
 
 /// What they come to on one node.
@@ -106,6 +109,21 @@ impl Margin {
 }
 
 impl Rules {
+    /// Those of a part that chooses by itself: they limit nothing, and plans know how long nodes take.
+    #[must_use]
+    pub fn of_own(own: Box<dyn Rest>) -> Self {
+        Self {
+            min_idle: SimDuration::ZERO,
+            far: Far::BreakEven,
+            stop: Margin::Actual,
+            start: Margin::Actual,
+            off_limit: None,
+            min_on: 0,
+            exclude: NodeList::default(),
+            own: Some(own),
+        }
+    }
+
     /// What they come to on a node.
     #[must_use]
     pub fn of(&self, node: u32, draw: &NodeDraw) -> NodeRule {

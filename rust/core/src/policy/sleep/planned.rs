@@ -1,0 +1,76 @@
+//! What is planned, as a part that chooses nodes by itself is told of it: by named nodes, or by counts.
+
+use crate::platform::node_state::NodeState;
+use crate::policy::View;
+use crate::policy::sleep::counted::Outlook;
+use crate::policy::sleep::named::{self, FirstStarts};
+use crate::policy::sleep::rest::IdleNode;
+use crate::policy::sleep::{Sleep, Wakes};
+use crate::units::{SimDuration, SimTime};
+
+/// What is planned for later.
+pub(super) trait Planned {
+    /// The nodes that are woken for it.
+    fn wakes(&self, sleep: &Sleep, view: &View<'_>) -> Wakes;
+
+    /// When a node's next planned job starts, or it would be lacking if so many idle nodes above it slept.
+    fn next(&self, node: u32, above: usize) -> SimTime;
+
+    /// How many nodes are on, or will be, that nothing planned needs within the time to wake one.
+    fn spare(&self, sleep: &Sleep, view: &View<'_>, idle: &[IdleNode]) -> u32;
+
+    /// How many nodes neither run a job nor are needed by one that waits for nothing else.
+    fn free(&self, view: &View<'_>) -> u32;
+}
+
+impl Planned for FirstStarts {
+    fn wakes(&self, sleep: &Sleep, view: &View<'_>) -> Wakes {
+        named::wakes(sleep, view, self)
+    }
+
+    fn next(&self, node: u32, _above: usize) -> SimTime {
+        self.get(&node).copied().unwrap_or(SimTime::NEVER)
+    }
+
+    fn spare(&self, sleep: &Sleep, view: &View<'_>, idle: &[IdleNode]) -> u32 {
+        let booting =
+            comebacks(view).filter(|&(node, _)| matches!(view.nodes[node as usize], NodeState::Booting { .. }));
+        let is_free = |node: u32| self.next(node, 0) > view.now.saturating_add(sleep.rule(node).start);
+        let count = idle.iter().map(|one| one.node).chain(booting.map(|(node, _)| node)).filter(|&node| is_free(node));
+        u32::try_from(count.count()).unwrap_or(u32::MAX)
+    }
+
+    fn free(&self, view: &View<'_>) -> u32 {
+        let idle = view.slots.holding(view.platform.shared_slots()).iter();
+        let idle = idle.filter(|&node| view.nodes[node as usize] == NodeState::Idle).map(|node| (node, view.now));
+        let is_free = |&(node, at): &(u32, SimTime)| self.next(node, 0) > at;
+        u32::try_from(idle.chain(comebacks(view)).filter(is_free).count()).unwrap_or(u32::MAX)
+    }
+}
+
+impl Planned for Outlook {
+    fn wakes(&self, sleep: &Sleep, view: &View<'_>) -> Wakes {
+        self.wakes_of(sleep, view)
+    }
+
+    fn next(&self, _node: u32, above: usize) -> SimTime {
+        self.lacking(above)
+    }
+
+    fn spare(&self, sleep: &Sleep, view: &View<'_>, idle: &[IdleNode]) -> u32 {
+        let spans = (0..view.platform.len()).take(1).map(|node| sleep.rule(node).start);
+        let span = comebacks(view).map(|(node, _)| sleep.rule(node).start).chain(spans).max();
+        let least = self.least_until(view.now.saturating_add(span.unwrap_or(SimDuration::ZERO)));
+        let on = idle.len() + comebacks(view).count();
+        u32::try_from(least.max(0)).unwrap_or(u32::MAX).min(u32::try_from(on).unwrap_or(u32::MAX))
+    }
+
+    fn free(&self, _view: &View<'_>) -> u32 {
+        u32::try_from(self.left()).unwrap_or(0)
+    }
+}
+
+fn comebacks<'a>(view: &View<'a>) -> impl Iterator<Item = (u32, SimTime)> + 'a {
+    let all = view.standby.map_or(&[][..], |standby| standby.comebacks());
+    all.iter().map(|back| (back.node, back.at))
+}

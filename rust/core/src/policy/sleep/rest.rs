@@ -1,0 +1,69 @@
+//! Parts that choose by themselves which idle nodes go to sleep, and which are woken before anything planned needs them.
+//!
+//! Nodes that planned jobs need are woken whatever such a part says (operations page on machines, rules 18 and 20).
+
+use dyn_clone::DynClone;
+
+use crate::error::Result;
+use crate::policy::View;
+use crate::policy::sleep::rules::NodeRule;
+use crate::units::SimTime;
+use crate::workload::JobId;
+
+/// Chooses nodes that go to sleep, and such as are woken for jobs that are yet to come.
+pub trait Rest: DynClone + Send + Sync {
+    /// Asked at the end of every pass, once nodes are woken for planned jobs.
+    ///
+    /// # Errors
+    /// If it cannot be told, or the host interrupts.
+    fn rest(&mut self, scene: &Scene<'_>, choice: &mut Choice) -> Result<()>;
+}
+
+dyn_clone::clone_trait_object!(Rest);
+
+/// An idle node that holds no job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleNode {
+    /// Which one.
+    pub node: u32,
+    /// Since when.
+    pub since: SimTime,
+    /// When its next planned job starts; never, if there is none. Where nodes are counted: when it would be lacking, if all
+    /// idle nodes above it were asleep.
+    pub next: SimTime,
+    /// Whether the rules let it sleep: long enough idle, not excluded, not too often today.
+    pub may_sleep: bool,
+}
+
+/// The machine at the end of a pass.
+pub struct Scene<'a> {
+    /// The machine, and what runs.
+    pub view: &'a View<'a>,
+    /// Nodes that idle, ascending.
+    pub idle: &'a [IdleNode],
+    /// Nodes that are off and were not woken in this pass, ascending.
+    pub off: &'a [u32],
+    /// How many nodes are on, or on their way there, that nothing planned needs within the time to wake one.
+    pub spare: u32,
+    /// How many nodes there are, on or not, that neither run a job nor are needed by one that waits for nothing else.
+    pub free: u32,
+    /// How many jobs wait.
+    pub waiting: usize,
+    /// The jobs that wait, in policy order, for those who ask.
+    pub queue: &'a dyn Fn() -> Vec<JobId>,
+    /// The jobs that came since this was last asked.
+    pub arrived: &'a [JobId],
+    /// What the rules come to on each node.
+    pub rules: &'a [NodeRule],
+}
+
+/// What was chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// Idle nodes that go to sleep, first to last.
+    pub sleep: Vec<u32>,
+    /// Nodes that are off and are woken.
+    pub wake: Vec<u32>,
+    /// When to ask again, if nothing happens before.
+    pub again: Option<SimTime>,
+}

@@ -1,0 +1,188 @@
+//! A sleep part: which idle nodes go to sleep, and which are woken before anything planned needs them.
+
+use std::sync::Arc;
+
+use hetsched_core::error::Result;
+use hetsched_core::platform::node_state::NodeState;
+use hetsched_core::policy::sleep::rest::{Choice, IdleNode, Rest, Scene};
+use hetsched_core::policy::sleep::rules::NodeRule;
+use hetsched_core::units::{SimDuration, SimTime};
+use hetsched_core::workload::JobId;
+use numpy::PyArray1;
+use pyo3::prelude::*;
+
+use crate::roles::answers::{self, Wrong};
+use crate::roles::jobs::Jobs;
+use crate::roles::view::{Labels, Loan, fixed, seconds};
+use crate::roles::{Part, counted, failed};
+
+/// An object that lets nodes sleep.
+#[derive(Clone)]
+pub(crate) struct OwnSleep(pub(crate) Part);
+
+/// Nodes that idle, or are switched off, as an object is told of them.
+#[pyclass(frozen, module = "hetsched._core")]
+pub(crate) struct Standby {
+    idle: Vec<IdleNode>,
+    break_even_s: Vec<f64>,
+    off: Vec<u32>,
+    booting: Vec<u32>,
+    shutting_down: Vec<u32>,
+    arrived: Vec<JobId>,
+    loan: Arc<Loan>,
+    labels: Labels,
+    /// How many nodes are on, or booting, that no planned job needs within the time to wake one.
+    #[pyo3(get)]
+    spare: u32,
+    /// How many nodes, on or not, are left beside jobs that run and jobs that wait only for nodes to boot.
+    #[pyo3(get)]
+    free: u32,
+}
+
+type Numbers<'py> = Bound<'py, PyArray1<i64>>;
+type Floats<'py> = Bound<'py, PyArray1<f64>>;
+
+fn numbers<'py>(py: Python<'py>, nodes: impl Iterator<Item = u32>) -> Numbers<'py> {
+    fixed(py, &nodes.map(i64::from).collect::<Vec<_>>())
+}
+
+fn even_s(rule: &NodeRule) -> f64 {
+    rule.far.map_or(f64::INFINITY, SimDuration::seconds)
+}
+
+impl Standby {
+    fn of(scene: &Scene<'_>, part: &Part) -> Self {
+        let asleep = || scene.view.standby.into_iter().flat_map(|standby| standby.asleep().iter());
+        let state = |node: u32| scene.view.nodes[node as usize];
+        Self {
+            idle: scene.idle.to_vec(),
+            break_even_s: scene.idle.iter().map(|one| even_s(&scene.rules[one.node as usize])).collect(),
+            off: scene.off.to_vec(),
+            booting: asleep().filter(|&node| matches!(state(node), NodeState::Booting { .. })).collect(),
+            shutting_down: asleep().filter(|&node| matches!(state(node), NodeState::ShuttingDown { .. })).collect(),
+            arrived: scene.arrived.to_vec(),
+            loan: Arc::clone(part.lender.loan()),
+            labels: part.lender.labels().clone(),
+            spare: scene.spare,
+            free: scene.free,
+        }
+    }
+}
+
+#[pymethods]
+impl Standby {
+    /// Nodes that are on and hold no job, ascending.
+    #[getter]
+    fn idle<'py>(&self, py: Python<'py>) -> Numbers<'py> {
+        numbers(py, self.idle.iter().map(|one| one.node))
+    }
+
+    /// Since when each of `idle` is that, seconds on the log's clock.
+    #[getter]
+    fn idle_since_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
+        fixed(py, &self.idle.iter().map(|one| seconds(one.since)).collect::<Vec<_>>())
+    }
+
+    /// When the next planned job starts on each of `idle`; infinite without one.
+    #[getter]
+    fn next_start_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
+        fixed(py, &self.idle.iter().map(|one| seconds(one.next)).collect::<Vec<_>>())
+    }
+
+    /// How long each of `idle` would have to be idle for sleep to save energy; infinite where it never does.
+    #[getter]
+    fn break_even_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
+        fixed(py, &self.break_even_s)
+    }
+
+    /// Nodes that are off and were not woken just now, ascending.
+    #[getter]
+    fn off<'py>(&self, py: Python<'py>) -> Numbers<'py> {
+        numbers(py, self.off.iter().copied())
+    }
+
+    /// Nodes that boot, ascending.
+    #[getter]
+    fn booting<'py>(&self, py: Python<'py>) -> Numbers<'py> {
+        numbers(py, self.booting.iter().copied())
+    }
+
+    /// Nodes that shut down, ascending.
+    #[getter]
+    fn shutting_down<'py>(&self, py: Python<'py>) -> Numbers<'py> {
+        numbers(py, self.shutting_down.iter().copied())
+    }
+
+    /// The jobs that came since this was last asked.
+    #[getter]
+    fn arrived(&self) -> Jobs {
+        Jobs { rows: self.arrived.clone(), loan: Arc::clone(&self.loan), labels: self.labels.clone() }
+    }
+}
+
+/// What an object answered.
+struct Answer {
+    sleep: Vec<i64>,
+    wake: Vec<i64>,
+    again_s: f64,
+}
+
+impl Answer {
+    /// Reads a `Rest`, or the nodes to put to sleep.
+    fn of(given: &Bound<'_, PyAny>) -> std::result::Result<Self, Wrong> {
+        let nodes = |given: &Bound<'_, PyAny>| answers::whole(given, "numbers of nodes");
+        let Some(wake) = given.getattr_opt("wake")? else {
+            return Ok(Self { sleep: nodes(given)?, wake: Vec::new(), again_s: f64::INFINITY });
+        };
+        let again_s = given.getattr("again_s")?.extract()?;
+        Ok(Self { sleep: nodes(&given.getattr("sleep")?)?, wake: nodes(&wake)?, again_s })
+    }
+
+    /// The choice it makes, or what is wrong with it.
+    fn choice(self, scene: &Scene<'_>, choice: &mut Choice) -> std::result::Result<(), String> {
+        let is_idle = |node: u32| scene.idle.binary_search_by_key(&node, |one| one.node).is_ok();
+        choice.sleep = known(&self.sleep, "to sleep", "idle", is_idle)?;
+        choice.wake = known(&self.wake, "to wake", "off", |node| scene.off.binary_search(&node).is_ok())?;
+        if self.again_s < f64::INFINITY {
+            let again = SimTime::from_seconds(self.again_s).filter(|&again| again > scene.view.now);
+            let wrong = || format!("gave {} s as `again_s`, which is not after now,", self.again_s);
+            choice.again = Some(again.ok_or_else(wrong)?);
+        } else if self.again_s.is_nan() {
+            return Err("gave NaN as `again_s`".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Nodes that are what they have to be, each once.
+fn known(given: &[i64], what: &str, state: &str, is: impl Fn(u32) -> bool) -> std::result::Result<Vec<u32>, String> {
+    let mut nodes = Vec::with_capacity(given.len());
+    for &number in given {
+        let node = u32::try_from(number).ok().filter(|&node| is(node));
+        nodes.push(node.ok_or_else(|| format!("gave node {number} {what}, which is not {state},"))?);
+    }
+    let mut sorted = nodes.clone();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(format!("gave node {} {what} twice", pair[0])),
+        None => Ok(nodes),
+    }
+}
+
+impl Rest for OwnSleep {
+    fn rest(&mut self, scene: &Scene<'_>, choice: &mut Choice) -> Result<()> {
+        let (part, view) = (&self.0, scene.view);
+        let queue = (scene.queue)();
+        Python::attach(|py| {
+            part.lender.lend(view, Some(&queue), |lent| {
+                let asked = || format!(", with {} idle,", counted(scene.idle.len(), "node"));
+                let answer = part.call(py, view, (Standby::of(scene, part), lent), asked)?;
+                let said = Answer::of(&answer).and_then(|answer| answer.choice(scene, choice).map_err(Wrong::Said));
+                said.map_err(|wrong| match wrong {
+                    Wrong::Said(what) => part.wrong(view, &what),
+                    Wrong::Raised(raised) => failed(raised),
+                })
+            })
+        })
+    }
+}

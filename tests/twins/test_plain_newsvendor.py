@@ -1,0 +1,66 @@
+"""The sleep part `newsvendor` beside its twin in plain Python, and the wake plan that it and objects have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from plain_newsvendor import PlainNewsvendor
+from test_plain_sleep import SECOND, cases, run
+
+import hetsched as hs
+
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
+
+
+def log(seed: int, jobs: int, nodes: int, mean_s: float) -> hs.Workload:
+    rng = np.random.default_rng(seed)
+    asked = rng.integers(1, nodes // 2 + 1, jobs)
+    runtime = rng.integers(0, 1200, jobs)
+    submit = np.cumsum(rng.exponential(mean_s, jobs).round())
+    columns = {"job_id": np.arange(jobs), "submit_s": submit, "runtime_s": runtime, "node_count": asked}
+    return hs.Workload.from_polars(pl.DataFrame(columns).with_columns(walltime_s=pl.Series(runtime * 2 + 60)))
+
+
+@pytest.mark.parametrize("backfill", ["plan", "reservations", "first-fit"])
+@pytest.mark.parametrize("mean_s", [150.0, 900.0])
+@pytest.mark.parametrize("ratio", [0.02, 0.3])
+def test_the_part_agrees_with_its_twin(backfill: str, mean_s: float, ratio: float) -> None:
+    workload = log(7, 250, 12, mean_s)
+    watts = {"idle_w": 600.0, "tdp_w": 2100.0, "boot_s": 60.0, "shutdown_s": 120.0}
+    platform = hs.Platform.homogeneous(nodes=12, **watts)
+    own = hs.Policy(backfill=backfill, sleep={"name": "newsvendor", "reserve_ratio": ratio})
+    twin = hs.Policy(backfill=backfill, sleep=PlainNewsvendor(60.0, 120.0, ratio))
+    ours, plain = (hs.simulate(workload, platform, policy) for policy in (own, twin))
+    assert ours.events.equals(plain.events)
+    assert ours.jobs.equals(plain.jobs)
+    assert ours.nodes["boots"].sum() > 20
+
+
+class Planned:
+    """The part `planned`, as an object."""
+
+    def __init__(self, both: int) -> None:
+        self.both = both
+
+    def rest(self, nodes: Any, view: Any) -> Any:
+        away = (nodes.next_start_s - view.now_s) * 1e6
+        far = (away > self.both + 0.5) & (away >= nodes.break_even_s * 1e6 - 0.5)
+        return nodes.idle[far][::-1]
+
+
+@given(cases(("first-fit", "reservations")))
+def test_counted_nodes_are_woken_for_what_the_backfill_would_do(case: Any) -> None:
+    machine, tasks, _ = case
+    machine.numbers.min_idle, machine.numbers.min_on, machine.numbers.exclude = 0, 0, frozenset()
+    machine.numbers.limit = float("inf")
+    machine.numbers.far = machine.boot + machine.shutdown
+    machine.numbers.stop, machine.numbers.start = machine.shutdown, machine.boot
+    machine.as_backfilled = True
+    result = run(machine, tasks, {}, Planned(machine.shutdown + max(1, machine.boot)))  # type: ignore[arg-type]
+    machine.run(tasks)
+    told = [(t.row, t.start / SECOND, t.end / SECOND, t.nodes) for t in tasks]
+    assert result.jobs.select("job_id", "start_s", "end_s", "nodes").rows() == told
