@@ -209,9 +209,9 @@ class Sizing(Protocol):
     `runs` (`Running`: those jobs, by start), from its ``min_nodes`` to its ``max_nodes``. A job that gets fewer gives
     up those with the highest numbers at once. Then, in the order of `runs`, those that get more have theirs chosen by
     the placement among the free ones; there must be as many (``len(view.free)`` and those given up), and what they
-    claim must be within `watts` and what others have given up. ``view.queue`` holds the jobs that wait; those that have come
-    since the last pass are the last. What is left of a job takes ``runs.size_time_ratio`` at the new size over that at
-    the old one times as long, and its ``resize_s`` more.
+    claim must be within `watts` and what others have given up. ``view.queue`` holds the jobs that wait; those that
+    have come since the last pass are the last. What is left of a job takes ``runs.size_time_ratio`` at the new size
+    over that at the old one times as long, and its ``resize_s`` more.
     """
 
     def sizes(self, queue: Jobs, watts: float, view: View, /) -> npt.ArrayLike:

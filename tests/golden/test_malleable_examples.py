@@ -353,7 +353,7 @@ def test_a_change_that_a_result_hides_is_found() -> None:
     ]
     for change in faults:
         tampered = result.segments.with_columns(change.cast(result.segments.schema[change.meta.output_name()]))
-        with pytest.raises(AssertionError, match="job 1, from|node 3: busy_s"):
+        with pytest.raises(AssertionError, match=r"job 1, from|node 3: busy_s"):
             check_schedule(_with(result, segments=tampered), workload, MACHINE)
     with pytest.raises(AssertionError, match="events tell"):
         check_schedule(_with(result, events=result.events.clear()), workload, MACHINE)

@@ -67,8 +67,8 @@ class Result:
         reason, nominal_runtime_s``; under a policy that profiles first runs ``profiled``, whether the run was such a
         one; where the policy does something about draws above the budget (``on_excess``) or changes the sizes of jobs
         that run (then ``nodes`` are those at its end) ``attempts, suspended_s, lost_energy_j``, and where nodes may be
-        capped ``lowest_cap_w``; where a queue preempts others ``suspended_s``; then the workload's other columns. Times of a
-        job that never started are null.
+        capped ``lowest_cap_w``; where a queue preempts others ``suspended_s``; then the workload's other columns. Times
+        of a job that never started are null.
         """
         check_threads()
         return self._parts.jobs()
