@@ -60,11 +60,11 @@ def a_job_draws_a_constant_power() -> bool:
     return result.segments.select("job_id", "power_w").rows() == [(1, 200.0), (2, 300.0)]
 
 
-def unlike_nodes_have_no_budget_and_share_by_plan() -> bool:
+def unlike_nodes_share_by_plan_without_a_budget() -> bool:
     kinds = [hs.NodeClass("cpu", 2, 100, 300, slots=2, gpus=0), hs.NodeClass("gpu", 2, 100, 300, slots=2, gpus=2)]
     workload, budget = jobs(device=["gpu", "cpu"]), {"name": "system-budget", "pcr": 0.9}
-    with pytest.raises(hs.ConfigError, match=r"policy\.power: found `system-budget`"):
-        hs.simulate(workload, hs.Platform(kinds), hs.Policy("fcfs", "none", power=budget))
+    with pytest.raises(hs.ConfigError, match=r"policy\.power"):
+        hs.simulate(workload, hs.Platform(kinds, exclusive=False), hs.Policy("fcfs", "plan", power=budget))
     with pytest.raises(hs.ConfigError, match=r"policy\.backfill: found `reservations`, expected plan"):
         hs.simulate(workload, hs.Platform(kinds, exclusive=False), "easy")
     shared = hs.simulate(workload, hs.Platform(kinds, exclusive=False), hs.Policy("fcfs", "plan"))
@@ -83,8 +83,8 @@ HELD = {
         queues_preempt_by_plan_on_like_nodes
     ),
     "A job draws a constant power as long as its caps stay as they are,": a_job_draws_a_constant_power,
-    "Where jobs ask for features, GPUs, memory or licences that differ by node there is no power budget,": (
-        unlike_nodes_have_no_budget_and_share_by_plan
+    "Where jobs ask for features, GPUs, memory or licences that differ by node, shared nodes need the": (
+        unlike_nodes_share_by_plan_without_a_budget
     ),
     "Linux only.": it_is_for_linux,
 }
