@@ -66,6 +66,7 @@ bench: $(EXTENSION) $(VENV)/dev ## speed: whole runs against other simulators, t
 	@$(BIN)/python benches/python/power_in_time.py
 	@$(BIN)/python benches/python/gym.py
 	@$(BIN)/python benches/python/roles.py
+	@$(BIN)/python benches/python/machine_day.py
 	@cargo bench --locked --package hetsched-core
 
 wheel: $(VENV)/demo ## a wheel for CPython 3.10 and newer, in dist/
