@@ -209,41 +209,66 @@ impl<F: Freedom> Windows<F> {
         (from, until): (SimTime, SimTime),
         mut pick: impl FnMut(&F, &F, &mut Vec<u32>) -> bool,
     ) -> Option<(SimTime, Vec<u32>)> {
-        let first = self.in_force(from);
-        let (mut common, mut nodes) = (self.windows[first].free.clone(), Vec::new());
-        for (index, window) in self.windows.iter().enumerate().skip(first) {
+        let mut first = self.in_force(from);
+        let mut found: Option<(F, Vec<u32>)> = None;
+        while let Some(window) = self.windows.get(first) {
             let start = window.begins.max(from);
             if start > until {
                 return None;
             }
-            if self.common(index, start, need, &mut common) {
-                nodes.clear();
-                if pick(&window.free, &common, &mut nodes) {
-                    return Some((start, nodes));
+            if !self.lets(first, need) {
+                first += 1;
+                continue;
+            }
+            let (common, nodes) = found.get_or_insert_with(|| (window.free.clone(), Vec::new()));
+            first = match self.common(first, start, need, common) {
+                None => {
+                    nodes.clear();
+                    if pick(&window.free, common, nodes) {
+                        return found.map(|(_, nodes)| (start, nodes));
+                    }
+                    first + 1
                 }
+                Some(bad) => self.after(first, bad, need, common),
+            };
+        }
+        None
+    }
+
+    /// Whether a window by itself has what is needed.
+    fn lets(&self, index: usize, need: &Need) -> bool {
+        let window = &self.windows[index];
+        window.microwatts >= need.microwatts && window.free.suffices(need)
+    }
+
+    /// What the windows from one on have in common while a job that starts at `start` would run; the window with which
+    /// that is too little, if one is.
+    fn common(&self, first: usize, start: SimTime, need: &Need, common: &mut F) -> Option<usize> {
+        let end = start.saturating_add(need.length);
+        common.copy_from(&self.windows[first].free);
+        // A length of zero needs its instant all the same.
+        let later = self.windows.iter().enumerate().skip(first + 1).take_while(|(_, window)| window.begins < end);
+        for (index, window) in later {
+            common.meet(&window.free);
+            if window.microwatts < need.microwatts || !common.suffices(need) {
+                return Some(index);
             }
         }
         None
     }
 
-    /// What the windows from one on have in common while a job that starts at `start` would run; false once that is too
-    /// little.
-    fn common(&self, first: usize, start: SimTime, need: &Need, common: &mut F) -> bool {
-        let end = start.saturating_add(need.length);
-        common.copy_from(&self.windows[first].free);
-        for (index, window) in self.windows.iter().enumerate().skip(first) {
-            // A length of zero needs its instant all the same.
-            if index > first && window.begins >= end {
-                break;
-            }
-            if index > first {
-                common.meet(&window.free);
-            }
-            if window.microwatts < need.microwatts || !common.suffices(need) {
-                return false;
-            }
+    /// The next window in which a job may start, if one that starts in the window `first` has too little with the window
+    /// `bad`: whoever starts in between runs through that, too.
+    fn after(&self, first: usize, bad: usize, need: &Need, common: &mut F) -> usize {
+        if !self.lets(bad, need) {
+            return bad + 1;
         }
-        true
+        common.copy_from(&self.windows[bad].free);
+        let too_little = (first + 1..bad).rev().find(|&index| {
+            common.meet(&self.windows[index].free);
+            !common.suffices(need)
+        });
+        too_little.unwrap_or(first) + 1
     }
 
     /// Promises `nodes` from `at` on, which is not before the first window.

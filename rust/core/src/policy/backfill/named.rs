@@ -151,8 +151,7 @@ impl NamedPlan {
         (mut place, mut planned): (Place, usize),
     ) -> Result<()> {
         let now = desk.view.now;
-        // The plan only fills: those alike fit no earlier than the last of them.
-        let mut last = BTreeMap::new();
+        let mut bounds = Bounds::default();
         let asleep = asleep(desk.view);
         // The plan is forgotten with the pass: it matters only as far as some job may start now, unless nodes sleep by it.
         while !self.awaited.is_empty() && planned < self.depth
@@ -162,14 +161,18 @@ impl NamedPlan {
             let Some(&waiting) = queue.get(place) else { break };
             let need = need::<F>(desk.view, &waiting);
             let until = if planned < self.depth { now.saturating_add(self.horizon) } else { now };
-            let alike = (F::likeness(desk.view, JobId(waiting.key.row)), need.nodes, need.length);
-            let from = last.entry(alike).or_insert(now);
+            let (group, slots) = F::likeness(desk.view, JobId(waiting.key.row));
+            let size = Size { slots, nodes: need.nodes, length: need.length };
+            let from = bounds.of(group, &size).max(now);
             let pick = |free: &F, throughout: &F, nodes: &mut Vec<u32>| {
                 free.choose(throughout, asleep.as_ref(), &need, nodes);
                 true
             };
-            let found = if *from > until { None } else { windows.earliest(&need, (*from, until), pick) };
-            *from = found.as_ref().map_or(SimTime::NEVER, |(at, _)| *at);
+            let found = if from > until { None } else { windows.earliest(&need, (from, until), pick) };
+            let at = found.as_ref().map_or(SimTime::NEVER, |(at, _)| *at);
+            if at > from {
+                bounds.note(group, size, at);
+            }
             place = match found {
                 Some((at, nodes)) if at == now => {
                     windows.hold(now, &need, &nodes);
@@ -236,6 +239,38 @@ impl Backfill for NamedPlan {
 
     fn first_starts(&self) -> Option<&FirstStarts> {
         Some(&self.first)
+    }
+}
+
+/// What a job asks for, of those that may take the same nodes.
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    slots: u32,
+    nodes: u32,
+    length: SimDuration,
+}
+
+/// Before which instants jobs do not fit. A plan only fills: one that asks for no less than another fits no earlier than
+/// that did.
+#[derive(Debug, Default)]
+struct Bounds(BTreeMap<usize, Vec<(Size, SimTime)>>);
+
+impl Size {
+    fn is_within(&self, other: &Self) -> bool {
+        self.slots <= other.slots && self.nodes <= other.nodes && self.length <= other.length
+    }
+}
+
+impl Bounds {
+    fn of(&self, group: usize, size: &Size) -> SimTime {
+        let smaller = self.0.get(&group).into_iter().flatten().filter(|(other, _)| other.is_within(size));
+        smaller.map(|(_, at)| *at).max().unwrap_or(SimTime::from_micros(i64::MIN))
+    }
+
+    fn note(&mut self, group: usize, size: Size, at: SimTime) {
+        let known = self.0.entry(group).or_default();
+        known.retain(|(other, earlier)| !(size.is_within(other) && *earlier <= at));
+        known.push((size, at));
     }
 }
 
