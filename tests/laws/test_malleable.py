@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
+from hetsched.strategies import Equipartition, ThroughputIlp
 from hetsched.testing import check_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
@@ -150,3 +151,27 @@ def test_any_changes_keep_the_laws(case: str, seed: int) -> None:
     fork = session.fork()
     assert session.run().segments.equals(result.segments)
     assert fork.run().jobs.equals(result.jobs)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("case", ["plain", "unlike", "queues", "budget", "uniform"])
+def test_equal_shares_are_never_refused(case: str, seed: int) -> None:
+    platform, parts, options = CASES[case]
+    sizing = Equipartition(least_cap_w=80.0 if case == "uniform" else None)
+    policy = hs.Policy(backfill={"name": "reservations", "sizing": sizing}, **parts)
+    workload = drawn(seed)
+    result = hs.simulate(workload, platform, policy, seed=seed, **options)
+    check_schedule(result, workload, platform)
+    kinds = set(result.events["kind"])
+    assert {"grow", "shrink"} <= kinds
+
+
+def test_the_program_resizes_what_runs() -> None:
+    ilp = ThroughputIlp(caps_w=[90.0, 120.0])
+    power = {"name": "system-budget", "pcr": 0.6, "allocator": ilp}
+    workload = drawn(2, count=20)
+    rigid = hs.Workload.from_polars(workload.to_polars().drop("malleable", "resize_s"))
+    result = hs.simulate(workload, CAPPED, hs.Policy(backfill=ilp, power=power))
+    check_schedule(result, workload, CAPPED)
+    assert result.events["kind"].is_in(["grow", "shrink"]).any()
+    assert hs.simulate(rigid, CAPPED, hs.Policy(backfill=ilp, power=power)).events.is_empty()
