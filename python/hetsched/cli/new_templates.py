@@ -301,7 +301,7 @@ def asleep_s(**parameters):
 
 
 def test_nodes_sleep_once_they_have_idled_for_long():
-    assert asleep_s(idle_s=600, reserve=0) == [4240, 4440, 4440]
+    assert asleep_s(idle_s=600, reserve=0) == [4240, 4500, 4500]
 
 
 def test_the_reserve_stays_on():

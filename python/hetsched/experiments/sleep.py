@@ -182,7 +182,7 @@ EXPERIMENTS = (
         ),
         policies=POLICIES,
         repetitions=4,
-        quick_repetitions=3,
+        quick_repetitions=4,
         repeat=_repeat,
         rows=_rows,
         savings=_drawn,
