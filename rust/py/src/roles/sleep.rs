@@ -42,7 +42,7 @@ pub(crate) struct Standby {
 type Numbers<'py> = Bound<'py, PyArray1<i64>>;
 type Floats<'py> = Bound<'py, PyArray1<f64>>;
 
-fn numbers<'py>(py: Python<'py>, nodes: impl Iterator<Item = u32>) -> Numbers<'py> {
+fn numbers(py: Python<'_>, nodes: impl Iterator<Item = u32>) -> Numbers<'_> {
     fixed(py, &nodes.map(i64::from).collect::<Vec<_>>())
 }
 
@@ -144,9 +144,11 @@ impl Answer {
         choice.sleep = known(&self.sleep, "to sleep", "idle", is_idle)?;
         choice.wake = known(&self.wake, "to wake", "off", |node| scene.off.binary_search(&node).is_ok())?;
         if self.again_s < f64::INFINITY {
-            let again = SimTime::from_seconds(self.again_s).filter(|&again| again > scene.view.now);
+            let now = scene.view.now;
+            // What is later by less than a microsecond is one later: sums of seconds are not exact.
+            let again = SimTime::from_seconds(self.again_s).filter(|_| self.again_s > now.seconds());
             let wrong = || format!("gave {} s as `again_s`, which is not after now,", self.again_s);
-            choice.again = Some(again.ok_or_else(wrong)?);
+            choice.again = Some(again.ok_or_else(wrong)?.max(now.saturating_add(SimDuration::from_micros(1))));
         } else if self.again_s.is_nan() {
             return Err("gave NaN as `again_s`".to_owned());
         }

@@ -243,10 +243,11 @@ mod tests {
     #[test]
     fn an_hour_that_is_new_goes_by_all_windows() {
         let mut demand = Demand::default();
-        for window in 0..FEWEST as i64 {
-            demand.see(at(200 * window), span(100), 0, 9);
-            demand.see(at(200 * window + 50), span(100), 0, 4);
-            demand.see(at(200 * window + 100), span(100), 1, 9);
+        for begin in (0..).step_by(200).take(FEWEST) {
+            demand.see(at(begin), span(100), 0, 9);
+            demand.see(at(begin + 50), span(100), 0, 4);
+            demand.see(at(begin + 100), span(100), 1, 9);
+            demand.see(at(begin + 200), span(100), 0, 9);
         }
         assert_eq!((demand.exceeded(0, 0.0), demand.exceeded(6, 0.0)), (5, 5));
         assert_eq!(demand.exceeded(1, 0.0), 0, "of this one enough is known");
