@@ -58,7 +58,7 @@ policy = hs.Policy.preset("sjf")
 KNOWN = "MyOrder, Whole, Both, Needy, Broken, smallest, policy"
 METHODS = (
     "`rank` (order), `select` (backfill), `choose` (placement), `decide` (scheduler), `allot` (allocator), "
-    "`read` (monitor), `estimate` (analyzer), `sizes` (sizing)"
+    "`read` (monitor), `estimate` (analyzer), `sizes` (sizing), `rest` (sleep)"
 )
 
 
@@ -96,6 +96,14 @@ def test_settings_change_the_other_parts(hetsched):
     assert policy["name"] == "easy:order=MyOrder(key=planned_s):backfill.depth=3"
     assert policy["backfill"] == {"name": "reservations", "depth": 3}
     assert policy["order"]["python"] == "mine.MyOrder"
+
+
+@pytest.mark.usefixtures("mine")
+def test_what_a_class_takes_by_name_can_be_set(hetsched):
+    said = hetsched("simulate", "small.swf", "--policy", "mine.py:MyOrder:key=node_count:depth=3", "--json")
+    assert json.loads(said.out)["policy"]["name"] == "easy:order=MyOrder(key=node_count):backfill.depth=3"
+    needy = hetsched("simulate", "small.swf", "--policy", "mine.py:Needy", "--set", "key=node_count", "--json")
+    assert json.loads(needy.out)["policy"]["name"] == "easy:order=Needy(key=node_count)"
 
 
 @pytest.mark.usefixtures("mine")

@@ -41,9 +41,12 @@ def policy_of(text: str, settings: Sequence[str] = ()) -> Policy:
 
 
 def _composed(given: Any, role: str, settings: list[str]) -> Policy:
-    from hetsched.policy import Policy, instance_of, parse_policy  # noqa: PLC0415
+    from hetsched.policy import Policy, instance_of, parse_policy, parse_settings  # noqa: PLC0415
 
-    given = instance_of(given, "policy")
+    names = inspect.signature(given).parameters if inspect.isclass(given) else {}
+    own = [setting for setting in settings if setting.partition("=")[0].strip() in names]
+    settings = [setting for setting in settings if setting not in own]
+    given = given(**parse_settings(own)) if own else instance_of(given, "policy")
     if role not in ("", "scheduler"):
         return parse_policy(":".join([_BASES.get(role, BASE), *settings]), parts={role: given})
     policy: Policy = Policy(scheduler=given) if role else given

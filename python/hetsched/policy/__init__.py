@@ -2,7 +2,7 @@
 
 from hetsched.policy.objects import METHODS, instance_of, roles_of
 from hetsched.policy.parts import parts
-from hetsched.policy.policy import Policy, parse_policy, policy_like
+from hetsched.policy.policy import Policy, parse_policy, parse_settings, policy_like
 from hetsched.policy.presets import PRESETS, Preset, presets
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Preset",
     "instance_of",
     "parse_policy",
+    "parse_settings",
     "parts",
     "policy_like",
     "presets",

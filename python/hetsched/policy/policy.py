@@ -394,7 +394,7 @@ def parse_policy(text: str, *, settings: Iterable[str] = (), parts: Mapping[str,
     'easy:backfill.depth=4'
     """
     preset, *changes = text.split(":")
-    given = {**_settings(changes), **_settings(settings)}
+    given = {**parse_settings(changes), **parse_settings(settings)}
     faults = Faults("policy")
     for role in set(parts or ()) & set(given):
         faults.add(role, given[role], f"nothing beside {_part_name((parts or {})[role])}, which takes this role")
@@ -498,7 +498,8 @@ def _part_text(part: Mapping[str, Any]) -> str:
     return f"{part['name']}({parameters})" if parameters else str(part["name"])
 
 
-def _settings(changes: Iterable[str]) -> dict[str, _Value]:
+def parse_settings(changes: Iterable[str]) -> dict[str, _Value]:
+    """Parameters by name, of words ``PARAM=VALUE``."""
     parameters: dict[str, _Value] = {}
     for change in changes:
         name, equals, value = (part.strip() for part in change.partition("="))

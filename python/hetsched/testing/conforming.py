@@ -14,7 +14,7 @@ import polars as pl
 from hetsched.checks import listed
 from hetsched.errors import ConfigError, RunWarning
 from hetsched.platform import Platform, VariationTable
-from hetsched.policy import Policy, instance_of, parse_policy, parts, roles_of
+from hetsched.policy import METHODS, Policy, instance_of, parse_policy, parts, roles_of
 from hetsched.run.result import Result
 from hetsched.run.session import Session
 from hetsched.run.simulation import simulate
@@ -179,9 +179,10 @@ def _compositions(part: Any) -> tuple[str, st.SearchStrategy[Policy]]:
         return part, _beside({role: name})
     roles = roles_of(part)
     if not roles:
-        raise ConfigError(
-            [("part", type(part).__name__, "a part's or policy's name, or an object with a role's method")]
-        )
+        name = part.__name__ if isinstance(part, type) else type(part).__name__
+        methods = listed(f"`{method}`" for method in METHODS.values())
+        expected = f"a part's or policy's name, or an object with a role's method, one of {methods}"
+        raise ConfigError([("part", f"`{name}`", expected)])
     part = instance_of(part, "part")
     if "scheduler" in roles:
         return type(part).__name__, st.just(Policy(scheduler=part))
