@@ -143,7 +143,8 @@ def test_a_wider_window_never_costs_more() -> None:
 def test_it_comes_last_in_the_summary_and_only_when_asked_for(tmp_path) -> None:
     workload, platform = jobs([10.0]), nodes([100.0, 200.0])
     plain, asked = (hs.simulate(workload, platform, "fcfs", bound=bound) for bound in (False, True))
-    assert list(asked.summary()) == [*plain.summary(), NAME]
+    gaps = ["gap_idle_j", "gap_energy_j", "gap_bound_j", "sleep_attained_ratio"]
+    assert list(asked.summary()) == [*plain.summary(), NAME, *gaps]
     assert asked.provenance["options"]["bound"] is True
     asked.write(tmp_path)
     assert hs.read_result(tmp_path) == asked == hs.simulate(workload, platform, "fcfs", bound=True)

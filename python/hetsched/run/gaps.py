@@ -68,7 +68,8 @@ def gap_metrics(found: pl.DataFrame) -> dict[str, float | None]:
 
 def gaps_of(segments: pl.DataFrame, events: pl.DataFrame, timeline: pl.DataFrame, platform: Platform) -> pl.DataFrame:
     """The gaps of a run, from its frames."""
-    window = _ticks(timeline["time_s"])[[0, -1]]
+    times = _ticks(timeline["time_s"])
+    window = times[[0, -1]] if len(times) else np.zeros(2, dtype=np.int64)
     found = _between(_taken(segments, events, window, platform.nodes))
     node, start, end = (found[name].to_numpy() for name in ("node", "start", "end"))
     by_node = NodeDraws(platform)

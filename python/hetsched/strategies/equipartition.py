@@ -29,13 +29,13 @@ class Equipartition:
     Examples
     --------
     >>> import polars as pl, hetsched as hs
-    >>> columns = {"job_id": [1, 2], "submit_s": [0, 20], "runtime_s": [100, 100], "node_count": [4, 4]}
+    >>> columns = {"job_id": [1, 2, 3], "submit_s": [0, 20, 300], "runtime_s": [100] * 3, "node_count": [4] * 3}
     >>> jobs = pl.DataFrame(columns).with_columns(min_nodes=1, max_nodes=8, speedup=pl.lit("linear"), malleable=True)
     >>> platform = hs.Platform.homogeneous(nodes=8, idle_w=100.0, tdp_w=300.0)
     >>> policy = hs.Policy(backfill={"name": "reservations", "sizing": Equipartition()})
     >>> result = hs.simulate(hs.Workload.from_polars(jobs), platform, policy)
     >>> result.segments.select("job_id", "start_s", "end_s", pl.col("nodes").list.len()).rows()
-    [(1, 0.0, 20.0, 8), (1, 20.0, 80.0, 4), (2, 20.0, 80.0, 4), (2, 80.0, 100.0, 8)]
+    [(1, 0.0, 20.0, 8), (1, 20.0, 80.0, 4), (2, 20.0, 80.0, 4), (2, 80.0, 100.0, 8), (3, 300.0, 350.0, 8)]
     """
 
     def __init__(self, *, least_cap_w: float | None = None) -> None:
