@@ -90,8 +90,8 @@ def large(quick: bool) -> Run:
 
 
 def steady(quick: bool, *, fail: bool) -> Run:
-    """100,000 jobs on 540 nodes; where these fail, 1,000 times a day, each for a minute."""
-    trace = traces.Trace(2_000 if quick else 100_000, 0.8, 540)
+    """A million jobs on 10,000 nodes; where these fail, 1,000 times a day, each for a minute."""
+    trace = traces.Trace(2_000, 0.8, 540) if quick else traces.Trace(1_000_000, 0.8, 10_000)
     workload, platform = hs.read_swf(traces.made(trace)), hs.Platform.homogeneous(trace.nodes, IDLE_W, TDP_W)
     span_s = float(workload.to_polars()["submit_s"].to_numpy().max())
     mtbf_s = trace.nodes * DAY_S / 1_000
@@ -115,7 +115,7 @@ WORKS = (
 def seconds(run: Run) -> float:
     """CPU seconds of a run, its frames and summary included."""
     begun = time.process_time()
-    result = hs.simulate(run.workload, run.platform, run.policy, events=run.events, on_failure="requeue")
+    result = hs.simulate(run.workload, run.platform, run.policy, events=run.events)
     _ = (result.jobs, result.timeline, result.nodes, result.summary())
     return time.process_time() - begun
 
