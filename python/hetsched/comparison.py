@@ -245,8 +245,8 @@ class Comparison:
 
     @property
     def notes(self) -> list[str]:
-        """Lines on what placement can do, on windows that differ, and on jobs that did not complete."""
-        lines = [*(self._attained_lines() or self._alike_lines()), *self._window_lines()]
+        """Lines on what placement and sleep can do, on windows that differ, and on jobs that did not complete."""
+        lines = [*(self._attained_lines() or self._alike_lines()), *self._sleep_lines(), *self._window_lines()]
         for state in STATES[1:]:
             counts = {policy: summary[state] or 0 for policy, summary in self.summaries.items()}
             numbers = set(counts.values())
@@ -281,6 +281,12 @@ class Comparison:
             f"{policy} {'–' if share is None else f'{share:.1%}'}" for policy, share in self.attained.items()
         )
         return [f"placement could save at most {most:.2%} of {self.baseline}'s job energy; of that: {shares}"]
+
+    def _sleep_lines(self) -> list[str]:
+        """What was attained of what sleeping nodes could save."""
+        ratios = {policy: summary.get("sleep_attained_ratio") for policy, summary in self.summaries.items()}
+        shares = ", ".join(f"{policy} {ratio:.1%}" for policy, ratio in ratios.items() if ratio)
+        return [f"of what sleeping nodes could save, given each policy's starts: {shares}"] if shares else []
 
     def _alike_lines(self) -> list[str]:
         placements = {str(outcome.parts["placement"]) for outcome in self.outcomes}

@@ -265,3 +265,17 @@ def test_a_comparison_shows_itself_as_the_command_line_does(tmp_path, capfd):
     html = found._repr_html_()
     assert "<table" in html
     assert all(f"<p>{escape(note)}</p>" in html for note in found.notes)
+
+
+def test_what_sleep_attains_is_told_of_those_that_sleep() -> None:
+    platform = hs.Platform.homogeneous(nodes=2, idle_w=600, tdp_w=2100, boot_s=60, shutdown_s=120)
+    frame = pl.DataFrame(
+        {"job_id": [1, 2], "submit_s": [0.0, 10_000.0], "runtime_s": [600.0] * 2, "node_count": [1, 2]}
+    )
+    policies = ["easy", "easy:sleep=timeout"]
+    notes = hs.compare(hs.Workload.from_polars(frame), platform, policies, baseline="easy", bound=True).notes
+    told = [note for note in notes if note.startswith("of what sleeping nodes could save")]
+    assert len(told) == 1
+    assert "easy:sleep=timeout 9" in told[0]
+    assert "easy " not in told[0].partition(": ")[2]
+    assert not any("sleeping" in note for note in hs.compare(hs.Workload.from_polars(frame), platform, policies).notes)
