@@ -30,7 +30,7 @@ def check_sleep(run: Facts) -> None:
 
 
 def _spans(run: Facts, events: pl.DataFrame) -> pl.DataFrame:
-    """When each node was in a state other than on; steps that cannot be are told."""
+    """When each node was in a state other than on; invalid steps are told."""
     lasts = {
         kind: micros(pl.Series(_of_nodes(run, name))) for kind, name in (("off", "shutdown_s"), ("ready", "boot_s"))
     }

@@ -52,7 +52,7 @@ pub struct Controller {
     /// Whether it changes sizes of jobs that run.
     resizes: bool,
     /// The pass under way.
-    pass: Pass,
+    pass: Course,
     /// Where something says how long jobs will run: those it has not been asked about yet, and those that are over.
     foretold: Foretold,
 }
@@ -66,7 +66,7 @@ struct Foretold {
 
 /// What a pass has come to.
 #[derive(Clone, Copy, Default)]
-struct Pass {
+struct Course {
     /// What the machine was measured to draw beyond what is predicted.
     surplus: Watts,
     /// Whether nothing may start in it.
@@ -87,7 +87,7 @@ impl Controller {
         if sleeps {
             cluster.watch_idle();
         }
-        let resizes = policy.resizes_runs() && cluster.workload().has_malleable();
+        let resizes = policy.resizer().is_some() && cluster.workload().has_malleable();
         if resizes && allots.is_none() {
             cluster.govern(false);
         }
@@ -98,7 +98,7 @@ impl Controller {
             decisions: Decisions::default(),
             governs: allots.is_some(),
             sleeps,
-            pass: Pass::default(),
+            pass: Course::default(),
             foretold: Foretold::default(),
         }
     }
@@ -334,7 +334,7 @@ impl Controller {
         interrupted: &dyn Fn() -> bool,
         host: &mut Host<'_>,
     ) -> Result<bool> {
-        self.pass = Pass::default();
+        self.pass = Course::default();
         if self.governs {
             self.pass.surplus = self.surplus(draw)?;
             self.pass.is_allot_due = beat;
@@ -364,7 +364,9 @@ impl Controller {
             (Told::Cap(level), Some(agent)) => {
                 agent.note_level(level);
                 let is_asked = agent.is_asked();
-                self.policy.steer(level);
+                if let Some(governor) = self.policy.governor() {
+                    governor.steer(level);
+                }
                 self.pass.is_allot_due = true;
                 if is_asked {
                     return Ok(true);
@@ -468,7 +470,9 @@ impl Controller {
     fn resize(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
         while self.resizes && !self.pass.is_held {
             self.decisions.clear();
-            self.policy.resize(&self.cluster.view(self.pass.surplus, interrupted), &mut self.decisions)?;
+            let view = self.cluster.view(self.pass.surplus, interrupted);
+            let Some(resizer) = self.policy.resizer() else { break };
+            resizer.resize(&view, &mut self.decisions)?;
             if self.decisions.is_empty() {
                 break;
             }

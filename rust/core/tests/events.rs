@@ -6,7 +6,7 @@ mod support;
 use hetsched_core::error::Result;
 use hetsched_core::platform::node_state::Class;
 use hetsched_core::policy::timing::Timing;
-use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, Rejection, View};
+use hetsched_core::policy::{Decisions, Facets, Jobs, Notice, Policy, Rejection, View};
 use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::sim::event::Event;
 use hetsched_core::sim::record::{JobState, Records};
@@ -29,6 +29,8 @@ struct Script {
     told: Vec<Notice>,
     interval: SimDuration,
 }
+
+impl Facets for Script {}
 
 impl Policy for Script {
     fn name(&self) -> &'static str {

@@ -8,7 +8,7 @@ use hetsched_core::policy::analyzer::{Analyzer, Ask, Estimate};
 use hetsched_core::policy::budget::draw::beyond_idle;
 use hetsched_core::policy::budget::least::LeastCaps;
 use hetsched_core::policy::budget::prices::{Price, Prices};
-use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
+use hetsched_core::policy::{Decisions, Facets, Jobs, Notice, Policy, View};
 use hetsched_core::power::pvt::{Kind, OnUnknownApp, VariationTable, tables};
 use hetsched_core::sim::{Options, Simulation};
 use hetsched_core::units::Watts;
@@ -20,6 +20,8 @@ use support::run;
 /// Compares the prices of all jobs at their submission, and starts none.
 #[derive(Clone)]
 struct Asks(Prices);
+
+impl Facets for Asks {}
 
 impl Policy for Asks {
     fn name(&self) -> &'static str {

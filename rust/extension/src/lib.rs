@@ -1,6 +1,6 @@
 //! The extension module `hetsched._core`: the engine with the parts that it has of its own.
 //!
-//! A crate of its own, because whoever adds parts builds the same engine into another module (`hetsched-py`).
+//! A crate of its own, because a crate with parts of its own builds the same engine into another module (`hetsched-py`).
 
 use hetsched_py::Rows;
 use pyo3::prelude::*;

@@ -24,7 +24,7 @@ SINGLE = ("sxf", "sxl")
 PARALLEL = ("sxmix_s", "sx_s", "sx_m", "sx_l")
 QUEUES = (*SINGLE, *PARALLEL)
 USED = 62
-"""Nodes in queues; those above serve specific users, and here nobody."""
+"""Nodes in queues; those above serve specific users, whose jobs are not drawn."""
 
 PRESET = "nqsv"
 SETTINGS = {

@@ -86,7 +86,7 @@ def _own(runs: Runs) -> list[Row]:
         number(
             "the same, the ten nodes in no queue, MWh",
             _saved(runs, OWN, part="spare_energy_j"),
-            told="they serve nobody here: idle in A, off after two hours in every other setting",
+            told="they serve no job here: idle in A, off after two hours in every other setting",
         ),
         alike(
             "mean wait, AOBA less A, s",

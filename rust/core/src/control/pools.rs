@@ -16,7 +16,7 @@ use crate::policy::outages::Outages;
 use crate::policy::queues::Queues;
 use crate::policy::runs::{Run, RunId};
 use crate::policy::timing::Timing;
-use crate::policy::{Decision, Decisions, Jobs, Notice, Policy, View};
+use crate::policy::{Decision, Decisions, Facets, Jobs, Notice, Policy, View};
 use crate::power::pvt::Predicted;
 use crate::power::slowest::Slowest;
 use crate::units::{SimTime, Watts};
@@ -194,6 +194,8 @@ impl Pool {
         Ok(started)
     }
 }
+
+impl Facets for Pools {}
 
 impl Policy for Pools {
     fn name(&self) -> &str {

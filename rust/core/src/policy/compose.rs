@@ -32,7 +32,7 @@ use crate::policy::sizing::Sizing;
 use crate::policy::sleep::rules::Rules;
 use crate::policy::sleep::{Sleep, Sleeper};
 use crate::policy::timing::Timing;
-use crate::policy::{Basis, Decision, Decisions, Governor, Jobs, Notice, Policy, Rejection, View};
+use crate::policy::{Basis, Decision, Decisions, Facets, Governor, Jobs, Notice, Policy, Rejection, Resizer, View};
 use crate::units::Watts;
 use crate::workload::JobId;
 
@@ -447,40 +447,6 @@ impl Policy for Composed {
         self.power.as_ref().map(|power| power.ceiling.draw())
     }
 
-    fn governor(&mut self) -> Option<&mut dyn Governor> {
-        if self.governance.is_some() { Some(self) } else { None }
-    }
-
-    fn sleeper(&mut self) -> Option<&mut dyn Sleeper> {
-        if self.sleep.is_some() { Some(self) } else { None }
-    }
-
-    fn resizes_runs(&self) -> bool {
-        self.parts.sizing.as_ref().is_some_and(|sizing| sizing.resizes_runs())
-    }
-
-    fn resize(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
-        let Self { parts, power, least, growing, queue, admitted, submitted, withdrawn, .. } = self;
-        let Some(sizing) = &mut parts.sizing else { return Ok(()) };
-        let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
-        let room = power.as_ref().map(|power| power.ceiling.room(view));
-        let waiting = || {
-            let queued = queue.iter().map(|waiting| JobId(waiting.key.row));
-            let all = queued.chain(admitted.iter().copied()).chain(submitted.iter().copied());
-            all.filter(|job| !withdrawn.contains(job)).collect()
-        };
-        growing.decide(&ask, sizing.as_mut(), parts.placement.as_mut(), (room, waiting), out)
-    }
-
-    fn agent(&mut self) -> Option<&mut Agent> {
-        let agent = self.parts.backfill.agent()?;
-        Some(agent.behind(self.queue.get(Place::FRONT).map(|waiting| waiting.key)))
-    }
-
-    fn forecast(&mut self) -> Option<&mut dyn Forecast> {
-        Some(self.parts.forecast.as_mut()?.as_mut())
-    }
-
     fn divide(&mut self, _cells: &Arc<Cells>, exclusive: bool) -> Result<()> {
         if self.sleep.is_some() && !self.parts.backfill.names_nodes() {
             let expected =
@@ -515,12 +481,6 @@ impl Policy for Composed {
         Ok(())
     }
 
-    fn steer(&mut self, level: usize) {
-        if let Some(governance) = &mut self.governance {
-            governance.allocator.steer(level);
-        }
-    }
-
     fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {
         self.parts.backfill.leaves_out(jobs, job)
     }
@@ -530,6 +490,45 @@ impl Policy for Composed {
         let view = &smallest(view, &self.parts);
         let ask = Ask { view, analyzer: self.parts.analyzer.as_ref(), least: &self.least };
         self.power.as_mut().is_some_and(|power| power.exceeds(&ask, job, estimate))
+    }
+}
+
+impl Facets for Composed {
+    fn governor(&mut self) -> Option<&mut dyn Governor> {
+        if self.governance.is_some() { Some(self) } else { None }
+    }
+
+    fn sleeper(&mut self) -> Option<&mut dyn Sleeper> {
+        if self.sleep.is_some() { Some(self) } else { None }
+    }
+
+    fn resizer(&mut self) -> Option<&mut dyn Resizer> {
+        let resizes = self.parts.sizing.as_ref().is_some_and(|sizing| sizing.resizes_runs());
+        if resizes { Some(self) } else { None }
+    }
+
+    fn agent(&mut self) -> Option<&mut Agent> {
+        let agent = self.parts.backfill.agent()?;
+        Some(agent.behind(self.queue.get(Place::FRONT).map(|waiting| waiting.key)))
+    }
+
+    fn forecast(&mut self) -> Option<&mut dyn Forecast> {
+        Some(self.parts.forecast.as_mut()?.as_mut())
+    }
+}
+
+impl Resizer for Composed {
+    fn resize(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        let Self { parts, power, least, growing, queue, admitted, submitted, withdrawn, .. } = self;
+        let Some(sizing) = &mut parts.sizing else { return Ok(()) };
+        let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
+        let room = power.as_ref().map(|power| power.ceiling.room(view));
+        let waiting = || {
+            let queued = queue.iter().map(|waiting| JobId(waiting.key.row));
+            let all = queued.chain(admitted.iter().copied()).chain(submitted.iter().copied());
+            all.filter(|job| !withdrawn.contains(job)).collect()
+        };
+        growing.decide(&ask, sizing.as_mut(), parts.placement.as_mut(), (room, waiting), out)
     }
 }
 

@@ -100,4 +100,10 @@ impl Governor for Composed {
         };
         governance.relief.next(&governance.emergencies, view, rank, fits_never)
     }
+
+    fn steer(&mut self, level: usize) {
+        if let Some(governance) = &mut self.governance {
+            governance.allocator.steer(level);
+        }
+    }
 }

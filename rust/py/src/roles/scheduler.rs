@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hetsched_core::error::Result;
 use hetsched_core::policy::cells::Cells;
-use hetsched_core::policy::{Decision, Decisions, Jobs, Notice, Policy, View};
+use hetsched_core::policy::{Decision, Decisions, Facets, Jobs, Notice, Policy, View};
 use hetsched_core::workload::{JobId, Workload};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -123,6 +123,8 @@ pub(crate) fn named(value: &Bound<'_, PyAny>) -> String {
     let class = || value.get_type().qualname().map_or_else(|_| "an object".to_owned(), |name| format!("a {name}"));
     if text.is_empty() || text.len() > 60 || text.contains('\n') { class() } else { format!("`{text}`") }
 }
+
+impl Facets for OwnScheduler {}
 
 impl Policy for OwnScheduler {
     fn name(&self) -> &str {

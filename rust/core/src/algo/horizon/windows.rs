@@ -258,7 +258,7 @@ impl<F: Freedom> Windows<F> {
     }
 
     /// The next window in which a job may start, if one that starts in the window `first` has too little with the window
-    /// `bad`: whoever starts in between runs through that, too.
+    /// `bad`: a job that starts in between runs through that, too.
     fn after(&self, first: usize, bad: usize, need: &Need, common: &mut F) -> usize {
         if !self.lets(bad, need) {
             return bad + 1;

@@ -1,6 +1,6 @@
 //! Waking where nodes are counted (operations page on machines, rule 20).
 //!
-//! A wake plan, which binds nobody, says how many nodes are held at any time; against it stand those that are free by then
+//! A wake plan, which binds nothing, says how many nodes are held at any time; against it stand those that are free by then
 //! without waking any.
 
 use std::collections::BTreeMap;

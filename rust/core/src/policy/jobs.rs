@@ -1,0 +1,273 @@
+//! What a policy may know of the jobs.
+
+use crate::platform::Platform;
+use crate::policy::analyzer::forecast::Forecasts;
+use crate::policy::eligible::Eligible;
+use crate::power::slowest::{OwnSlowdowns, Slowest};
+use crate::units::{SimDuration, SimTime};
+use crate::workload::{AppId, JobId, Workload};
+
+/// What a policy may know of the jobs: all they said when they were submitted.
+///
+/// Where walltimes were meant for nominal speed, also how slow the slowest node is predicted to be for each application.
+#[derive(Clone, Copy, Debug)]
+pub struct Jobs<'a> {
+    pub(super) workload: &'a Workload,
+    slowest: Option<&'a Slowest>,
+    own_caps: Option<&'a OwnSlowdowns>,
+    /// A job that is to get so many nodes of one cell.
+    part: Option<(JobId, u32)>,
+    eligible: Option<&'a Eligible>,
+    forecasts: Option<&'a Forecasts>,
+    sizes: Sized<'a>,
+}
+
+/// Which of its sizes each job is taken to have.
+#[derive(Clone, Copy, Debug)]
+enum Sized<'a> {
+    /// The one it asks for.
+    Asked,
+    /// The fewest nodes.
+    Least,
+    /// As chosen, by job.
+    Chosen(&'a [u32]),
+}
+
+impl<'a> Jobs<'a> {
+    /// What a policy may know of these jobs.
+    #[must_use]
+    pub fn new(workload: &'a Workload) -> Self {
+        let (slowest, own_caps, part, eligible, forecasts) = (None, None, None, None, None);
+        Self { workload, slowest, own_caps, part, eligible, forecasts, sizes: Sized::Asked }
+    }
+
+    /// The same where planned lengths are stretched by what the slowest node is predicted to take.
+    #[must_use]
+    pub fn stretched(self, slowest: Option<&'a Slowest>) -> Self {
+        Self { slowest, ..self }
+    }
+
+    /// The same where own caps slow jobs that bring no walltime.
+    #[must_use]
+    pub fn slowed(self, own_caps: Option<&'a OwnSlowdowns>) -> Self {
+        Self { own_caps, ..self }
+    }
+
+    /// The same where jobs may join the queue later than they are submitted.
+    #[must_use]
+    pub fn eligible_at(self, eligible: Option<&'a Eligible>) -> Self {
+        Self { eligible, ..self }
+    }
+
+    /// The same with sizes that were chosen, one a job, where there are any.
+    #[must_use]
+    pub fn sized(self, chosen: Option<&'a [u32]>) -> Self {
+        Self { sizes: chosen.map_or(Sized::Asked, Sized::Chosen), ..self }
+    }
+
+    /// The same with each job on as few nodes as it can run on.
+    #[must_use]
+    pub fn least(self) -> Self {
+        Self { sizes: Sized::Least, ..self }
+    }
+
+    /// Fewest and most nodes the job can run on.
+    #[must_use]
+    pub fn size_range(self, job: JobId) -> (u32, u32) {
+        self.workload.size_range(job)
+    }
+
+    /// Whether the job may change its size while it runs.
+    #[must_use]
+    pub fn is_malleable(self, job: JobId) -> bool {
+        self.workload.is_malleable(job)
+    }
+
+    /// How long it makes no progress after that.
+    #[must_use]
+    pub fn pause(self, job: JobId) -> SimDuration {
+        self.workload.pause(job)
+    }
+
+    /// How many times as long the job takes on so many nodes as on those it asks for.
+    #[must_use]
+    pub fn time_at(self, job: JobId, nodes: u32) -> f64 {
+        self.workload.time_at(job, nodes)
+    }
+
+    /// Nodes of the job, all cells together.
+    fn size(self, job: JobId) -> u32 {
+        match self.sizes {
+            Sized::Asked => self.workload.node_count(job),
+            Sized::Least => self.workload.size_range(job).0,
+            Sized::Chosen(nodes) => nodes[job.0 as usize],
+        }
+    }
+
+    /// The same at the size that it has.
+    fn size_time(self, job: JobId) -> f64 {
+        match self.sizes {
+            Sized::Asked => 1.0,
+            Sized::Least | Sized::Chosen(_) => self.workload.time_at(job, self.size(job)),
+        }
+    }
+
+    /// Nodes the job asks for.
+    #[must_use]
+    pub fn asked_nodes(self, job: JobId) -> u32 {
+        self.workload.node_count(job)
+    }
+
+    /// The same where a job asks for so many nodes: those that it is to get of one cell.
+    #[must_use]
+    pub fn in_part(self, job: JobId, count: u32) -> Self {
+        Self { part: Some((job, count)), ..self }
+    }
+
+    /// The same where jobs are believed to run as long as somebody says.
+    #[must_use]
+    pub fn believed(self, forecasts: Option<&'a Forecasts>) -> Self {
+        Self { forecasts, ..self }
+    }
+
+    /// The job's own cap, W a node; infinity if it brings none.
+    #[must_use]
+    pub fn cap_w(self, job: JobId) -> f64 {
+        self.workload.cap_w(job)
+    }
+
+    /// The number by which users know the job.
+    #[must_use]
+    pub fn job_id(self, job: JobId) -> i64 {
+        self.workload.job_id(job)
+    }
+
+    /// How long the job asked for, if it said.
+    #[must_use]
+    pub fn walltime(self, job: JobId) -> Option<SimDuration> {
+        self.workload.walltime(job)
+    }
+
+    /// When the job was submitted.
+    #[must_use]
+    pub fn submit(self, job: JobId) -> SimTime {
+        self.workload.submit(job)
+    }
+
+    /// When the job joined the queue: its submission, unless it waited for something. Wherever an order uses a submit or a
+    /// wait, it goes by this (operations page on machines, rule 4).
+    #[must_use]
+    pub fn eligible(self, job: JobId) -> SimTime {
+        self.eligible.and_then(|eligible| eligible.of(job)).unwrap_or_else(|| self.submit(job))
+    }
+
+    /// Whether any array has a limit.
+    #[must_use]
+    pub fn has_arrays(self) -> bool {
+        self.workload.has_arrays()
+    }
+
+    /// The job's array, and how many of its jobs may run at once, if it has one with a limit.
+    #[must_use]
+    pub fn array(self, job: JobId) -> Option<(u32, u32)> {
+        self.workload.array(job)
+    }
+
+    /// How long planning takes the job to run while it waits: as long as is believed, or else its walltime, or its nominal
+    /// runtime if it brings none;
+    /// where these were meant for nominal speed, on the slowest of all nodes.
+    #[must_use]
+    pub fn planned(self, job: JobId) -> SimDuration {
+        let factor = self.slowest.map_or(1.0, |slowest| slowest.of(self.app(job)));
+        self.planned_on(job, factor)
+    }
+
+    /// The same on nodes that take `factor` times as long as nominal ones, where walltimes were meant for these.
+    #[must_use]
+    pub fn planned_on(self, job: JobId, factor: f64) -> SimDuration {
+        let factor = factor * self.size_time(job);
+        let slowdown = self.own_caps.map_or(1.0, |own_caps| own_caps.of(job));
+        match self.forecasts.and_then(|forecasts| forecasts.of(job)) {
+            Some(length) => self.workload.believed_at(job, length, factor, slowdown),
+            None => self.workload.planned_at(job, factor, slowdown),
+        }
+    }
+
+    /// How long the job runs at nominal speed. Policies that a paper describes as knowing it in advance read this; all
+    /// others plan with [`Jobs::planned`].
+    #[must_use]
+    pub fn runtime(self, job: JobId) -> SimDuration {
+        self.workload.runtime(job).stretched(self.size_time(job))
+    }
+
+    /// What communication adds to the job's run on whatever nodes; known in advance like [`Jobs::runtime`].
+    #[must_use]
+    pub fn comm(self, job: JobId) -> SimDuration {
+        self.workload.comm(job)
+    }
+
+    /// Nodes of the job: those it asks for, or those that were chosen for it.
+    #[must_use]
+    pub fn node_count(self, job: JobId) -> u32 {
+        let own = self.part.filter(|(own, _)| *own == job);
+        own.map_or_else(|| self.size(job), |(_, count)| count)
+    }
+
+    /// Slots the job takes on each of its nodes: those it asks for where nodes are shared, else 1 (the node).
+    #[must_use]
+    pub fn need(self, job: JobId, platform: &Platform) -> u32 {
+        match self.workload.slots(job) {
+            _ if platform.is_exclusive() => 1,
+            0 => platform.slots(),
+            slots => slots,
+        }
+    }
+
+    /// The job's application, if it is known.
+    #[must_use]
+    pub fn app(self, job: JobId) -> Option<AppId> {
+        self.workload.app(job)
+    }
+
+    /// Whether the job computes on accelerators; otherwise on CPUs.
+    #[must_use]
+    pub fn on_gpu(self, job: JobId) -> bool {
+        self.workload.on_gpu(job)
+    }
+
+    /// Whether the job counts as its application's first run, if the trace says so.
+    #[must_use]
+    pub fn first_run(self, job: JobId) -> Option<bool> {
+        self.workload.first_run(job)
+    }
+
+    /// When the job started in reality, if the log says so. Only policies that repeat the log read this and the next two.
+    #[must_use]
+    pub fn observed_start(self, job: JobId) -> Option<SimTime> {
+        self.workload.observed_start(job)
+    }
+
+    /// The nodes the job ran on in reality, if the log says so.
+    #[must_use]
+    pub fn observed_nodes(self, job: JobId) -> Option<&'a [u32]> {
+        self.workload.observed_nodes(job)
+    }
+
+    /// Whether the job ends at the instant at which it starts.
+    #[must_use]
+    pub fn takes_no_time(self, job: JobId) -> bool {
+        self.workload.takes_no_time(job)
+    }
+
+    /// Nodes, or slots where nodes are shared, that the job takes in all.
+    #[must_use]
+    pub fn units(self, job: JobId, platform: &Platform) -> i64 {
+        i64::from(self.node_count(job)) * i64::from(self.need(job, platform))
+    }
+
+    /// How many applications there are; their ids are the numbers below.
+    #[must_use]
+    pub fn app_count(self) -> usize {
+        self.workload.app_names().len()
+    }
+}
