@@ -14,6 +14,7 @@ use crate::policy::cells::{Cells, Lack};
 use crate::policy::outages::{Maintenance, Outage, Turn};
 use crate::policy::queues::{Bar, Queues};
 use crate::policy::runs::{Run, RunId};
+use crate::policy::sleep::standby::Expected;
 use crate::policy::timing::Timing;
 use crate::policy::{Decision, Decisions, Governor, Notice, Policy, View};
 use crate::power::budgets::BudgetRow;
@@ -487,11 +488,11 @@ impl Controller {
         if !self.sleeps {
             return;
         }
-        let (mut comebacks, view) = (Vec::new(), self.cluster.view(Watts::ZERO, &|| false));
+        let (mut expected, view) = (Expected::default(), self.cluster.view(Watts::ZERO, &|| false));
         let Some(sleeper) = self.policy.sleeper() else { return };
-        sleeper.expect(&view, &mut comebacks);
+        sleeper.expect(&view, &mut expected);
         let counts = sleeper.counts();
-        self.cluster.expect(comebacks, counts);
+        self.cluster.expect(expected, counts);
     }
 
     /// The end of a pass: nodes are switched on and off, and watts are split anew.

@@ -1,16 +1,18 @@
 //! What happens next: events leave by instant, then by rank, then in the order they came.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BinaryHeap, VecDeque};
 
 use crate::units::SimTime;
 
+/// Events of one instant and rank that were scheduled one after the other: never empty.
 #[derive(Clone, Debug)]
 struct Scheduled<E> {
     at: SimTime,
     /// Rank in the upper byte, sequence number below: one comparison for both.
     ticket: u64,
-    event: E,
+    events: VecDeque<E>,
 }
 
 const SEQUENCE_BITS: u32 = 56;
@@ -32,33 +34,51 @@ const SEQUENCE_BITS: u32 = 56;
 pub struct EventHeap<E> {
     heap: BinaryHeap<Reverse<Scheduled<E>>>,
     pushed: u64,
+    /// Those that were scheduled last, which are not in the heap.
+    last: Option<Scheduled<E>>,
+    /// Memory for more.
+    spare: Vec<VecDeque<E>>,
 }
 
 impl<E> Default for EventHeap<E> {
     fn default() -> Self {
-        Self { heap: BinaryHeap::new(), pushed: 0 }
+        Self { heap: BinaryHeap::new(), pushed: 0, last: None, spare: Vec::new() }
     }
 }
 
 impl<E> EventHeap<E> {
     /// Schedules `event`; a lower `rank` leaves first among events of one instant.
     pub fn push(&mut self, at: SimTime, rank: u8, event: E) {
+        if let Some(last) = self.last.as_mut().filter(|last| last.at == at && last.rank() == rank) {
+            last.events.push_back(event);
+            return;
+        }
         let ticket = u64::from(rank) << SEQUENCE_BITS | self.pushed;
         self.pushed += 1;
-        self.heap.push(Reverse(Scheduled { at, ticket, event }));
+        let mut events = self.spare.pop().unwrap_or_default();
+        events.push_back(event);
+        if let Some(before) = self.last.replace(Scheduled { at, ticket, events }) {
+            self.heap.push(Reverse(before));
+        }
+    }
+
+    fn next(&self) -> Option<&Scheduled<E>> {
+        match (self.heap.peek().map(|next| &next.0), &self.last) {
+            (Some(first), Some(last)) => Some(first.min(last)),
+            (first, last) => first.or(last.as_ref()),
+        }
     }
 
     /// The instant of the next event.
     #[must_use]
     pub fn next_time(&self) -> Option<SimTime> {
-        self.heap.peek().map(|next| next.0.at)
+        self.next().map(|next| next.at)
     }
 
     /// The rank of the next event, if it is at `now`.
     #[must_use]
     pub fn next_rank_at(&self, now: SimTime) -> Option<u8> {
-        let next = &self.heap.peek()?.0;
-        (next.at == now).then_some((next.ticket >> SEQUENCE_BITS) as u8)
+        self.next().filter(|next| next.at == now).map(Scheduled::rank)
     }
 
     /// Removes the next event if it is at `now`.
@@ -66,7 +86,26 @@ impl<E> EventHeap<E> {
         if self.next_time()? != now {
             return None;
         }
-        self.heap.pop().map(|next| next.0.event)
+        let first = self.heap.peek().map(|next| &next.0);
+        if self.last.as_ref().is_some_and(|last| first.is_none_or(|first| last < first)) {
+            let event = self.last.as_mut().and_then(|last| last.events.pop_front());
+            if let Some(done) = self.last.take_if(|last| last.events.is_empty()) {
+                self.spare.push(done.events);
+            }
+            return event;
+        }
+        let mut first = self.heap.peek_mut()?;
+        let event = first.0.events.pop_front();
+        if first.0.events.is_empty() {
+            self.spare.push(PeekMut::pop(first).0.events);
+        }
+        event
+    }
+}
+
+impl<E> Scheduled<E> {
+    fn rank(&self) -> u8 {
+        (self.ticket >> SEQUENCE_BITS) as u8
     }
 }
 
@@ -87,5 +126,36 @@ impl<E> PartialOrd for Scheduled<E> {
 impl<E> Ord for Scheduled<E> {
     fn cmp(&self, other: &Self) -> Ordering {
         (self.at, self.ticket).cmp(&(other.at, other.ticket))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Twin: a list, searched for the least of instant, rank and number.
+        #[test]
+        fn events_leave_by_instant_then_rank_then_in_the_order_they_came(
+            steps in prop::collection::vec((any::<bool>(), 0..4_i64, 0..3_u8), 0..80),
+        ) {
+            let (mut heap, mut twin) = (EventHeap::default(), Vec::new());
+            for (number, (pushes, at, rank)) in steps.into_iter().enumerate() {
+                let at = SimTime::from_micros(at);
+                if pushes {
+                    heap.push(at, rank, number);
+                    twin.push((at, rank, number));
+                } else if let Some(&next) = twin.iter().min() {
+                    prop_assert_eq!(heap.next_time(), Some(next.0));
+                    prop_assert_eq!(heap.next_rank_at(next.0), Some(next.1));
+                    prop_assert_eq!(heap.pop_at(next.0), Some(next.2));
+                    twin.retain(|other| *other != next);
+                } else {
+                    prop_assert_eq!(heap.next_time(), None);
+                }
+            }
+        }
     }
 }

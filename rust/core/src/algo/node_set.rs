@@ -134,6 +134,12 @@ impl NodeSet {
         self.words.iter().zip((0..).step_by(BITS as usize)).flat_map(|(&word, base)| bits(word, base))
     }
 
+    /// The nodes of the set, descending.
+    pub fn descending(&self) -> impl Iterator<Item = u32> + '_ {
+        let places = (0..self.capacity.div_ceil(BITS)).rev();
+        self.words.iter().rev().zip(places).flat_map(|(&word, place)| bits_down(word, place * BITS))
+    }
+
     /// Moves the `count` lowest nodes from the set to the end of `taken`, ascending; fewer if there are fewer.
     pub fn take_lowest(&mut self, count: u32, taken: &mut Vec<u32>) {
         let mut left = count.min(self.len);
@@ -177,6 +183,14 @@ fn bits(mut word: u64, base: u32) -> impl Iterator<Item = u32> {
             word &= word - 1;
             node
         })
+    })
+}
+
+fn bits_down(mut word: u64, base: u32) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let highest = word.checked_ilog2()?;
+        word &= !(1 << highest);
+        Some(base + highest)
     })
 }
 
@@ -234,6 +248,7 @@ mod tests {
                 }
                 prop_assert_eq!(set.len() as usize, twin.len());
                 prop_assert_eq!(set.iter().collect::<Vec<_>>(), twin.iter().copied().collect::<Vec<_>>());
+                prop_assert_eq!(set.descending().collect::<Vec<_>>(), twin.iter().rev().copied().collect::<Vec<_>>());
             }
         }
     }

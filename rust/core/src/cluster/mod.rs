@@ -23,7 +23,7 @@ use crate::policy::outages::{Maintenance, Outage, Outages, Turn};
 use crate::policy::queues::{Bar, Group, Queues};
 use crate::policy::runs::{Homes, Run, RunId, Runs};
 use crate::policy::shares::Shares;
-use crate::policy::sleep::standby::{Comeback, Standby};
+use crate::policy::sleep::standby::{Expected, Standby};
 use crate::policy::{Eligible, Jobs, View};
 use crate::power::budgets::{BudgetRow, Budgets};
 use crate::power::pvt::Predicted;
@@ -195,13 +195,13 @@ impl Cluster {
 
     /// From now on, before anything has happened, nodes may be switched off.
     pub fn watch_idle(&mut self) {
-        self.standby = Some(Standby::new(self.now, self.platform.len()));
+        self.standby = Some(Standby::new(self.now, &self.platform));
     }
 
     /// Plans have nodes back as is said that cannot serve for being switched off; where nodes are counted, by counts.
-    pub fn expect(&mut self, comebacks: Vec<Comeback>, counts: bool) {
+    pub fn expect(&mut self, expected: Expected, counts: bool) {
         let Some(standby) = &mut self.standby else { return };
-        standby.expect(comebacks);
+        standby.expect(expected);
         if counts {
             let (gone, new) = standby.recount();
             for old in gone {
@@ -498,9 +498,9 @@ impl Cluster {
             let keeps = self.suspended > 0 && self.on_nodes.keep(node, &self.runs);
             let state = self.nodes[node as usize];
             let state = if stood { state.end_suspended_job(keeps)? } else { state.end_job(keeps)? };
-            enter(&mut self.nodes, &mut self.classes, node, state);
+            let old = enter(&mut self.nodes, &mut self.classes, node, state);
             if let Some(standby) = &mut self.standby {
-                standby.enter(self.now, node, state);
+                standby.enter(self.now, node, old, state);
             }
         }
         if self.platform.is_exclusive() && !self.slots.lends() {
@@ -589,9 +589,9 @@ impl Cluster {
     }
 
     fn enter(&mut self, node: u32, state: NodeState) {
-        enter(&mut self.nodes, &mut self.classes, node, state);
+        let old = enter(&mut self.nodes, &mut self.classes, node, state);
         if let Some(standby) = &mut self.standby {
-            standby.enter(self.now, node, state);
+            standby.enter(self.now, node, old, state);
         }
     }
 
@@ -641,10 +641,12 @@ impl Cluster {
     }
 }
 
-fn enter(nodes: &mut [NodeState], classes: &mut [i32; Class::COUNT], node: u32, state: NodeState) {
+/// Returns the state that the node was in.
+fn enter(nodes: &mut [NodeState], classes: &mut [i32; Class::COUNT], node: u32, state: NodeState) -> NodeState {
     let old = std::mem::replace(&mut nodes[node as usize], state);
     classes[old.class() as usize] -= 1;
     classes[state.class() as usize] += 1;
+    old
 }
 
 impl Cluster {

@@ -333,7 +333,7 @@ impl Composed {
 
     /// Whether nodes may be woken or put to sleep by what is planned for later; the backfill is told.
     fn looks_ahead(&mut self, view: &View<'_>) -> bool {
-        let Some(sleep) = &self.sleep else { return false };
+        let Some(sleep) = &mut self.sleep else { return false };
         let does = sleep.looks_ahead(view);
         if self.parts.backfill.names_nodes() {
             self.parts.backfill.look_ahead(sleep.awaited(view));

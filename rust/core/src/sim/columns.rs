@@ -4,7 +4,7 @@ use crate::platform::node_state::Class;
 use crate::policy::Eligible;
 use crate::policy::cells::Lack;
 use crate::policy::queues::Bar;
-use crate::sim::log::{Entry, Kind};
+use crate::sim::log::{Entry, Kind, Log};
 use crate::sim::record::{JobState, LostAttempt, Ordeal, Records, StartedBy, Told};
 use crate::sim::segments::Segment;
 use crate::units::{SimDuration, SimTime, Watts};
@@ -237,16 +237,16 @@ impl Records {
         if log.is_empty() && self.totals.alerts.is_none() {
             return None;
         }
-        let job = |entry: &Entry| entry.job.map_or(0, |job| self.workload.job_id(job));
+        let node = |entry: Entry| entry.node.and_then(|node| i32::try_from(node).ok()).unwrap_or(-1);
         Some(LogColumns {
-            time_s: log.iter().map(|entry| entry.at.seconds()).collect(),
-            kind: log.iter().map(|entry| entry.kind).collect(),
-            job_id: log.iter().map(job).collect(),
-            has_job: log.iter().map(|entry| entry.job.is_some()).collect(),
-            node: log.iter().map(|entry| entry.node.and_then(|node| i32::try_from(node).ok()).unwrap_or(-1)).collect(),
-            value_w: log.iter().map(|entry| entry.value_w).collect(),
-            power_before_w: log.iter().map(|entry| entry.before.watts()).collect(),
-            power_after_w: log.iter().map(|entry| entry.after.watts()).collect(),
+            time_s: column(&log, |entry| entry.at.seconds()),
+            kind: column(&log, |entry| entry.kind),
+            job_id: column(&log, |entry| entry.job.map_or(0, |job| self.workload.job_id(job))),
+            has_job: column(&log, |entry| entry.job.is_some()),
+            node: column(&log, node),
+            value_w: column(&log, |entry| entry.value_w),
+            power_before_w: column(&log, |entry| entry.before.watts()),
+            power_after_w: column(&log, |entry| entry.after.watts()),
         })
     }
 
@@ -301,6 +301,13 @@ impl OrdealColumns {
             last_j: None,
         }
     }
+}
+
+/// Of each row of a log.
+fn column<T>(log: &Log, of: impl Fn(Entry) -> T) -> Vec<T> {
+    let mut column = Vec::with_capacity(log.len());
+    column.extend(log.iter().map(of));
+    column
 }
 
 fn seconds(instants: &[SimTime], valid: &[bool]) -> Vec<f64> {

@@ -1,4 +1,9 @@
 //! What happened in a run beside starts and ends, one row each, as it happened (operations pages, rules 37).
+//!
+//! Where nodes are switched off and on, most rows say that the next node did what the one before did, at the same instant:
+//! such rows are kept together.
+
+use std::collections::BTreeMap;
 
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
@@ -65,6 +70,118 @@ pub struct Entry {
     pub after: Watts,
 }
 
+/// All that happened, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    stretches: Vec<Stretch>,
+    /// What the machine drew just before the first of each stretch.
+    before: Vec<Watts>,
+    /// Steps of its draw, each once.
+    steps: Vec<Watts>,
+    numbers: BTreeMap<Watts, u32>,
+    /// What is no row of a node alone, and how many stretches came before it.
+    others: Vec<(usize, Entry)>,
+    len: usize,
+}
+
+/// Neighbours to which the same happened one after the other at one instant, each with the same effect on the draw.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    at: SimTime,
+    first: u32,
+    /// Below the first, if nodes descend.
+    last: u32,
+    /// Which step the draw takes.
+    step: u32,
+    kind: Kind,
+}
+
+impl Log {
+    /// Writes a row down.
+    pub(super) fn push(&mut self, entry: Entry) {
+        self.len += 1;
+        let Some(node) = entry.node.filter(|_| entry.job.is_none() && entry.value_w.is_nan()) else {
+            self.others.push((self.stretches.len(), entry));
+            return;
+        };
+        let step = entry.after - entry.before;
+        if self.goes_on(&entry, node, step)
+            && let Some(stretch) = self.stretches.last_mut()
+        {
+            stretch.last = node;
+            return;
+        }
+        let step = self.number(step);
+        self.stretches.push(Stretch { at: entry.at, first: node, last: node, step, kind: entry.kind });
+        self.before.push(entry.before);
+    }
+
+    /// Whether a row of a node continues the last stretch.
+    fn goes_on(&self, entry: &Entry, node: u32, step: Watts) -> bool {
+        let (Some(stretch), Some(&before)) = (self.stretches.last(), self.before.last()) else { return false };
+        let ascends = stretch.last >= stretch.first && node.checked_sub(1) == Some(stretch.last);
+        let descends = stretch.last <= stretch.first && node.checked_add(1) == Some(stretch.last);
+        (ascends || descends)
+            && (stretch.at, stretch.kind, self.steps[stretch.step as usize]) == (entry.at, entry.kind, step)
+            && self.others.last().is_none_or(|(place, _)| *place < self.stretches.len())
+            && before + step.times(stretch.len()) == entry.before
+    }
+
+    fn number(&mut self, step: Watts) -> u32 {
+        let next = u32::try_from(self.steps.len()).unwrap_or(u32::MAX);
+        let number = *self.numbers.entry(step).or_insert(next);
+        if number == next {
+            self.steps.push(step);
+        }
+        number
+    }
+
+    /// How many rows there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// All rows.
+    pub fn iter(&self) -> impl Iterator<Item = Entry> + '_ {
+        let places = self.others.iter().map(|(place, _)| *place);
+        let starts = std::iter::once(0).chain(places.clone());
+        let ends = places.chain(std::iter::once(self.stretches.len()));
+        let others = self.others.iter().map(|(_, entry)| Some(*entry)).chain(std::iter::once(None));
+        let parts = starts.zip(ends).zip(others);
+        parts.flat_map(|((start, end), other)| (start..end).flat_map(|place| self.rows_of(place)).chain(other))
+    }
+
+    fn rows_of(&self, place: usize) -> impl Iterator<Item = Entry> + '_ {
+        let (stretch, before) = (self.stretches[place], self.before[place]);
+        let step = self.steps[stretch.step as usize];
+        (0..stretch.len()).map(move |index| Entry {
+            node: Some(if stretch.last < stretch.first { stretch.first - index } else { stretch.first + index }),
+            before: before + step.times(index),
+            ..Entry::new(stretch.at, stretch.kind, before + step.times(index + 1))
+        })
+    }
+
+    /// Keeps only those rows of budgets that are to be kept.
+    pub(super) fn keep_budgets(&mut self, is_kept: impl Fn(&Entry) -> bool) {
+        self.others.retain(|(_, entry)| entry.kind != Kind::Budget || is_kept(entry));
+        let alone: usize = self.stretches.iter().map(|stretch| stretch.len() as usize).sum();
+        self.len = alone + self.others.len();
+    }
+}
+
+impl Stretch {
+    fn len(&self) -> u32 {
+        self.first.abs_diff(self.last) + 1
+    }
+}
+
 impl Entry {
     /// Of something that changes no draw, unless more is said.
     pub(super) fn new(at: SimTime, kind: Kind, draw: Watts) -> Self {
@@ -97,5 +214,61 @@ impl Kind {
             Self::Grow => "grow",
             Self::Shrink => "shrink",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn watts(watts: i32) -> Watts {
+        let of = |watts: i32| Watts::from_watts(f64::from(watts)).unwrap_or_default();
+        of(watts.max(0)) - of((-watts).max(0))
+    }
+
+    proptest! {
+        /// Twin: a list.
+        #[test]
+        fn a_log_says_what_was_written_down(
+            rows in prop::collection::vec((0..3_i64, 0..4_u8, 0..6_u32, -1..2_i32, prop::bool::weighted(0.9)), 0..80),
+        ) {
+            let (mut log, mut twin, mut draw, mut now) = (Log::default(), Vec::new(), watts(100), 0);
+            let mut node = 50;
+            for (gap, what, by, step, is_calm) in rows {
+                now += i64::from(!is_calm) * gap;
+                node = match by { 0 => node, 1 => node - 1, 5 => node + 7, _ => node + 1 };
+                let kind = if what < 3 { Kind::Wake } else { Kind::Sleep };
+                let (at, before) = (SimTime::from_micros(now), draw);
+                draw += watts(if is_calm { 3 } else { step });
+                let entry = Entry { before, ..Entry::new(at, kind, draw) };
+                let entry = match (is_calm, what) {
+                    (false, 0) => Entry { kind: Kind::Budget, value_w: 5.0, ..entry },
+                    (false, 1) => Entry { job: Some(JobId(1)), ..entry },
+                    _ => Entry { node: Some(node), ..entry },
+                };
+                log.push(entry);
+                twin.push(entry);
+            }
+            let told = |entry: &Entry| format!("{entry:?}");
+            prop_assert_eq!(log.iter().map(|entry| told(&entry)).collect::<Vec<_>>(), twin.iter().map(told).collect::<Vec<_>>());
+            prop_assert_eq!(log.len(), twin.len());
+            log.keep_budgets(|entry| entry.at.micros() % 2 == 0);
+            twin.retain(|entry| entry.kind != Kind::Budget || entry.at.micros() % 2 == 0);
+            prop_assert_eq!(log.iter().map(|entry| told(&entry)).collect::<Vec<_>>(), twin.iter().map(told).collect::<Vec<_>>());
+            prop_assert_eq!(log.len(), twin.len());
+        }
+    }
+
+    #[test]
+    fn neighbours_to_which_the_same_happens_take_one_place() {
+        let mut log = Log::default();
+        for count in 0..1_000 {
+            let (before, after) = (watts(count), watts(count + 1));
+            let node = Some(u32::try_from(5_000 - count).unwrap_or_default());
+            log.push(Entry { node, before, ..Entry::new(SimTime::from_micros(7), Kind::Sleep, after) });
+        }
+        assert_eq!((log.len(), log.stretches.len()), (1_000, 1));
     }
 }

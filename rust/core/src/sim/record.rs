@@ -13,7 +13,7 @@ use crate::policy::runs::{Homes, Run, RunId};
 use crate::policy::{Decision, Eligible, Rejection};
 use crate::power::meter::Meter;
 use crate::power::pvt::Actual;
-use crate::sim::log::{Entry, Kind};
+use crate::sim::log::{Entry, Kind, Log};
 use crate::sim::plant::Outcome;
 use crate::sim::segments::Segments;
 use crate::sim::timeline::{Overdraw, Row, Timeline};
@@ -227,7 +227,7 @@ pub struct Records {
     /// The stretches of runs in which nothing changed, where anything can; none: each attempt is one.
     pub segments: Option<Segments>,
     /// What happened about power.
-    pub log: Vec<Entry>,
+    pub log: Log,
     /// What runs were charged by.
     pub actual: Arc<Actual>,
 }
@@ -242,7 +242,7 @@ pub(super) struct History {
     work: Work,
     /// Jobs that will change no more.
     done: usize,
-    log: Vec<Entry>,
+    log: Log,
     last_end: SimTime,
     alerts: Option<u64>,
     lost_energy: Joules,
@@ -261,7 +261,7 @@ impl History {
             shutdowns: vec![0; nodes as usize],
             work: Work::default(),
             done: 0,
-            log: Vec::new(),
+            log: Log::default(),
             last_end: SimTime::NEVER,
             alerts: None,
             lost_energy: Joules::ZERO,
@@ -494,7 +494,7 @@ impl History {
 
     /// Forgets the budgets and the states of the machine that were noted after the end of the window.
     pub(super) fn go_back(&mut self, end: SimTime) {
-        self.log.retain(|entry| entry.at <= end || entry.kind != Kind::Budget);
+        self.log.keep_budgets(|entry| entry.at <= end);
         self.timeline.go_back(end);
     }
 
@@ -505,10 +505,10 @@ impl History {
 
     /// Of a run in which nothing started only those budgets are told that begin or end as it does.
     pub(super) fn tell_only(&mut self, at: SimTime, more: usize, draw: Watts, ceiling: Option<Watts>) {
-        self.log.retain(|entry| entry.at == at || entry.kind != Kind::Budget);
+        self.log.keep_budgets(|entry| entry.at == at);
         let value_w = ceiling.map_or(f64::NAN, Watts::watts);
         let entry = Entry { value_w, ..Entry::new(at, Kind::Budget, draw) };
-        self.log.extend(std::iter::repeat_n(entry, more));
+        std::iter::repeat_n(entry, more).for_each(|entry| self.log.push(entry));
     }
 
     /// A run in which nothing started has a window of length zero: its one row is its start.

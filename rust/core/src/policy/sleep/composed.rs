@@ -4,8 +4,8 @@ use crate::algo::fit_list::{FitList, Waiting};
 use crate::error::Result;
 use crate::policy::compose::Composed;
 use crate::policy::sleep::counted::Outlook;
-use crate::policy::sleep::standby::Comeback;
-use crate::policy::sleep::{Sleep, Sleeper, Wakes, named};
+use crate::policy::sleep::standby::Expected;
+use crate::policy::sleep::{Leave, Sleep, Sleeper, Wakes, named};
 use crate::policy::{Decisions, View};
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
@@ -15,9 +15,13 @@ impl Sleeper for Composed {
         !self.parts.backfill.names_nodes()
     }
 
-    fn expect(&self, view: &View<'_>, out: &mut Vec<Comeback>) {
-        if let Some(sleep) = &self.sleep {
-            sleep.comebacks(view, out);
+    fn expect(&self, view: &View<'_>, out: &mut Expected) {
+        let Some(sleep) = &self.sleep else { return };
+        if self.counts() {
+            sleep.returns(view, &mut out.returns);
+        }
+        if !self.counts() || sleep.chooses() {
+            sleep.comebacks(view, &mut out.comebacks);
         }
     }
 
@@ -38,17 +42,19 @@ impl Sleeper for Composed {
             }
         } else if let Some(first) = parts.backfill.first_starts() {
             let wakes = named::wakes(sleep, view, first);
-            sleep.settle(view, &wakes, |node, rule, _| named::is_far(view, first, node, rule), out);
-        } else if sleep.looks_ahead(view) {
+            let leave = |node, rule: &_, _| Leave::given_if(named::is_far(view, first, node, rule));
+            sleep.settle(view, &wakes, leave, out);
+        } else if !queue.is_empty() && sleep.looks_ahead(view) {
             let is_strict = parts.backfill.is_strict();
             let outlook = match parts.backfill.first_after() {
                 None => Outlook::new(view, queue.iter(), is_strict),
                 Some(limit) => Outlook::new(view, in_turn(queue, view.now, limit).into_iter(), is_strict),
             };
             let wakes = outlook.wakes_of(sleep, view);
-            sleep.settle(view, &wakes, |_, rule, asleep| outlook.spares(rule, asleep), out);
+            sleep.settle(view, &wakes, |_, rule, asleep| outlook.leave(rule, asleep), out);
         } else {
-            sleep.settle(view, &Wakes::default(), |_, _, _| false, out);
+            // No node is planned for, or none could be woken or put to sleep.
+            sleep.settle(view, &Wakes::default(), |_, rule, _| Leave::given_if(rule.far.is_some()), out);
         }
         Ok(())
     }

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use crate::algo::fit_list::{FitList, Room, Waiting};
 use crate::algo::horizon::Profile;
 use crate::algo::sorted_blocks::Place;
-use crate::platform::node_state::NodeState;
 use crate::policy::View;
 use crate::policy::sleep::rules::NodeRule;
-use crate::policy::sleep::{Sleep, Wakes};
+use crate::policy::sleep::standby::Return;
+use crate::policy::sleep::{Leave, Sleep, Wakes};
 use crate::units::{SimDuration, SimTime};
 
 /// A job needs its nodes for at least this long.
@@ -47,9 +47,7 @@ impl<'a> WakePlan<'a> {
         free.reset(now, idle, releases());
         let mut changes = vec![(now, idle)];
         changes.extend(releases());
-        let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
-        let asleep = comebacks.iter().filter(|back| !view.nodes[back.node as usize].is_on());
-        changes.extend(asleep.map(|back| (back.at.max(now), -1)));
+        changes.extend(returns(view).iter().filter(|back| back.down > 0).map(|back| (back.at.max(now), -back.down)));
         Self { view, free, last: BTreeMap::new(), changes }
     }
 
@@ -103,8 +101,7 @@ impl Outlook {
     /// nodes are held only for jobs that fit as soon as all nodes are back.
     pub(super) fn as_backfilled(view: &View<'_>, queue: &FitList, depth: usize) -> Self {
         let mut plan = WakePlan::new(view);
-        let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
-        let soon = comebacks.iter().map(|back| back.at).max().unwrap_or(view.now).max(view.now);
+        let soon = returns(view).iter().map(|back| back.at).max().unwrap_or(view.now).max(view.now);
         let released = view.releases.iter().filter(|release| release.at <= soon).map(|release| release.claim.units);
         let mut most = view.slots.free_units() + released.sum::<i64>();
         let (mut place, mut held) = (Place::FRONT, 0);
@@ -140,16 +137,15 @@ impl Outlook {
 
     /// The off nodes that are woken now, the lowest first, and when the next have to be.
     pub(super) fn wakes_of(&self, sleep: &Sleep, view: &View<'_>) -> Wakes {
-        let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
-        let down = comebacks.iter().filter(|back| !view.nodes[back.node as usize].is_on());
-        let Some(span) = down.map(|back| sleep.rule(back.node).start).max() else { return Wakes::default() };
+        let Some(standby) = view.standby else { return Wakes::default() };
+        let spans = standby.kinds_down().map(|like| sleep.rule(like).start);
+        let Some(span) = spans.max() else { return Wakes::default() };
         let soon = self.now.saturating_add(span);
         let first_later = self.steps.partition_point(|step| step.0 <= soon);
         let lack = -self.least[first_later - 1];
-        let off = comebacks.iter().map(|back| back.node).filter(|&node| view.nodes[node as usize] == NodeState::Off);
         let larger = self.steps[first_later..].iter().find(|step| -step.1 > lack.max(0));
         Wakes {
-            now: off.take(usize::try_from(lack).unwrap_or(0)).collect(),
+            now: standby.off().iter().take(usize::try_from(lack).unwrap_or(0)).collect(),
             due: larger.map(|step| self.now.saturating_add((step.0 - self.now) - span)),
         }
     }
@@ -171,14 +167,18 @@ impl Outlook {
         self.left
     }
 
-    /// Whether a node is not needed soon, if so many others went to sleep before it.
-    pub(super) fn spares(&self, rule: &NodeRule, asleep: u32) -> bool {
-        let Some(far) = rule.far else { return false };
+    /// Whether a node may go to sleep, if so many others did before it.
+    pub(super) fn leave(&self, rule: &NodeRule, asleep: u32) -> Leave {
+        let Some(far) = rule.far else { return Leave::Denied };
         let (by, before) =
             (self.now.saturating_add(rule.stop.saturating_add(rule.start)), self.now.saturating_add(far));
         let within = self.steps.partition_point(|step| step.0 <= by || step.0 < before);
-        i64::from(asleep) < self.least[within - 1]
+        if i64::from(asleep) < self.least[within - 1] { Leave::Given } else { Leave::DeniedToAllAlike }
     }
+}
+
+fn returns<'a>(view: &View<'a>) -> &'a [Return] {
+    view.standby.map_or(&[], |standby| standby.returns())
 }
 
 #[cfg(test)]
@@ -198,7 +198,7 @@ mod tests {
     fn a_node_is_spared_if_none_is_lacking_by_the_time_it_could_be_back_nor_before_it_pays() {
         // Three nodes are free, two are held over [50, 80).
         let outlook = Outlook::of(at(0), vec![(at(0), 3), (at(50), -2), (at(80), 2)], 0);
-        let spares = |rule: NodeRule| (0..4).take_while(|&asleep| outlook.spares(&rule, asleep)).count();
+        let spares = |rule: NodeRule| (0..4).take_while(|&asleep| outlook.leave(&rule, asleep) == Leave::Given).count();
         assert_eq!(spares(rule(20, 29, 0)), 3);
         assert_eq!(spares(rule(20, 30, 0)), 1, "back at 50, with a job that starts then");
         assert_eq!(spares(rule(0, 1, 50)), 3, "a job at 50 is far enough away");

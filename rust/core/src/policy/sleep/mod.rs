@@ -9,6 +9,7 @@ pub(super) mod named;
 pub mod newsvendor;
 mod planned;
 pub mod rest;
+mod resting;
 pub mod rules;
 pub mod standby;
 
@@ -18,8 +19,9 @@ use crate::platform::node_state::NodeState;
 use crate::policy::sleep::named::FirstStarts;
 use crate::policy::sleep::planned::Planned;
 use crate::policy::sleep::rest::{Choice, IdleNode, Rest, Scene};
+use crate::policy::sleep::resting::Resting;
 use crate::policy::sleep::rules::{NodeRule, Rules};
-use crate::policy::sleep::standby::Comeback;
+use crate::policy::sleep::standby::{Comeback, Expected, Return};
 use crate::policy::{Decisions, View};
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
@@ -32,8 +34,8 @@ pub trait Sleeper {
     /// Whether its plans count nodes; otherwise they name them.
     fn counts(&self) -> bool;
 
-    /// Writes down when plans have each node back that is off, shutting down or booting, by node.
-    fn expect(&self, view: &View<'_>, out: &mut Vec<Comeback>);
+    /// Writes down when plans have nodes back that are off, shutting down or booting.
+    fn expect(&self, view: &View<'_>, out: &mut Expected);
 
     /// At the end of a pass, once its starts are carried out: nodes are woken, then put to sleep.
     ///
@@ -54,6 +56,23 @@ pub(super) struct Wakes {
     pub(super) due: Option<SimTime>,
 }
 
+/// Whether a node may go to sleep, as far as plans are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leave {
+    /// No plan needs it soon.
+    Given,
+    /// A plan does.
+    Denied,
+    /// One needs it or another of the same rules, as many as there are.
+    DeniedToAllAlike,
+}
+
+impl Leave {
+    fn given_if(is_far: bool) -> Self {
+        if is_far { Self::Given } else { Self::Denied }
+    }
+}
+
 /// Puts idle nodes to sleep.
 #[derive(Clone)]
 pub struct Sleep {
@@ -64,6 +83,10 @@ pub struct Sleep {
     min_on: u32,
     /// For each node the day of its last shutdown, and how many it has begun in it.
     begun: Vec<(i64, u32)>,
+    /// The nodes that have been idle for long enough.
+    resting: Resting,
+    /// Whether all nodes that ever sleep do so by equal rules.
+    is_uniform: bool,
     alarm: Option<SimTime>,
     own: Option<Box<dyn Rest>>,
     /// The jobs that came since it was last asked.
@@ -81,8 +104,14 @@ impl Sleep {
             return Err(config("policy.sleep.exclude", format!("node {node}"), expected));
         }
         let nodes = (0..).zip(platform.nodes());
+        let (min_idle, rules_of) = (rules.min_idle, |(node, draw)| rules.of(node, draw));
+        let all: Vec<NodeRule> = nodes.map(rules_of).collect();
+        let mut sleepers = all.iter().filter(|rule| !rule.is_excluded && rule.far.is_some());
+        let first = sleepers.next();
         Ok(Self {
-            rules: nodes.map(|(node, draw)| rules.of(node, draw)).collect(),
+            resting: Resting::new(min_idle, platform.len()),
+            is_uniform: sleepers.all(|rule| Some(rule) == first),
+            rules: all,
             min_idle: rules.min_idle,
             off_limit: rules.off_limit,
             min_on: rules.min_on,
@@ -137,28 +166,53 @@ impl Sleep {
         }));
     }
 
+    /// The same by counts: by instant, those of one together.
+    pub(super) fn returns(&self, view: &View<'_>, out: &mut Vec<Return>) {
+        let Some(standby) = view.standby else { return };
+        out.extend(standby.alike().filter_map(|(like, state, nodes)| {
+            let at = self.comeback(view.now, like, state, view.platform)?;
+            Some(Return { at, nodes, down: if state.is_on() { 0 } else { nodes } })
+        }));
+        out.sort_unstable_by_key(|back| back.at);
+        out.dedup_by(|next, first| {
+            let is_alike = next.at == first.at;
+            if is_alike {
+                (first.nodes, first.down) = (first.nodes + next.nodes, first.down + next.down);
+            }
+            is_alike
+        });
+    }
+
     /// Whether it matters what is planned for later: some node may be woken or put to sleep by it.
-    pub(super) fn looks_ahead(&self, view: &View<'_>) -> bool {
+    pub(super) fn looks_ahead(&mut self, view: &View<'_>) -> bool {
         if self.chooses() {
             return true;
         }
-        let is_off = |node: u32| !view.nodes[node as usize].is_on();
-        view.standby.is_some_and(|standby| standby.asleep().iter().any(is_off))
-            || idle(view).any(|node| self.may_sleep(view, node))
+        if view.standby.is_some_and(|standby| standby.kinds_down().next().is_some()) {
+            return true;
+        }
+        self.follow(view);
+        self.resting.ripe().iter().any(|node| self.may_sleep(view, node))
+    }
+
+    /// Finds out which nodes have been idle for long enough by now.
+    fn follow(&mut self, view: &View<'_>) {
+        let rules = &self.rules;
+        self.resting.follow(view, |node| !rules[node as usize].is_excluded);
     }
 
     /// The nodes of which it matters what is planned for later, and by when a planned start says all there is to know: off
     /// nodes that are woken at once for it, idle ones that then stay on.
-    pub(super) fn awaited(&self, view: &View<'_>) -> FirstStarts {
+    pub(super) fn awaited(&mut self, view: &View<'_>) -> FirstStarts {
+        self.follow(view);
         let now = view.now;
-        let off = view.standby.into_iter().flat_map(|standby| standby.asleep().iter());
-        let off = off.filter(|&node| view.nodes[node as usize] == NodeState::Off);
+        let off = view.standby.into_iter().flat_map(|standby| standby.off().iter());
         let woken = off.map(|node| (node, now.saturating_add(self.rule(node).start)));
-        let kept = idle(view).filter(|&node| self.chooses() || self.may_sleep(view, node)).map(|node| {
+        if self.chooses() {
+            return woken.chain(idle(view).map(|node| (node, now))).collect();
+        }
+        let kept = self.resting.ripe().iter().filter(|&node| self.may_sleep(view, node)).map(|node| {
             let rule = self.rule(node);
-            if self.chooses() {
-                return (node, now);
-            }
             // As long as that is a whole number of microseconds, anything before `far` is a microsecond earlier.
             let near = SimDuration::from_micros(rule.far.unwrap_or_default().micros() - 1);
             (node, now.saturating_add(near.max(rule.stop.saturating_add(rule.start))))
@@ -187,24 +241,29 @@ impl Sleep {
         &mut self,
         view: &View<'_>,
         wakes: &Wakes,
-        mut may_go: impl FnMut(u32, &NodeRule, u32) -> bool,
+        mut may_go: impl FnMut(u32, &NodeRule, u32) -> Leave,
         out: &mut Decisions,
     ) {
         wakes.now.iter().for_each(|&node| out.wake(node));
-        let mut spare = if self.min_on > 0 { self.spare(view, wakes) } else { u32::MAX };
-        let (mut asleep, mut alarm) = (0, wakes.due);
-        let mut all: Vec<_> = idle(view).collect();
-        all.reverse();
-        for node in all {
-            if let Some(ripe) = self.ripe_at(view, node).filter(|&ripe| ripe > view.now) {
-                alarm = Some(alarm.map_or(ripe, |alarm| alarm.min(ripe)));
-            } else if spare > 0 && self.may_sleep(view, node) && may_go(node, self.rule(node), asleep) {
-                out.sleep(node);
-                asleep += 1;
-                spare -= 1;
-                self.note_shutdown(view.now, node);
+        self.follow(view);
+        let (mut gone, mut spare) = (Vec::new(), None);
+        for node in self.resting.ripe().descending().filter(|&node| self.may_sleep(view, node)) {
+            let asleep = u32::try_from(gone.len()).unwrap_or(u32::MAX);
+            if *spare.get_or_insert_with(|| self.spare(view, wakes)) <= asleep {
+                break;
+            }
+            match may_go(node, self.rule(node), asleep) {
+                Leave::Given => gone.push(node),
+                Leave::DeniedToAllAlike if self.is_uniform => break,
+                Leave::Denied | Leave::DeniedToAllAlike => {}
             }
         }
+        for node in gone {
+            out.sleep(node);
+            self.note_shutdown(view.now, node);
+        }
+        let ripening = self.resting.next();
+        let alarm = [wakes.due, ripening].into_iter().flatten().min();
         self.alarm = alarm.filter(|&alarm| alarm <= SimTime::LATEST);
     }
 
@@ -240,7 +299,7 @@ impl Sleep {
         self.own = Some(own);
         done?;
         choice.wake.iter().for_each(|&node| out.wake(node));
-        let most = if self.min_on > 0 { self.spare(view, &wakes) as usize + choice.wake.len() } else { usize::MAX };
+        let most = (self.spare(view, &wakes) as usize).saturating_add(choice.wake.len());
         for &node in choice.sleep.iter().take(most) {
             out.sleep(node);
             self.note_shutdown(view.now, node);
@@ -254,6 +313,9 @@ impl Sleep {
 
     /// How many nodes may be put to sleep so that enough stay on.
     fn spare(&self, view: &View<'_>, wakes: &Wakes) -> u32 {
+        if self.min_on == 0 {
+            return u32::MAX;
+        }
         let on = view.nodes.iter().filter(|state| state.is_on()).count() + wakes.now.len();
         u32::try_from(on).unwrap_or(u32::MAX).saturating_sub(self.min_on)
     }

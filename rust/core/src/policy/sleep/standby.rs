@@ -1,10 +1,13 @@
 //! What is known of nodes where they may be switched off: which cannot serve for that, since when the others idle, and when
 //! plans have them back.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use crate::algo::node_set::NodeSet;
 use crate::algo::releases::{Claim, Release};
+use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 /// When plans have a node back that is off, shutting down or booting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,24 +18,95 @@ pub struct Comeback {
     pub at: SimTime,
 }
 
+/// How many nodes plans have back at an instant that are off, shutting down or booting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Return {
+    /// From when on.
+    pub at: SimTime,
+    /// How many.
+    pub nodes: i64,
+    /// How many of these are off or shutting down.
+    pub down: i64,
+}
+
+/// When plans have nodes back.
+#[derive(Clone, Debug, Default)]
+pub struct Expected {
+    /// Each of them, by node, where somebody asks for single nodes.
+    pub comebacks: Vec<Comeback>,
+    /// How many, by instant, where nodes are counted.
+    pub returns: Vec<Return>,
+}
+
 /// Nodes that are off or on their way there or back, and how long the others have been idle.
 #[derive(Clone, Debug)]
 pub struct Standby {
     asleep: NodeSet,
+    off: NodeSet,
     idle_since: Vec<SimTime>,
-    comebacks: Vec<Comeback>,
+    expected: Expected,
     /// The same as plans that count nodes have them.
     counted: Vec<Release>,
+    /// Nodes that take equally long to stop and to start.
+    paces: Vec<Pace>,
+    pace_of: Vec<u32>,
+}
+
+/// Nodes that take equally long to stop and to start, and how many of them are where.
+#[derive(Clone, Debug)]
+struct Pace {
+    /// One of them.
+    like: u32,
+    off: i64,
+    stopping: Moves,
+    booting: Moves,
+}
+
+/// How many nodes will have stopped or started when, the earliest first.
+#[derive(Clone, Debug, Default)]
+struct Moves(VecDeque<(SimTime, i64)>);
+
+impl Moves {
+    fn add(&mut self, until: SimTime) {
+        let place = if self.0.back().is_none_or(|(last, _)| *last < until) { self.0.len() } else { self.place(until) };
+        match self.0.get_mut(place).filter(|(at, _)| *at == until) {
+            Some((_, count)) => *count += 1,
+            None => self.0.insert(place, (until, 1)),
+        }
+    }
+
+    fn place(&self, until: SimTime) -> usize {
+        self.0.partition_point(|(at, _)| *at < until)
+    }
+
+    fn remove(&mut self, until: SimTime) {
+        let place = self.place(until);
+        let Some((_, count)) = self.0.get_mut(place).filter(|(at, _)| *at == until) else { return };
+        *count -= 1;
+        if *count == 0 {
+            self.0.remove(place);
+        }
+    }
 }
 
 impl Standby {
     /// All nodes idle since `start`.
     #[must_use]
-    pub fn new(start: SimTime, nodes: u32) -> Self {
+    pub fn new(start: SimTime, platform: &Platform) -> Self {
+        let (mut known, mut paces) = (BTreeMap::<(SimDuration, SimDuration), u32>::new(), Vec::new());
+        let pace_of = (0..).zip(platform.nodes()).map(|(like, draw)| {
+            *known.entry((draw.shutdown_time, draw.boot_time)).or_insert_with(|| {
+                paces.push(Pace { like, off: 0, stopping: Moves::default(), booting: Moves::default() });
+                u32::try_from(paces.len() - 1).unwrap_or(u32::MAX)
+            })
+        });
         Self {
-            asleep: NodeSet::empty(nodes),
-            idle_since: vec![start; nodes as usize],
-            comebacks: Vec::new(),
+            pace_of: pace_of.collect(),
+            paces,
+            asleep: NodeSet::empty(platform.len()),
+            off: NodeSet::empty(platform.len()),
+            idle_since: vec![start; platform.len() as usize],
+            expected: Expected::default(),
             counted: Vec::new(),
         }
     }
@@ -43,54 +117,106 @@ impl Standby {
         &self.asleep
     }
 
+    /// The nodes that are off.
+    #[must_use]
+    pub fn off(&self) -> &NodeSet {
+        &self.off
+    }
+
     /// Since when a node idles that does.
     #[must_use]
     pub fn idle_since(&self, node: u32) -> SimTime {
         self.idle_since[node as usize]
     }
 
-    /// When plans have nodes back, by node: as of the beginning of the pass.
+    /// When plans have nodes back, by node: as of the beginning of the pass, where somebody asks for single nodes.
     #[must_use]
     pub fn comebacks(&self) -> &[Comeback] {
-        &self.comebacks
+        &self.expected.comebacks
     }
 
-    /// A node has come into a state.
-    pub fn enter(&mut self, now: SimTime, node: u32, state: NodeState) {
-        match state {
+    /// The same by counts, by instant, where nodes are counted.
+    #[must_use]
+    pub fn returns(&self) -> &[Return] {
+        &self.expected.returns
+    }
+
+    /// Which nodes are off, shutting down or booting: one for all that are alike, what it is doing, and how many they are.
+    pub fn alike(&self) -> impl Iterator<Item = (u32, NodeState, i64)> + '_ {
+        self.paces.iter().flat_map(|pace| {
+            let off = (pace.off > 0).then_some((pace.like, NodeState::Off, pace.off));
+            let stopping = pace.stopping.0.iter().map(|&(until, count)| (NodeState::ShuttingDown { until }, count));
+            let booting = pace.booting.0.iter().map(|&(until, count)| (NodeState::Booting { until }, count));
+            off.into_iter().chain(stopping.chain(booting).map(|(state, count)| (pace.like, state, count)))
+        })
+    }
+
+    /// For each kind of nodes of which any is off or shutting down, one of that kind.
+    pub fn kinds_down(&self) -> impl Iterator<Item = u32> + '_ {
+        self.paces.iter().filter(|pace| pace.off > 0 || !pace.stopping.0.is_empty()).map(|pace| pace.like)
+    }
+
+    /// A node has come from one state into another.
+    pub fn enter(&mut self, now: SimTime, node: u32, old: NodeState, new: NodeState) {
+        let pace = &mut self.paces[self.pace_of[node as usize] as usize];
+        let was_asleep = match old {
+            NodeState::Off => {
+                pace.off -= 1;
+                self.off.remove(node)
+            }
+            NodeState::ShuttingDown { until } => {
+                pace.stopping.remove(until);
+                true
+            }
+            NodeState::Booting { until } => {
+                pace.booting.remove(until);
+                true
+            }
+            NodeState::Idle | NodeState::Busy { .. } | NodeState::Kept | NodeState::Down => false,
+        };
+        let is_asleep = match new {
+            NodeState::Off => {
+                pace.off += 1;
+                self.off.insert(node)
+            }
+            NodeState::ShuttingDown { until } => {
+                pace.stopping.add(until);
+                true
+            }
+            NodeState::Booting { until } => {
+                pace.booting.add(until);
+                true
+            }
             NodeState::Idle => {
-                self.asleep.remove(node);
                 self.idle_since[node as usize] = now;
+                false
             }
-            NodeState::Off | NodeState::Booting { .. } | NodeState::ShuttingDown { .. } => {
-                self.asleep.insert(node);
-            }
-            NodeState::Busy { .. } | NodeState::Kept | NodeState::Down => {
-                self.asleep.remove(node);
-            }
+            NodeState::Busy { .. } | NodeState::Kept | NodeState::Down => false,
+        };
+        match (was_asleep, is_asleep) {
+            (false, true) => _ = self.asleep.insert(node),
+            (true, false) => _ = self.asleep.remove(node),
+            (false, false) | (true, true) => {}
         }
     }
 
-    /// A pass begins: nodes come back as is said, in order of nodes.
-    pub fn expect(&mut self, comebacks: Vec<Comeback>) {
-        self.comebacks = comebacks;
+    /// A pass begins: nodes come back as is said.
+    pub fn expect(&mut self, expected: Expected) {
+        self.expected = expected;
     }
 
     /// The same for plans that count nodes, those of one instant together: what is not released as was said before, and
     /// what is, both by their keys.
     pub fn recount(&mut self) -> (Vec<Release>, Vec<Release>) {
-        let mut by_instant: Vec<_> = self.comebacks.iter().map(|one| (one.at, one.node)).collect();
-        by_instant.sort_unstable();
-        let beyond = u32::MAX - self.asleep.capacity();
-        let all: Vec<_> = by_instant
-            .chunk_by(|one, next| one.0 == next.0)
-            .map(|alike| {
-                let units = i64::try_from(alike.len()).unwrap_or(i64::MAX);
-                Release { at: alike[0].0, row: beyond - alike[0].1, claim: Claim { units, microwatts: 0 } }
-            })
-            .collect();
-        let gone = self.counted.iter().filter(|old| !all.contains(old)).copied().collect();
-        let new = all.iter().filter(|new| !self.counted.contains(new)).copied().collect();
+        // Behind all jobs, and before nodes that come back from maintenance.
+        let row = u32::MAX - self.asleep.capacity();
+        let release = |back: &Return| Release { at: back.at, row, claim: Claim { units: back.nodes, microwatts: 0 } };
+        let all: Vec<_> = self.expected.returns.iter().map(release).collect();
+        let lacks = |list: &[Release], one: &Release| {
+            list.binary_search_by_key(&one.at, |other| other.at).map_or(true, |place| list[place] != *one)
+        };
+        let gone = self.counted.iter().filter(|old| lacks(&all, old)).copied().collect();
+        let new = all.iter().filter(|new| lacks(&self.counted, new)).copied().collect();
         self.counted = all;
         (gone, new)
     }
@@ -98,31 +224,88 @@ impl Standby {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::platform::PlatformColumns;
 
     fn at(micros: i64) -> SimTime {
         SimTime::from_micros(micros)
     }
 
+    /// Nodes of two kinds in turn.
+    fn platform(nodes: usize) -> Platform {
+        let alike = |value: f64| vec![value; nodes];
+        let columns = PlatformColumns {
+            idle_w: alike(1.0),
+            busy_w: alike(1.0),
+            tdp_w: alike(1.0),
+            off_w: alike(0.0),
+            down_w: alike(0.0),
+            boot_w: alike(1.0),
+            boot_s: (0..nodes).map(|node| if node % 2 == 0 { 10e-6 } else { 11e-6 }).collect(),
+            shutdown_w: alike(1.0),
+            shutdown_s: alike(20e-6),
+            slots: vec![1; nodes],
+            exclusive: true,
+        };
+        columns.into_platform().unwrap()
+    }
+
     #[test]
     fn nodes_that_come_back_together_are_one_release_and_only_changes_are_told() {
-        let mut standby = Standby::new(at(0), 8);
-        let back = |node, micros| Comeback { node, at: at(micros) };
-        standby.expect(vec![back(1, 50), back(3, 20), back(5, 50)]);
+        let mut standby = Standby::new(at(0), &platform(8));
+        let back = |nodes, micros| Return { at: at(micros), nodes, down: 0 };
+        let expected = |returns: &[Return]| Expected { comebacks: Vec::new(), returns: returns.to_vec() };
+        standby.expect(expected(&[back(1, 20), back(2, 50)]));
         let (gone, new) = standby.recount();
         let told = |list: &[Release]| list.iter().map(|one| (one.at.micros(), one.claim.units)).collect::<Vec<_>>();
         assert_eq!((told(&gone), told(&new)), (vec![], vec![(20, 1), (50, 2)]));
-        standby.expect(vec![back(1, 60), back(3, 20), back(5, 60)]);
+        standby.expect(expected(&[back(1, 20), back(2, 60)]));
         let (gone, new) = standby.recount();
         assert_eq!((told(&gone), told(&new)), (vec![(50, 2)], vec![(60, 2)]));
     }
 
     #[test]
     fn a_node_idles_since_it_came_into_that_state() {
-        let mut standby = Standby::new(at(5), 2);
-        standby.enter(at(7), 1, NodeState::Off);
-        assert_eq!((standby.asleep().len(), standby.idle_since(0)), (1, at(5)));
-        standby.enter(at(9), 1, NodeState::Idle);
-        assert_eq!((standby.asleep().len(), standby.idle_since(1)), (0, at(9)));
+        let mut standby = Standby::new(at(5), &platform(2));
+        standby.enter(at(7), 1, NodeState::Idle, NodeState::Off);
+        assert_eq!((standby.asleep().len(), standby.off().len(), standby.idle_since(0)), (1, 1, at(5)));
+        standby.enter(at(9), 1, NodeState::Off, NodeState::Idle);
+        assert_eq!((standby.asleep().len(), standby.off().len(), standby.idle_since(1)), (0, 0, at(9)));
+    }
+
+    proptest! {
+        /// Twin: all nodes, one after the other.
+        #[test]
+        fn nodes_that_are_alike_are_counted(steps in prop::collection::vec((0..6_u32, 0..3_i64, any::<bool>()), 0..80)) {
+            let platform = platform(6);
+            let (mut standby, mut states, mut now) = (Standby::new(at(0), &platform), [NodeState::Idle; 6], 0);
+            for (node, gap, fails) in steps {
+                now += gap;
+                let draw = platform.node(node);
+                let old = states[node as usize];
+                let new = match old {
+                    NodeState::Down => NodeState::Idle,
+                    _ if fails => NodeState::Down,
+                    NodeState::Idle => NodeState::ShuttingDown { until: at(now) + draw.shutdown_time },
+                    NodeState::ShuttingDown { .. } => NodeState::Off,
+                    NodeState::Off => NodeState::Booting { until: at(now) + draw.boot_time },
+                    NodeState::Booting { .. } | NodeState::Busy { .. } | NodeState::Kept => NodeState::Idle,
+                };
+                standby.enter(at(now), node, old, new);
+                states[node as usize] = new;
+                let asleep = |state: &NodeState| {
+                    matches!(state, NodeState::Off | NodeState::ShuttingDown { .. } | NodeState::Booting { .. })
+                };
+                let mut twin = BTreeMap::new();
+                for (node, state) in (0_u32..).zip(&states).filter(|(_, state)| asleep(state)) {
+                    *twin.entry((node % 2, format!("{state:?}"))).or_insert(0) += 1;
+                }
+                let alike = standby.alike().map(|(node, state, count)| ((node % 2, format!("{state:?}")), count));
+                prop_assert_eq!(alike.collect::<BTreeMap<_, i64>>(), twin);
+                prop_assert_eq!(standby.asleep().len() as usize, states.iter().filter(|state| asleep(state)).count());
+            }
+        }
     }
 }
