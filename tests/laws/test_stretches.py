@@ -339,7 +339,7 @@ def by_hand(case: Case) -> Result:
             provenance=lambda: provenance,
             timing={"wall_s": 0.0, "jobs_per_s": 0.0},
             segments=lambda: segments,
-            events=happened,
+            events=lambda: happened,
         )
     )
 
@@ -371,7 +371,7 @@ def edited(result: Result, **frames: Callable[[pl.DataFrame], pl.DataFrame]) -> 
             provenance=lambda: provenance,
             timing=result.timing,
             segments=lambda: made["segments"],
-            events=made.get("events"),
+            events=(lambda: made["events"]) if "events" in made else None,
         )
     )
 

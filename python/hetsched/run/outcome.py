@@ -81,13 +81,14 @@ def result_of(
 
     def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
         offered_load = workload.offered_load(platform)
-        own = gap_metrics(gaps_of(whole(jobs), told, timeline, platform)) if options.bound else {}
+        own = gap_metrics(gaps_of(whole(jobs), told(), timeline, platform)) if options.bound else {}
         extras = {**own, **_emergencies(setting, totals), **{charge.key: charge.amount for charge in charges}}
         least_j = bound_j if options.bound else None
         return summarised(Facts(jobs, totals, platform.nodes, offered_load, least_j, extras))
 
     segments = cache(lambda: framed("segments", records.take_segments())) if records.has_segments else None
-    happened, has_lost = records.take_events(), records.has_lost_attempts
+    told = cache(lambda: framed("events", records.take_events())) if records.has_events else lambda: empty("events")
+    has_lost = records.has_lost_attempts
     jobs = cache(lambda: jobs_frame(workload.to_polars(), recorded, segments))
 
     def alone(jobs: pl.DataFrame) -> pl.DataFrame:
@@ -101,8 +102,6 @@ def result_of(
             return attempts()
         return alone(jobs) if segments is None else segments()
 
-    told = empty("events") if happened is None else framed("events", happened)
-
     return Result(
         Parts(
             jobs=jobs,
@@ -110,7 +109,7 @@ def result_of(
             nodes=lambda: pl.DataFrame(records.take_nodes()),
             segments=cache(attempts) if has_lost else segments,
             alone=alone,
-            events=None if happened is None else told,
+            events=told if records.has_events else None,
             summary=summary,
             provenance=lambda: {**_provenance(setting, totals), **more},
             timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},

@@ -32,7 +32,8 @@ class Parts:
     alone: Callable[[pl.DataFrame], pl.DataFrame] | None = None
     """From the jobs to the segments of a run in which each attempt is one; None: it was read from files."""
     """None: every attempt is one stretch, which the jobs tell."""
-    events: pl.DataFrame | None = None
+    events: Callable[[], pl.DataFrame] | None = None
+    """None: nothing happened beside starts and ends."""
 
 
 class Result:
@@ -115,7 +116,7 @@ class Result:
         malleable job ``grow``, ``shrink`` (value: how many nodes it has from now on).
         """
         own = self._parts.events
-        return empty("events") if own is None else own
+        return empty("events") if own is None else own()
 
     @property
     def has_segments(self) -> bool:
@@ -125,7 +126,7 @@ class Result:
     @property
     def _frames(self) -> dict[str, pl.DataFrame]:
         """The frames that have files of their own."""
-        optional = {"segments": self.segments if self.has_segments else None, "events": self._parts.events}
+        optional = {"segments": self.segments if self.has_segments else None, "events": self.events}
         own = {name: frame for name, frame in optional.items() if frame is not None and len(frame)}
         return {"jobs": self.jobs, "timeline": self.timeline, "nodes": self.nodes, **own}
 
@@ -277,6 +278,6 @@ def _finished(
             timing=timing,
             concerns=concerns,
             segments=(lambda: frames["segments"]) if "segments" in frames else None,
-            events=frames.get("events"),
+            events=(lambda: frames["events"]) if "events" in frames else None,
         )
     )

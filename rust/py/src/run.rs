@@ -262,6 +262,12 @@ impl Records {
         Ok((PyArray1::from_vec(py, factors), PyArray1::from_vec(py, watts)))
     }
 
+    /// Whether anything happened beside starts and ends, or could have about power.
+    #[getter]
+    fn has_events(&self) -> bool {
+        self.records.has_log()
+    }
+
     /// What happened beside starts and ends, as it happened; None where nothing did, and nothing can about power.
     fn take_events(&mut self) -> PyResult<Option<Frame>> {
         let Some(log) = self.records.take_log() else { return Ok(None) };

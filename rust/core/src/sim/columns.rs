@@ -230,13 +230,19 @@ impl Records {
         rows.iter().zip(offsets.windows(2)).map(of).unzip()
     }
 
+    /// Whether anything happened beside starts and ends, or could have about power.
+    #[must_use]
+    pub fn has_log(&self) -> bool {
+        !self.log.is_empty() || self.totals.alerts.is_some()
+    }
+
     /// Takes what happened beside starts and ends; none where nothing did, and nothing can about power.
     #[must_use]
     pub fn take_log(&mut self) -> Option<LogColumns> {
-        let log = std::mem::take(&mut self.log);
-        if log.is_empty() && self.totals.alerts.is_none() {
+        if !self.has_log() {
             return None;
         }
+        let log = std::mem::take(&mut self.log);
         let node = |entry: Entry| entry.node.and_then(|node| i32::try_from(node).ok()).unwrap_or(-1);
         Some(LogColumns {
             time_s: column(&log, |entry| entry.at.seconds()),
