@@ -14,7 +14,6 @@ use crate::policy::cells::{Cells, Lack};
 use crate::policy::outages::{Maintenance, Outage, Turn};
 use crate::policy::queues::{Bar, Queues};
 use crate::policy::runs::{Run, RunId};
-use crate::policy::sleep::standby::Expected;
 use crate::policy::timing::Timing;
 use crate::policy::{Decision, Decisions, Governor, Notice, Policy, View};
 use crate::power::budgets::BudgetRow;
@@ -488,9 +487,9 @@ impl Controller {
         if !self.sleeps {
             return;
         }
-        let (mut expected, view) = (Expected::default(), self.cluster.view(Watts::ZERO, &|| false));
         let Some(sleeper) = self.policy.sleeper() else { return };
-        sleeper.expect(&view, &mut expected);
+        let mut expected = self.cluster.begin_expecting();
+        sleeper.expect(&self.cluster.view(Watts::ZERO, &|| false), &mut expected);
         let counts = sleeper.counts();
         self.cluster.expect(expected, counts);
     }

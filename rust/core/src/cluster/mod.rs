@@ -198,6 +198,11 @@ impl Cluster {
         self.standby = Some(Standby::new(self.now, &self.platform));
     }
 
+    /// Nothing is expected, in what holds the memory for it.
+    pub fn begin_expecting(&mut self) -> Expected {
+        self.standby.as_mut().map_or_else(Expected::default, Standby::begin_expecting)
+    }
+
     /// Plans have nodes back as is said that cannot serve for being switched off; where nodes are counted, by counts.
     pub fn expect(&mut self, expected: Expected, counts: bool) {
         let Some(standby) = &mut self.standby else { return };
@@ -207,7 +212,7 @@ impl Cluster {
             for old in gone {
                 self.releases.remove((old.at, old.row));
             }
-            for release in new {
+            for &release in new {
                 self.releases.insert(release);
             }
         }

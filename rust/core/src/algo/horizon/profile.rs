@@ -119,6 +119,15 @@ impl<A: Amount> Profile<A> {
         steps.map_or(A::NONE, |(head, steps)| steps.free[0].plus(head.lift))
     }
 
+    /// Since when how much is free, in order.
+    pub fn steps(&self) -> impl Iterator<Item = (SimTime, A)> + '_ {
+        let of = |(head, steps): (&Head<A>, _)| {
+            let (lift, Steps { at, free }): (A, &Steps<A>) = (head.lift, steps);
+            at.iter().zip(free).map(move |(&at, free)| (at, free.plus(lift)))
+        };
+        self.heads.iter().zip(&self.blocks).flat_map(of)
+    }
+
     /// Forgets what was before `now`, which is not before the first step.
     pub fn advance(&mut self, now: SimTime) {
         let past = self.block_at(now);

@@ -35,20 +35,15 @@ struct WakePlan<'a> {
     free: Profile<i64>,
     /// Where a count and a length were planned last: those alike fit no earlier.
     last: BTreeMap<(i64, SimDuration), SimTime>,
-    /// Of the nodes that are free without waking any, less those that are held: what changes when.
-    changes: Vec<(SimTime, i64)>,
 }
 
 impl<'a> WakePlan<'a> {
     fn new(view: &'a View<'a>) -> Self {
         let (now, idle) = (view.now, view.slots.free_units());
-        let releases = || view.releases.iter().map(|release| (release.at.max(now), release.claim.units));
+        let releases = view.releases.iter().map(|release| (release.at.max(now), release.claim.units));
         let mut free = Profile::default();
-        free.reset(now, idle, releases());
-        let mut changes = vec![(now, idle)];
-        changes.extend(releases());
-        changes.extend(returns(view).iter().filter(|back| back.down > 0).map(|back| (back.at.max(now), -back.down)));
-        Self { view, free, last: BTreeMap::new(), changes }
+        free.reset(now, idle, releases);
+        Self { view, free, last: BTreeMap::new() }
     }
 
     /// Plans a job, not before `from`; returns its start.
@@ -73,8 +68,6 @@ impl<'a> WakePlan<'a> {
         *last = start;
         if start != SimTime::NEVER && start <= by {
             self.free.reserve(start, length, units);
-            self.changes.push((start, -units));
-            self.changes.push((start.saturating_add(length), units));
         }
         start
     }
@@ -94,7 +87,7 @@ impl Outlook {
                 break;
             }
         }
-        Self::of(view.now, plan.changes, 0)
+        Self::of(&plan, 0)
     }
 
     /// The same as the backfill would have it if all nodes were on: beside what the first `depth` jobs hold that do not fit,
@@ -117,17 +110,24 @@ impl Outlook {
             place = queue.after(next);
         }
         let left = plan.free.least_between(soon, TICK);
-        Self::of(view.now, plan.changes, left)
+        Self::of(&plan, left)
     }
 
-    fn of(now: SimTime, mut changes: Vec<(SimTime, i64)>, left: i64) -> Self {
-        changes.sort_unstable_by_key(|change| change.0);
-        let mut level = 0;
-        let mut steps = Vec::new();
-        for alike in changes.chunk_by(|one, next| one.0 == next.0) {
-            level += alike.iter().map(|change| change.1).sum::<i64>();
-            steps.push((alike[0].0, level));
-        }
+    fn of(plan: &WakePlan<'_>, left: i64) -> Self {
+        let now = plan.view.now;
+        let returns = returns(plan.view).iter().filter(|back| back.down > 0).map(|back| (back.at.max(now), back.down));
+        let (mut returns, mut returned) = (returns.peekable(), 0);
+        // What is free without waking any: all of them come back at a step.
+        let steps = plan.free.steps().map(|(at, free)| {
+            while let Some((_, down)) = returns.next_if(|back| back.0 <= at) {
+                returned += down;
+            }
+            (at, free - returned)
+        });
+        Self::of_steps(now, steps.collect(), left)
+    }
+
+    fn of_steps(now: SimTime, steps: Vec<(SimTime, i64)>, left: i64) -> Self {
         let running = steps.iter().scan(i64::MAX, |least, step| {
             *least = step.1.min(*least);
             Some(*least)
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn a_node_is_spared_if_none_is_lacking_by_the_time_it_could_be_back_nor_before_it_pays() {
         // Three nodes are free, two are held over [50, 80).
-        let outlook = Outlook::of(at(0), vec![(at(0), 3), (at(50), -2), (at(80), 2)], 0);
+        let outlook = Outlook::of_steps(at(0), vec![(at(0), 3), (at(50), 1), (at(80), 3)], 0);
         let spares = |rule: NodeRule| (0..4).take_while(|&asleep| outlook.leave(&rule, asleep) == Leave::Given).count();
         assert_eq!(spares(rule(20, 29, 0)), 3);
         assert_eq!(spares(rule(20, 30, 0)), 1, "back at 50, with a job that starts then");

@@ -46,10 +46,19 @@ pub struct Standby {
     idle_since: Vec<SimTime>,
     expected: Expected,
     /// The same as plans that count nodes have them.
-    counted: Vec<Release>,
+    counted: Counted,
     /// Nodes that take equally long to stop and to start.
     paces: Vec<Pace>,
     pace_of: Vec<u32>,
+}
+
+/// What is released by instant, and what has changed of that.
+#[derive(Clone, Debug, Default)]
+struct Counted {
+    all: Vec<Release>,
+    before: Vec<Release>,
+    gone: Vec<Release>,
+    new: Vec<Release>,
 }
 
 /// Nodes that take equally long to stop and to start, and how many of them are where.
@@ -107,7 +116,7 @@ impl Standby {
             off: NodeSet::empty(platform.len()),
             idle_since: vec![start; platform.len() as usize],
             expected: Expected::default(),
-            counted: Vec::new(),
+            counted: Counted::default(),
         }
     }
 
@@ -200,6 +209,14 @@ impl Standby {
         }
     }
 
+    /// Nothing is expected, in what holds the memory for it.
+    pub fn begin_expecting(&mut self) -> Expected {
+        let mut expected = std::mem::take(&mut self.expected);
+        expected.comebacks.clear();
+        expected.returns.clear();
+        expected
+    }
+
     /// A pass begins: nodes come back as is said.
     pub fn expect(&mut self, expected: Expected) {
         self.expected = expected;
@@ -207,17 +224,21 @@ impl Standby {
 
     /// The same for plans that count nodes, those of one instant together: what is not released as was said before, and
     /// what is, both by their keys.
-    pub fn recount(&mut self) -> (Vec<Release>, Vec<Release>) {
+    pub fn recount(&mut self) -> (&[Release], &[Release]) {
         // Behind all jobs, and before nodes that come back from maintenance.
         let row = u32::MAX - self.asleep.capacity();
         let release = |back: &Return| Release { at: back.at, row, claim: Claim { units: back.nodes, microwatts: 0 } };
-        let all: Vec<_> = self.expected.returns.iter().map(release).collect();
+        let Counted { all, before, gone, new } = &mut self.counted;
+        std::mem::swap(all, before);
+        all.clear();
+        all.extend(self.expected.returns.iter().map(release));
         let lacks = |list: &[Release], one: &Release| {
             list.binary_search_by_key(&one.at, |other| other.at).map_or(true, |place| list[place] != *one)
         };
-        let gone = self.counted.iter().filter(|old| lacks(&all, old)).copied().collect();
-        let new = all.iter().filter(|new| lacks(&self.counted, new)).copied().collect();
-        self.counted = all;
+        gone.clear();
+        gone.extend(before.iter().filter(|old| lacks(all, old)));
+        new.clear();
+        new.extend(all.iter().filter(|new| lacks(before, new)));
         (gone, new)
     }
 }
@@ -260,10 +281,10 @@ mod tests {
         standby.expect(expected(&[back(1, 20), back(2, 50)]));
         let (gone, new) = standby.recount();
         let told = |list: &[Release]| list.iter().map(|one| (one.at.micros(), one.claim.units)).collect::<Vec<_>>();
-        assert_eq!((told(&gone), told(&new)), (vec![], vec![(20, 1), (50, 2)]));
+        assert_eq!((told(gone), told(new)), (vec![], vec![(20, 1), (50, 2)]));
         standby.expect(expected(&[back(1, 20), back(2, 60)]));
         let (gone, new) = standby.recount();
-        assert_eq!((told(&gone), told(&new)), (vec![(50, 2)], vec![(60, 2)]));
+        assert_eq!((told(gone), told(new)), (vec![(50, 2)], vec![(60, 2)]));
     }
 
     #[test]
