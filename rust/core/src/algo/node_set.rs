@@ -123,6 +123,45 @@ impl NodeSet {
         }
     }
 
+    /// Keeps only the nodes that two others, of the same capacity, both have.
+    pub fn keep_in_both(&mut self, one: &Self, other: &Self) {
+        let mut lost = 0;
+        for (word, (one, other)) in self.words.iter_mut().zip(one.words.iter().zip(&other.words)) {
+            let kept = *word & one & other;
+            lost |= *word ^ kept;
+            *word = kept;
+        }
+        if lost != 0 {
+            self.len = self.words.iter().map(|word| word.count_ones()).sum();
+        }
+    }
+
+    /// How many nodes it has in common with another of the same capacity.
+    #[must_use]
+    pub fn common(&self, other: &Self) -> u32 {
+        self.words.iter().zip(&other.words).map(|(word, other)| (word & other).count_ones()).sum()
+    }
+
+    /// Removes all nodes of another set of the same capacity; says whether all of them were there.
+    pub fn remove_set(&mut self, other: &Self) -> bool {
+        let missing = self.words.iter().zip(&other.words).fold(0, |missing, (word, other)| missing | other & !word);
+        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word &= !other);
+        self.settle(missing == 0, self.len.wrapping_sub(other.len))
+    }
+
+    /// Adds all nodes of another set of the same capacity; says whether none of them was there.
+    pub fn insert_set(&mut self, other: &Self) -> bool {
+        let twice = self.words.iter().zip(&other.words).fold(0, |twice, (word, other)| twice | other & word);
+        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
+        self.settle(twice == 0, self.len + other.len)
+    }
+
+    /// So many nodes are in it now, if that is plain; returns whether it is.
+    fn settle(&mut self, is_plain: bool, len: u32) -> bool {
+        self.len = if is_plain { len } else { self.words.iter().map(|word| word.count_ones()).sum() };
+        is_plain
+    }
+
     /// The set as bits, 64 nodes a word, the lowest first.
     #[must_use]
     pub fn words(&self) -> &[u64] {
@@ -214,7 +253,7 @@ mod tests {
         /// Twin: a set of the standard library.
         #[test]
         fn a_set_counts_its_members(
-            steps in prop::collection::vec((0..5_u8, prop::collection::vec(0..150_u32, 0..9)), 0..60),
+            steps in prop::collection::vec((0..8_u8, prop::collection::vec(0..150_u32, 0..9)), 0..60),
         ) {
             let (mut set, mut twin) = (NodeSet::empty(150), BTreeSet::new());
             for (what, nodes) in steps {
@@ -235,6 +274,26 @@ mod tests {
                     3 => {
                         let missing = distinct.iter().copied().rfind(|node| !twin.contains(node));
                         prop_assert_eq!(set.remove_all(&distinct), missing);
+                        twin.retain(|node| !distinct.contains(node));
+                    }
+                    4 => {
+                        let mut other = NodeSet::empty(150);
+                        other.insert_all(&nodes);
+                        prop_assert_eq!(set.common(&other) as usize, distinct.iter().filter(|node| twin.contains(node)).count());
+                        prop_assert_eq!(set.insert_set(&other), distinct.iter().all(|node| !twin.contains(node)));
+                        twin.extend(&nodes);
+                    }
+                    5 => {
+                        let mut other = NodeSet::empty(150);
+                        other.insert_all(&nodes);
+                        prop_assert_eq!(set.remove_set(&other), distinct.iter().all(|node| twin.contains(node)));
+                        twin.retain(|node| !distinct.contains(node));
+                    }
+                    6 => {
+                        let (mut one, mut other) = (NodeSet::full(150), NodeSet::full(150));
+                        one.remove_all(&nodes[..nodes.len() / 2]);
+                        other.remove_all(&nodes[nodes.len() / 2..]);
+                        set.keep_in_both(&one, &other);
                         twin.retain(|node| !distinct.contains(node));
                     }
                     _ => {

@@ -124,6 +124,12 @@ impl Queues {
         &self.sets[usize::from(self.number(job))]
     }
 
+    /// The nodes of each queue.
+    #[must_use]
+    pub fn sets(&self) -> &[NodeSet] {
+        &self.sets
+    }
+
     /// Where the job stands among queues: those with lower numbers come before all others.
     #[must_use]
     pub fn tier(&self, job: JobId) -> i32 {

@@ -10,63 +10,99 @@ use crate::units::{SimDuration, SimTime};
 
 /// What is free of each node in a window.
 pub trait Freedom: Clone + PartialEq {
-    /// Keeps what is free here and there.
-    fn meet(&mut self, other: &Self);
+    /// What a job asks for, made ready for many looks.
+    type Ask;
+
+    /// What is taken or given back of some nodes, made ready for many windows.
+    type Lot<'n>;
+
+    /// Makes a need ready.
+    fn ask(&self, need: &Need) -> Self::Ask;
+
+    /// Makes so many slots on each of `nodes` ready.
+    fn lot<'n>(&self, nodes: &'n [u32], slots: i32) -> Self::Lot<'n>;
+
+    /// Keeps what is free here and there, as far as the job may take it; whether that suffices.
+    fn meet(&mut self, other: &Self, ask: &Self::Ask) -> bool;
 
     /// Makes this equal to `other`, keeping its memory.
     fn copy_from(&mut self, other: &Self);
 
-    /// Whether there are as many nodes as `need` says, each with what it asks of a node.
+    /// Whether there are as many nodes as the job needs, each with what it asks of a node.
     #[must_use]
-    fn suffices(&self, need: &Need) -> bool;
+    fn suffices(&self, ask: &Self::Ask) -> bool;
 
-    /// Takes `slots` away on each of `nodes`.
-    fn take(&mut self, nodes: &[u32], slots: i32);
+    /// False if it is known without a look that there are not.
+    #[must_use]
+    fn may_suffice(&self, _ask: &Self::Ask) -> bool {
+        true
+    }
 
-    /// Gives back what was taken.
-    fn give(&mut self, nodes: &[u32], slots: i32);
+    /// Takes slots away on nodes; false if whole nodes were to be taken and one was not free.
+    fn take(&mut self, lot: &Self::Lot<'_>) -> bool;
 
-    /// A node of which nothing was free is back with so many slots.
-    fn open(&mut self, node: u32, slots: i32);
+    /// Gives back what was taken; false if whole nodes were to be given back and one was free.
+    fn give(&mut self, lot: &Self::Lot<'_>) -> bool;
 
-    /// Nothing of a node is free, whatever is held of it.
-    fn close(&mut self, node: u32);
+    /// A node of which nothing was free is back with so many slots; false if it is a whole node, and was free.
+    fn open(&mut self, node: u32, slots: i32) -> bool;
+
+    /// Nothing of a node is free, whatever is held of it; false if it is a whole node, and was not free.
+    fn close(&mut self, node: u32) -> bool;
 }
 
 /// Whole nodes, free or not: one is held by one promise at a time.
 impl Freedom for NodeSet {
-    fn meet(&mut self, other: &Self) {
+    /// How many.
+    type Ask = u32;
+
+    type Lot<'n> = NodeSet;
+
+    fn ask(&self, need: &Need) -> u32 {
+        need.nodes
+    }
+
+    fn lot(&self, nodes: &[u32], _slots: i32) -> NodeSet {
+        let mut lot = Self::empty(self.capacity());
+        lot.insert_all(nodes);
+        lot
+    }
+
+    fn meet(&mut self, other: &Self, ask: &u32) -> bool {
         self.keep_common(other);
+        self.len() >= *ask
     }
 
     fn copy_from(&mut self, other: &Self) {
         self.copy_from(other);
     }
 
-    fn suffices(&self, need: &Need) -> bool {
-        self.len() >= need.nodes
+    fn suffices(&self, ask: &u32) -> bool {
+        self.len() >= *ask
     }
 
-    fn take(&mut self, nodes: &[u32], _slots: i32) {
-        for &node in nodes {
-            let free = self.remove(node);
-            debug_assert!(free, "node {node} is held twice");
-        }
+    fn may_suffice(&self, ask: &u32) -> bool {
+        self.len() >= *ask
     }
 
-    fn give(&mut self, nodes: &[u32], _slots: i32) {
-        for &node in nodes {
-            let held = self.insert(node);
-            debug_assert!(held, "node {node} is given back twice");
-        }
+    fn take(&mut self, lot: &NodeSet) -> bool {
+        let were_free = self.remove_set(lot);
+        debug_assert!(were_free, "a node is held twice");
+        were_free
     }
 
-    fn open(&mut self, node: u32, _slots: i32) {
-        self.insert(node);
+    fn give(&mut self, lot: &NodeSet) -> bool {
+        let were_held = self.insert_set(lot);
+        debug_assert!(were_held, "a node is given back twice");
+        were_held
     }
 
-    fn close(&mut self, node: u32) {
-        self.remove(node);
+    fn open(&mut self, node: u32, _slots: i32) -> bool {
+        self.insert(node)
+    }
+
+    fn close(&mut self, node: u32) -> bool {
+        self.remove(node)
     }
 }
 
@@ -96,42 +132,74 @@ impl SlotTable {
     pub fn holding(&self, slots: i32) -> impl Iterator<Item = u32> + '_ {
         (0..).zip(&self.free).filter(move |&(_, &free)| free >= slots).map(|(node, _)| node)
     }
-}
 
-impl Freedom for SlotTable {
-    fn meet(&mut self, other: &Self) {
+    /// Whether so many of `own` have at least so many free slots.
+    #[must_use]
+    pub fn has(&self, own: &NodeSet, slots: i32, nodes: u32) -> bool {
+        let bits = |free: &[i32]| {
+            free.iter().zip(0..).fold(0, |bits, (&free, place)| bits | u64::from(free >= slots) << place)
+        };
+        let words = self.free.chunks(u64::BITS as usize).zip(own.words()).filter(|(_, own)| **own != 0);
+        words.map(|(free, own)| (bits(free) & own).count_ones()).sum::<u32>() >= nodes
+    }
+
+    /// Keeps what is free here and there.
+    pub fn keep_least(&mut self, other: &Self) {
         for (free, other) in self.free.iter_mut().zip(&other.free) {
             *free = (*free).min(*other);
         }
+    }
+}
+
+impl Freedom for SlotTable {
+    type Ask = Need;
+
+    type Lot<'n> = (&'n [u32], i32);
+
+    fn ask(&self, need: &Need) -> Need {
+        *need
+    }
+
+    fn lot<'n>(&self, nodes: &'n [u32], slots: i32) -> (&'n [u32], i32) {
+        (nodes, slots)
+    }
+
+    fn meet(&mut self, other: &Self, ask: &Need) -> bool {
+        self.keep_least(other);
+        self.suffices(ask)
     }
 
     fn copy_from(&mut self, other: &Self) {
         self.free.clone_from(&other.free);
     }
 
-    fn suffices(&self, need: &Need) -> bool {
-        let enough = self.free.iter().filter(|&&free| free >= need.slots).count();
-        enough >= need.nodes as usize
+    fn suffices(&self, ask: &Need) -> bool {
+        let enough = self.free.iter().filter(|&&free| free >= ask.slots).count();
+        enough >= ask.nodes as usize
     }
 
-    fn take(&mut self, nodes: &[u32], slots: i32) {
+    fn take(&mut self, &(nodes, slots): &(&[u32], i32)) -> bool {
         for &node in nodes {
             self.free[node as usize] -= slots;
         }
+        true
     }
 
-    fn give(&mut self, nodes: &[u32], slots: i32) {
+    fn give(&mut self, &(nodes, slots): &(&[u32], i32)) -> bool {
         for &node in nodes {
             self.free[node as usize] += slots;
         }
+        true
     }
 
-    fn open(&mut self, node: u32, slots: i32) {
+    fn open(&mut self, node: u32, slots: i32) -> bool {
         self.free[node as usize] += slots;
+        true
     }
 
-    fn close(&mut self, node: u32) {
+    fn close(&mut self, node: u32) -> bool {
         self.free[node as usize] = i32::MIN / 2;
+        true
     }
 }
 
@@ -173,7 +241,7 @@ impl<F: Freedom> Windows<F> {
                 windows.push(last.clone());
                 last.begins = back.at;
             }
-            last.free.give(back.nodes, back.slots);
+            last.free.give(&last.free.lot(back.nodes, back.slots));
             last.microwatts += back.microwatts;
         }
         windows.push(last);
@@ -209,19 +277,19 @@ impl<F: Freedom> Windows<F> {
         (from, until): (SimTime, SimTime),
         mut pick: impl FnMut(&F, &F, &mut Vec<u32>) -> bool,
     ) -> Option<(SimTime, Vec<u32>)> {
-        let mut first = self.in_force(from);
+        let (mut first, ask) = (self.in_force(from), self.windows[0].free.ask(need));
         let mut found: Option<(F, Vec<u32>)> = None;
         while let Some(window) = self.windows.get(first) {
             let start = window.begins.max(from);
             if start > until {
                 return None;
             }
-            if !self.lets(first, need) {
+            if !self.lets(first, need, &ask) {
                 first += 1;
                 continue;
             }
             let (common, nodes) = found.get_or_insert_with(|| (window.free.clone(), Vec::new()));
-            first = match self.common(first, start, need, common) {
+            first = match self.common(first, start, (need, &ask), common) {
                 None => {
                     nodes.clear();
                     if pick(&window.free, common, nodes) {
@@ -229,52 +297,48 @@ impl<F: Freedom> Windows<F> {
                     }
                     first + 1
                 }
-                Some(bad) => self.after(first, bad, need, common),
+                Some(bad) => self.after(first, bad, (need, &ask), common),
             };
         }
         None
     }
 
     /// Whether a window by itself has what is needed.
-    fn lets(&self, index: usize, need: &Need) -> bool {
+    fn lets(&self, index: usize, need: &Need, ask: &F::Ask) -> bool {
         let window = &self.windows[index];
-        window.microwatts >= need.microwatts && window.free.suffices(need)
+        window.microwatts >= need.microwatts && window.free.suffices(ask)
     }
 
-    /// What the windows from one on have in common while a job that starts at `start` would run; the window with which
-    /// that is too little, if one is.
-    fn common(&self, first: usize, start: SimTime, need: &Need, common: &mut F) -> Option<usize> {
+    /// What the windows from one on have in common while a job that starts at `start` would run; if that is too little, a
+    /// window with which it is: the last that has too little by itself, if one is known to.
+    fn common(&self, first: usize, start: SimTime, (need, ask): (&Need, &F::Ask), common: &mut F) -> Option<usize> {
         let end = start.saturating_add(need.length);
-        common.copy_from(&self.windows[first].free);
         // A length of zero needs its instant all the same.
-        let later = self.windows.iter().enumerate().skip(first + 1).take_while(|(_, window)| window.begins < end);
-        for (index, window) in later {
-            common.meet(&window.free);
-            if window.microwatts < need.microwatts || !common.suffices(need) {
-                return Some(index);
-            }
+        let later = first + 1..first + 1 + self.windows[first + 1..].partition_point(|window| window.begins < end);
+        let lacks = |window: &Window<F>| window.microwatts < need.microwatts || !window.free.may_suffice(ask);
+        if let Some(bad) = later.clone().rev().find(|&index| lacks(&self.windows[index])) {
+            return Some(bad);
         }
-        None
+        common.copy_from(&self.windows[first].free);
+        later.into_iter().find(|&index| !common.meet(&self.windows[index].free, ask))
     }
 
     /// The next window in which a job may start, if one that starts in the window `first` has too little with the window
     /// `bad`: a job that starts in between runs through that, too.
-    fn after(&self, first: usize, bad: usize, need: &Need, common: &mut F) -> usize {
-        if !self.lets(bad, need) {
+    fn after(&self, first: usize, bad: usize, (need, ask): (&Need, &F::Ask), common: &mut F) -> usize {
+        if !self.lets(bad, need, ask) {
             return bad + 1;
         }
         common.copy_from(&self.windows[bad].free);
-        let too_little = (first + 1..bad).rev().find(|&index| {
-            common.meet(&self.windows[index].free);
-            !common.suffices(need)
-        });
+        let too_little = (first + 1..bad).rev().find(|&index| !common.meet(&self.windows[index].free, ask));
         too_little.unwrap_or(first) + 1
     }
 
     /// Promises `nodes` from `at` on, which is not before the first window.
     pub fn hold(&mut self, at: SimTime, need: &Need, nodes: &[u32]) {
+        let lot = self.windows[0].free.lot(nodes, need.slots);
         self.change(at, need.length, |window| {
-            window.free.take(nodes, need.slots);
+            window.free.take(&lot);
             window.microwatts -= need.microwatts;
         });
     }
@@ -282,19 +346,20 @@ impl<F: Freedom> Windows<F> {
     /// Has a node that is out of service back from `at` on, with so many slots.
     pub fn open(&mut self, at: SimTime, node: u32, slots: i32) {
         let first = self.split(at.max(self.windows[0].begins));
-        self.windows[first..].iter_mut().for_each(|window| window.free.open(node, slots));
+        self.windows[first..].iter_mut().for_each(|window| _ = window.free.open(node, slots));
     }
 
     /// Has a node out of service from `at` on for `length`, whatever it is held for.
     pub fn close(&mut self, at: SimTime, length: SimDuration, node: u32) {
-        self.change(at, length, |window| window.free.close(node));
+        self.change(at, length, |window| _ = window.free.close(node));
     }
 
     /// Gives back what [`Windows::hold`] was told in the same words, whatever has been held since; of the past nothing
     /// comes back.
     pub fn drop(&mut self, at: SimTime, need: &Need, nodes: &[u32]) {
+        let lot = self.windows[0].free.lot(nodes, need.slots);
         self.change(at, need.length, |window| {
-            window.free.give(nodes, need.slots);
+            window.free.give(&lot);
             window.microwatts += need.microwatts;
         });
     }
@@ -431,7 +496,7 @@ mod tests {
         let mut cells = Cells(vec![(vec![slots; NODES as usize], 20); usize::try_from(CELLS).unwrap()]);
         let mut free = F::all(slots);
         for (end, nodes) in &running {
-            free.take(nodes, slots);
+            free.take(&free.lot(nodes, slots));
             cells.change(0, &need(1, slots, 2, *end), nodes, -1);
         }
         let watts = 20 - 2 * i64::try_from(running.len()).unwrap();

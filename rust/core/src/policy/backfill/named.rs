@@ -73,6 +73,13 @@ pub(super) trait Part<'a>: Chosen<'a> {
     /// Whether there are as many of these nodes as a job needs.
     fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool;
 
+    /// How many of these nodes are free, where nodes are free or not.
+    fn count_of(&self, own: &NodeSet) -> Option<u32>;
+
+    /// Keeps of these nodes what is free here and there, and of the others perhaps not; whether a job has as many of them
+    /// as it needs.
+    fn meet_of(&mut self, other: &Self, own: &NodeSet, need: &Need) -> bool;
+
     /// As [`Chosen::choose`] of these nodes, or the emptiest first.
     fn choose_of(&self, own: Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>);
 }
@@ -105,8 +112,16 @@ impl<'a> Chosen<'a> for SlotTable {
 
 impl Part<'_> for NodeSet {
     fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool {
-        let common = self.words().iter().zip(own.words()).map(|(one, other)| (one & other).count_ones());
-        common.sum::<u32>() >= need.nodes
+        self.common(own) >= need.nodes
+    }
+
+    fn count_of(&self, own: &NodeSet) -> Option<u32> {
+        Some(self.common(own))
+    }
+
+    fn meet_of(&mut self, other: &Self, own: &NodeSet, need: &Need) -> bool {
+        self.keep_in_both(other, own);
+        self.len() >= need.nodes
     }
 
     fn choose_of(&self, own: Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
@@ -118,8 +133,16 @@ impl Part<'_> for NodeSet {
 
 impl Part<'_> for SlotTable {
     fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool {
-        let wanted = need.nodes as usize;
-        own.iter().filter(|&node| self.of(node) >= need.slots).take(wanted).count() == wanted
+        self.has(own, need.slots, need.nodes)
+    }
+
+    fn count_of(&self, _own: &NodeSet) -> Option<u32> {
+        None
+    }
+
+    fn meet_of(&mut self, other: &Self, own: &NodeSet, need: &Need) -> bool {
+        self.keep_least(other);
+        self.suffices_of(own, need)
     }
 
     fn choose_of(&self, own: Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {

@@ -4,13 +4,33 @@ use crate::algo::horizon::{Freedom, Need};
 use crate::algo::node_set::NodeSet;
 use crate::policy::View;
 use crate::policy::backfill::named::{Chosen, Own, Part};
+use crate::policy::queues::Queues;
 use crate::workload::JobId;
+
+/// Of more queues than these it is not kept how many of their nodes are free.
+const MOST: usize = 8;
 
 /// The same with queues. A job stands for what it takes.
 #[derive(Clone)]
 pub(super) struct Queued<'a, F> {
     view: &'a View<'a>,
     free: F,
+    /// How many nodes of each queue are free, where that is known.
+    counts: Option<[u32; MOST]>,
+}
+
+/// What a job asks of the nodes of its queue.
+pub(super) struct Asked<'a> {
+    need: Need,
+    /// None: there are no queues.
+    own: Option<&'a NodeSet>,
+    queue: usize,
+}
+
+/// What is held of some nodes, and how many of them each queue has.
+pub(super) struct Held<L> {
+    lot: L,
+    counts: [u32; MOST],
 }
 
 impl<F: PartialEq> PartialEq for Queued<'_, F> {
@@ -19,31 +39,55 @@ impl<F: PartialEq> PartialEq for Queued<'_, F> {
     }
 }
 
-impl<'a, F> Queued<'a, F> {
+impl<'a, F: Part<'a>> Queued<'a, F> {
     /// So much is free.
     pub(super) fn new(view: &'a View<'a>, free: F) -> Self {
-        Self { view, free }
+        let mut queued = Self { view, free, counts: None };
+        queued.recount();
+        queued
     }
 
-    /// What is free.
-    pub(super) fn free(&self) -> &F {
-        &self.free
+    fn recount(&mut self) {
+        let sets = self.view.queues.map_or(&[][..], Queues::sets);
+        let mut counts = [0; MOST];
+        let is_known = sets.len() <= MOST
+            && counts.iter_mut().zip(sets).all(|(count, own)| {
+                let known = self.free.count_of(own);
+                *count = known.unwrap_or(0);
+                known.is_some()
+            });
+        self.counts = is_known.then_some(counts);
     }
-}
 
-impl<'a, F: Part<'a>> Queued<'a, F> {
-    /// What the job that stands in a need takes of each node.
-    fn need(&self, need: &Need) -> Need {
-        Need { slots: self.slots(need.slots), ..*need }
+    /// So many nodes of each queue are free, if what is free has changed as it was to.
+    fn settle(&mut self, is_plain: bool, change: impl FnOnce(&mut [u32; MOST])) {
+        match &mut self.counts {
+            Some(counts) if is_plain => change(counts),
+            Some(_) => self.recount(),
+            None => {}
+        }
+    }
+
+    /// How many of some nodes each queue has.
+    fn counts_of(&self, nodes: &[u32]) -> [u32; MOST] {
+        let mut counts = [0; MOST];
+        if let (Some(_), Some(queues)) = (self.counts, self.view.queues) {
+            for (count, own) in counts.iter_mut().zip(queues.sets()) {
+                *count = nodes.iter().map(|&node| u32::from(own.contains(node))).sum();
+            }
+        }
+        counts
     }
 
     fn slots(&self, told: i32) -> i32 {
         F::told(self.view, job_of(told))
     }
+}
 
-    /// The nodes of a job's queue; all where there is none.
-    fn own(&self, told: i32) -> Option<&'a NodeSet> {
-        self.view.queues.map(|queues| queues.nodes(job_of(told)))
+impl<F> Queued<'_, F> {
+    /// What is free.
+    pub(super) fn free(&self) -> &F {
+        &self.free
     }
 }
 
@@ -53,39 +97,72 @@ fn job_of(told: i32) -> JobId {
 }
 
 impl<'a, F: Part<'a>> Freedom for Queued<'a, F> {
-    fn meet(&mut self, other: &Self) {
-        self.free.meet(&other.free);
+    type Ask = Asked<'a>;
+
+    type Lot<'n> = Held<F::Lot<'n>>;
+
+    fn ask(&self, need: &Need) -> Asked<'a> {
+        let (job, need) = (job_of(need.slots), Need { slots: self.slots(need.slots), ..*need });
+        let queues = self.view.queues.map(|queues| (queues.nodes(job), usize::from(queues.number(job))));
+        Asked { need, own: queues.map(|queue| queue.0), queue: queues.map_or(0, |queue| queue.1) }
+    }
+
+    fn lot<'n>(&self, nodes: &'n [u32], told: i32) -> Self::Lot<'n> {
+        Held { lot: self.free.lot(nodes, self.slots(told)), counts: self.counts_of(nodes) }
+    }
+
+    fn meet(&mut self, other: &Self, ask: &Asked<'a>) -> bool {
+        self.counts = None;
+        match ask.own {
+            Some(own) => self.free.meet_of(&other.free, own, &ask.need),
+            None => self.free.meet(&other.free, &self.free.ask(&ask.need)),
+        }
     }
 
     fn copy_from(&mut self, other: &Self) {
         self.free.copy_from(&other.free);
+        self.counts = other.counts;
     }
 
-    fn suffices(&self, need: &Need) -> bool {
-        let inner = self.need(need);
-        self.own(need.slots).is_none_or(|own| self.free.suffices_of(own, &inner))
+    fn suffices(&self, ask: &Asked<'a>) -> bool {
+        match (self.counts, ask.own) {
+            (Some(counts), Some(_)) => counts[ask.queue] >= ask.need.nodes,
+            (_, own) => own.is_none_or(|own| self.free.suffices_of(own, &ask.need)),
+        }
     }
 
-    fn take(&mut self, nodes: &[u32], told: i32) {
-        self.free.take(nodes, self.slots(told));
+    fn may_suffice(&self, ask: &Asked<'a>) -> bool {
+        self.counts.is_none() || self.suffices(ask)
     }
 
-    fn give(&mut self, nodes: &[u32], told: i32) {
-        self.free.give(nodes, self.slots(told));
+    fn take(&mut self, lot: &Self::Lot<'_>) -> bool {
+        let is_plain = self.free.take(&lot.lot);
+        self.settle(is_plain, |counts| counts.iter_mut().zip(lot.counts).for_each(|(count, less)| *count -= less));
+        is_plain
     }
 
-    fn open(&mut self, node: u32, slots: i32) {
-        self.free.open(node, slots);
+    fn give(&mut self, lot: &Self::Lot<'_>) -> bool {
+        let is_plain = self.free.give(&lot.lot);
+        self.settle(is_plain, |counts| counts.iter_mut().zip(lot.counts).for_each(|(count, more)| *count += more));
+        is_plain
     }
 
-    fn close(&mut self, node: u32) {
-        self.free.close(node);
+    fn open(&mut self, node: u32, slots: i32) -> bool {
+        let (is_plain, more) = (self.free.open(node, slots), self.counts_of(&[node]));
+        self.settle(is_plain, |counts| counts.iter_mut().zip(more).for_each(|(count, more)| *count += more));
+        is_plain
+    }
+
+    fn close(&mut self, node: u32) -> bool {
+        let (is_plain, less) = (self.free.close(node), self.counts_of(&[node]));
+        self.settle(is_plain, |counts| counts.iter_mut().zip(less).for_each(|(count, less)| *count -= less));
+        is_plain
     }
 }
 
 impl<'a, F: Part<'a>> Chosen<'a> for Queued<'a, F> {
     fn now(view: &'a View<'a>) -> Self {
-        Self { view, free: F::now(view) }
+        Self::new(view, F::now(view))
     }
 
     fn likeness(view: &View<'_>, job: JobId) -> (usize, u32) {
@@ -97,7 +174,7 @@ impl<'a, F: Part<'a>> Chosen<'a> for Queued<'a, F> {
     }
 
     fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>) {
-        let (inner, job) = (self.need(need), job_of(need.slots));
+        let (inner, job) = (Need { slots: self.slots(need.slots), ..*need }, job_of(need.slots));
         if let Some(queues) = self.view.queues {
             let own = Own { nodes: queues.nodes(job), spreads: queues.spreads(job), asleep };
             self.free.choose_of(own, &throughout.free, &inner, nodes);

@@ -84,11 +84,24 @@ fn keep_least(own: &mut [i64], other: &[i64]) {
 }
 
 impl Freedom for Supply<'_> {
-    fn meet(&mut self, other: &Self) {
+    type Ask = Need;
+
+    type Lot<'n> = (&'n [u32], i32);
+
+    fn ask(&self, need: &Need) -> Need {
+        *need
+    }
+
+    fn lot<'n>(&self, nodes: &'n [u32], told: i32) -> (&'n [u32], i32) {
+        (nodes, told)
+    }
+
+    fn meet(&mut self, other: &Self, ask: &Need) -> bool {
         keep_least(&mut self.slots, &other.slots);
         keep_least(&mut self.gpus, &other.gpus);
         keep_least(&mut self.memory, &other.memory);
         keep_least(&mut self.licences, &other.licences);
+        self.suffices(ask)
     }
 
     fn copy_from(&mut self, other: &Self) {
@@ -104,20 +117,24 @@ impl Freedom for Supply<'_> {
         self.has_licences(self.want(job)) && self.members(job).take(wanted).count() == wanted
     }
 
-    fn take(&mut self, nodes: &[u32], told: i32) {
+    fn take(&mut self, &(nodes, told): &(&[u32], i32)) -> bool {
         self.change(job_of(told), nodes, -1);
+        true
     }
 
-    fn give(&mut self, nodes: &[u32], told: i32) {
+    fn give(&mut self, &(nodes, told): &(&[u32], i32)) -> bool {
         self.change(job_of(told), nodes, 1);
+        true
     }
 
-    fn open(&mut self, node: u32, slots: i32) {
+    fn open(&mut self, node: u32, slots: i32) -> bool {
         self.slots[node as usize] += i64::from(slots);
+        true
     }
 
-    fn close(&mut self, node: u32) {
+    fn close(&mut self, node: u32) -> bool {
         self.slots[node as usize] = i64::MIN / 2;
+        true
     }
 }
 
