@@ -78,13 +78,13 @@ impl<A: Amount> Profile<A> {
     pub fn reset(&mut self, now: SimTime, free: A, releases: impl Iterator<Item = (SimTime, A)>) {
         let (mut last, mut sum, mut used) = (now, free, 0);
         self.heads.clear();
-        for (at, amount) in releases {
+        releases.for_each(|(at, amount)| {
             if at > last {
                 used = self.append(used, last, sum);
                 last = at;
             }
             sum = sum.plus(amount);
-        }
+        });
         used = self.append(used, last, sum);
         self.heads.extend(self.blocks[..used].iter().map(|steps| Head::of(steps, A::NONE)));
     }
@@ -117,6 +117,12 @@ impl<A: Amount> Profile<A> {
     pub fn first(&self) -> A {
         let steps = self.heads.first().zip(self.blocks.first());
         steps.map_or(A::NONE, |(head, steps)| steps.free[0].plus(head.lift))
+    }
+
+    /// How many steps there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.blocks[..self.heads.len()].iter().map(Steps::len).sum()
     }
 
     /// Since when how much is free, in order.

@@ -32,10 +32,10 @@ pub trait Freedom: Clone + PartialEq {
     #[must_use]
     fn suffices(&self, ask: &Self::Ask) -> bool;
 
-    /// False if it is known without a look that there are not.
+    /// Whether that is known without a look at nodes.
     #[must_use]
-    fn may_suffice(&self, _ask: &Self::Ask) -> bool {
-        true
+    fn is_counted(&self) -> bool {
+        false
     }
 
     /// Takes slots away on nodes; false if whole nodes were to be taken and one was not free.
@@ -81,8 +81,8 @@ impl Freedom for NodeSet {
         self.len() >= *ask
     }
 
-    fn may_suffice(&self, ask: &u32) -> bool {
-        self.len() >= *ask
+    fn is_counted(&self) -> bool {
+        true
     }
 
     fn take(&mut self, lot: &NodeSet) -> bool {
@@ -136,11 +136,15 @@ impl SlotTable {
     /// Whether so many of `own` have at least so many free slots.
     #[must_use]
     pub fn has(&self, own: &NodeSet, slots: i32, nodes: u32) -> bool {
-        let bits = |free: &[i32]| {
-            free.iter().zip(0..).fold(0, |bits, (&free, place)| bits | u64::from(free >= slots) << place)
-        };
-        let words = self.free.chunks(u64::BITS as usize).zip(own.words()).filter(|(_, own)| **own != 0);
-        words.map(|(free, own)| (bits(free) & own).count_ones()).sum::<u32>() >= nodes
+        let mut lacking = nodes;
+        for (free, &own) in self.free.chunks(u64::BITS as usize).zip(own.words()) {
+            let mut left = own;
+            while left != 0 && lacking > 0 {
+                lacking -= u32::from(free[left.trailing_zeros() as usize] >= slots);
+                left &= left - 1;
+            }
+        }
+        lacking == 0
     }
 
     /// Keeps what is free here and there.
@@ -315,12 +319,14 @@ impl<F: Freedom> Windows<F> {
         let end = start.saturating_add(need.length);
         // A length of zero needs its instant all the same.
         let later = first + 1..first + 1 + self.windows[first + 1..].partition_point(|window| window.begins < end);
-        let lacks = |window: &Window<F>| window.microwatts < need.microwatts || !window.free.may_suffice(ask);
-        if let Some(bad) = later.clone().rev().find(|&index| lacks(&self.windows[index])) {
+        if self.windows[first].free.is_counted()
+            && let Some(bad) = later.clone().rev().find(|&index| !self.lets(index, need, ask))
+        {
             return Some(bad);
         }
         common.copy_from(&self.windows[first].free);
-        later.into_iter().find(|&index| !common.meet(&self.windows[index].free, ask))
+        let mut goes_on = |window: &Window<F>| window.microwatts >= need.microwatts && common.meet(&window.free, ask);
+        self.windows[later].iter().position(|window| !goes_on(window)).map(|place| first + 1 + place)
     }
 
     /// The next window in which a job may start, if one that starts in the window `first` has too little with the window

@@ -131,8 +131,8 @@ impl<'a, F: Part<'a>> Freedom for Queued<'a, F> {
         }
     }
 
-    fn may_suffice(&self, ask: &Asked<'a>) -> bool {
-        self.counts.is_none() || self.suffices(ask)
+    fn is_counted(&self) -> bool {
+        self.counts.is_some()
     }
 
     fn take(&mut self, lot: &Self::Lot<'_>) -> bool {

@@ -117,22 +117,24 @@ impl Outlook {
         let now = plan.view.now;
         let returns = returns(plan.view).iter().filter(|back| back.down > 0).map(|back| (back.at.max(now), back.down));
         let (mut returns, mut returned) = (returns.peekable(), 0);
+        let mut outlook = Self::with_capacity(now, plan.free.count(), left);
         // What is free without waking any: all of them come back at a step.
-        let steps = plan.free.steps().map(|(at, free)| {
+        plan.free.steps().for_each(|(at, free)| {
             while let Some((_, down)) = returns.next_if(|back| back.0 <= at) {
                 returned += down;
             }
-            (at, free - returned)
+            outlook.push(at, free - returned);
         });
-        Self::of_steps(now, steps.collect(), left)
+        outlook
     }
 
-    fn of_steps(now: SimTime, steps: Vec<(SimTime, i64)>, left: i64) -> Self {
-        let running = steps.iter().scan(i64::MAX, |least, step| {
-            *least = step.1.min(*least);
-            Some(*least)
-        });
-        Self { now, least: running.collect(), steps, left }
+    fn with_capacity(now: SimTime, steps: usize, left: i64) -> Self {
+        Self { now, steps: Vec::with_capacity(steps), least: Vec::with_capacity(steps), left }
+    }
+
+    fn push(&mut self, at: SimTime, level: i64) {
+        self.steps.push((at, level));
+        self.least.push(self.least.last().map_or(level, |&least| level.min(least)));
     }
 
     /// The off nodes that are woken now, the lowest first, and when the next have to be.
@@ -197,7 +199,10 @@ mod tests {
     #[test]
     fn a_node_is_spared_if_none_is_lacking_by_the_time_it_could_be_back_nor_before_it_pays() {
         // Three nodes are free, two are held over [50, 80).
-        let outlook = Outlook::of_steps(at(0), vec![(at(0), 3), (at(50), 1), (at(80), 3)], 0);
+        let mut outlook = Outlook::with_capacity(at(0), 3, 0);
+        for (from, level) in [(0, 3), (50, 1), (80, 3)] {
+            outlook.push(at(from), level);
+        }
         let spares = |rule: NodeRule| (0..4).take_while(|&asleep| outlook.leave(&rule, asleep) == Leave::Given).count();
         assert_eq!(spares(rule(20, 29, 0)), 3);
         assert_eq!(spares(rule(20, 30, 0)), 1, "back at 50, with a job that starts then");
