@@ -152,10 +152,10 @@ class Allocator(Protocol):
 
 
 class Analyzer(Protocol):
-    """Says how long jobs will run, and what they will draw: what a policy plans with in place of walltimes and measured
-    draws (``analyzer=``).
+    """Says how long jobs will run, and perhaps what they will draw (``analyzer=``).
 
-    The power analyzer of the overprovisioned Slurm. How long a job takes and what it draws under a cap follow from what
+    A policy plans with that in place of walltimes and of measured draws. It is the power analyzer of the
+    overprovisioned Slurm: how long a job takes and what it draws under a cap follow from what
     is said here: by the platform's cap model from its run time, draw and bound ratio, or by its tables by cap. Jobs run
     as long as they do, are killed at their walltimes, and draw what they draw, whatever is said here.
 

@@ -1,4 +1,4 @@
-"""An analyzer that says what jobs draw and how caps slow them: planned with, charged to none, and refused where wrong."""
+"""An analyzer says what jobs draw and how caps slow them: planned with, charged to none, refused where wrong."""
 
 import math
 from typing import Any
@@ -145,7 +145,7 @@ def test_it_is_told_what_jobs_drew() -> None:
     ],
 )
 def test_how_long_a_cap_makes_a_job_follows_from_it(analyzer: Any, second: float) -> None:
-    """Job 1 runs under its cap; job 2 waits for both nodes; job 3 fills in if it is over by when job 1 is planned to be."""
+    """Job 2 waits for both nodes; job 3 fills in if it is over by when job 1, under its cap, is planned to be."""
     lengths = {"runtime_s": [100, 100, 150], "submit_s": [0, 1, 2], "node_count": [1, 2, 1], "walltime_s": None}
     workload = log(**lengths, cap_w=[100.0, None, None], power_w=[200.0] * 3)
 
@@ -199,7 +199,9 @@ def test_a_wrong_answer_is_refused(analyzer: Any, message: str) -> None:
 
 
 def test_shares_need_draws_and_a_cap_model() -> None:
-    with pytest.raises(hs.ConfigError, match=r"policy\.analyzer: found a method `bound_ratios` where no cap model uses"):
+    with pytest.raises(
+        hs.ConfigError, match=r"policy\.analyzer: found a method `bound_ratios` where no cap model uses"
+    ):
         starts(log(), machine(), Bound(100.0, 0.5))
 
     class Alone:

@@ -116,7 +116,10 @@ class Machine:
 
     def predicted_beyond_idle(self, job: Job, node: int, cap: float) -> int:
         """Less than idle counts as idle."""
-        return max(picowatts(self.under(self.predicted, self.believed or self.model, job.app, node, cap)[0]) - self.idle(node), 0)
+        return max(
+            picowatts(self.under(self.predicted, self.believed or self.model, job.app, node, cap)[0]) - self.idle(node),
+            0,
+        )
 
     def own_slowdown(self, job: Job) -> float:
         """How much its own cap slows the job, on the node where that is most: rule 14."""

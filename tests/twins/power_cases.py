@@ -77,6 +77,11 @@ def alike(row: Row) -> Row:
     return tuple([values[0]] * len(values) for values in row)  # type: ignore[return-value]
 
 
+def of_one_row(tables: Tables) -> Tables:
+    """The same where applications differ in nothing that a table holds."""
+    return {cap: dict.fromkeys(APPS, by_app[APPS[0]]) for cap, by_app in tables.items()}
+
+
 @st.composite
 def wrong(draw: st.DrawFn, right: Tables) -> Tables:
     """Predictions that are off, by application, under all caps alike."""
@@ -110,9 +115,9 @@ def machines(draw: st.DrawFn, *, equal: bool = False, exact: bool = False) -> Ma
     kind = draw(st.sampled_from(["by-cap", "by-cap", "model", "plain"]))
     caps = draw(st.sampled_from([[100.0, 150.0], [100.0], [110.0, 150.0, 205.0]])) if kind == "by-cap" else []
     actual = draw(tables(nodes, caps, equal=equal))
-    if kind == "model" and draw(st.booleans()):
-        actual = {inf: dict.fromkeys(APPS, actual[inf][APPS[0]])}
     predicted = actual if exact or draw(st.booleans()) else draw(wrong(actual))
+    if kind == "model" and draw(st.booleans()):
+        actual, predicted = of_one_row(actual), of_one_row(predicted)
     return Machine(idle_w, actual, predicted, draw(MODELS) if kind == "model" else None)
 
 
@@ -218,9 +223,7 @@ def analyzed_cases(draw: st.DrawFn) -> Case:
     idle_w = draw(st.lists(st.sampled_from([0.0, 50.0, 60.25]), min_size=nodes, max_size=nodes))
     machine = Machine(idle_w, ours, theirs, model, replace(model, bound_ratio=draw(BY_APP)))
     # A job is planned for a microsecond at least where it is an analyzer that says how long.
-    jobs = [
-        replace(job, walltime=None, comm=0, runtime=max(job.runtime, SECOND)) for job in draw(traces(machine))
-    ]
+    jobs = [replace(job, walltime=None, comm=0, runtime=max(job.runtime, SECOND)) for job in draw(traces(machine))]
     return Case(jobs, machine, draw(policies(machine)), draw(budget_rows(machine)))
 
 
@@ -275,9 +278,8 @@ def workload_of(jobs: Sequence[Job], drawn_w: dict[str, float] | None = None) ->
     return hs.Workload.from_polars(frame if frame["cap_w"].count() else frame.drop("cap_w"))
 
 
-def table_of(by_app: dict[str, Row]) -> hs.VariationTable:
-    if len(by_app) > 1 and all(row == by_app[APPS[0]] for row in by_app.values()):
-        by_app = {"*": by_app[APPS[0]]}
+def table_of(by_app: dict[str, Row], *, is_one_row: bool) -> hs.VariationTable:
+    by_app = {"*": by_app[APPS[0]]} if is_one_row else by_app
     watts, factors = (np.array([row[k] for row in by_app.values()]) for k in (0, 1))
     return hs.VariationTable(list(by_app), power_w=watts, time_ratio=factors)
 
@@ -287,8 +289,10 @@ def platform_of(machine: Machine) -> hs.Platform:
     platform = hs.Platform.homogeneous(nodes=len(machine.idle_w), idle_w=machine.idle_w, tdp_w=TDP_W)
     if machine.believed is not None:
         return with_model(platform, machine)
+    tables = machine.actual, machine.predicted
+    is_one_row = all(one == of_one_row(one) for one in tables)
     both: list[Any] = [
-        {cap: table_of(by_app) for cap, by_app in sorted(one.items())} for one in (machine.actual, machine.predicted)
+        {cap: table_of(by_app, is_one_row=is_one_row) for cap, by_app in sorted(one.items())} for one in tables
     ]
     if len(machine.actual) == 1:
         both = [one[inf] for one in both]

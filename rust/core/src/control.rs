@@ -428,7 +428,9 @@ impl Controller {
             cluster.believe(job, length);
         }
         for (job, belief) in foretold.joined.drain(..).zip(draws) {
-            belief.into_iter().for_each(|belief| cluster.believe_draw(job, belief));
+            if let Some(belief) = belief {
+                cluster.believe_draw(job, belief);
+            }
         }
         Ok(())
     }
