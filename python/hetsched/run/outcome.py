@@ -87,8 +87,8 @@ def result_of(
         return summarised(Facts(jobs, totals, platform.nodes, offered_load, least_j, extras))
 
     segments = cache(lambda: framed("segments", records.take_segments())) if records.has_segments else None
-    told = cache(lambda: framed("events", records.take_events())) if records.has_events else lambda: empty("events")
-    has_lost = records.has_lost_attempts
+    told = cache(lambda: framed("events", records.take_events()) if has_events else empty("events"))
+    has_lost, has_events = records.has_lost_attempts, records.has_events
     jobs = cache(lambda: jobs_frame(workload.to_polars(), recorded, segments))
 
     def alone(jobs: pl.DataFrame) -> pl.DataFrame:
@@ -109,7 +109,7 @@ def result_of(
             nodes=lambda: pl.DataFrame(records.take_nodes()),
             segments=cache(attempts) if has_lost else segments,
             alone=alone,
-            events=told if records.has_events else None,
+            events=told if has_events else None,
             summary=summary,
             provenance=lambda: {**_provenance(setting, totals), **more},
             timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},

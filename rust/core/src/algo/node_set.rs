@@ -279,7 +279,8 @@ mod tests {
                     4 => {
                         let mut other = NodeSet::empty(150);
                         other.insert_all(&nodes);
-                        prop_assert_eq!(set.common(&other) as usize, distinct.iter().filter(|node| twin.contains(node)).count());
+                        let common = distinct.iter().filter(|node| twin.contains(node)).count();
+                        prop_assert_eq!(set.common(&other) as usize, common);
                         prop_assert_eq!(set.insert_set(&other), distinct.iter().all(|node| !twin.contains(node)));
                         twin.extend(&nodes);
                     }
