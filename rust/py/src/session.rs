@@ -9,6 +9,7 @@ use hetsched_core::policy::Policy;
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::policy::outages::Maintenance;
 use hetsched_core::policy::registry::chooses_nodes;
+use hetsched_core::policy::sleep::Sleep;
 use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::power::caps::CapsKind;
 use hetsched_core::power::known::KnownDraws;
@@ -126,8 +127,10 @@ impl Session {
                 let pools = counted.map(|queues| {
                     let stretches = options.walltimes == Walltimes::Stretch;
                     let ground = Ground { workload: &jobs.0, platform, predicted: &predicted, stretches };
-                    Pools::new(&ground, queues, |platform| {
-                        let (parts, _) = spec.build(seed)?;
+                    let sleep = parts.sleep.as_ref().map(|rules| Sleep::new(rules, platform)).transpose()?;
+                    Pools::new(&ground, queues, sleep, |nodes, platform| {
+                        let (mut parts, _) = spec.build(seed)?;
+                        parts.sleep = parts.sleep.map(|rules| rules.in_pool(nodes));
                         Ok(Box::new(Composed::new(spec.name.clone(), parts, platform)?))
                     })
                 });

@@ -391,14 +391,18 @@ impl Cluster {
         self.runs = Runs::new(homes(&self.workload, &self.platform, is_own));
     }
 
-    /// A node that was down is back.
-    ///
-    /// # Errors
-    /// If it was not.
-    pub fn node_back(&mut self, node: u32) -> Result<(), SimulationError> {
-        let state = self.node(node).repaired()?;
-        self.back_in_service(node, state);
-        Ok(())
+    /// A node that serves no job is in this state, since when it idles if it does, as a larger machine knows.
+    pub fn follow_node(&mut self, node: u32, state: NodeState, idle_since: Option<SimTime>) {
+        let serves = |state: NodeState| state.is_on() && !matches!(state, NodeState::Booting { .. });
+        if serves(state) {
+            self.slots.open(node);
+        } else {
+            self.slots.close(node);
+        }
+        self.enter(node, state);
+        if let (Some(standby), Some(since)) = (&mut self.standby, idle_since) {
+            standby.idle_from(node, since);
+        }
     }
 
     /// Whether a job was submitted and is in no queue yet.

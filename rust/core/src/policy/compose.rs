@@ -29,6 +29,7 @@ use crate::policy::placement::{News, Placement};
 use crate::policy::queues::Queues;
 use crate::policy::resizing::Growing;
 use crate::policy::sizing::Sizing;
+use crate::policy::sleep::proposal::PoolSleeper;
 use crate::policy::sleep::rules::Rules;
 use crate::policy::sleep::{Sleep, Sleeper};
 use crate::policy::timing::Timing;
@@ -499,6 +500,10 @@ impl Facets for Composed {
     }
 
     fn sleeper(&mut self) -> Option<&mut dyn Sleeper> {
+        if self.sleep.is_some() { Some(self) } else { None }
+    }
+
+    fn pool_sleeper(&mut self) -> Option<&mut dyn PoolSleeper> {
         if self.sleep.is_some() { Some(self) } else { None }
     }
 

@@ -71,6 +71,11 @@ impl Standby {
         }
     }
 
+    /// A node idles that has done so since then.
+    pub fn idle_from(&mut self, node: u32, since: SimTime) {
+        self.idle_since[node as usize] = since;
+    }
+
     /// A pass begins: nodes come back as is said, in order of nodes.
     pub fn expect(&mut self, comebacks: Vec<Comeback>) {
         self.comebacks = comebacks;
