@@ -193,6 +193,12 @@ impl Cluster {
         }
     }
 
+    /// So many nodes idle beside it for ever, and draw so much together.
+    pub fn stand_beside(&mut self, nodes: usize, idle: Watts) {
+        self.classes[Class::Idle as usize] += i32::try_from(nodes).unwrap_or(i32::MAX);
+        self.idle += idle;
+    }
+
     /// From now on, before anything has happened, nodes may be switched off.
     pub fn watch_idle(&mut self) {
         self.standby = Some(Standby::new(self.now, self.platform.len()));
