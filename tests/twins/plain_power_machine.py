@@ -73,12 +73,13 @@ class Model:
 
 @dataclass(frozen=True)
 class Machine:
-    """Whole nodes; `predicted` is what decisions read, `actual` what is charged."""
+    """Whole nodes; `predicted` is what decisions read, `actual` what is charged. Others, in no queue, idle beside them."""
 
     idle_w: list[float]
     actual: Tables
     predicted: Tables
     model: Model | None = None
+    beside_w: tuple[float, ...] = ()
 
     @property
     def nodes(self) -> range:
@@ -88,8 +89,12 @@ class Machine:
         return picowatts(self.idle_w[node])
 
     @property
+    def beside_draw(self) -> int:
+        return sum(picowatts(watts) for watts in self.beside_w)
+
+    @property
     def idle_draw(self) -> int:
-        return sum(self.idle(node) for node in self.nodes)
+        return sum(self.idle(node) for node in self.nodes) + self.beside_draw
 
     def under(self, tables: Tables, app: str, node: int, cap: float) -> tuple[float, float]:
         """Watts and time factor of a node under a cap: rules 2 and 3."""
