@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -14,7 +15,6 @@ from plain_pools import Asked, Queue
 from plain_scheduler import ORDERS, Job
 from plain_sleep import Numbers
 from plain_sleepy_pools import Outage, SleepyPools
-from test_plain_pools import queues
 from test_plain_sleep import numbers
 
 import hetsched as hs
@@ -41,15 +41,32 @@ def outages(draw: st.DrawFn, nodes: int, begin: int) -> list[Outage]:
 
 
 @st.composite
+def queues(draw: st.DrawFn, nodes: int) -> list[Queue]:
+    """Queues of one or two pools, and perhaps of a third; some nodes may be in none."""
+    owner = draw(st.lists(st.sampled_from([0, 0, 0, 1, 1, 2, None]), min_size=nodes, max_size=nodes))
+    pools = [tuple(node for node in range(nodes) if owner[node] == pool) for pool in range(3)]
+    pools = [pool for pool in pools if pool] or [tuple(range(nodes))]
+    order = draw(st.sampled_from([None, None, *ORDERS]))
+    limits = st.sampled_from([inf, inf, 1, 2])
+    made = []
+    for place in range(draw(st.integers(1, 4))):
+        longest, default = draw(st.none() | st.integers(30, 60)), draw(st.none() | st.integers(5, 30))
+        times = [None if one is None else one * SECOND for one in (longest, default)]
+        pool, priority = pools[place % len(pools)], draw(st.sampled_from([0, 0, 3]))
+        made.append(Queue("abcd"[place], pool, priority, order, draw(limits), draw(limits), *times))
+    return made
+
+
+@st.composite
 def jobs(draw: st.DrawFn, known: list[Queue], begin: int) -> list[Asked]:
     """Jobs that their queues take."""
     submit, asked = begin, []
-    for _ in range(draw(st.integers(1, 14))):
-        submit += draw(st.sampled_from([0, 0, 1, 4, 11, 40, 100])) * SECOND
+    for _ in range(draw(st.integers(1, 8) | st.integers(8, 18))):
+        submit += draw(st.sampled_from([0, 0, 0, 1, 4, 11, 40, 100])) * SECOND
         queue = draw(st.sampled_from(known))
         longest = 60 if queue.max_walltime is None else queue.max_walltime // SECOND
         walltime = draw(st.none() | st.integers(1, longest).map(lambda seconds: seconds * SECOND))
-        need = draw(st.integers(1, min(4, len(queue.nodes))))
+        need = draw(st.integers(1, min(3, len(queue.nodes))) | st.integers(1, len(queue.nodes)))
         job = Job(submit, draw(st.integers(0, 40)) * SECOND, need, walltime, 1)
         asked.append(Asked(job, queue, draw(st.sampled_from([None, "ann", "bo"]))))
     return asked
@@ -60,7 +77,7 @@ Case = tuple[SleepyPools, list[Queue], list[Asked], dict[str, Any]]
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
-    nodes, boot, shutdown = draw(st.integers(1, 8)), draw(st.sampled_from([0, 1, 6])), draw(st.sampled_from([0, 2, 9]))
+    nodes, boot, shutdown = draw(st.integers(2, 10)), draw(st.sampled_from([0, 1, 6])), draw(st.sampled_from([0, 2, 9]))
     known = draw(queues(nodes))
     twin, part = draw(numbers(nodes, boot, shutdown))
     # Some runs pass midnight, where a day's shutdowns begin anew.
@@ -72,7 +89,7 @@ def cases(draw: st.DrawFn) -> Case:
         shutdown * SECOND,
         twin,
         draw(st.sampled_from(["none", "first-fit", "reservations", "reservations"])),
-        draw(st.sampled_from([inf, 1, 1, 2])),
+        draw(st.sampled_from([inf, inf, 1, 2])),
         draw(st.sampled_from([*ORDERS, "fcfs", "fcfs"])),
         draw(st.booleans()),
         draw(outages(nodes, asked[0].job.submit)) if draw(st.booleans()) else [],
@@ -130,9 +147,9 @@ def _events(outages: list[Outage]) -> hs.Events | None:
     )
 
 
-def run(case: Case, platform_queues: bool = True) -> hs.Result:
+def simulated(case: Case, queues: list[hs.Queue] | None, name: str = "timeout") -> hs.Result:
     """The same in the engine, held to the laws of a run."""
-    machine, known, asked, part = case
+    machine, _, asked, part = case
     platform = hs.Platform.homogeneous(
         machine.nodes,
         idle_w=WATTS["on"],
@@ -140,24 +157,23 @@ def run(case: Case, platform_queues: bool = True) -> hs.Result:
         down_w=WATTS["down"],
         boot_s=machine.boot / SECOND,
         shutdown_s=machine.shutdown / SECOND,
-        queues=[_queue(queue) for queue in known] if platform_queues else None,
+        queues=queues,
     )
     backfill: dict[str, Any] = {"name": machine.backfill}
     if machine.backfill == "reservations":
         backfill["depth"] = "unbounded" if machine.depth == inf else machine.depth
-    policy = hs.Policy(machine.order, backfill, sleep={"name": "timeout", **part})
+    policy = hs.Policy(machine.order, backfill, sleep={"name": name, **part})
     events, workload = _events(machine.outages), _workload(asked)
-    result = hs.simulate(
-        workload, platform, policy, events=events, on_failure="requeue" if machine.requeues else "fail"
-    )
+    on_failure: Any = "requeue" if machine.requeues else "fail"
+    result = hs.simulate(workload, platform, policy, events=events, on_failure=on_failure)
     check_schedule(result, workload, platform, events=events)
     return result
 
 
 @given(cases())
 def test_pools_that_sleep_agree_with_their_twin(case: Case) -> None:
-    machine, _, asked, _ = case
-    result = run(case)
+    machine, known, asked, _ = case
+    result = simulated(case, [_queue(queue) for queue in known])
     runs = machine.run(asked)
     told = [(one.row, one.state, one.start / SECOND, one.end / SECOND, one.nodes) for one in runs]
     assert result.jobs.select("job_id", "state", "start_s", "end_s", "nodes").rows() == told
@@ -165,3 +181,36 @@ def test_pools_that_sleep_agree_with_their_twin(case: Case) -> None:
     rows = result.events.filter(pl.col("kind").is_in(STEPS)).select("time_s", "node", "kind").rows()
     assert sorted(rows, key=lambda row: row[:2]) == expected
     assert result.summary()["energy_j"] == pytest.approx(machine.energy / SECOND, rel=1e-12)
+
+
+@st.composite
+def lone_pools(draw: st.DrawFn) -> tuple[Case, list[int], int]:
+    """A machine, its nodes' numbers on a larger one, and how large that is."""
+    machine, _, _, part = draw(cases())
+    numbers = sorted(draw(st.permutations(range(machine.nodes + 3)))[: machine.nodes])
+    own = Queue("own", tuple(range(machine.nodes)), 0, None, inf, inf, None, None)
+    begin = draw(st.sampled_from([0, 86_350])) * SECOND
+    outages = [one for one in machine.outages if one.start > begin]
+    asked = draw(jobs([own], begin))
+    return (replace(machine, outages=outages), [own], asked, part), numbers, machine.nodes + 3
+
+
+@given(lone_pools(), st.sampled_from(["timeout", "newsvendor", "newsvendor"]))
+def test_a_pool_of_some_nodes_sleeps_as_if_it_were_the_machine(
+    drawn: tuple[Case, list[int], int], name: str
+) -> None:
+    """Where the other nodes never sleep, and stay on beside those that have to."""
+    case, numbers, nodes = drawn
+    machine, _, asked, part = case
+    others = [node for node in range(nodes) if node not in numbers]
+    kept = [*others, *(numbers[int(node)] for node in part["exclude"].split(",") if node)]
+    more = {"exclude": ",".join(map(str, kept)), "min_on_nodes": part["min_on_nodes"] + len(others)}
+    outages = [replace(one, node=numbers[one.node]) for one in machine.outages]
+    whole = (replace(machine, nodes=nodes, outages=outages), [], asked, {**part, **more})
+    here, there = simulated(whole, [hs.Queue("own", numbers)], name), simulated(case, None, name)
+    columns = ["job_id", "state", "start_s", "end_s", "started_by"]
+    assert here.jobs.select(columns).equals(there.jobs.select(columns))
+    nodes_there = there.jobs["nodes"].to_list()
+    assert here.jobs["nodes"].to_list() == [None if own is None else [numbers[n] for n in own] for own in nodes_there]
+    steps = [frame.select("time_s", "kind", "node").drop_nulls().rows() for frame in (here.events, there.events)]
+    assert steps[0] == [(time_s, kind, numbers[node]) for time_s, kind, node in steps[1]]
