@@ -85,9 +85,7 @@ def test_a_pool_of_some_nodes_is_the_machine_with_what_the_others_leave(
         events = [(at, 100.0 * len(own) + more) for at, more in steps]
 
     def run(log: pl.DataFrame, platform: hs.Platform, beside_w: float) -> hs.Result:
-        policy = hs.Policy(
-            order, backfill, placement, power={"name": "system-budget", "budget_w": budget_w + beside_w}
-        )
+        policy = hs.Policy(order, backfill, placement, power={"name": "system-budget", "budget_w": budget_w + beside_w})
         rows = [(at, "budget", watts + beside_w) for at, watts in events or []]
         frame = pl.DataFrame(rows, {"time_s": pl.Float64, "kind": pl.String, "value": pl.Float64}, orient="row")
         told = hs.Events.from_polars(frame) if rows else None

@@ -73,7 +73,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Machine:
-    """Whole nodes; `predicted` is what decisions read, `actual` what is charged. Others, in no queue, idle beside them."""
+    """Whole nodes; `predicted` is what decisions read, `actual` what is charged. Others, in no queue, idle beside."""
 
     idle_w: list[float]
     actual: Tables

@@ -194,6 +194,7 @@ class SleepyPools:
         return [(now, len(self._idle(pool))), *ends, *backs]
 
     def _pass(self, now: int) -> None:
+        self.blocked: set[int] = set()
         for pool in self.pools:
             self._start(pool, now)
         self._rest(now)
@@ -208,9 +209,11 @@ class SleepyPools:
             if len(idle) >= run.need and (run.length == 0 or least(changes, now, now + run.length) >= run.need):
                 run.state, run.start, run.nodes = "runs", now, [node.number for node in idle[: run.need]]
                 changes += [(now, -run.need), (now + run.length, run.need)] if run.length > 0 else []
-            elif self.backfill == "none":
+                continue
+            self.blocked.add(run.row)
+            if self.backfill == "none":
                 break
-            elif self.backfill == "reservations" and held < self.depth:
+            if self.backfill == "reservations" and held < self.depth:
                 at = fit(changes, now, run.need, run.planned)
                 if at is not None:
                     held += 1
@@ -222,7 +225,8 @@ class SleepyPools:
         over: list[tuple[int, int]] = []
         earliest = now
         for run in self._waiting(pool):
-            if self._is_held(run):
+            # One that was blocked at its turn, before a limit was reached, is in the plans of this pass.
+            if self._is_held(run) and run.row not in self.blocked:
                 continue
             at = fit(changes, earliest, run.need, run.planned)
             if at is None:

@@ -1,5 +1,5 @@
-"""A budget where one pool is only some of the nodes, beside the plain-Python twin of power in time: the others idle, and
-draw of the same budget (machine page, rules 1, 6 and 7)."""
+"""A budget where one pool is only some of the nodes, beside the plain-Python twin of power in time: the others idle,
+and draw of the same budget (machine page, rules 1, 6 and 7)."""
 
 from __future__ import annotations
 
@@ -57,9 +57,7 @@ def tables_of(tables: Tables, numbers: list[int], others: int) -> Any:
     def row(own: Row) -> Row:
         return spread(own[0], numbers, [ELSEWHERE[0]] * others), spread(own[1], numbers, [ELSEWHERE[1]] * others)
 
-    whole = {
-        cap: table_of({app: row(own) for app, own in by_app.items()}) for cap, by_app in sorted(tables.items())
-    }
+    whole = {cap: table_of({app: row(own) for app, own in by_app.items()}) for cap, by_app in sorted(tables.items())}
     return whole[inf] if len(whole) == 1 else whole
 
 

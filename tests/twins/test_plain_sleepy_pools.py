@@ -1,5 +1,5 @@
-"""Pools that sleep beside their twin in plain Python: every start, end, node and step, and the energy (machine page, rules
-2 to 6, 14 to 22, 29 and 30)."""
+"""Pools that sleep beside their twin in plain Python: every start, end, node and step, and the energy (machine page,
+rules 2 to 6, 14 to 22, 29 and 30)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from plain_pools import Asked, Queue
 from plain_scheduler import ORDERS, Job
-from plain_sleep import Numbers
 from plain_sleepy_pools import Outage, SleepyPools
 from test_plain_sleep import numbers
 
@@ -196,9 +195,7 @@ def lone_pools(draw: st.DrawFn) -> tuple[Case, list[int], int]:
 
 
 @given(lone_pools(), st.sampled_from(["timeout", "newsvendor", "newsvendor"]))
-def test_a_pool_of_some_nodes_sleeps_as_if_it_were_the_machine(
-    drawn: tuple[Case, list[int], int], name: str
-) -> None:
+def test_a_pool_of_some_nodes_sleeps_as_if_it_were_the_machine(drawn: tuple[Case, list[int], int], name: str) -> None:
     """Where the other nodes never sleep, and stay on beside those that have to."""
     case, numbers, nodes = drawn
     machine, _, asked, part = case

@@ -49,16 +49,25 @@ pub struct Controller {
     decisions: Decisions,
     /// Whether the policy governs power.
     governs: bool,
-    /// Whether it switches nodes off.
-    sleeps: bool,
-    /// Whether it does so itself: otherwise a machine does that it is a part of.
-    rests: bool,
+    /// Who switches nodes off.
+    sleep: Asleep,
     /// Whether it changes sizes of jobs that run.
     resizes: bool,
     /// The pass under way.
     pass: Course,
     /// Where something says how long jobs will run: those it has not been asked about yet, and those that are over.
     foretold: Foretold,
+}
+
+/// Who switches idle nodes off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asleep {
+    /// Nothing does.
+    Never,
+    /// The policy.
+    ByPolicy,
+    /// The machine of which this one is a pool; the policy says what it needs.
+    ByMachine,
 }
 
 /// Jobs of which a forecast has to know.
@@ -87,8 +96,8 @@ impl Controller {
         if let Some(allots) = allots {
             cluster.govern(allots);
         }
-        let sleeps = policy.sleeper().is_some();
-        if sleeps {
+        let sleep = if policy.sleeper().is_some() { Asleep::ByPolicy } else { Asleep::Never };
+        if sleep != Asleep::Never {
             cluster.watch_idle();
         }
         let resizes = policy.resizer().is_some() && cluster.workload().has_malleable();
@@ -101,8 +110,7 @@ impl Controller {
             policy,
             decisions: Decisions::default(),
             governs: allots.is_some(),
-            sleeps,
-            rests: sleeps,
+            sleep,
             pass: Course::default(),
             foretold: Foretold::default(),
         }
@@ -489,7 +497,7 @@ impl Controller {
 
     /// A pass begins: plans have nodes back that are switched off when the policy says.
     fn expect(&mut self) {
-        if !self.sleeps {
+        if self.sleep == Asleep::Never {
             return;
         }
         let (mut comebacks, view) = (Vec::new(), self.cluster.view(Watts::ZERO, &|| false));
@@ -501,7 +509,7 @@ impl Controller {
 
     /// The end of a pass: nodes are switched on and off, and watts are split anew.
     fn end_pass(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
-        if self.rests {
+        if self.sleep == Asleep::ByPolicy {
             self.decisions.clear();
             let view = self.cluster.view(self.pass.surplus, interrupted);
             if let Some(sleeper) = self.policy.sleeper() {
@@ -514,7 +522,7 @@ impl Controller {
 
     /// When there has to be another pass, whatever happens until then.
     pub fn alarm(&mut self) -> Option<SimTime> {
-        if self.rests { self.policy.sleeper()?.alarm() } else { None }
+        if self.sleep == Asleep::ByPolicy { self.policy.sleeper()?.alarm() } else { None }
     }
 
     /// Watts are split between what runs, where an allocator does that.
@@ -617,7 +625,9 @@ impl Controller {
     /// It is part of a larger machine, which decides on idle nodes. Only these jobs will ever run here: so that no room is
     /// kept for others.
     pub fn be_pool(&mut self, is_own: impl Fn(JobId) -> bool) {
-        self.rests = false;
+        if self.sleep == Asleep::ByPolicy {
+            self.sleep = Asleep::ByMachine;
+        }
         self.cluster.keep_only(is_own);
     }
 

@@ -147,22 +147,6 @@ impl Simulation {
         Self::set_up(workload.into(), platform.into(), (actual, predicted), None, policy, options)
     }
 
-    /// Sets a run up of a machine of which only these nodes serve jobs, under a policy for a machine of these. The others
-    /// idle, and nothing ever happens to any node from outside.
-    #[must_use]
-    pub fn of_part(
-        nodes: &[u32],
-        workload: impl Into<Arc<Workload>>,
-        platform: impl Into<Arc<Platform>>,
-        (actual, predicted): (Actual, Predicted),
-        policy: Box<dyn Policy>,
-        options: Options,
-    ) -> Self {
-        let platform = platform.into();
-        let part = Part::new(nodes, &platform, &actual);
-        Self::set_up(workload.into(), platform, (actual, predicted), Some(part), policy, options)
-    }
-
     fn set_up(
         workload: Arc<Workload>,
         platform: Arc<Platform>,
@@ -228,7 +212,10 @@ impl Simulation {
     /// # Errors
     /// If that matters and the policy knows nothing of it.
     pub fn divide(&mut self, cells: Arc<Cells>) -> Result<()> {
-        self.controller.divide(self.part.as_ref().map_or(cells.clone(), |part| part.cells(&cells)))
+        self.controller.divide(match &self.part {
+            Some(part) => part.cells(&cells),
+            None => cells,
+        })
     }
 
     /// Before anything has happened: jobs stand in queues.
@@ -240,7 +227,10 @@ impl Simulation {
             self.plant.watch_lives();
             self.history.watch_suspensions();
         }
-        self.controller.line_up(self.part.as_ref().map_or(queues.clone(), |part| part.queues(&queues)))
+        self.controller.line_up(match &self.part {
+            Some(part) => part.queues(&queues),
+            None => queues,
+        })
     }
 
     /// Has something happen from outside: a node fails or is repaired, a job is withdrawn, a timer runs out.
@@ -628,7 +618,9 @@ impl Simulation {
         totals.budget = controller.budget().map(|budget| (budget, history.beyond(budget)));
         let truth = (plant.take_segments(), plant.actual());
         let mut records = history.into_records(controller.into_cluster(), plant.into_meter(), truth, totals);
-        part.iter().for_each(|part| part.renumber(&mut records));
+        if let Some(part) = &part {
+            part.renumber(&mut records);
+        }
         Ok(records)
     }
 }

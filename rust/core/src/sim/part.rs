@@ -8,11 +8,32 @@ use std::sync::Arc;
 
 use crate::cluster::Cluster;
 use crate::platform::Platform;
+use crate::policy::Policy;
 use crate::policy::cells::Cells;
 use crate::policy::queues::Queues;
 use crate::power::pvt::{Actual, Predicted};
 use crate::sim::record::Records;
+use crate::sim::{Options, Simulation};
 use crate::units::Watts;
+use crate::workload::Workload;
+
+impl Simulation {
+    /// Sets a run up of a machine of which only these nodes serve jobs, under a policy for a machine of these. The others
+    /// idle, and nothing ever happens to any node from outside.
+    #[must_use]
+    pub fn of_part(
+        nodes: &[u32],
+        workload: impl Into<Arc<Workload>>,
+        platform: impl Into<Arc<Platform>>,
+        (actual, predicted): (Actual, Predicted),
+        policy: Box<dyn Policy>,
+        options: Options,
+    ) -> Self {
+        let platform = platform.into();
+        let part = Part::new(nodes, &platform, &actual);
+        Self::set_up(workload.into(), platform, (actual, predicted), Some(part), policy, options)
+    }
+}
 
 /// Which nodes serve.
 #[derive(Clone, Debug)]
