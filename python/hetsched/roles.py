@@ -152,14 +152,27 @@ class Allocator(Protocol):
 
 
 class Analyzer(Protocol):
-    """Says how long jobs will run: what a policy plans with in place of walltimes (``analyzer=``).
+    """Says how long jobs will run, and perhaps what they will draw (``analyzer=``).
 
-    The power analyzer of the overprovisioned Slurm, without a cap: what a cap makes of the length is the platform's to
-    say (tables by cap, or its cap model). What is known of jobs' draws is `hs.simulate(predictor=)`. Jobs run as long
-    as they do, and are killed at their walltimes, whatever is said here.
+    A policy plans with that in place of walltimes and of measured draws. It is the power analyzer of the
+    overprovisioned Slurm: how long a job takes and what it draws under a cap follow from what
+    is said here: by the platform's cap model from its run time, draw and bound ratio, or by its tables by cap. Jobs run
+    as long as they do, are killed at their walltimes, and draw what they draw, whatever is said here.
 
-    An object with a method ``learn(jobs, runtime_s, view)`` is told of the jobs that are over, and how long they ran
-    (whole attempts, also of jobs that were killed), before it is next asked.
+    Three more methods may be there:
+
+    ``draws(jobs, view)``
+        Watts from 0 to 1e6 that a node draws without a cap while it serves each of the jobs; NaN where nothing is said.
+        They stand in place of the draws that jobs bring along: a table of watts stands before both, factors multiply
+        them. A job that brings a draw of which nothing is said counts as under ``known_draws="tdp"``, unless that says
+        ``"table"``. Under a budget a job is rejected that can never fit by its draw, once it has been asked about.
+    ``bound_ratios(jobs, view)``
+        Shares from 0 to 1 of each job's run time that stretch with the clock, where the platform has a cap model; NaN:
+        as that says of its application. Asked beside ``draws``, and only of use for the jobs of which that says
+        something.
+    ``learn(jobs, runtime_s, view)``
+        Told of the jobs that are over, and how long they ran (whole attempts, also of jobs that were killed), before it
+        is next asked. ``jobs.power_w`` is what they were measured to draw.
     """
 
     def estimate(self, jobs: Jobs, view: View, /) -> npt.ArrayLike:

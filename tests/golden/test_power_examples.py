@@ -377,3 +377,17 @@ def test_what_nodes_draw_beyond_predictions_is_taken_off_the_room() -> None:
     jobs = [job(0, 100, 100, 1), job(10, 50, 50, 1)]
     assert column(run(jobs, 420, platform=nodes, on_excess=["kill"]), "start_s") == [0, 100]
     assert column(run(jobs, 420, platform=nodes), "start_s") == [0, 10]
+
+
+@pytest.mark.parametrize(("apps", "starts"), [("mmcc", [0, 0, 0, 140]), ("ccmm", [0, 0, 187.5, 187.5])])
+def test_jobs_without_a_row_of_a_table_need_what_their_own_share_that_stretches_makes_least(
+    apps: str, starts: list[float]
+) -> None:
+    # At twice the time cpu (b = 1) runs at half the speed on 125 W, 75 beyond idle; mem (b = 0.1) at the lowest, a
+    # fifth, on 80 W, 30 beyond idle. 360 W leave 160: two mem and one cpu, or two cpu.
+    nodes = hs.Platform.homogeneous(4, IDLE_W, 200.0, busy_w=200.0)
+    nodes = nodes.with_cap_model(static_w=50, bound_ratio={"cpu": 1.0, "mem": 0.1})
+    jobs = [job(0, 100, None, 1, app={"m": "mem", "c": "cpu"}[app]) for app in apps]
+    done = run(jobs, 360, platform=nodes, allocator="equal-slowdown", slowdown_limit=2.0)
+    assert column(done, "start_s") == starts
+    assert done.summary()["over_budget_count"] == 0

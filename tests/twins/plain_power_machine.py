@@ -5,7 +5,7 @@ Time is whole microseconds, a draw whole picowatts; caps and factors are floats,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, inf
@@ -44,8 +44,11 @@ class Model:
     static_w: float | None = None
     static_ratio: float | None = None
     exponent: float = 1.0
-    bound_ratio: float = 1.0
+    bound_ratio: float | Mapping[str, float] = 1.0
     least_speed_ratio: float = 0.2
+
+    def bound(self, app: str) -> float:
+        return self.bound_ratio if isinstance(self.bound_ratio, float) else self.bound_ratio[app]
 
     def static(self, draw: float) -> float:
         return min(draw * (self.static_ratio or 0.0) if self.static_w is None else self.static_w, draw)
@@ -54,18 +57,18 @@ class Model:
         static = self.static(draw)
         return static + (draw - static) * speed**self.exponent
 
-    def under(self, draw: float, factor: float, cap: float) -> tuple[float, float]:
+    def under(self, draw: float, factor: float, cap: float, app: str) -> tuple[float, float]:
         """Rule 3."""
         if cap >= draw:
             return draw, factor
         static, least = self.static(draw), self.least_speed_ratio
         # Below the static watts no speed would do: the lowest.
         speed = max(((cap - static) / (draw - static)) ** (1.0 / self.exponent), least) if cap > static else least
-        return max(cap, self.at_speed(draw, least)), factor * (1.0 + self.bound_ratio * (1.0 / speed - 1.0))
+        return max(cap, self.at_speed(draw, least)), factor * (1.0 + self.bound(app) * (1.0 / speed - 1.0))
 
-    def equal_speed(self, slowdown: float) -> float:
+    def equal_speed(self, slowdown: float, app: str) -> float:
         """Rule 26: the lowest speed that slows a node by so much at most."""
-        bound = self.bound_ratio
+        bound = self.bound(app)
         if bound == 0.0:
             return self.least_speed_ratio
         return max(bound / (slowdown - 1.0 + bound), self.least_speed_ratio)
@@ -79,6 +82,8 @@ class Machine:
     actual: Tables
     predicted: Tables
     model: Model | None = None
+    believed: Model | None = None
+    """Where an analyzer says what jobs draw (`predicted`) and how caps slow them: the model with its shares."""
     beside_w: tuple[float, ...] = ()
 
     @property
@@ -96,26 +101,30 @@ class Machine:
     def idle_draw(self) -> int:
         return sum(self.idle(node) for node in self.nodes) + self.beside_draw
 
-    def under(self, tables: Tables, app: str, node: int, cap: float) -> tuple[float, float]:
+    @staticmethod
+    def under(tables: Tables, model: Model | None, app: str, node: int, cap: float) -> tuple[float, float]:
         """Watts and time factor of a node under a cap: rules 2 and 3."""
-        key = inf if self.model else max(key for key in tables if key <= cap)
+        key = inf if model else max(key for key in tables if key <= cap)
         watts, factors = tables[key][app]
-        if self.model is None:
+        if model is None:
             return watts[node], factors[node]
-        return self.model.under(watts[node], factors[node], cap)
+        return model.under(watts[node], factors[node], cap, app)
 
     def actual_draw(self, job: Job, node: int, cap: float) -> int:
-        return picowatts(self.under(self.actual, job.app, node, cap)[0])
+        return picowatts(self.under(self.actual, self.model, job.app, node, cap)[0])
 
     def actual_factor(self, job: Job, node: int, cap: float) -> float:
-        return self.under(self.actual, job.app, node, cap)[1]
+        return self.under(self.actual, self.model, job.app, node, cap)[1]
 
     def predicted_factor(self, job: Job, node: int, cap: float) -> float:
-        return self.under(self.predicted, job.app, node, cap)[1]
+        return self.under(self.predicted, self.believed or self.model, job.app, node, cap)[1]
 
     def predicted_beyond_idle(self, job: Job, node: int, cap: float) -> int:
         """Less than idle counts as idle."""
-        return max(picowatts(self.under(self.predicted, job.app, node, cap)[0]) - self.idle(node), 0)
+        return max(
+            picowatts(self.under(self.predicted, self.believed or self.model, job.app, node, cap)[0]) - self.idle(node),
+            0,
+        )
 
     def own_slowdown(self, job: Job) -> float:
         """How much its own cap slows the job, on the node where that is most: rule 14."""
@@ -141,15 +150,16 @@ class Machine:
     def equal_slowdown_caps(self, job: Job, slowdown: float, levels: Sequence[float]) -> list[float]:
         """The lowest caps that slow the job by so much at most, one a node: rule 26."""
         if self.model is not None:
-            return [self._equal_slowdown_cap(self.model, job, node, slowdown) for node in self.nodes]
+            model = self.believed or self.model
+            return [self._equal_slowdown_cap(model, job, node, slowdown) for node in self.nodes]
         fine = [cap for cap in levels if cap < job.own_cap and self.slowdown(job, [cap] * len(self.idle_w)) <= slowdown]
         return [min(fine, default=inf)] * len(self.idle_w)
 
     def _equal_slowdown_cap(self, model: Model, job: Job, node: int, slowdown: float) -> float:
-        if slowdown == 1.0 and model.bound_ratio > 0.0:
+        if slowdown == 1.0 and model.bound(job.app) > 0.0:
             return inf
         draw = self.predicted[inf][job.app][0][node]
-        return model.at_speed(draw, model.equal_speed(slowdown * self.node_own_slowdown(job, node)))
+        return model.at_speed(draw, model.equal_speed(slowdown * self.node_own_slowdown(job, node), job.app))
 
 
 def stretched(length: int, quotient: float) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import Any
 
@@ -77,6 +77,11 @@ def alike(row: Row) -> Row:
     return tuple([values[0]] * len(values) for values in row)  # type: ignore[return-value]
 
 
+def of_one_row(tables: Tables) -> Tables:
+    """The same where applications differ in nothing that a table holds."""
+    return {cap: dict.fromkeys(APPS, by_app[APPS[0]]) for cap, by_app in tables.items()}
+
+
 @st.composite
 def wrong(draw: st.DrawFn, right: Tables) -> Tables:
     """Predictions that are off, by application, under all caps alike."""
@@ -90,11 +95,13 @@ def wrong(draw: st.DrawFn, right: Tables) -> Tables:
     }
 
 
+SHARES = st.sampled_from([1.0, 1.0, 0.6, 0.0])
+BY_APP = st.fixed_dictionaries(dict.fromkeys(APPS, SHARES))
 MODELS = st.builds(
     lambda static, exponent, bound, least: Model(*static, exponent, bound, least),
     st.sampled_from([(50.0, None), (0.0, None), (130.0, None), (None, 0.3)]),
     st.sampled_from([1.0, 1.0, 2.0, 2.5]),
-    st.sampled_from([1.0, 1.0, 0.6, 0.0]),
+    SHARES | BY_APP,
     st.sampled_from([0.2, 0.5, 1.0]),
 )
 
@@ -109,6 +116,8 @@ def machines(draw: st.DrawFn, *, equal: bool = False, exact: bool = False) -> Ma
     caps = draw(st.sampled_from([[100.0, 150.0], [100.0], [110.0, 150.0, 205.0]])) if kind == "by-cap" else []
     actual = draw(tables(nodes, caps, equal=equal))
     predicted = actual if exact or draw(st.booleans()) else draw(wrong(actual))
+    if kind == "model" and draw(st.booleans()):
+        actual, predicted = of_one_row(actual), of_one_row(predicted)
     return Machine(idle_w, actual, predicted, draw(MODELS) if kind == "model" else None)
 
 
@@ -203,6 +212,22 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 @st.composite
+def analyzed_cases(draw: st.DrawFn) -> Case:
+    """An analyzer says what jobs draw and how caps slow them: something else than what they do."""
+    nodes = draw(st.integers(2, 6))
+    watts = st.fixed_dictionaries(dict.fromkeys(APPS, st.sampled_from([120.0, 150.0, 200.0, 200.0, 210.5, 260.0])))
+    ours, theirs = (
+        {inf: {app: ([each] * nodes, [1.0] * nodes) for app, each in draw(watts).items()}} for _ in range(2)
+    )
+    model = replace(draw(MODELS), bound_ratio=draw(BY_APP))
+    idle_w = draw(st.lists(st.sampled_from([0.0, 50.0, 60.25]), min_size=nodes, max_size=nodes))
+    machine = Machine(idle_w, ours, theirs, model, replace(model, bound_ratio=draw(BY_APP)))
+    # A job is planned for a microsecond at least where it is an analyzer that says how long.
+    jobs = [replace(job, walltime=None, comm=0, runtime=max(job.runtime, SECOND)) for job in draw(traces(machine))]
+    return Case(jobs, machine, draw(policies(machine)), draw(budget_rows(machine)))
+
+
+@st.composite
 def plain_cases(draw: st.DrawFn) -> Case:
     """A budget that never changes, and nothing that caps: what was there before."""
     nodes = draw(st.integers(2, 6))
@@ -231,8 +256,8 @@ def seconds(ticks: int | None) -> float | None:
     return None if ticks is None else ticks / SECOND
 
 
-def workload_of(jobs: Sequence[Job]) -> hs.Workload:
-    """Job k of the twin, counted from 0, is job k + 1."""
+def workload_of(jobs: Sequence[Job], drawn_w: dict[str, float] | None = None) -> hs.Workload:
+    """Job k of the twin, counted from 0, is job k + 1; `drawn_w`: what jobs bring as their own draw, by application."""
     rows = [
         (k, seconds(j.submit), seconds(j.runtime), j.node_count, seconds(j.walltime), j.app, j.cap_w, seconds(j.comm))
         for k, j in enumerate(jobs, start=1)
@@ -248,10 +273,13 @@ def workload_of(jobs: Sequence[Job]) -> hs.Workload:
         "comm_s": pl.Float64,
     }
     frame = pl.DataFrame(rows, schema=schema, orient="row")
+    if drawn_w is not None:
+        frame = frame.with_columns(power_w=pl.Series([drawn_w[job.app] for job in jobs], dtype=pl.Float64))
     return hs.Workload.from_polars(frame if frame["cap_w"].count() else frame.drop("cap_w"))
 
 
-def table_of(by_app: dict[str, Row]) -> hs.VariationTable:
+def table_of(by_app: dict[str, Row], *, is_one_row: bool) -> hs.VariationTable:
+    by_app = {"*": by_app[APPS[0]]} if is_one_row else by_app
     watts, factors = (np.array([row[k] for row in by_app.values()]) for k in (0, 1))
     return hs.VariationTable(list(by_app), power_w=watts, time_ratio=factors)
 
@@ -259,17 +287,47 @@ def table_of(by_app: dict[str, Row]) -> hs.VariationTable:
 def platform_of(machine: Machine) -> hs.Platform:
     """Predicted tables only where they differ."""
     platform = hs.Platform.homogeneous(nodes=len(machine.idle_w), idle_w=machine.idle_w, tdp_w=TDP_W)
+    if machine.believed is not None:
+        return with_model(platform, machine)
+    tables = machine.actual, machine.predicted
+    is_one_row = all(one == of_one_row(one) for one in tables)
     both: list[Any] = [
-        {cap: table_of(by_app) for cap, by_app in sorted(one.items())} for one in (machine.actual, machine.predicted)
+        {cap: table_of(by_app, is_one_row=is_one_row) for cap, by_app in sorted(one.items())} for one in tables
     ]
     if len(machine.actual) == 1:
         both = [one[inf] for one in both]
     exact = machine.actual == machine.predicted
     platform = platform.with_tables(actual=both[0], predicted=None if exact else both[1])
-    if machine.model is None:
-        return platform
+    return platform if machine.model is None else with_model(platform, machine)
+
+
+def with_model(platform: hs.Platform, machine: Machine) -> hs.Platform:
     model = {name: value for name, value in vars(machine.model).items() if value is not None}
     return platform.with_cap_model(**model)
+
+
+class Believer:
+    """The analyzer of `analyzed_cases`: right about run times, and about nothing else."""
+
+    def __init__(self, case: Case) -> None:
+        self._runtime_s = {k: job.runtime / SECOND for k, job in enumerate(case.jobs, start=1)}
+        self._draw_w = drawn_w(case.machine.predicted)
+        assert case.machine.believed is not None
+        self._bound_ratio = case.machine.believed.bound
+
+    def estimate(self, jobs: Any, view: Any) -> list[float]:
+        return [self._runtime_s[job_id] for job_id in jobs.job_id]
+
+    def draws(self, jobs: Any, view: Any) -> list[float]:
+        return [self._draw_w[view.apps[app]] for app in jobs.app]
+
+    def bound_ratios(self, jobs: Any, view: Any) -> list[float]:
+        return [self._bound_ratio(view.apps[app]) for app in jobs.app]
+
+
+def drawn_w(tables: Tables) -> dict[str, float]:
+    """Watts by application, where nodes are alike."""
+    return {app: watts[0] for app, (watts, _) in tables[inf].items()}
 
 
 def policy_of(rules: Rules) -> hs.Policy:
@@ -331,4 +389,8 @@ def simulated(case: Case) -> hs.Result:
     """The engine's answer."""
     events = events_of(case.rows)
     told: dict[str, Any] = {} if events is None else {"events": events}
-    return hs.simulate(workload_of(case.jobs), platform_of(case.machine), policy_of(case.rules), **told)
+    own, policy = None, policy_of(case.rules)
+    if case.machine.believed is not None:
+        own = drawn_w(case.machine.actual)
+        policy = hs.Policy(**{**policy.parts, "analyzer": Believer(case)})
+    return hs.simulate(workload_of(case.jobs, own), platform_of(case.machine), policy, **told)

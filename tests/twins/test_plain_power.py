@@ -14,7 +14,7 @@ from hypothesis import given, note
 from plain_power import Run
 from plain_power_machine import SECOND, WATT, ceiling
 from plain_power_records import JOULE
-from power_cases import Case, cases, clairvoyant_cases, plain_cases, simulated
+from power_cases import Case, analyzed_cases, cases, clairvoyant_cases, plain_cases, simulated
 
 import hetsched as hs
 
@@ -108,6 +108,16 @@ def test_power_in_time_agrees(case: Case) -> None:
     assert_events_agree(result, twin)
     assert_segments_agree(result, twin)
     assert isclose(result.summary()["energy_j"], twin.energy / JOULE, rel_tol=1e-9, abs_tol=1e-9)
+
+
+@needs_budgets
+@given(analyzed_cases())
+def test_what_an_analyzer_says_of_draws_and_caps_is_planned_with_and_charged_to_nobody(case: Case) -> None:
+    note(repr(case))
+    result, twin = simulated(case), case.twin()
+    assert_jobs_agree(result, twin)
+    assert_attempts_agree(result, twin)
+    assert_segments_agree(result, twin)
 
 
 # The twin alone: what the page promises.

@@ -24,6 +24,7 @@ from power_cases import (
     policy_of,
     table_of,
     traces,
+    with_model,
     workload_of,
 )
 from test_plain_power import assert_attempts_agree, assert_events_agree, assert_jobs_agree, assert_segments_agree
@@ -76,7 +77,7 @@ def simulated(case: Case, numbers: list[int]) -> hs.Result:
         predicted=None if exact else tables_of(machine.predicted, numbers, others),
     )
     if machine.model is not None:
-        platform = platform.with_cap_model(**{k: v for k, v in vars(machine.model).items() if v is not None})
+        platform = with_model(platform, machine)
     workload = hs.Workload.from_polars(workload_of(case.jobs).to_polars().with_columns(queue=pl.lit("own")))
     events = events_of(case.rows)
     return hs.simulate(workload, platform, policy_of(case.rules), events=events)

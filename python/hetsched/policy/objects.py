@@ -29,6 +29,9 @@ METHODS = {
 }
 """The method by which an object is known for a role."""
 
+MORE_METHODS = ("bound_ratios", "draws", "learn", "resizes")
+"""What an object may have beside the method of its role."""
+
 WHOLE = "scheduler"
 """The role that leaves room for no other."""
 
@@ -144,11 +147,13 @@ def uses_chance(given: object) -> bool:
 
 
 def identity(given: object) -> dict[str, Any]:
-    """Who an object is, as plain values: its class, its parameters, and the source that it runs."""
+    """Who an object is, as plain values: its class, what it is asked, its parameters, and the source that it runs."""
     kind = type(given)
+    methods = sorted(name for name in {*METHODS.values(), *MORE_METHODS} if callable(getattr(given, name, None)))
     return {
         "name": kind.__name__,
         "python": f"{kind.__module__}.{kind.__qualname__}",
+        "methods": methods,
         "parameters": {name: _value(value) for name, value in sorted(_parameters(given).items())},
         "source_sha256": _source_sha256(kind),
     }

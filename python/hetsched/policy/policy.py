@@ -51,8 +51,8 @@ class Policy:
         Which idle nodes are switched off, and on again for jobs: a part, or an object (`hetsched.roles.Sleep`). None:
         no node is.
     analyzer
-        An object that says how long jobs will run, for all planning (`hetsched.roles.Analyzer`). None: as long as they
-        ask for.
+        An object that says how long jobs will run, and perhaps what they will draw, for all planning
+        (`hetsched.roles.Analyzer`). None: as long as they ask for, and what they bring along.
     scheduler
         An object that decides everything, in place of all parts (`hetsched.roles.Scheduler`).
     name

@@ -108,7 +108,8 @@ class Budget:
             return lowest
 
         tdp = least(np.broadcast_to(platform.tdp_w, shape))
-        is_told = run.result.provenance["options"]["predictor"] is None
+        has_draws = "draws" in run.policy.get("analyzer", {}).get("methods", ())
+        is_told = run.result.provenance["options"]["predictor"] is None and not has_draws
         return Budget(watts, least(believed), tdp, is_told and bool((actual == believed).all()), is_told)
 
 

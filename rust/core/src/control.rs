@@ -11,6 +11,7 @@ use crate::cluster::{Cluster, Retimed};
 use crate::error::{Result, SimulationError, config};
 use crate::platform::node_state::NodeState;
 use crate::policy::agent::{Agent, Told};
+use crate::policy::analyzer::forecast::Over;
 use crate::policy::cells::{Cells, Lack};
 use crate::policy::outages::{Maintenance, Outage, Turn};
 use crate::policy::queues::{Bar, Queues};
@@ -19,7 +20,8 @@ use crate::policy::sleep::proposal::Proposal;
 use crate::policy::timing::Timing;
 use crate::policy::{Decision, Decisions, Governor, Notice, Policy, View};
 use crate::power::budgets::BudgetRow;
-use crate::units::{SimDuration, SimTime, Watts};
+use crate::power::known::KnownDraw;
+use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
 pub use crate::cluster::Effect;
@@ -55,7 +57,7 @@ pub struct Controller {
     resizes: bool,
     /// The pass under way.
     pass: Course,
-    /// Where something says how long jobs will run: those it has not been asked about yet, and those that are over.
+    /// Where an analyzer says what to expect of jobs: those it has not been asked about yet, and those that are over.
     foretold: Foretold,
 }
 
@@ -74,7 +76,7 @@ enum Asleep {
 #[derive(Clone, Default)]
 struct Foretold {
     joined: Vec<JobId>,
-    over: Vec<(JobId, SimDuration)>,
+    over: Vec<Over>,
 }
 
 /// What a pass has come to.
@@ -225,7 +227,7 @@ impl Controller {
     /// A job whose run is over joins the queue again, in its old place.
     pub fn requeue(&mut self, run: &Run) {
         self.cluster.requeue(run.job, run.attempt);
-        self.foretold.over.retain(|&(job, _)| job != run.job);
+        self.foretold.over.retain(|over| over.job != run.job);
         self.tell(Notice::Requeued(run.job));
     }
 
@@ -237,7 +239,8 @@ impl Controller {
         let run = self.cluster.end(id)?;
         if let Some(run) = &run {
             if self.policy.forecast().is_some() {
-                self.foretold.over.push((run.job, run.ran(self.cluster.now())));
+                let drew = KnownDraw::measured(self.cluster.workload().power_w(run.job));
+                self.foretold.over.push(Over { job: run.job, ran: run.ran(self.cluster.now()), drew });
             }
             self.tell(Notice::Ended(run.job));
         }
@@ -423,15 +426,24 @@ impl Controller {
         }
     }
 
-    /// Asks how long the jobs will run that have joined the queue, once it is known how long others have run.
+    /// Asks how long the jobs will run that have joined the queue and what they will draw, once it is known what others did.
     fn foretell(&mut self, interrupted: &dyn Fn() -> bool) -> Result<()> {
         let Self { cluster, policy, foretold, pass, .. } = self;
         let Some(forecast) = policy.forecast().filter(|_| !foretold.joined.is_empty()) else { return Ok(()) };
-        foretold.over.drain(..).for_each(|(job, ran)| forecast.learn(job, ran));
-        let mut lengths = Vec::with_capacity(foretold.joined.len());
-        forecast.lengths(&cluster.view(pass.surplus, interrupted), &foretold.joined, &mut lengths)?;
-        for (job, length) in foretold.joined.drain(..).zip(lengths) {
+        foretold.over.drain(..).for_each(|over| forecast.learn(&over));
+        let (mut lengths, mut draws) = (Vec::with_capacity(foretold.joined.len()), Vec::new());
+        let view = cluster.view(pass.surplus, interrupted);
+        forecast.lengths(&view, &foretold.joined, &mut lengths)?;
+        if forecast.tells_draws() {
+            forecast.draws(&view, &foretold.joined, &mut draws)?;
+        }
+        for (&job, length) in foretold.joined.iter().zip(lengths) {
             cluster.believe(job, length);
+        }
+        for (job, belief) in foretold.joined.drain(..).zip(draws) {
+            if let Some(belief) = belief {
+                cluster.believe_draw(job, belief);
+            }
         }
         Ok(())
     }

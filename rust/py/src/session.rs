@@ -102,7 +102,10 @@ impl Session {
                     Some(watts) => KnownDraws::forecast(watts, *known_draws, &jobs.0)?,
                     None => KnownDraws::by(*known_draws),
                 };
-                let predicted = predicted.knowing(known);
+                let predicted = match parts.forecast.as_deref() {
+                    Some(forecast) => predicted.told_by(forecast, known)?,
+                    None => predicted.knowing(known),
+                };
                 if let Some(power) = &mut parts.power {
                     power.learn(&predicted, platform)?;
                     let faults = actual.check_levels(platform, &jobs.0, "policy.power.caps_w", power.levels());

@@ -26,6 +26,7 @@ use crate::policy::shares::Shares;
 use crate::policy::sleep::standby::{Comeback, Standby};
 use crate::policy::{Eligible, Jobs, View};
 use crate::power::budgets::{BudgetRow, Budgets};
+use crate::power::known::{Belief, KnownDraw};
 use crate::power::pvt::Predicted;
 use crate::power::slowest::{OwnSlowdowns, Slowest};
 use crate::units::{SimDuration, SimTime, Watts};
@@ -432,8 +433,19 @@ impl Cluster {
 
     /// From now on a job that waits is believed to run so long.
     pub fn believe(&mut self, job: JobId, length: SimDuration) {
+        self.beliefs().note(job, length);
+    }
+
+    /// From now on a job that waits is believed to draw this.
+    pub fn believe_draw(&mut self, job: JobId, belief: Belief) {
+        let (app, cap_w) = (self.workload.app(job), self.workload.cap_w(job));
+        let slowdown = self.predicted.own_slowdown(app, KnownDraw::Believed(belief), cap_w);
+        self.beliefs().note_draw(job, belief, slowdown);
+    }
+
+    fn beliefs(&mut self) -> &mut Forecasts {
         let jobs = self.workload.len();
-        self.forecasts.get_or_insert_with(|| Forecasts::new(jobs)).note(job, length);
+        self.forecasts.get_or_insert_with(|| Forecasts::new(jobs))
     }
 
     /// When jobs became eligible, where that may be later than their submission.

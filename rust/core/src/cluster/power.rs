@@ -58,7 +58,7 @@ impl Cluster {
     }
 
     fn profile(&self, run: &Run) -> Profile {
-        Profile { app: self.workload.app(run.job), own: self.predicted.known_draw(&self.workload, run.job) }
+        Profile { app: self.workload.app(run.job), own: self.jobs().known_draw(&self.predicted, run.job) }
     }
 
     /// Fp: how much longer than nominal a run is predicted to take under these caps.

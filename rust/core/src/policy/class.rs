@@ -21,6 +21,8 @@ pub struct Under {
     cap_w: u64,
     own_w: u64,
     app: Option<AppId>,
+    /// What an analyzer says of how caps slow it.
+    bound_ratio: Option<u64>,
 }
 
 /// What a job's draw is a multiple of.
@@ -44,9 +46,9 @@ impl JobClass {
         let app = view.jobs.app(job);
         let (own, cap_w) = (view.known_draw(job), view.jobs.cap_w(job));
         let scale = match own {
-            KnownDraw::Watts(_) if view.predicted.follows_own(app) => Scale::Own,
-            KnownDraw::Tdp if view.predicted.follows_own(app) => Scale::Tdp,
-            KnownDraw::Unknown | KnownDraw::Watts(_) | KnownDraw::Tdp => Scale::Nominal,
+            _ if own == KnownDraw::Unknown || !view.predicted.follows_own(app) => Scale::Nominal,
+            KnownDraw::Tdp => Scale::Tdp,
+            _ => Scale::Own,
         };
         let row = view.predicted.row(app);
         if cap_w == f64::INFINITY {
@@ -54,7 +56,8 @@ impl JobClass {
         }
         // A cap does not scale with the draw that it caps.
         let own_w = if scale == Scale::Own { own.watts() } else { 0.0 };
-        let under = Under { cap_w: cap_w.to_bits(), own_w: own_w.to_bits(), app };
+        let bound_ratio = own.bound_ratio().map(f64::to_bits);
+        let under = Under { cap_w: cap_w.to_bits(), own_w: own_w.to_bits(), app, bound_ratio };
         Self { row, scale: if scale == Scale::Own { Scale::Nominal } else { scale }, under: Some(under) }
     }
 

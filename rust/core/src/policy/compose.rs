@@ -305,6 +305,36 @@ impl Composed {
         desk.finish(queue.get(Place::FRONT))
     }
 
+    /// Rejects those that have just come and fit none of the budgets to come, where only now an analyzer has said what they
+    /// draw.
+    fn judge_new(&mut self, view: &View<'_>, out: &mut Decisions) {
+        if self.power.is_none() || self.submitted.is_empty() || !self.tells_draws() {
+            return;
+        }
+        let mut submitted = std::mem::take(&mut self.submitted);
+        submitted.retain(|&job| {
+            let fits_none = self.is_beyond(view, job);
+            if fits_none {
+                out.reject(job, Rejection::Power);
+            }
+            !fits_none
+        });
+        self.submitted = submitted;
+    }
+
+    /// Whether its analyzer says what jobs draw.
+    fn tells_draws(&self) -> bool {
+        self.parts.forecast.as_ref().is_some_and(|forecast| forecast.tells_draws())
+    }
+
+    /// Whether the job would pass the ceiling, now and at all times to come, on whatever nodes of an otherwise idle machine.
+    fn is_beyond(&mut self, view: &View<'_>, job: JobId) -> bool {
+        let estimate = self.parts.analyzer.at_last(view.jobs, job);
+        let view = &smallest(view, &self.parts);
+        let ask = Ask { view, analyzer: self.parts.analyzer.as_ref(), least: &self.least };
+        self.power.as_mut().is_some_and(|power| power.exceeds(&ask, job, estimate))
+    }
+
     /// Rejects the jobs of the queue that fit none of the budgets to come (operations page, rule 11).
     fn judge_again(&mut self, view: &View<'_>, out: &mut Decisions) {
         let Self { power: Some(power), queue, submitted, admitted, parts, judged, least, memory, .. } = self else {
@@ -418,6 +448,7 @@ impl Policy for Composed {
         self.memory.begin(!self.withdrawn.is_empty());
         self.let_go(view.jobs);
         self.memory.quotas.put_back(view.jobs, &mut self.queue);
+        self.judge_new(view, out);
         if std::mem::take(&mut self.budget_changed) {
             self.judge_again(view, out);
         }
@@ -495,10 +526,7 @@ impl Policy for Composed {
     }
 
     fn exceeds_budget(&mut self, view: &View<'_>, job: JobId) -> bool {
-        let estimate = self.parts.analyzer.at_last(view.jobs, job);
-        let view = &smallest(view, &self.parts);
-        let ask = Ask { view, analyzer: self.parts.analyzer.as_ref(), least: &self.least };
-        self.power.as_mut().is_some_and(|power| power.exceeds(&ask, job, estimate))
+        !self.tells_draws() && self.is_beyond(view, job)
     }
 }
 

@@ -3,6 +3,8 @@
 use crate::platform::Platform;
 use crate::policy::analyzer::forecast::Forecasts;
 use crate::policy::eligible::Eligible;
+use crate::power::known::KnownDraw;
+use crate::power::pvt::Predicted;
 use crate::power::slowest::{OwnSlowdowns, Slowest};
 use crate::units::{SimDuration, SimTime};
 use crate::workload::{AppId, JobId, Workload};
@@ -124,7 +126,7 @@ impl<'a> Jobs<'a> {
         Self { part: Some((job, count)), ..self }
     }
 
-    /// The same where jobs are believed to run as long as somebody says.
+    /// The same where jobs are believed to run as long, and to draw as much, as an analyzer says.
     #[must_use]
     pub fn believed(self, forecasts: Option<&'a Forecasts>) -> Self {
         Self { forecasts, ..self }
@@ -186,11 +188,19 @@ impl<'a> Jobs<'a> {
     #[must_use]
     pub fn planned_on(self, job: JobId, factor: f64) -> SimDuration {
         let factor = factor * self.size_time(job);
-        let slowdown = self.own_caps.map_or(1.0, |own_caps| own_caps.of(job));
-        match self.forecasts.and_then(|forecasts| forecasts.of(job)) {
+        let by_own_cap = || self.own_caps.map_or(1.0, |own_caps| own_caps.of(job));
+        let slowdown = self.forecasts.and_then(|forecasts| forecasts.slowdown(job)).unwrap_or_else(by_own_cap);
+        match self.forecasts.and_then(|forecasts| forecasts.length(job)) {
             Some(length) => self.workload.believed_at(job, length, factor, slowdown),
             None => self.workload.planned_at(job, factor, slowdown),
         }
+    }
+
+    /// What is known of the job's own draw before it runs: what an analyzer says, or else what these predictions say.
+    #[must_use]
+    pub fn known_draw(self, predicted: &Predicted, job: JobId) -> KnownDraw {
+        let belief = self.forecasts.and_then(|forecasts| forecasts.draw(job));
+        belief.map_or_else(|| predicted.known_draw(self.workload, job), KnownDraw::Believed)
     }
 
     /// How long the job runs at nominal speed. Policies that a paper describes as knowing it in advance read this; all

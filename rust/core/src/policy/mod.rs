@@ -203,7 +203,7 @@ impl View<'_> {
     /// What is known of the job's own draw before it runs; what it really draws is not for a policy to know.
     #[must_use]
     pub fn known_draw(&self, job: JobId) -> KnownDraw {
-        self.predicted.known_draw(self.jobs.workload, job)
+        self.jobs.known_draw(self.predicted, job)
     }
 
     /// What caps that are made for the job go by.

@@ -13,6 +13,17 @@ pub enum KnownDraw {
     Watts(f64),
     /// Nothing, and the node's TDP stands for it.
     Tdp,
+    /// What an analyzer says.
+    Believed(Belief),
+}
+
+/// What an analyzer says of a job: what it draws, and how caps slow it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Belief {
+    /// Watts a node without a cap.
+    pub watts: f64,
+    /// The share of its run time that stretches with the clock; none: as the platform's cap model has it.
+    pub bound_ratio: Option<f64>,
 }
 
 /// What a measurement counts as before the job has run.
@@ -42,12 +53,27 @@ impl KnownDraw {
         if watts > 0.0 { Self::Watts(watts) } else { Self::Unknown }
     }
 
+    /// The watts, if they are known.
+    #[must_use]
+    pub fn stated(self) -> Option<f64> {
+        match self {
+            Self::Watts(watts) | Self::Believed(Belief { watts, .. }) => Some(watts),
+            Self::Unknown | Self::Tdp => None,
+        }
+    }
+
     /// The watts; 0 if they are not known.
     #[must_use]
     pub fn watts(self) -> f64 {
+        self.stated().unwrap_or(0.0)
+    }
+
+    /// The share of the run time that stretches with the clock, if that is the job's own.
+    #[must_use]
+    pub fn bound_ratio(self) -> Option<f64> {
         match self {
-            Self::Watts(watts) => watts,
-            Self::Unknown | Self::Tdp => 0.0,
+            Self::Believed(belief) => belief.bound_ratio,
+            Self::Unknown | Self::Watts(_) | Self::Tdp => None,
         }
     }
 
@@ -56,6 +82,7 @@ impl KnownDraw {
     pub fn at(self, watts: f64) -> Self {
         match self {
             Self::Watts(_) => Self::Watts(watts),
+            Self::Believed(belief) => Self::Believed(Belief { watts, ..belief }),
             Self::Unknown | Self::Tdp => self,
         }
     }
@@ -83,6 +110,13 @@ impl KnownDraws {
         Self { rule, forecast: Vec::new() }
     }
 
+    /// The same where an analyzer says what jobs draw: what it says nothing of does not count as itself.
+    #[must_use]
+    pub fn analyzed(self) -> Self {
+        let rule = if self.rule == Rule::Measured { Rule::Tdp } else { self.rule };
+        Self { rule, ..self }
+    }
+
     /// As forecast, in watts a node, one number a job. A measured job of which nothing is forecast (NaN) counts by `rule`,
     /// and with the nodes' TDP where that would be its own measurement: a forecast that fell back on the truth were none.
     ///
@@ -99,8 +133,7 @@ impl KnownDraws {
             let parameter = format!("known_w of job {}", workload.job_id(job));
             return Err(config(parameter, watts.to_string(), "watts from 0 to 1e6, or NaN: not known"));
         }
-        let rule = if rule == Rule::Measured { Rule::Tdp } else { rule };
-        Ok(Self { rule, forecast: watts })
+        Ok(Self { rule, forecast: watts }.analyzed())
     }
 
     /// What is known of a job's own draw.

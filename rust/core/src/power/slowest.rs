@@ -44,7 +44,7 @@ impl OwnSlowdowns {
         let mut of = |job| {
             let (app, own, cap_w) = (workload.app(job), predicted.known_draw(workload, job), workload.cap_w(job));
             let own = if predicted.follows_own(app) { own } else { KnownDraw::Unknown };
-            let known = matches!(own, KnownDraw::Watts(_)).then_some(own.watts().to_bits());
+            let known = own.stated().map(f64::to_bits);
             let key = (app, own == KnownDraw::Tdp, known, cap_w.to_bits());
             *alike.entry(key).or_insert_with(|| predicted.own_slowdown(app, own, cap_w))
         };

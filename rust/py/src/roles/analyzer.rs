@@ -1,9 +1,10 @@
-//! An analyzer: how long jobs will run, asked for all that join the queue in a pass at once.
+//! An analyzer: how long jobs will run and what they will draw, asked for all that join the queue in a pass at once.
 
 use hetsched_core::error::Result;
 use hetsched_core::policy::View;
-use hetsched_core::policy::analyzer::forecast::Forecast;
-use hetsched_core::units::SimDuration;
+use hetsched_core::policy::analyzer::forecast::{Forecast, Over};
+use hetsched_core::power::known::Belief;
+use hetsched_core::units::{MAX_NODE_WATTS, SimDuration};
 use hetsched_core::workload::JobId;
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -14,67 +15,137 @@ use crate::roles::{Part, failed, for_jobs};
 
 /// What an object that learns is told by.
 const LEARN: &str = "learn";
+/// What an object is asked by that says what jobs draw.
+const DRAWS: &str = "draws";
+/// What it is asked by if it also says how caps slow them.
+const BOUND_RATIOS: &str = "bound_ratios";
 
 /// An object that estimates.
 #[derive(Clone)]
 pub(crate) struct OwnAnalyzer {
     part: Part,
-    /// Whether it wants to know how long jobs have run.
+    /// Whether it wants to know what has become of jobs.
     learns: bool,
-    /// Jobs that are over since it was last told, and for how long they ran.
-    over: Vec<(JobId, f64)>,
+    tells_draws: bool,
+    tells_bounds: bool,
+    /// Jobs that are over since it was last told.
+    over: Vec<Over>,
 }
 
 impl OwnAnalyzer {
-    /// An object with a method `estimate`, and perhaps `learn`.
+    /// An object with a method `estimate`, and perhaps more.
     pub(crate) fn new(part: Part) -> PyResult<Self> {
-        let learns = Python::attach(|py| part.object.bind(py).hasattr(LEARN))?;
-        Ok(Self { part, learns, over: Vec::new() })
+        let [learns, tells_draws, tells_bounds] = Python::attach(|py| {
+            let object = part.object.bind(py);
+            Ok::<_, PyErr>([object.hasattr(LEARN)?, object.hasattr(DRAWS)?, object.hasattr(BOUND_RATIOS)?])
+        })?;
+        Ok(Self { part, learns, tells_draws, tells_bounds, over: Vec::new() })
+    }
+
+    /// Lends the object a view.
+    fn lending<T>(&self, view: &View<'_>, call: impl FnOnce(&Asking<'_>) -> Result<T>) -> Result<T> {
+        let part = &self.part;
+        Python::attach(|py| part.lender.lend(view, None, |lent| call(&Asking { part, py, view, lent })))
     }
 }
 
-/// Tells an object how long jobs have run.
-fn tell(part: &Part, py: Python<'_>, (view, lent): (&View<'_>, &Py<Sight>), over: Vec<(JobId, f64)>) -> Result<()> {
-    if over.is_empty() {
-        return Ok(());
+/// An object that has been lent a view.
+struct Asking<'a> {
+    part: &'a Part,
+    py: Python<'a>,
+    view: &'a View<'a>,
+    lent: &'a Py<Sight>,
+}
+
+impl Asking<'_> {
+    /// Tells it what has become of jobs.
+    fn tell(&self, over: &[Over]) -> Result<()> {
+        if over.is_empty() {
+            return Ok(());
+        }
+        let jobs: Vec<_> = over.iter().map(|over| over.job).collect();
+        let ran = over.iter().map(|over| over.ran.seconds()).collect();
+        let drew = over.iter().map(|over| over.drew.stated().unwrap_or(f64::NAN)).collect();
+        let asked = for_jobs(self.view, &jobs);
+        let arguments = (self.part.lender.jobs_over(jobs, drew), PyArray1::from_vec(self.py, ran), self.lent);
+        self.part.call_to(LEARN, self.py, self.view, arguments, || asked).map(drop)
     }
-    let (jobs, ran): (Vec<_>, Vec<_>) = over.into_iter().unzip();
-    let asked = for_jobs(view, &jobs);
-    let arguments = (part.lender.jobs(jobs), PyArray1::from_vec(py, ran), lent);
-    part.call_to(LEARN, py, view, arguments, || asked).map(drop)
+
+    /// Asks it for a number for each job; `read` takes those that are `expected`.
+    fn ask<T>(
+        &self,
+        method: &'static str,
+        jobs: &[JobId],
+        expected: &str,
+        read: impl Fn(f64) -> Option<T>,
+    ) -> Result<Vec<T>> {
+        let (part, view) = (self.part, self.view);
+        let arguments = (part.lender.jobs(jobs.to_vec()), self.lent);
+        let answer = part.call_to(method, self.py, view, arguments, || for_jobs(view, jobs))?;
+        let what = if jobs.len() == 1 { "job" } else { "jobs" };
+        let numbers = match answers::reals(&answer, (jobs.len(), what), (jobs.len(), what)) {
+            Ok(numbers) => numbers,
+            Err(Wrong::Said(what)) => return Err(part.wrong_by(method, view, &what)),
+            Err(Wrong::Raised(raised)) => return Err(failed(raised)),
+        };
+        let wrong = |number: f64, job: JobId| {
+            let whose = format!("job {}", view.jobs.job_id(job));
+            let what = if number.is_nan() {
+                format!("gave NaN for {whose}")
+            } else {
+                format!("gave {number} for {whose}, where {expected} were asked for")
+            };
+            part.wrong_by(method, view, &what)
+        };
+        let read = |(number, &job)| read(number).ok_or_else(|| wrong(number, job));
+        numbers.into_iter().zip(jobs).map(read).collect()
+    }
+}
+
+/// A number from 0 to `most`, or NaN: nothing.
+fn up_to(most: f64) -> impl Fn(f64) -> Option<Option<f64>> {
+    move |number| {
+        let known = Some(number).filter(|number| !number.is_nan());
+        (known.is_none() || (0.0..=most).contains(&number)).then_some(known)
+    }
 }
 
 impl Forecast for OwnAnalyzer {
     fn lengths(&mut self, view: &View<'_>, jobs: &[JobId], lengths: &mut Vec<SimDuration>) -> Result<()> {
-        let (part, over) = (&self.part, std::mem::take(&mut self.over));
-        Python::attach(|py| {
-            part.lender.lend(view, None, |lent| {
-                tell(part, py, (view, lent), over)?;
-                let arguments = (part.lender.jobs(jobs.to_vec()), lent);
-                let answer = part.call(py, view, arguments, || for_jobs(view, jobs))?;
-                let whose = |place: usize| format!("job {}", view.jobs.job_id(jobs[place]));
-                let what = if jobs.len() == 1 { "job" } else { "jobs" };
-                let numbers = match answers::numbers(&answer, jobs.len(), what, whose) {
-                    Ok(numbers) => numbers,
-                    Err(Wrong::Said(what)) => return Err(part.wrong(view, &what)),
-                    Err(Wrong::Raised(raised)) => return Err(failed(raised)),
-                };
-                for (place, seconds) in numbers.into_iter().enumerate() {
-                    let wrong = || {
-                        let what = format!("gave {seconds} for {}, where seconds from 0 were asked for", whose(place));
-                        part.wrong(view, &what)
-                    };
-                    let length = SimDuration::from_seconds(seconds).filter(|_| seconds >= 0.0);
-                    lengths.push(length.ok_or_else(wrong)?);
-                }
-                Ok(())
-            })
+        let over = std::mem::take(&mut self.over);
+        self.lending(view, |object| {
+            object.tell(&over)?;
+            let read = |seconds: f64| SimDuration::from_seconds(seconds).filter(|_| seconds >= 0.0);
+            lengths.extend(object.ask(self.part.method, jobs, "seconds from 0", read)?);
+            Ok(())
         })
     }
 
-    fn learn(&mut self, job: JobId, ran: SimDuration) {
+    fn tells_draws(&self) -> bool {
+        self.tells_draws
+    }
+
+    fn tells_bounds(&self) -> bool {
+        self.tells_bounds
+    }
+
+    fn draws(&mut self, view: &View<'_>, jobs: &[JobId], draws: &mut Vec<Option<Belief>>) -> Result<()> {
+        self.lending(view, |object| {
+            let watts = object.ask(DRAWS, jobs, "watts from 0 to 1e6", up_to(MAX_NODE_WATTS))?;
+            let bounds = if self.tells_bounds {
+                object.ask(BOUND_RATIOS, jobs, "shares from 0 to 1", up_to(1.0))?
+            } else {
+                vec![None; jobs.len()]
+            };
+            let each = watts.into_iter().zip(bounds);
+            draws.extend(each.map(|(watts, bound_ratio)| watts.map(|watts| Belief { watts, bound_ratio })));
+            Ok(())
+        })
+    }
+
+    fn learn(&mut self, over: &Over) {
         if self.learns {
-            self.over.push((job, ran.seconds()));
+            self.over.push(*over);
         }
     }
 }

@@ -44,6 +44,19 @@ pub(crate) fn numbers_for(
     (parts, kind): (usize, &str),
     whose: impl Fn(usize, usize) -> String,
 ) -> Result<Vec<f64>, Wrong> {
+    let values = reals(answer, (count, things), (parts, kind))?;
+    match values.iter().position(|value| value.is_nan()) {
+        Some(place) => Err(Wrong::said(format!("gave NaN for {}", whose(values.len(), place)))),
+        None => Ok(values),
+    }
+}
+
+/// The same, NaN among them or not.
+pub(crate) fn reals(
+    answer: &Bound<'_, PyAny>,
+    (count, things): (usize, &str),
+    (parts, kind): (usize, &str),
+) -> Result<Vec<f64>, Wrong> {
     let values = match answer.cast::<PyArray1<f64>>() {
         // SAFETY: the interpreter is held, and nothing of Python's runs while the numbers are copied.
         Ok(array) => unsafe { array.as_array() }.to_vec(),
@@ -53,10 +66,7 @@ pub(crate) fn numbers_for(
         let on = if parts == count { String::new() } else { format!(" on {parts} {kind}") };
         return Err(Wrong::said(format!("gave {} for {count} {things}{on}", counted(values.len(), "number"))));
     }
-    match values.iter().position(|value| value.is_nan()) {
-        Some(place) => Err(Wrong::said(format!("gave NaN for {}", whose(values.len(), place)))),
-        None => Ok(values),
-    }
+    Ok(values)
 }
 
 /// Whole numbers.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use hetsched_core::policy;
-use hetsched_core::power::known::KnownDraw;
 use hetsched_core::units::SimDuration;
 use hetsched_core::workload::JobId;
 use numpy::{Element, PyArray1};
@@ -18,6 +17,8 @@ pub(crate) struct Jobs {
     pub(crate) rows: Vec<JobId>,
     pub(crate) loan: Arc<Loan>,
     pub(crate) labels: Labels,
+    /// Of jobs that are over what they were measured to draw, W a node; NaN where nothing was.
+    pub(crate) drew: Option<Vec<f64>>,
 }
 
 /// One job, by attributes of the same names as the columns of several. To be read while the call lasts.
@@ -44,10 +45,7 @@ fn slots(view: policy::View<'_>, job: JobId) -> i64 {
 }
 
 fn power_w(view: policy::View<'_>, job: JobId) -> f64 {
-    match view.known_draw(job) {
-        KnownDraw::Watts(watts) => watts,
-        KnownDraw::Unknown | KnownDraw::Tdp => f64::NAN,
-    }
+    view.known_draw(job).stated().unwrap_or(f64::NAN)
 }
 
 pub(crate) fn range(view: policy::View<'_>, job: JobId) -> (i64, i64) {
@@ -192,10 +190,13 @@ impl Jobs {
         Ok(fixed(py, &each.collect::<PyResult<Vec<_>>>()?))
     }
 
-    /// What is known of their own draws, W a node; NaN: nothing.
+    /// What is known of their own draws, W a node; NaN: nothing. Of jobs that are over, what they were measured to draw.
     #[getter]
     fn power_w<'py>(&self, py: Python<'py>) -> Floats<'py> {
-        self.column(py, power_w)
+        match &self.drew {
+            Some(drew) => Ok(fixed(py, drew)),
+            None => self.column(py, power_w),
+        }
     }
 
     /// Their own caps, W a node; infinite for jobs without one.

@@ -116,7 +116,7 @@ impl Standby {
     /// The jobs that came since this was last asked.
     #[getter]
     fn arrived(&self) -> Jobs {
-        Jobs { rows: self.arrived.clone(), loan: Arc::clone(&self.loan), labels: self.labels.clone() }
+        Jobs { rows: self.arrived.clone(), loan: Arc::clone(&self.loan), labels: self.labels.clone(), drew: None }
     }
 }
 

@@ -145,7 +145,12 @@ impl Lender {
 
     /// Jobs as columns, to be read while a view is lent.
     pub(crate) fn jobs(&self, jobs: Vec<JobId>) -> Jobs {
-        Jobs { rows: jobs, loan: Arc::clone(&self.loan), labels: self.labels.clone() }
+        Jobs { rows: jobs, loan: Arc::clone(&self.loan), labels: self.labels.clone(), drew: None }
+    }
+
+    /// The same of jobs that are over, and what they were measured to draw, W a node.
+    pub(crate) fn jobs_over(&self, jobs: Vec<JobId>, drew: Vec<f64>) -> Jobs {
+        Jobs { drew: Some(drew), ..self.jobs(jobs) }
     }
 
     pub(crate) fn loan(&self) -> &Arc<Loan> {
@@ -291,7 +296,7 @@ impl View {
         let queue = self.loan.lent()?.queue.ok_or_else(|| {
             PyAttributeError::new_err("a view has a queue where a whole scheduler or a backfill reads it")
         })?;
-        Ok(Jobs { rows: queue.to_vec(), loan: Arc::clone(&self.loan), labels: self.labels.clone() })
+        Ok(Jobs { rows: queue.to_vec(), loan: Arc::clone(&self.loan), labels: self.labels.clone(), drew: None })
     }
 
     /// The jobs that run, by start.

@@ -1,15 +1,23 @@
-//! How long jobs are believed to run, by what others have run: in place of what they asked for.
+//! How long jobs are believed to run and what they are believed to draw, by what others did: in place of what they asked
+//! for and bring along.
 //!
-//! A forecast decides only what is planned. Jobs run as long as they do, and are killed at their walltimes.
+//! A forecast decides only what is planned. Jobs run as long as they do, are killed at their walltimes, and draw what they
+//! draw.
+
+use std::collections::BTreeMap;
 
 use dyn_clone::DynClone;
 
-use crate::error::Result;
+use crate::error::{Result, config};
 use crate::policy::View;
+use crate::power::caps::CapsKind;
+use crate::power::known::{Belief, KnownDraw, KnownDraws};
+use crate::power::pvt::Predicted;
 use crate::units::SimDuration;
 use crate::workload::JobId;
 
-/// Says how long jobs will run (the power analyzer's `estimate_job_time`, without a cap).
+/// Says how long jobs will run, and perhaps what they will draw (the power analyzer, and its `estimate_job_time`). What a cap
+/// makes of both follows from what it says and the platform's cap model or tables by cap.
 pub trait Forecast: DynClone + Send + Sync {
     /// How long jobs that join the queue will run at nominal speed, as many to the end of `lengths` and in their order.
     ///
@@ -17,31 +25,109 @@ pub trait Forecast: DynClone + Send + Sync {
     /// If they cannot be told.
     fn lengths(&mut self, view: &View<'_>, jobs: &[JobId], lengths: &mut Vec<SimDuration>) -> Result<()>;
 
-    /// A job is over that ran for so long.
-    fn learn(&mut self, job: JobId, ran: SimDuration);
+    /// Whether it says what jobs draw.
+    fn tells_draws(&self) -> bool {
+        false
+    }
+
+    /// Whether it says how caps slow each of them.
+    fn tells_bounds(&self) -> bool {
+        false
+    }
+
+    /// What it says of the same jobs' draws, as many to the end of `draws` and in their order: none where it says nothing.
+    ///
+    /// # Errors
+    /// If they cannot be told.
+    fn draws(&mut self, view: &View<'_>, jobs: &[JobId], draws: &mut Vec<Option<Belief>>) -> Result<()> {
+        let _ = view;
+        draws.resize(draws.len() + jobs.len(), None);
+        Ok(())
+    }
+
+    /// A job is over.
+    fn learn(&mut self, over: &Over);
+}
+
+/// A job that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Over {
+    /// Which.
+    pub job: JobId,
+    /// How long it ran.
+    pub ran: SimDuration,
+    /// What it was measured to draw on a node, if it was.
+    pub drew: KnownDraw,
 }
 
 dyn_clone::clone_trait_object!(Forecast);
 
+impl Predicted {
+    /// The same tables, with this known of jobs' own draws beside what `forecast` will say.
+    ///
+    /// # Errors
+    /// If it says what nothing can be done with.
+    pub fn told_by(self, forecast: &dyn Forecast, known: KnownDraws) -> Result<Self> {
+        let wrong = |value: &str, expected: &str| Err(config("policy.analyzer", value, expected));
+        if forecast.tells_bounds() && !forecast.tells_draws() {
+            let expected = "`draws` beside it: how a cap slows a job follows from what it draws without one";
+            return wrong("an object with a method `bound_ratios`", expected);
+        }
+        if forecast.tells_bounds() && self.caps_kind() != Some(CapsKind::Model) {
+            let expected = "a platform with a cap model (with_cap_model), or an object without it";
+            return wrong("a method `bound_ratios` where no cap model uses it", expected);
+        }
+        Ok(self.knowing(if forecast.tells_draws() { known.analyzed() } else { known }))
+    }
+}
+
 /// What is believed of each job; nothing of those that were not asked about.
 #[derive(Clone, Debug)]
-pub struct Forecasts(Vec<SimDuration>);
+pub struct Forecasts {
+    lengths: Vec<SimDuration>,
+    /// By row.
+    draws: BTreeMap<u32, Draw>,
+}
+
+/// What is believed of a job's draw, and how much its own cap slows it then.
+#[derive(Clone, Copy, Debug)]
+struct Draw {
+    belief: Belief,
+    slowdown: f64,
+}
 
 impl Forecasts {
     /// Nothing is believed yet.
     #[must_use]
     pub fn new(jobs: usize) -> Self {
-        Self(vec![SimDuration::FOREVER; jobs])
+        Self { lengths: vec![SimDuration::FOREVER; jobs], draws: BTreeMap::new() }
     }
 
     /// A job is believed to run so long, which is longer than no time at all.
     pub fn note(&mut self, job: JobId, length: SimDuration) {
-        self.0[job.0 as usize] = length.max(SimDuration::from_micros(1));
+        self.lengths[job.0 as usize] = length.max(SimDuration::from_micros(1));
+    }
+
+    /// A job is believed to draw this, and to be slowed so many times by its own cap.
+    pub fn note_draw(&mut self, job: JobId, belief: Belief, slowdown: f64) {
+        self.draws.insert(job.0, Draw { belief, slowdown });
     }
 
     /// How long the job is believed to run, if anything is.
     #[must_use]
-    pub fn of(&self, job: JobId) -> Option<SimDuration> {
-        self.0.get(job.0 as usize).copied().filter(|&length| length != SimDuration::FOREVER)
+    pub fn length(&self, job: JobId) -> Option<SimDuration> {
+        self.lengths.get(job.0 as usize).copied().filter(|&length| length != SimDuration::FOREVER)
+    }
+
+    /// What is believed of its draw, if anything is.
+    #[must_use]
+    pub fn draw(&self, job: JobId) -> Option<Belief> {
+        self.draws.get(&job.0).map(|draw| draw.belief)
+    }
+
+    /// How much its own cap slows it then.
+    #[must_use]
+    pub fn slowdown(&self, job: JobId) -> Option<f64> {
+        self.draws.get(&job.0).map(|draw| draw.slowdown)
     }
 }

@@ -27,6 +27,17 @@ pub struct Price {
 /// Lists that are kept: where every job brings another cap, each would have its own.
 const MOST_LISTS: usize = 256;
 
+/// What decides what jobs add on each node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Alike {
+    class: JobClass,
+    estimate: Estimate,
+    /// What they ask for, where nodes differ in that.
+    want: usize,
+    /// How the system's caps slow them, as bits, where a model says so: their least watts follow from that.
+    bound_ratio: Option<u64>,
+}
+
 /// Watts beyond idle of jobs alike on one node.
 #[derive(Clone, Debug)]
 struct List {
@@ -43,8 +54,7 @@ struct List {
 /// Prices of the jobs that are queued: by class, and by job for those that bring a measured draw of their own.
 #[derive(Clone, Debug)]
 pub struct Prices {
-    /// Also by what jobs ask for, where nodes differ in that.
-    lists: BTreeMap<(JobClass, Estimate, usize), List>,
+    lists: BTreeMap<Alike, List>,
     kinds: BTreeMap<JobClass, Kind>,
     own: BTreeMap<u32, Price>,
     /// Idle draws, highest first, and the sums of the first of them.
@@ -160,7 +170,8 @@ impl Prices {
     /// Lowers `refused` to the fewest nodes of each kind that take more than so many microwatts wherever they are.
     pub fn refuse(&mut self, microwatts: i64, refused: &mut ByKind) {
         for (&class, &kind) in &self.kinds {
-            if let Some(list) = self.lists.get_mut(&(class, Estimate::Predicted, 0)) {
+            let alike = Alike { class, estimate: Estimate::Predicted, want: 0, bound_ratio: None };
+            if let Some(list) = self.lists.get_mut(&alike) {
                 list.fit = partition_near(&list.microwatts, list.fit, |&sum| sum <= microwatts);
                 refused.lower(kind, i64::try_from(list.fit).unwrap_or(i64::MAX).saturating_add(1));
             }
@@ -168,18 +179,21 @@ impl Prices {
     }
 
     fn list_of(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> &List {
-        let class = JobClass::of(ask.view, job);
+        let view = ask.view;
+        let class = JobClass::of(view, job);
         // Under caps also a first run is a matter of its class.
-        let is_any = estimate == Estimate::Tdp && class.under.is_none() && !ask.view.predicted.has_caps();
-        let want = ask.view.shares.map_or(0, |shares| shares.cells().number(job));
-        let key = (if is_any { JobClass::ANY } else { class }, estimate, want);
+        let is_any = estimate == Estimate::Tdp && class.under.is_none() && !view.predicted.has_caps();
+        let class = if is_any { JobClass::ANY } else { class };
+        let want = view.shares.map_or(0, |shares| shares.cells().number(job));
+        let bound_ratio = view.predicted.bound_ratio(view.jobs.app(job), view.known_draw(job)).map(f64::to_bits);
+        let key = Alike { class, estimate, want, bound_ratio };
         if self.lists.len() >= MOST_LISTS && !self.lists.contains_key(&key) {
             self.lists.clear();
         }
         self.lists.entry(key).or_insert_with(|| {
             let counted = counted(ask, job, estimate);
-            let on: Vec<_> = (0..ask.view.platform.len()).map(|node| counted.on(node)).collect();
-            let mut sums: Vec<_> = serving(ask.view, job).map(|node| on[node as usize]).collect();
+            let on: Vec<_> = (0..view.platform.len()).map(|node| counted.on(node)).collect();
+            let mut sums: Vec<_> = serving(view, job).map(|node| on[node as usize]).collect();
             sums.sort_unstable();
             let mut sum = Watts::ZERO;
             for watts in &mut sums {
@@ -192,9 +206,9 @@ impl Prices {
     }
 }
 
-/// Whether the price is the job's alone: it is counted with the draw it brings.
+/// Whether the price is the job's alone: it is counted with the draw it brings, or with caps that are made for that.
 fn follows_own(view: &View<'_>, job: JobId, estimate: Estimate) -> bool {
-    estimate == Estimate::Predicted && JobClass::of(view, job).follows_own()
+    (estimate == Estimate::Predicted || view.predicted.has_caps()) && JobClass::of(view, job).follows_own()
 }
 
 /// Least, most, the sum over all nodes, and how many these are; found without sorting them.

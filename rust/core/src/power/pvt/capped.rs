@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::{ConfigError, Error, Result, config};
 use crate::platform::Platform;
 use crate::power::caps::{CapModel, CapTable, CapTables, CapsKind, Clock, StaticDraw, Uncapped, factor_at};
-use crate::power::known::KnownDraw;
+use crate::power::known::{Belief, KnownDraw};
 use crate::power::pvt::check::bounds_of;
 use crate::power::pvt::draws::{Draws, JobDraws, part_of};
 use crate::power::pvt::{Actual, Kind, OnUnknownApp, Predicted, VariationTable, few, uncapped};
@@ -75,15 +75,16 @@ impl Capped<'_> {
 }
 
 impl Model {
-    fn bound(&self, app: Option<AppId>) -> f64 {
-        self.bounds[app.map_or(self.bounds.len() - 1, |app| app.0 as usize)]
+    fn bound(&self, app: Option<AppId>, own: KnownDraw) -> f64 {
+        let of_app = || self.bounds[app.map_or(self.bounds.len() - 1, |app| app.0 as usize)];
+        own.bound_ratio().unwrap_or_else(of_app)
     }
 
     /// P and S: the contract's order, table, the job's own draw, the node's busy draw.
     pub(super) fn uncapped(&self, draws: &Draws, row: Option<usize>, own: KnownDraw, node: usize) -> Uncapped {
         let nominal = || match own {
             KnownDraw::Unknown => self.busy[node],
-            KnownDraw::Watts(watts) => watts,
+            KnownDraw::Watts(watts) | KnownDraw::Believed(Belief { watts, .. }) => watts,
             KnownDraw::Tdp => self.tdp[node],
         };
         let draw_w = match (draws.kind, row) {
@@ -119,7 +120,7 @@ impl Draws {
                 if cap_w >= uncapped.draw_w {
                     return time_ratio;
                 }
-                factor_at(model.clock.speed(uncapped, cap_w), time_ratio, model.bound(app))
+                factor_at(model.clock.speed(uncapped, cap_w), time_ratio, model.bound(app, own))
             }
             _ => self.time_ratio(app, node),
         }
@@ -217,7 +218,7 @@ impl Predicted {
         let Some(Caps::Model(model)) = self.0.caps.as_deref() else { return f64::INFINITY };
         let by_own = self.0.ratio_under(app, own, node, own_cap_w, f64::INFINITY);
         let uncapped = model.uncapped(&self.0, self.0.row(app), own, node as usize);
-        model.clock.cap_for(uncapped, model.bound(app), slowdown, by_own)
+        model.clock.cap_for(uncapped, model.bound(app, own), slowdown, by_own)
     }
 
     /// How much system caps slow a job against its own cap of `own_cap_w` W (rule 14): the largest, over all nodes of the
@@ -237,6 +238,14 @@ impl Predicted {
 
     fn largest(&self, ratio_on: impl Fn(u32) -> f64) -> f64 {
         if self.has_caps() { (0..).take(self.0.nodes).map(ratio_on).fold(0.0, f64::max) } else { 1.0 }
+    }
+
+    /// b of rule 3: the share of the run time of a job of this application and own draw that stretches with the clock, by
+    /// the cap model; none without one.
+    #[must_use]
+    pub fn bound_ratio(&self, app: Option<AppId>, own: KnownDraw) -> Option<f64> {
+        let Some(Caps::Model(model)) = self.0.caps.as_deref() else { return None };
+        Some(model.bound(app, own))
     }
 
     /// Whether anything says how nodes draw and run under caps.

@@ -91,11 +91,8 @@ impl Draws {
     /// The contract's order: table, the job's own draw, the node's busy draw.
     pub(super) fn of_job(&self, app: Option<AppId>, own: KnownDraw) -> JobDraws<'_> {
         let row = self.row(app).map(|row| row * self.nodes..(row + 1) * self.nodes);
-        let (measured, busy) = match own {
-            KnownDraw::Unknown => (None, &self.busy),
-            KnownDraw::Watts(watts) => (Some(Watts::from_watts(watts).unwrap_or_default()), &self.busy),
-            KnownDraw::Tdp => (None, &self.tdp),
-        };
+        let busy = if own == KnownDraw::Tdp { &self.tdp } else { &self.busy };
+        let measured = own.stated().map(|watts| Watts::from_watts(watts).unwrap_or_default());
         match (self.kind, row) {
             (Kind::Watts, Some(row)) => JobDraws::Watts(&self.watts[row]),
             (Kind::Ratio, Some(row)) => JobDraws::Ratio { measured, busy, ratios: &self.ratios[row] },
