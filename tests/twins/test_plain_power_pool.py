@@ -20,6 +20,7 @@ from power_cases import (
     budget_rows,
     events_of,
     machines,
+    of_one_row,
     policies,
     policy_of,
     table_of,
@@ -54,11 +55,14 @@ def spread(values: list[float], numbers: list[int], others: list[float]) -> list
     return [next(own) if node in numbers else next(rest) for node in range(len(values) + len(others))]
 
 
-def tables_of(tables: Tables, numbers: list[int], others: int) -> Any:
+def tables_of(tables: Tables, numbers: list[int], others: int, *, is_one_row: bool) -> Any:
     def row(own: Row) -> Row:
         return spread(own[0], numbers, [ELSEWHERE[0]] * others), spread(own[1], numbers, [ELSEWHERE[1]] * others)
 
-    whole = {cap: table_of({app: row(own) for app, own in by_app.items()}) for cap, by_app in sorted(tables.items())}
+    whole = {
+        cap: table_of({app: row(own) for app, own in by_app.items()}, is_one_row=is_one_row)
+        for cap, by_app in sorted(tables.items())
+    }
     return whole[inf] if len(whole) == 1 else whole
 
 
@@ -71,11 +75,10 @@ def simulated(case: Case, numbers: list[int]) -> hs.Result:
         tdp_w=TDP_W,
         queues=[hs.Queue("own", numbers)],
     )
-    exact = machine.actual == machine.predicted
-    platform = platform.with_tables(
-        actual=tables_of(machine.actual, numbers, others),
-        predicted=None if exact else tables_of(machine.predicted, numbers, others),
-    )
+    both = machine.actual, machine.predicted
+    is_one_row = all(one == of_one_row(one) for one in both)
+    actual, predicted = (tables_of(one, numbers, others, is_one_row=is_one_row) for one in both)
+    platform = platform.with_tables(actual=actual, predicted=None if machine.actual == machine.predicted else predicted)
     if machine.model is not None:
         platform = with_model(platform, machine)
     workload = hs.Workload.from_polars(workload_of(case.jobs).to_polars().with_columns(queue=pl.lit("own")))
