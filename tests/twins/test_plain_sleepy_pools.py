@@ -166,7 +166,19 @@ def simulated(case: Case, queues: list[hs.Queue] | None, name: str = "timeout") 
     on_failure: Any = "requeue" if machine.requeues else "fail"
     result = hs.simulate(workload, platform, policy, events=events, on_failure=on_failure)
     check_schedule(result, workload, platform, events=events)
+    keeps_on(result, machine.nodes, part["min_on_nodes"])
     return result
+
+
+def keeps_on(result: hs.Result, nodes: int, least: int) -> None:
+    """No node is put to sleep that leaves fewer on, of the whole platform (rule 16)."""
+    on = set(range(nodes))
+    for kind, node in result.events.filter(pl.col("kind").is_in(STEPS)).select("kind", "node").rows():
+        if kind in ("wake", "repaired", "back"):
+            on.add(node)
+        elif kind in ("sleep", "failed", "out"):
+            on.discard(node)
+        assert kind != "sleep" or len(on) >= least
 
 
 @given(cases())
@@ -180,6 +192,12 @@ def test_pools_that_sleep_agree_with_their_twin(case: Case) -> None:
     rows = result.events.filter(pl.col("kind").is_in(STEPS)).select("time_s", "node", "kind").rows()
     assert sorted(rows, key=lambda row: row[:2]) == expected
     assert result.summary()["energy_j"] == pytest.approx(machine.energy / SECOND, rel=1e-12)
+
+
+@given(cases())
+def test_pools_with_a_reserve_each_keep_the_laws(case: Case) -> None:
+    _, known, _, _ = case
+    simulated(case, [_queue(queue) for queue in known], "newsvendor")
 
 
 @st.composite
