@@ -21,12 +21,16 @@ tdp_w = 400
 static_w = 100
 """
 
+TABLE = "app,node,power_w\n" + "".join(f"*,{node},{310 - 5 * node}\n" for node in range(16))
+
 
 @pytest.mark.parametrize("role", TEMPLATES)
 def test_what_is_written_passes_its_own_test_and_is_compared(hetsched, folder, role):
     said = hetsched("new", "policy", "my_own", "--role", role)
     assert said.code == 0
     compare = "compare TRACE --policies easy,my_own.py:MyOwn"
+    if role == "placement":
+        compare = "compare TRACE --table TABLE.csv --policies easy,my_own.py:MyOwn"
     if role in ON_A_BUDGET:
         compare = (
             "compare TRACE --platform PLATFORM.toml "
@@ -42,6 +46,7 @@ def test_what_is_written_passes_its_own_test_and_is_compared(hetsched, folder, r
     )
     assert done.returncode == 0, done.stdout
     (folder / "PLATFORM.toml").write_text(PLATFORM, encoding="utf-8")
+    (folder / "TABLE.csv").write_text(TABLE, encoding="utf-8")
     arguments = compare.replace("TRACE", "small.swf").replace("WATTS", "1500").split()
     try:
         assert hetsched(*arguments).code == 0

@@ -254,7 +254,7 @@ def test_watts_of_a_budget_follow_the_size() -> None:
 
 def test_a_wrong_answer_is_told() -> None:
     rows = [HALF, {**HALF, "malleable": False}, other(40.0)]
-    gave = "policy.backfill.sizing: `resizes` gave"
+    gave = "policy.backfill.sizing: `resizes` of Plan gave"
     for plan, message in (
         ({(40.0, 1): 9}, f"{gave} 9 nodes to job 1, which runs on 1 to 8, at 40 s"),
         ({(40.0, 1): 0}, f"{gave} 0 nodes to job 1, which runs on 1 to 8, at 40 s"),
@@ -268,7 +268,7 @@ def test_a_wrong_answer_is_told() -> None:
         def resizes(self, runs: Any, watts: float, view: Any) -> Any:
             return []
 
-    with pytest.raises(hs.SimulationError, match=r"`resizes` gave 0 numbers for 1 job at 40 s"):
+    with pytest.raises(hs.SimulationError, match=r"`resizes` of Few gave 0 numbers for 1 job at 40 s"):
         run(rows, Few({}))
 
     class Raising(Plan):

@@ -130,7 +130,7 @@ WRONG = {
 def test_a_wrong_answer_is_told(message: str) -> None:
     with pytest.raises(hs.SimulationError) as raised:
         hs.simulate(log(["cpu"], [100.0]), machine(), policy(Told(*WRONG[message]), 650.0))
-    assert str(raised.value) == f"policy.power.allocator: `allot` {message} at 0 s"
+    assert str(raised.value) == f"policy.power.allocator: `allot` of Told {message} at 0 s"
 
 
 def wide(sizes: list[int]) -> hs.Workload:
@@ -174,8 +174,8 @@ def test_more_watts_than_there_are_are_told_where_the_least_caps_would_do() -> N
     with pytest.raises(hs.SimulationError) as raised:
         hs.simulate(log(["cpu"] * 4, [100.0] * 4), machine(), policy(greedy, 500.0))
     assert str(raised.value) == (
-        "policy.power.allocator: `allot` gave caps under which what runs is predicted to draw 600 W beyond the idle "
-        "machine, more than the 300 W there are, which the least caps would keep, at 0 s"
+        "policy.power.allocator: `allot` of Told gave caps under which what runs is predicted to draw 600 W beyond the "
+        "idle machine, more than the 300 W there are, which the least caps would keep, at 0 s"
     )
 
 
@@ -212,7 +212,7 @@ class Greedy(Uniform):
 def test_it_conforms_or_not() -> None:
     conformance(Uniform)
     with pytest.raises(
-        AssertionError, match=r"Greedy: raised SimulationError: policy.power.allocator: `allot` gave caps"
+        AssertionError, match=r"Greedy: raised SimulationError: policy.power.allocator: `allot` of Greedy gave caps"
     ):
         conformance(Greedy)
 

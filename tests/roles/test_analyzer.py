@@ -136,7 +136,7 @@ def test_a_job_that_is_queued_again_is_not_over() -> None:
 def test_a_wrong_answer_is_refused(answer: Any, message: str) -> None:
     with pytest.raises(hs.SimulationError) as raised:
         starts(Known(answer))
-    assert str(raised.value) == f"policy.analyzer: `estimate` {message} at 0 s"
+    assert str(raised.value) == f"policy.analyzer: `estimate` of Known {message} at 0 s"
 
 
 def test_what_it_raises_comes_back_as_itself() -> None:

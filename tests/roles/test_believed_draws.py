@@ -195,7 +195,9 @@ def test_an_allocator_splits_by_it() -> None:
 def test_a_wrong_answer_is_refused(analyzer: Any, message: str) -> None:
     with pytest.raises(hs.SimulationError) as raised:
         starts(log(), machine().with_cap_model(static_w=50.0), analyzer)
-    assert str(raised.value) == f"policy.analyzer: {message} at 0 s"
+    assert str(raised.value) == f"policy.analyzer: {message} at 0 s".replace(
+        "` gave", f"` of {type(analyzer).__name__} gave"
+    )
 
 
 def test_shares_need_draws_and_a_cap_model() -> None:

@@ -75,7 +75,7 @@ class Crashing(Shortest):
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        (OneTooFew, "OneTooFew: raised SimulationError: policy.placement: `choose` gave 0 nodes to job"),
+        (OneTooFew, "OneTooFew: raised SimulationError: policy.placement: `choose` of OneTooFew gave 0 nodes to job"),
         (GlobalChance, "GlobalChance: the same run is another one when it is repeated"),
         (HiddenChance, "HiddenChance: another seed makes another schedule; `uses_chance` says none can"),
         (

@@ -77,7 +77,7 @@ def test_a_wrong_reading_is_told(answer: Any) -> None:
     with pytest.raises(hs.SimulationError) as raised:
         hs.simulate(log(), PLATFORM, policy(Wrong(), 520.0))
     assert str(raised.value) == (
-        f"policy.power.monitor: `read` gave `{answer!r}` where watts from 0 were asked for at 0 s"
+        f"policy.power.monitor: `read` of Wrong gave `{answer!r}` where watts from 0 were asked for at 0 s"
     )
 
 

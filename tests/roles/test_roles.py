@@ -292,7 +292,7 @@ WRONG_RANKS = {
 def test_a_wrong_rank_is_told(message: str) -> None:
     with pytest.raises(hs.SimulationError) as raised:
         starts(hs.Policy(order=Order(WRONG_RANKS[message])))
-    assert str(raised.value) == f"policy.order: `rank` {message} at 0 s"
+    assert str(raised.value) == f"policy.order: `rank` of Order {message} at 0 s"
 
 
 def test_ranks_may_be_numbers_of_any_kind() -> None:
@@ -320,7 +320,7 @@ def test_wrong_nodes_are_told(message: str) -> None:
     four = hs.Platform.homogeneous(nodes=4, idle_w=100, tdp_w=300)
     with pytest.raises(hs.SimulationError) as raised:
         hs.simulate(jobs(node_count=[2] * 4), four, hs.Policy(placement=Placement(WRONG_NODES[message])))
-    assert str(raised.value) == f"policy.placement: `choose` {message} at 0 s"
+    assert str(raised.value) == f"policy.placement: `choose` of Placement {message} at 0 s"
 
 
 def test_a_node_that_is_busy_is_told() -> None:
@@ -376,7 +376,7 @@ WRONG_SELECTIONS = {
 def test_a_wrong_selection_is_told(message: str) -> None:
     with pytest.raises(hs.SimulationError) as raised:
         starts(hs.Policy(backfill=Backfill(WRONG_SELECTIONS[message])))
-    assert str(raised.value) == f"policy.backfill: `select` {message} at 0 s"
+    assert str(raised.value) == f"policy.backfill: `select` of Backfill {message} at 0 s"
 
 
 WRONG_STARTS = {
@@ -396,7 +396,7 @@ def test_wrong_starts_are_told(message: str) -> None:
     two = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
     with pytest.raises(hs.SimulationError) as raised:
         hs.simulate(jobs(), two, Scheduler(WRONG_STARTS[message]))
-    assert str(raised.value) == f"policy.scheduler: `decide` {message} at 0 s"
+    assert str(raised.value) == f"policy.scheduler: `decide` of Scheduler {message} at 0 s"
 
 
 def test_a_scheduler_that_gives_one_node_to_two_jobs_is_told() -> None:

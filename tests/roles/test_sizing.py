@@ -171,7 +171,7 @@ WRONG = {
 def test_a_wrong_answer_is_told(message: str) -> None:
     with pytest.raises(hs.SimulationError) as raised:
         hs.simulate(log([HALF]), MACHINE, policy(WRONG[message]))
-    assert str(raised.value) == f"policy.backfill.sizing: `sizes` {message} at 0 s"
+    assert str(raised.value) == f"policy.backfill.sizing: `sizes` of Sizes {message} at 0 s"
 
 
 class Wide:

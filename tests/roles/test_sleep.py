@@ -141,15 +141,15 @@ def test_nodes_are_woken_for_the_jobs_that_the_backfill_would_start() -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ([7], "`rest` gave node 7 to sleep, which is not idle, at 0 s"),
-        ([0], "`rest` gave node 0 to sleep, which is not idle, at 0 s"),
-        ([-1], "`rest` gave node -1 to sleep, which is not idle, at 0 s"),
-        ([1, 1], "`rest` gave node 1 to sleep twice at 0 s"),
-        (Rest(wake=[1]), "`rest` gave node 1 to wake, which is not off, at 0 s"),
-        (Rest(again_s=0.0), "`rest` gave 0 s as `again_s`, which is not after now, at 0 s"),
-        (Rest(again_s=math.nan), "`rest` gave NaN as `again_s` at 0 s"),
-        (None, "`rest` gave a NoneType where numbers of nodes in one dimension were asked for at 0 s"),
-        ([0.5], "`rest` gave values of type float64 where numbers of nodes were asked for at 0 s"),
+        ([7], "`rest` of Told gave node 7 to sleep, which is not idle, at 0 s"),
+        ([0], "`rest` of Told gave node 0 to sleep, which is not idle, at 0 s"),
+        ([-1], "`rest` of Told gave node -1 to sleep, which is not idle, at 0 s"),
+        ([1, 1], "`rest` of Told gave node 1 to sleep twice at 0 s"),
+        (Rest(wake=[1]), "`rest` of Told gave node 1 to wake, which is not off, at 0 s"),
+        (Rest(again_s=0.0), "`rest` of Told gave 0 s as `again_s`, which is not after now, at 0 s"),
+        (Rest(again_s=math.nan), "`rest` of Told gave NaN as `again_s` at 0 s"),
+        (None, "`rest` of Told gave a NoneType where numbers of nodes in one dimension were asked for at 0 s"),
+        ([0.5], "`rest` of Told gave values of type float64 where numbers of nodes were asked for at 0 s"),
     ],
 )
 def test_wrong_answers(answer: Any, message: str) -> None:

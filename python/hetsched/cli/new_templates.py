@@ -197,12 +197,41 @@ class CLASS:
         )
 '''
 
+_SIZING = '''"""On how many nodes jobs run that can run on more or fewer: on no more than pays."""
+
+import numpy as np
+
+
+class CLASS:
+    """As many nodes as keep a job's efficiency, its speed-up over its nodes, above a share of what it is on fewest.
+
+    Parameters
+    ----------
+    least_ratio
+        The share.
+    """
+
+    def __init__(self, least_ratio=0.5):
+        self.least_ratio = least_ratio
+
+    def sizes(self, queue, watts, view):
+        """A number of nodes for each job that waits."""
+        sizes = queue.min_nodes.copy()
+        at_fewest = queue.min_nodes * queue.size_time_ratio(sizes.tolist())
+        for count in range(1, view.nodes + 1):
+            tried = np.clip(count, queue.min_nodes, queue.max_nodes)
+            efficiency = at_fewest / (tried * queue.size_time_ratio(tried.tolist()))
+            sizes = np.where(efficiency >= self.least_ratio, np.maximum(sizes, tried), sizes)
+        return np.minimum(sizes, np.maximum(len(view.free), queue.min_nodes))
+'''
+
 TEMPLATES = {
     "order": _ORDER,
     "backfill": _BACKFILL,
     "placement": _PLACEMENT,
     "scheduler": _SCHEDULER,
     "allocator": _ALLOCATOR,
+    "sizing": _SIZING,
     "monitor": _MONITOR,
     "analyzer": _ANALYZER,
     "sleep": _SLEEP,
@@ -277,6 +306,19 @@ def test_jobs_start_in_order_of_submission():
 def test_the_cap_is_as_high_as_the_budget_allows():
     caps_w = [run(budget_w, allocator=CLASS()).segments["cap_w"][0] for budget_w in (580, 579, 569)]
     assert caps_w == [None, 290, 250]
+""",
+    "sizing": """
+def nodes_of(**parameters):
+    jobs = {"job_id": [1, 2], "submit_s": [0, 500], "runtime_s": [100, 100], "node_count": [1, 1]}
+    ranges = {"min_nodes": [1, 1], "max_nodes": [8, 8], "speedup": ["amdahl"] * 2, "serial_ratio": [0.5, 0.0]}
+    platform = hs.Platform.homogeneous(nodes=8, idle_w=100, tdp_w=400)
+    policy = hs.Policy(backfill={"name": "reservations", "sizing": CLASS(**parameters)})
+    return hs.simulate(hs.Workload.from_polars(pl.DataFrame({**jobs, **ranges})), platform, policy).jobs["nodes"]
+
+
+def test_a_job_gets_no_more_nodes_than_it_uses_well():
+    # Half of job 1 is serial: on 3 nodes it is 1.5 times as fast, half as efficient. Job 2 is as efficient on all 8.
+    assert nodes_of(least_ratio=0.5).list.len().to_list() == [3, 8]
 """,
     "analyzer": """
 def test_jobs_are_planned_as_long_as_those_of_the_user_before():

@@ -72,7 +72,7 @@ def conformance(part: Any, *, examples: int = 25) -> None:
     ...     conformance(Unlike())
     ... except AssertionError as error:
     ...     print(str(error).splitlines()[0])
-    Unlike: raised SimulationError: policy.order: `rank` gave 1 number for 2 jobs at 0 s
+    Unlike: raised SimulationError: policy.order: `rank` of Unlike gave 1 number for 2 jobs at 0 s
     """
     name, compositions = _compositions(part)
     found: list[AssertionError] = []

@@ -81,6 +81,10 @@ impl Jobs {
 
 #[pymethods]
 impl Jobs {
+    fn __repr__(&self) -> String {
+        format!("<Jobs: {}>", self.rows.len())
+    }
+
     fn __len__(&self) -> usize {
         self.rows.len()
     }
@@ -226,6 +230,14 @@ impl Job {
 
 #[pymethods]
 impl Job {
+    fn __repr__(&self) -> String {
+        let told = |view: policy::View<'_>, job| {
+            let (count, planned) = (view.jobs.node_count(job), view.jobs.planned(job).seconds());
+            format!("<Job {}: {count} nodes, {planned} s>", view.jobs.job_id(job))
+        };
+        self.value(told).unwrap_or_else(|_| "<Job, to be read in the call that it was given to>".to_owned())
+    }
+
     /// Its number in the log.
     #[getter]
     fn job_id(&self) -> PyResult<i64> {

@@ -207,8 +207,8 @@ impl Part {
 
     /// The same of another method.
     fn wrong_by(&self, method: &str, view: &policy::View<'_>, what: &str) -> Error {
-        let at = view.now.seconds();
-        Error::Simulation(SimulationError(format!("{}: `{method}` {what} at {at} s", self.role)))
+        let (Self { role, class, .. }, at) = (self, view.now.seconds());
+        Error::Simulation(SimulationError(format!("{role}: `{method}` of {class} {what} at {at} s")))
     }
 }
 
