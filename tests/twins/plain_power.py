@@ -118,7 +118,8 @@ class Run:
 
     def idle_nodes_draw(self) -> int:
         serving = {node for one in self.running() for node in one.nodes}
-        return sum(self.machine.idle(node) for node in self.machine.nodes if node not in serving)
+        own = sum(self.machine.idle(node) for node in self.machine.nodes if node not in serving)
+        return own + self.machine.beside_draw
 
     def actual_draw(self) -> int:
         return self.idle_nodes_draw() + sum(self.job_draw(one) for one in self.running())

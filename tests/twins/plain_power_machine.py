@@ -76,7 +76,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Machine:
-    """Whole nodes; `predicted` is what decisions read, `actual` what is charged."""
+    """Whole nodes; `predicted` is what decisions read, `actual` what is charged. Others, in no queue, idle beside."""
 
     idle_w: list[float]
     actual: Tables
@@ -84,6 +84,7 @@ class Machine:
     model: Model | None = None
     believed: Model | None = None
     """Where an analyzer says what jobs draw (`predicted`) and how caps slow them: the model with its shares."""
+    beside_w: tuple[float, ...] = ()
 
     @property
     def nodes(self) -> range:
@@ -93,8 +94,12 @@ class Machine:
         return picowatts(self.idle_w[node])
 
     @property
+    def beside_draw(self) -> int:
+        return sum(picowatts(watts) for watts in self.beside_w)
+
+    @property
     def idle_draw(self) -> int:
-        return sum(self.idle(node) for node in self.nodes)
+        return sum(self.idle(node) for node in self.nodes) + self.beside_draw
 
     @staticmethod
     def under(tables: Tables, model: Model | None, app: str, node: int, cap: float) -> tuple[float, float]:

@@ -160,7 +160,7 @@ def traces(draw: st.DrawFn, machine: Machine, *, walltimes: bool = False) -> lis
 
 def budgets(machine: Machine, *, ample: bool = False) -> st.SearchStrategy[float]:
     """From the idle machine's draw on to where it can hardly bind; `ample`: so that most jobs can run."""
-    idle, nodes = sum(machine.idle_w), len(machine.idle_w)
+    idle, nodes = sum(machine.idle_w) + sum(machine.beside_w), len(machine.idle_w)
     each = [60.0, 90.0, 120.0, 150.0, 210.0] if ample else [0.0, 10.5, 30.0, 50.0, 70.0, 100.0, 130.0, 200.0]
     return st.sampled_from(each).map(lambda watts: max(idle + nodes * watts, 1.0))
 

@@ -211,21 +211,31 @@ def test_rule_6_counts_need_sets_that_are_equal_or_disjoint() -> None:
 def test_rule_7_a_budget_needs_one_pool() -> None:
     budget = hs.Policy("fcfs", "reservations", power={"name": "system-budget", "budget_w": 1000})
     with pytest.raises(
-        hs.ConfigError, match=r"^policy\.power: found `system-budget`, expected none: .* 2 sets of nodes"
+        hs.ConfigError, match=r"^policy\.power: found `system-budget`, expected none: .* 2 sets of nodes$"
     ):
         hs.simulate(workload("a"), platform(hs.Queue("a", "0-1"), hs.Queue("b", "2-3")), budget)
-    with pytest.raises(hs.ConfigError, match=r"^policy\.power: .* queues have 2 of the 4 nodes$"):
-        hs.simulate(workload("a"), platform(hs.Queue("a", "0-1")), budget)
+    some = platform(hs.Queue("a", "0-1"), hs.Queue("b", "0-1", priority=1))
+    assert hs.simulate(workload("a", "b"), some, budget).summary()["completed"] == 2
     whole = platform(hs.Queue("a", "0-3"), hs.Queue("b", "0-3", priority=1))
     assert hs.simulate(workload("a", "b"), whole, budget).summary()["completed"] == 2
 
 
-def test_rule_7_several_pools_do_not_sleep_by_counts_yet() -> None:
-    asleep = hs.Policy("fcfs", "reservations", sleep="timeout")
-    with pytest.raises(hs.ConfigError, match=r"^policy\.sleep: found `timeout`, expected none, or the backfill plan"):
-        hs.simulate(workload("a"), platform(hs.Queue("a", "0-1"), hs.Queue("b", "2-3")), asleep)
-    one = platform(hs.Queue("a", "0-3"), hs.Queue("b", "0-3"))
-    assert hs.simulate(workload("a", "b"), one, asleep).summary()["completed"] == 2
+@pytest.mark.parametrize("sleep", ["timeout", "nqsv", "planned", "newsvendor"])
+def test_rule_6_pools_sleep_by_counts(sleep: str) -> None:
+    asleep = hs.Policy("fcfs", "reservations", sleep=sleep)
+    machines = [
+        platform(hs.Queue("a", "0-1"), hs.Queue("b", "2-3")),
+        platform(hs.Queue("a", "0-1"), hs.Queue("b", "0-1", priority=1)),
+        platform(hs.Queue("a", "0-3"), hs.Queue("b", "0-3")),
+    ]
+    for machine in machines:
+        assert hs.simulate(workload("a", "b"), machine, asleep).summary()["completed"] == 2
+
+
+def test_sleep_names_nodes_of_the_platform() -> None:
+    asleep = hs.Policy("fcfs", "reservations", sleep={"name": "timeout", "exclude": "3-4"})
+    with pytest.raises(hs.ConfigError, match=r"^policy\.sleep\.exclude: found node 4, expected .*, 0 to 3$"):
+        hs.simulate(workload("a"), platform(hs.Queue("a", "0-1"), hs.Queue("b", "2")), asleep)
 
 
 def test_rule_7_preemption_needs_a_plan() -> None:

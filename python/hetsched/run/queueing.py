@@ -247,11 +247,8 @@ def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> Non
                     f"a part of hetsched's own: queues have {_told(pools, platform)}, of which an object knows nothing"
                 )
                 faults.add(role, type(own[role]).__name__, expected)
-    if counts and not is_whole and (sleep := policy.parts.get("sleep")) is not None:
-        expected = f"none, or the backfill plan: queues have {_told(pools, platform)}, and counts wake those of one"
-        faults.add("sleep", sleep["name"], expected)
-    if (power := policy.parts.get("power")) is not None and not is_whole:
-        expected = f"none: a budget is that of one pool of all nodes, and queues have {_told(pools, platform)}"
+    if (power := policy.parts.get("power")) is not None and len(pools) > 1:
+        expected = f"none: a budget is that of one pool, and queues have {_told(pools, platform)}"
         faults.add("power", power["name"], expected)
     faults.check()
 

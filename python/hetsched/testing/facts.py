@@ -98,6 +98,9 @@ class Budget:
         allowed = np.ones(shape, dtype=np.bool_)
         if run.serving is not None:
             allowed = np.array([run.serving.may_use(job, everyone) for job in some_job.tolist()])
+        if run.queueing is not None and len(run.asked):
+            # There is one pool.
+            allowed = allowed & run.queueing.may_use(0, everyone)
 
         def least(draw_w: Floats) -> Floats:
             beyond = np.where(allowed, np.maximum(draw_w, platform.idle_w) - platform.idle_w, np.inf)

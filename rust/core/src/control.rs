@@ -9,12 +9,14 @@ use std::sync::Arc;
 
 use crate::cluster::{Cluster, Retimed};
 use crate::error::{Result, SimulationError, config};
+use crate::platform::node_state::NodeState;
 use crate::policy::agent::{Agent, Told};
 use crate::policy::analyzer::forecast::Over;
 use crate::policy::cells::{Cells, Lack};
 use crate::policy::outages::{Maintenance, Outage, Turn};
 use crate::policy::queues::{Bar, Queues};
 use crate::policy::runs::{Run, RunId};
+use crate::policy::sleep::proposal::Proposal;
 use crate::policy::timing::Timing;
 use crate::policy::{Decision, Decisions, Governor, Notice, Policy, View};
 use crate::power::budgets::BudgetRow;
@@ -49,14 +51,25 @@ pub struct Controller {
     decisions: Decisions,
     /// Whether the policy governs power.
     governs: bool,
-    /// Whether it switches nodes off.
-    sleeps: bool,
+    /// Who switches nodes off.
+    sleep: Asleep,
     /// Whether it changes sizes of jobs that run.
     resizes: bool,
     /// The pass under way.
     pass: Course,
     /// Where an analyzer says what to expect of jobs: those it has not been asked about yet, and those that are over.
     foretold: Foretold,
+}
+
+/// Who switches idle nodes off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asleep {
+    /// Nothing does.
+    Never,
+    /// The policy.
+    ByPolicy,
+    /// The machine of which this one is a pool; the policy says what it needs.
+    ByMachine,
 }
 
 /// Jobs of which a forecast has to know.
@@ -85,8 +98,8 @@ impl Controller {
         if let Some(allots) = allots {
             cluster.govern(allots);
         }
-        let sleeps = policy.sleeper().is_some();
-        if sleeps {
+        let sleep = if policy.sleeper().is_some() { Asleep::ByPolicy } else { Asleep::Never };
+        if sleep != Asleep::Never {
             cluster.watch_idle();
         }
         let resizes = policy.resizer().is_some() && cluster.workload().has_malleable();
@@ -99,7 +112,7 @@ impl Controller {
             policy,
             decisions: Decisions::default(),
             governs: allots.is_some(),
-            sleeps,
+            sleep,
             pass: Course::default(),
             foretold: Foretold::default(),
         }
@@ -496,7 +509,7 @@ impl Controller {
 
     /// A pass begins: plans have nodes back that are switched off when the policy says.
     fn expect(&mut self) {
-        if !self.sleeps {
+        if self.sleep == Asleep::Never {
             return;
         }
         let Some(sleeper) = self.policy.sleeper() else { return };
@@ -508,7 +521,7 @@ impl Controller {
 
     /// The end of a pass: nodes are switched on and off, and watts are split anew.
     fn end_pass(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
-        if self.sleeps {
+        if self.sleep == Asleep::ByPolicy {
             self.decisions.clear();
             let view = self.cluster.view(self.pass.surplus, interrupted);
             if let Some(sleeper) = self.policy.sleeper() {
@@ -521,7 +534,7 @@ impl Controller {
 
     /// When there has to be another pass, whatever happens until then.
     pub fn alarm(&mut self) -> Option<SimTime> {
-        if self.sleeps { self.policy.sleeper()?.alarm() } else { None }
+        if self.sleep == Asleep::ByPolicy { self.policy.sleeper()?.alarm() } else { None }
     }
 
     /// Watts are split between what runs, where an allocator does that.
@@ -595,14 +608,25 @@ impl Controller {
         self.tell(Notice::Submitted(job));
     }
 
-    /// A node that was down is back.
+    /// A node that serves no job is in this state, since when it idles if it does, as a larger machine knows.
+    pub fn follow_node(&mut self, node: u32, state: NodeState, idle_since: Option<SimTime>) {
+        self.cluster.follow_node(node, state, idle_since);
+    }
+
+    /// What the policy would have done with idle nodes at the end of a pass, where a larger machine decides that.
     ///
     /// # Errors
-    /// If it was not.
-    pub fn node_back(&mut self, node: u32) -> Result<(), SimulationError> {
-        self.cluster.node_back(node)?;
-        self.tell(Notice::NodeReady(node));
-        Ok(())
+    /// If the host interrupts.
+    pub fn propose(&mut self, interrupted: &dyn Fn() -> bool) -> Result<Proposal> {
+        let view = self.cluster.view(self.pass.surplus, interrupted);
+        self.policy.pool_sleeper().map_or(Ok(Proposal::default()), |sleeper| sleeper.propose(&view))
+    }
+
+    /// It has had a node shut down.
+    pub fn note_shutdown(&mut self, node: u32) {
+        if let Some(sleeper) = self.policy.pool_sleeper() {
+            sleeper.note_shutdown(self.cluster.now(), node);
+        }
     }
 
     /// Plans that count nodes count on one from `back` on, in place of `known`.
@@ -610,8 +634,12 @@ impl Controller {
         self.cluster.count_back(node, known, back);
     }
 
-    /// Only these jobs will ever run here: so that no room is kept for others.
-    pub fn keep_only(&mut self, is_own: impl Fn(JobId) -> bool) {
+    /// It is part of a larger machine, which decides on idle nodes. Only these jobs will ever run here: so that no room is
+    /// kept for others.
+    pub fn be_pool(&mut self, is_own: impl Fn(JobId) -> bool) {
+        if self.sleep == Asleep::ByPolicy {
+            self.sleep = Asleep::ByMachine;
+        }
         self.cluster.keep_only(is_own);
     }
 

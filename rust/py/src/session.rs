@@ -9,6 +9,7 @@ use hetsched_core::policy::Policy;
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::policy::outages::Maintenance;
 use hetsched_core::policy::registry::chooses_nodes;
+use hetsched_core::policy::sleep::Sleep;
 use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::power::caps::CapsKind;
 use hetsched_core::power::known::KnownDraws;
@@ -126,22 +127,29 @@ impl Session {
                 let counted = queues.as_ref().filter(|queues| {
                     !queues.are_whole() && own.is_none() && agent.is_none() && !chooses_nodes(&spec.backfill.name)
                 });
-                let pools = counted.map(|queues| {
+                let only = counted.filter(|_| parts.power.is_some()).map(|queues| queues.pools().0[0].to_vec());
+                let pools = counted.filter(|_| only.is_none()).map(|queues| {
                     let stretches = options.walltimes == Walltimes::Stretch;
                     let ground = Ground { workload: &jobs.0, platform, predicted: &predicted, stretches };
-                    Pools::new(&ground, queues, |platform| {
-                        let (parts, _) = spec.build(seed)?;
+                    let sleep = parts.sleep.as_ref().map(|rules| Sleep::new(rules, platform)).transpose()?;
+                    Pools::new(&ground, queues, sleep, |nodes, platform| {
+                        let (mut parts, _) = spec.build(seed)?;
+                        parts.sleep = parts.sleep.map(|rules| rules.in_pool(nodes));
                         Ok(Box::new(Composed::new(spec.name.clone(), parts, platform)?))
                     })
                 });
+                let served = only.as_ref().map_or_else(|| platform.clone(), |nodes| platform.part(nodes));
                 let policy: Box<dyn Policy> = match (own, agent, pools.transpose()?) {
                     (Some(scheduler), ..) => Box::new(scheduler),
                     (None, Some(agent), _) => Box::new(agent.policy(spec, parts, platform, seed)?),
                     (None, None, Some(pools)) => Box::new(pools),
-                    (None, None, None) => Box::new(Composed::new(spec.name, parts, platform)?),
+                    (None, None, None) => Box::new(Composed::in_part(spec.name, parts, &served, platform)?),
                 };
-                let jobs = jobs.0.clone();
-                let mut simulation = Simulation::new(jobs, platform.clone(), actual, predicted, policy, options);
+                let (jobs, machine) = (jobs.0.clone(), platform.clone());
+                let mut simulation = match &only {
+                    Some(nodes) => Simulation::of_part(nodes, jobs, machine, (actual, predicted), policy, options),
+                    None => Simulation::new(jobs, machine, actual, predicted, policy, options),
+                };
                 if let Some(cells) = cells {
                     simulation.divide(Arc::new(cells))?;
                 }

@@ -194,6 +194,12 @@ impl Cluster {
         }
     }
 
+    /// So many nodes idle beside it for ever, and draw so much together.
+    pub fn stand_beside(&mut self, nodes: usize, idle: Watts) {
+        self.classes[Class::Idle as usize] += i32::try_from(nodes).unwrap_or(i32::MAX);
+        self.idle += idle;
+    }
+
     /// From now on, before anything has happened, nodes may be switched off.
     pub fn watch_idle(&mut self) {
         self.standby = Some(Standby::new(self.now, &self.platform));
@@ -397,14 +403,18 @@ impl Cluster {
         self.runs = Runs::new(homes(&self.workload, &self.platform, is_own));
     }
 
-    /// A node that was down is back.
-    ///
-    /// # Errors
-    /// If it was not.
-    pub fn node_back(&mut self, node: u32) -> Result<(), SimulationError> {
-        let state = self.node(node).repaired()?;
-        self.back_in_service(node, state);
-        Ok(())
+    /// A node that serves no job is in this state, since when it idles if it does, as a larger machine knows.
+    pub fn follow_node(&mut self, node: u32, state: NodeState, idle_since: Option<SimTime>) {
+        let serves = |state: NodeState| state.is_on() && !matches!(state, NodeState::Booting { .. });
+        if serves(state) {
+            self.slots.open(node);
+        } else {
+            self.slots.close(node);
+        }
+        self.enter(node, state);
+        if let (Some(standby), Some(since)) = (&mut self.standby, idle_since) {
+            standby.idle_from(node, since);
+        }
     }
 
     /// Whether a job was submitted and is in no queue yet.

@@ -4,6 +4,8 @@
 //! A pool has a controller of its own, whose nodes are counted from 0. What happens on the machine is passed on to it, and
 //! what it decides is passed on to the machine.
 
+mod rest;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,6 +17,7 @@ use crate::policy::cells::Cells;
 use crate::policy::outages::Outages;
 use crate::policy::queues::Queues;
 use crate::policy::runs::{Run, RunId};
+use crate::policy::sleep::{Sleep, Sleeper};
 use crate::policy::timing::Timing;
 use crate::policy::{Decision, Decisions, Facets, Jobs, Notice, Policy, View};
 use crate::power::pvt::Predicted;
@@ -35,6 +38,10 @@ pub struct Pools {
     homes: Vec<Option<(usize, u32)>>,
     /// When nodes in maintenance are back, as the pools know it.
     back: BTreeMap<u32, SimTime>,
+    /// Puts nodes of the whole machine to sleep, if anything does.
+    sleep: Option<Sleep>,
+    /// Nodes that may be in other states than their pools know.
+    changed: Vec<u32>,
     /// What went wrong when it could not be told.
     broken: Option<SimulationError>,
 }
@@ -63,14 +70,16 @@ pub struct Ground<'a> {
 }
 
 impl Pools {
-    /// A pool for each distinct set of nodes, under the policy that `make` makes for a machine of these.
+    /// A pool for each distinct set of nodes, under the policy that `make` makes for these, which are a machine of their own.
+    /// `sleep` puts nodes of all of them to sleep if their policies would.
     ///
     /// # Errors
     /// If that fails, or two sets have some nodes in common.
     pub fn new(
         ground: &Ground<'_>,
         queues: &Arc<Queues>,
-        mut make: impl FnMut(&Platform) -> Result<Box<dyn Policy>>,
+        sleep: Option<Sleep>,
+        mut make: impl FnMut(&[u32], &Platform) -> Result<Box<dyn Policy>>,
     ) -> Result<Self> {
         let (sets, of_queue) = queues.pools();
         let mut homes = vec![None; ground.platform.nodes().len()];
@@ -83,17 +92,18 @@ impl Pools {
                 }
             }
             let platform = ground.platform.part(nodes);
-            let policy = make(&platform)?;
+            let policy = make(nodes, &platform)?;
             policy.name().clone_into(&mut name);
             timing = policy.timing();
             let mut controller = Controller::new(cluster_of(ground, nodes, platform), policy);
             controller.line_up(Arc::new(queues.in_pool(nodes)))?;
             let is_own = |job: JobId| of_queue[usize::from(queues.number(job))] == number;
-            controller.keep_only(is_own);
+            controller.be_pool(is_own);
             pools.push(Pool { nodes: nodes.to_vec(), controller, runs: BTreeMap::new(), ended: BTreeMap::new() });
         }
         let (queues, back) = (Arc::clone(queues), BTreeMap::new());
-        Ok(Self { name, timing, all: pools, queues, of_queue, homes, back, broken: None })
+        let changed = Vec::new();
+        Ok(Self { name, timing, all: pools, queues, of_queue, homes, back, sleep, changed, broken: None })
     }
 
     fn number_of(&self, job: JobId) -> usize {
@@ -112,6 +122,9 @@ impl Pools {
         let number = self.number_of(job);
         let pool = &mut self.all[number];
         if let Some(run) = pool.runs.remove(&job.0).map(|id| pool.controller.end(id)).transpose()?.flatten() {
+            let places = pool.controller.cluster().runs().nodes(&run);
+            self.changed
+                .extend(places.iter().map(|&place| pool.nodes[place as usize]).filter(|_| self.sleep.is_some()));
             pool.ended.insert(job.0, run);
             self.tell_others(number, jobs, job, Notice::Ended(job));
         }
@@ -136,18 +149,9 @@ impl Pools {
                 let number = self.number_of(job);
                 self.all[number].controller.withdraw(job);
             }
-            Notice::NodeFailed(node) => {
-                if let Some((number, place)) = self.homes[node as usize] {
-                    self.all[number].controller.node_down(place);
-                }
-            }
-            Notice::NodeReady(node) => {
-                if let Some((number, place)) = self.homes[node as usize] {
-                    self.all[number].controller.node_back(place)?;
-                }
-            }
+            Notice::NodeFailed(node) | Notice::NodeReady(node) | Notice::NodeOff(node) => self.changed.push(node),
             Notice::Timer => self.all.iter_mut().for_each(|pool| pool.controller.timer()),
-            Notice::Started(_) | Notice::NodeOff(_) | Notice::BudgetChanged => {}
+            Notice::Started(_) | Notice::BudgetChanged => {}
         }
         Ok(())
     }
@@ -175,7 +179,6 @@ impl Pool {
         let Self { nodes, controller, runs, ended } = self;
         let mut started = Vec::new();
         ended.clear();
-        controller.advance(view.now);
         controller.decide(Watts::ZERO, false, view.interrupted, &mut |cluster, decision, effect| {
             match (decision, effect) {
                 (Decision::Start(start), Effect::Started(id)) => {
@@ -195,7 +198,11 @@ impl Pool {
     }
 }
 
-impl Facets for Pools {}
+impl Facets for Pools {
+    fn sleeper(&mut self) -> Option<&mut dyn Sleeper> {
+        if self.sleep.is_some() { Some(self) } else { None }
+    }
+}
 
 impl Policy for Pools {
     fn name(&self) -> &str {
@@ -212,6 +219,8 @@ impl Policy for Pools {
         if let Some(error) = self.broken.take() {
             return Err(error.into());
         }
+        self.all.iter_mut().for_each(|pool| pool.controller.advance(view.now));
+        self.follow_nodes(view);
         self.follow(view.outages);
         for number in 0..self.all.len() {
             for job in self.all[number].decide(view, out)? {

@@ -29,6 +29,7 @@ use crate::policy::placement::{News, Placement};
 use crate::policy::queues::Queues;
 use crate::policy::resizing::Growing;
 use crate::policy::sizing::Sizing;
+use crate::policy::sleep::proposal::PoolSleeper;
 use crate::policy::sleep::rules::Rules;
 use crate::policy::sleep::{Sleep, Sleeper};
 use crate::policy::timing::Timing;
@@ -103,9 +104,17 @@ impl Composed {
     ///
     /// # Errors
     /// If nothing could ever start under the budget.
-    pub fn new(name: impl Into<String>, mut parts: Parts, platform: &Platform) -> Result<Self> {
+    pub fn new(name: impl Into<String>, parts: Parts, platform: &Platform) -> Result<Self> {
+        Self::in_part(name, parts, platform, platform)
+    }
+
+    /// Puts a policy together for a part of a machine, beside which the rest of it idles: a budget is that of the whole.
+    ///
+    /// # Errors
+    /// If nothing could ever start under the budget.
+    pub fn in_part(name: impl Into<String>, mut parts: Parts, platform: &Platform, whole: &Platform) -> Result<Self> {
         parts.backfill.queue_in(parts.order.as_ref());
-        let power = parts.power.as_deref().map(|budget| Power::new(budget, platform, parts.analyzer.learns()));
+        let power = parts.power.as_deref().map(|budget| Power::new(budget, platform, whole, parts.analyzer.learns()));
         let mut governance = parts.power.as_deref().map(Budget::governance);
         if let Some((governance, own)) = governance.as_mut().zip(parts.allocator.take()) {
             governance.allocator = own;
@@ -527,6 +536,10 @@ impl Facets for Composed {
     }
 
     fn sleeper(&mut self) -> Option<&mut dyn Sleeper> {
+        if self.sleep.is_some() { Some(self) } else { None }
+    }
+
+    fn pool_sleeper(&mut self) -> Option<&mut dyn PoolSleeper> {
         if self.sleep.is_some() { Some(self) } else { None }
     }
 

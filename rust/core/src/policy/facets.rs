@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::policy::agent::Agent;
 use crate::policy::analyzer::forecast::Forecast;
 use crate::policy::sleep::Sleeper;
+use crate::policy::sleep::proposal::PoolSleeper;
 use crate::policy::{Decision, Decisions, View};
 use crate::units::{SimDuration, Watts};
 
@@ -16,6 +17,11 @@ pub trait Facets {
 
     /// What it does about idle nodes, if anything.
     fn sleeper(&mut self) -> Option<&mut dyn Sleeper> {
+        None
+    }
+
+    /// The same where its machine is one pool of several, and the larger one decides.
+    fn pool_sleeper(&mut self) -> Option<&mut dyn PoolSleeper> {
         None
     }
 

@@ -151,6 +151,17 @@ impl Meter {
         Ok(())
     }
 
+    /// Each node has another number, the one that stands in its place.
+    pub fn renumber(&mut self, numbers: &[u32]) {
+        let mut places: Vec<usize> = (0..numbers.len()).collect();
+        places.sort_unstable_by_key(|&place| numbers[place]);
+        self.nodes = places.iter().map(|&place| self.nodes[place].clone()).collect();
+        self.idle = places.iter().map(|&place| self.idle[place]).collect();
+        if !self.rare.is_empty() {
+            self.rare = places.iter().map(|&place| self.rare[place]).collect();
+        }
+    }
+
     /// System draw now.
     #[must_use]
     pub fn draw(&self) -> Watts {

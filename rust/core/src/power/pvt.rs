@@ -229,6 +229,12 @@ fn check_same_apps(actual: Option<&VariationTable>, predicted: &VariationTable) 
 }
 
 impl Actual {
+    /// The same of a machine of some of the nodes, counted from 0 as they are told.
+    #[must_use]
+    pub fn part(&self, nodes: &[u32]) -> Self {
+        Self(self.0.part(nodes))
+    }
+
     /// What nodes draw while they serve `job` alone.
     #[must_use]
     pub fn of_job(&self, workload: &Workload, job: JobId) -> JobDraws<'_> {

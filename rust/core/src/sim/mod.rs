@@ -14,6 +14,7 @@ pub mod limits;
 mod lives;
 pub mod log;
 pub mod outage;
+mod part;
 mod passes;
 mod plant;
 pub mod record;
@@ -50,6 +51,7 @@ use crate::sim::hands::Hands;
 use crate::sim::limits::{Limits, Walltimes};
 use crate::sim::log::{Entry, Kind};
 use crate::sim::outage::OnFailure;
+use crate::sim::part::Part;
 use crate::sim::passes::{Due, Passes};
 use crate::sim::plant::Plant;
 use crate::sim::record::{History, JobState, Records, Totals};
@@ -115,6 +117,8 @@ pub struct Simulation {
     tally: Option<Tally>,
     /// Who waits outside the queue, where anybody may.
     waiting: Option<Waiting>,
+    /// Which nodes serve, where the others never do.
+    part: Option<Arc<Part>>,
 }
 
 impl Default for Options {
@@ -140,7 +144,17 @@ impl Simulation {
         policy: Box<dyn Policy>,
         options: Options,
     ) -> Self {
-        let (workload, platform) = (workload.into(), platform.into());
+        Self::set_up(workload.into(), platform.into(), (actual, predicted), None, policy, options)
+    }
+
+    fn set_up(
+        workload: Arc<Workload>,
+        platform: Arc<Platform>,
+        (actual, predicted): (Actual, Predicted),
+        part: Option<Part>,
+        policy: Box<dyn Policy>,
+        options: Options,
+    ) -> Self {
         let feeds = Feeds::new(Arc::clone(&workload));
         let first = feeds.submits().first().map(|&job| workload.submit(job));
         let totals = Totals {
@@ -152,9 +166,17 @@ impl Simulation {
         };
         let (start, waiting) = (first.unwrap_or_default(), Waiting::new(&workload));
         let stretch = options.walltimes == Walltimes::Stretch;
-        let slowest = stretch.then(|| Slowest::new(&predicted, platform.len(), workload.app_names().len()));
-        let (jobs, machine) = (Arc::clone(&workload), Arc::clone(&platform));
-        let cluster = Cluster::new(start, jobs, machine, Arc::new(predicted), slowest);
+        let own = (Arc::clone(&platform), predicted);
+        let (machine, predicted) = part.as_ref().map_or(own.clone(), |part| part.machine(&own.0, &own.1));
+        let slowest = stretch.then(|| Slowest::new(&predicted, machine.len(), workload.app_names().len()));
+        let mut cluster = Cluster::new(start, Arc::clone(&workload), machine, Arc::new(predicted), slowest);
+        if let Some(part) = &part {
+            part.stand_beside(&mut cluster);
+        }
+        let (platform, actual) = match &part {
+            Some(part) => part.plant(&platform, &actual),
+            None => (platform, actual),
+        };
         let (mut history, has_caps) = (History::new(&workload, platform.len()), actual.has_caps());
         let mut plant = Plant::new(start, workload, platform, actual, Limits::new(&options));
         let mut controller = Controller::new(cluster, policy);
@@ -181,6 +203,7 @@ impl Simulation {
             passes: Passes::default(),
             totals,
             is_broken: false,
+            part: part.map(Arc::new),
         }
     }
 
@@ -189,7 +212,10 @@ impl Simulation {
     /// # Errors
     /// If that matters and the policy knows nothing of it.
     pub fn divide(&mut self, cells: Arc<Cells>) -> Result<()> {
-        self.controller.divide(cells)
+        self.controller.divide(match &self.part {
+            Some(part) => part.cells(&cells),
+            None => cells,
+        })
     }
 
     /// Before anything has happened: jobs stand in queues.
@@ -201,7 +227,10 @@ impl Simulation {
             self.plant.watch_lives();
             self.history.watch_suspensions();
         }
-        self.controller.line_up(queues)
+        self.controller.line_up(match &self.part {
+            Some(part) => part.queues(&queues),
+            None => queues,
+        })
     }
 
     /// Has something happen from outside: a node fails or is repaired, a job is withdrawn, a timer runs out.
@@ -556,7 +585,7 @@ impl Simulation {
             let cluster = self.controller.cluster();
             self.history.strand(|job| cluster.is_held(job));
         }
-        let Self { mut controller, mut plant, feeds, mut history, mut totals, .. } = self;
+        let Self { mut controller, mut plant, feeds, mut history, mut totals, part, .. } = self;
         if is_over {
             feeds.to_come().iter().for_each(|&job| {
                 controller.refuses(job).into_iter().for_each(|refusal| history.turn_away(job, refusal));
@@ -588,7 +617,11 @@ impl Simulation {
         }
         totals.budget = controller.budget().map(|budget| (budget, history.beyond(budget)));
         let truth = (plant.take_segments(), plant.actual());
-        Ok(history.into_records(controller.into_cluster(), plant.into_meter(), truth, totals))
+        let mut records = history.into_records(controller.into_cluster(), plant.into_meter(), truth, totals);
+        if let Some(part) = &part {
+            part.renumber(&mut records);
+        }
+        Ok(records)
     }
 }
 

@@ -514,7 +514,7 @@ impl History {
     /// A run in which nothing started has a window of length zero: its one row is its start.
     pub(super) fn forget(&mut self, start: SimTime, cluster: &Cluster, draw: Watts, ceiling: Option<Watts>) {
         self.timeline = Timeline::default();
-        let idle = i32::try_from(cluster.platform().len()).unwrap_or(i32::MAX);
+        let idle = cluster.classes().iter().sum();
         let (budget_w, suspended) = (self.budget_w(|| ceiling), self.tells_suspended().then_some(0));
         self.timeline.record(start, Row { budget_w, suspended, ..Row::new(draw, [0, idle, 0, 0, 0, 0, 0]) });
     }
@@ -547,6 +547,11 @@ impl History {
 }
 
 impl JobRecords {
+    /// Each node has another number, the one that stands in its place.
+    pub(super) fn renumber(&mut self, numbers: &[u32]) {
+        self.nodes.iter_mut().for_each(|node| *node = numbers[*node as usize]);
+    }
+
     /// No job has started.
     #[must_use]
     pub fn new(jobs: usize) -> Self {

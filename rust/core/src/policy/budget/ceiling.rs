@@ -32,12 +32,13 @@ pub struct Ceiling {
 }
 
 impl Ceiling {
-    /// The machine is to draw no more than `draw`, and budgets from outside are known so far ahead.
+    /// The machine is to draw no more than `draw`, and budgets from outside are known so far ahead; all of it draws `idle`
+    /// while it idles.
     #[must_use]
-    pub fn new(draw: Watts, foresight: Foresight, platform: &Platform, counts_tdp: bool) -> Self {
+    pub fn new((draw, foresight): (Watts, Foresight), idle: Watts, platform: &Platform, counts_tdp: bool) -> Self {
         Self {
             draw,
-            idle: platform.idle(),
+            idle,
             foresight,
             known: None,
             counts_tdp,

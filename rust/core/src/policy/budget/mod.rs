@@ -59,12 +59,14 @@ pub struct Power {
 }
 
 impl Power {
-    /// What `budget` leaves on this machine. `counts_tdp` says whether jobs may count with their nodes' TDP.
+    /// What `budget` leaves on this machine, which is all of `whole` or a part of it, beside which the rest idles.
+    /// `counts_tdp` says whether jobs may count with their nodes' TDP.
     ///
     /// # Errors
     /// If nothing could ever start.
-    pub fn new(budget: &dyn Budget, platform: &Platform, counts_tdp: bool) -> Result<Self> {
-        let ceiling = Ceiling::new(budget.ceiling(platform)?, budget.foresight(), platform, counts_tdp);
+    pub fn new(budget: &dyn Budget, platform: &Platform, whole: &Platform, counts_tdp: bool) -> Result<Self> {
+        let limit = (budget.ceiling(whole)?, budget.foresight());
+        let ceiling = Ceiling::new(limit, whole.idle(), platform, counts_tdp);
         Ok(Self { ceiling, prices: Prices::new(platform) })
     }
 

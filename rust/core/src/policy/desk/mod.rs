@@ -394,7 +394,8 @@ mod tests {
     fn with_desk(act: impl FnOnce(&mut Desk<'_>)) -> Vec<JobId> {
         let world = World::new(9, 4, 1, true);
         let (view, mut placement) = (world.view(), LowestId);
-        let mut power = Power::new(&SystemBudget::of(Limit::Watts(1000.0)), world.platform(), false).unwrap();
+        let mut power =
+            Power::new(&SystemBudget::of(Limit::Watts(1000.0)), world.platform(), world.platform(), false).unwrap();
         let (mut memory, mut out) = (Memory::default(), Decisions::default());
         let ask = Ask { view: &view, analyzer: &Tables, least: &LeastCaps::None };
         let mut desk = Desk::new(ask, &mut placement, Some(&mut power), &mut memory, &mut out);

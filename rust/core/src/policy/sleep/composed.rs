@@ -2,8 +2,9 @@
 
 use crate::algo::fit_list::{FitList, Waiting};
 use crate::error::Result;
-use crate::policy::compose::Composed;
+use crate::policy::compose::{Composed, Parts};
 use crate::policy::sleep::counted::Outlook;
+use crate::policy::sleep::proposal::Proposal;
 use crate::policy::sleep::standby::Expected;
 use crate::policy::sleep::{Leave, Sleep, Sleeper, Wakes, named};
 use crate::policy::{Decisions, View};
@@ -30,26 +31,16 @@ impl Sleeper for Composed {
         if sleep.chooses() {
             let list = || queue.iter().map(|waiting| JobId(waiting.key.row)).collect::<Vec<_>>();
             let waiting: (usize, &dyn Fn() -> Vec<JobId>) = (queue.len(), &list);
-            let backfill = &parts.backfill;
-            let counted = || match backfill.first_after() {
-                None if backfill.is_strict() => Outlook::new(view, queue.iter(), true),
-                None => Outlook::as_backfilled(view, queue, backfill.reserves()),
-                Some(limit) => Outlook::new(view, in_turn(queue, view.now, limit).into_iter(), false),
-            };
-            match backfill.first_starts() {
+            match parts.backfill.first_starts() {
                 Some(first) => sleep.consult(view, first, waiting, out)?,
-                None => sleep.consult(view, &counted(), waiting, out)?,
+                None => sleep.consult(view, &as_backfilled(parts, queue, view), waiting, out)?,
             }
         } else if let Some(first) = parts.backfill.first_starts() {
             let wakes = named::wakes(sleep, view, first);
             let leave = |node, rule: &_, _| Leave::given_if(named::is_far(view, first, node, rule));
             sleep.settle(view, &wakes, leave, out);
         } else if !queue.is_empty() && sleep.looks_ahead(view) {
-            let is_strict = parts.backfill.is_strict();
-            let outlook = match parts.backfill.first_after() {
-                None => Outlook::new(view, queue.iter(), is_strict),
-                Some(limit) => Outlook::new(view, in_turn(queue, view.now, limit).into_iter(), is_strict),
-            };
+            let outlook = as_planned(parts, queue, view);
             let wakes = outlook.wakes_of(sleep, view);
             sleep.settle(view, &wakes, |_, rule, asleep| outlook.leave(rule, asleep), out);
         } else {
@@ -61,6 +52,42 @@ impl Sleeper for Composed {
 
     fn alarm(&self) -> Option<SimTime> {
         self.sleep.as_ref().and_then(Sleep::alarm)
+    }
+}
+
+impl Composed {
+    /// What the end of a pass asks for where nodes are counted.
+    pub(super) fn proposal(&mut self, view: &View<'_>) -> Result<Proposal> {
+        let Self { parts, sleep: Some(sleep), queue, .. } = self else { return Ok(Proposal::default()) };
+        if sleep.chooses() {
+            let list = || queue.iter().map(|waiting| JobId(waiting.key.row)).collect::<Vec<_>>();
+            let (wakes, choice) = sleep.ask(view, &as_backfilled(parts, queue, view), (queue.len(), &list))?;
+            return Ok(Proposal::chosen(wakes.and(choice.wake, choice.again), choice.sleep));
+        }
+        if !sleep.looks_ahead(view) {
+            return Ok(Proposal::default());
+        }
+        let outlook = as_planned(parts, queue, view);
+        Ok(Proposal::counted(outlook.wakes_of(sleep, view), outlook))
+    }
+}
+
+/// What is held for the jobs that wait, in their order.
+fn as_planned(parts: &Parts, queue: &FitList, view: &View<'_>) -> Outlook {
+    let is_strict = parts.backfill.is_strict();
+    match parts.backfill.first_after() {
+        None => Outlook::new(view, queue.iter(), is_strict),
+        Some(limit) => Outlook::new(view, in_turn(queue, view.now, limit).into_iter(), is_strict),
+    }
+}
+
+/// The same as the backfill would have it if all nodes were on.
+fn as_backfilled(parts: &Parts, queue: &FitList, view: &View<'_>) -> Outlook {
+    let backfill = &parts.backfill;
+    match backfill.first_after() {
+        None if backfill.is_strict() => Outlook::new(view, queue.iter(), true),
+        None => Outlook::as_backfilled(view, queue, backfill.reserves()),
+        Some(limit) => Outlook::new(view, in_turn(queue, view.now, limit).into_iter(), false),
     }
 }
 

@@ -8,6 +8,7 @@ pub(super) mod counted;
 pub(super) mod named;
 pub mod newsvendor;
 mod planned;
+pub mod proposal;
 pub mod rest;
 mod resting;
 pub mod rules;
@@ -70,6 +71,15 @@ pub(super) enum Leave {
 impl Leave {
     fn given_if(is_far: bool) -> Self {
         if is_far { Self::Given } else { Self::Denied }
+    }
+}
+
+impl Wakes {
+    /// With these nodes too, and a timer for what comes then.
+    fn and(mut self, nodes: Vec<u32>, again: Option<SimTime>) -> Self {
+        self.now.extend(nodes);
+        self.due = [self.due, again].into_iter().flatten().min();
+        self
     }
 }
 
@@ -138,7 +148,9 @@ impl Sleep {
         &self.rules[node as usize]
     }
 
-    pub(super) fn alarm(&self) -> Option<SimTime> {
+    /// When there has to be another pass, as the last one said.
+    #[must_use]
+    pub fn alarm(&self) -> Option<SimTime> {
         self.alarm
     }
 
@@ -272,12 +284,32 @@ impl Sleep {
         &mut self,
         view: &View<'_>,
         outlook: &dyn Planned,
-        (waiting, queue): (usize, &dyn Fn() -> Vec<JobId>),
+        waiting: (usize, &dyn Fn() -> Vec<JobId>),
         out: &mut Decisions,
     ) -> Result<()> {
-        let Some(mut own) = self.own.take() else { return Ok(()) };
+        let (wakes, choice) = self.ask(view, outlook, waiting)?;
+        wakes.now.iter().chain(&choice.wake).for_each(|&node| out.wake(node));
+        let most = if self.min_on > 0 { self.spare(view, &wakes) as usize + choice.wake.len() } else { usize::MAX };
+        for &node in choice.sleep.iter().take(most) {
+            out.sleep(node);
+            self.note_shutdown(view.now, node);
+        }
+        let ripe = idle(view).filter_map(|node| self.ripe_at(view, node)).filter(|&ripe| ripe > view.now).min();
+        let alarm = [wakes.due, ripe, choice.again].into_iter().flatten().min();
+        self.alarm = alarm.filter(|&alarm| alarm <= SimTime::LATEST);
+        Ok(())
+    }
+
+    /// What a part of its own chooses, beside the nodes that are woken for planned jobs.
+    fn ask(
+        &mut self,
+        view: &View<'_>,
+        outlook: &dyn Planned,
+        (waiting, queue): (usize, &dyn Fn() -> Vec<JobId>),
+    ) -> Result<(Wakes, Choice)> {
         let wakes = outlook.wakes(self, view);
-        wakes.now.iter().for_each(|&node| out.wake(node));
+        let mut choice = Choice::default();
+        let Some(mut own) = self.own.take() else { return Ok((wakes, choice)) };
         let nodes: Vec<_> = idle(view).collect();
         let idle = nodes.iter().zip((0..nodes.len()).rev()).map(|(&node, above)| IdleNode {
             node,
@@ -294,21 +326,10 @@ impl Sleep {
         let arrived = std::mem::take(&mut self.arrived);
         let rules = &self.rules;
         let scene = Scene { view, idle: &idle, off: &off, spare, free, waiting, queue, arrived: &arrived, rules };
-        let mut choice = Choice::default();
         let done = own.rest(&scene, &mut choice);
         self.own = Some(own);
-        done?;
-        choice.wake.iter().for_each(|&node| out.wake(node));
-        let most = (self.spare(view, &wakes) as usize).saturating_add(choice.wake.len());
-        for &node in choice.sleep.iter().take(most) {
-            out.sleep(node);
-            self.note_shutdown(view.now, node);
-        }
-        let ripe = idle.iter().filter_map(|one| self.ripe_at(view, one.node)).filter(|&ripe| ripe > view.now).min();
-        let again = choice.again.filter(|&again| again > view.now);
-        let alarm = [wakes.due, ripe, again].into_iter().flatten().min();
-        self.alarm = alarm.filter(|&alarm| alarm <= SimTime::LATEST);
-        Ok(())
+        choice.again = choice.again.filter(|&again| again > view.now);
+        done.map(|()| (wakes, choice))
     }
 
     /// How many nodes may be put to sleep so that enough stay on.

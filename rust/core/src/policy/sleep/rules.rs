@@ -124,6 +124,17 @@ impl Rules {
         }
     }
 
+    /// The same for a pool of these nodes, counted from 0, of which the machine says how many stay on.
+    #[must_use]
+    pub fn in_pool(mut self, nodes: &[u32]) -> Self {
+        let mut own = NodeList::default();
+        let excluded = nodes.iter().zip(0..).filter(|&(&node, _)| self.exclude.contains(node));
+        excluded.for_each(|(_, place)| own.push(place));
+        self.exclude = own;
+        self.min_on = 0;
+        self
+    }
+
     /// What they come to on a node.
     #[must_use]
     pub fn of(&self, node: u32, draw: &NodeDraw) -> NodeRule {

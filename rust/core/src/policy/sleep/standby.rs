@@ -209,6 +209,11 @@ impl Standby {
         }
     }
 
+    /// A node idles that has done so since then.
+    pub fn idle_from(&mut self, node: u32, since: SimTime) {
+        self.idle_since[node as usize] = since;
+    }
+
     /// Nothing is expected, in what holds the memory for it.
     pub fn begin_expecting(&mut self) -> Expected {
         let mut expected = std::mem::take(&mut self.expected);

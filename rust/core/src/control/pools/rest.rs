@@ -1,0 +1,54 @@
+//! Pools whose idle nodes sleep: each says what it needs, and one rule puts nodes of the whole machine to sleep (operations
+//! page on machines, rules 16, 20 and 21).
+//!
+//! A pool knows of its nodes what its policy needs; the machine tells it what has become of them.
+
+use crate::control::pools::Pools;
+use crate::error::Result;
+use crate::platform::node_state::NodeState;
+use crate::policy::sleep::Sleeper;
+use crate::policy::sleep::proposal::Proposal;
+use crate::policy::sleep::standby::Expected;
+use crate::policy::{Decision, Decisions, View};
+use crate::units::SimTime;
+
+impl Sleeper for Pools {
+    fn counts(&self) -> bool {
+        true
+    }
+
+    /// Each pool has its own nodes back in its plans.
+    fn expect(&self, _view: &View<'_>, _out: &mut Expected) {}
+
+    fn rest(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        let Self { all, homes, sleep: Some(sleep), changed, .. } = self else { return Ok(()) };
+        let proposals = all.iter_mut().map(|pool| pool.controller.propose(view.interrupted));
+        let proposals = proposals.collect::<Result<Vec<Proposal>>>()?;
+        let numbers = all.iter().map(|pool| pool.nodes.as_slice());
+        sleep.settle_pools(view, proposals, numbers, |node| homes[node as usize], out);
+        for decision in out.list() {
+            let (&Decision::Wake(node) | &Decision::Sleep(node)) = decision else { continue };
+            changed.push(node);
+            if let (Decision::Sleep(_), Some((number, place))) = (decision, homes[node as usize]) {
+                all[number].controller.note_shutdown(place);
+            }
+        }
+        Ok(())
+    }
+
+    fn alarm(&self) -> Option<SimTime> {
+        self.sleep.as_ref()?.alarm()
+    }
+}
+
+impl Pools {
+    /// Passes on what has become of nodes since the last pass, but for what their jobs have done to them.
+    pub(super) fn follow_nodes(&mut self, view: &View<'_>) {
+        let Self { all, homes, changed, .. } = self;
+        for node in changed.drain(..) {
+            let (state, Some((number, place))) = (view.nodes[node as usize], homes[node as usize]) else { continue };
+            let since = view.standby.map(|standby| standby.idle_since(node)).filter(|_| state == NodeState::Idle);
+            all[number].controller.follow_node(place, state, since);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! A machine of which only some nodes serve jobs, under a policy that says how much all of it may draw (operations page on
+//! machines, rule 7).
+//!
+//! The nodes that serve are the controller's machine, beside which the others idle for the whole run. The plant has all
+//! nodes, those that serve first; once the run is over they have their own numbers again.
+
+use std::sync::Arc;
+
+use crate::cluster::Cluster;
+use crate::platform::Platform;
+use crate::policy::Policy;
+use crate::policy::cells::Cells;
+use crate::policy::queues::Queues;
+use crate::power::pvt::{Actual, Predicted};
+use crate::sim::record::Records;
+use crate::sim::{Options, Simulation};
+use crate::units::Watts;
+use crate::workload::Workload;
+
+impl Simulation {
+    /// Sets a run up of a machine of which only these nodes serve jobs, under a policy for a machine of these. The others
+    /// idle, and nothing ever happens to any node from outside.
+    #[must_use]
+    pub fn of_part(
+        nodes: &[u32],
+        workload: impl Into<Arc<Workload>>,
+        platform: impl Into<Arc<Platform>>,
+        (actual, predicted): (Actual, Predicted),
+        policy: Box<dyn Policy>,
+        options: Options,
+    ) -> Self {
+        let platform = platform.into();
+        let part = Part::new(nodes, &platform, &actual);
+        Self::set_up(workload.into(), platform, (actual, predicted), Some(part), policy, options)
+    }
+}
+
+/// Which nodes serve.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// All nodes, those that serve first.
+    order: Vec<u32>,
+    serving: usize,
+    /// What the others draw.
+    idle: Watts,
+    /// What runs are charged by, by the nodes' own numbers.
+    actual: Arc<Actual>,
+}
+
+impl Part {
+    /// These nodes of the machine, ascending.
+    pub(super) fn new(nodes: &[u32], platform: &Platform, actual: &Actual) -> Self {
+        let (mut order, all) = (nodes.to_vec(), 0..platform.len());
+        order.extend(all.filter(|node| nodes.binary_search(node).is_err()));
+        let idle = order[nodes.len()..].iter().map(|&node| platform.node(node).idle).sum();
+        Self { order, serving: nodes.len(), idle, actual: Arc::new(actual.clone()) }
+    }
+
+    fn serving(&self) -> &[u32] {
+        &self.order[..self.serving]
+    }
+
+    /// All nodes as the plant has them.
+    pub(super) fn plant(&self, platform: &Platform, actual: &Actual) -> (Arc<Platform>, Actual) {
+        (Arc::new(platform.part(&self.order)), actual.part(&self.order))
+    }
+
+    /// Those that serve as the controller has them.
+    pub(super) fn machine(&self, platform: &Platform, predicted: &Predicted) -> (Arc<Platform>, Predicted) {
+        (Arc::new(platform.part(self.serving())), predicted.part(self.serving()))
+    }
+
+    /// The others idle beside it.
+    pub(super) fn stand_beside(&self, cluster: &mut Cluster) {
+        cluster.stand_beside(self.order.len() - self.serving, self.idle);
+    }
+
+    /// What jobs ask for of those that serve.
+    pub(super) fn cells(&self, cells: &Cells) -> Arc<Cells> {
+        Arc::new(cells.part(self.serving()))
+    }
+
+    /// The queues, each of all of them.
+    pub(super) fn queues(&self, queues: &Queues) -> Arc<Queues> {
+        Arc::new(queues.in_pool(self.serving()))
+    }
+
+    /// Gives the nodes of a run that is over their own numbers.
+    pub(super) fn renumber(&self, records: &mut Records) {
+        records.jobs.renumber(&self.order);
+        records.nodes.renumber(&self.order);
+        records.actual = Arc::clone(&self.actual);
+    }
+}

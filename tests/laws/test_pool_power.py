@@ -1,0 +1,107 @@
+"""A budget where one pool is only some of the nodes: as that of the pool alone, less what the other nodes idle at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+
+import hetsched as hs
+from hetsched.testing import check_schedule
+
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
+
+APPS = ["calm", "hungry"]
+BACKFILLS: list[Any] = ["none", "first-fit", "reservations", {"name": "reservations", "depth": "unbounded"}]
+ORDERS: list[Any] = [
+    "fcfs",
+    "smallest",
+    "vahrm",
+    {"name": "vahrm", "first_run": True, "profiling_ratio": 1.5},
+    {"name": "vahrm", "starvation_limit_s": 20},
+]
+PLACEMENTS = ["lowest-id", "lowest-power", "best-rank", "random"]
+OTHERS = 3
+# Those with fewer features come first, whatever their numbers.
+FEATURES = {"cpu": ["cpu"], "gpu": ["gpu", "big"]}
+
+
+@st.composite
+def logs(draw: st.DrawFn, slots: int, constraints: tuple[str | None, ...]) -> pl.DataFrame:
+    rows = draw(st.integers(1, 15))
+
+    def column(values: st.SearchStrategy[Any]) -> list[Any]:
+        return draw(st.lists(values, min_size=rows, max_size=rows))
+
+    return pl.DataFrame(
+        {
+            "job_id": range(rows),
+            "submit_s": np.cumsum(column(st.sampled_from([0.0, 0.0, 1.0, 7.0]))),
+            "runtime_s": column(st.integers(0, 40).map(float)),
+            "walltime_s": column(st.integers(1, 60).map(float)),
+            "node_count": column(st.integers(1, 4)),
+            "slots": column(st.integers(1, slots)),
+            "app": column(st.sampled_from(APPS)),
+            "constraint": pl.Series(column(st.sampled_from(constraints)), dtype=pl.String),
+        }
+    )
+
+
+def machine(features: list[str], watts: np.ndarray, slots: int, queues: list[hs.Queue] | None) -> hs.Platform:
+    classes = [
+        hs.NodeClass(f"class{place}", 1, idle_w=100, tdp_w=400, features=FEATURES[feature], slots=slots)
+        for place, feature in enumerate(features)
+    ]
+    table = hs.VariationTable(APPS, power_w=watts, time_ratio=watts / 200)
+    return hs.Platform(classes, exclusive=slots == 1, queues=queues).with_tables(actual=table)
+
+
+@given(st.data(), st.sampled_from(BACKFILLS), st.sampled_from(ORDERS), st.sampled_from(PLACEMENTS))
+def test_a_pool_of_some_nodes_is_the_machine_with_what_the_others_leave(
+    data: st.DataObject, backfill: Any, order: Any, placement: str
+) -> None:
+    slots = data.draw(st.sampled_from([1, 1, 2]))
+    # Nodes that differ in what jobs ask for are counted whole.
+    kinds = data.draw(st.sampled_from([["cpu"], ["cpu", "gpu"]])) if slots == 1 else ["cpu"]
+    own = data.draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=5))
+    numbers = sorted(data.draw(st.permutations(range(len(own) + OTHERS)))[: len(own)])
+    log = data.draw(logs(slots, (None, None, "gpu", "!gpu") if len(kinds) == 2 else (None,)))
+    cells = st.sampled_from([150.0, 213.0, 300.5, 377.25])
+    watts = np.array(data.draw(st.lists(st.lists(cells, min_size=len(own), max_size=len(own)), min_size=2, max_size=2)))
+    # Nodes in no queue are the hungriest and the fastest, and there is one of each kind: no job may see that.
+    features, table = ["gpu"] * (len(own) + OTHERS), np.full((2, len(own) + OTHERS), 20.0)
+    table[1] = 999.0
+    table[:, numbers] = watts
+    for node, feature in zip(numbers, own, strict=True):
+        features[node] = feature
+    budget_w = 100.0 * len(own) + data.draw(st.integers(0, 1200))
+    events = None
+    if order in ("fcfs", "smallest"):
+        steps = data.draw(st.lists(st.tuples(st.sampled_from([5.0, 20.0]), st.integers(0, 1200)), max_size=2))
+        events = [(at, 100.0 * len(own) + more) for at, more in steps]
+
+    def run(log: pl.DataFrame, platform: hs.Platform, beside_w: float) -> hs.Result:
+        policy = hs.Policy(order, backfill, placement, power={"name": "system-budget", "budget_w": budget_w + beside_w})
+        rows = [(at, "budget", watts + beside_w) for at, watts in events or []]
+        frame = pl.DataFrame(rows, {"time_s": pl.Float64, "kind": pl.String, "value": pl.Float64}, orient="row")
+        told = hs.Events.from_polars(frame) if rows else None
+        workload = hs.Workload.from_polars(log)
+        result = hs.simulate(workload, platform, policy, events=told, walltimes="stretch")
+        check_schedule(result, workload, platform, events=told)
+        return result
+
+    whole = machine(features, table, slots, [hs.Queue("own", numbers)])
+    here = run(log.with_columns(queue=pl.lit("own")), whole, 100.0 * OTHERS)
+    there = run(log, machine(own, watts, slots, None), 0.0)
+    columns = ["job_id", "state", "start_s", "end_s", "energy_j", "started_by"]
+    assert here.jobs.select(columns).equals(there.jobs.select(columns))
+    nodes_there = there.jobs["nodes"].to_list()
+    assert here.jobs["nodes"].to_list() == [None if own is None else [numbers[n] for n in own] for own in nodes_there]
+    window_s = float(here.timeline["time_s"][-1] - here.timeline["time_s"][0])
+    added_j = here.summary()["energy_j"] - there.summary()["energy_j"]
+    assert added_j == pytest.approx(100.0 * OTHERS * window_s, abs=1e-6)
+    assert here.timeline["idle_nodes"].to_list() == [count + OTHERS for count in there.timeline["idle_nodes"]]
