@@ -86,6 +86,16 @@ assumed: idle_w 0 to 1.5"""
     )
 
 
+def test_there_are_as_many_repetitions_as_one_asks_for(hetsched, by_hand):
+    said = hetsched("reproduce", "pools", "--repetitions", "2", "--seed", SEED)
+    assert said.out.startswith("pools: 2 repetitions, seed 5\n")
+    assert " 5.5 ± 6.4 " in said.out  # 5 and 6: t = 12.706, over the root of 2, times a deviation of 0.7071
+    for count in ("1", "x", "20000"):
+        refused = hetsched("reproduce", "pools", "--repetitions", count)
+        assert refused.code == 2
+        assert refused.err.startswith(f"error: --repetitions: found `{count}`, expected a whole number")
+
+
 def test_files_and_json_go_together(hetsched, by_hand, folder):
     said = hetsched("reproduce", "pools", "--quick", "--out", "out", "--json", "--seed", SEED)
     found = json.loads(said.out)

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +20,7 @@ from hetsched.experiments import EXPERIMENTS
 from hetsched.run.progress import Bars
 
 if TYPE_CHECKING:
+    from hetsched.errors import Fault
     from hetsched.experiments import Report
 
 
@@ -37,6 +38,10 @@ def reproduce(
         bool,
         typer.Option("--quick", metavar="", help="Few repetitions, and fewer jobs where many take long: seconds."),
     ] = False,
+    repetitions: Annotated[
+        str | None,
+        typer.Option("--repetitions", metavar="N", help="How many, in place of as many as the experiment has."),
+    ] = None,
     policies: Annotated[
         str | None,
         typer.Option(
@@ -75,6 +80,7 @@ def reproduce(
     with noted(faults):
         _check_experiment(name, takes_policies=policies is not None, takes_logs=logs is not None)
     chosen_seed = opt.whole(faults, "--seed", seed, low=0, high=2**64 - 1)
+    count = opt.whole(faults, "--repetitions", repetitions, low=2)
     for parameter, folder in (("--out", out), ("--logs", logs)):
         if folder is not None:
             faults.folder(parameter, folder)
@@ -83,12 +89,19 @@ def reproduce(
 
     from hetsched.experiments import reproduce as run  # noqa: PLC0415 -- polars is slow to import
 
-    with Bars() as bars, changed(lambda fault: fault.moved("policies", "--policies").moved("logs", "--logs")):
+    with Bars() as bars, changed(_as_options):
         tell = bars.bar(name, unit="repetitions")
-        report = run(name, seed=chosen_seed or 0, quick=quick, policies=yours, logs=logs, out=out, progress=tell)
+        given: dict[str, Any] = {"policies": yours, "logs": logs, "out": out, "progress": tell}
+        report = run(name, seed=chosen_seed or 0, quick=quick, repetitions=count, **given)
     _show(screen, report)
     _write(screen, report, out)
     screen.give(report.to_dict())
+
+
+def _as_options(fault: Fault) -> Fault:
+    for parameter in ("policies", "logs", "repetitions"):
+        fault = fault.moved(parameter, f"--{parameter}")
+    return fault
 
 
 def _check_experiment(name: str, *, takes_policies: bool, takes_logs: bool) -> None:

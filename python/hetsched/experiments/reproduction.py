@@ -31,6 +31,7 @@ Progress = Callable[[int, int], object]
 
 FILE = "repetitions.jsonl"
 """Finished repetitions in their folder."""
+MOST_REPETITIONS = 10_000
 
 
 def reproduce(
@@ -38,6 +39,7 @@ def reproduce(
     *,
     seed: int = 0,
     quick: bool = False,
+    repetitions: int | None = None,
     policies: Policies = (),
     logs: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -57,6 +59,8 @@ def reproduce(
     quick
         Whether to make do with few repetitions, and with fewer jobs where the printed ones would take more than
         seconds: the parameters say what is smaller.
+    repetitions
+        How many, from 2. None: as many as the experiment has; more make intervals narrower.
     policies
         Your own, as `hetsched.sweep` takes them, to be run beside the experiment's on the same draws: more rows, of
         which nothing is claimed, and more of the figure. The rest stays as it is.
@@ -95,6 +99,8 @@ def reproduce(
     faults = Faults()
     faults.whole("seed", seed, low=0, high=2**64 - 1)
     faults.flag("quick", quick)
+    if repetitions is not None:
+        faults.whole("repetitions", repetitions, low=2, high=MOST_REPETITIONS)
     _check_progress(progress, faults)
     for parameter, folder in (("out", out), ("logs", logs)):
         if folder is not None:
@@ -109,13 +115,14 @@ def reproduce(
     except ConfigError as error:
         faults.extend(error)
     faults.check()
-    seeds = repetition_seeds(name, seed, experiment.quick_repetitions if quick else experiment.repetitions)
+    usual = experiment.quick_repetitions if quick else experiment.repetitions
+    seeds = repetition_seeds(name, seed, usual if repetitions is None else repetitions)
     found = {} if logs is None or experiment.logs is None else experiment.logs(os.fspath(logs))
-    repetitions = [
+    all_of_them = [
         Repetition(own, is_quick=quick, number=number, policies=yours, logs=found) for number, own in enumerate(seeds)
     ]
     folder = None if out is None else Path(out)
-    frame = _frame(_all_runs(experiment, repetitions, folder, progress or (lambda _done, _total: None)), seeds)
+    frame = _frame(_all_runs(experiment, all_of_them, folder, progress or (lambda _done, _total: None)), seeds)
     _check_started(frame, yours)
     return Report(
         name=name,

@@ -435,6 +435,8 @@ proptest! {
         let cap_w = predicted.slowdown_cap(None, known, own_cap_w, asked, 0);
         let slowdown = predicted.slowdown(None, known, own_cap_w, |_| cap_w);
         let most = (1.0 + b * (1.0 / least - 1.0)) / predicted.own_slowdown(None, known, own_cap_w);
-        prop_assert!((slowdown / asked.min(most) - 1.0).abs() < 1e-6, "{slowdown} {asked} {most}");
+        // What is left of the cap above the static watts may be no more than a few of its last digits.
+        let lost = f64::EPSILON * cap_w / (cap_w - share * p).max(f64::MIN_POSITIVE) / a;
+        prop_assert!((slowdown / asked.min(most) - 1.0).abs() < 1e-6 + 4.0 * lost, "{slowdown} {asked} {most}");
     }
 }
