@@ -7,6 +7,8 @@ mod carry_out;
 mod divided;
 mod power;
 mod resizing;
+mod service;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,17 +21,16 @@ use crate::platform::node_state::{Class, NodeState};
 use crate::platform::slots::Slots;
 use crate::policy::analyzer::forecast::Forecasts;
 use crate::policy::cells::{Cells, Lack};
-use crate::policy::outages::{Maintenance, Outage, Outages, Turn};
+use crate::policy::outages::Outages;
 use crate::policy::queues::{Bar, Group, Queues};
 use crate::policy::runs::{Homes, Run, RunId, Runs};
 use crate::policy::shares::Shares;
-use crate::policy::sleep::standby::{Expected, Standby};
+use crate::policy::sleep::standby::Standby;
 use crate::policy::{Eligible, Jobs, View};
 use crate::power::budgets::{BudgetRow, Budgets};
-use crate::power::known::{Belief, KnownDraw};
 use crate::power::pvt::Predicted;
 use crate::power::slowest::{OwnSlowdowns, Slowest};
-use crate::units::{SimDuration, SimTime, Watts};
+use crate::units::{SimTime, Watts};
 use crate::workload::{JobId, Workload};
 
 pub use crate::cluster::carry_out::{Effect, Headroom, Moved};
@@ -200,31 +201,6 @@ impl Cluster {
         self.idle += idle;
     }
 
-    /// From now on, before anything has happened, nodes may be switched off.
-    pub fn watch_idle(&mut self) {
-        self.standby = Some(Standby::new(self.now, &self.platform));
-    }
-
-    /// Nothing is expected, in what holds the memory for it.
-    pub fn begin_expecting(&mut self) -> Expected {
-        self.standby.as_mut().map_or_else(Expected::default, Standby::begin_expecting)
-    }
-
-    /// Plans have nodes back as is said that cannot serve for being switched off; where nodes are counted, by counts.
-    pub fn expect(&mut self, expected: Expected, counts: bool) {
-        let Some(standby) = &mut self.standby else { return };
-        standby.expect(expected);
-        if counts {
-            let (gone, new) = standby.recount();
-            for old in gone {
-                self.releases.remove((old.at, old.row));
-            }
-            for &release in new {
-                self.releases.insert(release);
-            }
-        }
-    }
-
     /// From now on, before anything has happened, nodes differ in what jobs ask for.
     pub fn divide(&mut self, cells: Arc<Cells>) {
         self.shares = cells.divide().then(|| Shares::new(Arc::clone(&cells)));
@@ -371,147 +347,6 @@ impl Cluster {
         Arc::make_mut(&mut self.budgets).extend(rows);
     }
 
-    /// A job joins the queue.
-    pub fn submit(&mut self, job: JobId) {
-        self.phases[job.0 as usize] = Phase::Queued;
-        self.queued += 1;
-    }
-
-    /// A job is submitted, and in no queue yet.
-    pub fn hold(&mut self, job: JobId) {
-        self.phases[job.0 as usize] = Phase::Held;
-    }
-
-    /// A job becomes eligible now, and joins the queue.
-    pub fn admit(&mut self, job: JobId) {
-        if let Some(eligible) = &mut self.eligible {
-            eligible.note(job, self.now);
-        }
-        self.submit(job);
-    }
-
-    /// The same of a job that has been eligible since then.
-    pub fn admit_since(&mut self, job: JobId, since: SimTime) {
-        if let Some(eligible) = &mut self.eligible {
-            eligible.note(job, since);
-        }
-        self.submit(job);
-    }
-
-    /// Only these jobs will ever run here, before any does.
-    pub fn keep_only(&mut self, is_own: impl Fn(JobId) -> bool) {
-        self.runs = Runs::new(homes(&self.workload, &self.platform, is_own));
-    }
-
-    /// A node that serves no job is in this state, since when it idles if it does, as a larger machine knows.
-    pub fn follow_node(&mut self, node: u32, state: NodeState, idle_since: Option<SimTime>) {
-        let serves = |state: NodeState| state.is_on() && !matches!(state, NodeState::Booting { .. });
-        if serves(state) {
-            self.slots.open(node);
-        } else {
-            self.slots.close(node);
-        }
-        self.enter(node, state);
-        if let (Some(standby), Some(since)) = (&mut self.standby, idle_since) {
-            standby.idle_from(node, since);
-        }
-    }
-
-    /// Whether a job was submitted and is in no queue yet.
-    #[must_use]
-    pub fn is_held(&self, job: JobId) -> bool {
-        self.phases[job.0 as usize] == Phase::Held
-    }
-
-    /// A job is withdrawn, unless it runs or is over: says whether it was queued.
-    pub fn withdraw(&mut self, job: JobId) -> Option<bool> {
-        let phase = &mut self.phases[job.0 as usize];
-        let was_queued = match phase {
-            Phase::Held => false,
-            Phase::Queued => true,
-            Phase::Unborn | Phase::Running | Phase::Over => return None,
-        };
-        *phase = Phase::Over;
-        self.queued -= i32::from(was_queued);
-        Some(was_queued)
-    }
-
-    /// From now on a job that waits is believed to run so long.
-    pub fn believe(&mut self, job: JobId, length: SimDuration) {
-        self.beliefs().note(job, length);
-    }
-
-    /// From now on a job that waits is believed to draw this.
-    pub fn believe_draw(&mut self, job: JobId, belief: Belief) {
-        let (app, cap_w) = (self.workload.app(job), self.workload.cap_w(job));
-        let slowdown = self.predicted.own_slowdown(app, KnownDraw::Believed(belief), cap_w);
-        self.beliefs().note_draw(job, belief, slowdown);
-    }
-
-    fn beliefs(&mut self) -> &mut Forecasts {
-        let jobs = self.workload.len();
-        self.forecasts.get_or_insert_with(|| Forecasts::new(jobs))
-    }
-
-    /// When jobs became eligible, where that may be later than their submission.
-    #[must_use]
-    pub fn eligible(&self) -> Option<&Eligible> {
-        self.eligible.as_ref()
-    }
-
-    /// A node will be in maintenance.
-    pub fn plan_maintenance(&mut self, window: Maintenance) {
-        self.outages.plan(window);
-    }
-
-    /// An outage of a node begins; if the node goes down by it, what runs there is to end first.
-    pub fn begin_outage(&mut self, node: u32, why: Outage) -> Turn {
-        let known = self.outages.back_at(node);
-        let turn = self.outages.begin(self.now, node, why);
-        self.count_on(node, known);
-        turn
-    }
-
-    /// An outage of a node ends.
-    ///
-    /// # Errors
-    /// None while nodes that are down can come back.
-    pub fn end_outage(&mut self, node: u32, is_repair: bool) -> Result<Turn, SimulationError> {
-        let known = self.outages.back_at(node);
-        let turn = self.outages.end(node, is_repair);
-        self.count_on(node, known);
-        if turn == Turn::Turns {
-            let state = self.node(node).repaired()?;
-            self.back_in_service(node, state);
-        }
-        Ok(turn)
-    }
-
-    /// Plans that count nodes count on one in maintenance from the end of that; they counted on it from `known` on.
-    fn count_on(&mut self, node: u32, known: Option<SimTime>) {
-        let back = self.outages.back_at(node);
-        if known != back {
-            self.count_back(node, known, back);
-        }
-    }
-
-    /// They do so from `back` on, in place of `known`.
-    pub fn count_back(&mut self, node: u32, known: Option<SimTime>, back: Option<SimTime>) {
-        let row = u32::MAX - node;
-        if let Some(at) = known {
-            self.releases.remove((at, row));
-        }
-        if let Some(at) = back {
-            let units = if self.platform.is_exclusive() { 1 } else { i64::from(self.platform.slots()) };
-            self.releases.insert(Release { at, row, claim: Claim { units, microwatts: 0 } });
-        }
-    }
-
-    /// A job will never start, and is in no queue.
-    pub fn turn_away(&mut self, job: JobId) {
-        self.phases[job.0 as usize] = Phase::Over;
-    }
-
     /// A run is over: its nodes are free. None if it was over already.
     ///
     /// # Errors
@@ -552,44 +387,6 @@ impl Cluster {
         Ok(Some(run))
     }
 
-    /// A job whose run is over is queued again, in its old place.
-    pub fn requeue(&mut self, job: JobId, attempts: u32) {
-        self.attempts.insert(job.0, attempts);
-        self.submit(job);
-    }
-
-    /// How often a job has started and lost its work.
-    #[must_use]
-    pub fn lost_attempts(&self, job: JobId) -> u32 {
-        self.attempts.get(&job.0).copied().unwrap_or(0)
-    }
-
-    /// A node is ready, unless something else has become of it meanwhile.
-    ///
-    /// # Errors
-    /// None while booting nodes can be ready.
-    pub fn node_ready(&mut self, node: u32) -> Result<bool, SimulationError> {
-        if self.node(node) != (NodeState::Booting { until: self.now }) {
-            return Ok(false);
-        }
-        let state = self.node(node).ready()?;
-        self.back_in_service(node, state);
-        Ok(true)
-    }
-
-    /// A node is off, unless something else has become of it meanwhile.
-    ///
-    /// # Errors
-    /// None while nodes that shut down can be off.
-    pub fn node_off(&mut self, node: u32) -> Result<bool, SimulationError> {
-        if self.node(node) != (NodeState::ShuttingDown { until: self.now }) {
-            return Ok(false);
-        }
-        let state = self.node(node).powered_off()?;
-        self.enter(node, state);
-        Ok(true)
-    }
-
     /// The runs on a node, which a failure of it ends.
     #[must_use]
     pub fn runs_on(&self, node: u32) -> Vec<RunId> {
@@ -602,17 +399,6 @@ impl Cluster {
         let running = running.filter(|run| run.suspension.is_none());
         let used: u32 = running.map(|run| self.jobs().need(run.job, &self.platform)).sum();
         self.slots.per_node().saturating_sub(used)
-    }
-
-    /// A node is down from now on; what ran on it has ended.
-    pub fn node_down(&mut self, node: u32) {
-        self.slots.close(node);
-        self.enter(node, NodeState::Down);
-    }
-
-    fn back_in_service(&mut self, node: u32, state: NodeState) {
-        self.slots.open(node);
-        self.enter(node, state);
     }
 
     fn enter(&mut self, node: u32, state: NodeState) {

@@ -1,0 +1,102 @@
+//! Jobs before their runs and between them: what waits, what is held, and what is believed of it.
+
+use crate::cluster::{Cluster, Phase, homes};
+use crate::policy::Eligible;
+use crate::policy::analyzer::forecast::Forecasts;
+use crate::policy::runs::Runs;
+use crate::power::known::{Belief, KnownDraw};
+use crate::units::{SimDuration, SimTime};
+use crate::workload::JobId;
+
+impl Cluster {
+    /// A job joins the queue.
+    pub fn submit(&mut self, job: JobId) {
+        self.phases[job.0 as usize] = Phase::Queued;
+        self.queued += 1;
+    }
+
+    /// A job is submitted, and in no queue yet.
+    pub fn hold(&mut self, job: JobId) {
+        self.phases[job.0 as usize] = Phase::Held;
+    }
+
+    /// A job becomes eligible now, and joins the queue.
+    pub fn admit(&mut self, job: JobId) {
+        if let Some(eligible) = &mut self.eligible {
+            eligible.note(job, self.now);
+        }
+        self.submit(job);
+    }
+
+    /// The same of a job that has been eligible since then.
+    pub fn admit_since(&mut self, job: JobId, since: SimTime) {
+        if let Some(eligible) = &mut self.eligible {
+            eligible.note(job, since);
+        }
+        self.submit(job);
+    }
+
+    /// Only these jobs will ever run here, before any does.
+    pub fn keep_only(&mut self, is_own: impl Fn(JobId) -> bool) {
+        self.runs = Runs::new(homes(&self.workload, &self.platform, is_own));
+    }
+
+    /// Whether a job was submitted and is in no queue yet.
+    #[must_use]
+    pub fn is_held(&self, job: JobId) -> bool {
+        self.phases[job.0 as usize] == Phase::Held
+    }
+
+    /// A job is withdrawn, unless it runs or is over: says whether it was queued.
+    pub fn withdraw(&mut self, job: JobId) -> Option<bool> {
+        let phase = &mut self.phases[job.0 as usize];
+        let was_queued = match phase {
+            Phase::Held => false,
+            Phase::Queued => true,
+            Phase::Unborn | Phase::Running | Phase::Over => return None,
+        };
+        *phase = Phase::Over;
+        self.queued -= i32::from(was_queued);
+        Some(was_queued)
+    }
+
+    /// From now on a job that waits is believed to run so long.
+    pub fn believe(&mut self, job: JobId, length: SimDuration) {
+        self.beliefs().note(job, length);
+    }
+
+    /// From now on a job that waits is believed to draw this.
+    pub fn believe_draw(&mut self, job: JobId, belief: Belief) {
+        let (app, cap_w) = (self.workload.app(job), self.workload.cap_w(job));
+        let slowdown = self.predicted.own_slowdown(app, KnownDraw::Believed(belief), cap_w);
+        self.beliefs().note_draw(job, belief, slowdown);
+    }
+
+    fn beliefs(&mut self) -> &mut Forecasts {
+        let jobs = self.workload.len();
+        self.forecasts.get_or_insert_with(|| Forecasts::new(jobs))
+    }
+
+    /// When jobs became eligible, where that may be later than their submission.
+    #[must_use]
+    pub fn eligible(&self) -> Option<&Eligible> {
+        self.eligible.as_ref()
+    }
+
+    /// A job will never start, and is in no queue.
+    pub fn turn_away(&mut self, job: JobId) {
+        self.phases[job.0 as usize] = Phase::Over;
+    }
+
+    /// A job whose run is over is queued again, in its old place.
+    pub fn requeue(&mut self, job: JobId, attempts: u32) {
+        self.attempts.insert(job.0, attempts);
+        self.submit(job);
+    }
+
+    /// How often a job has started and lost its work.
+    #[must_use]
+    pub fn lost_attempts(&self, job: JobId) -> u32 {
+        self.attempts.get(&job.0).copied().unwrap_or(0)
+    }
+}

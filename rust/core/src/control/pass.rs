@@ -1,0 +1,251 @@
+//! A pass: what the policy decides at an instant, carried out one decision after the other.
+
+use crate::cluster::Effect;
+use crate::control::{Asleep, Controller, Course, Host};
+use crate::error::Result;
+use crate::policy::agent::{Agent, Told};
+use crate::policy::{Decision, Notice, View};
+use crate::units::{SimTime, Watts};
+
+impl Controller {
+    /// Decides what to do now and does it, one decision after the other; `host` does its part of each. The machine
+    /// draws `draw`; `beat` says whether this is an instant at which an allocator with an interval looks. True
+    /// if the policy's agent is asked: then the pass goes on with its [answer](Controller::answer).
+    ///
+    /// # Errors
+    /// If the policy fails, the host interrupts, or a decision cannot be carried out.
+    pub fn decide(
+        &mut self,
+        draw: Watts,
+        beat: bool,
+        interrupted: &dyn Fn() -> bool,
+        host: &mut Host<'_>,
+    ) -> Result<bool> {
+        self.pass = Course::default();
+        if self.governs {
+            self.pass.surplus = self.surplus(draw)?;
+            self.pass.is_allot_due = beat;
+            self.recover(interrupted, host)?;
+        }
+        self.resize(interrupted, host)?;
+        if self.governs {
+            self.cluster.foresee();
+        }
+        self.expect();
+        if let Some(agent) = self.policy.agent() {
+            agent.begin();
+        }
+        self.go_on(interrupted, host)
+    }
+
+    /// Goes on with a pass in which the agent was asked; true if it is asked again.
+    ///
+    /// # Errors
+    /// As [`Controller::decide`].
+    pub fn answer(&mut self, told: Told, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
+        match (told, self.policy.agent()) {
+            (Told::Start { row, rule }, Some(agent)) => {
+                agent.start(row, rule);
+                return self.go_on(interrupted, host);
+            }
+            (Told::Cap(level), Some(agent)) => {
+                agent.note_level(level);
+                let is_asked = agent.is_asked();
+                if let Some(governor) = self.policy.governor() {
+                    governor.steer(level);
+                }
+                self.pass.is_allot_due = true;
+                if is_asked {
+                    return Ok(true);
+                }
+            }
+            _ => {}
+        }
+        self.end_pass(interrupted, host)?;
+        Ok(false)
+    }
+
+    /// The policy's agent, if its decisions come from outside.
+    pub fn agent(&mut self) -> Option<&mut Agent> {
+        self.policy.agent()
+    }
+
+    /// The jobs start that the policy decides on; unless its agent is asked about others, that is the end of the pass.
+    fn go_on(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
+        self.pass.is_allot_due |= self.start_jobs(interrupted, host)?;
+        if self.policy.agent().is_some_and(|agent| agent.is_asked()) {
+            return Ok(true);
+        }
+        self.end_pass(interrupted, host)?;
+        Ok(false)
+    }
+
+    /// What the policy decides at a pass; true if a job starts.
+    fn start_jobs(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
+        self.foretell(interrupted)?;
+        loop {
+            self.decisions.clear();
+            let view = View { is_held: self.pass.is_held, ..self.cluster.view(self.pass.surplus, interrupted) };
+            self.policy.decide(&view, &mut self.decisions)?;
+            let starts = self.decisions.starts().next().is_some();
+            // What starts is decided once the sizes are.
+            let sizes = self.decisions.list().iter().any(|decision| matches!(decision, Decision::Size(..)));
+            self.carry_out(host)?;
+            if starts || !sizes {
+                return Ok(starts);
+            }
+        }
+    }
+
+    /// Asks how long the jobs will run that have joined the queue and what they will draw, once it is known what others did.
+    fn foretell(&mut self, interrupted: &dyn Fn() -> bool) -> Result<()> {
+        let Self { cluster, policy, foretold, pass, .. } = self;
+        let Some(forecast) = policy.forecast().filter(|_| !foretold.joined.is_empty()) else { return Ok(()) };
+        foretold.over.drain(..).for_each(|over| forecast.learn(&over));
+        let (mut lengths, mut draws) = (Vec::with_capacity(foretold.joined.len()), Vec::new());
+        let view = cluster.view(pass.surplus, interrupted);
+        forecast.lengths(&view, &foretold.joined, &mut lengths)?;
+        if forecast.tells_draws() {
+            forecast.draws(&view, &foretold.joined, &mut draws)?;
+        }
+        for (&job, length) in foretold.joined.iter().zip(lengths) {
+            cluster.believe(job, length);
+        }
+        for (job, belief) in foretold.joined.drain(..).zip(draws) {
+            if let Some(belief) = belief {
+                cluster.believe_draw(job, belief);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the machine is measured to draw beyond what is predicted for the caps in force (operations page, rule 28).
+    fn surplus(&mut self, draw: Watts) -> Result<Watts> {
+        if self.policy.governor().is_none_or(|governor| governor.monitor().is_none()) {
+            return Ok(Watts::ZERO);
+        }
+        Ok((self.measured(draw)? - self.cluster.predicted_draw()).max(Watts::ZERO))
+    }
+
+    /// What is measured when the machine draws `draw`.
+    ///
+    /// # Errors
+    /// If the policy fails.
+    pub fn measured(&mut self, draw: Watts) -> Result<Watts> {
+        let Some(governor) = self.policy.governor() else { return Ok(draw) };
+        governor.read(&self.cluster.view(Watts::ZERO, &|| false), draw)
+    }
+
+    fn recover(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
+        let Some(governor) = self.policy.governor().filter(|governor| governor.monitor().is_some()) else {
+            return Ok(());
+        };
+        self.decisions.clear();
+        self.pass.is_held =
+            governor.recover(&self.cluster.view(self.pass.surplus, interrupted), &mut self.decisions)?;
+        self.pass.is_allot_due |= self.decisions.list().iter().any(|decision| matches!(decision, Decision::Resume(_)));
+        self.carry_out(host)
+    }
+
+    /// Whether sizes of jobs that run may change.
+    #[must_use]
+    pub fn resizes(&self) -> bool {
+        self.resizes
+    }
+
+    /// Jobs that run get other sizes: first all that give nodes up, then one after the other those that get some. None
+    /// does while what an emergency took is not given back.
+    fn resize(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
+        while self.resizes && !self.pass.is_held {
+            self.decisions.clear();
+            let view = self.cluster.view(self.pass.surplus, interrupted);
+            let Some(resizer) = self.policy.resizer() else { break };
+            resizer.resize(&view, &mut self.decisions)?;
+            if self.decisions.is_empty() {
+                break;
+            }
+            self.pass.is_allot_due = true;
+            self.carry_out(host)?;
+        }
+        Ok(())
+    }
+
+    /// A pass begins: plans have nodes back that are switched off when the policy says.
+    fn expect(&mut self) {
+        if self.sleep == Asleep::Never {
+            return;
+        }
+        let Some(sleeper) = self.policy.sleeper() else { return };
+        let mut expected = self.cluster.begin_expecting();
+        sleeper.expect(&self.cluster.view(Watts::ZERO, &|| false), &mut expected);
+        let counts = sleeper.counts();
+        self.cluster.expect(expected, counts);
+    }
+
+    /// The end of a pass: nodes are switched on and off, and watts are split anew.
+    fn end_pass(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
+        if self.sleep == Asleep::ByPolicy {
+            self.decisions.clear();
+            let view = self.cluster.view(self.pass.surplus, interrupted);
+            if let Some(sleeper) = self.policy.sleeper() {
+                sleeper.rest(&view, &mut self.decisions)?;
+            }
+            self.carry_out(host)?;
+        }
+        self.allot(interrupted, host)
+    }
+
+    /// When there has to be another pass, whatever happens until then.
+    pub fn alarm(&mut self) -> Option<SimTime> {
+        if self.sleep == Asleep::ByPolicy { self.policy.sleeper()?.alarm() } else { None }
+    }
+
+    /// Watts are split between what runs, where an allocator does that.
+    fn allot(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
+        let Some(governor) = self.policy.governor().filter(|governor| governor.allots()) else { return Ok(()) };
+        self.decisions.clear();
+        let view = self.cluster.view(self.pass.surplus, interrupted);
+        governor.allot(&view, self.pass.is_allot_due, &mut self.decisions)?;
+        self.carry_out(host)
+    }
+
+    /// The machine draws more than the budget: an emergency begins.
+    ///
+    /// # Errors
+    /// If the policy fails.
+    pub fn alert(&mut self) -> Result<()> {
+        let Some(governor) = self.policy.governor() else { return Ok(()) };
+        governor.alert(&self.cluster.view(Watts::ZERO, &|| false))
+    }
+
+    /// Does the next thing about an emergency; false if nothing is left to do.
+    ///
+    /// # Errors
+    /// If the policy fails, or it cannot be carried out.
+    pub fn relieve(&mut self, host: &mut Host<'_>) -> Result<bool> {
+        let Some(governor) = self.policy.governor() else { return Ok(false) };
+        let Some(decision) = governor.relieve(&self.cluster.view(Watts::ZERO, &|| false))? else { return Ok(false) };
+        self.decisions.clear();
+        self.decisions.push(decision);
+        self.carry_out(host)?;
+        Ok(true)
+    }
+
+    fn carry_out(&mut self, host: &mut Host<'_>) -> Result<()> {
+        let mut headroom = self.cluster.headroom(self.policy.budget());
+        for decision in self.decisions.list() {
+            let done = self.cluster.carry_out(decision, &self.decisions, &mut headroom);
+            done.and_then(|effect| {
+                if let Effect::Ended(_, run) = &effect {
+                    self.policy.notice(self.cluster.jobs(), Notice::Ended(run.job));
+                    if let Decision::Requeue(_) = decision {
+                        self.policy.notice(self.cluster.jobs(), Notice::Requeued(run.job));
+                    }
+                }
+                host(&self.cluster, decision, effect)
+            })
+            .map_err(|what| self.cluster.refusal(self.policy.name(), decision, &what))?;
+        }
+        Ok(())
+    }
+}
