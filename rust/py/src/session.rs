@@ -138,12 +138,13 @@ impl Session {
                         Ok(Box::new(Composed::new(spec.name.clone(), parts, platform)?))
                     })
                 });
-                let served = only.as_ref().map_or_else(|| platform.clone(), |nodes| platform.part(nodes));
+                let served = only.as_ref().map(|nodes| platform.part(nodes));
+                let served = served.as_ref().unwrap_or(platform);
                 let policy: Box<dyn Policy> = match (own, agent, pools.transpose()?) {
                     (Some(scheduler), ..) => Box::new(scheduler),
                     (None, Some(agent), _) => Box::new(agent.policy(spec, parts, platform, seed)?),
                     (None, None, Some(pools)) => Box::new(pools),
-                    (None, None, None) => Box::new(Composed::in_part(spec.name, parts, &served, platform)?),
+                    (None, None, None) => Box::new(Composed::in_part(spec.name, parts, served, platform)?),
                 };
                 let (jobs, machine) = (jobs.0.clone(), platform.clone());
                 let mut simulation = match &only {

@@ -166,8 +166,10 @@ impl Simulation {
         };
         let (start, waiting) = (first.unwrap_or_default(), Waiting::new(&workload));
         let stretch = options.walltimes == Walltimes::Stretch;
-        let own = (Arc::clone(&platform), predicted);
-        let (machine, predicted) = part.as_ref().map_or(own.clone(), |part| part.machine(&own.0, &own.1));
+        let (machine, predicted) = match &part {
+            Some(part) => part.machine(&platform, &predicted),
+            None => (Arc::clone(&platform), predicted),
+        };
         let slowest = stretch.then(|| Slowest::new(&predicted, machine.len(), workload.app_names().len()));
         let mut cluster = Cluster::new(start, Arc::clone(&workload), machine, Arc::new(predicted), slowest);
         if let Some(part) = &part {
