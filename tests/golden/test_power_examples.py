@@ -391,3 +391,15 @@ def test_jobs_without_a_row_of_a_table_need_what_their_own_share_that_stretches_
     done = run(jobs, 360, platform=nodes, allocator="equal-slowdown", slowdown_limit=2.0)
     assert column(done, "start_s") == starts
     assert done.summary()["over_budget_count"] == 0
+
+
+def test_who_fits_at_no_instant_for_what_nodes_draw_beyond_predictions_holds_no_reservation() -> None:
+    # 150 W predicted, 250 W drawn: job 1 draws 400 W, 100 more than predicted. Of 620 W the plan has 320 beyond idle at
+    # most; job 2 needs 400. So job 3 starts beside it, and job 2 once nothing is drawn beyond predictions any more.
+    actual, predicted = (
+        hs.VariationTable(["cpu"], power_w=[[watts] * 4], time_ratio=[[1.0] * 4]) for watts in (250.0, 150.0)
+    )
+    nodes = hs.Platform.homogeneous(4, IDLE_W, 200.0).with_tables(actual=actual, predicted=predicted)
+    jobs = [job(0, 100, 100, 1), job(10, 50, 50, 4), job(20, 200, 200, 1)]
+    assert column(run(jobs, 620, platform=nodes, on_excess=["kill"]), "start_s") == [0, 220, 20]
+    assert column(run(jobs, 620, platform=nodes), "start_s") == [0, 100, 150]

@@ -135,10 +135,10 @@ impl Desk<'_> {
     }
 
     /// Whether a job that fits at no instant of the plan holds no reservation, and is not counted among those that do:
-    /// so wherever power changes in time (operations page, rule 18).
+    /// so wherever power changes in time, or nodes draw more than predicted (operations page, rule 18).
     #[must_use]
     pub fn passes_over_the_hopeless(&self) -> bool {
-        self.counts_watts() && !self.view.budgets.is_empty()
+        self.counts_watts() && (!self.view.budgets.is_empty() || self.view.surplus > Watts::ZERO)
     }
 
     /// Whether the job takes more watts at least than the plan ever has.
