@@ -8,6 +8,7 @@ pub mod pools;
 
 use std::sync::Arc;
 
+use crate::algo::span::Span;
 use crate::cluster::{Cluster, Retimed};
 use crate::error::{Result, SimulationError, config};
 use crate::platform::node_state::NodeState;
@@ -247,28 +248,28 @@ impl Controller {
         Ok(run)
     }
 
-    /// A booting node is ready; false if something else has become of it.
+    /// Booting nodes that are alike are ready; false if something else has become of them.
     ///
     /// # Errors
-    /// As [`Cluster::node_ready`].
-    pub fn node_ready(&mut self, node: u32) -> Result<bool, SimulationError> {
-        let ready = self.cluster.node_ready(node)?;
-        if ready {
-            self.tell(Notice::NodeReady(node));
+    /// As [`Cluster::nodes_ready`].
+    pub fn nodes_ready(&mut self, nodes: Span) -> Result<bool, SimulationError> {
+        let are_ready = self.cluster.nodes_ready(nodes)?;
+        if are_ready {
+            self.tell(Notice::NodeReady(nodes));
         }
-        Ok(ready)
+        Ok(are_ready)
     }
 
-    /// A node has shut down; false if something else has become of it.
+    /// Nodes that are alike have shut down; false if something else has become of them.
     ///
     /// # Errors
-    /// As [`Cluster::node_off`].
-    pub fn node_off(&mut self, node: u32) -> Result<bool, SimulationError> {
-        let off = self.cluster.node_off(node)?;
-        if off {
-            self.tell(Notice::NodeOff(node));
+    /// As [`Cluster::nodes_off`].
+    pub fn nodes_off(&mut self, nodes: Span) -> Result<bool, SimulationError> {
+        let are_off = self.cluster.nodes_off(nodes)?;
+        if are_off {
+            self.tell(Notice::NodeOff(nodes));
         }
-        Ok(off)
+        Ok(are_off)
     }
 
     /// An outage of a node ends: a repair, or else maintenance.
@@ -278,7 +279,7 @@ impl Controller {
     pub fn end_outage(&mut self, node: u32, is_repair: bool) -> Result<Turn, SimulationError> {
         let turn = self.cluster.end_outage(node, is_repair)?;
         if turn == Turn::Turns {
-            self.tell(Notice::NodeReady(node));
+            self.tell(Notice::NodeReady(Span::of(node)));
         }
         Ok(turn)
     }

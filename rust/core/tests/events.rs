@@ -91,7 +91,7 @@ fn a_node_sleeps_wakes_and_is_metered_in_every_state() {
                     assert_eq!(view.slots.free_units(), 0);
                     out.wake(1);
                 }
-                Notice::NodeReady(1) => out.start_with(JobId(1), |nodes| nodes.push(1)),
+                Notice::NodeReady(nodes) if nodes.first() == 1 => out.start_with(JobId(1), |nodes| nodes.push(1)),
                 _ => {}
             }
         }

@@ -12,4 +12,5 @@ pub mod node_set;
 pub mod recent;
 pub mod releases;
 pub mod sorted_blocks;
+pub mod span;
 pub mod staircase;

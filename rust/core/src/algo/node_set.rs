@@ -1,5 +1,7 @@
 //! Sets of nodes as bits, taken from in id order.
 
+use crate::algo::span::Span;
+
 /// A set of nodes out of `0..capacity`, with its size at hand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeSet {
@@ -88,6 +90,26 @@ impl NodeSet {
         }
         self.len -= old;
         missing
+    }
+
+    /// Adds neighbours, none of which is in the set.
+    pub fn insert_span(&mut self, nodes: Span) {
+        let mut twice = 0;
+        for (place, bits) in masks(nodes) {
+            twice |= self.words[place] & bits;
+            self.words[place] |= bits;
+        }
+        self.settle(twice == 0, self.len + nodes.len());
+    }
+
+    /// Removes neighbours, all of which are in the set.
+    pub fn remove_span(&mut self, nodes: Span) {
+        let mut missing = 0;
+        for (place, bits) in masks(nodes) {
+            missing |= bits & !self.words[place];
+            self.words[place] &= !bits;
+        }
+        self.settle(missing == 0, self.len.wrapping_sub(nodes.len()));
     }
 
     /// Removes `node`; says whether it was there.
@@ -213,6 +235,17 @@ impl NodeSet {
         }
         self.remove_all(&taken[first..]);
     }
+}
+
+/// Neighbours as bits: word by word, in which they are.
+fn masks(nodes: Span) -> impl Iterator<Item = (usize, u64)> {
+    let (low, high) = (*nodes.places().start(), *nodes.places().end());
+    let bits = BITS as usize;
+    (low / bits..=high / bits).map(move |place| {
+        let from = low.max(place * bits) % bits;
+        let to = high.min(place * bits + bits - 1) % bits;
+        (place, (u64::MAX >> (bits - 1 - (to - from))) << from)
+    })
 }
 
 fn bits(mut word: u64, base: u32) -> impl Iterator<Item = u32> {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::algo::span::Span;
 use crate::cluster::{Cluster, Phase};
 use crate::error::SimulationError;
 use crate::policy::queues::Group;
@@ -16,10 +17,10 @@ use crate::workload::JobId;
 pub enum Effect {
     /// A run has begun.
     Started(RunId),
-    /// A node boots until then.
-    Waking(u32, SimTime),
-    /// A node shuts down until then.
-    Sleeping(u32, SimTime),
+    /// Nodes that are alike boot until then.
+    Waking(Span, SimTime),
+    /// Nodes that are alike shut down until then.
+    Sleeping(Span, SimTime),
     /// A pass is wanted then.
     Timer(SimTime),
     /// A job of the queue will never start.
@@ -78,7 +79,8 @@ impl Headroom {
 }
 
 impl Cluster {
-    /// Carries out one decision of a pass that began with this headroom.
+    /// Carries out one decision of a pass that began with this headroom; if it is about nodes, these are
+    /// [alike](Cluster::alike).
     ///
     /// # Errors
     /// What speaks against it; [`Cluster::refusal`] makes a sentence of that.
@@ -93,20 +95,20 @@ impl Cluster {
                 headroom.take(start.granted)?;
                 self.start(start, of.nodes_of(start)).map(Effect::Started)
             }
-            Decision::Wake(node) => {
-                self.check_node(node)?;
-                let until = self.now + self.platform.node(node).boot_time;
-                let state = self.node(node).wake(until)?;
-                self.enter(node, state);
-                Ok(Effect::Waking(node, until))
+            Decision::Wake(nodes) => {
+                self.check_node(nodes.first())?;
+                let until = self.now + self.platform.node(nodes.first()).boot_time;
+                let state = self.node(nodes.first()).wake(until)?;
+                self.enter_all(nodes, state);
+                Ok(Effect::Waking(nodes, until))
             }
-            Decision::Sleep(node) => {
-                self.check_node(node)?;
-                let until = self.now + self.platform.node(node).shutdown_time;
-                let state = self.node(node).sleep(until)?;
-                self.slots.close(node);
-                self.enter(node, state);
-                Ok(Effect::Sleeping(node, until))
+            Decision::Sleep(nodes) => {
+                self.check_node(nodes.first())?;
+                let until = self.now + self.platform.node(nodes.first()).shutdown_time;
+                let state = self.node(nodes.first()).sleep(until)?;
+                self.slots.close(nodes);
+                self.enter_all(nodes, state);
+                Ok(Effect::Sleeping(nodes, until))
             }
             Decision::Timer(at) if at > SimTime::LATEST => {
                 Err(SimulationError(format!("it is later than {} s", SimTime::LATEST.seconds())))
@@ -155,8 +157,8 @@ impl Cluster {
                 format!("let job {} run on {nodes} nodes", self.workload.job_id(job))
             }
             Decision::Size(job, _) => format!("size the job in row {}", job.0),
-            Decision::Wake(node) => format!("wake node {node}"),
-            Decision::Sleep(node) => format!("let node {node} sleep"),
+            Decision::Wake(nodes) => format!("wake node {}", nodes.first()),
+            Decision::Sleep(nodes) => format!("let node {} sleep", nodes.first()),
             Decision::Timer(at) => format!("set a timer for {} s", at.seconds()),
             Decision::Allot(id, ..) | Decision::Limit(id, _) => format!("cap {}", self.name_of(id)),
             Decision::Suspend(id) => format!("suspend {}", self.name_of(id)),

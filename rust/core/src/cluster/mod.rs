@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::algo::releases::{Claim, Release, Releases};
+use crate::algo::span::Span;
 use crate::cluster::power::Governed;
 use crate::error::SimulationError;
 use crate::platform::Platform;
@@ -362,7 +363,7 @@ impl Cluster {
             let state = if stood { state.end_suspended_job(keeps)? } else { state.end_job(keeps)? };
             let old = enter(&mut self.nodes, &mut self.classes, node, state);
             if let Some(standby) = &mut self.standby {
-                standby.enter(self.now, node, old, state);
+                standby.enter(self.now, Span::of(node), old, state);
             }
         }
         if self.platform.is_exclusive() && !self.slots.lends() {
@@ -402,10 +403,26 @@ impl Cluster {
     }
 
     fn enter(&mut self, node: u32, state: NodeState) {
-        let old = enter(&mut self.nodes, &mut self.classes, node, state);
+        self.enter_all(Span::of(node), state);
+    }
+
+    /// Nodes come into a state together that were in the same.
+    fn enter_all(&mut self, nodes: Span, state: NodeState) {
+        let old = self.node(nodes.first());
+        self.nodes[nodes.places()].fill(state);
+        let count = i32::try_from(nodes.len()).unwrap_or(i32::MAX);
+        self.classes[old.class() as usize] -= count;
+        self.classes[state.class() as usize] += count;
         if let Some(standby) = &mut self.standby {
-            standby.enter(self.now, node, old, state);
+            standby.enter(self.now, nodes, old, state);
         }
+    }
+
+    /// The first of some nodes that are alike: of one kind, and in one state; and the others.
+    #[must_use]
+    pub fn alike(&self, nodes: Span) -> (Span, Option<Span>) {
+        let has = |node: u32| Some((self.platform.kind(node), *self.nodes.get(node as usize)?));
+        nodes.split(|node| if node < self.platform.len() { has(node) } else { None })
     }
 
     /// When a job that starts now on these nodes is planned to end.

@@ -1,6 +1,7 @@
 //! Nodes that do not serve: that sleep, are in maintenance or have failed, and when plans have them back.
 
 use crate::algo::releases::{Claim, Release};
+use crate::algo::span::Span;
 use crate::cluster::Cluster;
 use crate::error::SimulationError;
 use crate::platform::node_state::NodeState;
@@ -38,9 +39,9 @@ impl Cluster {
     pub fn follow_node(&mut self, node: u32, state: NodeState, idle_since: Option<SimTime>) {
         let serves = |state: NodeState| state.is_on() && !matches!(state, NodeState::Booting { .. });
         if serves(state) {
-            self.slots.open(node);
+            self.slots.open(Span::of(node));
         } else {
-            self.slots.close(node);
+            self.slots.close(Span::of(node));
         }
         self.enter(node, state);
         if let (Some(standby), Some(since)) = (&mut self.standby, idle_since) {
@@ -71,7 +72,7 @@ impl Cluster {
         self.count_on(node, known);
         if turn == Turn::Turns {
             let state = self.node(node).repaired()?;
-            self.back_in_service(node, state);
+            self.back_in_service(Span::of(node), state);
         }
         Ok(turn)
     }
@@ -96,40 +97,40 @@ impl Cluster {
         }
     }
 
-    /// A node is ready, unless something else has become of it meanwhile.
+    /// Nodes that are [alike](Cluster::alike) are ready, unless something else has become of them meanwhile.
     ///
     /// # Errors
     /// None while booting nodes can be ready.
-    pub fn node_ready(&mut self, node: u32) -> Result<bool, SimulationError> {
-        if self.node(node) != (NodeState::Booting { until: self.now }) {
+    pub fn nodes_ready(&mut self, nodes: Span) -> Result<bool, SimulationError> {
+        if self.node(nodes.first()) != (NodeState::Booting { until: self.now }) {
             return Ok(false);
         }
-        let state = self.node(node).ready()?;
-        self.back_in_service(node, state);
+        let state = self.node(nodes.first()).ready()?;
+        self.back_in_service(nodes, state);
         Ok(true)
     }
 
-    /// A node is off, unless something else has become of it meanwhile.
+    /// Nodes that are [alike](Cluster::alike) are off, unless something else has become of them meanwhile.
     ///
     /// # Errors
     /// None while nodes that shut down can be off.
-    pub fn node_off(&mut self, node: u32) -> Result<bool, SimulationError> {
-        if self.node(node) != (NodeState::ShuttingDown { until: self.now }) {
+    pub fn nodes_off(&mut self, nodes: Span) -> Result<bool, SimulationError> {
+        if self.node(nodes.first()) != (NodeState::ShuttingDown { until: self.now }) {
             return Ok(false);
         }
-        let state = self.node(node).powered_off()?;
-        self.enter(node, state);
+        let state = self.node(nodes.first()).powered_off()?;
+        self.enter_all(nodes, state);
         Ok(true)
     }
 
     /// A node is down from now on; what ran on it has ended.
     pub fn node_down(&mut self, node: u32) {
-        self.slots.close(node);
+        self.slots.close(Span::of(node));
         self.enter(node, NodeState::Down);
     }
 
-    pub(super) fn back_in_service(&mut self, node: u32, state: NodeState) {
-        self.slots.open(node);
-        self.enter(node, state);
+    pub(super) fn back_in_service(&mut self, nodes: Span, state: NodeState) {
+        self.slots.open(nodes);
+        self.enter_all(nodes, state);
     }
 }

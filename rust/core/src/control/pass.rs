@@ -1,10 +1,11 @@
 //! A pass: what the policy decides at an instant, carried out one decision after the other.
 
-use crate::cluster::Effect;
+use crate::algo::span::Span;
+use crate::cluster::{Cluster, Effect, Headroom};
 use crate::control::{Asleep, Controller, Course, Host};
 use crate::error::Result;
 use crate::policy::agent::{Agent, Told};
-use crate::policy::{Decision, Notice, View};
+use crate::policy::{Decision, Decisions, Notice, Policy, View};
 use crate::units::{SimTime, Watts};
 
 impl Controller {
@@ -232,19 +233,51 @@ impl Controller {
     }
 
     fn carry_out(&mut self, host: &mut Host<'_>) -> Result<()> {
-        let mut headroom = self.cluster.headroom(self.policy.budget());
-        for decision in self.decisions.list() {
-            let done = self.cluster.carry_out(decision, &self.decisions, &mut headroom);
-            done.and_then(|effect| {
-                if let Effect::Ended(_, run) = &effect {
-                    self.policy.notice(self.cluster.jobs(), Notice::Ended(run.job));
-                    if let Decision::Requeue(_) = decision {
-                        self.policy.notice(self.cluster.jobs(), Notice::Requeued(run.job));
-                    }
+        let Self { cluster, policy, decisions, .. } = self;
+        let headroom = cluster.headroom(policy.budget());
+        let mut hand = Hand { cluster, policy: &mut **policy, decisions, headroom, host };
+        for decision in decisions.list() {
+            match *decision {
+                Decision::Wake(nodes) => hand.switch(nodes, Decision::Wake)?,
+                Decision::Sleep(nodes) => hand.switch(nodes, Decision::Sleep)?,
+                _ => hand.carry_out(decision)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What carries the decisions of a pass out.
+struct Hand<'a, 'h> {
+    cluster: &'a mut Cluster,
+    policy: &'a mut dyn Policy,
+    decisions: &'a Decisions,
+    headroom: Headroom,
+    host: &'a mut Host<'h>,
+}
+
+impl Hand<'_, '_> {
+    fn carry_out(&mut self, decision: &Decision) -> Result<()> {
+        let Self { cluster, policy, decisions, headroom, host } = self;
+        let done = cluster.carry_out(decision, decisions, headroom).and_then(|effect| {
+            if let Effect::Ended(_, run) = &effect {
+                policy.notice(cluster.jobs(), Notice::Ended(run.job));
+                if let Decision::Requeue(_) = decision {
+                    policy.notice(cluster.jobs(), Notice::Requeued(run.job));
                 }
-                host(&self.cluster, decision, effect)
-            })
-            .map_err(|what| self.cluster.refusal(self.policy.name(), decision, &what))?;
+            }
+            host(cluster, decision, effect)
+        });
+        Ok(done.map_err(|what| self.cluster.refusal(self.policy.name(), decision, &what))?)
+    }
+
+    /// Nodes are switched on or off, those together that are alike.
+    fn switch(&mut self, nodes: Span, how: impl Fn(Span) -> Decision) -> Result<()> {
+        let mut rest = Some(nodes);
+        while let Some(nodes) = rest {
+            let (alike, others) = self.cluster.alike(nodes);
+            self.carry_out(&how(alike))?;
+            rest = others;
         }
         Ok(())
     }

@@ -149,7 +149,8 @@ impl Pools {
                 let number = self.number_of(job);
                 self.all[number].controller.withdraw(job);
             }
-            Notice::NodeFailed(node) | Notice::NodeReady(node) | Notice::NodeOff(node) => self.changed.push(node),
+            Notice::NodeFailed(node) => self.changed.push(node),
+            Notice::NodeReady(nodes) | Notice::NodeOff(nodes) => self.changed.extend(nodes.nodes()),
             Notice::Timer => self.all.iter_mut().for_each(|pool| pool.controller.timer()),
             Notice::Started(_) | Notice::BudgetChanged => {}
         }

@@ -3,6 +3,7 @@
 pub mod node_state;
 pub mod slots;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::error::{ConfigError, Fault, Result};
@@ -36,7 +37,7 @@ pub struct PlatformColumns {
 }
 
 /// What one node draws in each of its states, and how long its transitions take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeDraw {
     /// Idle.
     pub idle: Watts,
@@ -62,6 +63,8 @@ pub struct NodeDraw {
 #[derive(Clone, Debug)]
 pub struct Platform {
     nodes: Vec<NodeDraw>,
+    /// Nodes that draw the same and take equally long have the same number here.
+    kinds: Vec<u32>,
     slots: u32,
     exclusive: bool,
 }
@@ -84,14 +87,28 @@ impl Platform {
     /// A machine of some of its nodes, counted from 0.
     #[must_use]
     pub fn part(&self, nodes: &[u32]) -> Self {
-        let nodes = nodes.iter().map(|&node| *self.node(node)).collect();
-        Self { nodes, slots: self.slots, exclusive: self.exclusive }
+        Self::of(nodes.iter().map(|&node| *self.node(node)).collect(), self.slots, self.exclusive)
+    }
+
+    fn of(nodes: Vec<NodeDraw>, slots: u32, exclusive: bool) -> Self {
+        let mut known = BTreeMap::new();
+        let kinds = nodes.iter().map(|draw| {
+            let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+            *known.entry(draw).or_insert(next)
+        });
+        Self { kinds: kinds.collect(), nodes, slots, exclusive }
     }
 
     /// What node `node` draws.
     #[must_use]
     pub fn node(&self, node: u32) -> &NodeDraw {
         &self.nodes[node as usize]
+    }
+
+    /// A number that only nodes have which draw the same in each state and take equally long to boot and to shut down.
+    #[must_use]
+    pub fn kind(&self, node: u32) -> u32 {
+        self.kinds[node as usize]
     }
 
     /// All nodes by id.
@@ -208,7 +225,7 @@ impl PlatformColumns {
             shutdown_time: span(&self.shutdown_s, node),
         });
         let slots = self.slots.iter().copied().max().and_then(|slots| u32::try_from(slots).ok()).unwrap_or(1);
-        Platform { nodes: nodes.collect(), slots, exclusive: self.exclusive }
+        Platform::of(nodes.collect(), slots, self.exclusive)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Where jobs get whole nodes a node has one slot. Nodes that are off, in transition or down have none.
 
 use crate::algo::node_set::NodeSet;
+use crate::algo::span::Span;
 
 /// Free slots by node, and for each need the nodes that can serve it.
 #[derive(Clone, Debug, Default)]
@@ -151,26 +152,30 @@ impl Slots {
         }
     }
 
-    /// Takes a node out of service: its free slots serve no job.
-    pub fn close(&mut self, node: u32) {
-        if self.open.remove(node) {
-            self.units -= i64::from(self.free[node as usize]);
-            for level in &mut self.holding {
-                level.remove(node);
+    /// Takes nodes out of service: their free slots serve no job.
+    pub fn close(&mut self, nodes: Span) {
+        for node in nodes.nodes() {
+            if self.open.remove(node) {
+                self.units -= i64::from(self.free[node as usize]);
+                for level in &mut self.holding {
+                    level.remove(node);
+                }
+                self.note(node);
             }
-            self.note(node);
         }
     }
 
-    /// Puts a node back into service with all its slots that no job holds.
-    pub fn open(&mut self, node: u32) {
-        if self.open.insert(node) {
-            let free = self.free[node as usize];
-            self.units += i64::from(free);
-            for level in &mut self.holding[..free as usize] {
-                level.insert(node);
+    /// Puts nodes back into service with all their slots that no job holds.
+    pub fn open(&mut self, nodes: Span) {
+        for node in nodes.nodes() {
+            if self.open.insert(node) {
+                let free = self.free[node as usize];
+                self.units += i64::from(free);
+                for level in &mut self.holding[..free as usize] {
+                    level.insert(node);
+                }
+                self.note(node);
             }
-            self.note(node);
         }
     }
 
@@ -224,8 +229,8 @@ mod tests {
             for (what, node) in steps {
                 let nodes = [node, (node + 4) % 9];
                 match what {
-                    0 => { together.close(node); one_by_one.close(node) }
-                    1 => { together.open(node); one_by_one.open(node) }
+                    0 => { together.close(Span::of(node)); one_by_one.close(Span::of(node)) }
+                    1 => { together.open(Span::of(node)); one_by_one.open(Span::of(node)) }
                     2..5 if nodes.iter().all(|&node| one_by_one.free_on(node) == 1) => {
                         prop_assert_eq!(together.take_whole(&nodes), None);
                         prop_assert!(nodes.iter().all(|&node| one_by_one.take(node, 1)));
@@ -261,11 +266,11 @@ mod tests {
     fn a_closed_node_has_nothing_to_give_until_it_opens() {
         let mut slots = Slots::new(2, 4);
         slots.take(1, 1);
-        slots.close(1);
+        slots.close(Span::of(1));
         assert_eq!((slots.free_units(), slots.free_on(1)), (4, 0));
         assert!(!slots.take(1, 1));
         slots.give(1, 1);
-        slots.open(1);
+        slots.open(Span::of(1));
         assert_eq!((slots.free_units(), slots.free_on(1)), (8, 4));
     }
 

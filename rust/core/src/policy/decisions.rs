@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::algo::span::Span;
 use crate::policy::analyzer::Estimate;
 use crate::policy::runs::RunId;
 use crate::power::in_force::Allotted;
@@ -13,10 +14,10 @@ use crate::workload::JobId;
 pub enum Decision {
     /// Start a job.
     Start(Start),
-    /// Switch a node on.
-    Wake(u32),
-    /// Switch a node off.
-    Sleep(u32),
+    /// Switch nodes on.
+    Wake(Span),
+    /// Switch nodes off.
+    Sleep(Span),
     /// Tell me when it is this late: makes a pass at that instant.
     Timer(SimTime),
     /// Never start a job of the queue.
@@ -204,12 +205,22 @@ impl Decisions {
 
     /// Switches a node on.
     pub fn wake(&mut self, node: u32) {
-        self.list.push(Decision::Wake(node));
+        if let Some(Decision::Wake(nodes)) = self.list.last_mut()
+            && nodes.extend(node)
+        {
+            return;
+        }
+        self.list.push(Decision::Wake(Span::of(node)));
     }
 
     /// Switches a node off.
     pub fn sleep(&mut self, node: u32) {
-        self.list.push(Decision::Sleep(node));
+        if let Some(Decision::Sleep(nodes)) = self.list.last_mut()
+            && nodes.extend(node)
+        {
+            return;
+        }
+        self.list.push(Decision::Sleep(Span::of(node)));
     }
 
     /// Has a job of the queue never start.

@@ -42,6 +42,7 @@ use std::sync::Arc;
 use dyn_clone::DynClone;
 
 use crate::algo::releases::Releases;
+use crate::algo::span::Span;
 use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
@@ -118,9 +119,9 @@ pub enum Notice {
     /// A job of the queue is withdrawn.
     Withdrawn(JobId),
     /// A node has booted or come back into service.
-    NodeReady(u32),
+    NodeReady(Span),
     /// A node is off.
-    NodeOff(u32),
+    NodeOff(Span),
     /// A node failed.
     NodeFailed(u32),
     /// The system's power budget changed.

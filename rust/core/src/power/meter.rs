@@ -3,6 +3,7 @@
 //! The meter keeps two books that never see each other: each node's, closed when that node changes, and the system's,
 //! closed at each instant. That they agree is the balance of engine rule 6; in whole numbers they agree exactly.
 
+use crate::algo::span::Span;
 use crate::error::SimulationError;
 use crate::platform::node_state::Class;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
@@ -100,6 +101,31 @@ impl Meter {
         self.draw -= meter.draw;
         (meter.class, meter.draw, meter.since) = (class, draw, now);
         energy
+    }
+
+    /// The same for nodes of one class and one draw, none of which serves a job; returns by how much each changes the draw.
+    pub fn set_all(&mut self, now: SimTime, nodes: Span, class: Class, draw: Watts) -> Watts {
+        let NodeMeter { class: old, draw: before, .. } = self.nodes[nodes.first() as usize];
+        if old != Class::Idle {
+            self.rare.resize(self.nodes.len(), [SimDuration::ZERO; Class::COUNT]);
+        }
+        let mut energy = Joules::ZERO;
+        for place in nodes.places() {
+            let meter = &mut self.nodes[place];
+            debug_assert_eq!((meter.class, meter.draw), (old, before));
+            if old != Class::Idle {
+                let span = now - meter.since;
+                let drawn = before * span;
+                meter.energy += drawn;
+                energy += drawn;
+                self.rare[place][old as usize] += span;
+            }
+            (meter.class, meter.draw, meter.since) = (class, draw, now);
+        }
+        self.by_class[old as usize] += energy;
+        let step = draw - before;
+        self.draw += step.times(nodes.len());
+        step
     }
 
     /// Idle nodes serve a job from `now` on, at the draws that `draw` says.

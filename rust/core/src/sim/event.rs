@@ -1,15 +1,16 @@
 //! What can happen beside the ends of runs and submissions, and in which order within one instant.
 
+use crate::algo::span::Span;
 use crate::units::SimTime;
 use crate::workload::JobId;
 
 /// Something that happens at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A booting node is ready.
-    NodeReady(u32),
-    /// A node that shuts down is off.
-    NodeOff(u32),
+    /// Booting nodes are ready.
+    NodeReady(Span),
+    /// Nodes that shut down are off.
+    NodeOff(Span),
     /// A node that has failed is repaired.
     NodeRepaired(u32),
     /// A window of maintenance of a node ends.

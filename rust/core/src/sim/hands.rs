@@ -48,17 +48,17 @@ impl Hands<'_> {
                 self.plant.begin(cluster, id)?;
                 self.history.start(cluster, id, decision, |job| self.feeds.joined_now(job));
             }
-            Effect::Waking(node, until) => {
-                self.plant.boot(now, node);
-                self.history.boot(node);
-                self.note_node(Kind::Wake, node, before);
-                self.coming.push(until, Event::NodeReady(node).rank(), Event::NodeReady(node));
+            Effect::Waking(nodes, until) => {
+                let step = self.plant.boot(now, nodes);
+                self.history.boot(nodes);
+                self.history.note_nodes(now, Kind::Wake, nodes, (before, step));
+                self.coming.push(until, Event::NodeReady(nodes).rank(), Event::NodeReady(nodes));
             }
-            Effect::Sleeping(node, until) => {
-                self.plant.shut_down(now, node);
-                self.history.shut_down(node);
-                self.note_node(Kind::Sleep, node, before);
-                self.coming.push(until, Event::NodeOff(node).rank(), Event::NodeOff(node));
+            Effect::Sleeping(nodes, until) => {
+                let step = self.plant.shut_down(now, nodes);
+                self.history.shut_down(nodes);
+                self.history.note_nodes(now, Kind::Sleep, nodes, (before, step));
+                self.coming.push(until, Event::NodeOff(nodes).rank(), Event::NodeOff(nodes));
             }
             Effect::Timer(at) => self.coming.push(at, Event::Timer.rank(), Event::Timer),
             Effect::Rejected(job, why) => {
@@ -122,11 +122,6 @@ impl Hands<'_> {
         let kind = if moved.left.is_empty() { Kind::Grow } else { Kind::Shrink };
         let size = u32::try_from(run.places.len()).unwrap_or(u32::MAX);
         self.note(kind, Some(run), f64::from(size), before);
-    }
-
-    fn note_node(&mut self, kind: Kind, node: u32, before: Watts) {
-        let after = self.plant.draw();
-        self.history.note(Entry { node: Some(node), before, ..Entry::new(self.now, kind, after) });
     }
 
     fn note(&mut self, kind: Kind, run: Option<&Run>, value_w: f64, before: Watts) {

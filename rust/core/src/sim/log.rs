@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::algo::span::Span;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
@@ -88,9 +89,7 @@ pub struct Log {
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     at: SimTime,
-    first: u32,
-    /// Below the first, if nodes descend.
-    last: u32,
+    nodes: Span,
     /// Which step the draw takes.
     step: u32,
     kind: Kind,
@@ -99,32 +98,35 @@ struct Stretch {
 impl Log {
     /// Writes a row down.
     pub(super) fn push(&mut self, entry: Entry) {
-        self.len += 1;
         let Some(node) = entry.node.filter(|_| entry.job.is_none() && entry.value_w.is_nan()) else {
+            self.len += 1;
             self.others.push((self.stretches.len(), entry));
             return;
         };
-        let step = entry.after - entry.before;
-        if self.goes_on(&entry, node, step)
+        self.push_nodes(entry.at, entry.kind, Span::of(node), (entry.before, entry.after - entry.before));
+    }
+
+    /// Writes down that the same happened to neighbours, a row each, each of which changed the draw, `before` at first, by
+    /// a step.
+    pub(super) fn push_nodes(&mut self, at: SimTime, kind: Kind, nodes: Span, (before, step): (Watts, Watts)) {
+        self.len += nodes.len() as usize;
+        if self.goes_on(at, kind, step, before)
             && let Some(stretch) = self.stretches.last_mut()
+            && stretch.nodes.append(nodes)
         {
-            stretch.last = node;
             return;
         }
         let step = self.number(step);
-        self.stretches.push(Stretch { at: entry.at, first: node, last: node, step, kind: entry.kind });
-        self.before.push(entry.before);
+        self.stretches.push(Stretch { at, nodes, step, kind });
+        self.before.push(before);
     }
 
-    /// Whether a row of a node continues the last stretch.
-    fn goes_on(&self, entry: &Entry, node: u32, step: Watts) -> bool {
-        let (Some(stretch), Some(&before)) = (self.stretches.last(), self.before.last()) else { return false };
-        let ascends = stretch.last >= stretch.first && node.checked_sub(1) == Some(stretch.last);
-        let descends = stretch.last <= stretch.first && node.checked_add(1) == Some(stretch.last);
-        (ascends || descends)
-            && (stretch.at, stretch.kind, self.steps[stretch.step as usize]) == (entry.at, entry.kind, step)
+    /// Whether what happens continues the last stretch, if its nodes do.
+    fn goes_on(&self, at: SimTime, kind: Kind, step: Watts, before: Watts) -> bool {
+        let (Some(stretch), Some(&first)) = (self.stretches.last(), self.before.last()) else { return false };
+        (stretch.at, stretch.kind, self.steps[stretch.step as usize]) == (at, kind, step)
             && self.others.last().is_none_or(|(place, _)| *place < self.stretches.len())
-            && before + step.times(stretch.len()) == entry.before
+            && first + step.times(stretch.nodes.len()) == before
     }
 
     fn number(&mut self, step: Watts) -> u32 {
@@ -161,8 +163,8 @@ impl Log {
     fn rows_of(&self, place: usize) -> impl Iterator<Item = Entry> + '_ {
         let (stretch, before) = (self.stretches[place], self.before[place]);
         let step = self.steps[stretch.step as usize];
-        (0..stretch.len()).map(move |index| Entry {
-            node: Some(if stretch.last < stretch.first { stretch.first - index } else { stretch.first + index }),
+        (0..stretch.nodes.len()).map(move |index| Entry {
+            node: Some(stretch.nodes.at(index)),
             before: before + step.times(index),
             ..Entry::new(stretch.at, stretch.kind, before + step.times(index + 1))
         })
@@ -171,14 +173,8 @@ impl Log {
     /// Keeps only those rows of budgets that are to be kept.
     pub(super) fn keep_budgets(&mut self, is_kept: impl Fn(&Entry) -> bool) {
         self.others.retain(|(_, entry)| entry.kind != Kind::Budget || is_kept(entry));
-        let alone: usize = self.stretches.iter().map(|stretch| stretch.len() as usize).sum();
+        let alone: usize = self.stretches.iter().map(|stretch| stretch.nodes.len() as usize).sum();
         self.len = alone + self.others.len();
-    }
-}
-
-impl Stretch {
-    fn len(&self) -> u32 {
-        self.first.abs_diff(self.last) + 1
     }
 }
 

@@ -30,9 +30,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::algo::event_heap::EventHeap;
+use crate::algo::span::Span;
 use crate::cluster::Cluster;
 use crate::control::Controller;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, SimulationError};
 use crate::platform::Platform;
 use crate::platform::node_state::Class;
 use crate::policy::Policy;
@@ -444,15 +445,11 @@ impl Simulation {
     /// What changes nothing is no event: a node fails that has failed, or is repaired and has not.
     fn absorb_one(&mut self, event: Event) -> Result<()> {
         let happened = match event {
-            Event::NodeReady(node) => {
-                let ready = self.controller.node_ready(node)?;
-                self.enter_if(ready, node, Class::Idle, Kind::Ready);
-                ready
+            Event::NodeReady(nodes) => {
+                return self.enter(nodes, (Class::Idle, Kind::Ready), Controller::nodes_ready);
             }
-            Event::NodeOff(node) => {
-                let off = self.controller.node_off(node)?;
-                self.enter_if(off, node, Class::Off, Kind::Off);
-                off
+            Event::NodeOff(nodes) => {
+                return self.enter(nodes, (Class::Off, Kind::Off), Controller::nodes_off);
             }
             Event::NodeRepaired(node) => self.end_outage(node, true)?,
             Event::MaintenanceEnds(node) => self.end_outage(node, false)?,
@@ -479,14 +476,26 @@ impl Simulation {
         Ok(())
     }
 
-    /// A node's meter follows its state, if that has changed.
-    fn enter_if(&mut self, changed: bool, node: u32, class: Class, kind: Kind) {
-        if changed {
-            let (now, before) = (self.now(), self.plant.draw());
-            self.plant.enter(now, node, class);
-            let after = self.plant.draw();
-            self.history.note(Entry { node: Some(node), before, ..Entry::new(now, kind, after) });
+    /// Nodes come into another state, those together that are alike, unless `turn` says that something else has become of
+    /// them; their meters follow.
+    fn enter(
+        &mut self,
+        nodes: Span,
+        (class, kind): (Class, Kind),
+        turn: impl Fn(&mut Controller, Span) -> Result<bool, SimulationError>,
+    ) -> Result<()> {
+        let mut rest = Some(nodes);
+        while let Some(nodes) = rest {
+            let (alike, others) = self.controller.cluster().alike(nodes);
+            if turn(&mut self.controller, alike)? {
+                let (now, before) = (self.now(), self.plant.draw());
+                let step = self.plant.enter(now, alike, class);
+                self.history.note_nodes(now, kind, alike, (before, step));
+                self.totals.events += u64::from(alike.len());
+            }
+            rest = others;
         }
+        Ok(())
     }
 
     /// A run ends: as its plant says, unless something else ended it.

@@ -1,5 +1,6 @@
 //! Nodes fail, go into maintenance and come back; what runs there is lost (operations page on machines, rules 29 to 31).
 
+use crate::algo::span::Span;
 use crate::error::{Result, config};
 use crate::platform::node_state::Class;
 use crate::policy::outages::{Maintenance, Outage, Turn};
@@ -56,7 +57,7 @@ impl Simulation {
                 requeued.extend(self.lose(id, why)?);
             }
             self.controller.node_down(node);
-            self.plant.enter(now, node, Class::Down);
+            self.plant.enter(now, Span::of(node), Class::Down);
         }
         if turn != Turn::None {
             let kind = if why == Outage::Failure { Kind::Failed } else { Kind::Out };
@@ -74,7 +75,7 @@ impl Simulation {
         let (now, before) = (self.now(), self.plant.draw());
         let turn = self.controller.end_outage(node, is_repair)?;
         if turn == Turn::Turns {
-            self.plant.enter(now, node, Class::Idle);
+            self.plant.enter(now, Span::of(node), Class::Idle);
         }
         if turn != Turn::None {
             let kind = if is_repair { Kind::Repaired } else { Kind::Back };

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::algo::end_heap::EndHeap;
+use crate::algo::span::Span;
 use crate::cluster::{Cluster, Moved, Retimed};
 use crate::error::SimulationError;
 use crate::platform::Platform;
@@ -389,28 +390,29 @@ impl Plant {
         Outcome { energy: energy + life.energy(), whole, ran, is_cut, stood: life.stood(now), lowest_cap_w: lowest }
     }
 
-    /// A node is idle, off or down from now on, and draws what it draws then.
-    pub(super) fn enter(&mut self, now: SimTime, node: u32, class: Class) {
+    /// Nodes of one kind are idle, off or down from now on, and draw what they draw then. Returns
+    /// by how much each changes the draw, as the others do.
+    pub(super) fn enter(&mut self, now: SimTime, nodes: Span, class: Class) -> Watts {
         self.keep();
-        let of = self.platform.node(node);
+        let of = self.platform.node(nodes.first());
         let draw = match class {
             Class::Off => of.off,
             Class::Down => of.down,
             Class::Idle | Class::Busy | Class::Transition => of.idle,
         };
-        self.meter.set(now, node, class, draw);
+        self.meter.set_all(now, nodes, class, draw)
     }
 
-    /// A node boots from now on.
-    pub(super) fn boot(&mut self, now: SimTime, node: u32) {
+    /// Nodes of one kind boot from now on.
+    pub(super) fn boot(&mut self, now: SimTime, nodes: Span) -> Watts {
         self.keep();
-        self.meter.set(now, node, Class::Transition, self.platform.node(node).boot);
+        self.meter.set_all(now, nodes, Class::Transition, self.platform.node(nodes.first()).boot)
     }
 
-    /// A node shuts down from now on.
-    pub(super) fn shut_down(&mut self, now: SimTime, node: u32) {
+    /// Nodes of one kind shut down from now on.
+    pub(super) fn shut_down(&mut self, now: SimTime, nodes: Span) -> Watts {
         self.keep();
-        self.meter.set(now, node, Class::Transition, self.platform.node(node).shutdown);
+        self.meter.set_all(now, nodes, Class::Transition, self.platform.node(nodes.first()).shutdown)
     }
 
     /// How long a run has stood still, and the lowest cap on any of its nodes, W.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::algo::span::Span;
 use crate::cluster::Cluster;
 use crate::control::Refusal;
 use crate::platform::node_state::Class;
@@ -317,6 +318,12 @@ impl History {
         }
     }
 
+    /// The same happened to nodes that are alike, one after the other: each changed the draw, which
+    /// was the one, by the other.
+    pub(super) fn note_nodes(&mut self, at: SimTime, kind: Kind, nodes: Span, draw: (Watts, Watts)) {
+        self.log.push_nodes(at, kind, nodes, draw);
+    }
+
     pub(super) fn done(&self) -> usize {
         self.done
     }
@@ -479,12 +486,12 @@ impl History {
         }
     }
 
-    pub(super) fn boot(&mut self, node: u32) {
-        self.boots[node as usize] += 1;
+    pub(super) fn boot(&mut self, nodes: Span) {
+        self.boots[nodes.places()].iter_mut().for_each(|boots| *boots += 1);
     }
 
-    pub(super) fn shut_down(&mut self, node: u32) {
-        self.shutdowns[node as usize] += 1;
+    pub(super) fn shut_down(&mut self, nodes: Span) {
+        self.shutdowns[nodes.places()].iter_mut().for_each(|shutdowns| *shutdowns += 1);
     }
 
     /// When the last attempt ended that did.

@@ -27,10 +27,12 @@ impl Sleeper for Pools {
         let numbers = all.iter().map(|pool| pool.nodes.as_slice());
         sleep.settle_pools(view, proposals, numbers, |node| homes[node as usize], out);
         for decision in out.list() {
-            let (&Decision::Wake(node) | &Decision::Sleep(node)) = decision else { continue };
-            changed.push(node);
-            if let (Decision::Sleep(_), Some((number, place))) = (decision, homes[node as usize]) {
-                all[number].controller.note_shutdown(place);
+            let (&Decision::Wake(nodes) | &Decision::Sleep(nodes)) = decision else { continue };
+            changed.extend(nodes.nodes());
+            for node in nodes.nodes().filter(|_| matches!(decision, Decision::Sleep(_))) {
+                if let Some((number, place)) = homes[node as usize] {
+                    all[number].controller.note_shutdown(place);
+                }
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::algo::node_set::NodeSet;
 use crate::algo::releases::{Claim, Release};
+use crate::algo::span::Span;
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
 use crate::units::{SimDuration, SimTime};
@@ -76,11 +77,11 @@ struct Pace {
 struct Moves(VecDeque<(SimTime, i64)>);
 
 impl Moves {
-    fn add(&mut self, until: SimTime) {
+    fn add(&mut self, until: SimTime, nodes: i64) {
         let place = if self.0.back().is_none_or(|(last, _)| *last < until) { self.0.len() } else { self.place(until) };
         match self.0.get_mut(place).filter(|(at, _)| *at == until) {
-            Some((_, count)) => *count += 1,
-            None => self.0.insert(place, (until, 1)),
+            Some((_, count)) => *count += nodes,
+            None => self.0.insert(place, (until, nodes)),
         }
     }
 
@@ -88,10 +89,10 @@ impl Moves {
         self.0.partition_point(|(at, _)| *at < until)
     }
 
-    fn remove(&mut self, until: SimTime) {
+    fn remove(&mut self, until: SimTime, nodes: i64) {
         let place = self.place(until);
         let Some((_, count)) = self.0.get_mut(place).filter(|(at, _)| *at == until) else { return };
-        *count -= 1;
+        *count -= nodes;
         if *count == 0 {
             self.0.remove(place);
         }
@@ -165,46 +166,48 @@ impl Standby {
         self.paces.iter().filter(|pace| pace.off > 0 || !pace.stopping.0.is_empty()).map(|pace| pace.like)
     }
 
-    /// A node has come from one state into another.
-    pub fn enter(&mut self, now: SimTime, node: u32, old: NodeState, new: NodeState) {
-        let pace = &mut self.paces[self.pace_of[node as usize] as usize];
+    /// Nodes of one kind have come from one state into another.
+    pub fn enter(&mut self, now: SimTime, nodes: Span, old: NodeState, new: NodeState) {
+        let (pace, count) = (&mut self.paces[self.pace_of[nodes.first() as usize] as usize], i64::from(nodes.len()));
         let was_asleep = match old {
             NodeState::Off => {
-                pace.off -= 1;
-                self.off.remove(node)
+                pace.off -= count;
+                self.off.remove_span(nodes);
+                true
             }
             NodeState::ShuttingDown { until } => {
-                pace.stopping.remove(until);
+                pace.stopping.remove(until, count);
                 true
             }
             NodeState::Booting { until } => {
-                pace.booting.remove(until);
+                pace.booting.remove(until, count);
                 true
             }
             NodeState::Idle | NodeState::Busy { .. } | NodeState::Kept | NodeState::Down => false,
         };
         let is_asleep = match new {
             NodeState::Off => {
-                pace.off += 1;
-                self.off.insert(node)
+                pace.off += count;
+                self.off.insert_span(nodes);
+                true
             }
             NodeState::ShuttingDown { until } => {
-                pace.stopping.add(until);
+                pace.stopping.add(until, count);
                 true
             }
             NodeState::Booting { until } => {
-                pace.booting.add(until);
+                pace.booting.add(until, count);
                 true
             }
             NodeState::Idle => {
-                self.idle_since[node as usize] = now;
+                self.idle_since[nodes.places()].fill(now);
                 false
             }
             NodeState::Busy { .. } | NodeState::Kept | NodeState::Down => false,
         };
         match (was_asleep, is_asleep) {
-            (false, true) => _ = self.asleep.insert(node),
-            (true, false) => _ = self.asleep.remove(node),
+            (false, true) => self.asleep.insert_span(nodes),
+            (true, false) => self.asleep.remove_span(nodes),
             (false, false) | (true, true) => {}
         }
     }
@@ -295,9 +298,9 @@ mod tests {
     #[test]
     fn a_node_idles_since_it_came_into_that_state() {
         let mut standby = Standby::new(at(5), &platform(2));
-        standby.enter(at(7), 1, NodeState::Idle, NodeState::Off);
+        standby.enter(at(7), Span::of(1), NodeState::Idle, NodeState::Off);
         assert_eq!((standby.asleep().len(), standby.off().len(), standby.idle_since(0)), (1, 1, at(5)));
-        standby.enter(at(9), 1, NodeState::Off, NodeState::Idle);
+        standby.enter(at(9), Span::of(1), NodeState::Off, NodeState::Idle);
         assert_eq!((standby.asleep().len(), standby.off().len(), standby.idle_since(1)), (0, 0, at(9)));
     }
 
@@ -319,7 +322,7 @@ mod tests {
                     NodeState::Off => NodeState::Booting { until: at(now) + draw.boot_time },
                     NodeState::Booting { .. } | NodeState::Busy { .. } | NodeState::Kept => NodeState::Idle,
                 };
-                standby.enter(at(now), node, old, new);
+                standby.enter(at(now), Span::of(node), old, new);
                 states[node as usize] = new;
                 let asleep = |state: &NodeState| {
                     matches!(state, NodeState::Off | NodeState::ShuttingDown { .. } | NodeState::Booting { .. })

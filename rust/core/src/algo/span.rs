@@ -1,0 +1,138 @@
+//! Neighbours: most of what happens to nodes that are switched off and on happens to the next one, too.
+
+/// Nodes with no other between them, one after the other up or down.
+///
+/// ```
+/// use hetsched_core::algo::span::Span;
+///
+/// let mut span = Span::of(7);
+/// assert!(span.extend(6) && span.extend(5));
+/// assert!(!span.extend(6) && !span.extend(3), "neither back nor on beyond a gap");
+/// assert_eq!(span.nodes().collect::<Vec<_>>(), [7, 6, 5]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    first: u32,
+    /// Below the first if nodes descend.
+    last: u32,
+}
+
+impl Span {
+    /// One node.
+    #[must_use]
+    pub fn of(node: u32) -> Self {
+        Self { first: node, last: node }
+    }
+
+    /// The first of them.
+    #[must_use]
+    pub fn first(self) -> u32 {
+        self.first
+    }
+
+    /// How many there are.
+    #[expect(clippy::len_without_is_empty, reason = "never empty")]
+    #[must_use]
+    pub fn len(self) -> u32 {
+        self.first.abs_diff(self.last) + 1
+    }
+
+    /// The same nodes, ascending, as places in a list of all.
+    #[must_use]
+    pub fn places(self) -> std::ops::RangeInclusive<usize> {
+        self.first.min(self.last) as usize..=self.first.max(self.last) as usize
+    }
+
+    /// All of them, in their order.
+    pub fn nodes(self) -> impl Iterator<Item = u32> {
+        (0..self.len()).map(move |index| self.at(index))
+    }
+
+    /// One of them, counted from 0.
+    #[must_use]
+    pub fn at(self, index: u32) -> u32 {
+        if self.last < self.first { self.first - index } else { self.first + index }
+    }
+
+    /// Goes on with a node if that is the next; says whether it is.
+    pub fn extend(&mut self, node: u32) -> bool {
+        let ascends = self.last >= self.first && node.checked_sub(1) == Some(self.last);
+        let descends = self.last <= self.first && node.checked_add(1) == Some(self.last);
+        if ascends || descends {
+            self.last = node;
+        }
+        ascends || descends
+    }
+
+    /// Goes on with others if these are the next; says whether they are.
+    pub fn append(&mut self, next: Self) -> bool {
+        let mut both = *self;
+        let goes_on = both.extend(next.first) && (next.len() == 1 || both.extend(next.at(1)));
+        if goes_on {
+            self.last = next.last;
+        }
+        goes_on
+    }
+
+    /// The first of them that are alike, and the others.
+    #[must_use]
+    pub fn split<K: PartialEq>(self, like: impl Fn(u32) -> K) -> (Self, Option<Self>) {
+        let kind = like(self.first);
+        let count = (1..self.len()).take_while(|&index| like(self.at(index)) == kind).count();
+        #[expect(clippy::cast_possible_truncation, reason = "fewer than there are")]
+        let count = count as u32 + 1;
+        let rest = (count < self.len()).then(|| Self { first: self.at(count), last: self.last });
+        (Self { first: self.first, last: self.at(count - 1) }, rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Twin: a list.
+        #[test]
+        fn neighbours_are_kept_together(from in 0..9_u32, ups in prop::collection::vec(-2..3_i64, 0..12), cut in 1..4_u32) {
+            let (mut spans, mut twin) = (vec![Span::of(from + 30)], vec![from + 30]);
+            for by in ups {
+                let node = u32::try_from(i64::from(*twin.last().unwrap()) + by).unwrap();
+                twin.push(node);
+                if !spans.last_mut().unwrap().extend(node) {
+                    spans.push(Span::of(node));
+                }
+            }
+            let all: Vec<u32> = spans.iter().flat_map(|span| span.nodes()).collect();
+            prop_assert_eq!(&all, &twin);
+            let mut parts = Vec::new();
+            for &span in &spans {
+                let mut rest = Some(span);
+                while let Some(left) = rest {
+                    let (part, others) = left.split(|node| node / cut);
+                    prop_assert!(part.nodes().all(|node| node / cut == part.first() / cut));
+                    parts.push(part);
+                    rest = others;
+                }
+            }
+            let all: Vec<u32> = parts.iter().flat_map(|span| span.nodes()).collect();
+            prop_assert_eq!(&all, &twin);
+            let mut joined: Vec<Span> = Vec::new();
+            for part in parts {
+                if !joined.last_mut().is_some_and(|last| last.append(part)) {
+                    joined.push(part);
+                }
+            }
+            let all: Vec<u32> = joined.iter().flat_map(|span| span.nodes()).collect();
+            prop_assert_eq!(all, twin);
+        }
+    }
+
+    #[test]
+    fn places_ascend() {
+        let mut span = Span::of(4);
+        assert!(span.extend(3));
+        assert_eq!((span.places(), span.len()), (3..=4, 2));
+    }
+}
