@@ -92,24 +92,20 @@ impl NodeSet {
         missing
     }
 
-    /// Adds neighbours, none of which is in the set.
+    /// Adds neighbours.
     pub fn insert_span(&mut self, nodes: Span) {
-        let mut twice = 0;
         for (place, bits) in masks(nodes) {
-            twice |= self.words[place] & bits;
+            self.len += (bits & !self.words[place]).count_ones();
             self.words[place] |= bits;
         }
-        self.settle(twice == 0, self.len + nodes.len());
     }
 
-    /// Removes neighbours, all of which are in the set.
+    /// Removes neighbours.
     pub fn remove_span(&mut self, nodes: Span) {
-        let mut missing = 0;
         for (place, bits) in masks(nodes) {
-            missing |= bits & !self.words[place];
+            self.len -= (self.words[place] & bits).count_ones();
             self.words[place] &= !bits;
         }
-        self.settle(missing == 0, self.len.wrapping_sub(nodes.len()));
     }
 
     /// Removes `node`; says whether it was there.
@@ -190,15 +186,20 @@ impl NodeSet {
         &self.words
     }
 
+    /// The words in which nodes may be: none of an empty set.
+    fn occupied(&self) -> &[u64] {
+        if self.len == 0 { &[] } else { &self.words }
+    }
+
     /// The nodes of the set, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.words.iter().zip((0..).step_by(BITS as usize)).flat_map(|(&word, base)| bits(word, base))
+        self.occupied().iter().zip((0..).step_by(BITS as usize)).flat_map(|(&word, base)| bits(word, base))
     }
 
     /// The nodes of the set, descending.
     pub fn descending(&self) -> impl Iterator<Item = u32> + '_ {
         let places = (0..self.capacity.div_ceil(BITS)).rev();
-        self.words.iter().rev().zip(places).flat_map(|(&word, place)| bits_down(word, place * BITS))
+        self.occupied().iter().rev().zip(places).flat_map(|(&word, place)| bits_down(word, place * BITS))
     }
 
     /// Moves the `count` lowest nodes from the set to the end of `taken`, ascending; fewer if there are fewer.

@@ -30,6 +30,12 @@ impl Span {
         self.first
     }
 
+    /// The last of them.
+    #[must_use]
+    pub fn last(self) -> u32 {
+        self.last
+    }
+
     /// How many there are.
     #[expect(clippy::len_without_is_empty, reason = "never empty")]
     #[must_use]
@@ -52,6 +58,12 @@ impl Span {
     #[must_use]
     pub fn at(self, index: u32) -> u32 {
         if self.last < self.first { self.first - index } else { self.first + index }
+    }
+
+    /// All but the first so many, which are fewer than there are.
+    #[must_use]
+    pub fn from(self, index: u32) -> Self {
+        Self { first: self.at(index), last: self.last }
     }
 
     /// Goes on with a node if that is the next; says whether it is.
@@ -81,7 +93,7 @@ impl Span {
         let count = (1..self.len()).take_while(|&index| like(self.at(index)) == kind).count();
         #[expect(clippy::cast_possible_truncation, reason = "fewer than there are")]
         let count = count as u32 + 1;
-        let rest = (count < self.len()).then(|| Self { first: self.at(count), last: self.last });
+        let rest = (count < self.len()).then(|| self.from(count));
         (Self { first: self.first, last: self.at(count - 1) }, rest)
     }
 }

@@ -361,10 +361,11 @@ impl Cluster {
             let keeps = self.suspended > 0 && self.on_nodes.keep(node, &self.runs);
             let state = self.nodes[node as usize];
             let state = if stood { state.end_suspended_job(keeps)? } else { state.end_job(keeps)? };
-            let old = enter(&mut self.nodes, &mut self.classes, node, state);
-            if let Some(standby) = &mut self.standby {
-                standby.enter(self.now, Span::of(node), old, state);
-            }
+            enter(&mut self.nodes, &mut self.classes, node, state);
+        }
+        if let Some(standby) = &mut self.standby {
+            let idles = |node: &u32| self.nodes[*node as usize] == NodeState::Idle;
+            standby.end(self.now, nodes.iter().copied().filter(idles));
         }
         if self.platform.is_exclusive() && !self.slots.lends() {
             self.slots.give_whole(nodes);

@@ -14,6 +14,7 @@ mod resting;
 pub mod rules;
 pub mod standby;
 
+use crate::algo::node_set::NodeSet;
 use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
@@ -117,9 +118,11 @@ impl Sleep {
         let (min_idle, rules_of) = (rules.min_idle, |(node, draw)| rules.of(node, draw));
         let all: Vec<NodeRule> = nodes.map(rules_of).collect();
         let mut sleepers = all.iter().filter(|rule| !rule.is_excluded && rule.far.is_some());
-        let first = sleepers.next();
+        let (first, mut resting) = (sleepers.next(), NodeSet::empty(platform.len()));
+        let counted = (0..).zip(&all).filter(|(_, rule)| !rule.is_excluded);
+        counted.for_each(|(node, _)| _ = resting.insert(node));
         Ok(Self {
-            resting: Resting::new(min_idle, platform.len()),
+            resting: Resting::new(min_idle, resting),
             is_uniform: sleepers.all(|rule| Some(rule) == first),
             rules: all,
             min_idle: rules.min_idle,
@@ -209,8 +212,7 @@ impl Sleep {
 
     /// Finds out which nodes have been idle for long enough by now.
     fn follow(&mut self, view: &View<'_>) {
-        let rules = &self.rules;
-        self.resting.follow(view, |node| !rules[node as usize].is_excluded);
+        self.resting.follow(view);
     }
 
     /// The nodes of which it matters what is planned for later, and by when a planned start says all there is to know: off

@@ -3,27 +3,30 @@
 use std::collections::VecDeque;
 
 use crate::algo::node_set::NodeSet;
+use crate::algo::span::Span;
 use crate::platform::node_state::NodeState;
 use crate::policy::View;
+use crate::policy::sleep::standby::Standby;
 use crate::units::{SimDuration, SimTime};
 
 /// Idle nodes: those that have been so for long enough, and the others by the instant since when they have.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Resting {
     min_idle: SimDuration,
+    /// Which nodes count.
+    own: NodeSet,
     ripe: NodeSet,
     /// Since when which nodes idle, in that order; some may have got work since.
-    recent: VecDeque<(SimTime, u32)>,
-    /// Since when each node idles that is known to.
-    known: Vec<Option<SimTime>>,
-    /// How many changes of free nodes have been seen; none: not even which nodes there were at first.
+    recent: VecDeque<(SimTime, Span)>,
+    /// How often nodes that came to idle have been looked at; none: not even which there were at first.
     seen: Option<u64>,
-    fresh: Vec<(SimTime, u32)>,
+    fresh: Vec<(SimTime, Span)>,
 }
 
 impl Resting {
-    pub(super) fn new(min_idle: SimDuration, nodes: u32) -> Self {
-        Self { min_idle, ripe: NodeSet::empty(nodes), known: vec![None; nodes as usize], ..Self::default() }
+    /// Only these nodes count.
+    pub(super) fn new(min_idle: SimDuration, own: NodeSet) -> Self {
+        Self { min_idle, ripe: NodeSet::empty(own.capacity()), own, ..Self::default() }
     }
 
     /// The nodes that have been idle for long enough.
@@ -36,38 +39,59 @@ impl Resting {
         self.recent.front().map(|(since, _)| since.saturating_add(self.min_idle))
     }
 
-    /// Finds out what has changed; only such nodes count as `counts` says.
-    pub(super) fn follow(&mut self, view: &View<'_>, counts: impl Fn(u32) -> bool) {
-        let (changed, all) = view.slots.changes(self.seen.unwrap_or(0));
-        match changed.filter(|_| self.seen.is_some()) {
-            Some(nodes) => nodes.iter().for_each(|&node| self.look_at(view, node, &counts)),
-            None => (0..view.platform.len()).for_each(|node| self.look_at(view, node, &counts)),
+    /// Finds out what has changed.
+    pub(super) fn follow(&mut self, view: &View<'_>) {
+        let Some(standby) = view.standby else { return };
+        let (new, all) = standby.came_to_idle(self.seen.unwrap_or(0));
+        match new.filter(|_| self.seen.is_some()) {
+            Some(new) => self.fresh.extend_from_slice(new),
+            None => self.begin_anew(view, standby),
         }
         self.seen = Some(all);
-        // A node may have changed twice, and stand before others that have idled for longer.
-        if !self.fresh.is_sorted() {
-            self.fresh.sort_unstable();
+        // Of a part of a machine it may be told later since when a node idles.
+        if !self.fresh.is_sorted_by_key(|fresh| fresh.0) {
+            self.fresh.sort_by_key(|fresh| fresh.0);
         }
+        if !self.ripe.is_empty() {
+            self.fresh.iter().for_each(|&(_, nodes)| self.ripe.remove_span(nodes));
+            self.ripe.keep_common(view.slots.holding(view.platform.shared_slots()));
+        }
+        let is_late = self.recent.back().zip(self.fresh.first()).is_some_and(|(last, first)| first.0 < last.0);
         self.recent.extend(self.fresh.drain(..));
-        while let Some(&(since, node)) = self.recent.front() {
-            let idles = self.known[node as usize] == Some(since);
-            if idles && since.saturating_add(self.min_idle) > view.now {
-                break;
-            }
-            self.recent.pop_front();
-            if idles {
-                self.ripe.insert(node);
+        if is_late {
+            self.recent.make_contiguous().sort_by_key(|recent| recent.0);
+        }
+        self.ripen(view, standby);
+    }
+
+    /// All that idle are looked at.
+    fn begin_anew(&mut self, view: &View<'_>, standby: &Standby) {
+        let free = view.slots.holding(view.platform.shared_slots());
+        self.ripe = NodeSet::empty(free.capacity());
+        self.recent.clear();
+        for node in free.iter() {
+            let since = standby.idle_since(node);
+            match self.fresh.last_mut().filter(|last| last.0 == since) {
+                Some((_, nodes)) if nodes.last() + 1 == node => _ = nodes.extend(node),
+                _ => self.fresh.push((since, Span::of(node))),
             }
         }
     }
 
-    fn look_at(&mut self, view: &View<'_>, node: u32, counts: impl Fn(u32) -> bool) {
-        let idles = view.nodes[node as usize] == NodeState::Idle && counts(node);
-        let since = view.standby.filter(|_| idles).map(|standby| standby.idle_since(node));
-        if self.known[node as usize] != since {
-            self.known[node as usize] = since;
-            self.ripe.remove(node);
-            self.fresh.extend(since.map(|since| (since, node)));
+    /// What has idled for long enough is ripe; what comes first of the others idles still.
+    fn ripen(&mut self, view: &View<'_>, standby: &Standby) {
+        while let Some(&(since, nodes)) = self.recent.front() {
+            let idles = |node: u32| {
+                let is_idle = view.nodes[node as usize] == NodeState::Idle;
+                is_idle && self.own.contains(node) && standby.idle_since(node) == since
+            };
+            if since.saturating_add(self.min_idle) <= view.now {
+                nodes.nodes().filter(|&node| idles(node)).for_each(|node| _ = self.ripe.insert(node));
+            } else if let Some(index) = (0..nodes.len()).find(|&index| idles(nodes.at(index))) {
+                self.recent[0].1 = nodes.from(index);
+                return;
+            }
+            self.recent.pop_front();
         }
     }
 }

@@ -45,6 +45,10 @@ pub struct Standby {
     asleep: NodeSet,
     off: NodeSet,
     idle_since: Vec<SimTime>,
+    /// Which nodes came to idle, and since when they did, oldest first; see [`Standby::came_to_idle`].
+    idled: Vec<(SimTime, Span)>,
+    /// How many of these were forgotten before the first.
+    forgotten: u64,
     expected: Expected,
     /// The same as plans that count nodes have them.
     counted: Counted,
@@ -116,6 +120,8 @@ impl Standby {
             asleep: NodeSet::empty(platform.len()),
             off: NodeSet::empty(platform.len()),
             idle_since: vec![start; platform.len() as usize],
+            idled: Vec::new(),
+            forgotten: 0,
             expected: Expected::default(),
             counted: Counted::default(),
         }
@@ -200,7 +206,7 @@ impl Standby {
                 true
             }
             NodeState::Idle => {
-                self.idle_since[nodes.places()].fill(now);
+                self.rest(now, nodes);
                 false
             }
             NodeState::Busy { .. } | NodeState::Kept | NodeState::Down => false,
@@ -212,9 +218,44 @@ impl Standby {
         }
     }
 
+    /// Nodes, ascending, idle since their jobs have ended.
+    pub fn end(&mut self, now: SimTime, nodes: impl Iterator<Item = u32>) {
+        let mut together: Option<Span> = None;
+        for node in nodes {
+            match &mut together {
+                Some(span) if span.last() + 1 == node => _ = span.extend(node),
+                _ => {
+                    if let Some(span) = together.replace(Span::of(node)) {
+                        self.rest(now, span);
+                    }
+                }
+            }
+        }
+        if let Some(span) = together {
+            self.rest(now, span);
+        }
+    }
+
+    fn rest(&mut self, since: SimTime, nodes: Span) {
+        self.idle_since[nodes.places()].fill(since);
+        if self.idled.len() >= 2 * self.idle_since.len() {
+            self.forgotten += self.idled.len() as u64;
+            self.idled.clear();
+        }
+        self.idled.push((since, nodes));
+    }
+
     /// A node idles that has done so since then.
     pub fn idle_from(&mut self, node: u32, since: SimTime) {
-        self.idle_since[node as usize] = since;
+        self.rest(since, Span::of(node));
+    }
+
+    /// Which nodes came to idle since a reader had seen `seen` such, since when they do, and how many there have been in
+    /// all; `None` if they are more than the reader should follow one by one. Some may have got work since.
+    #[must_use]
+    pub fn came_to_idle(&self, seen: u64) -> (Option<&[(SimTime, Span)]>, u64) {
+        let since = seen.checked_sub(self.forgotten).and_then(|from| self.idled.get(usize::try_from(from).ok()?..));
+        (since, self.forgotten + self.idled.len() as u64)
     }
 
     /// Nothing is expected, in what holds the memory for it.
