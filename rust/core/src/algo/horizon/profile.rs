@@ -76,17 +76,23 @@ impl<A: Amount> Profile<A> {
     /// Starts anew at `now` with `free`, and with `releases` (amounts by instant, ascending) coming back later; those due
     /// before `now` count as of `now`.
     pub fn reset(&mut self, now: SimTime, free: A, releases: impl Iterator<Item = (SimTime, A)>) {
-        let (mut last, mut sum, mut used) = (now, free, 0);
+        let (mut at, mut sums) = ([now; MOST / 2], [free; MOST / 2]);
+        let mut count = 0;
         self.heads.clear();
-        releases.for_each(|(at, amount)| {
-            if at > last {
-                used = self.append(used, last, sum);
-                last = at;
+        releases.for_each(|(then, amount)| {
+            let mut sum = sums[count];
+            if then > at[count] {
+                count += 1;
+                if count == at.len() {
+                    self.append(&at, &sums);
+                    count = 0;
+                }
+                at[count] = then;
             }
             sum = sum.plus(amount);
+            sums[count] = sum;
         });
-        used = self.append(used, last, sum);
-        self.heads.extend(self.blocks[..used].iter().map(|steps| Head::of(steps, A::NONE)));
+        self.append(&at[..=count], &sums[..=count]);
     }
 
     /// Becomes a copy of another with `more` at all times.
@@ -98,18 +104,15 @@ impl<A: Amount> Profile<A> {
         self.blocks.iter_mut().zip(&other.blocks[..used]).for_each(|(steps, others)| steps.copy(others));
     }
 
-    /// Adds a step to the last of the blocks in use, or to a new one; returns how many are then in use.
-    fn append(&mut self, used: usize, at: SimTime, free: A) -> usize {
-        let full = used == 0 || self.blocks[used - 1].len() >= MOST / 2;
-        let used = used + usize::from(full);
-        if full {
-            if self.blocks.len() < used {
-                self.blocks.push(Steps::new());
-            }
-            self.blocks[used - 1].clear();
+    /// Adds a block of steps.
+    fn append(&mut self, at: &[SimTime], free: &[A]) {
+        let used = self.heads.len();
+        if self.blocks.len() == used {
+            self.blocks.push(Steps::new());
         }
-        self.blocks[used - 1].push(at, free);
-        used
+        let steps = &mut self.blocks[used];
+        steps.set(at, free);
+        self.heads.push(Head::of(steps, A::NONE));
     }
 
     /// What is free from the first step on.

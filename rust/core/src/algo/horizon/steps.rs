@@ -62,13 +62,14 @@ impl<A: Amount> Steps<A> {
     }
 
     pub(super) fn copy(&mut self, other: &Self) {
-        self.at.clone_from(&other.at);
-        self.free.clone_from(&other.free);
+        self.set(&other.at, &other.free);
     }
 
-    pub(super) fn push(&mut self, at: SimTime, free: A) {
-        self.at.push(at);
-        self.free.push(free);
+    pub(super) fn set(&mut self, at: &[SimTime], free: &[A]) {
+        self.at.clear();
+        self.at.extend_from_slice(at);
+        self.free.clear();
+        self.free.extend_from_slice(free);
     }
 
     /// How many steps begin before `at`.

@@ -3,7 +3,7 @@
 use crate::algo::fit_list::{FitList, Waiting};
 use crate::error::Result;
 use crate::policy::compose::{Composed, Parts};
-use crate::policy::sleep::counted::Outlook;
+use crate::policy::sleep::counted::{Outlook, Plan};
 use crate::policy::sleep::proposal::Proposal;
 use crate::policy::sleep::standby::Expected;
 use crate::policy::sleep::{Leave, Sleep, Sleeper, Wakes, named};
@@ -40,9 +40,10 @@ impl Sleeper for Composed {
             let leave = |node, rule: &_, _| Leave::given_if(named::is_far(view, first, node, rule));
             sleep.settle(view, &wakes, leave, out);
         } else if !queue.is_empty() && sleep.looks_ahead(view) {
-            let outlook = as_planned(parts, queue, view);
+            let outlook = as_planned(parts, queue, view, sleep.lend_plan());
             let wakes = outlook.wakes_of(sleep, view);
             sleep.settle(view, &wakes, |_, rule, asleep| outlook.leave(rule, asleep), out);
+            sleep.give_back(outlook);
         } else {
             // No node is planned for, or none could be woken or put to sleep.
             sleep.settle(view, &Wakes::default(), |_, rule, _| Leave::given_if(rule.far.is_some()), out);
@@ -67,27 +68,27 @@ impl Composed {
         if !sleep.looks_ahead(view) {
             return Ok(Proposal::default());
         }
-        let outlook = as_planned(parts, queue, view);
+        let outlook = as_planned(parts, queue, view, sleep.lend_plan());
         Ok(Proposal::counted(outlook.wakes_of(sleep, view), outlook))
     }
 }
 
 /// What is held for the jobs that wait, in their order.
-fn as_planned(parts: &Parts, queue: &FitList, view: &View<'_>) -> Outlook {
+fn as_planned(parts: &Parts, queue: &FitList, view: &View<'_>, plan: Plan) -> Outlook {
     let is_strict = parts.backfill.is_strict();
     match parts.backfill.first_after() {
-        None => Outlook::new(view, queue.iter(), is_strict),
-        Some(limit) => Outlook::new(view, in_turn(queue, view.now, limit).into_iter(), is_strict),
+        None => Outlook::new(view, plan, queue.iter(), is_strict),
+        Some(limit) => Outlook::new(view, plan, in_turn(queue, view.now, limit).into_iter(), is_strict),
     }
 }
 
 /// The same as the backfill would have it if all nodes were on.
 fn as_backfilled(parts: &Parts, queue: &FitList, view: &View<'_>) -> Outlook {
-    let backfill = &parts.backfill;
+    let (backfill, plan) = (&parts.backfill, Plan::default());
     match backfill.first_after() {
-        None if backfill.is_strict() => Outlook::new(view, queue.iter(), true),
-        None => Outlook::as_backfilled(view, queue, backfill.reserves()),
-        Some(limit) => Outlook::new(view, in_turn(queue, view.now, limit).into_iter(), false),
+        None if backfill.is_strict() => Outlook::new(view, plan, queue.iter(), true),
+        None => Outlook::as_backfilled(view, plan, queue, backfill.reserves()),
+        Some(limit) => Outlook::new(view, plan, in_turn(queue, view.now, limit).into_iter(), false),
     }
 }
 

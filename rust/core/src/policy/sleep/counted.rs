@@ -3,7 +3,7 @@
 //! A wake plan, which binds nothing, says how many nodes are held at any time; against it stand those that are free by then
 //! without waking any.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
 
 use crate::algo::fit_list::{FitList, Room, Waiting};
 use crate::algo::horizon::Profile;
@@ -21,32 +21,44 @@ const TICK: SimDuration = SimDuration::from_micros(1);
 #[derive(Clone, Debug)]
 pub(super) struct Outlook {
     now: SimTime,
-    /// Each holds until the next.
-    steps: Vec<(SimTime, i64)>,
-    /// The least of all up to each.
-    least: Vec<i64>,
+    plan: Plan,
+    ahead: OnceCell<Ahead>,
     /// How many nodes are left, on or not, once all are back and the jobs have theirs that wait for nothing else.
     left: i64,
 }
 
-/// One job after the other at the earliest time from which there are enough nodes for all its length.
-struct WakePlan<'a> {
-    view: &'a View<'a>,
-    free: Profile<i64>,
-    /// Where a count and a length were planned last: those alike fit no earlier.
-    last: BTreeMap<(i64, SimDuration), SimTime>,
+/// The same step by step, for those who ask more than once.
+#[derive(Clone, Debug, Default)]
+struct Ahead {
+    /// Each holds until the next.
+    steps: Vec<(SimTime, i64)>,
+    /// The least of all up to each.
+    least: Vec<i64>,
 }
 
-impl<'a> WakePlan<'a> {
-    fn new(view: &'a View<'a>) -> Self {
-        let (now, idle) = (view.now, view.slots.free_units());
-        let releases = view.releases.iter().map(|release| (release.at.max(now), release.claim.units));
-        let mut free = Profile::default();
-        free.reset(now, idle, releases);
-        Self { view, free, last: BTreeMap::new() }
+/// What a wake plan is made in.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    free: Profile<i64>,
+    /// Where a count and a length were planned last, by these: those alike fit no earlier.
+    last: Vec<((i64, SimDuration), SimTime)>,
+    /// How many nodes come back once they are woken, and when, in that order.
+    woken: Vec<(SimTime, i64)>,
+}
+
+impl Plan {
+    /// Nothing is planned yet.
+    fn begin(&mut self, view: &View<'_>) {
+        let releases = view.releases.iter().map(|release| (release.at.max(view.now), release.claim.units));
+        self.free.reset(view.now, view.slots.free_units(), releases);
+        self.last.clear();
+        let woken = returns(view).iter().filter(|back| back.down > 0).map(|back| (back.at.max(view.now), back.down));
+        self.woken.clear();
+        self.woken.extend(woken);
     }
 
-    /// Plans a job, not before `from`; returns its start.
+    /// Plans a job at the earliest time, not before `from`, from which there are enough nodes for all its length; returns
+    /// its start.
     fn add(&mut self, waiting: &Waiting, from: SimTime) -> SimTime {
         self.add_by(waiting, from, SimTime::NEVER)
     }
@@ -54,29 +66,43 @@ impl<'a> WakePlan<'a> {
     /// The same if it starts by then.
     fn add_by(&mut self, waiting: &Waiting, from: SimTime, by: SimTime) -> SimTime {
         let (units, length) = (waiting.units, waiting.length.max(TICK));
-        let last = self.last.entry((units, length)).or_insert(self.view.now);
-        if *last == SimTime::NEVER {
+        let place = self.place_of((units, length));
+        let from = from.max(self.last[place].1);
+        if from == SimTime::NEVER {
             return SimTime::NEVER;
         }
-        let from = from.max(*last);
         let after = by.saturating_add(TICK);
         if by < SimTime::NEVER && !self.free.fits_between(from, after, units, length) {
-            *last = from.max(after);
+            self.last[place].1 = from.max(after);
             return SimTime::NEVER;
         }
         let start = self.free.earliest_fit_from(from, units, length);
-        *last = start;
+        self.last[place].1 = start;
         if start != SimTime::NEVER && start <= by {
             self.free.reserve(start, length, units);
         }
         start
     }
+
+    fn place_of(&mut self, of: (i64, SimDuration)) -> usize {
+        let place = self.last.partition_point(|(other, _)| *other < of);
+        if self.last.get(place).is_none_or(|(other, _)| *other != of) {
+            self.last.insert(place, (of, SimTime::from_micros(i64::MIN)));
+        }
+        place
+    }
 }
 
 impl Outlook {
-    /// With these jobs waiting, in their order; where it is strict none is planned before the one ahead of it.
-    pub(super) fn new<'w>(view: &View<'_>, queue: impl Iterator<Item = &'w Waiting>, is_strict: bool) -> Self {
-        let mut plan = WakePlan::new(view);
+    /// With these jobs waiting, in their order; where it is strict none is planned before the one ahead of it. It is made
+    /// in the memory of another.
+    pub(super) fn new<'w>(
+        view: &View<'_>,
+        mut plan: Plan,
+        queue: impl Iterator<Item = &'w Waiting>,
+        is_strict: bool,
+    ) -> Self {
+        plan.begin(view);
         let mut from = view.now;
         for waiting in queue {
             let start = plan.add(waiting, from);
@@ -87,13 +113,13 @@ impl Outlook {
                 break;
             }
         }
-        Self::of(&plan, 0)
+        Self::of(view, plan, 0)
     }
 
     /// The same as the backfill would have it if all nodes were on: beside what the first `depth` jobs hold that do not fit,
     /// nodes are held only for jobs that fit as soon as all nodes are back.
-    pub(super) fn as_backfilled(view: &View<'_>, queue: &FitList, depth: usize) -> Self {
-        let mut plan = WakePlan::new(view);
+    pub(super) fn as_backfilled(view: &View<'_>, mut plan: Plan, queue: &FitList, depth: usize) -> Self {
+        plan.begin(view);
         let soon = returns(view).iter().map(|back| back.at).max().unwrap_or(view.now).max(view.now);
         let released = view.releases.iter().filter(|release| release.at <= soon).map(|release| release.claim.units);
         let mut most = view.slots.free_units() + released.sum::<i64>();
@@ -110,31 +136,38 @@ impl Outlook {
             place = queue.after(next);
         }
         let left = plan.free.least_between(soon, TICK);
-        Self::of(&plan, left)
+        Self::of(view, plan, left)
     }
 
-    fn of(plan: &WakePlan<'_>, left: i64) -> Self {
-        let now = plan.view.now;
-        let returns = returns(plan.view).iter().filter(|back| back.down > 0).map(|back| (back.at.max(now), back.down));
-        let (mut returns, mut returned) = (returns.peekable(), 0);
-        let mut outlook = Self::with_capacity(now, plan.free.count(), left);
-        // What is free without waking any: all of them come back at a step.
-        plan.free.steps().for_each(|(at, free)| {
-            while let Some((_, down)) = returns.next_if(|back| back.0 <= at) {
-                returned += down;
+    fn of(view: &View<'_>, plan: Plan, left: i64) -> Self {
+        Self { now: view.now, plan, ahead: OnceCell::new(), left }
+    }
+
+    /// Its memory, for another.
+    pub(super) fn into_plan(self) -> Plan {
+        self.plan
+    }
+
+    /// What is free without waking any beyond what is held, and since when: all that are woken come back at a step.
+    fn levels(&self) -> impl Iterator<Item = (SimTime, i64)> + '_ {
+        let (mut woken, mut count) = (self.plan.woken.iter().peekable(), 0);
+        self.plan.free.steps().map(move |(at, free)| {
+            while let Some((_, nodes)) = woken.next_if(|one| one.0 <= at) {
+                count += nodes;
             }
-            outlook.push(at, free - returned);
-        });
-        outlook
+            (at, free - count)
+        })
     }
 
-    fn with_capacity(now: SimTime, steps: usize, left: i64) -> Self {
-        Self { now, steps: Vec::with_capacity(steps), least: Vec::with_capacity(steps), left }
-    }
-
-    fn push(&mut self, at: SimTime, level: i64) {
-        self.steps.push((at, level));
-        self.least.push(self.least.last().map_or(level, |&least| level.min(least)));
+    fn ahead(&self) -> &Ahead {
+        self.ahead.get_or_init(|| {
+            let steps: Vec<_> = self.levels().collect();
+            let least = steps.iter().scan(i64::MAX, |least, step| {
+                *least = step.1.min(*least);
+                Some(*least)
+            });
+            Ahead { least: least.collect(), steps }
+        })
     }
 
     /// The off nodes that are woken now, the lowest first, and when the next have to be.
@@ -143,9 +176,12 @@ impl Outlook {
         let spans = standby.kinds_down().map(|like| sleep.rule(like).start);
         let Some(span) = spans.max() else { return Wakes::default() };
         let soon = self.now.saturating_add(span);
-        let first_later = self.steps.partition_point(|step| step.0 <= soon);
-        let lack = -self.least[first_later - 1];
-        let larger = self.steps[first_later..].iter().find(|step| -step.1 > lack.max(0));
+        let mut lack = 0;
+        let larger = self.levels().find(|&(at, level)| {
+            let is_larger = -level > lack;
+            lack = if at <= soon { lack.max(-level) } else { lack };
+            is_larger && at > soon
+        });
         Wakes {
             now: standby.off().iter().take(usize::try_from(lack).unwrap_or(0)).collect(),
             due: larger.map(|step| self.now.saturating_add((step.0 - self.now) - span)),
@@ -154,14 +190,15 @@ impl Outlook {
 
     /// The least there is left over until then.
     pub(super) fn least_until(&self, until: SimTime) -> i64 {
-        self.least[self.steps.partition_point(|step| step.0 <= until) - 1]
+        let ahead = self.ahead();
+        ahead.least[ahead.steps.partition_point(|step| step.0 <= until) - 1]
     }
 
     /// When a node is lacking, if so many go to sleep beside it.
     pub(super) fn lacking(&self, above: usize) -> SimTime {
-        let above = i64::try_from(above).unwrap_or(i64::MAX);
-        let first = self.least.partition_point(|&least| least > above);
-        self.steps.get(first).map_or(SimTime::NEVER, |step| step.0)
+        let (ahead, above) = (self.ahead(), i64::try_from(above).unwrap_or(i64::MAX));
+        let first = ahead.least.partition_point(|&least| least > above);
+        ahead.steps.get(first).map_or(SimTime::NEVER, |step| step.0)
     }
 
     /// How many nodes are left for jobs to come, on or not.
@@ -174,8 +211,9 @@ impl Outlook {
         let Some(far) = rule.far else { return Leave::Denied };
         let (by, before) =
             (self.now.saturating_add(rule.stop.saturating_add(rule.start)), self.now.saturating_add(far));
-        let within = self.steps.partition_point(|step| step.0 <= by || step.0 < before);
-        if i64::from(asleep) < self.least[within - 1] { Leave::Given } else { Leave::DeniedToAllAlike }
+        let ahead = self.ahead();
+        let within = ahead.steps.partition_point(|step| step.0 <= by || step.0 < before);
+        if i64::from(asleep) < ahead.least[within - 1] { Leave::Given } else { Leave::DeniedToAllAlike }
     }
 }
 
@@ -199,10 +237,10 @@ mod tests {
     #[test]
     fn a_node_is_spared_if_none_is_lacking_by_the_time_it_could_be_back_nor_before_it_pays() {
         // Three nodes are free, two are held over [50, 80).
-        let mut outlook = Outlook::with_capacity(at(0), 3, 0);
-        for (from, level) in [(0, 3), (50, 1), (80, 3)] {
-            outlook.push(at(from), level);
-        }
+        let mut plan = Plan::default();
+        plan.free.reset(at(0), 3, std::iter::empty());
+        plan.free.reserve(at(50), SimDuration::from_micros(30), 2);
+        let outlook = Outlook { now: at(0), plan, ahead: OnceCell::new(), left: 0 };
         let spares = |rule: NodeRule| (0..4).take_while(|&asleep| outlook.leave(&rule, asleep) == Leave::Given).count();
         assert_eq!(spares(rule(20, 29, 0)), 3);
         assert_eq!(spares(rule(20, 30, 0)), 1, "back at 50, with a job that starts then");

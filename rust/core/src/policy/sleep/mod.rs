@@ -18,6 +18,7 @@ use crate::algo::node_set::NodeSet;
 use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
+use crate::policy::sleep::counted::{Outlook, Plan};
 use crate::policy::sleep::named::FirstStarts;
 use crate::policy::sleep::planned::Planned;
 use crate::policy::sleep::rest::{Choice, IdleNode, Rest, Scene};
@@ -102,6 +103,8 @@ pub struct Sleep {
     own: Option<Box<dyn Rest>>,
     /// The jobs that came since it was last asked.
     arrived: Vec<JobId>,
+    /// Memory for wake plans.
+    spare: Plan,
 }
 
 impl Sleep {
@@ -132,6 +135,7 @@ impl Sleep {
             alarm: None,
             own: rules.own.clone(),
             arrived: Vec::new(),
+            spare: Plan::default(),
         })
     }
 
@@ -140,6 +144,16 @@ impl Sleep {
         if self.own.is_some() {
             self.arrived.push(job);
         }
+    }
+
+    /// Memory for a wake plan.
+    fn lend_plan(&mut self) -> Plan {
+        std::mem::take(&mut self.spare)
+    }
+
+    /// The same, once the plan is of no use.
+    fn give_back(&mut self, outlook: Outlook) {
+        self.spare = outlook.into_plan();
     }
 
     /// Whether a part of its own chooses the nodes.
