@@ -356,13 +356,12 @@ impl Cluster {
         let Some(run) = self.runs.end(id) else { return Ok(None) };
         let (need, stood) = (self.jobs().need(run.job, &self.platform), run.suspension.is_some());
         let nodes = self.runs.nodes(&run);
-        for &node in nodes {
-            self.on_nodes.take(node, id);
-            let keeps = self.suspended > 0 && self.on_nodes.keep(node, &self.runs);
-            let state = self.nodes[node as usize];
-            let state = if stood { state.end_suspended_job(keeps)? } else { state.end_job(keeps)? };
-            enter(&mut self.nodes, &mut self.classes, node, state);
-        }
+        let (on_nodes, runs, suspended) = (&mut self.on_nodes, &self.runs, self.suspended);
+        enter_each(&mut self.nodes, &mut self.classes, nodes, |node, state| {
+            on_nodes.take(node, id);
+            let keeps = suspended > 0 && on_nodes.keep(node, runs);
+            if stood { state.end_suspended_job(keeps) } else { state.end_job(keeps) }
+        })?;
         if let Some(standby) = &mut self.standby {
             let idles = |node: &u32| self.nodes[*node as usize] == NodeState::Idle;
             standby.end(self.now, nodes.iter().copied().filter(idles));
@@ -438,11 +437,11 @@ impl Cluster {
         let Run { job, planned_end, claim, watts, .. } = run;
         let (places, written) = (run.places.clone(), run.places.clone());
         let id = self.runs.begin(run);
-        for &node in self.runs.written(places) {
-            let state = self.nodes[node as usize].start_job()?;
-            enter(&mut self.nodes, &mut self.classes, node, state);
-            self.on_nodes.put(node, id);
-        }
+        let on_nodes = &mut self.on_nodes;
+        enter_each(&mut self.nodes, &mut self.classes, self.runs.written(places), |node, state| {
+            on_nodes.put(node, id);
+            state.start_job()
+        })?;
         if !self.governed.as_ref().is_some_and(Governed::allots) {
             self.releases.insert(Release { at: planned_end, row: job.0, claim });
         }
@@ -478,6 +477,34 @@ fn enter(nodes: &mut [NodeState], classes: &mut [i32; Class::COUNT], node: u32, 
     classes[old.class() as usize] -= 1;
     classes[state.class() as usize] += 1;
     old
+}
+
+/// Nodes come one after the other into the states that `turn` says; those are counted together that come from one class into
+/// one.
+fn enter_each(
+    nodes: &mut [NodeState],
+    classes: &mut [i32; Class::COUNT],
+    which: &[u32],
+    mut turn: impl FnMut(u32, NodeState) -> Result<NodeState, SimulationError>,
+) -> Result<(), SimulationError> {
+    let (mut alike, mut count) = ([Class::Idle; 2], 0);
+    let mut tell = |[old, new]: [Class; 2], count| {
+        classes[old as usize] -= count;
+        classes[new as usize] += count;
+    };
+    for &node in which {
+        let state = &mut nodes[node as usize];
+        let new = turn(node, *state)?;
+        let classes = [state.class(), new.class()];
+        *state = new;
+        if classes != alike {
+            tell(alike, count);
+            (alike, count) = (classes, 0);
+        }
+        count += 1;
+    }
+    tell(alike, count);
+    Ok(())
 }
 
 impl Cluster {
