@@ -35,6 +35,19 @@ def a_run() -> tuple[hs.Result, hs.Workload, hs.Platform]:
     return hs.simulate(workload, platform, "easy"), workload, platform
 
 
+def test_a_job_that_waits_until_a_budget_falls_and_is_rejected_then_may_have_been_overtaken() -> None:
+    # Job 2, 400 W beyond the idle machine, waits for job 1 and can never start from 5 on; job 3 overtakes it at 2.
+    columns = {"job_id": [1, 2, 3], "submit_s": [0.0, 1.0, 2.0], "runtime_s": [20.0, 10.0, 8.0]}
+    workload = hs.Workload.from_polars(pl.DataFrame({**columns, "node_count": [1, 2, 1], "walltime_s": [20.0] * 3}))
+    platform = hs.Platform.homogeneous(nodes=3, idle_w=100.0, busy_w=300.0, tdp_w=300.0)
+    events = hs.Events.from_polars(pl.DataFrame({"time_s": [5.0], "kind": ["budget"], "value": [600.0]}))
+    policy = hs.Policy("fcfs", "first-fit", power={"name": "system-budget", "budget_w": 700.0})
+    with pytest.warns(hs.errors.RunWarning):
+        result = hs.simulate(workload, platform, policy, events=events)
+    assert result.jobs["started_by"].to_list() == ["immediate", None, "backfill"]
+    check_schedule(result, workload, platform, events=events)
+
+
 def at(job: int, **values: object) -> Break:
     """Puts other values into the row of a job."""
 

@@ -9,46 +9,18 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
+from unlike_logs import APPS, BACKFILLS, VAHRMS, draws_w, logs
 
 import hetsched as hs
 from hetsched.testing import check_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
-APPS = ["calm", "hungry"]
-BACKFILLS: list[Any] = ["none", "first-fit", "reservations", {"name": "reservations", "depth": "unbounded"}]
-ORDERS: list[Any] = [
-    "fcfs",
-    "smallest",
-    "vahrm",
-    {"name": "vahrm", "first_run": True, "profiling_ratio": 1.5},
-    {"name": "vahrm", "starvation_limit_s": 20},
-]
+ORDERS: list[Any] = ["fcfs", "smallest", "vahrm", *VAHRMS]
 PLACEMENTS = ["lowest-id", "lowest-power", "best-rank", "random"]
 OTHERS = 3
 # Those with fewer features come first, whatever their numbers.
 FEATURES = {"cpu": ["cpu"], "gpu": ["gpu", "big"]}
-
-
-@st.composite
-def logs(draw: st.DrawFn, slots: int, constraints: tuple[str | None, ...]) -> pl.DataFrame:
-    rows = draw(st.integers(1, 15))
-
-    def column(values: st.SearchStrategy[Any]) -> list[Any]:
-        return draw(st.lists(values, min_size=rows, max_size=rows))
-
-    return pl.DataFrame(
-        {
-            "job_id": range(rows),
-            "submit_s": np.cumsum(column(st.sampled_from([0.0, 0.0, 1.0, 7.0]))),
-            "runtime_s": column(st.integers(0, 40).map(float)),
-            "walltime_s": column(st.integers(1, 60).map(float)),
-            "node_count": column(st.integers(1, 4)),
-            "slots": column(st.integers(1, slots)),
-            "app": column(st.sampled_from(APPS)),
-            "constraint": pl.Series(column(st.sampled_from(constraints)), dtype=pl.String),
-        }
-    )
 
 
 def machine(features: list[str], watts: np.ndarray, slots: int, queues: list[hs.Queue] | None) -> hs.Platform:
@@ -69,9 +41,8 @@ def test_a_pool_of_some_nodes_is_the_machine_with_what_the_others_leave(
     kinds = data.draw(st.sampled_from([["cpu"], ["cpu", "gpu"]])) if slots == 1 else ["cpu"]
     own = data.draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=5))
     numbers = sorted(data.draw(st.permutations(range(len(own) + OTHERS)))[: len(own)])
-    log = data.draw(logs(slots, (None, None, "gpu", "!gpu") if len(kinds) == 2 else (None,)))
-    cells = st.sampled_from([150.0, 213.0, 300.5, 377.25])
-    watts = np.array(data.draw(st.lists(st.lists(cells, min_size=len(own), max_size=len(own)), min_size=2, max_size=2)))
+    log = data.draw(logs((None, None, "gpu", "!gpu") if len(kinds) == 2 else (None,), slots))
+    watts = np.array(data.draw(draws_w(len(own))))
     # Nodes in no queue are the hungriest and the fastest, and there is one of each kind: no job may see that.
     features, table = ["gpu"] * (len(own) + OTHERS), np.full((2, len(own) + OTHERS), 20.0)
     table[1] = 999.0

@@ -9,34 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
+from unlike_logs import APPS, BACKFILLS, DRAWS_W, VAHRMS, draws_w, logs
 
 import hetsched as hs
 from hetsched.testing import check_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
-
-APPS = ["calm", "hungry"]
-BACKFILLS: list[Any] = ["none", "first-fit", "reservations", {"name": "reservations", "depth": "unbounded"}]
-
-
-@st.composite
-def logs(draw: st.DrawFn, constraints: tuple[str | None, ...]) -> pl.DataFrame:
-    rows = draw(st.integers(1, 15))
-
-    def column(values: st.SearchStrategy[Any]) -> list[Any]:
-        return draw(st.lists(values, min_size=rows, max_size=rows))
-
-    return pl.DataFrame(
-        {
-            "job_id": range(rows),
-            "submit_s": np.cumsum(column(st.sampled_from([0.0, 0.0, 1.0, 7.0]))),
-            "runtime_s": column(st.integers(0, 40).map(float)),
-            "walltime_s": column(st.integers(1, 60).map(float)),
-            "node_count": column(st.integers(1, 4)),
-            "app": column(st.sampled_from(APPS)),
-            "constraint": pl.Series(column(st.sampled_from(constraints)), dtype=pl.String),
-        }
-    )
 
 
 def machine(features: list[str], watts: list[list[float]]) -> hs.Platform:
@@ -48,15 +26,12 @@ def machine(features: list[str], watts: list[list[float]]) -> hs.Platform:
     return hs.Platform(classes).with_tables(actual=hs.VariationTable(APPS, power_w=np.array(watts)))
 
 
-WATTS = st.lists(
-    st.lists(st.sampled_from([150.0, 213.0, 300.5, 377.25]), min_size=6, max_size=6), min_size=2, max_size=2
-)
 PLACEMENTS = st.sampled_from(["lowest-id", "lowest-power", "best-rank"])
 
 
 @given(
     logs((None, "cpu|gpu|big", "!slow")),
-    st.lists(st.sampled_from([150.0, 213.0, 300.5, 377.25]), min_size=2, max_size=2),
+    st.lists(DRAWS_W, min_size=2, max_size=2),
     st.sampled_from(["none", "first-fit"]),
     st.integers(700, 2400),
 )
@@ -76,7 +51,7 @@ def test_where_all_nodes_serve_every_job_and_draw_alike_it_is_the_schedule_of_no
 
 @given(
     logs((None, "cpu", "gpu", "gpu|big", "!cpu", "h100")),
-    WATTS,
+    draws_w(6),
     st.sampled_from(BACKFILLS),
     PLACEMENTS,
     st.integers(700, 2400),
@@ -86,23 +61,15 @@ def test_every_way_to_count_watts_keeps_the_laws(
     log: pl.DataFrame, watts: list[list[float]], backfill: Any, placement: str, budget_w: int, data: st.DataObject
 ) -> None:
     power = {"name": "system-budget", "budget_w": budget_w}
-    order = data.draw(
-        st.sampled_from(
-            [
-                "fcfs",
-                {"name": "vahrm", "first_run": True, "profiling_ratio": 1.5},
-                {"name": "vahrm", "starvation_limit_s": 20},
-            ]
-        )
-    )
+    order = data.draw(st.sampled_from(["fcfs", *VAHRMS]))
     policy = hs.Policy(order, backfill, placement, power=power)
     steps = data.draw(st.lists(st.tuples(st.sampled_from([5, 20, 60]), st.sampled_from([900, 1500, 2400])), max_size=2))
     events = None
     if steps and isinstance(order, str):
         rows = {"time_s": [float(at) for at, _ in steps], "kind": ["budget"] * len(steps)}
-        events = hs.Events.from_polars(pl.DataFrame({**rows, "value_w": [float(watts) for _, watts in steps]}))
+        events = hs.Events.from_polars(pl.DataFrame({**rows, "value": [float(watts) for _, watts in steps]}))
     workload, platform = hs.Workload.from_polars(log), machine(["cpu", "gpu", "big"], watts)
-    check_schedule(hs.simulate(workload, platform, policy, events=events), workload, platform)
+    check_schedule(hs.simulate(workload, platform, policy, events=events), workload, platform, events=events)
 
 
 def test_a_reservation_holds_the_mean_of_the_nodes_that_may_serve_its_job() -> None:

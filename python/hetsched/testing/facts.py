@@ -22,8 +22,10 @@ from hetsched.workload.sizes import size_columns
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 _LEFT_OUT = "no start is known for it"
+_OVER_BUDGET = "would exceed the power budget on any nodes"
 
 TICKS_S = 1_000_000
 """Microseconds in a second."""
@@ -271,6 +273,17 @@ class Facts:
     def budget(self) -> Budget | None:
         """The policy's budget and each job's predicted part of it; None if it has none."""
         return None if self.policy["power"] is None else Budget.of(self)
+
+    @cached_property
+    def may_have_waited(self) -> Mask:
+        """Rejected jobs that may have been in the queue first, until a budget fell: no frame says when they left."""
+        over_budget: Mask = (self.jobs["reason"] == _OVER_BUDGET).fill_null(value=False).to_numpy()
+        return over_budget if self.has_budgets_in_time else np.zeros_like(over_budget)
+
+    @cached_property
+    def in_queue_from(self) -> Ints:
+        """When each job joined the queue, or may have; -1: never."""
+        return np.where((self.joined < 0) & self.may_have_waited, self.submit, self.joined)
 
     @property
     def has_budgets_in_time(self) -> bool:
