@@ -4,7 +4,7 @@ and draw of the same budget (machine page, rules 1, 6 and 7)."""
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf, isclose
+from math import inf
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import given, note
 from plain_power_machine import Row, Tables
-from plain_power_records import JOULE
+from power_agreement import assert_runs_agree
 from power_cases import (
     TDP_W,
     Case,
@@ -28,7 +28,6 @@ from power_cases import (
     with_model,
     workload_of,
 )
-from test_plain_power import assert_attempts_agree, assert_events_agree, assert_jobs_agree, assert_segments_agree
 
 import hetsched as hs
 
@@ -97,13 +96,9 @@ def test_a_budget_is_that_of_the_platform_whose_other_nodes_idle(given_pool: tup
     case, numbers = given_pool
     note(repr(given_pool))
     result, twin = simulated(case, numbers), case.twin()
-    seen: Any = SimpleNamespace(jobs=in_pool(result.jobs, numbers), events=result.events)
+    seen: Any = SimpleNamespace(jobs=in_pool(result.jobs, numbers), events=result.events, summary=result.summary)
     seen.segments = in_pool(result.segments, numbers)
-    assert_jobs_agree(seen, twin)
-    assert_attempts_agree(seen, twin)
-    assert_events_agree(seen, twin)
-    assert_segments_agree(seen, twin)
-    assert isclose(result.summary()["energy_j"], twin.energy / JOULE, rel_tol=1e-9, abs_tol=1e-9)
+    assert_runs_agree(seen, twin)
     own, others = (result.nodes.filter(pl.col("node").is_in(numbers) == is_own) for is_own in (True, False))
     window_s = own.select(pl.sum_horizontal("busy_s", "idle_s")).item(0, 0)
     assert others["idle_s"].to_list() == pytest.approx([window_s] * len(others))
