@@ -1,11 +1,8 @@
 //! Runs whose decisions come from Python, many at a time: what each is asked is written into arrays that Python owns.
 
 use hetsched_core::error::{Result, config};
-use hetsched_core::platform::Platform;
-use hetsched_core::policy::agent::{Agent, HORIZONS_S, MACHINE, ROW, Shape, steering_caps};
-use hetsched_core::policy::compose::{Composed, Parts};
-use hetsched_core::policy::placement::rules::Rules;
-use hetsched_core::policy::registry::{PartSpec, PolicySpec};
+use hetsched_core::policy::agent::choices::Choices;
+use hetsched_core::policy::agent::{HORIZONS_S, MACHINE, ROW};
 use hetsched_core::sim::{Progress, Simulation};
 use hetsched_core::units::SimTime;
 use numpy::ndarray::Axis;
@@ -21,43 +18,16 @@ use crate::session::{Session, gone};
 /// Sums by which a run is rewarded: waits, slowdowns, energy.
 const SUMS: usize = 3;
 
-/// What an agent has to choose from beside the jobs of the queue.
-pub(crate) struct AgentSpec {
-    rows: usize,
-    placements: Vec<PartSpec>,
-    sets_caps: bool,
-}
-
-impl AgentSpec {
-    /// Reads a dictionary of `rows`, `placements` and `caps`.
-    pub(crate) fn read(agent: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let given = |key: &str| agent.as_any().get_item(key);
-        let placements = given("placements")?.cast_into::<PyList>()?;
-        let parts = placements.iter().map(|part| part_spec("placement", &part.cast_into::<PyDict>()?));
-        Ok(Self {
-            rows: given("rows")?.extract()?,
-            placements: parts.collect::<PyResult<_>>()?,
-            sets_caps: given("caps")?.extract()?,
-        })
-    }
-
-    /// The policy of which the parts are made, with an agent in place of its backfill.
-    pub(crate) fn policy(self, spec: PolicySpec, mut parts: Parts, platform: &Platform, seed: u64) -> Result<Composed> {
-        let rules = self.placements.into_iter().map(|placement| {
-            let (parts, _) = PolicySpec { placement, ..spec.clone() }.build(seed)?;
-            Ok(parts.placement)
-        });
-        let rules = rules.collect::<Result<Vec<_>>>()?;
-        let caps = parts.power.as_deref().filter(|_| self.sets_caps).map(|power| power.levels().to_vec());
-        let levels = caps.as_ref().map_or(0, |caps| caps.len() + 1);
-        parts.backfill = Box::new(Agent::new(Shape { rows: self.rows, rules: rules.len(), levels }));
-        parts.placement = Box::new(Rules::new(rules));
-        let policy = Composed::new(spec.name, parts, platform)?;
-        Ok(match caps {
-            Some(caps) => steering_caps(policy, &caps),
-            None => policy,
-        })
-    }
+/// What an agent has to choose from, of a dictionary of `rows`, `placements` and `caps`.
+pub(crate) fn choices(agent: &Bound<'_, PyDict>) -> PyResult<Choices> {
+    let given = |key: &str| agent.as_any().get_item(key);
+    let placements = given("placements")?.cast_into::<PyList>()?;
+    let parts = placements.iter().map(|part| part_spec("placement", &part.cast_into::<PyDict>()?));
+    Ok(Choices {
+        rows: given("rows")?.extract()?,
+        placements: parts.collect::<PyResult<_>>()?,
+        sets_caps: given("caps")?.extract()?,
+    })
 }
 
 /// Runs side by side, each asked for one decision at a time.

@@ -1,22 +1,13 @@
 //! A run under way: stepped, forked and finished from Python.
 
-use std::sync::Arc;
-
-use hetsched_core::control::pools::{Ground, Pools};
-use hetsched_core::error::{ConfigError, Error, Result, SimulationError, config};
-use hetsched_core::platform::Platform;
-use hetsched_core::policy::Policy;
-use hetsched_core::policy::compose::Composed;
+use hetsched_core::error::{Error, Result, SimulationError, config};
 use hetsched_core::policy::outages::Maintenance;
-use hetsched_core::policy::registry::chooses_nodes;
-use hetsched_core::policy::sleep::Sleep;
 use hetsched_core::power::budgets::BudgetRow;
-use hetsched_core::power::caps::CapsKind;
-use hetsched_core::power::known::KnownDraws;
-use hetsched_core::power::pvt::{OnUnknownApp, tables_with_caps};
+use hetsched_core::power::pvt::OnUnknownApp;
 use hetsched_core::sim::event::Event;
 use hetsched_core::sim::limits::{Walltimes, kill_grace};
 use hetsched_core::sim::outage::OnFailure;
+use hetsched_core::sim::setup::{Setup, Tables};
 use hetsched_core::sim::{Options, Progress, Simulation};
 use hetsched_core::units::{SimTime, Watts};
 use hetsched_core::workload::JobId;
@@ -26,10 +17,10 @@ use pyo3::types::PyDict;
 
 use crate::columns::{JobColumns, Machine};
 use crate::errors::to_py;
-use crate::gym::AgentSpec;
+use crate::gym::choices;
 use crate::parts::policy_spec;
 use crate::roles::view::Labels;
-use crate::roles::{Objects, copies, failed};
+use crate::roles::{Objects, copies};
 use crate::run::{Records, run_detached};
 
 /// Jobs on a machine under a policy, as far as they have come.
@@ -71,14 +62,14 @@ impl Session {
         queueing: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let rows = budgets.map(|columns| budget_rows(py, &columns)).transpose()?;
-        let agent = agent.map(AgentSpec::read).transpose()?;
+        let agent = agent.map(choices).transpose()?;
         let nodes = machine.platform.len();
         let cells = cells.map(|given| crate::cells::read(given, jobs.0.len(), nodes)).transpose()?;
         let queueing = queueing.map(|given| crate::queueing::read(given, jobs.0.len(), nodes)).transpose()?;
         let spec = policy_spec(policy)?;
         let labels = Labels::new(codes(users), codes(queues), jobs.0.app_names());
         let objects = Objects::of(policy, labels)?;
-        let forecast = known_w.map(|watts| watts.as_array().to_vec());
+        let forecast_w = known_w.map(|watts| watts.as_array().to_vec());
         let simulation = run_detached(
             py,
             false,
@@ -93,74 +84,13 @@ impl Session {
                     until: until_s.map_or(Ok(SimTime::NEVER), |seconds| instant("until_s", seconds))?,
                 };
                 let unknown = OnUnknownApp::from_name(on_unknown_app)?;
-                let (mut parts, _) = spec.build(seed)?;
-                Python::attach(|py| objects.fill(py, &mut parts, &jobs.0)).map_err(failed)?;
-                let Machine { platform, actual, predicted, caps, known_draws } = machine;
-                let (actual, predicted) =
-                    tables_with_caps(platform, &jobs.0, actual.as_ref(), predicted.as_ref(), caps, unknown)?;
-                let known = match forecast {
-                    Some(watts) => KnownDraws::forecast(watts, *known_draws, &jobs.0)?,
-                    None => KnownDraws::by(*known_draws),
-                };
-                let predicted = match parts.forecast.as_deref() {
-                    Some(forecast) => predicted.told_by(forecast, known)?,
-                    None => predicted.knowing(known),
-                };
-                if let Some(power) = &mut parts.power {
-                    power.learn(&predicted, platform)?;
-                    let faults = actual.check_levels(platform, &jobs.0, "policy.power.caps_w", power.levels());
-                    if !faults.is_empty() {
-                        return Err(ConfigError { faults }.into());
-                    }
-                }
-                if let Some(allocator) = Python::attach(|py| objects.allocator(py)).map_err(failed)? {
-                    check_allocator(platform, predicted.caps_kind(), allocator.levels())?;
-                    let least = if allocator.levels().is_empty() { predicted.levels() } else { allocator.levels() };
-                    let faults = actual.check_levels(platform, &jobs.0, LEAST, &least[..1]);
-                    if !faults.is_empty() {
-                        return Err(ConfigError { faults }.into());
-                    }
-                    parts.allocator = Some(Box::new(allocator));
-                }
-                let own = Python::attach(|py| objects.scheduler(py, &spec.name, &jobs.0)).map_err(failed)?;
-                let queues = queueing.map(Arc::new);
-                let counted = queues.as_ref().filter(|queues| {
-                    !queues.are_whole() && own.is_none() && agent.is_none() && !chooses_nodes(&spec.backfill.name)
-                });
-                let only = counted.filter(|_| parts.power.is_some()).map(|queues| queues.pools().0[0].to_vec());
-                let pools = counted.filter(|_| only.is_none()).map(|queues| {
-                    let stretches = options.walltimes == Walltimes::Stretch;
-                    let ground = Ground { workload: &jobs.0, platform, predicted: &predicted, stretches };
-                    let sleep = parts.sleep.as_ref().map(|rules| Sleep::new(rules, platform)).transpose()?;
-                    Pools::new(&ground, queues, sleep, |nodes, platform| {
-                        let (mut parts, _) = spec.build(seed)?;
-                        parts.sleep = parts.sleep.map(|rules| rules.in_pool(nodes));
-                        Ok(Box::new(Composed::new(spec.name.clone(), parts, platform)?))
-                    })
-                });
-                let served = only.as_ref().map(|nodes| platform.part(nodes));
-                let served = served.as_ref().unwrap_or(platform);
-                let policy: Box<dyn Policy> = match (own, agent, pools.transpose()?) {
-                    (Some(scheduler), ..) => Box::new(scheduler),
-                    (None, Some(agent), _) => Box::new(agent.policy(spec, parts, platform, seed)?),
-                    (None, None, Some(pools)) => Box::new(pools),
-                    (None, None, None) => Box::new(Composed::in_part(spec.name, parts, served, platform)?),
-                };
-                let (jobs, machine) = (jobs.0.clone(), platform.clone());
-                let mut simulation = match &only {
-                    Some(nodes) => Simulation::of_part(nodes, jobs, machine, (actual, predicted), policy, options),
-                    None => Simulation::new(jobs, machine, actual, predicted, policy, options),
-                };
-                if let Some(cells) = cells {
-                    simulation.divide(Arc::new(cells))?;
-                }
-                if let Some(queues) = queues {
-                    simulation.line_up(queues)?;
-                }
-                if let Some(rows) = rows {
-                    simulation.add_budgets(rows);
-                }
-                Ok(simulation)
+                let Machine { platform, actual, predicted, caps, known_draws: known } = machine;
+                let (actual, predicted) = (actual.as_ref(), predicted.as_ref());
+                let tables = Tables { actual, predicted, caps, unknown, known: *known, forecast_w };
+                let workload = &jobs.0;
+                let (queues, budgets) = (queueing, rows);
+                Setup { workload, platform, tables, spec, seed, options, agent, cells, queues, budgets }
+                    .simulation(&objects)
             },
         )?;
         let holds = objects.is_any();
@@ -253,29 +183,6 @@ impl Session {
         let reached = self.reached;
         let records = run_detached(py, self.holds, None, |_, _, _| Ok(()), |_| simulation.finish(reached))?;
         Records::new(py, records)
-    }
-}
-
-/// What errors call the lowest cap of an allocator.
-const LEAST: &str = "policy.power.allocator.least_cap_w";
-
-/// An allocator caps whole nodes of which it is known what a cap does.
-fn check_allocator(platform: &Platform, caps: Option<CapsKind>, least: &[f64]) -> Result<()> {
-    let parameter = "policy.power.allocator";
-    if !platform.is_exclusive() {
-        return Err(config(parameter, "an allocator on nodes that jobs share", "whole nodes: exclusive = true"));
-    }
-    match caps {
-        None => {
-            let expected = "a platform with tables by cap or a cap model, which say what a cap does";
-            Err(config(parameter, "an allocator on a platform without caps", expected))
-        }
-        Some(CapsKind::Model) if least.is_empty() => Err(config(
-            LEAST,
-            "nothing",
-            "watts a node: the lowest cap that it sets; by a cap model every cap is known",
-        )),
-        Some(_) => Ok(()),
     }
 }
 

@@ -19,6 +19,7 @@ mod passes;
 mod plant;
 pub mod record;
 pub mod segments;
+pub mod setup;
 mod sharing;
 pub mod tally;
 pub mod timeline;

@@ -38,11 +38,6 @@ impl OwnAllocator {
         Ok(Self { part, least_w })
     }
 
-    /// The lowest cap that starts count with, as a level.
-    pub(crate) fn levels(&self) -> &[f64] {
-        self.least_w.as_slice()
-    }
-
     /// Under which cap a run draws least.
     fn least_of(&self) -> Allotted {
         self.least_w.map_or(Allotted::None, Allotted::Watts)

@@ -21,7 +21,10 @@ pub(crate) mod view;
 use std::sync::Arc;
 
 use hetsched_core::error::{Error, PolicyError, Result, SimulationError};
-use hetsched_core::policy;
+use hetsched_core::policy::allocator::Allocator;
+use hetsched_core::policy::compose::Parts;
+use hetsched_core::policy::{self, Policy};
+use hetsched_core::sim::setup::OwnParts;
 use hetsched_core::workload::{JobId, Workload};
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
@@ -84,7 +87,7 @@ impl Objects {
     }
 
     /// Puts them in the places of named parts.
-    pub(crate) fn fill(&self, py: Python<'_>, parts: &mut policy::compose::Parts, jobs: &Workload) -> PyResult<()> {
+    fn put(&self, py: Python<'_>, parts: &mut Parts, jobs: &Workload) -> PyResult<()> {
         if let Some(object) = &self.order {
             parts.order = Box::new(OwnOrder::new(self.part(py, "policy.order", "rank", object)?)?);
         }
@@ -113,23 +116,28 @@ impl Objects {
         Ok(())
     }
 
-    /// The allocator, if there is one.
-    pub(crate) fn allocator(&self, py: Python<'_>) -> PyResult<Option<OwnAllocator>> {
-        let Some(object) = &self.allocator else { return Ok(None) };
-        OwnAllocator::new(py, self.part(py, "policy.power.allocator", "allot", object)?).map(Some)
-    }
-
-    /// The whole scheduler, if there is one.
-    pub(crate) fn scheduler(&self, py: Python<'_>, name: &str, jobs: &Workload) -> PyResult<Option<OwnScheduler>> {
-        let Some(object) = &self.scheduler else { return Ok(None) };
-        let part = self.part(py, "policy.scheduler", "decide", object)?;
-        Ok(Some(OwnScheduler::new(name.to_owned(), part, jobs)))
-    }
-
     /// An object in a role.
     fn part(&self, py: Python<'_>, role: &'static str, method: &'static str, object: &Py<PyAny>) -> PyResult<Part> {
         let class = object.bind(py).get_type().name()?.to_string();
         Ok(Part { object: object.clone_ref(py), lender: Lender::new(py, &self.labels)?, role, method, class })
+    }
+}
+
+impl OwnParts for Objects {
+    fn fill(&self, parts: &mut Parts, jobs: &Workload) -> Result<()> {
+        Python::attach(|py| self.put(py, parts, jobs)).map_err(failed)
+    }
+
+    fn allocator(&self) -> Result<Option<Box<dyn Allocator>>> {
+        let Some(object) = &self.allocator else { return Ok(None) };
+        let own = Python::attach(|py| OwnAllocator::new(py, self.part(py, "policy.power.allocator", "allot", object)?));
+        Ok(Some(Box::new(own.map_err(failed)?)))
+    }
+
+    fn scheduler(&self, name: &str, jobs: &Workload) -> Result<Option<Box<dyn Policy>>> {
+        let Some(object) = &self.scheduler else { return Ok(None) };
+        let part = Python::attach(|py| self.part(py, "policy.scheduler", "decide", object)).map_err(failed)?;
+        Ok(Some(Box::new(OwnScheduler::new(name.to_owned(), part, jobs))))
     }
 }
 

@@ -3,6 +3,7 @@
 //! An agent stands where a backfill stands. A pass shows it the first jobs of the queue, each with what it takes to start it,
 //! and is over once nothing can be chosen or nothing more is wanted.
 
+pub mod choices;
 mod seen;
 
 use std::ops::Range;

@@ -1,0 +1,42 @@
+//! What an agent chooses from beside the jobs of the queue, and the policy in which it does.
+
+use crate::error::Result;
+use crate::platform::Platform;
+use crate::policy::agent::{Agent, Shape, steering_caps};
+use crate::policy::compose::{Composed, Parts};
+use crate::policy::placement::rules::Rules;
+use crate::policy::registry::{PartSpec, PolicySpec};
+
+/// What an agent has to choose from.
+#[derive(Clone, Debug)]
+pub struct Choices {
+    /// Jobs at the front of the queue that can be chosen.
+    pub rows: usize,
+    /// Rules by which nodes are chosen.
+    pub placements: Vec<PartSpec>,
+    /// Whether it sets the highest cap, where an allocator sets caps.
+    pub sets_caps: bool,
+}
+
+impl Choices {
+    /// The policy of which the parts are made, with an agent in place of its backfill.
+    ///
+    /// # Errors
+    /// If a rule is unknown or invalid, or nothing could ever start under the budget.
+    pub fn policy(self, spec: PolicySpec, mut parts: Parts, platform: &Platform, seed: u64) -> Result<Composed> {
+        let rules = self.placements.into_iter().map(|placement| {
+            let (parts, _) = PolicySpec { placement, ..spec.clone() }.build(seed)?;
+            Ok(parts.placement)
+        });
+        let rules = rules.collect::<Result<Vec<_>>>()?;
+        let caps = parts.power.as_deref().filter(|_| self.sets_caps).map(|power| power.levels().to_vec());
+        let levels = caps.as_ref().map_or(0, |caps| caps.len() + 1);
+        parts.backfill = Box::new(Agent::new(Shape { rows: self.rows, rules: rules.len(), levels }));
+        parts.placement = Box::new(Rules::new(rules));
+        let policy = Composed::new(spec.name, parts, platform)?;
+        Ok(match caps {
+            Some(caps) => steering_caps(policy, &caps),
+            None => policy,
+        })
+    }
+}

@@ -1,0 +1,261 @@
+//! A run set up from plain values: the tables that nodes draw by, a policy of named parts and of a host's own, and what
+//! machine this policy is for.
+
+use std::sync::Arc;
+
+use crate::control::pools::{Ground, Pools};
+use crate::error::{ConfigError, Result, config};
+use crate::platform::Platform;
+use crate::policy::Policy;
+use crate::policy::agent::choices::Choices;
+use crate::policy::allocator::Allocator;
+use crate::policy::budget::least::LeastCaps;
+use crate::policy::cells::Cells;
+use crate::policy::compose::{Composed, Parts};
+use crate::policy::queues::Queues;
+use crate::policy::registry::{PolicySpec, chooses_nodes};
+use crate::policy::sleep::Sleep;
+use crate::power::budgets::BudgetRow;
+use crate::power::caps::{CapsKind, CapsSpec};
+use crate::power::known::{KnownDraws, Rule};
+use crate::power::pvt::{Actual, OnUnknownApp, Predicted, VariationTable, tables_with_caps};
+use crate::sim::limits::Walltimes;
+use crate::sim::{Options, Simulation};
+use crate::workload::Workload;
+
+/// What a run is of.
+pub struct Setup<'a> {
+    /// The jobs.
+    pub workload: &'a Arc<Workload>,
+    /// The machine.
+    pub platform: &'a Platform,
+    /// What nodes draw, and how fast they are.
+    pub tables: Tables<'a>,
+    /// The policy's parts, by name.
+    pub spec: PolicySpec,
+    /// What lots are drawn from.
+    pub seed: u64,
+    /// How the run goes.
+    pub options: Options,
+    /// What an agent chooses from, if one decides.
+    pub agent: Option<Choices>,
+    /// In what nodes differ that jobs ask for, if they do.
+    pub cells: Option<Cells>,
+    /// The queues that jobs stand in, if there are any.
+    pub queues: Option<Queues>,
+    /// Budgets from outside, which come before anything else; none: there is no word of any.
+    pub budgets: Option<Vec<BudgetRow>>,
+}
+
+/// What is said of draws and speeds.
+pub struct Tables<'a> {
+    /// What nodes do.
+    pub actual: Option<&'a VariationTable>,
+    /// What they are believed to do, if that is something else.
+    pub predicted: Option<&'a VariationTable>,
+    /// What caps do.
+    pub caps: &'a CapsSpec,
+    /// What becomes of applications that no table knows.
+    pub unknown: OnUnknownApp,
+    /// What a measured draw counts as before its job has run.
+    pub known: Rule,
+    /// A forecast of jobs' own draws, W a node, by row.
+    pub forecast_w: Option<Vec<f64>>,
+}
+
+/// Parts of a policy that a host brings along, asked for in this order.
+pub trait OwnParts {
+    /// Puts them in the places of named ones.
+    ///
+    /// # Errors
+    /// If one cannot take its place.
+    fn fill(&self, parts: &mut Parts, workload: &Workload) -> Result<()>;
+
+    /// Its allocator, if it has one.
+    ///
+    /// # Errors
+    /// If that cannot be one.
+    fn allocator(&self) -> Result<Option<Box<dyn Allocator>>>;
+
+    /// Its whole scheduler, if it has one: then there is nothing to the parts.
+    ///
+    /// # Errors
+    /// If that cannot be one.
+    fn scheduler(&self, name: &str, workload: &Workload) -> Result<Option<Box<dyn Policy>>>;
+}
+
+/// Named parts are all there is.
+impl OwnParts for () {
+    fn fill(&self, _parts: &mut Parts, _workload: &Workload) -> Result<()> {
+        Ok(())
+    }
+
+    fn allocator(&self) -> Result<Option<Box<dyn Allocator>>> {
+        Ok(None)
+    }
+
+    fn scheduler(&self, _name: &str, _workload: &Workload) -> Result<Option<Box<dyn Policy>>> {
+        Ok(None)
+    }
+}
+
+/// What decides, and about what.
+enum Kind {
+    /// A whole scheduler of the host's own, about the machine.
+    Own(Box<dyn Policy>),
+    /// An agent, about the machine.
+    Agent(Choices),
+    /// Parts that count, about each pool by itself.
+    Pools(Arc<Queues>),
+    /// Parts that count, about these nodes, with a budget of the whole machine's.
+    Part(Vec<u32>),
+    /// Parts, about the machine.
+    Whole,
+}
+
+impl Setup<'_> {
+    /// The run, before anything has happened in it.
+    ///
+    /// # Errors
+    /// If something in it is invalid, or does not go with something else.
+    pub fn simulation(mut self, own: &dyn OwnParts) -> Result<Simulation> {
+        let (mut parts, _) = self.spec.build(self.seed)?;
+        own.fill(&mut parts, self.workload)?;
+        let (actual, predicted) = self.tables(&parts)?;
+        self.teach(&mut parts, &actual, &predicted)?;
+        if let Some(allocator) = own.allocator()? {
+            self.check_allocator(&*allocator, &actual, &predicted)?;
+            parts.allocator = Some(allocator);
+        }
+        let scheduler = own.scheduler(&self.spec.name, self.workload)?;
+        let queues = self.queues.take().map(Arc::new);
+        let kind = self.kind(scheduler, queues.as_ref(), parts.power.is_some())?;
+        let cells = self.cells.take().map(Arc::new);
+        let budgets = self.budgets.take();
+        let mut simulation = self.of_kind(kind, parts, (actual, predicted))?;
+        if let Some(cells) = cells {
+            simulation.divide(cells)?;
+        }
+        if let Some(queues) = queues {
+            simulation.line_up(queues)?;
+        }
+        if let Some(rows) = budgets {
+            simulation.add_budgets(rows);
+        }
+        Ok(simulation)
+    }
+
+    /// What is charged, and what is believed.
+    fn tables(&mut self, parts: &Parts) -> Result<(Actual, Predicted)> {
+        let Tables { actual, predicted, caps, unknown, known, forecast_w } = &mut self.tables;
+        let (actual, predicted) = tables_with_caps(self.platform, self.workload, *actual, *predicted, caps, *unknown)?;
+        let known = match forecast_w.take() {
+            Some(watts) => KnownDraws::forecast(watts, *known, self.workload)?,
+            None => KnownDraws::by(*known),
+        };
+        let predicted = match parts.forecast.as_deref() {
+            Some(forecast) => predicted.told_by(forecast, known)?,
+            None => predicted.knowing(known),
+        };
+        Ok((actual, predicted))
+    }
+
+    /// Tells a budget of the tables; the caps that it sets have to do for all jobs.
+    fn teach(&self, parts: &mut Parts, actual: &Actual, predicted: &Predicted) -> Result<()> {
+        let Some(power) = &mut parts.power else { return Ok(()) };
+        power.learn(predicted, self.platform)?;
+        self.check_levels(actual, "policy.power.caps_w", power.levels())
+    }
+
+    /// A host's allocator caps whole nodes of which it is known what a cap does, and its lowest cap has to do for all jobs.
+    fn check_allocator(&self, allocator: &dyn Allocator, actual: &Actual, predicted: &Predicted) -> Result<()> {
+        let least = match allocator.least() {
+            LeastCaps::Watts(watts) => Some(watts),
+            LeastCaps::None | LeastCaps::Slowdown(..) => None,
+        };
+        check_caps(self.platform, predicted.caps_kind(), least)?;
+        let least = least.or(predicted.levels().first().copied());
+        self.check_levels(actual, LEAST, least.as_slice())
+    }
+
+    fn check_levels(&self, actual: &Actual, parameter: &str, levels: &[f64]) -> Result<()> {
+        let faults = actual.check_levels(self.platform, self.workload, parameter, levels);
+        if faults.is_empty() { Ok(()) } else { Err(ConfigError { faults }.into()) }
+    }
+
+    /// Parts that count cannot tell which nodes a queue has: where one has not all of them, they are told of its nodes alone.
+    fn kind(
+        &mut self,
+        scheduler: Option<Box<dyn Policy>>,
+        queues: Option<&Arc<Queues>>,
+        has_budget: bool,
+    ) -> Result<Kind> {
+        if let Some(scheduler) = scheduler {
+            return Ok(Kind::Own(scheduler));
+        }
+        if let Some(agent) = self.agent.take() {
+            return Ok(Kind::Agent(agent));
+        }
+        Ok(match queues {
+            Some(queues) if !queues.are_whole() && !chooses_nodes(&self.spec.backfill.name) => {
+                if has_budget {
+                    Kind::Part(queues.only_pool()?.to_vec())
+                } else {
+                    Kind::Pools(Arc::clone(queues))
+                }
+            }
+            _ => Kind::Whole,
+        })
+    }
+
+    fn of_kind(self, kind: Kind, parts: Parts, (actual, predicted): (Actual, Predicted)) -> Result<Simulation> {
+        let (jobs, platform, options) = (self.workload, self.platform, self.options);
+        let policy: Box<dyn Policy> = match kind {
+            Kind::Own(scheduler) => scheduler,
+            Kind::Agent(agent) => Box::new(agent.policy(self.spec, parts, platform, self.seed)?),
+            Kind::Pools(queues) => Box::new(self.pools(&queues, &parts, &predicted)?),
+            Kind::Part(nodes) => {
+                let serving = platform.part(&nodes);
+                let policy = Box::new(Composed::in_part(self.spec.name, parts, &serving, platform)?);
+                let (jobs, machine) = (Arc::clone(jobs), platform.clone());
+                return Ok(Simulation::of_part(&nodes, jobs, machine, (actual, predicted), policy, options));
+            }
+            Kind::Whole => Box::new(Composed::new(self.spec.name, parts, platform)?),
+        };
+        Ok(Simulation::new(Arc::clone(jobs), platform.clone(), actual, predicted, policy, options))
+    }
+
+    /// A policy a pool, each of parts of its own; one rule puts nodes of all of them to sleep.
+    fn pools(&self, queues: &Arc<Queues>, parts: &Parts, predicted: &Predicted) -> Result<Pools> {
+        let stretches = self.options.walltimes == Walltimes::Stretch;
+        let ground = Ground { workload: self.workload, platform: self.platform, predicted, stretches };
+        let sleep = parts.sleep.as_ref().map(|rules| Sleep::new(rules, self.platform)).transpose()?;
+        Pools::new(&ground, queues, sleep, |nodes, platform| {
+            let (mut parts, _) = self.spec.build(self.seed)?;
+            parts.sleep = parts.sleep.map(|rules| rules.in_pool(nodes));
+            Ok(Box::new(Composed::new(self.spec.name.clone(), parts, platform)?))
+        })
+    }
+}
+
+/// What errors call the lowest cap of an allocator.
+const LEAST: &str = "policy.power.allocator.least_cap_w";
+
+fn check_caps(platform: &Platform, caps: Option<CapsKind>, least: Option<f64>) -> Result<()> {
+    let parameter = "policy.power.allocator";
+    if !platform.is_exclusive() {
+        return Err(config(parameter, "an allocator on nodes that jobs share", "whole nodes: exclusive = true"));
+    }
+    match caps {
+        None => {
+            let expected = "a platform with tables by cap or a cap model, which say what a cap does";
+            Err(config(parameter, "an allocator on a platform without caps", expected))
+        }
+        Some(CapsKind::Model) if least.is_none() => Err(config(
+            LEAST,
+            "nothing",
+            "watts a node: the lowest cap that it sets; by a cap model every cap is known",
+        )),
+        Some(_) => Ok(()),
+    }
+}
