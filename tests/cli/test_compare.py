@@ -184,6 +184,31 @@ def test_savings_are_held_against_what_was_attainable(hetsched, folder):
     assert any(line.startswith("     least any placement could reach") for line in one.out.splitlines())
 
 
+# Two nodes, of 100 W idle, that boot and shut down in a minute; there is nothing to save where both always serve.
+SLEEPY = """[[classes]]
+name = "node"
+count = 2
+idle_w = 100
+tdp_w = 300
+off_w = 0
+boot_s = 60
+shutdown_s = 60
+"""
+
+
+@pytest.mark.parametrize(("submits_s", "saving"), [((0, 20_000), ("63.87", "0.00")), ((0,), ("–", "–"))])
+def test_what_sleep_saves_of_what_it_could_is_compared_beside_the_bound(hetsched, folder, submits_s, saving):
+    count = len(submits_s)
+    columns = {"job_id": range(count), "submit_s": submits_s, "runtime_s": [100] * count, "node_count": [2, 1][:count]}
+    pl.DataFrame(columns).write_csv("few.csv")
+    (folder / "sleepy.toml").write_text(SLEEPY)
+    asked = ("few.csv", "--platform", "sleepy.toml", "--policies", "nqsv,easy", "--metrics", "sleep_attained_ratio")
+    said = hetsched("compare", *asked)
+    assert said.err == "error: --metrics: found `sleep_attained_ratio`, expected --bound beside it, which computes it"
+    rows = [line.split() for line in hetsched("compare", *asked, "--bound").out.splitlines()]
+    assert [row[1] for row in rows if row[:1] in (["nqsv"], ["easy"])][:2] == list(saving)
+
+
 def test_where_windows_differ_the_parts_of_the_energy_and_the_makespans_are_shown(hetsched):
     # Of two nodes at 100 W idle and 300 W busy. fcfs: job 2 waits for job 1 until 100 and ends at 200, job 3 follows
     # until 300. easy: job 3 runs beside job 1, and all ends at 200.

@@ -25,13 +25,13 @@ from hetsched.run.store import FILE, Store
 from hetsched.run.sweeping import sweep
 
 
-def log(*, app=None, jobs=6, source="may.swf"):
-    """Single jobs of ten seconds, one a minute."""
+def log(*, app=None, jobs=6, node_count=1, source="may.swf"):
+    """Jobs of ten seconds, one a minute."""
     frame = {
         "job_id": np.arange(jobs),
         "submit_s": np.arange(jobs) * 60,
         "runtime_s": [10] * jobs,
-        "node_count": [1] * jobs,
+        "node_count": [node_count] * jobs,
         **({} if app is None else {"app": [app] * jobs}),
     }
     return hs.Workload.from_polars(pl.DataFrame(frame), source=source)
@@ -216,6 +216,16 @@ def test_a_bound_that_a_platform_has_none_of_is_refused_before_any_run(tmp_path)
     # Where all nodes are alike no placement needs less than six jobs of 10 s at 300 W.
     (bound_j,) = sweep(log(), machine(), "easy", bound=True, workers=1)["energy_bound_j"]
     assert bound_j == pytest.approx(6 * 10 * 300)
+
+
+def test_what_sleep_saves_of_what_it_could_is_in_rows_with_the_bound():
+    sleepy = hs.Platform.homogeneous(nodes=4, idle_w=100, tdp_w=300, boot_s=5, shutdown_s=5)
+    frame = sweep([log().scale_arrivals(0.01), log(jobs=1, node_count=4)], sleepy, ["easy", "nqsv"], bound=True, workers=1)
+    share = frame["sleep_attained_ratio"].to_list()
+    assert share[0] == 0.0, "nothing sleeps"
+    assert 0.0 < share[1] < 1.0
+    assert share[2:] == [None, None], "a single job of all nodes leaves no gap"
+    assert "sleep_attained_ratio" not in sweep(log(), sleepy, "nqsv", workers=1).columns
 
 
 def test_a_dictionary_that_may_be_a_policy_or_policies_is_refused():
