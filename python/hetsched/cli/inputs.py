@@ -11,7 +11,7 @@ from hetsched.checks import Faults, did_you_mean, listed, many, shown
 from hetsched.cli import options as opt
 from hetsched.cli.options import KNOWN_DRAWS, chosen, number, whole
 from hetsched.cli.terminal import changed, inside, noted, renamed
-from hetsched.cli.window import WindowOptions
+from hetsched.cli.window import SpanOptions, WindowOptions
 from hetsched.errors import ConfigError, TraceError
 from hetsched.run.progress import Bars
 
@@ -42,7 +42,7 @@ class JobLog:
     columns: opt.Columns = None
     separator: opt.Separator = None
     lenient: opt.Lenient = False
-    window: WindowOptions = field(default_factory=WindowOptions)
+    window: SpanOptions = field(default_factory=SpanOptions)
 
     @property
     def name(self) -> str:
@@ -119,6 +119,13 @@ class JobLog:
         return chosen
 
 
+@dataclass(frozen=True)
+class MeasuredLog(JobLog):
+    """The same of a log whose run may be measured in part."""
+
+    window: WindowOptions = field(default_factory=WindowOptions)
+
+
 _NO_USE = {
     "procs_per_node": "nothing: {} logs count nodes, not processors",
     "columns": "nothing: fields of {} logs are known by their place",
@@ -180,7 +187,7 @@ class Machine:
 class Inputs:
     """The options of a run's workload and machine, as they were given."""
 
-    log: JobLog
+    log: MeasuredLog
     nodes: opt.Nodes = None
     idle_w: opt.IdleWatts = None
     tdp_w: opt.TdpWatts = None

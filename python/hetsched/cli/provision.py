@@ -133,9 +133,7 @@ def _check_trial(faults: Faults, log: TriedLog, *, plot: str | None, nodes: str 
         log.check(faults)
         if nodes is None:
             faults.note("--nodes", "nothing", "the numbers of nodes to try, such as 256,512,1024")
-        for option, text in (("--warm-up-s", log.window.warm_up_s), ("--cool-down-s", log.window.cool_down_s)):
-            if text is not None:
-                faults.add(option, text, "nothing: a trial is measured as a whole")
+        log.window.check_span(faults)
     elif plot is not None:
         faults.add("--plot", plot, "a TRACE beside it: there is a picture of a trial only")
     check_picture(faults, plot if log.trace else None)

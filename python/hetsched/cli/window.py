@@ -74,40 +74,17 @@ class Window:
 
 
 @dataclass(frozen=True)
-class WindowOptions:
-    """The options on time, as they were given."""
+class SpanOptions:
+    """Which part of a log is read, as it was given."""
 
     start: From = None
     end: Until = None
-    warm_up_s: WarmUp = None
-    cool_down_s: CoolDown = None
 
-    @property
-    def is_measured(self) -> bool:
-        """Whether metrics are those of a part of the run."""
-        return self.warm_up_s is not None or self.cool_down_s is not None
-
-    def check(self, faults: Faults, *, until_s: object = None, bound: bool = False) -> None:
+    def check_span(self, faults: Faults) -> None:
         """Note everything that is wrong with them as they stand, before anything is read."""
-        for option, text in (("--warm-up-s", self.warm_up_s), ("--cool-down-s", self.cool_down_s)):
-            value = number(faults, option, text, unit="seconds")
-            if value is not None:
-                faults.number(option, value, low=0.0, high=1e12)
         for option, text in (("--from", self.start), ("--until", self.end)):
             if text is not None and _seconds(text) is None and _date_s(text) is None:
                 faults.add(option, text, _TIME)
-        if self.is_measured and until_s is not None:
-            faults.add("--until-s", until_s, "nothing beside a measuring window, which needs the whole run")
-        if self.is_measured and bound:
-            faults.note("--bound", "it", "nothing beside a measuring window: it is of a whole run")
-
-    def check_metrics(self, faults: Faults, keys: tuple[str, ...]) -> None:
-        """Note metrics that a window does not have."""
-        from hetsched.analysis.window import MEASURED  # noqa: PLC0415 -- polars is slow to import
-
-        for key in keys if self.is_measured else ():
-            if key not in MEASURED:
-                faults.add("--metrics", key, f"what a window has: {', '.join(MEASURED)}")
 
     def sliced(self, workload: Workload) -> Workload:
         """The jobs submitted from ``--from`` on and before ``--until``."""
@@ -124,6 +101,39 @@ class WindowOptions:
             expected = f"a time with jobs: the log's are submitted from {span}"
             raise ConfigError([(option, f"`{text}`", expected) for option, text in options if text is not None])
         return part
+
+
+@dataclass(frozen=True)
+class WindowOptions(SpanOptions):
+    """The options on time, as they were given."""
+
+    warm_up_s: WarmUp = None
+    cool_down_s: CoolDown = None
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether metrics are those of a part of the run."""
+        return self.warm_up_s is not None or self.cool_down_s is not None
+
+    def check(self, faults: Faults, *, until_s: object = None, bound: bool = False) -> None:
+        """Note everything that is wrong with them as they stand, before anything is read."""
+        for option, text in (("--warm-up-s", self.warm_up_s), ("--cool-down-s", self.cool_down_s)):
+            value = number(faults, option, text, unit="seconds")
+            if value is not None:
+                faults.number(option, value, low=0.0, high=1e12)
+        self.check_span(faults)
+        if self.is_measured and until_s is not None:
+            faults.add("--until-s", until_s, "nothing beside a measuring window, which needs the whole run")
+        if self.is_measured and bound:
+            faults.note("--bound", "it", "nothing beside a measuring window: it is of a whole run")
+
+    def check_metrics(self, faults: Faults, keys: tuple[str, ...]) -> None:
+        """Note metrics that a window does not have."""
+        from hetsched.analysis.window import MEASURED  # noqa: PLC0415 -- polars is slow to import
+
+        for key in keys if self.is_measured else ():
+            if key not in MEASURED:
+                faults.add("--metrics", key, f"what a window has: {', '.join(MEASURED)}")
 
     def measured(self, workload: Workload) -> Window | None:
         """The window that is measured, of the jobs to be run: the same under all policies. None: all of the run."""
