@@ -96,15 +96,20 @@ def can_name_a_file(text: str) -> bool:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint to the known name nearest to `name`, ready to be put behind a message; empty if none is near.
 
-    A name that differs in its unit only (``idle_kw``) is taken for the one with the right unit (``idle_w``).
+    A name that differs in its unit only (``idle_kw``) is taken for the one with the right unit (``idle_w``). The dashes
+    before options make none like another.
     """
     candidates = list(known)
-    folded = [candidate.lower().replace("_", "-") for candidate in candidates]
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), folded, n=1)
+    folded = [_folded(candidate) for candidate in candidates]
+    near = difflib.get_close_matches(_folded(name), folded, n=1)
     for candidate, plain in zip(candidates, folded, strict=True):
         if near and plain == near[0]:
             return f"; did you mean {shown(candidate)}?"
     return ""
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("_", "-").lstrip("-")
 
 
 class Faults:

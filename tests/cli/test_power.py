@@ -496,7 +496,7 @@ BAD_OPTIONS = [
     (
         "fit counters.csv watts.csv --out m.npz --model twostage --mean-model lin --seed x",
         [
-            "--seed: found `x`, expected a whole number from 0",
+            "--seed: found `x`, expected a whole number, at least 0",
             "--mean-model: found `lin`, expected one of linear, random_forest, lightgbm; did you mean `linear`?",
             (
                 "--model: found `twostage`, expected one of two-stage, single-stage, power-ratio, shared-response; "

@@ -188,17 +188,19 @@ Debug = Annotated[
 ]
 
 
-def whole(faults: Faults, option: str, text: str | None, *, low: int, high: int = 2**31 - 1) -> int | None:
-    """A whole number, or None if the option was not given or is at fault."""
+def whole(faults: Faults, option: str, text: str | None, *, low: int, high: int | None = None) -> int | None:
+    """A whole number, or None if the option was not given or is at fault; without `high`, of 31 bits."""
     if text is None:
         return None
     try:
         value = int(text)
     except ValueError:
-        faults.add(option, text, f"a whole number from {low}")
+        value = None
+    if value is None or (high is None and value < low):
+        faults.add(option, text, f"a whole number, at least {low}")
         return None
     before = len(faults.found)
-    faults.whole(option, value, low=low, high=high)
+    faults.whole(option, value, low=low, high=2**31 - 1 if high is None else high)
     return value if len(faults.found) == before else None
 
 
