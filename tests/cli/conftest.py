@@ -12,6 +12,11 @@ import pytest
 import hetsched as hs
 from hetsched.cli import main
 
+# Other modules of this folder are found by name, however pytest imports the tests themselves.
+sys.path.insert(0, str(Path(__file__).parent))
+
+from power_files import COUNTERS, WATTS
+
 # Sixteen nodes. Job 1: 4 nodes at 0 for 60 s. Job 2: 8 nodes at 1000 for 600 s. Job 3: 8 nodes at 1020 for 300 s,
 # beside job 2. Job 4: 20 nodes, more than there are. Job 5: 10 nodes at 1030, waits for job 2 until 1600, killed after
 # 200 s, 4 s before its end: too little of the log's work for a word.
@@ -63,6 +68,14 @@ def hetsched(folder, capfd):
         return Said(code, tidy(out), tidy(err))
 
     return run
+
+
+@pytest.fixture
+def measured(folder):
+    """The folder, with the counters and the watts that power models are fitted on."""
+    (folder / "counters.csv").write_text(COUNTERS)
+    (folder / "watts.csv").write_text(WATTS)
+    return folder
 
 
 @pytest.fixture
