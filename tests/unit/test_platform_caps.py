@@ -190,12 +190,12 @@ def test_a_model_stays_with_other_tables_and_goes_to_the_engine_one_value_a_node
         "bound_ratio": 1.0,
         "least_speed_ratio": 0.2,
     }
-    told = with_table._tables()["cap_model"]
+    told = with_table._draws.core(2)["cap_model"]
     assert told["static_w"].tolist() == [40.0, 40.0]
     assert told["static_ratio"] is None
-    share = PLAIN.with_cap_model(static_ratio=0.25)._tables()["cap_model"]
+    share = PLAIN.with_cap_model(static_ratio=0.25)._draws.core(2)["cap_model"]
     assert (share["static_w"], share["static_ratio"]) == (None, 0.25)
-    assert [cap for cap, _, _ in BY_CAP._tables()["cap_tables"]] == [100.0, 150.0, math.inf]
+    assert [cap for cap, _, _ in BY_CAP._draws.core(2)["cap_tables"]] == [100.0, 150.0, math.inf]
 
 
 def test_a_predictor_is_asked_for_each_cap() -> None:

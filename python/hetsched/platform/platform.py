@@ -14,36 +14,17 @@ from hetsched import _core
 from hetsched.checks import Faults, many, read_toml
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
-from hetsched.platform.caps import (
-    ByCap,
-    CapModel,
-    CapTables,
-    check_size,
-    check_together,
-    checked_model,
-    plain_tables,
-    sum_of,
-    tables_by_cap,
-)
-from hetsched.platform.node_class import (
-    CLASS_KEYS,
-    NodeClass,
-    as_homogeneous,
-    list_of_classes,
-    node_classes,
-    single_class,
-)
+from hetsched.platform.caps import ByCap, CapModel
+from hetsched.platform.draws import Draws
+from hetsched.platform.node_class import NodeClass, as_homogeneous, node_classes
+from hetsched.platform.plain_values import arguments_of
 from hetsched.platform.queues import Queue, check_queues, queue_list
 from hetsched.platform.shipped import machine_file
-from hetsched.platform.table_files import TABLES, named_table, wanted_cap
 from hetsched.variation.table import VariationTable
 from hetsched.workload.constraints import is_licence
 
 KNOWN_DRAWS = ("measured", "table", "tdp")
 """Knowledge of a job's own draw: the measurement, the table only, or nothing (the TDP of its nodes stands for it)."""
-
-_OPTIONS = ("exclusive", "known_draws", "cap_model", "licences")
-_KEYS = ("classes", "exclusive", *TABLES, "cap_w", "known_draws", "cap_model", "licences", "queue")
 
 
 class Platform:
@@ -114,25 +95,11 @@ class Platform:
         named = queue_list(queues, "queues", faults)
         if named is not None and not faults.found:
             check_queues(named, nodes, "queues", faults)
-        by_cap = tables_by_cap(actual, predicted, faults) if isinstance(actual, Mapping) else None
-        if isinstance(actual, Mapping):
-            actual, predicted = _without_caps(by_cap)
-        for name, table in (("actual", actual), ("predicted", predicted)):
-            if isinstance(table, VariationTable):
-                check_size(name, table, nodes, faults)
-        if by_cap is None:
-            predicted = plain_tables(actual, predicted, faults)
-        apps = () if actual is None else actual.apps
-        model = checked_model(cap_model, nodes, apps, faults)
-        check_together(has_tables=by_cap is not None, has_model=model is not None, exclusive=exclusive, faults=faults)
+        draws = Draws.checked(actual, predicted, cap_model, nodes=nodes, exclusive=exclusive, faults=faults)
         faults.check()
-        assert not isinstance(predicted, Mapping)
         self._classes = tuple(made)
         self._exclusive = exclusive
-        self._actual = actual
-        self._predicted = predicted
-        self._by_cap = by_cap
-        self._cap_model = model
+        self._draws = draws
         self._known_draws = known_draws
         self._licences = None if licences is None else {name: int(count) for name, count in sorted(licences.items())}
         self._queues = named
@@ -247,19 +214,9 @@ class Platform:
         Traceback (most recent call last):
         hetsched.errors.ConfigError: idle_kw: found `1`, expected one of ...; did you mean `idle_w`?
         """
-        faults = Faults()
-        known = _KEYS if "classes" in data else ("nodes", *CLASS_KEYS, *_KEYS[1:])
-        faults.unknown_keys(data, known)
-        classes = list_of_classes(data["classes"], faults) if "classes" in data else single_class(data, faults)
-        cap_w = wanted_cap(data, faults)
-        tables = {name: named_table(data[name], name, Path(folder), cap_w, faults) for name in TABLES if name in data}
-        queues = queue_list(data.get("queue"), "queue", faults)
-        faults.check()
-        options = {name: data[name] for name in _OPTIONS if name in data}
+        classes, options = arguments_of(data, Path(folder))
         try:
-            return cls(
-                classes, actual=tables.get("actual"), predicted=tables.get("predicted"), queues=queues, **options
-            )
+            return cls(classes, **options)
         except ConfigError as error:
             raise error.mapped(lambda fault: fault.moved("queues", "queue")) from None
 
@@ -319,23 +276,11 @@ class Platform:
         return self._content(VariationTable.to_dict)
 
     def _content(self, told: Callable[[VariationTable], Any]) -> dict[str, Any]:
-        if self._by_cap is None:
-            tables = {"actual": self._actual, "predicted": self._predicted}
-            named = {name: told(table) for name, table in tables.items() if table is not None}
-        else:
-            sets = {"actual": self._by_cap.actual, "predicted": self._by_cap.predicted}
-            named = {
-                name: [{**table.to_dict(), "cap_w": cap_w} for cap_w, table in tables]
-                for name, tables in sets.items()
-                if tables is not None
-            }
-        model = {} if self._cap_model is None else {"cap_model": self._cap_model.to_dict()}
         return {
             "classes": [node_class.to_dict() for node_class in self._classes],
             "exclusive": self._exclusive,
             "known_draws": self._known_draws,
-            **named,
-            **model,
+            **self._draws.to_dict(told),
             **({} if self._licences is None else {"licences": dict(self._licences)}),
             **({} if self._queues is None else {"queue": [queue.to_dict() for queue in self._queues]}),
         }
@@ -451,13 +396,10 @@ class Platform:
 
     @property
     def _options(self) -> dict[str, Any]:
-        by_cap = self._by_cap
         return {
             "exclusive": self._exclusive,
-            "actual": self._actual if by_cap is None else dict(by_cap.actual),
-            "predicted": self._predicted if by_cap is None else by_cap.predicted and dict(by_cap.predicted),
+            **self._draws.options,
             "known_draws": self._known_draws,
-            "cap_model": self._cap_model,
             "licences": self._licences,
             "queues": self._queues,
         }
@@ -483,32 +425,34 @@ class Platform:
     @property
     def actual(self) -> VariationTable | None:
         """The table that the run charges; of tables by cap the one without a cap."""
-        return self._actual
+        return self._draws.actual
 
     @property
     def predicted(self) -> VariationTable | None:
         """The table that decisions believe; of tables by cap the one without a cap. None: they know the actual one."""
-        return self._predicted
+        return self._draws.predicted
 
     @property
     def actual_by_cap(self) -> dict[float, VariationTable] | None:
         """The tables that the run charges by power cap, ascending, the one without a cap (infinite) last."""
-        return None if self._by_cap is None else dict(self._by_cap.actual)
+        by_cap = self._draws.by_cap
+        return None if by_cap is None else dict(by_cap.actual)
 
     @property
     def predicted_by_cap(self) -> dict[float, VariationTable] | None:
         """The tables that decisions believe by power cap; None if they know the actual ones."""
-        return None if self._by_cap is None or self._by_cap.predicted is None else dict(self._by_cap.predicted)
+        by_cap = self._draws.by_cap
+        return None if by_cap is None or by_cap.predicted is None else dict(by_cap.predicted)
 
     @property
     def cap_model(self) -> dict[str, Any] | None:
         """Parameters of the model of watts and speed under power caps."""
-        return None if self._cap_model is None else self._cap_model.to_dict()
+        return self._draws.model_dict.get("cap_model")
 
     @property
     def has_caps(self) -> bool:
         """Whether it is known what nodes draw, and how fast they are, under power caps."""
-        return self._by_cap is not None or self._cap_model is not None
+        return self._draws.by_cap is not None or self._draws.model is not None
 
     @property
     def known_draws(self) -> str:
@@ -550,17 +494,9 @@ class Platform:
             slots=self.slots,
             exclusive=self._exclusive,
             known_draws=self._known_draws,
-            **self._tables(),
+            **self._draws.core(self.nodes),
             **per_node,
         )
-
-    def _tables(self) -> dict[str, Any]:
-        """Tables and caps as the engine takes them: tables by cap stand alone."""
-        if self._by_cap is not None:
-            return {"cap_tables": self._by_cap.core}
-        tables = {"actual": self._actual, "predicted": self._predicted}
-        model = {} if self._cap_model is None else {"cap_model": self._cap_model.core(self.nodes)}
-        return {**{name: None if table is None else table.core for name, table in tables.items()}, **model}
 
     @cached_property
     def sha256(self) -> str:
@@ -568,7 +504,7 @@ class Platform:
         classes = [node_class.to_dict() for node_class in self._classes]
         # Named only where it is not the default: platforms of earlier versions keep their sum.
         known = {} if self._known_draws == "measured" else {"known_draws": self._known_draws}
-        model = {} if self._cap_model is None else {"cap_model": self._cap_model.to_dict()}
+        model = self._draws.model_dict
         licences = {} if self._licences is None else {"licences": self._licences}
         queues = {} if self._queues is None else {"queue": [queue.to_dict() for queue in self._queues]}
         return json_sha256({"classes": classes, "exclusive": self._exclusive, **known, **model, **licences, **queues})
@@ -576,11 +512,7 @@ class Platform:
     @cached_property
     def tables_sha256(self) -> dict[str, str | None]:
         """Sha256 of the actual and of the predicted table, or of all tables by cap; None where there is none."""
-        if self._by_cap is None:
-            tables = {"actual": self._actual, "predicted": self._predicted}
-            return {name: None if table is None else table.sha256 for name, table in tables.items()}
-        sets = {"actual": self._by_cap.actual, "predicted": self._by_cap.predicted}
-        return {name: None if tables is None else sum_of(tables) for name, tables in sets.items()}
+        return self._draws.sums
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Platform):
@@ -596,16 +528,12 @@ class Platform:
 
     def __repr__(self) -> str:
         names = [f"{c.count:,} {c.name}" for c in self._classes] if len(self._classes) > 1 else []
-        word = "table" if self._by_cap is None else f"tables by {len(self._by_cap.actual)} caps"
-        tables = [f"{k} {word}" for k, t in (("actual", self._actual), ("predicted", self._predicted)) if t is not None]
-        model = [] if self._cap_model is None else ["cap model"]
         queues = [] if self._queues is None else [many(len(self._queues), "queue")]
-        return f"<Platform: {', '.join([many(self.nodes, 'node'), *names, *tables, *model, *queues])}>"
+        return f"<Platform: {', '.join([many(self.nodes, 'node'), *names, *self._draws.words, *queues])}>"
 
     def _identity(self) -> tuple[Any, ...]:
-        tables = (self._actual, self._predicted) if self._by_cap is None else self._by_cap
         licences = None if self._licences is None else tuple(self._licences.items())
-        return self._classes, self._exclusive, tables, self._known_draws, self._cap_model, licences, self._queues
+        return self._classes, self._exclusive, self._draws, self._known_draws, licences, self._queues
 
     def _per_node(self, name: str) -> npt.NDArray[np.float64]:
         values = np.concatenate([node_class.per_node(name) for node_class in self._classes])
@@ -623,10 +551,3 @@ def _check_licences(licences: Any, faults: Faults) -> None:
         if not is_licence(name):
             faults.add("licences", name, "names of letters, digits and _.@+-")
         faults.whole(f"licences.{name}", count, low=0, high=10**9)
-
-
-def _without_caps(tables: CapTables | None) -> tuple[VariationTable | None, VariationTable | None]:
-    """The actual and the predicted table without a cap, the last of their sets."""
-    if tables is None:
-        return None, None
-    return tables.actual[-1][1], None if tables.predicted is None else tables.predicted[-1][1]
