@@ -7,20 +7,18 @@ Workloads Archive; without RICC's, its works are left out and said to be. Speed 
 
 from __future__ import annotations
 
-import argparse
-import statistics
 import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from rich import box
-from rich.table import Table
 
 import hetsched as hs
+import rounds
 import traces
 from table import console
 
@@ -72,23 +70,15 @@ def seconds(work: Work, policy: str | hs.Policy) -> float:
 
 def main() -> None:
     """Measures, and prints a table."""
-    parser = argparse.ArgumentParser(description="Measure runs under a budget beside runs without.")
+    parser = rounds.options("Measure runs under a budget beside runs without.")
     parser.add_argument("folder", type=Path, nargs="?", default=FOLDER, help="where RICC's log is")
-    parser.add_argument("--quick", action="store_true", help="a few seconds: whether everything runs")
-    parser.add_argument("--repeat", type=int, default=3, metavar="N", help="rounds; the median counts (3)")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore", hs.RunWarning)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("work", no_wrap=True)
-    for name in ("jobs", "easy\nCPU s", "this\nCPU s", "ratio", "reach"):
-        table.add_column(name, justify="right")
+    table = rounds.table_of("jobs", "easy\nCPU s", "this\nCPU s", "ratio", "reach")
     for work in works(chosen.folder, quick=chosen.quick):
         seconds(work, "easy")
-        rounds = [
-            (seconds(work, "easy"), seconds(work, work.policy)) for _ in range(1 if chosen.quick else chosen.repeat)
-        ]
-        easy, this = (statistics.median(of) for of in zip(*rounds, strict=True))
-        ratio = statistics.median(other / one for one, other in rounds)
+        plain, own = partial(seconds, work, "easy"), partial(seconds, work, work.policy)
+        easy, this, ratio = rounds.in_turn(plain, own, rounds.count(chosen))
         table.add_row(work.name, f"{len(work.workload):,}", f"{easy:.2f}", f"{this:.2f}", f"{ratio:.1f}", work.reach)
     console().print(table)
     if not (chosen.folder / "RICC-2010-2.swf.gz").is_file():

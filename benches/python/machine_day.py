@@ -7,7 +7,6 @@ fails this program.
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import statistics
 import time
@@ -23,6 +22,7 @@ from rich.table import Table
 
 import hetsched as hs
 import measure
+import rounds
 import traces
 from table import console
 
@@ -125,11 +125,11 @@ def measured(number: int, quick: bool, repeat: int) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     work = WORKS[number]
     run, base = work.make(quick), work.base and work.base(quick)
-    rounds = [(base and seconds(base), seconds(run)) for _ in range(repeat)]
-    ratios = [this / other for other, this in rounds if other]
+    found = [(base and seconds(base), seconds(run)) for _ in range(repeat)]
+    ratios = [this / other for other, this in found if other]
     return {
         "jobs": len(run.workload),
-        "cpu_s": statistics.median(this for _, this in rounds),
+        "cpu_s": statistics.median(this for _, this in found),
         "ratio": statistics.median(ratios) if ratios else None,
         "peak_mb": measure.peak_bytes() / 2**20,
     }
@@ -137,9 +137,7 @@ def measured(number: int, quick: bool, repeat: int) -> dict[str, Any]:
 
 def main() -> None:
     """Measures, and prints a table."""
-    parser = argparse.ArgumentParser(description="Measure machines that are run day by day.")
-    parser.add_argument("--quick", action="store_true", help="a few seconds: whether everything runs")
-    parser.add_argument("--repeat", type=int, default=3, metavar="N", help="rounds; the median counts (3)")
+    parser = rounds.options("Measure machines that are run day by day.")
     parser.add_argument("--only", default="", metavar="TEXT", help="works with this in their names")
     chosen = parser.parse_args()
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -150,7 +148,7 @@ def main() -> None:
         if chosen.only not in work.name:
             continue
         with multiprocessing.get_context("spawn").Pool(1) as child:
-            found = child.apply(measured, (number, chosen.quick, 1 if chosen.quick else chosen.repeat))
+            found = child.apply(measured, (number, chosen.quick, rounds.count(chosen)))
         ratio = "" if found["ratio"] is None else f"{found['ratio']:.2f}"
         numbers = (f"{found['jobs']:,}", f"{found['cpu_s']:.2f}", ratio, f"{found['peak_mb']:,.0f}")
         table.add_row(work.name, *numbers, work.reach)

@@ -7,8 +7,6 @@ median of the rounds counts. Speed never fails this program.
 
 from __future__ import annotations
 
-import argparse
-import statistics
 import time
 import warnings
 from collections.abc import Iterator
@@ -16,10 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from rich import box
-from rich.table import Table
 
 import hetsched as hs
+import rounds
 import traces
 from table import console
 
@@ -113,19 +110,11 @@ def capped(*, quick: bool) -> Iterator[Work]:
 
 def main() -> None:
     """Measures, and prints a table."""
-    parser = argparse.ArgumentParser(description="Measure runs under power that changes in time.")
-    parser.add_argument("--quick", action="store_true", help="a few seconds: whether everything runs")
-    parser.add_argument("--repeat", type=int, default=3, metavar="N", help="rounds; the median counts (3)")
-    chosen = parser.parse_args()
+    chosen = rounds.options("Measure runs under power that changes in time.").parse_args()
     warnings.simplefilter("ignore", hs.RunWarning)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("work", no_wrap=True)
-    for name in ("jobs", "base\nCPU s", "this\nCPU s", "ratio", "reach"):
-        table.add_column(name, justify="right")
+    table = rounds.table_of("jobs", "base\nCPU s", "this\nCPU s", "ratio", "reach")
     for work in (*hourly(quick=chosen.quick), *capped(quick=chosen.quick)):
-        rounds = [(work.base.seconds(), work.this.seconds()) for _ in range(1 if chosen.quick else chosen.repeat)]
-        base, this = (statistics.median(of) for of in zip(*rounds, strict=True))
-        ratio = statistics.median(other / one for one, other in rounds)
+        base, this, ratio = rounds.in_turn(work.base.seconds, work.this.seconds, rounds.count(chosen))
         jobs = f"{len(work.this.workload):,}"
         table.add_row(work.name, jobs, f"{base:.2f}", f"{this:.2f}", f"{ratio:.2f}", work.reach)
     console().print(table)

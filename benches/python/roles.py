@@ -7,7 +7,6 @@ fails this program; a schedule that differs from the named part's does.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 import warnings
@@ -17,10 +16,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from rich import box
-from rich.table import Table
 
 import hetsched as hs
+import rounds
 from table import console
 
 ZEROS = np.zeros(1_000_000)
@@ -118,23 +116,17 @@ def works(*, quick: bool) -> Iterator[Work]:
 
 def main() -> None:
     """Measures, and prints a table."""
-    parser = argparse.ArgumentParser(description="Measure what parts in Python cost beyond their own work.")
-    parser.add_argument("--quick", action="store_true", help="a few seconds: whether everything runs")
-    parser.add_argument("--repeat", type=int, default=5, metavar="N", help="rounds; the median counts (5)")
-    chosen = parser.parse_args()
+    chosen = rounds.options("Measure what parts in Python cost beyond their own work.", repeat=5).parse_args()
     warnings.simplefilter("ignore", hs.RunWarning)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("work", no_wrap=True)
-    for name in ("jobs", "named\nCPU s", "own\nCPU s", "own work\nCPU s", "beyond it\nµs", "reach\nµs"):
-        table.add_column(name, justify="right")
+    columns = ("jobs", "named\nCPU s", "own\nCPU s", "own work\nCPU s", "beyond it\nµs", "reach\nµs")
+    table = rounds.table_of(*columns)
     for work in works(quick=chosen.quick):
         work.check()
-        rounds = [
-            (work.seconds(work.named), work.seconds(work.own), work.own_seconds())
-            for _ in range(1 if chosen.quick else chosen.repeat)
+        found = [
+            (work.seconds(work.named), work.seconds(work.own), work.own_seconds()) for _ in range(rounds.count(chosen))
         ]
-        named, own, itself = (statistics.median(of) for of in zip(*rounds, strict=True))
-        beyond = statistics.median(other - base - work_s for base, other, work_s in rounds)
+        named, own, itself = (statistics.median(of) for of in zip(*found, strict=True))
+        beyond = statistics.median(other - base - work_s for base, other, work_s in found)
         cells = (f"{len(work.workload):,}", f"{named:.2f}", f"{own:.2f}", f"{itself:.2f}")
         table.add_row(work.name, *cells, f"{beyond / work.units * 1e6:.2f} a {work.unit}", work.reach)
     console().print(table)
