@@ -43,7 +43,7 @@ pub struct Setup<'a> {
     pub cells: Option<Cells>,
     /// The queues that jobs stand in, if there are any.
     pub queues: Option<Queues>,
-    /// Budgets from outside, which come before anything else; none: there is no word of any.
+    /// Budgets from outside, and with them what the run shows of budgets in time.
     pub budgets: Option<Vec<BudgetRow>>,
 }
 
