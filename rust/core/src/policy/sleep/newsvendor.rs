@@ -1,7 +1,7 @@
 //! A reserve of idle nodes that stay on for jobs to come, as large as a newsvendor would stock it.
 //!
-//! What the machine was asked for in earlier windows of the same hour of day says how likely each further node is to be
-//! needed before it could be back. Nodes that are likelier than a threshold stay on; the threshold follows a budget, a
+//! What the machine was asked for in earlier windows that came after as much demand says how likely each further node is to
+//! be needed before it could be back. Nodes that are likelier than a threshold stay on; the threshold follows a budget, a
 //! share of the time in which nodes are free. All of it comes from the past.
 
 use crate::error::Result;
@@ -9,12 +9,12 @@ use crate::policy::sleep::rest::{Choice, IdleNode, Rest, Scene};
 use crate::policy::sleep::rules::NodeRule;
 use crate::units::{SimDuration, SimTime};
 
-const HOUR: i64 = 3_600_000_000;
-const HOURS: usize = 24;
+/// Levels of recent demand: none, and one for each power of two that a number of nodes may have.
+const LEVELS: usize = 34;
 
-/// Windows that are remembered of each hour of day, with jobs waiting and without.
+/// Windows that are remembered of each level.
 const REMEMBERED: usize = 500;
-/// With fewer of its own an hour goes by all windows of late.
+/// With fewer of its own a level goes by all windows of late.
 const FEWEST: usize = 30;
 /// No window is shorter, in microseconds.
 const SHORTEST: i64 = 1_000_000;
@@ -24,15 +24,16 @@ const QUIET: i64 = 20;
 /// Bounds of the threshold, and where it begins.
 const LEAST: f64 = 1e-4;
 const MOST: f64 = 0.5;
-const FIRST: f64 = 0.02;
-/// By how much it changes in a window in which the reserve costs twice what it may, or nothing.
-const GAIN: f64 = 0.05;
+const FIRST: f64 = 0.2;
+/// By how much it changes in a window in which the reserve costs twice what it may, or nothing: so little that it is nearly
+/// the same in busy hours and in quiet ones, and the reserve stands where it is likeliest needed.
+const GAIN: f64 = 0.002;
 /// How long the budget remembers, in microseconds.
 const DAY: f64 = 86_400e6;
 /// A node stays on for this long over the threshold, in microseconds.
 const HOLD: f64 = 12e6;
 /// Nodes are woken for a reserve that is needed so many times as often.
-const EAGER: f64 = 30.0;
+const EAGER: f64 = 3.0;
 
 /// The part.
 #[derive(Clone, Debug)]
@@ -54,11 +55,10 @@ impl Rest for Newsvendor {
         let now = scene.view.now;
         let window = scene.rules.iter().map(|rule| rule.stop.saturating_add(rule.start)).max().unwrap_or_default();
         let window = SimDuration::from_micros(window.micros().max(SHORTEST));
-        let kind = kind_of(now, scene.waiting > 0);
-        self.demand.see(now, window, kind, scene.free);
+        let level = self.demand.see(now, window, scene.free);
         self.budget.spend(now, window, scene.spare, scene.free.max(scene.spare));
         let threshold = self.budget.threshold;
-        let reserve = self.demand.exceeded(kind, threshold);
+        let reserve = self.demand.exceeded(level, threshold);
         #[expect(clippy::cast_possible_truncation, reason = "at most a day and a half in microseconds")]
         let hold = SimDuration::from_micros((HOLD / threshold) as i64);
         let spared: Vec<_> = scene.idle.iter().rev().filter(|one| is_spared(one, now, scene.rules)).collect();
@@ -66,12 +66,12 @@ impl Rest for Newsvendor {
         let is_ripe = |one: &&IdleNode| one.since.saturating_add(hold) <= now;
         let (go, stay): (Vec<&IdleNode>, Vec<_>) = spared.iter().copied().take(excess).partition(is_ripe);
         choice.sleep.extend(go.iter().map(|one| one.node));
-        let lowest = self.demand.exceeded(kind, EAGER * threshold);
+        let lowest = self.demand.exceeded(level, EAGER * threshold);
         choice.wake.extend(scene.off.iter().take(lowest.saturating_sub(scene.spare) as usize));
         let ripe = stay.iter().map(|one| one.since.saturating_add(hold)).min();
         let is_kept = spared.len() > go.len() || !choice.wake.is_empty();
-        let next_hour = SimTime::from_micros((now.micros().div_euclid(HOUR) + 1) * HOUR);
-        choice.again = is_kept.then(|| ripe.map_or(next_hour, |ripe| ripe.min(next_hour)));
+        let later = now.saturating_add(window);
+        choice.again = is_kept.then(|| ripe.map_or(later, |ripe| ripe.min(later)));
         Ok(())
     }
 }
@@ -83,65 +83,103 @@ fn is_spared(one: &IdleNode, now: SimTime, rules: &[NodeRule]) -> bool {
     one.may_sleep && rule.far.is_some_and(|far| away >= far) && away > rule.stop.saturating_add(rule.start)
 }
 
-/// The hour of day on the log's clock, and whether jobs wait, as a number.
-fn kind_of(now: SimTime, waits: bool) -> usize {
-    let hour = usize::try_from(now.micros().div_euclid(HOUR).rem_euclid(24)).unwrap_or(0);
-    2 * hour + usize::from(waits)
+/// How many nodes were asked for of late, what was asked for longer ago counting less and less.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    at: SimTime,
+    free: u32,
+    nodes: f64,
+}
+
+impl Recent {
+    /// The level of it, if nothing has happened since: how many binary digits twice as many nodes have.
+    fn level_at(&self, at: SimTime, window: SimDuration) -> usize {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "no more than the digits of 64 bits"
+        )]
+        let twice = (2.0 * self.nodes_at(at, window)) as u64;
+        (u64::BITS - twice.leading_zeros()).min(LEVELS as u32 - 1) as usize
+    }
+
+    fn nodes_at(&self, at: SimTime, window: SimDuration) -> f64 {
+        let (lasted, window) = ((at - self.at).micros() as f64, window.micros() as f64);
+        self.nodes * (window / (window + lasted))
+    }
+
+    /// So many nodes are free from now on.
+    fn then(&self, now: SimTime, window: SimDuration, free: u32) -> Self {
+        let asked = f64::from(self.free.saturating_sub(free));
+        Self { at: now, free, nodes: self.nodes_at(now, window) + asked }
+    }
 }
 
 /// How many nodes were asked for in windows of the past: by how many those that are free dropped at most.
 #[derive(Clone, Debug)]
 struct Demand {
-    /// By kind; the last of all.
-    kinds: Vec<Windows>,
+    /// By the level of recent demand when they began; the last of all.
+    levels: Vec<Windows>,
     open: Option<Open>,
+    recent: Option<Recent>,
 }
 
 /// A window that lasts.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     from: SimTime,
-    kind: usize,
+    level: usize,
     free: u32,
     least: u32,
 }
 
 impl Default for Demand {
     fn default() -> Self {
-        Self { kinds: vec![Windows::default(); 2 * HOURS + 1], open: None }
+        Self { levels: vec![Windows::default(); LEVELS + 1], open: None, recent: None }
     }
 }
 
 impl Demand {
-    /// So many nodes are free from now on.
-    fn see(&mut self, now: SimTime, window: SimDuration, kind: usize, free: u32) {
-        let begun = Open { from: now, kind, free, least: free };
+    /// So many nodes are free from now on. Returns the level of recent demand.
+    fn see(&mut self, now: SimTime, window: SimDuration, free: u32) -> usize {
+        let before = self.recent.unwrap_or(Recent { at: now, free, nodes: 0.0 });
+        let recent = before.then(now, window, free);
+        self.recent = Some(recent);
+        let level = recent.level_at(now, window);
+        let begun = Open { from: now, level, free, least: free };
         let Some(open) = self.open else {
             self.open = Some(begun);
-            return;
+            return level;
         };
         let windows = (now - open.from).micros() / window.micros();
         if windows < 1 {
             self.open = Some(Open { least: open.least.min(free), ..open });
-            return;
+            return level;
         }
         // What happens at the end of a window belongs to the next.
-        for drop in std::iter::once(open.free - open.least).chain((1..windows.min(QUIET)).map(|_| 0)) {
-            self.kinds[open.kind].note(drop);
-            self.kinds[2 * HOURS].note(drop);
+        self.note(open.level, open.free - open.least);
+        for quiet in 1..windows.min(QUIET) {
+            let from = open.from.saturating_add(SimDuration::from_micros(quiet * window.micros()));
+            self.note(before.level_at(from, window), 0);
         }
         self.open = Some(begun);
+        level
+    }
+
+    fn note(&mut self, level: usize, drop: u32) {
+        self.levels[level].note(drop);
+        self.levels[LEVELS].note(drop);
     }
 
     /// The least number of nodes that was exceeded in no more than this share of the windows like this one.
-    fn exceeded(&self, kind: usize, share: f64) -> u32 {
-        let own = &self.kinds[kind];
-        let windows = if own.drops.len() < FEWEST { &self.kinds[2 * HOURS] } else { own };
+    fn exceeded(&self, level: usize, share: f64) -> u32 {
+        let own = &self.levels[level];
+        let windows = if own.drops.len() < FEWEST { &self.levels[LEVELS] } else { own };
         windows.exceeded(share)
     }
 }
 
-/// The last windows of a kind.
+/// The last windows of a level.
 #[derive(Clone, Debug, Default)]
 struct Windows {
     drops: Vec<u32>,
@@ -230,42 +268,43 @@ mod tests {
     fn a_window_asks_for_as_many_nodes_as_the_free_ones_dropped_by() {
         let mut demand = Demand::default();
         for (second, free) in [(0, 10), (50, 4), (90, 9), (100, 8), (150, 12), (200, 12), (500, 12)] {
-            demand.see(at(second), span(100), 0, free);
+            demand.see(at(second), span(100), free);
         }
-        assert_eq!(
-            demand.kinds[0].drops,
-            [6, 0, 0, 0, 0],
-            "then one in which more came free, and three without a pass"
-        );
-        assert_eq!(demand.kinds[2 * HOURS].drops, demand.kinds[0].drops);
+        let told = &demand.levels[LEVELS].drops;
+        assert_eq!(told, &[6, 0, 0, 0, 0], "then one in which more came free, and three without a pass");
     }
 
     #[test]
-    fn an_hour_that_is_new_goes_by_all_windows() {
+    fn windows_are_told_apart_by_what_was_asked_for_before_them() {
         let mut demand = Demand::default();
-        for begin in (0..).step_by(200).take(FEWEST) {
-            demand.see(at(begin), span(100), 0, 9);
-            demand.see(at(begin + 50), span(100), 0, 4);
-            demand.see(at(begin + 100), span(100), 1, 9);
-            demand.see(at(begin + 200), span(100), 0, 9);
+        let levels = [(0, 20), (10, 20), (20, 16), (30, 18), (130, 12), (140, 12), (1500, 12)];
+        let levels = levels.map(|(second, free)| demand.see(at(second), span(100), free));
+        // Twice 4, twice 4 over 1.1, and then with 6 more.
+        assert_eq!(levels, [0, 0, 4, 3, 4, 4, 0]);
+        assert_eq!(demand.levels[0].drops[0], 4, "nothing had been asked for before the first");
+        assert_eq!(demand.levels[4].drops, [0], "after ten nodes none");
+        assert_eq!(demand.levels[3].drops.len(), 2, "the demand fades in quiet windows");
+    }
+
+    #[test]
+    fn a_level_that_is_new_goes_by_all_windows() {
+        let mut demand = Demand::default();
+        for begin in (0..).step_by(1000).take(2 * FEWEST) {
+            demand.see(at(begin), span(100), 9);
+            demand.see(at(begin + 50), span(100), 4);
+            demand.see(at(begin + 100), span(100), 9);
         }
-        assert_eq!((demand.exceeded(0, 0.0), demand.exceeded(6, 0.0)), (5, 5));
-        assert_eq!(demand.exceeded(1, 0.0), 0, "of this one enough is known");
+        assert_eq!((demand.exceeded(0, 0.0), demand.exceeded(20, 0.0)), (5, 5));
+        assert_eq!(demand.exceeded(3, 0.0), 0, "of this one enough is known");
     }
 
     #[test]
     fn a_reserve_that_costs_more_than_it_may_has_to_be_likelier_needed() {
         let mut budget = Budget::new(0.1);
-        (0..100).for_each(|window| budget.spend(at(100 * window), span(100), 20, 100));
+        (0..400).for_each(|window| budget.spend(at(100 * window), span(100), 20, 100));
         let dear = budget.threshold;
-        assert!(dear > 5.0 * FIRST, "{dear}");
-        (100..1000).for_each(|window| budget.spend(at(100 * window), span(100), 0, 100));
+        assert!(dear > 2.0 * FIRST, "{dear}");
+        (400..5000).for_each(|window| budget.spend(at(100 * window), span(100), 0, 100));
         assert!(budget.threshold < dear / 5.0 && budget.threshold >= LEAST, "{}", budget.threshold);
-    }
-
-    #[test]
-    fn the_hour_is_that_of_the_logs_clock() {
-        assert_eq!([0, 3599, 3600, 86_400 + 7200, -1].map(|second| kind_of(at(second), false)), [0, 0, 2, 4, 46]);
-        assert_eq!(kind_of(at(3600), true), 3);
     }
 }
