@@ -65,7 +65,7 @@ pub const SLEEPS: &[Row<Rules>] = &[
         parameters: NEWSVENDOR_ROWS,
         ..plain(
             "newsvendor",
-            "the same, but a reserve stays on for jobs to come: as many as earlier days tell, within a budget",
+            "the same, but a reserve stays on for jobs to come: as many as earlier demand tells, within a budget",
             |params, _| take_newsvendor(params).map(Box::new),
         )
     },
