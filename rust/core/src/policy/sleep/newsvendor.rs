@@ -100,7 +100,7 @@ impl Recent {
             reason = "no more than the digits of 64 bits"
         )]
         let twice = (2.0 * self.nodes_at(at, window)) as u64;
-        (u64::BITS - twice.leading_zeros()).min(LEVELS as u32 - 1) as usize
+        ((u64::BITS - twice.leading_zeros()) as usize).min(LEVELS - 1)
     }
 
     fn nodes_at(&self, at: SimTime, window: SimDuration) -> f64 {
