@@ -7,7 +7,9 @@
 
 pub mod amount;
 pub mod cells;
+pub mod freedom;
 pub mod profile;
+pub mod slot_table;
 mod steps;
 pub mod windows;
 
@@ -15,8 +17,10 @@ use crate::units::SimDuration;
 
 pub use amount::{Amount, Lanes};
 pub use cells::{CellProfile, Split, Wish};
+pub use freedom::Freedom;
 pub use profile::Profile;
-pub use windows::{Freedom, SlotTable, Windows};
+pub use slot_table::SlotTable;
+pub use windows::Windows;
 
 /// What a job needs of named nodes, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

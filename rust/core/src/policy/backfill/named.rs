@@ -5,10 +5,8 @@
 
 pub(in crate::policy) mod urgent;
 
-use std::collections::BTreeMap;
-
 use crate::algo::fit_list::{FitList, Room, Waiting};
-use crate::algo::horizon::windows::Return;
+use crate::algo::horizon::windows::{Return, What};
 use crate::algo::horizon::{Freedom, Need, SlotTable, Windows};
 use crate::algo::node_set::NodeSet;
 use crate::algo::sorted_blocks::Place;
@@ -36,12 +34,13 @@ pub struct NamedPlan {
     awaited: FirstStarts,
     /// When each node's first planned job starts, where that matters.
     first: FirstStarts,
+    memory: Memory,
 }
 
 /// What is free of each node, and in which order nodes are taken.
 pub(super) trait Chosen<'a>: Freedom {
-    /// As it is now.
-    fn now(view: &'a View<'a>) -> Self;
+    /// As it is now, in the memory of another.
+    fn now(view: &'a View<'a>, spare: Option<Self>) -> Self;
 
     /// What jobs alike have in common: they take the same of the same nodes.
     fn likeness(view: &View<'_>, job: JobId) -> (usize, u32) {
@@ -53,9 +52,17 @@ pub(super) trait Chosen<'a>: Freedom {
         i32::try_from(view.jobs.need(job, view.platform)).unwrap_or(i32::MAX)
     }
 
-    /// Writes down the first nodes of `throughout` that a job takes which starts when this is free: those that are asleep
-    /// last, fullest first, then lowest.
-    fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>);
+    /// Writes down the first of the nodes that a job may take which starts when this is free: those that are asleep last,
+    /// fullest or emptiest first, then lowest.
+    fn choose(&self, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>);
+
+    /// Memory of earlier passes.
+    fn spares(_view: &'a View<'a>, _memory: &mut Memory) -> Vec<Self> {
+        Vec::new()
+    }
+
+    /// Leaves it to later ones.
+    fn leave(_spares: Vec<Self>, _memory: &mut Memory) {}
 }
 
 /// The nodes that a job may take.
@@ -68,6 +75,12 @@ pub(super) struct Own<'a> {
     pub(super) asleep: Option<&'a NodeSet>,
 }
 
+impl Own<'_> {
+    pub(super) fn sleeps(&self, node: u32) -> bool {
+        self.asleep.is_some_and(|asleep| asleep.contains(node))
+    }
+}
+
 /// What is free of each node, and of which only some may be taken.
 pub(super) trait Part<'a>: Chosen<'a> {
     /// Whether there are as many of these nodes as a job needs.
@@ -76,37 +89,65 @@ pub(super) trait Part<'a>: Chosen<'a> {
     /// How many of these nodes are free, where nodes are free or not.
     fn count_of(&self, own: &NodeSet) -> Option<u32>;
 
-    /// Keeps of these nodes what is free here and there, and of the others perhaps not; whether a job has as many of them
-    /// as it needs.
-    fn meet_of(&mut self, other: &Self, own: &NodeSet, need: &Need) -> bool;
+    /// As [`Freedom::fitting`] of these nodes.
+    fn fitting_of(&self, own: &NodeSet, need: &Need, nodes: &mut NodeSet) -> bool;
+}
 
-    /// As [`Chosen::choose`] of these nodes, or the emptiest first.
-    fn choose_of(&self, own: Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>);
+/// What passes leave to later ones, so that they need not ask for memory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Memory {
+    sets: Vec<NodeSet>,
+    tables: Vec<SlotTable>,
+    bounds: Bounds,
 }
 
 impl<'a> Chosen<'a> for NodeSet {
-    fn now(view: &'a View<'a>) -> Self {
-        view.slots.holding(1).clone()
+    fn now(view: &'a View<'a>, spare: Option<Self>) -> Self {
+        let mut now = spare.unwrap_or_default();
+        now.copy_from(view.slots.holding(1));
+        now
     }
 
-    fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>) {
-        let sleeps = |node: &u32| asleep.is_some_and(|asleep| asleep.contains(*node));
-        let awake = throughout.iter().filter(|node| !sleeps(node));
-        nodes.extend(awake.chain(throughout.iter().filter(sleeps)).take(need.nodes as usize));
+    fn choose(&self, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
+        let awake = own.nodes.iter().filter(|&node| !own.sleeps(node));
+        nodes.extend(awake.chain(own.nodes.iter().filter(|&node| own.sleeps(node))).take(need.nodes as usize));
+    }
+
+    fn spares(_view: &'a View<'a>, memory: &mut Memory) -> Vec<Self> {
+        std::mem::take(&mut memory.sets)
+    }
+
+    fn leave(spares: Vec<Self>, memory: &mut Memory) {
+        memory.sets = spares;
     }
 }
 
 impl<'a> Chosen<'a> for SlotTable {
-    fn now(view: &'a View<'a>) -> Self {
-        let free = |node| i32::try_from(view.slots.free_on(node)).unwrap_or(i32::MAX);
-        Self::new((0..view.platform.len()).map(free).collect())
+    fn now(view: &'a View<'a>, spare: Option<Self>) -> Self {
+        let count = |slots| i32::try_from(slots).unwrap_or(i32::MAX);
+        let free = (0..view.platform.len()).map(|node| count(view.slots.free_on(node)));
+        let mut now = spare.unwrap_or_else(|| Self::new(0, []));
+        now.refill(count(view.slots.per_node()), free);
+        now
     }
 
-    fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>) {
-        let sleeps = |node| asleep.is_some_and(|asleep| asleep.contains(node));
-        nodes.extend(throughout.holding(need.slots));
-        nodes.sort_by_key(|&node| (sleeps(node), self.of(node), node));
+    fn choose(&self, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
+        let fullness = |node| if own.spreads { -self.of(node) } else { self.of(node) };
+        let place = |&node: &u32| (own.sleeps(node), fullness(node), node);
+        if need.nodes == 1 {
+            return nodes.extend(own.nodes.iter().min_by_key(place));
+        }
+        nodes.extend(own.nodes.iter());
+        nodes.sort_by_cached_key(place);
         nodes.truncate(need.nodes as usize);
+    }
+
+    fn spares(_view: &'a View<'a>, memory: &mut Memory) -> Vec<Self> {
+        std::mem::take(&mut memory.tables)
+    }
+
+    fn leave(spares: Vec<Self>, memory: &mut Memory) {
+        memory.tables = spares;
     }
 }
 
@@ -119,15 +160,9 @@ impl Part<'_> for NodeSet {
         Some(self.common(own))
     }
 
-    fn meet_of(&mut self, other: &Self, own: &NodeSet, need: &Need) -> bool {
-        self.keep_in_both(other, own);
-        self.len() >= need.nodes
-    }
-
-    fn choose_of(&self, own: Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
-        let mut common = throughout.clone();
-        common.keep_common(own.nodes);
-        self.choose(&common, own.asleep, need, nodes);
+    fn fitting_of(&self, own: &NodeSet, need: &Need, nodes: &mut NodeSet) -> bool {
+        nodes.copy_common(self, own);
+        nodes.len() >= need.nodes
     }
 }
 
@@ -140,16 +175,9 @@ impl Part<'_> for SlotTable {
         None
     }
 
-    fn meet_of(&mut self, other: &Self, own: &NodeSet, need: &Need) -> bool {
-        self.keep_least(other);
-        self.suffices_of(own, need)
-    }
-
-    fn choose_of(&self, own: Own<'_>, throughout: &Self, need: &Need, nodes: &mut Vec<u32>) {
-        let sleeps = |node| own.asleep.is_some_and(|asleep| asleep.contains(node));
-        nodes.extend(own.nodes.iter().filter(|&node| throughout.of(node) >= need.slots));
-        nodes.sort_by_key(|&node| (sleeps(node), if own.spreads { -self.of(node) } else { self.of(node) }, node));
-        nodes.truncate(need.nodes as usize);
+    fn fitting_of(&self, own: &NodeSet, need: &Need, nodes: &mut NodeSet) -> bool {
+        nodes.copy_from(own);
+        self.keep_fitting(need, nodes)
     }
 }
 
@@ -157,11 +185,12 @@ impl NamedPlan {
     /// A plan of up to `depth` jobs that start later, up to `horizon` from now.
     #[must_use]
     pub fn new(depth: usize, horizon: SimDuration) -> Self {
-        Self { depth, horizon, is_divided: false, awaited: FirstStarts::new(), first: FirstStarts::new() }
+        let (awaited, first) = (FirstStarts::new(), FirstStarts::new());
+        Self { depth, horizon, is_divided: false, awaited, first, memory: Memory::default() }
     }
 
     fn make<'a, F: Chosen<'a>>(&mut self, desk: &mut Desk<'a>, queue: &mut FitList) -> Result<()> {
-        let windows = windows::<F>(desk.view);
+        let windows = windows::<F>(desk.view, &mut self.memory);
         self.fill(desk, queue, windows, (Place::FRONT, 0))
     }
 
@@ -174,8 +203,8 @@ impl NamedPlan {
         (mut place, mut planned): (Place, usize),
     ) -> Result<()> {
         let now = desk.view.now;
-        let mut bounds = Bounds::default();
-        let asleep = asleep(desk.view);
+        let mut bounds = std::mem::take(&mut self.memory.bounds);
+        let (asleep, mut nodes) = (asleep(desk.view), Vec::new());
         // The plan is forgotten with the pass: it matters only as far as some job may start now, unless nodes sleep by it.
         while !self.awaited.is_empty() && planned < self.depth
             || queue.first_fit(place, Room::of(desk.free_units())).is_some()
@@ -187,31 +216,31 @@ impl NamedPlan {
             let (group, slots) = F::likeness(desk.view, JobId(waiting.key.row));
             let size = Size { slots, nodes: need.nodes, length: need.length };
             let from = bounds.of(group, &size).max(now);
-            let pick = |free: &F, throughout: &F, nodes: &mut Vec<u32>| {
-                free.choose(throughout, asleep.as_ref(), &need, nodes);
+            let pick = |free: &F, throughout: &NodeSet| {
+                nodes.clear();
+                free.choose(Own { nodes: throughout, spreads: false, asleep: asleep.as_ref() }, &need, &mut nodes);
                 true
             };
             let found = if from > until { None } else { windows.earliest(&need, (from, until), pick) };
-            let at = found.as_ref().map_or(SimTime::NEVER, |(at, _)| *at);
+            let at = found.unwrap_or(SimTime::NEVER);
             if at > from {
                 bounds.note(group, size, at);
             }
-            place = match found {
-                Some((at, nodes)) if at == now => {
-                    windows.hold(now, &need, &nodes);
-                    self.note(at, &nodes);
-                    let Some(offer) = desk.offer_on(&waiting, &nodes)? else { break };
-                    start(desk, queue, place, offer)?
-                }
-                Some((at, nodes)) => {
-                    windows.hold(at, &need, &nodes);
-                    self.note(at, &nodes);
-                    planned += 1;
-                    queue.after(place)
-                }
-                None => queue.after(place),
-            };
+            if found.is_some() {
+                windows.hold(at, &need, &nodes);
+                self.note(at, &nodes);
+            }
+            if found == Some(now) {
+                let Some(offer) = desk.offer_on(&waiting, &nodes)? else { break };
+                place = start(desk, queue, place, offer)?;
+            } else {
+                planned += usize::from(found.is_some());
+                place = queue.after(place);
+            }
         }
+        bounds.forget();
+        self.memory.bounds = bounds;
+        F::leave(windows.into_spare(), &mut self.memory);
         Ok(())
     }
 
@@ -275,8 +304,8 @@ struct Size {
 
 /// Before which instants jobs do not fit. A plan only fills: one that asks for no less than another fits no earlier than
 /// that did.
-#[derive(Debug, Default)]
-struct Bounds(BTreeMap<usize, Vec<(Size, SimTime)>>);
+#[derive(Clone, Debug, Default)]
+struct Bounds(Vec<(usize, Vec<(Size, SimTime)>)>);
 
 impl Size {
     fn is_within(&self, other: &Self) -> bool {
@@ -286,14 +315,28 @@ impl Size {
 
 impl Bounds {
     fn of(&self, group: usize, size: &Size) -> SimTime {
-        let smaller = self.0.get(&group).into_iter().flatten().filter(|(other, _)| other.is_within(size));
+        let known = self.place(group).ok().map(|place| &self.0[place].1);
+        let smaller = known.into_iter().flatten().filter(|(other, _)| other.is_within(size));
         smaller.map(|(_, at)| *at).max().unwrap_or(SimTime::from_micros(i64::MIN))
     }
 
     fn note(&mut self, group: usize, size: Size, at: SimTime) {
-        let known = self.0.entry(group).or_default();
+        let place = self.place(group).unwrap_or_else(|place| {
+            self.0.insert(place, (group, Vec::new()));
+            place
+        });
+        let known = &mut self.0[place].1;
         known.retain(|(other, earlier)| !(size.is_within(other) && *earlier <= at));
         known.push((size, at));
+    }
+
+    /// Forgets them, but not which jobs are alike.
+    fn forget(&mut self) {
+        self.0.iter_mut().for_each(|(_, known)| known.clear());
+    }
+
+    fn place(&self, group: usize) -> std::result::Result<usize, usize> {
+        self.0.binary_search_by_key(&group, |(other, _)| *other)
     }
 }
 
@@ -310,37 +353,47 @@ fn asleep(view: &View<'_>) -> Option<NodeSet> {
 
 /// What is free when, if all that runs ends as planned; what should have ended by now ends a tick later. A node in
 /// maintenance is free once that is over, one that has failed never, and none is in a window that is known by now.
-fn windows<'a, F: Chosen<'a>>(view: &'a View<'a>) -> Windows<F> {
+fn windows<'a, F: Chosen<'a>>(view: &'a View<'a>, memory: &mut Memory) -> Windows<F> {
     let soonest = view.now.saturating_add(TICK);
-    let mut returns: Vec<_> = view
-        .runs
-        .iter()
-        .map(|(_, run)| Return {
-            at: run.planned_end.max(soonest),
-            nodes: view.runs.nodes(run),
-            slots: F::told(view, run.job),
-            microwatts: 0,
-        })
-        .collect();
-    returns.sort_by_key(|back| back.at);
-    let mut windows = Windows::new(view.now, F::now(view), 0, returns);
-    mind_outages(&mut windows, view);
-    windows
+    let runs = view.runs.iter().map(|(_, run)| Return {
+        at: run.planned_end.max(soonest),
+        nodes: view.runs.nodes(run),
+        what: What::Slots(F::told(view, run.job)),
+        microwatts: 0,
+    });
+    let mut spares = F::spares(view, memory);
+    let now = F::now(view, spares.pop());
+    known_by_now(spares, now, view, runs.collect())
 }
 
-/// Nodes that cannot serve now come back, and those that will not are taken out.
-fn mind_outages<'a, F: Chosen<'a>>(windows: &mut Windows<F>, view: &View<'_>) {
+/// What is free when, if so much is now and that comes back; and nodes that cannot serve now, while those that will not
+/// are taken out.
+fn known_by_now<'a, F: Chosen<'a>>(
+    spares: Vec<F>,
+    now: F,
+    view: &'a View<'a>,
+    mut returns: Vec<Return<'a>>,
+) -> Windows<F> {
     let soonest = view.now.saturating_add(TICK);
     let whole = if view.platform.is_exclusive() { 1 } else { i32::try_from(view.platform.slots()).unwrap_or(i32::MAX) };
+    let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
+    returns.extend(comebacks.iter().map(|back| Return {
+        at: back.at.max(soonest),
+        nodes: std::slice::from_ref(&back.node),
+        what: What::Node(whole),
+        microwatts: 0,
+    }));
+    let mut order: Vec<_> = (0..).zip(&returns).map(|(place, back): (u32, _)| (back.at, place)).collect();
+    order.sort_unstable();
+    let ascending = order.iter().map(|&(_, place)| returns[place as usize]);
+    let mut windows = Windows::reusing(spares, view.now, (now, 0), ascending);
     for (node, until) in view.outages.coming_back() {
         windows.open(until, node, whole);
-    }
-    for back in view.standby.map_or(&[][..], |standby| standby.comebacks()) {
-        windows.open(back.at.max(soonest), back.node, whole);
     }
     for window in view.outages.known(view.now) {
         windows.close(window.from, window.until - window.from, window.node);
     }
+    windows
 }
 
 fn need<'a, F: Chosen<'a>>(view: &View<'_>, waiting: &Waiting) -> Need {

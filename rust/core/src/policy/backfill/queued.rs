@@ -3,7 +3,7 @@
 use crate::algo::horizon::{Freedom, Need};
 use crate::algo::node_set::NodeSet;
 use crate::policy::View;
-use crate::policy::backfill::named::{Chosen, Own, Part};
+use crate::policy::backfill::named::{Chosen, Memory, Own, Part};
 use crate::policy::queues::Queues;
 use crate::workload::JobId;
 
@@ -84,13 +84,6 @@ impl<'a, F: Part<'a>> Queued<'a, F> {
     }
 }
 
-impl<F> Queued<'_, F> {
-    /// What is free.
-    pub(super) fn free(&self) -> &F {
-        &self.free
-    }
-}
-
 /// The job whose row stands in place of slots.
 fn job_of(told: i32) -> JobId {
     JobId(told.cast_unsigned())
@@ -111,12 +104,15 @@ impl<'a, F: Part<'a>> Freedom for Queued<'a, F> {
         Held { lot: self.free.lot(nodes, self.slots(told)), counts: self.counts_of(nodes) }
     }
 
-    fn meet(&mut self, other: &Self, ask: &Asked<'a>) -> bool {
-        self.counts = None;
+    fn fitting(&self, ask: &Asked<'a>, nodes: &mut NodeSet) -> bool {
         match ask.own {
-            Some(own) => self.free.meet_of(&other.free, own, &ask.need),
-            None => self.free.meet(&other.free, &self.free.ask(&ask.need)),
+            Some(own) => self.free.fitting_of(own, &ask.need, nodes),
+            None => self.free.fitting(&self.free.ask(&ask.need), nodes),
         }
+    }
+
+    fn keep_fitting(&self, ask: &Asked<'a>, nodes: &mut NodeSet) -> bool {
+        self.free.keep_fitting(&self.free.ask(&ask.need), nodes)
     }
 
     fn copy_from(&mut self, other: &Self) {
@@ -161,8 +157,16 @@ impl<'a, F: Part<'a>> Freedom for Queued<'a, F> {
 }
 
 impl<'a, F: Part<'a>> Chosen<'a> for Queued<'a, F> {
-    fn now(view: &'a View<'a>) -> Self {
-        Self::new(view, F::now(view))
+    fn now(view: &'a View<'a>, spare: Option<Self>) -> Self {
+        Self::new(view, F::now(view, spare.map(|spare| spare.free)))
+    }
+
+    fn spares(view: &'a View<'a>, memory: &mut Memory) -> Vec<Self> {
+        F::spares(view, memory).into_iter().map(|free| Self { view, free, counts: None }).collect()
+    }
+
+    fn leave(spares: Vec<Self>, memory: &mut Memory) {
+        F::leave(spares.into_iter().map(|spare| spare.free).collect(), memory);
     }
 
     fn likeness(view: &View<'_>, job: JobId) -> (usize, u32) {
@@ -173,11 +177,9 @@ impl<'a, F: Part<'a>> Chosen<'a> for Queued<'a, F> {
         job.0.cast_signed()
     }
 
-    fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>) {
-        let (inner, job) = (Need { slots: self.slots(need.slots), ..*need }, job_of(need.slots));
-        if let Some(queues) = self.view.queues {
-            let own = Own { nodes: queues.nodes(job), spreads: queues.spreads(job), asleep };
-            self.free.choose_of(own, &throughout.free, &inner, nodes);
-        }
+    fn choose(&self, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
+        let job = job_of(need.slots);
+        let spreads = self.view.queues.is_some_and(|queues| queues.spreads(job));
+        self.free.choose(Own { spreads, ..own }, &Need { slots: self.slots(need.slots), ..*need }, nodes);
     }
 }

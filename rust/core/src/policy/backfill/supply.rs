@@ -3,7 +3,7 @@
 use crate::algo::horizon::{Freedom, Need};
 use crate::algo::node_set::NodeSet;
 use crate::policy::View;
-use crate::policy::backfill::named::Chosen;
+use crate::policy::backfill::named::{Chosen, Own};
 use crate::policy::cells::{Cells, Want};
 use crate::workload::JobId;
 
@@ -79,10 +79,6 @@ fn job_of(told: i32) -> JobId {
     JobId(told.cast_unsigned())
 }
 
-fn keep_least(own: &mut [i64], other: &[i64]) {
-    own.iter_mut().zip(other).for_each(|(own, &other)| *own = (*own).min(other));
-}
-
 impl Freedom for Supply<'_> {
     type Ask = Need;
 
@@ -96,12 +92,19 @@ impl Freedom for Supply<'_> {
         (nodes, told)
     }
 
-    fn meet(&mut self, other: &Self, ask: &Need) -> bool {
-        keep_least(&mut self.slots, &other.slots);
-        keep_least(&mut self.gpus, &other.gpus);
-        keep_least(&mut self.memory, &other.memory);
-        keep_least(&mut self.licences, &other.licences);
-        self.suffices(ask)
+    fn fitting(&self, ask: &Need, nodes: &mut NodeSet) -> bool {
+        let job = job_of(ask.slots);
+        nodes.fill(self.view.platform.len());
+        nodes.keep(|_| 0);
+        self.members(job).for_each(|(_, node)| _ = nodes.insert(node));
+        nodes.len() >= ask.nodes && self.has_licences(self.want(job))
+    }
+
+    fn keep_fitting(&self, ask: &Need, nodes: &mut NodeSet) -> bool {
+        let job = job_of(ask.slots);
+        let (want, slots) = (self.want(job), self.slots_of(job));
+        nodes.retain(|node| self.has(node, slots, want));
+        nodes.len() >= ask.nodes && self.has_licences(want)
     }
 
     fn copy_from(&mut self, other: &Self) {
@@ -139,7 +142,7 @@ impl Freedom for Supply<'_> {
 }
 
 impl<'a> Chosen<'a> for Supply<'a> {
-    fn now(view: &'a View<'a>) -> Self {
+    fn now(view: &'a View<'a>, _spare: Option<Self>) -> Self {
         // A plan is made of a supply only where there are shares.
         let shares = view.shares.expect("nodes differ");
         let cells = shares.cells();
@@ -168,13 +171,13 @@ impl<'a> Chosen<'a> for Supply<'a> {
         job.0.cast_signed()
     }
 
-    fn choose(&self, throughout: &Self, asleep: Option<&NodeSet>, need: &Need, nodes: &mut Vec<u32>) {
-        let sleeps = |node| asleep.is_some_and(|asleep| asleep.contains(node));
+    fn choose(&self, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
         let spreads = self.view.queues.is_some_and(|queues| queues.spreads(job_of(need.slots)));
         let fullness = |node: u32| if spreads { -self.slots[node as usize] } else { self.slots[node as usize] };
-        let mut members: Vec<_> = throughout
+        let mut members: Vec<_> = self
             .members(job_of(need.slots))
-            .map(|(place, node)| (sleeps(node), place, fullness(node), node))
+            .filter(|&(_, node)| own.nodes.contains(node))
+            .map(|(place, node)| (own.sleeps(node), place, fullness(node), node))
             .collect();
         members.sort_unstable();
         nodes.extend(members.iter().take(need.nodes as usize).map(|&(.., node)| node));

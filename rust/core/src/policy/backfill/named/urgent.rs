@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 
 use crate::algo::fit_list::{FitList, QueueKey};
-use crate::algo::horizon::windows::Return;
+use crate::algo::horizon::windows::{Return, What};
 use crate::algo::horizon::{Need, SlotTable, Windows};
+use crate::algo::node_set::NodeSet;
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::View;
-use crate::policy::backfill::named::{Chosen, NamedPlan, asleep, mind_outages, need};
+use crate::policy::backfill::named::{Chosen, NamedPlan, Own, asleep, known_by_now, need};
 use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::queued::Queued;
 use crate::policy::backfill::start;
@@ -126,26 +127,30 @@ impl<'a> Urgent<'a> {
 
     /// When and where an urgent job starts, if it does by `until`.
     fn find(&mut self, job: JobId, need: &Need, until: SimTime) -> Option<(SimTime, Vec<u32>)> {
-        let (view, own, now) = (self.view, self.queues.nodes(job), self.view.now);
-        let asleep = asleep(view);
-        let choose = |free: &Table<'_>, throughout: &Table<'_>, nodes: &mut Vec<u32>| {
-            free.choose(throughout, asleep.as_ref(), need, nodes);
+        let (now, asleep) = (self.view.now, asleep(self.view));
+        let choose = |nodes: &mut Vec<u32>, free: &Table<'_>, throughout: &NodeSet| {
+            free.choose(Own { nodes: throughout, spreads: false, asleep: asleep.as_ref() }, need, nodes);
             true
         };
-        if let Some(found) = self.any.earliest(need, (now, now), choose) {
-            return Some(found);
+        let mut nodes = Vec::new();
+        if let Some(at) = self.any.earliest(need, (now, now), |free, own| choose(&mut nodes, free, own)) {
+            return Some((at, nodes));
         }
-        let slots = i32::try_from(view.jobs.need(job, view.platform)).unwrap_or(i32::MAX);
-        self.leave_out(self.queues.number(job));
-        let (without, used) = (&self.without[&self.queues.number(job)], &self.used);
-        let emptiest = |_: &Table<'_>, throughout: &Table<'_>, nodes: &mut Vec<u32>| {
-            nodes.extend(own.iter().filter(|&node| throughout.free().of(node) >= slots));
+        let number = self.queues.number(job);
+        self.leave_out(number);
+        let (without, used) = (self.without.get_mut(&number)?, &self.used);
+        let emptiest = |nodes: &mut Vec<u32>, throughout: &NodeSet| {
+            nodes.extend(throughout.iter());
             nodes.sort_by_key(|&node| (used[node as usize], node));
             nodes.truncate(need.nodes as usize);
             nodes.sort_unstable();
             true
         };
-        without.earliest(need, (now, now), emptiest).or_else(|| without.earliest(need, (now, until), choose))
+        let found = match without.earliest(need, (now, now), |_, own| emptiest(&mut nodes, own)) {
+            None => without.earliest(need, (now, until), |free, own| choose(&mut nodes, free, own)),
+            found => found,
+        };
+        found.map(|at| (at, nodes))
     }
 
     /// Makes the plan without those that a queue preempts, unless it is there.
@@ -234,12 +239,9 @@ impl<'a> Urgent<'a> {
             let nodes = view.runs.nodes(run);
             let left = run.suspension.map_or_else(|| run.planned_end.max(now) - now, |suspension| suspension.left);
             let need = Need { length: left.max(TICK), ..self.for_ever(run) };
-            let slots = i32::try_from(view.jobs.need(run.job, view.platform)).unwrap_or(i32::MAX);
-            let found = self.running.earliest(&need, (now, SimTime::NEVER), |_, throughout, chosen| {
-                chosen.extend_from_slice(nodes);
-                nodes.iter().all(|&node| throughout.free().of(node) >= slots)
-            });
-            let until = found.map_or(SimTime::NEVER, |(at, _)| at).saturating_add(need.length);
+            let have_room = |_: &Table<'_>, throughout: &NodeSet| nodes.iter().all(|&node| throughout.contains(node));
+            let found = self.running.earliest(&need, (now, SimTime::NEVER), have_room);
+            let until = found.unwrap_or(SimTime::NEVER).saturating_add(need.length);
             if until == now.saturating_add(need.length) {
                 desk.resume(id);
             }
@@ -278,11 +280,8 @@ fn plan<'a>(view: &'a View<'a>, holds: impl Fn(&Run) -> Holds) -> Windows<Table<
         }
         if held == Holds::UntilItsEnd {
             let at = run.planned_end.max(soonest);
-            returns.push(Return { at, nodes, slots: Table::told(view, run.job), microwatts: 0 });
+            returns.push(Return { at, nodes, what: What::Slots(Table::told(view, run.job)), microwatts: 0 });
         }
     }
-    returns.sort_by_key(|back| back.at);
-    let mut windows = Windows::new(view.now, Queued::new(view, SlotTable::new(free)), 0, returns);
-    mind_outages(&mut windows, view);
-    windows
+    known_by_now(Vec::new(), Queued::new(view, SlotTable::new(whole, free)), view, returns)
 }

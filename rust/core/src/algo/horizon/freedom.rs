@@ -1,0 +1,111 @@
+//! What is free of each node in a window of time, and the plainest kind of it: whole nodes, free or not.
+
+use crate::algo::horizon::Need;
+use crate::algo::node_set::NodeSet;
+
+/// What is free of each node in a window.
+pub trait Freedom: Clone + PartialEq {
+    /// What a job asks for, made ready for many looks.
+    type Ask;
+
+    /// What is taken or given back of some nodes, made ready for many windows.
+    type Lot<'n>;
+
+    /// Makes a need ready.
+    fn ask(&self, need: &Need) -> Self::Ask;
+
+    /// Makes so many slots on each of `nodes` ready.
+    fn lot<'n>(&self, nodes: &'n [u32], slots: i32) -> Self::Lot<'n>;
+
+    /// Makes `nodes` those that have what the job asks for; whether there are as many as it needs.
+    fn fitting(&self, ask: &Self::Ask, nodes: &mut NodeSet) -> bool;
+
+    /// Keeps of `nodes`, which a job may take, those that have what it asks for here, too; whether there are still as many
+    /// as it needs.
+    fn keep_fitting(&self, ask: &Self::Ask, nodes: &mut NodeSet) -> bool;
+
+    /// Makes this equal to `other`, keeping its memory.
+    fn copy_from(&mut self, other: &Self);
+
+    /// Whether there are as many nodes as the job needs, each with what it asks of a node.
+    #[must_use]
+    fn suffices(&self, ask: &Self::Ask) -> bool;
+
+    /// Whether that is known without a look at nodes.
+    #[must_use]
+    fn is_counted(&self) -> bool {
+        false
+    }
+
+    /// Takes slots away on nodes; false if whole nodes were to be taken and one was not free.
+    fn take(&mut self, lot: &Self::Lot<'_>) -> bool;
+
+    /// Gives back what was taken; false if whole nodes were to be given back and one was free.
+    fn give(&mut self, lot: &Self::Lot<'_>) -> bool;
+
+    /// A node of which nothing was free is back with so many slots; false if it is a whole node, and was free.
+    fn open(&mut self, node: u32, slots: i32) -> bool;
+
+    /// Nothing of a node is free, whatever is held of it; false if it is a whole node, and was not free.
+    fn close(&mut self, node: u32) -> bool;
+}
+
+/// Whole nodes, free or not: one is held by one promise at a time.
+impl Freedom for NodeSet {
+    /// How many.
+    type Ask = u32;
+
+    type Lot<'n> = NodeSet;
+
+    fn ask(&self, need: &Need) -> u32 {
+        need.nodes
+    }
+
+    fn lot(&self, nodes: &[u32], _slots: i32) -> NodeSet {
+        let mut lot = Self::empty(self.capacity());
+        lot.insert_all(nodes);
+        lot
+    }
+
+    fn fitting(&self, ask: &u32, nodes: &mut NodeSet) -> bool {
+        nodes.copy_from(self);
+        self.suffices(ask)
+    }
+
+    fn keep_fitting(&self, ask: &u32, nodes: &mut NodeSet) -> bool {
+        nodes.keep_common(self);
+        nodes.len() >= *ask
+    }
+
+    fn copy_from(&mut self, other: &Self) {
+        self.copy_from(other);
+    }
+
+    fn suffices(&self, ask: &u32) -> bool {
+        self.len() >= *ask
+    }
+
+    fn is_counted(&self) -> bool {
+        true
+    }
+
+    fn take(&mut self, lot: &NodeSet) -> bool {
+        let were_free = self.remove_set(lot);
+        debug_assert!(were_free, "a node is held twice");
+        were_free
+    }
+
+    fn give(&mut self, lot: &NodeSet) -> bool {
+        let were_held = self.insert_set(lot);
+        debug_assert!(were_held, "a node is given back twice");
+        were_held
+    }
+
+    fn open(&mut self, node: u32, _slots: i32) -> bool {
+        self.insert(node)
+    }
+
+    fn close(&mut self, node: u32) -> bool {
+        self.remove(node)
+    }
+}

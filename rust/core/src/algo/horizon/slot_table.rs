@@ -1,0 +1,206 @@
+//! Free slots of each node where several jobs share one.
+//!
+//! Counts are kept bit by bit: a *plane* is one bit of the counts of 64 nodes, and which of these have enough is found for
+//! all of them at once, from the least bit to the highest.
+
+use crate::algo::horizon::{Freedom, Need};
+use crate::algo::node_set::NodeSet;
+
+const BITS: usize = u64::BITS as usize;
+
+/// Free slots of each node.
+///
+/// Below zero where more is held than there is: a node that is out of service is held whole, whatever runs on it, and what
+/// was held can be given back in any order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlotTable {
+    /// For each 64 nodes those that are closed, then the planes of their counts, the least bit first, the sign last.
+    words: Vec<u64>,
+    /// How many planes there are for each 64 nodes.
+    depth: usize,
+    nodes: u32,
+}
+
+impl SlotTable {
+    /// As many slots as are said, node by node, mostly not more than `whole`.
+    #[must_use]
+    pub fn new(whole: i32, free: impl IntoIterator<Item = i32>) -> Self {
+        let mut table = Self { words: Vec::new(), depth: 0, nodes: 0 };
+        table.refill(whole, free);
+        table
+    }
+
+    /// The same in the memory of this one.
+    pub fn refill(&mut self, whole: i32, free: impl IntoIterator<Item = i32>) {
+        self.words.clear();
+        (self.depth, self.nodes) = ((i32::BITS - whole.max(0).leading_zeros()) as usize + 1, 0);
+        for count in free {
+            self.make_room(count);
+            let bit = self.nodes as usize % BITS;
+            if bit == 0 {
+                self.words.resize(self.words.len() + self.depth + 1, 0);
+            }
+            let first = self.words.len() - self.depth;
+            for (place, plane) in self.words[first..].iter_mut().enumerate() {
+                *plane |= (all_if_bit(count, place) & 1) << bit;
+            }
+            self.nodes += 1;
+        }
+    }
+
+    /// Free slots of a node, closed or not.
+    #[must_use]
+    pub fn of(&self, node: u32) -> i32 {
+        let (group, bit) = (node as usize / BITS, node as usize % BITS);
+        let planes = &self.words[group * (self.depth + 1) + 1..][..self.depth];
+        let is_set = |plane: &u64| i32::from(plane >> bit & 1 == 1);
+        planes
+            .split_last()
+            .map_or(0, |(sign, low)| low.iter().rev().fold(-is_set(sign), |high, plane| high << 1 | is_set(plane)))
+    }
+
+    /// The nodes with at least so many free slots, not below zero, of the 64 of a group.
+    fn having(&self, group: usize, slots: i32) -> u64 {
+        if !self.has_room(slots) {
+            return 0;
+        }
+        let (closed, planes) = (self.words[group * (self.depth + 1)], &self.words[group * (self.depth + 1) + 1..]);
+        // Counts less the slots: what must be borrowed is not there. Those below zero have less than any.
+        let borrow = |borrowed: u64, (place, plane): (usize, &u64)| {
+            let less = all_if_bit(slots, place);
+            !plane & (less | borrowed) | less & borrowed
+        };
+        let low = self.depth - 1;
+        let lacking = planes[..low].iter().enumerate().map(|(place, plane)| (place, plane)).fold(0, borrow);
+        !(lacking | planes[low] | closed)
+    }
+
+    /// Whether so many of `own` have at least so many free slots.
+    #[must_use]
+    pub fn has(&self, own: &NodeSet, slots: i32, nodes: u32) -> bool {
+        let mut found = 0;
+        own.words().iter().enumerate().any(|(group, &own)| {
+            if own != 0 {
+                found += (own & self.having(group, slots)).count_ones();
+            }
+            found >= nodes
+        })
+    }
+
+    /// Keeps of some nodes those with at least so many free slots.
+    pub fn keep_having(&self, nodes: &mut NodeSet, slots: i32) {
+        nodes.keep(|group| self.having(group, slots));
+    }
+
+    /// Changes the counts of nodes.
+    fn add(&mut self, nodes: &[u32], amount: i32) {
+        self.make_room(amount);
+        let group = |node: u32| node as usize / BITS;
+        for near in nodes.chunk_by(|&one, &other| group(one) == group(other)) {
+            let mask = near.iter().fold(0, |mask, node| mask | 1 << (node % u64::BITS));
+            if self.add_in(group(near[0]), mask, amount) != 0 {
+                // The sign is lost: there must be room for one bit more.
+                self.add_in(group(near[0]), mask, amount.wrapping_neg());
+                self.widen();
+                self.add_in(group(near[0]), mask, amount);
+            }
+        }
+    }
+
+    /// Changes the counts of some of 64 nodes; those of which the planes cannot hold the count.
+    fn add_in(&mut self, group: usize, nodes: u64, amount: i32) -> u64 {
+        let (mut carried, mut before) = (0, 0);
+        for (place, plane) in self.words[group * (self.depth + 1) + 1..][..self.depth].iter_mut().enumerate() {
+            let (more, differs) = (nodes & all_if_bit(amount, place), *plane ^ nodes & all_if_bit(amount, place));
+            before = carried;
+            carried = *plane & more | carried & differs;
+            *plane = differs ^ before;
+        }
+        before ^ carried
+    }
+
+    /// Whether the planes can hold this count.
+    fn has_room(&self, count: i32) -> bool {
+        let rest = count >> (self.depth - 1).min(i32::BITS as usize - 1);
+        rest == 0 || rest == -1
+    }
+
+    fn make_room(&mut self, count: i32) {
+        while !self.has_room(count) {
+            self.widen();
+        }
+    }
+
+    /// Makes room for one bit more: the sign stands there twice.
+    fn widen(&mut self) {
+        let group = self.depth + 1;
+        let wider = self.words.chunks_exact(group).flat_map(|words| words.iter().copied().chain([words[group - 1]]));
+        self.words = wider.collect();
+        self.depth += 1;
+    }
+}
+
+/// Whether a bit of a count is set, for each of 64 nodes; beyond the last it is as the sign.
+fn all_if_bit(count: i32, place: usize) -> u64 {
+    let bit = count >> place.min(i32::BITS as usize - 1) & 1;
+    i64::from(-bit).cast_unsigned()
+}
+
+impl Freedom for SlotTable {
+    type Ask = Need;
+
+    type Lot<'n> = (&'n [u32], i32);
+
+    fn ask(&self, need: &Need) -> Need {
+        *need
+    }
+
+    fn lot<'n>(&self, nodes: &'n [u32], slots: i32) -> (&'n [u32], i32) {
+        (nodes, slots)
+    }
+
+    fn fitting(&self, ask: &Need, nodes: &mut NodeSet) -> bool {
+        nodes.fill(self.nodes);
+        self.keep_fitting(ask, nodes)
+    }
+
+    fn keep_fitting(&self, ask: &Need, nodes: &mut NodeSet) -> bool {
+        self.keep_having(nodes, ask.slots);
+        nodes.len() >= ask.nodes
+    }
+
+    fn copy_from(&mut self, other: &Self) {
+        self.words.clone_from(&other.words);
+        (self.depth, self.nodes) = (other.depth, other.nodes);
+    }
+
+    fn suffices(&self, ask: &Need) -> bool {
+        let last = (1 << (self.nodes as usize % BITS)) - 1;
+        let (mut found, groups) = (0, self.nodes.div_ceil(u64::BITS) as usize);
+        (0..groups).any(|group| {
+            let all = if group + 1 == groups && last != 0 { last } else { u64::MAX };
+            found += (all & self.having(group, ask.slots)).count_ones();
+            found >= ask.nodes
+        })
+    }
+
+    fn take(&mut self, &(nodes, slots): &(&[u32], i32)) -> bool {
+        self.add(nodes, -slots);
+        true
+    }
+
+    fn give(&mut self, &(nodes, slots): &(&[u32], i32)) -> bool {
+        self.add(nodes, slots);
+        true
+    }
+
+    fn open(&mut self, node: u32, slots: i32) -> bool {
+        self.add(&[node], slots);
+        true
+    }
+
+    fn close(&mut self, node: u32) -> bool {
+        self.words[node as usize / BITS * (self.depth + 1)] |= 1 << (node % u64::BITS);
+        true
+    }
+}
