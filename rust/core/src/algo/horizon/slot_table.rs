@@ -71,7 +71,7 @@ impl SlotTable {
             !plane & (less | borrowed) | less & borrowed
         };
         let low = self.depth - 1;
-        let lacking = planes[..low].iter().enumerate().map(|(place, plane)| (place, plane)).fold(0, borrow);
+        let lacking = planes[..low].iter().enumerate().fold(0, borrow);
         !(lacking | planes[low] | closed)
     }
 
@@ -111,7 +111,8 @@ impl SlotTable {
     fn add_in(&mut self, group: usize, nodes: u64, amount: i32) -> u64 {
         let (mut carried, mut before) = (0, 0);
         for (place, plane) in self.words[group * (self.depth + 1) + 1..][..self.depth].iter_mut().enumerate() {
-            let (more, differs) = (nodes & all_if_bit(amount, place), *plane ^ nodes & all_if_bit(amount, place));
+            let more = nodes & all_if_bit(amount, place);
+            let differs = *plane ^ more;
             before = carried;
             carried = *plane & more | carried & differs;
             *plane = differs ^ before;
@@ -202,5 +203,85 @@ impl Freedom for SlotTable {
     fn close(&mut self, node: u32) -> bool {
         self.words[node as usize / BITS * (self.depth + 1)] |= 1 << (node % u64::BITS);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NODES: u32 = 70;
+
+    fn need(nodes: u32, slots: i32) -> Need {
+        Need { nodes, slots, microwatts: 0, length: crate::units::SimDuration::ZERO }
+    }
+
+    /// A table and its twin: a number for each node, and whether the node is closed.
+    fn agree(table: &SlotTable, twin: &[(i64, bool)], ask: &Need, own: &NodeSet) -> Result<(), TestCaseError> {
+        let has = |&node: &u32| !twin[node as usize].1 && twin[node as usize].0 >= i64::from(ask.slots);
+        let (all, some): (Vec<_>, Vec<_>) = ((0..NODES).filter(has).collect(), own.iter().filter(has).collect());
+        let mut nodes = NodeSet::default();
+        prop_assert_eq!(table.fitting(ask, &mut nodes), all.len() >= ask.nodes as usize);
+        prop_assert_eq!(nodes.iter().collect::<Vec<_>>(), all.clone());
+        prop_assert_eq!(table.suffices(ask), all.len() >= ask.nodes as usize);
+        nodes.copy_from(own);
+        prop_assert_eq!(table.keep_fitting(ask, &mut nodes), some.len() >= ask.nodes as usize);
+        prop_assert_eq!(table.has(own, ask.slots, ask.nodes), some.len() >= ask.nodes as usize);
+        prop_assert_eq!(nodes.iter().collect::<Vec<_>>(), some);
+        prop_assert!((0..NODES).all(|node| i64::from(table.of(node)) == twin[node as usize].0));
+        Ok(())
+    }
+
+    proptest! {
+        /// Twin: a list of numbers.
+        #[test]
+        fn planes_count_as_numbers_do(
+            whole in 0..20_i32,
+            steps in prop::collection::vec((0..9_u8, 0..20_i32, prop::collection::btree_set(0..NODES, 1..9)), 0..40),
+            (nodes, slots) in (1..NODES, 0..40_i32),
+        ) {
+            let mut table = SlotTable::new(7, [3; 3]);
+            table.refill(whole, (0..NODES).map(|node| i32::try_from(node).unwrap() % (whole + 1)));
+            let mut twin: Vec<_> = (0..NODES).map(|node| (i64::from(node) % i64::from(whole + 1), false)).collect();
+            for (what, count, chosen) in steps {
+                let own: Vec<_> = chosen.iter().copied().collect();
+                let sign = match what {
+                    0 => {
+                        table.close(own[0]);
+                        twin[own[0] as usize].1 = true;
+                        0
+                    }
+                    1..5 => {
+                        table.take(&(&own, count));
+                        -1
+                    }
+                    _ => {
+                        table.give(&(&own, count));
+                        1
+                    }
+                };
+                for &node in &own {
+                    twin[node as usize].0 += sign * i64::from(count);
+                }
+                let mut set = NodeSet::empty(NODES);
+                set.insert_all(&own);
+                agree(&table, &twin, &need(nodes, slots), &set)?;
+                agree(&table, &twin, &need(1, count), &set)?;
+            }
+        }
+    }
+
+    #[test]
+    fn there_is_room_for_what_no_machine_has() {
+        let (mut table, far) = (SlotTable::new(1, [0, 1]), i32::MAX / 2);
+        table.take(&(&[0], far));
+        table.open(1, far);
+        assert_eq!((table.of(0), table.of(1)), (-far, far + 1));
+        assert!(table.suffices(&need(1, far)) && !table.suffices(&need(2, 0)));
+        table.give(&(&[0], far));
+        assert!(table.suffices(&need(2, 0)));
+        assert!(!SlotTable::new(8, [8]).suffices(&need(1, i32::MAX)));
     }
 }

@@ -11,7 +11,7 @@ use crate::units::{SimDuration, SimTime};
 /// What is free from now on, node by node, and of watts.
 #[derive(Clone, Debug)]
 pub struct Windows<F> {
-    windows: Vec<Window<F>>,
+    all: Vec<Window<F>>,
     /// Memory for windows to come.
     spare: Vec<F>,
     /// The nodes that windows have in common; memory.
@@ -63,46 +63,46 @@ impl<F: Freedom> Windows<F> {
         (free, microwatts): (F, i64),
         returns: impl IntoIterator<Item = Return<'a>>,
     ) -> Self {
-        let first = Window { begins: now, free, microwatts };
-        let mut windows = Vec::with_capacity(spare.len() + 1);
-        windows.push(first);
-        let mut all = Self { windows, spare, common: NodeSet::default() };
+        let mut all = Vec::with_capacity(spare.len() + 1);
+        all.push(Window { begins: now, free, microwatts });
+        let mut windows = Self { all, spare, common: NodeSet::default() };
         for back in returns {
-            let last = all.windows.len() - 1;
-            let last = if back.at > all.windows[last].begins { all.copy(last, back.at) } else { last };
-            let Window { free, microwatts, .. } = &mut all.windows[last];
+            let last = windows.all.len() - 1;
+            let last = if back.at > windows.all[last].begins { windows.copy(last, back.at) } else { last };
+            let Window { free, microwatts, .. } = &mut windows.all[last];
             match back.what {
                 What::Slots(slots) => _ = free.give(&free.lot(back.nodes, slots)),
                 What::Node(slots) => back.nodes.iter().for_each(|&node| _ = free.open(node, slots)),
             }
             *microwatts += back.microwatts;
         }
-        all
+        windows
     }
 
     /// The memory, for others.
+    #[must_use]
     pub fn into_spare(mut self) -> Vec<F> {
-        self.spare.extend(self.windows.into_iter().map(|window| window.free));
+        self.spare.extend(self.all.into_iter().map(|window| window.free));
         self.spare
     }
 
     /// How many windows there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.windows.len()
+        self.all.len()
     }
 
     /// Whether nothing is known of the future; never.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.windows.is_empty()
+        self.all.is_empty()
     }
 
     /// Forgets what was before `now`, which is not before the first window.
     pub fn advance(&mut self, now: SimTime) {
         let past = self.in_force(now);
-        self.windows.drain(..past);
-        self.windows[0].begins = now;
+        self.all.drain(..past);
+        self.all[0].begins = now;
     }
 
     /// The earliest instant at or after `from` and not after `until`, itself or a window's beginning, at which `need` is free
@@ -121,6 +121,14 @@ impl<F: Freedom> Windows<F> {
         found
     }
 
+    /// Whether `need` is free from the first window's beginning on for its length.
+    pub fn may_start(&mut self, need: &Need) -> bool {
+        let (ask, mut common) = (self.all[0].free.ask(need), std::mem::take(&mut self.common));
+        let bad = self.common(0, self.all[0].begins, (need, &ask), &mut common);
+        self.common = common;
+        bad.is_none()
+    }
+
     fn earliest_with(
         &self,
         common: &mut NodeSet,
@@ -128,8 +136,8 @@ impl<F: Freedom> Windows<F> {
         (from, until): (SimTime, SimTime),
         pick: &mut impl FnMut(&F, &NodeSet) -> bool,
     ) -> Option<SimTime> {
-        let (mut first, ask) = (self.in_force(from), self.windows[0].free.ask(need));
-        while let Some(window) = self.windows.get(first) {
+        let (mut first, ask) = (self.in_force(from), self.all[0].free.ask(need));
+        while let Some(window) = self.all.get(first) {
             let start = window.begins.max(from);
             if start > until {
                 return None;
@@ -145,7 +153,7 @@ impl<F: Freedom> Windows<F> {
 
     /// Whether a window by itself has what is needed.
     fn lets(&self, index: usize, need: &Need, ask: &F::Ask) -> bool {
-        let window = &self.windows[index];
+        let window = &self.all[index];
         window.microwatts >= need.microwatts && window.free.suffices(ask)
     }
 
@@ -158,7 +166,7 @@ impl<F: Freedom> Windows<F> {
         (need, ask): (&Need, &F::Ask),
         common: &mut NodeSet,
     ) -> Option<usize> {
-        let (window, is_counted) = (&self.windows[first], self.windows[first].free.is_counted());
+        let (window, is_counted) = (&self.all[first], self.all[first].free.is_counted());
         let is_short = |common: &mut NodeSet| {
             window.microwatts < need.microwatts
                 || is_counted && !window.free.suffices(ask)
@@ -169,7 +177,7 @@ impl<F: Freedom> Windows<F> {
         }
         let end = start.saturating_add(need.length);
         // A length of zero needs its instant all the same.
-        let later = first + 1..first + 1 + self.windows[first + 1..].partition_point(|window| window.begins < end);
+        let later = first + 1..first + 1 + self.all[first + 1..].partition_point(|window| window.begins < end);
         if is_counted {
             if let Some(bad) = later.clone().rev().find(|&index| !self.lets(index, need, ask)) {
                 return Some(bad);
@@ -178,25 +186,22 @@ impl<F: Freedom> Windows<F> {
         }
         let mut goes_on =
             |window: &Window<F>| window.microwatts >= need.microwatts && window.free.keep_fitting(ask, common);
-        self.windows[later].iter().position(|window| !goes_on(window)).map(|place| first + 1 + place)
+        self.all[later].iter().position(|window| !goes_on(window)).map(|place| first + 1 + place)
     }
 
     /// The next window in which a job may start, if one that starts in the window `first` has too little with the window
     /// `bad`: a job that starts in between runs through that, too.
     fn after(&self, first: usize, bad: usize, (need, ask): (&Need, &F::Ask), common: &mut NodeSet) -> usize {
-        if bad == first
-            || self.windows[bad].microwatts < need.microwatts
-            || !self.windows[bad].free.fitting(ask, common)
-        {
+        if bad == first || self.all[bad].microwatts < need.microwatts || !self.all[bad].free.fitting(ask, common) {
             return bad + 1;
         }
-        let too_few = (first + 1..bad).rev().find(|&index| !self.windows[index].free.keep_fitting(ask, common));
+        let too_few = (first + 1..bad).rev().find(|&index| !self.all[index].free.keep_fitting(ask, common));
         too_few.unwrap_or(first) + 1
     }
 
     /// Promises `nodes` from `at` on, which is not before the first window.
     pub fn hold(&mut self, at: SimTime, need: &Need, nodes: &[u32]) {
-        let lot = self.windows[0].free.lot(nodes, need.slots);
+        let lot = self.all[0].free.lot(nodes, need.slots);
         self.change(at, need.length, |window| {
             window.free.take(&lot);
             window.microwatts -= need.microwatts;
@@ -205,8 +210,8 @@ impl<F: Freedom> Windows<F> {
 
     /// Has a node that is out of service back from `at` on, with so many slots.
     pub fn open(&mut self, at: SimTime, node: u32, slots: i32) {
-        let first = self.split(at.max(self.windows[0].begins));
-        self.windows[first..].iter_mut().for_each(|window| _ = window.free.open(node, slots));
+        let first = self.split(at.max(self.all[0].begins));
+        self.all[first..].iter_mut().for_each(|window| _ = window.free.open(node, slots));
     }
 
     /// Has a node out of service from `at` on for `length`, whatever it is held for.
@@ -217,7 +222,7 @@ impl<F: Freedom> Windows<F> {
     /// Gives back what [`Windows::hold`] was told in the same words, whatever has been held since; of the past nothing
     /// comes back.
     pub fn drop(&mut self, at: SimTime, need: &Need, nodes: &[u32]) {
-        let lot = self.windows[0].free.lot(nodes, need.slots);
+        let lot = self.all[0].free.lot(nodes, need.slots);
         self.change(at, need.length, |window| {
             window.free.give(&lot);
             window.microwatts += need.microwatts;
@@ -227,12 +232,12 @@ impl<F: Freedom> Windows<F> {
     /// Changes all windows from `start` on for `length`.
     fn change(&mut self, start: SimTime, length: SimDuration, mut change: impl FnMut(&mut Window<F>)) {
         let end = start.saturating_add(length);
-        let start = start.max(self.windows[0].begins);
+        let start = start.max(self.all[0].begins);
         if start >= end {
             return;
         }
         let (first, last) = (self.split(start), self.split(end));
-        self.windows[first..last].iter_mut().for_each(&mut change);
+        self.all[first..last].iter_mut().for_each(&mut change);
         // In between windows differ as they did.
         self.join(last);
         self.join(first);
@@ -241,7 +246,7 @@ impl<F: Freedom> Windows<F> {
     /// Makes sure that a window begins at `at`; returns which.
     fn split(&mut self, at: SimTime) -> usize {
         let index = self.in_force(at);
-        if self.windows[index].begins == at {
+        if self.all[index].begins == at {
             return index;
         }
         self.copy(index, at)
@@ -249,7 +254,7 @@ impl<F: Freedom> Windows<F> {
 
     /// Has a window like one, which it follows, from `at` on; returns which.
     fn copy(&mut self, index: usize, at: SimTime) -> usize {
-        let Window { free, microwatts, .. } = &self.windows[index];
+        let Window { free, microwatts, .. } = &self.all[index];
         let free = match self.spare.pop() {
             Some(mut spare) => {
                 spare.copy_from(free);
@@ -258,25 +263,25 @@ impl<F: Freedom> Windows<F> {
             None => free.clone(),
         };
         let later = Window { begins: at, free, microwatts: *microwatts };
-        self.windows.insert(index + 1, later);
+        self.all.insert(index + 1, later);
         index + 1
     }
 
     /// Makes one window of one and the last before it if they do not differ.
     fn join(&mut self, index: usize) {
-        if index == 0 || index >= self.windows.len() {
+        if index == 0 || index >= self.all.len() {
             return;
         }
-        let (before, here) = (&self.windows[index - 1], &self.windows[index]);
+        let (before, here) = (&self.all[index - 1], &self.all[index]);
         if before.microwatts == here.microwatts && before.free == here.free {
-            let gone = self.windows.remove(index);
+            let gone = self.all.remove(index);
             self.spare.push(gone.free);
         }
     }
 
     /// The window that holds at `at`, or the first.
     fn in_force(&self, at: SimTime) -> usize {
-        self.windows.partition_point(|window| window.begins <= at).saturating_sub(1)
+        self.all.partition_point(|window| window.begins <= at).saturating_sub(1)
     }
 }
 
@@ -375,6 +380,8 @@ mod tests {
         for (index, &(nodes, few, microwatts, length, from, fussy)) in wishes.iter().enumerate() {
             let need = need(nodes, few.min(slots), microwatts, length);
             let likes = |node: u32| !fussy || node.is_multiple_of(2);
+            let now = cells.free_throughout(0, &need).is_some_and(|nodes| nodes.len() >= need.nodes as usize);
+            prop_assert_eq!(windows.may_start(&need), now);
             let mut out = Vec::new();
             let found = windows.earliest(&need, (at(from), SimTime::NEVER), |_, free| {
                 out.clear();

@@ -3,7 +3,7 @@
 use crate::algo::horizon::{Freedom, Need};
 use crate::algo::node_set::NodeSet;
 use crate::policy::View;
-use crate::policy::backfill::named::{Chosen, Memory, Own, Part};
+use crate::policy::backfill::named::chosen::{Chosen, Memory, Own, Part};
 use crate::policy::queues::Queues;
 use crate::workload::JobId;
 
@@ -157,6 +157,8 @@ impl<'a, F: Part<'a>> Freedom for Queued<'a, F> {
 }
 
 impl<'a, F: Part<'a>> Chosen<'a> for Queued<'a, F> {
+    const TELLS_QUEUES_APART: bool = true;
+
     fn now(view: &'a View<'a>, spare: Option<Self>) -> Self {
         Self::new(view, F::now(view, spare.map(|spare| spare.free)))
     }

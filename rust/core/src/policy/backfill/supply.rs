@@ -3,7 +3,7 @@
 use crate::algo::horizon::{Freedom, Need};
 use crate::algo::node_set::NodeSet;
 use crate::policy::View;
-use crate::policy::backfill::named::{Chosen, Own};
+use crate::policy::backfill::named::chosen::{Chosen, Own};
 use crate::policy::cells::{Cells, Want};
 use crate::workload::JobId;
 

@@ -12,7 +12,9 @@ use crate::algo::node_set::NodeSet;
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::View;
-use crate::policy::backfill::named::{Chosen, NamedPlan, Own, asleep, known_by_now, need};
+use crate::policy::backfill::named::NamedPlan;
+use crate::policy::backfill::named::chosen::{Chosen, Own};
+use crate::policy::backfill::named::future::{asleep, known_by_now, need};
 use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::queued::Queued;
 use crate::policy::backfill::start;
@@ -66,6 +68,7 @@ impl NamedPlan {
         queues: &'a Queues,
     ) -> Result<()> {
         let mut urgent = Urgent::new(desk.view, queues);
+        let mut reach = self.reach::<Table<'_>>(desk.view, queue, 0);
         let (mut place, mut planned) = (Place::FRONT, 0);
         while let Some(&waiting) = queue.get(place) {
             let job = JobId(waiting.key.row);
@@ -83,7 +86,7 @@ impl NamedPlan {
             if at == now {
                 urgent.make_way(job, &nodes).into_iter().for_each(|id| desk.suspend(id));
             }
-            self.note(at, &nodes);
+            self.note(at, &nodes, &mut reach);
             urgent.promise(at, need, &nodes);
             place = if at == now {
                 let Some(offer) = desk.offer_on(&waiting, &nodes)? else { break };
@@ -94,7 +97,7 @@ impl NamedPlan {
             };
         }
         urgent.resume(desk)?;
-        self.fill(desk, queue, urgent.running, (place, planned))
+        self.fill(desk, queue, (urgent.running, reach), (place, planned))
     }
 }
 

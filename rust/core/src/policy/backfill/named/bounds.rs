@@ -1,0 +1,61 @@
+//! Before which instants jobs do not fit, as far as those that had their turn before tell.
+
+use crate::algo::fit_list::Waiting;
+use crate::policy::View;
+use crate::policy::backfill::named::chosen::Chosen;
+use crate::policy::backfill::plan::TICK;
+use crate::units::{SimDuration, SimTime};
+use crate::workload::JobId;
+
+/// What a job asks for, and the number of those that may take the same nodes.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::policy::backfill) struct Like {
+    group: usize,
+    slots: u32,
+    nodes: u32,
+    length: SimDuration,
+}
+
+/// Before which instants jobs do not fit. A plan only fills: one that asks for no less than another fits no earlier than
+/// that did.
+#[derive(Clone, Debug, Default)]
+pub(in crate::policy::backfill) struct Bounds(Vec<(usize, Vec<(Like, SimTime)>)>);
+
+impl Like {
+    pub(super) fn of<'a, F: Chosen<'a>>(view: &View<'_>, waiting: &Waiting) -> Self {
+        let job = JobId(waiting.key.row);
+        let (group, slots) = F::likeness(view, job);
+        Self { group, slots, nodes: view.jobs.node_count(job), length: waiting.length.max(TICK) }
+    }
+
+    fn is_within(&self, other: &Self) -> bool {
+        self.slots <= other.slots && self.nodes <= other.nodes && self.length <= other.length
+    }
+}
+
+impl Bounds {
+    pub(super) fn of(&self, like: &Like) -> SimTime {
+        let known = self.place(like.group).ok().map(|place| &self.0[place].1);
+        let smaller = known.into_iter().flatten().filter(|(other, _)| other.is_within(like));
+        smaller.map(|(_, at)| *at).max().unwrap_or(SimTime::from_micros(i64::MIN))
+    }
+
+    pub(super) fn note(&mut self, like: Like, at: SimTime) {
+        let place = self.place(like.group).unwrap_or_else(|place| {
+            self.0.insert(place, (like.group, Vec::new()));
+            place
+        });
+        let known = &mut self.0[place].1;
+        known.retain(|(other, earlier)| !(like.is_within(other) && *earlier <= at));
+        known.push((like, at));
+    }
+
+    /// Forgets them, but not which jobs are alike.
+    pub(super) fn forget(&mut self) {
+        self.0.iter_mut().for_each(|(_, known)| known.clear());
+    }
+
+    fn place(&self, group: usize) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&group, |(other, _)| *other)
+    }
+}

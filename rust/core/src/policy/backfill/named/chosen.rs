@@ -1,0 +1,154 @@
+//! Nodes by what is free of them: which of them a job takes that may have any of some.
+
+use crate::algo::horizon::{Freedom, Need, SlotTable};
+use crate::algo::node_set::NodeSet;
+use crate::policy::View;
+use crate::policy::backfill::named::bounds::Bounds;
+use crate::workload::JobId;
+
+/// What is free of each node, and in which order nodes are taken.
+pub(in crate::policy::backfill) trait Chosen<'a>: Freedom {
+    /// Whether jobs of queues that have no node in common take nothing that others want.
+    const TELLS_QUEUES_APART: bool = false;
+
+    /// As it is now, in the memory of another.
+    fn now(view: &'a View<'a>, spare: Option<Self>) -> Self;
+
+    /// What jobs alike have in common: they take the same of the same nodes.
+    fn likeness(view: &View<'_>, job: JobId) -> (usize, u32) {
+        (0, view.jobs.need(job, view.platform))
+    }
+
+    /// What stands for what the job takes of each node.
+    fn told(view: &View<'_>, job: JobId) -> i32 {
+        i32::try_from(view.jobs.need(job, view.platform)).unwrap_or(i32::MAX)
+    }
+
+    /// Writes down the first of the nodes that a job may take which starts when this is free: those that are asleep last,
+    /// fullest or emptiest first, then lowest.
+    fn choose(&self, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>);
+
+    /// Memory of earlier passes.
+    fn spares(_view: &'a View<'a>, _memory: &mut Memory) -> Vec<Self> {
+        Vec::new()
+    }
+
+    /// Leaves it to later ones.
+    fn leave(_spares: Vec<Self>, _memory: &mut Memory) {}
+}
+
+/// The nodes that a job may take.
+#[derive(Clone, Copy)]
+pub(in crate::policy::backfill) struct Own<'a> {
+    pub(in crate::policy::backfill) nodes: &'a NodeSet,
+    /// Whether the emptiest go first.
+    pub(in crate::policy::backfill) spreads: bool,
+    /// Those that go last.
+    pub(in crate::policy::backfill) asleep: Option<&'a NodeSet>,
+}
+
+impl Own<'_> {
+    pub(in crate::policy::backfill) fn sleeps(&self, node: u32) -> bool {
+        self.asleep.is_some_and(|asleep| asleep.contains(node))
+    }
+}
+
+/// What is free of each node, and of which only some may be taken.
+pub(in crate::policy::backfill) trait Part<'a>: Chosen<'a> {
+    /// Whether there are as many of these nodes as a job needs.
+    fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool;
+
+    /// How many of these nodes are free, where nodes are free or not.
+    fn count_of(&self, own: &NodeSet) -> Option<u32>;
+
+    /// As [`Freedom::fitting`] of these nodes.
+    fn fitting_of(&self, own: &NodeSet, need: &Need, nodes: &mut NodeSet) -> bool;
+}
+
+/// What passes leave to later ones, so that they need not ask for memory.
+#[derive(Clone, Debug, Default)]
+pub(in crate::policy::backfill) struct Memory {
+    sets: Vec<NodeSet>,
+    tables: Vec<SlotTable>,
+    pub(super) bounds: Bounds,
+}
+
+impl<'a> Chosen<'a> for NodeSet {
+    fn now(view: &'a View<'a>, spare: Option<Self>) -> Self {
+        let mut now = spare.unwrap_or_default();
+        now.copy_from(view.slots.holding(1));
+        now
+    }
+
+    fn choose(&self, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
+        let awake = own.nodes.iter().filter(|&node| !own.sleeps(node));
+        nodes.extend(awake.chain(own.nodes.iter().filter(|&node| own.sleeps(node))).take(need.nodes as usize));
+    }
+
+    fn spares(_view: &'a View<'a>, memory: &mut Memory) -> Vec<Self> {
+        std::mem::take(&mut memory.sets)
+    }
+
+    fn leave(spares: Vec<Self>, memory: &mut Memory) {
+        memory.sets = spares;
+    }
+}
+
+impl<'a> Chosen<'a> for SlotTable {
+    fn now(view: &'a View<'a>, spare: Option<Self>) -> Self {
+        let count = |slots| i32::try_from(slots).unwrap_or(i32::MAX);
+        let free = (0..view.platform.len()).map(|node| count(view.slots.free_on(node)));
+        let mut now = spare.unwrap_or_else(|| Self::new(0, []));
+        now.refill(count(view.slots.per_node()), free);
+        now
+    }
+
+    fn choose(&self, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
+        let fullness = |node| if own.spreads { -self.of(node) } else { self.of(node) };
+        let place = |&node: &u32| (own.sleeps(node), fullness(node), node);
+        if need.nodes == 1 {
+            return nodes.extend(own.nodes.iter().min_by_key(place));
+        }
+        nodes.extend(own.nodes.iter());
+        nodes.sort_by_cached_key(place);
+        nodes.truncate(need.nodes as usize);
+    }
+
+    fn spares(_view: &'a View<'a>, memory: &mut Memory) -> Vec<Self> {
+        std::mem::take(&mut memory.tables)
+    }
+
+    fn leave(spares: Vec<Self>, memory: &mut Memory) {
+        memory.tables = spares;
+    }
+}
+
+impl Part<'_> for NodeSet {
+    fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool {
+        self.common(own) >= need.nodes
+    }
+
+    fn count_of(&self, own: &NodeSet) -> Option<u32> {
+        Some(self.common(own))
+    }
+
+    fn fitting_of(&self, own: &NodeSet, need: &Need, nodes: &mut NodeSet) -> bool {
+        nodes.copy_common(self, own);
+        nodes.len() >= need.nodes
+    }
+}
+
+impl Part<'_> for SlotTable {
+    fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool {
+        self.has(own, need.slots, need.nodes)
+    }
+
+    fn count_of(&self, _own: &NodeSet) -> Option<u32> {
+        None
+    }
+
+    fn fitting_of(&self, own: &NodeSet, need: &Need, nodes: &mut NodeSet) -> bool {
+        nodes.copy_from(own);
+        self.keep_fitting(need, nodes)
+    }
+}

@@ -1,0 +1,67 @@
+//! What the plan of a pass promises, job by job.
+
+use crate::algo::fit_list::Waiting;
+use crate::algo::horizon::Windows;
+use crate::algo::node_set::NodeSet;
+use crate::policy::View;
+use crate::policy::backfill::named::bounds::{Bounds, Like};
+use crate::policy::backfill::named::chosen::{Chosen, Memory, Own};
+use crate::policy::backfill::named::future::{asleep, need};
+use crate::units::SimTime;
+
+/// What is free beside what is promised so far.
+pub(super) struct Promises<'a, F> {
+    view: &'a View<'a>,
+    windows: Windows<F>,
+    bounds: Bounds,
+    asleep: Option<NodeSet>,
+    /// Those promised last.
+    nodes: Vec<u32>,
+}
+
+impl<'a, F: Chosen<'a>> Promises<'a, F> {
+    /// None yet.
+    pub(super) fn new(view: &'a View<'a>, windows: Windows<F>, memory: &mut Memory) -> Self {
+        let bounds = std::mem::take(&mut memory.bounds);
+        Self { view, windows, bounds, asleep: asleep(view), nodes: Vec::new() }
+    }
+
+    /// Whether a job can start now. When more is promised it cannot if it could not before.
+    pub(super) fn may_start(&mut self, waiting: &Waiting) -> bool {
+        let is_bound = self.bounds.of(&Like::of::<F>(self.view, waiting)) > self.view.now;
+        !is_bound && self.windows.may_start(&need::<F>(self.view, waiting))
+    }
+
+    /// Promises a job the first nodes at the earliest instant, if that is not after `until`.
+    pub(super) fn add(&mut self, waiting: &Waiting, until: SimTime) -> Option<SimTime> {
+        let (need, like) = (need::<F>(self.view, waiting), Like::of::<F>(self.view, waiting));
+        let from = self.bounds.of(&like).max(self.view.now);
+        let (nodes, asleep) = (&mut self.nodes, self.asleep.as_ref());
+        let pick = |free: &F, throughout: &NodeSet| {
+            nodes.clear();
+            free.choose(Own { nodes: throughout, spreads: false, asleep }, &need, nodes);
+            true
+        };
+        let found = if from > until { None } else { self.windows.earliest(&need, (from, until), pick) };
+        let at = found.unwrap_or(SimTime::NEVER);
+        if at > from {
+            self.bounds.note(like, at);
+        }
+        if found.is_some() {
+            self.windows.hold(at, &need, &self.nodes);
+        }
+        found
+    }
+
+    /// The nodes that were promised last.
+    pub(super) fn nodes(&self) -> &[u32] {
+        &self.nodes
+    }
+
+    /// Leaves the memory to later passes.
+    pub(super) fn leave(mut self, memory: &mut Memory) {
+        self.bounds.forget();
+        memory.bounds = self.bounds;
+        F::leave(self.windows.into_spare(), memory);
+    }
+}

@@ -1,0 +1,270 @@
+//! How far the plan of a pass has to go.
+//!
+//! A plan is forgotten with its pass: it matters only as far as some job may start now, or it is awaited what is planned for
+//! a node that sleeps or may. Where queues have no node in common one may be done before the other.
+
+use crate::algo::fit_list::{FitList, QueueKey, Room, Waiting};
+use crate::algo::node_set::NodeSet;
+use crate::algo::sorted_blocks::Place;
+use crate::policy::View;
+use crate::policy::sleep::named::FirstStarts;
+use crate::workload::JobId;
+
+/// What of a plan still matters.
+pub(super) struct Reach {
+    parts: Vec<Part>,
+    /// The part of each queue; none where all is one.
+    of_queue: Vec<usize>,
+}
+
+/// Nodes that no job takes together with others, nor queues do.
+struct Part {
+    nodes: NodeSet,
+    /// Those of them for which it is awaited what is planned.
+    awaited: NodeSet,
+    next: Next,
+}
+
+/// The next job that may start now, beside what runs and is planned. As more is planned only fewer may.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// None up to this one, if it is said.
+    After(Option<QueueKey>),
+    /// This one could, before more was planned.
+    Could(QueueKey),
+    Is(QueueKey),
+    None,
+}
+
+impl Reach {
+    /// All of a plan that may matter. Queues are only told apart where no count of planned jobs is shared.
+    pub(super) fn new(view: &View<'_>, tells_queues_apart: bool, awaited: &FirstStarts) -> Self {
+        let mut reach = Self { parts: Vec::new(), of_queue: Vec::new() };
+        let Some(queues) = view.queues else {
+            reach.parts.push(Part::new(NodeSet::full(view.platform.len())));
+            reach.awaits(awaited);
+            return reach;
+        };
+        for own in queues.sets() {
+            reach.join(own, tells_queues_apart);
+        }
+        if tells_queues_apart {
+            let part_of = |own: &NodeSet| reach.parts.iter().position(|part| part.nodes.common(own) > 0);
+            reach.of_queue = queues.sets().iter().map(|own| part_of(own).unwrap_or(0)).collect();
+        }
+        reach.awaits(awaited);
+        reach
+    }
+
+    /// Nodes are taken together.
+    fn join(&mut self, own: &NodeSet, is_apart: bool) {
+        let mut all = Part::new(own.clone());
+        self.parts.retain(|part| {
+            let stays = is_apart && part.nodes.common(own) == 0;
+            if !stays {
+                all.nodes.insert_set(&part.nodes);
+            }
+            stays
+        });
+        self.parts.push(all);
+    }
+
+    fn awaits(&mut self, awaited: &FirstStarts) {
+        for part in &mut self.parts {
+            awaited.keys().filter(|&&node| part.nodes.contains(node)).for_each(|&node| _ = part.awaited.insert(node));
+        }
+    }
+
+    /// Whether anything from a place on matters, when it is known who may start now; else the plan is made.
+    pub(super) fn goes_on(
+        &mut self,
+        view: &View<'_>,
+        (queue, place, room): (&FitList, Place, Room),
+        plans: bool,
+        mut may_start: impl FnMut(&Waiting) -> bool,
+    ) -> bool {
+        for index in 0..self.parts.len() {
+            let is_next = |waiting: &Waiting| self.part_of(view, waiting) == index && may_start(waiting);
+            self.parts[index].next = self.parts[index].next.after(queue, place, room, is_next);
+        }
+        self.parts.iter().any(|part| part.matters(plans))
+    }
+
+    /// Whether it matters what is planned for a job that is next in turn.
+    pub(super) fn needs(&self, view: &View<'_>, waiting: &Waiting, plans: bool) -> bool {
+        let part = &self.parts[self.part_of(view, waiting)];
+        part.matters(plans) && (plans || part.next == Next::Is(waiting.key))
+    }
+
+    /// A job had its turn, and something may be planned for it. If it started others may be held back.
+    pub(super) fn pass(&mut self, waiting: &Waiting) {
+        for part in &mut self.parts {
+            part.next = match part.next {
+                Next::Is(key) if key == waiting.key => Next::After(Some(key)),
+                Next::Is(key) => Next::Could(key),
+                next => next,
+            };
+        }
+    }
+
+    /// What is planned for a node is not awaited any more.
+    pub(super) fn settle(&mut self, node: u32) {
+        self.parts.iter_mut().for_each(|part| _ = part.awaited.remove(node));
+    }
+
+    fn part_of(&self, view: &View<'_>, waiting: &Waiting) -> usize {
+        let queues = view.queues.filter(|_| !self.of_queue.is_empty());
+        queues.map_or(0, |queues| self.of_queue[usize::from(queues.number(JobId(waiting.key.row)))])
+    }
+}
+
+impl Part {
+    fn new(nodes: NodeSet) -> Self {
+        Self { awaited: NodeSet::empty(nodes.capacity()), nodes, next: Next::After(None) }
+    }
+
+    fn matters(&self, plans: bool) -> bool {
+        plans && !self.awaited.is_empty() || self.next != Next::None
+    }
+}
+
+impl Next {
+    /// Who it is now, of those from a place on.
+    fn after(self, queue: &FitList, place: Place, room: Room, mut is_next: impl FnMut(&Waiting) -> bool) -> Self {
+        let mut place = match self {
+            Self::Is(_) | Self::None => return self,
+            Self::Could(key) => queue.place_of(key).unwrap_or_else(|| queue.place_after(key)),
+            Self::After(key) => key.map_or(place, |key| queue.place_after(key)),
+        };
+        while let Some(found) = queue.first_fit(place, room)
+            && let Some(waiting) = queue.get(found)
+        {
+            if is_next(waiting) {
+                return Self::Is(waiting.key);
+            }
+            place = queue.after(found);
+        }
+        Self::None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::algo::horizon::windows::{Return, What};
+    use crate::algo::horizon::{SlotTable, Windows};
+    use crate::policy::backfill::named::chosen::Memory;
+    use crate::policy::backfill::named::promises::Promises;
+    use crate::policy::backfill::queued::Queued;
+    use crate::policy::queues::{Queue, QueueColumns, Queues};
+    use crate::policy::testing::World;
+    use crate::units::{SimDuration, SimTime};
+
+    const NODES: u32 = 8;
+    const JOBS: i64 = 24;
+
+    /// Who starts now, and for when and whom nodes are first planned that are awaited.
+    type Outcome = (Vec<u32>, BTreeMap<u32, SimTime>);
+
+    struct Case {
+        queue: FitList,
+        returns: Vec<(SimTime, u32)>,
+        awaited: FirstStarts,
+        depth: usize,
+    }
+
+    /// The plan of a pass, job by job; of all jobs, or of those that matter.
+    fn plan(view: &View<'_>, case: &Case, only_what_matters: bool) -> Outcome {
+        let nodes: Vec<_> = case.returns.iter().map(|&(at, node)| (at, [node])).collect();
+        let returns =
+            nodes.iter().map(|(at, node)| Return { at: *at, nodes: node, what: What::Node(2), microwatts: 0 });
+        let lent = |node| nodes.iter().any(|(_, lent)| lent[0] == node);
+        let free = (0..NODES).map(|node| if lent(node) { 0 } else { 2 });
+        let windows = Windows::new(view.now, Queued::new(view, SlotTable::new(2, free)), 0, returns);
+        let mut promises = Promises::new(view, windows, &mut Memory::default());
+        let (mut awaited, mut first) = (case.awaited.clone(), BTreeMap::<u32, SimTime>::new());
+        let mut reach = Reach::new(view, case.depth > case.queue.len(), &awaited);
+        let (mut place, mut planned, mut started) = (Place::FRONT, 0, Vec::new());
+        while let Some(waiting) = case.queue.get(place) {
+            let plans = planned < case.depth;
+            if only_what_matters {
+                let rest = (&case.queue, place, Room::of(i64::MAX));
+                if !reach.goes_on(view, rest, plans, |waiting| promises.may_start(waiting)) {
+                    break;
+                }
+            }
+            place = case.queue.after(place);
+            if only_what_matters && !reach.needs(view, waiting, plans) {
+                continue;
+            }
+            let found = promises.add(waiting, if plans { SimTime::NEVER } else { view.now });
+            reach.pass(waiting);
+            let Some(at) = found else { continue };
+            for &node in promises.nodes() {
+                let Some(&by) = awaited.get(&node) else { continue };
+                let known = first.entry(node).or_insert(at);
+                *known = at.min(*known);
+                if at <= by {
+                    awaited.remove(&node);
+                    reach.settle(node);
+                }
+            }
+            if at == view.now {
+                started.push(waiting.key.row);
+            } else {
+                planned += 1;
+            }
+        }
+        (started, first)
+    }
+
+    fn queues(sets: &[BTreeSet<u32>]) -> Queues {
+        let queue = |nodes: &BTreeSet<u32>| Queue { nodes: nodes.iter().copied().collect(), ..Queue::default() };
+        let jobs = usize::try_from(JOBS).unwrap();
+        let columns = QueueColumns {
+            queues: sets.iter().map(queue).collect(),
+            of_job: (0..jobs).map(|job| u16::try_from(job * 7 / 3 % sets.len()).unwrap()).collect(),
+            users: vec![None; jobs],
+            bars: vec![None; jobs],
+        };
+        columns.into_queues(jobs, NODES).unwrap()
+    }
+
+    fn at(micros: i64) -> SimTime {
+        SimTime::from_micros(micros)
+    }
+
+    proptest! {
+        /// Twin: a plan of all jobs.
+        #[test]
+        fn what_does_not_matter_changes_nothing(
+            sets in prop::collection::vec(prop::collection::btree_set(0..NODES, 1..4), 1..5),
+            lengths in prop::collection::vec(1..30_i64, 0..24),
+            returns in prop::collection::btree_map(0..NODES, 1..40_i64, 0..8),
+            awaited in prop::collection::btree_map(0..NODES, 0..50_i64, 0..4),
+            depth in prop_oneof![Just(usize::MAX), 0..6_usize],
+        ) {
+            let (world, queues) = (World::new(JOBS, NODES as usize, 2, false), queues(&sets));
+            let view = View { queues: Some(&queues), ..world.view() };
+            let mut queue = FitList::default();
+            for (row, length) in (0..).zip(lengths) {
+                let key = QueueKey { tier: 0, rank: 0, submit: at(0), row };
+                let units = i64::from(view.jobs.node_count(JobId(row)) * view.jobs.need(JobId(row), view.platform));
+                let length = SimDuration::from_micros(length);
+                queue.insert(Waiting { key, units, length, watts: 0, kind: crate::algo::fit_list::Kind::default() });
+            }
+            let mut returns: Vec<_> = returns.into_iter().map(|(node, end)| (at(end), node)).collect();
+            returns.sort_unstable();
+            let awaited = awaited.into_iter().map(|(node, by)| (node, at(by))).collect();
+            let case = Case { queue, returns, awaited, depth };
+            let (all, some) = (plan(&view, &case, false), plan(&view, &case, true));
+            prop_assert_eq!(&all.0, &some.0);
+            // What is awaited no more is not planned any further: its first start says all already.
+            prop_assert_eq!(all.1, some.1);
+        }
+    }
+}
