@@ -48,6 +48,19 @@ def test_a_job_that_waits_until_a_budget_falls_and_is_rejected_then_may_have_bee
     check_schedule(result, workload, platform, events=events)
 
 
+def test_a_job_that_loses_its_node_and_is_withdrawn_at_that_instant_loses_its_attempt() -> None:
+    frame = pl.DataFrame({"job_id": [1, 2], "submit_s": [0.0, 0.0], "runtime_s": [9.0, 3.0], "cancel_s": [5.0, None]})
+    workload = hs.Workload.from_polars(frame.with_columns(node_count=1, queue=pl.lit("low")))
+    queues = [hs.Queue("low", [0, 1]), hs.Queue("urgent", [0, 1], priority=1, preempts=["low"])]
+    platform = hs.Platform.homogeneous(nodes=2, idle_w=100.0, tdp_w=300.0, queues=queues)
+    outage = {"time_s": [5.0, 6.0], "kind": ["node_failed", "node_repaired"], "node": [0, 0]}
+    events = hs.Events.from_polars(pl.DataFrame(outage))
+    result = hs.simulate(workload, platform, hs.Policy("fcfs", "plan"), events=events, on_failure="requeue")
+    assert result.jobs["state"].to_list() == ["cancelled", "completed"]
+    assert "requeue" in result.events["kind"].to_list()
+    check_schedule(result, workload, platform, events=events)
+
+
 def at(job: int, **values: object) -> Break:
     """Puts other values into the row of a job."""
 

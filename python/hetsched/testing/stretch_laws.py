@@ -356,7 +356,9 @@ def check_requeues(own: Stretches, told: list[tuple[int, int]]) -> None:
     run, over = own.run, ~np.append(own.goes_on[1:], False)[: len(own.goes_on)]
     ends = [(int(own.job[place]), int(own.end[place]), int(own.attempt[place])) for place in np.flatnonzero(over)]
     lost = {(job, end) for job, end, attempt in ends if attempt < own.attempts[job]}
-    may_be_lost = lost | {(job, end) for job, end, _ in ends if run.state[job] in ("pending", "failed")}
+    # A job that was queued again may be withdrawn or turned away there, or wait when the run ends.
+    over_there = ("pending", "failed", "cancelled", "rejected")
+    may_be_lost = lost | {(job, end) for job, end, _ in ends if run.state[job] in over_there}
     for job, when in sorted(lost - set(told)):
         raise AssertionError(f"{run.name(job)}: an attempt is lost at {when / TICKS_S} s, where events tell no requeue")
     for job, when in sorted(set(told) - may_be_lost):
