@@ -3,7 +3,6 @@
 pub mod node_state;
 pub mod slots;
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::error::{ConfigError, Fault, Result};
@@ -37,7 +36,7 @@ pub struct PlatformColumns {
 }
 
 /// What one node draws in each of its states, and how long its transitions take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeDraw {
     /// Idle.
     pub idle: Watts,
@@ -63,7 +62,7 @@ pub struct NodeDraw {
 #[derive(Clone, Debug)]
 pub struct Platform {
     nodes: Vec<NodeDraw>,
-    /// Nodes that draw the same and take equally long have the same number here.
+    /// The first of each stretch of nodes that draw the same and take equally long.
     kinds: Vec<u32>,
     slots: u32,
     exclusive: bool,
@@ -91,12 +90,8 @@ impl Platform {
     }
 
     fn of(nodes: Vec<NodeDraw>, slots: u32, exclusive: bool) -> Self {
-        let mut known = BTreeMap::new();
-        let kinds = nodes.iter().map(|draw| {
-            let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
-            *known.entry(draw).or_insert(next)
-        });
-        Self { kinds: kinds.collect(), nodes, slots, exclusive }
+        let differs = (1..).zip(nodes.windows(2)).filter(|(_, pair)| pair[0] != pair[1]).map(|(node, _)| node);
+        Self { kinds: std::iter::once(0).chain(differs).collect(), nodes, slots, exclusive }
     }
 
     /// What node `node` draws.
@@ -105,10 +100,10 @@ impl Platform {
         &self.nodes[node as usize]
     }
 
-    /// A number that only nodes have which draw the same in each state and take equally long to boot and to shut down.
+    /// A number that only neighbours have which draw the same in each state and take equally long to boot and to shut down.
     #[must_use]
-    pub fn kind(&self, node: u32) -> u32 {
-        self.kinds[node as usize]
+    pub fn kind(&self, node: u32) -> usize {
+        self.kinds.partition_point(|&first| first <= node)
     }
 
     /// All nodes by id.
@@ -269,6 +264,28 @@ mod tests {
         let uneven = PlatformColumns { slots: vec![4, 8], ..two_nodes() };
         assert!(uneven.clone().into_platform().is_ok());
         assert!(PlatformColumns { exclusive: false, ..uneven }.into_platform().is_err());
+    }
+
+    #[test]
+    fn neighbours_that_draw_the_same_are_of_one_kind() {
+        let all = [100.0, 100.0, 50.0, 100.0];
+        let columns = PlatformColumns { idle_w: all.to_vec(), ..two_nodes() };
+        let longer = |column: Vec<f64>| [column.clone(), column].concat();
+        let platform = PlatformColumns {
+            busy_w: longer(columns.busy_w),
+            tdp_w: longer(columns.tdp_w),
+            off_w: longer(columns.off_w),
+            down_w: longer(columns.down_w),
+            boot_w: longer(columns.boot_w),
+            boot_s: longer(columns.boot_s),
+            shutdown_w: longer(columns.shutdown_w),
+            shutdown_s: longer(columns.shutdown_s),
+            slots: vec![4; 4],
+            ..columns
+        };
+        let platform = platform.into_platform().unwrap();
+        let kinds = [0, 1, 2, 3].map(|node| platform.kind(node));
+        assert!(kinds[0] == kinds[1] && kinds[1] != kinds[2] && kinds[2] != kinds[3], "{kinds:?}");
     }
 
     #[test]
