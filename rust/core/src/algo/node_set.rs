@@ -132,24 +132,7 @@ impl NodeSet {
 
     /// Keeps only the nodes that `other`, of the same capacity, has too.
     pub fn keep_common(&mut self, other: &Self) {
-        self.len = 0;
-        for (word, other) in self.words.iter_mut().zip(&other.words) {
-            *word &= other;
-            self.len += word.count_ones();
-        }
-    }
-
-    /// Keeps only the nodes that two others, of the same capacity, both have.
-    pub fn keep_in_both(&mut self, one: &Self, other: &Self) {
-        let mut lost = 0;
-        for (word, (one, other)) in self.words.iter_mut().zip(one.words.iter().zip(&other.words)) {
-            let kept = *word & one & other;
-            lost |= *word ^ kept;
-            *word = kept;
-        }
-        if lost != 0 {
-            self.len = self.words.iter().map(|word| word.count_ones()).sum();
-        }
+        self.keep(|place| other.words[place]);
     }
 
     /// Keeps only the nodes that are there in `here` too, which tells of 64 nodes at a time, the lowest first.
@@ -173,6 +156,13 @@ impl NodeSet {
                 self.len -= 1;
             }
         }
+    }
+
+    /// Makes this the empty set over `0..capacity`, keeping its memory.
+    pub fn clear(&mut self, capacity: u32) {
+        self.words.clear();
+        self.words.resize(capacity.div_ceil(BITS) as usize, 0);
+        (self.len, self.capacity) = (0, capacity);
     }
 
     /// Makes this the set of all nodes `0..capacity`, keeping its memory.
@@ -318,7 +308,7 @@ mod tests {
         /// Twin: a set of the standard library.
         #[test]
         fn a_set_counts_its_members(
-            steps in prop::collection::vec((0..9_u8, prop::collection::vec(0..150_u32, 0..9)), 0..60),
+            steps in prop::collection::vec((0..10_u8, prop::collection::vec(0..150_u32, 0..9)), 0..60),
         ) {
             let (mut set, mut twin) = (NodeSet::empty(150), BTreeSet::new());
             for (what, nodes) in steps {
@@ -362,12 +352,23 @@ mod tests {
                         prop_assert_eq!(set.remove_set(&other), distinct.iter().all(|node| twin.contains(node)));
                         twin.retain(|node| !distinct.contains(node));
                     }
-                    6 => {
-                        let (mut one, mut other) = (NodeSet::full(150), NodeSet::full(150));
-                        one.remove_all(&nodes[..nodes.len() / 2]);
-                        other.remove_all(&nodes[nodes.len() / 2..]);
-                        set.keep_in_both(&one, &other);
-                        twin.retain(|node| !distinct.contains(node));
+                    6 => if let (Some(&low), Some(&high)) = (distinct.first(), distinct.last()) {
+                        let (mut up, mut down) = (Span::of(low), Span::of(high));
+                        prop_assert!((low + 1..=high).all(|node| up.extend(node)));
+                        prop_assert!((low..high).rev().all(|node| down.extend(node)));
+                        if nodes.len() % 2 == 0 {
+                            set.insert_span(up);
+                            twin.extend(low..=high);
+                        } else {
+                            set.remove_span(down);
+                            twin.retain(|node| !(low..=high).contains(node));
+                        }
+                    },
+                    7 => {
+                        let capacity = nodes.first().copied().unwrap_or(64);
+                        let mut other = NodeSet::full(70);
+                        other.clear(capacity);
+                        prop_assert_eq!(other, NodeSet::empty(capacity));
                     }
                     _ => {
                         let mut taken = Vec::new();

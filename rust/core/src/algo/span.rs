@@ -10,7 +10,7 @@
 /// assert!(!span.extend(6) && !span.extend(3), "neither back nor on beyond a gap");
 /// assert_eq!(span.nodes().collect::<Vec<_>>(), [7, 6, 5]);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     first: u32,
     /// Below the first if nodes descend.

@@ -282,4 +282,29 @@ mod tests {
         assert_eq!(meter.node_time(1, Class::Busy).seconds(), 20.0);
         assert_eq!(meter.integral(), meter.energy_of(Class::Idle) + meter.energy_of(Class::Busy));
     }
+
+    #[test]
+    fn nodes_that_change_together_are_metered_as_each_by_itself() {
+        let mut together = Meter::new(at(0), vec![watts(100.0); 5]);
+        let mut other = together.clone();
+        let mut nodes = Span::of(3);
+        assert!(nodes.extend(2) && nodes.extend(1));
+        let turns = [(7, Class::Transition, 150.0), (19, Class::Off, 5.0), (40, Class::Transition, 150.0)];
+        for (second, class, draw) in turns.into_iter().chain([(50, Class::Idle, 100.0), (70, Class::Down, 0.0)]) {
+            together.advance(at(second)).unwrap();
+            other.advance(at(second)).unwrap();
+            let before = together.draw();
+            let step = together.set_all(at(second), nodes, class, watts(draw));
+            nodes.nodes().for_each(|node| _ = other.set(at(second), node, class, watts(draw)));
+            assert_eq!((together.draw(), before + step.times(nodes.len())), (other.draw(), other.draw()));
+        }
+        together.close(at(90)).unwrap();
+        other.close(at(90)).unwrap();
+        for class in [Class::Busy, Class::Idle, Class::Off, Class::Transition, Class::Down] {
+            assert_eq!(together.energy_of(class), other.energy_of(class));
+            assert!((0..5).all(|node| together.node_time(node, class) == other.node_time(node, class)));
+        }
+        assert!((0..5).all(|node| together.node_energy(node) == other.node_energy(node)));
+        assert_eq!(together.integral(), other.integral());
+    }
 }

@@ -258,6 +258,33 @@ mod tests {
         }
     }
 
+    proptest! {
+        /// Twin: node by node.
+        #[test]
+        fn neighbours_are_written_down_together(
+            rows in prop::collection::vec((0..2_i64, 0..2_u8, 0..20_u32, 1..9_u32, -1..2_i32, any::<bool>()), 0..40),
+        ) {
+            let (mut together, mut one_by_one, mut now, mut draw) = (Log::default(), Log::default(), 0, watts(500));
+            for (gap, what, node, count, step, descends) in rows {
+                now += gap;
+                let (at, kind) = (SimTime::from_micros(now), if what == 0 { Kind::Off } else { Kind::Ready });
+                let (first, step) = (node + 9, watts(step));
+                let mut nodes = Span::of(first);
+                let next = |by: u32| if descends { first - by } else { first + by };
+                prop_assert!((1..count).all(|by| nodes.extend(next(by))));
+                together.push_nodes(at, kind, nodes, (draw, step));
+                for node in nodes.nodes() {
+                    let entry = Entry { node: Some(node), before: draw, ..Entry::new(at, kind, draw + step) };
+                    one_by_one.push(entry);
+                    draw += step;
+                }
+            }
+            let said = |log: &Log| log.iter().map(|entry| format!("{entry:?}")).collect::<Vec<_>>();
+            prop_assert_eq!(said(&together), said(&one_by_one));
+            prop_assert_eq!(together.len(), one_by_one.len());
+        }
+    }
+
     #[test]
     fn neighbours_to_which_the_same_happens_take_one_place() {
         let mut log = Log::default();

@@ -94,8 +94,7 @@ impl Freedom for Supply<'_> {
 
     fn fitting(&self, ask: &Need, nodes: &mut NodeSet) -> bool {
         let job = job_of(ask.slots);
-        nodes.fill(self.view.platform.len());
-        nodes.keep(|_| 0);
+        nodes.clear(self.view.platform.len());
         self.members(job).for_each(|(_, node)| _ = nodes.insert(node));
         nodes.len() >= ask.nodes && self.has_licences(self.want(job))
     }
