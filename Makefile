@@ -55,7 +55,8 @@ PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=logical -
 
 fuzz: $(EXTENSION) $(VENV)/dev ## every property on a thousand new examples
 	@$(PYTEST) --hypothesis-profile=long -m 'hypothesis or at_length'
-	@PROPTEST_CASES=10000 cargo test --locked --workspace --quiet
+	@PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-$$(date +%s%N)} PROPTEST_CASES=10000 sh -c \
+	    'echo "PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED"; exec cargo test --locked --workspace --quiet'
 
 bench: $(EXTENSION) $(VENV)/dev ## speed: whole runs against other simulators, then the engine's parts
 	@$(BIN)/python benches/python/run.py --peers twin,accasim

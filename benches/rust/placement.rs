@@ -102,6 +102,7 @@ fn one_pass(criterion: &mut Criterion) {
                     budgets: &budgets,
                     outages: &outages,
                     surplus: Watts::ZERO,
+                    withheld: Watts::ZERO,
                     shares: None,
                     is_held: false,
                     interrupted: &|| false,

@@ -53,6 +53,7 @@ def run(
     *,
     platform: hs.Platform | None = None,
     until_s: float | None = None,
+    depth: int | str = 1,
     **rules: Any,
 ) -> hs.Result:
     """A run of jobs numbered from 1, whose schedule keeps every law."""
@@ -61,7 +62,7 @@ def run(
     workload = hs.Workload.from_polars(pl.DataFrame(rows, schema_overrides=dict.fromkeys(floats, pl.Float64)))
     policy = hs.Policy(
         order="fcfs",
-        backfill={"name": "reservations", "depth": 1},
+        backfill={"name": "reservations", "depth": depth},
         placement="lowest-id",
         power={"name": "system-budget", "budget_w": budget_w, **rules},
     )
@@ -377,6 +378,35 @@ def test_what_nodes_draw_beyond_predictions_is_taken_off_the_room() -> None:
     jobs = [job(0, 100, 100, 1), job(10, 50, 50, 1)]
     assert column(run(jobs, 420, platform=nodes, on_excess=["kill"]), "start_s") == [0, 100]
     assert column(run(jobs, 420, platform=nodes), "start_s") == [0, 10]
+
+
+@pytest.mark.parametrize("small_w", [80.0, 80.0000004])
+@pytest.mark.parametrize("depth", [1, 2, "unbounded"])
+def test_a_head_keeps_its_reservation_whatever_watts_round_to(depth: int | str, small_w: float) -> None:
+    # 190 W beyond idle. Job 2 takes 180 W on nodes 0 to 2 and on average 210: it is promised all that the plan has once
+    # job 1 has ended, though that is a microwatt less than 190 W where job 1 gives back no whole microwatts. The small
+    # jobs, of which one would run at all times, wait.
+    draws = hs.VariationTable(
+        ["wide", "small"], power_w=[[110.0, 110.0, 110.0, 150.0], [small_w] * 4], time_ratio=[[1.0] * 4] * 2
+    )
+    nodes = hs.Platform.homogeneous(4, IDLE_W, 250.0).with_tables(actual=draws)
+    jobs = [job(0, 100, 100, 1, "small"), job(10, 100, 100, 3, "wide")]
+    jobs += [job(20 + 50 * each, 100, 100, 1, "small") for each in range(20)]
+    done = run(jobs, 390, platform=nodes, depth=depth)
+    assert column(done, "start_s")[:2] == [0, 100]
+
+
+def test_starts_do_not_get_what_a_resumed_job_asked_for_beyond_its_least_watts() -> None:
+    # 150 W predicted, 250 W drawn: job 1, suspended from 20 to 60, asks for 200 W beyond idle and counts 100 when it
+    # runs. At 60 the budget of 450 W leaves 250: 50 after the resumption, not 150, so job 2 (100 W) waits for its end.
+    actual, predicted = (
+        hs.VariationTable(["cpu"], power_w=[[watts] * 4], time_ratio=[[1.0] * 4]) for watts in (250.0, 150.0)
+    )
+    nodes = hs.Platform.homogeneous(4, IDLE_W, 200.0).with_tables(actual=actual, predicted=predicted)
+    jobs = [job(0, 100, 100, 1), job(30, 50, 50, 1)]
+    done = run(jobs, 450, budget(20, 300, until=60), platform=nodes, on_excess=["suspend"])
+    assert column(done, "start_s") == [0, 140]
+    assert column(done, "suspended_s") == [40, 0]
 
 
 @pytest.mark.parametrize(("apps", "starts"), [("mmcc", [0, 0, 0, 140]), ("ccmm", [0, 0, 187.5, 187.5])])

@@ -304,6 +304,7 @@ class Run:
         """Rule 19."""
         self.of_this_pass = set()
         self.surplus = max(self.actual_draw() - self.predicted_draw(), 0) if self.rules.on_excess else 0
+        self.withheld = 0
         suspended = set(self.queue_of_suspended())
         if self.recover():
             self.serve_queue(submitted)
@@ -331,6 +332,7 @@ class Run:
                 return False
             room -= self.live[j].asks
             self.resume(self.live[j])
+            self.withheld += max(self.live[j].asks - self.running_least_draw(self.live[j]), 0)
         return self.raise_caps(room)
 
     def raise_caps(self, room: int) -> bool:
@@ -364,17 +366,18 @@ class Run:
                 reservations += 1
 
     def place(self, j: int) -> list[int] | None:
-        """The nodes it would take now; None if it does not fit: rule 15."""
+        """The nodes it would take now; None if it does not fit: rules 15 and 20."""
         free, count = self.free_nodes(), self.jobs[j].node_count
         if len(free) < count:
             return None
-        if self.least_draw(j, free[:count]) <= self.room():
+        room = self.room() - self.withheld
+        if self.least_draw(j, free[:count]) <= room:
             return free[:count]
         if self.running():
             return None
         # Nothing runs, so nothing will end that it could wait for: where it adds least.
         best = sorted(sorted(free, key=lambda node: (self.least_draw(j, [node]), node))[:count])
-        return best if self.least_draw(j, best) <= self.room() else None
+        return best if self.least_draw(j, best) <= room else None
 
     def may_start(self, j: int, nodes: list[int], holds: list[Hold]) -> bool:
         """Rule 17."""
@@ -387,7 +390,7 @@ class Run:
     def reserve(self, j: int, holds: list[Hold]) -> bool:
         """Rule 18."""
         plan, count, every = self.plan(holds), self.jobs[j].node_count, self.machine.nodes
-        if microwatts_up(self.best_least_draw(j)) > plan.most_microwatts:
+        if self.best_least_draw(j) > plan.most_picowatts:
             return False
         mean = microwatts_up(Fraction(self.least_draw(j, every) * count, len(every)))
         need, length = min(mean, plan.most_microwatts), self.least_lengths[j]

@@ -128,8 +128,13 @@ class Plan:
 
     @property
     def most_microwatts(self) -> int:
-        """The most that it ever has: rule 18."""
-        return microwatts_down(max(self.budget.values()))
+        """The most that it has at any instant once all that runs has ended: rule 18."""
+        return microwatts_down(self.most_picowatts)
+
+    @property
+    def most_picowatts(self) -> int:
+        """The same before it is rounded: no rounding keeps a job from a reservation."""
+        return max(self.budget.values())
 
     @property
     def falls(self) -> bool:

@@ -85,6 +85,8 @@ struct Foretold {
 struct Course {
     /// What the machine was measured to draw beyond what is predicted.
     surplus: Watts,
+    /// What resumed runs asked for beyond their least watts.
+    withheld: Watts,
     /// Whether nothing may start in it.
     is_held: bool,
     /// Whether an allocator with an interval has to look at its end.

@@ -264,6 +264,7 @@ impl Cluster {
             budgets: &self.budgets,
             outages: &self.outages,
             surplus,
+            withheld: Watts::ZERO,
             shares: self.shares.as_ref(),
             queues: self.queues.as_deref(),
             interrupted,

@@ -86,7 +86,8 @@ impl Controller {
         self.foretell(interrupted)?;
         loop {
             self.decisions.clear();
-            let view = View { is_held: self.pass.is_held, ..self.cluster.view(self.pass.surplus, interrupted) };
+            let Course { is_held, withheld, surplus, .. } = self.pass;
+            let view = View { is_held, withheld, ..self.cluster.view(surplus, interrupted) };
             self.policy.decide(&view, &mut self.decisions)?;
             let starts = self.decisions.starts().next().is_some();
             // What starts is decided once the sizes are.
@@ -144,8 +145,21 @@ impl Controller {
         self.decisions.clear();
         self.pass.is_held =
             governor.recover(&self.cluster.view(self.pass.surplus, interrupted), &mut self.decisions)?;
+        self.pass.withheld = self.asked_beyond_least();
         self.pass.is_allot_due |= self.decisions.list().iter().any(|decision| matches!(decision, Decision::Resume(_)));
         self.carry_out(host)
+    }
+
+    /// What the runs that are resumed by the decisions asked for beyond their least watts (operations page, rule 20).
+    fn asked_beyond_least(&self) -> Watts {
+        let beyond = |decision: &Decision| match *decision {
+            Decision::Resume(id) => {
+                let run = self.cluster.runs().get(id)?;
+                Some((run.suspension?.asks - run.watts).max(Watts::ZERO))
+            }
+            _ => None,
+        };
+        self.decisions.list().iter().filter_map(beyond).sum()
     }
 
     /// Whether sizes of jobs that run may change.

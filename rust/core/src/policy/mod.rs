@@ -97,6 +97,8 @@ pub struct View<'a> {
     pub outages: &'a Outages,
     /// What the machine was measured to draw beyond what is predicted; 0 where nothing is measured.
     pub surplus: Watts,
+    /// What runs that were resumed in this pass asked for beyond their least watts: starts of the pass do not get it.
+    pub withheld: Watts,
     /// What running jobs hold of each cell and licence, where nodes differ in what jobs ask for.
     pub shares: Option<&'a Shares>,
     /// The queues, where there are any.

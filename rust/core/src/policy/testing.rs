@@ -87,6 +87,7 @@ impl World {
             budgets: &self.budgets,
             outages: &self.outages,
             surplus: Watts::ZERO,
+            withheld: Watts::ZERO,
             shares: None,
             queues: None,
             interrupted: &|| false,

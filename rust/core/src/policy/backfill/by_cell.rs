@@ -30,6 +30,8 @@ pub struct ByCell {
     base: CellBase,
     /// The place of microwatts in the profile, where they count.
     watts: Option<u16>,
+    /// The most microwatts that the profile has once all that runs has ended, but for promises.
+    most: i64,
     /// By want: needs that do not fit now. In a pass there is only ever less.
     refused: Vec<Staircase>,
     /// Where a want, a count, watts and a length were promised last: those alike fit no earlier.
@@ -53,7 +55,7 @@ impl ByCell {
     #[must_use]
     pub fn new(depth: usize) -> Self {
         let (profile, base, watts) = (CellProfile::default(), CellBase::default(), None);
-        Self { depth, profile, base, watts, refused: Vec::new(), last: BTreeMap::new(), free: Vec::new() }
+        Self { depth, profile, base, watts, most: 0, refused: Vec::new(), last: BTreeMap::new(), free: Vec::new() }
     }
 
     /// Forgets all promises: what runs, and what started in this pass, ends as planned.
@@ -66,6 +68,7 @@ impl ByCell {
         self.free.clear();
         self.free.extend_from_slice(desk.free_parts());
         self.free.extend(desk.watts_left());
+        self.most = desk.watts_left().map_or(0, |free| desk.most_planned(free));
         let base = self.base.of(desk.view, shares, self.free.len());
         self.profile.copy(base, &self.free);
         let mut overdue = vec![0; self.free.len()];
@@ -142,7 +145,7 @@ impl ByCell {
         }
         let job = JobId(waiting.key.row);
         let (count, length) = (desk.view.jobs.node_count(job), waiting.length.max(TICK));
-        let microwatts = desk.mean(waiting).microwatts;
+        let microwatts = desk.need(waiting, self.most).microwatts;
         let last = self.last.entry((cells.number(job), count, microwatts, length)).or_insert(desk.view.now);
         if *last == SimTime::NEVER {
             return false;

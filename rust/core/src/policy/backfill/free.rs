@@ -147,6 +147,15 @@ impl Free {
         }
     }
 
+    /// The fewest microwatts that are free from `start` on for `length`, which is longer than zero; no bound where they are
+    /// not counted.
+    pub(super) fn least_watts(&self, start: SimTime, length: SimDuration) -> i64 {
+        match self {
+            Self::Units(_) => i64::MAX,
+            Self::Both(profile) => profile.least_between(start, length)[1],
+        }
+    }
+
     /// Whether `need` is free from `start` on for `length`, which is longer than zero.
     pub(super) fn fits_at(&self, start: SimTime, need: Claim, length: SimDuration) -> bool {
         match self {

@@ -26,6 +26,8 @@ pub(super) struct Plan {
     shadow: Option<ShadowTime>,
     /// Whether the short cut serves in this pass.
     is_short: bool,
+    /// The most microwatts that it has once all that runs has ended, but for promises.
+    most: i64,
 }
 
 /// More microwatts than two plans of the same things can differ by. At any time they differ by the roundings, each of less
@@ -37,7 +39,7 @@ fn widest_margin(desk: &Desk<'_>) -> i64 {
 impl Plan {
     /// A plan for any number of reservations.
     pub(super) fn of_many() -> Self {
-        Self { profile: Profile::default(), shadow: None, is_short: false }
+        Self { profile: Profile::default(), shadow: None, is_short: false, most: 0 }
     }
 
     /// A plan for one.
@@ -48,10 +50,13 @@ impl Plan {
     /// Forgets all promises: what runs, and what started in this pass, ends as planned.
     pub(super) fn reset(&mut self, desk: &mut Desk<'_>) -> Result<()> {
         self.is_short = self.shadow.is_some() && !desk.expects_a_fall();
+        let free = desk.free()?;
+        self.most = desk.most_planned(free.microwatts);
         match self.short() {
-            Some(shadow) => shadow.reset(desk),
-            None => self.profile.reset(desk),
+            Some(shadow) => shadow.reset(desk, free),
+            None => self.profile.reset(desk, free),
         }
+        Ok(())
     }
 
     /// Goes on with the promises that were made before, but for those that come true now: what they claim is free.
@@ -59,6 +64,7 @@ impl Plan {
     /// Returns by how many microwatts it was put right; none if what the desk says is free is not what the plan says.
     pub(super) fn resume(&mut self, desk: &mut Desk<'_>, due: Claim) -> Result<Option<i64>> {
         let (free, planned) = (desk.free()?, self.profile.free_now() + due);
+        self.most = desk.most_planned(free.microwatts);
         let missing = free.microwatts - planned.microwatts;
         if free.units != planned.units || missing.abs() > widest_margin(desk) {
             return Ok(None);
@@ -81,6 +87,15 @@ impl Plan {
             return None;
         }
         Some(self.profile.take_margin()).filter(|&margin| margin < widest_margin(desk))
+    }
+
+    /// By how many microwatts the plan may drift so that all promises made so far hold beside a start of this pass, which
+    /// takes precedence once it runs; none: by as many as it can.
+    pub(super) fn margin_beside(&self, desk: &Desk<'_>, waiting: &Waiting) -> Option<i64> {
+        if !desk.counts_watts() || waiting.length == SimDuration::ZERO {
+            return None;
+        }
+        Some(self.profile.margin_beside(waiting.length)).filter(|&margin| margin < widest_margin(desk))
     }
 
     fn short(&mut self) -> Option<&mut ShadowTime> {
@@ -147,18 +162,21 @@ impl Plan {
     }
 
     /// Promises a waiting job, and as many as make `count` with it that are alike, the earliest times at which they fit,
-    /// with its mean watts. Returns how many of them hold a reservation.
+    /// with its mean watts. Returns how many of them hold a reservation: those that fit at some instant.
     pub(super) fn reserve(&mut self, desk: &mut Desk<'_>, waiting: &Waiting, count: usize) -> usize {
         if desk.can_never_hold(waiting) {
             return 0;
         }
-        let need = desk.mean(waiting);
-        let fit = match self.short() {
+        let need = self.need(desk, waiting);
+        match self.short() {
             Some(shadow) => shadow.reserve(desk, need),
             None => self.profile.reserve(need, waiting.length, count),
-        };
-        // Of units there may be too few for ever, where nodes are down; watts suffice at some time if the budget stays.
-        if desk.passes_over_the_hopeless() || !desk.counts_watts() { fit } else { count }
+        }
+    }
+
+    /// What a reservation holds for a waiting job.
+    pub(super) fn need(&self, desk: &mut Desk<'_>, waiting: &Waiting) -> Claim {
+        desk.need(waiting, self.most)
     }
 
     /// The first job at or after `from` that may fit now: only those are passed over that do not.

@@ -6,7 +6,6 @@ use crate::algo::floors::Floors;
 use crate::algo::recent::Recent;
 use crate::algo::releases::{Claim, Release, merged};
 use crate::algo::staircase::Refused;
-use crate::error::Result;
 use crate::policy::backfill::base::Base;
 use crate::policy::backfill::free::Free;
 use crate::policy::backfill::plan::TICK;
@@ -47,8 +46,7 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    pub(super) fn reset(&mut self, desk: &mut Desk<'_>) -> Result<()> {
-        let free = desk.free()?;
+    pub(super) fn reset(&mut self, desk: &Desk<'_>, free: Claim) {
         let (now, releases) = (desk.view.now, desk.view.releases);
         self.now = now;
         self.refused.clear();
@@ -60,13 +58,12 @@ impl Profile {
         let to_come = desk.to_come();
         if to_come.len() > FEW + releases.len() / MOSTLY {
             self.make(desk, free, &to_come);
-            return Ok(());
+            return;
         }
         self.free.copy(self.base.of(releases, now, desk.counts_watts()), free + releases.total());
         for release in &to_come {
             self.free.add_from(release.at.max(now), release.claim);
         }
-        Ok(())
     }
 
     /// Starts anew with what is free, and with all that is released.
@@ -136,6 +133,11 @@ impl Profile {
 
     pub(super) fn start(&mut self, claim: Claim, length: SimDuration) {
         self.take(self.now, claim, length);
+    }
+
+    /// Microwatts that a start of this pass leaves throughout, up to the margin that is watched.
+    pub(super) fn margin_beside(&self, length: SimDuration) -> i64 {
+        self.free.least_watts(self.now, length).clamp(0, self.margin)
     }
 
     /// Needs that are known not to fit before `until`.

@@ -223,6 +223,9 @@ impl Reservations {
         course.clear = course.candidate;
         if let Some(kept) = &mut self.kept {
             kept.start(desk, waiting, taken);
+            if kept.is_whole() && !kept.promises_nothing() {
+                kept.allow_drift(self.plan.margin_beside(desk, waiting));
+            }
             if is_next {
                 kept.reach(waiting.key);
             }
@@ -283,7 +286,8 @@ impl Reservations {
         let Some(first) = alike.first() else { return 0 };
         let held = self.plan.reserve(desk, first, alike.len());
         if let Some(kept) = self.kept.as_mut().filter(|kept| kept.is_whole()) {
-            kept.allow_drift(if desk.is_certain(first) { self.plan.take_margin(desk) } else { Some(0) });
+            let need = self.plan.need(desk, first);
+            kept.allow_drift(if desk.is_certain(first, need) { self.plan.take_margin(desk) } else { Some(0) });
             let mut left = alike;
             for &(start, count) in self.plan.profile.promised() {
                 let (now, later) = left.split_at(count);

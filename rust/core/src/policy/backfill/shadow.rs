@@ -2,7 +2,6 @@
 
 use crate::algo::fit_list::{Room, Waiting};
 use crate::algo::releases::{Claim, Release};
-use crate::error::Result;
 use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
 
@@ -29,15 +28,14 @@ struct Head {
 }
 
 impl ShadowTime {
-    pub(super) fn reset(&mut self, desk: &mut Desk<'_>) -> Result<()> {
+    pub(super) fn reset(&mut self, desk: &Desk<'_>, free: Claim) {
         self.now = desk.view.now;
-        self.free = desk.free()?;
+        self.free = free;
         self.added.clear();
         self.added.extend(desk.to_come());
         let ended = self.added.iter().filter(|release| release.at <= self.now).map(|release| release.claim);
         self.overdue = desk.view.releases.overdue(self.now) + ended.sum();
         self.head = None;
-        Ok(())
     }
 
     pub(super) fn holds(&self, claim: Claim, length: SimDuration) -> bool {

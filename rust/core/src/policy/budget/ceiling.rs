@@ -106,7 +106,7 @@ impl Ceiling {
 
     /// Whether some choice of queued jobs and nodes could pass the ceiling.
     pub fn may_bind(&mut self, view: &View<'_>) -> bool {
-        view.surplus > Watts::ZERO || view.predicted.has_caps() || !self.never_binds(view)
+        view.surplus + view.withheld > Watts::ZERO || view.predicted.has_caps() || !self.never_binds(view)
     }
 
     /// Whether the job would fit if it drew on each of its nodes what the hungriest job draws on the hungriest node: then

@@ -15,17 +15,21 @@ pub struct Outlook {
     now: Watts,
     /// The highest room there will be beside what runs.
     most: Watts,
+    /// By how many microwatts the changes raise what is left at the best of all times.
+    rise: i64,
 }
 
 impl Outlook {
     /// What is left beside all that runs now, and from later instants on.
     #[must_use]
     pub fn new(now: Watts, later: impl Iterator<Item = (SimTime, Watts)>) -> Self {
-        let (mut last, mut outlook) = (now.microwatts_down(), Self { now, most: now, ..Self::default() });
+        let first = now.microwatts_down();
+        let (mut last, mut outlook) = (first, Self { now, most: now, ..Self::default() });
         for (at, room) in later {
             let microwatts = room.microwatts_down();
             outlook.falls |= microwatts < last;
             outlook.most = outlook.most.max(room);
+            outlook.rise = outlook.rise.max(microwatts - first);
             let claim = Claim { units: 0, microwatts: microwatts - last };
             outlook.changes.push(Release { at, row: NO_ROW, claim });
             last = microwatts;
@@ -55,5 +59,11 @@ impl Outlook {
     #[must_use]
     pub fn most(&self) -> Watts {
         self.most
+    }
+
+    /// By how many microwatts the changes raise what is left at the best of all times; 0 if they never do.
+    #[must_use]
+    pub fn rise(&self) -> i64 {
+        self.rise
     }
 }

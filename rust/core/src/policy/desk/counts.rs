@@ -35,10 +35,15 @@ impl Desk<'_> {
         merged(self.added().iter().copied(), self.outlook.changes()).collect()
     }
 
-    /// Microwatts that are left of the room beside the jobs that are placed, where the budget may bind.
+    /// Microwatts that a plan has beside the jobs that are placed, where the budget may bind.
     #[must_use]
     pub fn watts_left(&self) -> Option<i64> {
-        self.left().map(Watts::microwatts_down)
+        self.planned().map(Watts::microwatts_down)
+    }
+
+    /// What a plan has beside the jobs that are placed: what is withheld from starts of this pass it has, too.
+    fn planned(&self) -> Option<Watts> {
+        self.left().map(|left| left + self.view.withheld)
     }
 
     /// How the watts are known to change, apart from what jobs take and give back.
@@ -89,14 +94,14 @@ impl Desk<'_> {
         !self.governs && !self.unrest.has_returns && !self.ask.analyzer.learns() && self.quotas.is_empty()
     }
 
-    /// Whether a waiting job takes what a reservation holds for it, wherever it goes.
-    pub fn is_certain(&mut self, waiting: &Waiting) -> bool {
+    /// True if a waiting job takes what a reservation holds for it, which is `need`, wherever it goes.
+    pub fn is_certain(&mut self, waiting: &Waiting, need: Claim) -> bool {
         let ask = self.ask;
         match &mut self.power {
             Some(power) if self.room.is_some() => {
                 let price = power.prices.of(&ask, JobId(waiting.key.row));
                 let most = price.most.microwatts_up();
-                price.least.microwatts_up() == most && self.mean(waiting).microwatts == most
+                price.least.microwatts_up() == most && need.microwatts == most
             }
             _ => true,
         }
@@ -116,7 +121,7 @@ impl Desk<'_> {
     /// # Errors
     /// If a placement fails or the host interrupts.
     pub fn free(&mut self) -> Result<Claim> {
-        let Some(room) = self.left() else { return Ok(Claim { units: self.free_units(), microwatts: 0 }) };
+        let Some(room) = self.planned() else { return Ok(Claim { units: self.free_units(), microwatts: 0 }) };
         let list = match self.host() {
             Some((together, mut host)) => together.matched(&mut host)?,
             None => Vec::new(),
@@ -134,33 +139,40 @@ impl Desk<'_> {
         Claim { units: waiting.units, microwatts: if self.counts_watts() { waiting.watts } else { 0 } }
     }
 
-    /// Whether a job that fits at no instant of the plan holds no reservation, and is not counted among those that do:
-    /// so wherever power changes in time, or nodes draw more than predicted (operations page, rule 18).
-    #[must_use]
-    pub fn passes_over_the_hopeless(&self) -> bool {
-        self.counts_watts() && (!self.view.budgets.is_empty() || self.view.surplus > Watts::ZERO)
-    }
-
-    /// Whether the job takes more watts at least than the plan ever has.
-    #[must_use]
-    pub fn can_never_hold(&self, waiting: &Waiting) -> bool {
-        let most = self.outlook.most() + self.view.claimed;
-        self.passes_over_the_hopeless() && waiting.watts > most.microwatts_down()
-    }
-
-    /// What a reservation holds for a waiting job: its units and, of the budget, what it takes on average, rounded up.
+    /// The most microwatts that a plan which begins with `free` of them has at any instant once all that runs has ended.
     ///
-    /// Some nodes are good enough for a job that was not rejected: it never needs more than there is.
+    /// Each run gives back whole microwatts, rounded down: together they are fewer than the budget leaves.
+    #[must_use]
+    pub fn most_planned(&self, free: i64) -> i64 {
+        let added: Claim = self.added().iter().map(|release| release.claim).sum();
+        free + self.view.releases.total().microwatts + added.microwatts + self.outlook.rise()
+    }
+
+    /// True if the job takes more watts at least than the budget ever leaves, as far as is known.
+    pub fn can_never_hold(&mut self, waiting: &Waiting) -> bool {
+        let most = self.outlook.most() + self.view.claimed;
+        match &mut self.power {
+            Some(power) if self.room.is_some() => power.prices.of(&self.ask, JobId(waiting.key.row)).least > most,
+            _ => false,
+        }
+    }
+
+    /// What a job takes on average over the nodes that can serve it: its units and, of the budget, microwatts rounded up.
     pub fn mean(&mut self, waiting: &Waiting) -> Claim {
-        let job = JobId(waiting.key.row);
         let microwatts = match &mut self.power {
             Some(power) if self.room.is_some() => {
-                let mean = power.prices.of(&self.ask, job).mean.microwatts_up();
-                mean.min((self.outlook.most() + self.view.claimed).microwatts_down())
+                power.prices.of(&self.ask, JobId(waiting.key.row)).mean.microwatts_up()
             }
             _ => 0,
         };
         Claim { units: waiting.units, microwatts }
+    }
+
+    /// What a reservation holds for a waiting job: what it takes on average, but no more microwatts than `most`, which the
+    /// plan has at its best (rule 18): a job whose nodes are better than most need not wait for more.
+    pub fn need(&mut self, waiting: &Waiting, most: i64) -> Claim {
+        let mean = self.mean(waiting);
+        Claim { microwatts: mean.microwatts.min(most), ..mean }
     }
 
     /// What the job takes if the offer is accepted; microwatts rounded up.

@@ -145,7 +145,7 @@ impl<'a> Desk<'a> {
             view,
             ask,
             draft: Draft::new(view, draft, out),
-            room: outlook.as_ref().map(Outlook::now),
+            room: outlook.as_ref().map(|outlook| outlook.now() - view.withheld),
             watch: outlook.as_ref().filter(|outlook| outlook.falls()).map(|outlook| watch(view, outlook)),
             outlook: outlook.unwrap_or_default(),
             is_joint: view.platform.is_exclusive() && placement.jointly().is_some(),
