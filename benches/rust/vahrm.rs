@@ -102,6 +102,7 @@ fn one_pass(criterion: &mut Criterion) {
         budgets: &budgets,
         outages: &outages,
         surplus: Watts::ZERO,
+        withheld: Watts::ZERO,
         is_held: false,
         shares: None,
         interrupted: &|| false,
