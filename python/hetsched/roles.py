@@ -285,9 +285,10 @@ class Sleep(Protocol):
         ----------
         nodes
             Columns of the nodes that idle: ``idle`` (their numbers, ascending) ``, idle_since_s, next_start_s`` (of the
-            next job that is planned on it, infinite without one; where the backfill counts nodes: when it would be
-            lacking if all idle nodes above it slept) ``, break_even_s`` (how long it must be idle for sleep to save
-            energy). The numbers of nodes that are ``off``, ``booting`` and ``shutting_down``. How many nodes are
+            next job that is planned on it, infinite without one, now if it was woken for a job that still waits; where
+            the backfill counts nodes: when it would be lacking if all idle nodes above it slept)
+            ``, break_even_s`` (how long it must be idle for sleep to save energy). The numbers of nodes that are
+            ``off``, ``booting`` and ``shutting_down``. How many nodes are
             ``spare`` (on or booting, and needed by no planned job within the time to wake one) and ``free`` (on or not,
             beside those of running jobs and of jobs that wait for nothing else). ``arrived``: the jobs that came since
             it was last asked.

@@ -29,12 +29,16 @@ class Numbers:
 
 @dataclass
 class Node:
-    """What a node is doing since when: on, off, booting or stopping."""
+    """What a node is doing since when: on, off, booting or stopping.
+
+    `kept` is the row of the job that it was woken for, until it serves or that job waits no more.
+    """
 
     number: int
     state: str = "on"
     since: int = 0
     shutdowns: list[int] = field(default_factory=list)
+    kept: int | None = None
 
 
 @dataclass
@@ -147,6 +151,8 @@ class SleepyMachine:
                 continue
             today = sum(at // DAY == now // DAY for at in node.shutdowns)
             on = sum(other.state in ("on", "booting") for other in self.machine)
+            if node.kept is not None:
+                continue
             if today < numbers.limit and on - 1 >= numbers.min_on and is_spare(node, asleep):
                 self._sleep(node, now)
                 asleep += 1
@@ -159,7 +165,7 @@ class SleepyMachine:
             (task.nodes, task.slots, now, end if (end := task.start + task.planned) > now else now + TICK)
             for task in self._running()
         ]
-        first: dict[int, int] = {}
+        first: dict[int, tuple[int, int]] = {}
         planned = 0
         for task in self._waiting():
             found = self._earliest(held, now, task)
@@ -173,26 +179,43 @@ class SleepyMachine:
             else:
                 planned += 1
                 for number in nodes:
-                    first[number] = min(at, first.get(number, at))
+                    if number not in first or at < first[number][0]:
+                        first[number] = at, task.row
             held.append((nodes, task.slots, at, at + task.planned))
+        self._release()
         start, due = max(TICK, self.numbers.start), []
         for node in self.machine:
             if node.state == "off" and node.number in first:
+                at, row = first[node.number]
                 # What is late ends a tick from now, at every pass anew: a wake-up by then is not put off.
-                if first[node.number] - start <= now + TICK:
+                if at - start <= now + TICK:
                     self._turn(node, "booting", "wake", now)
+                    node.kept = row
                 else:
-                    due.append(first[node.number] - start)
+                    due.append(at - start)
 
         def is_spare(node: Node, _asleep: int) -> bool:
-            away = first.get(node.number, inf) - now
+            away = first.get(node.number, (inf, 0))[0] - now
             return self.numbers.far < inf and away >= self.numbers.far and away > self.numbers.stop + start
 
         self._settle(now, due, is_spare)
 
+    def _release(self) -> None:
+        """Rule 9: a node is kept until it serves, or its job waits no more."""
+        serving = {number for task in self._running() for number in task.nodes}
+        waiting = {task.row for task in self._waiting()}
+        for node in self.machine:
+            if node.number in serving or node.kept not in waiting:
+                node.kept = None
+
     def _earliest(self, held, now: int, task: Task) -> tuple[int, list[int]] | None:
         backs = [self._back(node, now, now + TICK) for node in self.machine]
-        asleep = {node.number for node in self.machine if node.state in ("off", "stopping")}
+
+        def claim(number: int) -> int:
+            node = self.machine[number]
+            if node.kept is not None:
+                return 0 if node.kept == task.row else 3
+            return 2 if node.state in ("off", "stopping") else 1
 
         def free(number: int, at: int) -> int:
             if at < backs[number]:
@@ -205,7 +228,7 @@ class SleepyMachine:
             during = [at, *(change for change in changes if at < change < at + task.planned)]
             fits = [n for n in range(self.nodes) if all(free(n, t) >= task.slots for t in during)]
             if len(fits) >= task.node_count:
-                fits.sort(key=lambda number: (number in asleep, free(number, at), number))
+                fits.sort(key=lambda number: (claim(number), free(number, at), number))
                 return at, sorted(fits[: task.node_count])
         return None
 

@@ -3,8 +3,10 @@
 
 mod support;
 
-use hetsched_core::error::Result;
-use hetsched_core::platform::node_state::Class;
+use std::ops::ControlFlow;
+
+use hetsched_core::error::{Error, Result};
+use hetsched_core::platform::node_state::{Class, NodeState};
 use hetsched_core::policy::timing::Timing;
 use hetsched_core::policy::{Decisions, Facets, Jobs, Notice, Policy, Rejection, View};
 use hetsched_core::power::budgets::BudgetRow;
@@ -14,7 +16,7 @@ use hetsched_core::sim::{Options, Simulation};
 use hetsched_core::units::{SimDuration, SimTime, Watts};
 use hetsched_core::workload::JobId;
 
-use support::{Job, composed, platform, run, simulation};
+use support::{Job, composed, platform, platform_that_turns_at_once, run, simulation};
 
 fn at(seconds: i64) -> SimTime {
     SimTime::from_micros(seconds * 1_000_000)
@@ -105,6 +107,23 @@ fn a_node_sleeps_wakes_and_is_metered_in_every_state() {
     assert_eq!(records.totals.transition_energy.joules(), 30.0 * 150.0);
     assert_eq!(records.totals.off_energy.joules(), 40.0 * 10.0);
     assert_eq!(records.totals.energy, records.totals.integral);
+}
+
+#[test]
+fn the_watch_is_asked_in_an_instant_that_goes_on_and_on() {
+    // Nodes that stop and start at once, and a policy that has node 1 do so in every round.
+    let act: Act = |view, _, out| {
+        if view.nodes[1] == NodeState::Off { out.wake(1) } else { out.sleep(1) }
+    };
+    let script = Box::new(Script { act, told: Vec::new(), interval: SimDuration::ZERO });
+    let endless = simulation(&[(3, 10, 1, 0, 0)], platform_that_turns_at_once(2), script, Options::default());
+    let mut looks = 0;
+    let stopped = endless.run(&mut |progress| {
+        assert_eq!(progress.now, at(3));
+        looks += 1;
+        if looks < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    assert!(matches!(stopped, Err(Error::Interrupted)));
 }
 
 #[test]

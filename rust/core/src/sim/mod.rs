@@ -91,7 +91,7 @@ pub struct Progress {
 /// Told now and then how far the run is; a break stops it.
 pub type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 
-/// Instants between two looks of the watch.
+/// Instants between two looks of the watch, and rounds of one instant.
 const LOOK_EVERY: u64 = 512;
 
 /// A run: it can be stepped, forked and finished at any instant.
@@ -338,8 +338,13 @@ impl Simulation {
 
     /// All that happens in an instant once its last pass is over; true if an agent is asked.
     fn carry_on(&mut self, now: SimTime, watch: &RefCell<&mut Watch<'_>>) -> Result<bool> {
+        let mut rounds = 0_u64;
         loop {
             while self.absorb(now)? || self.instant.beat {
+                rounds += 1;
+                if rounds.is_multiple_of(LOOK_EVERY) && look(watch, self.progress()) {
+                    return Err(Error::Interrupted);
+                }
                 self.instant.beat = false;
                 if self.decide(now, watch)? {
                     self.is_broken = false;

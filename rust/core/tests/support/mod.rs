@@ -64,6 +64,24 @@ pub(crate) fn platform(nodes: usize, slots: i64, exclusive: bool) -> Platform {
     columns.into_platform().expect("the platform is in order")
 }
 
+/// Nodes that stop and start in no time.
+pub(crate) fn platform_that_turns_at_once(nodes: usize) -> Platform {
+    let columns = PlatformColumns {
+        idle_w: vec![100.0; nodes],
+        busy_w: vec![300.0; nodes],
+        tdp_w: vec![300.0; nodes],
+        off_w: vec![10.0; nodes],
+        down_w: vec![5.0; nodes],
+        boot_w: vec![100.0; nodes],
+        boot_s: vec![0.0; nodes],
+        shutdown_w: vec![100.0; nodes],
+        shutdown_s: vec![0.0; nodes],
+        slots: vec![1; nodes],
+        exclusive: true,
+    };
+    columns.into_platform().expect("the platform is in order")
+}
+
 /// The same nodes, all alike and for one job each.
 pub(crate) fn platform_alike(nodes: usize) -> Platform {
     let columns = PlatformColumns {

@@ -27,7 +27,7 @@ use crate::policy::Jobs;
 use crate::policy::agent::Agent;
 use crate::policy::desk::{Desk, Offer};
 use crate::policy::order::Order;
-use crate::policy::sleep::named::FirstStarts;
+use crate::policy::sleep::named::{FirstJobs, FirstStarts};
 use crate::units::SimDuration;
 use crate::workload::JobId;
 
@@ -70,7 +70,7 @@ pub trait Backfill: DynClone + Send + Sync {
     }
 
     /// When each node's first planned job starts, as the last pass has it, if this names nodes.
-    fn first_starts(&self) -> Option<&FirstStarts> {
+    fn first_jobs(&self) -> Option<&FirstJobs> {
         None
     }
 

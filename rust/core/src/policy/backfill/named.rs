@@ -24,7 +24,7 @@ use crate::policy::backfill::queued::Queued;
 use crate::policy::backfill::supply::Supply;
 use crate::policy::backfill::{Backfill, start};
 use crate::policy::desk::Desk;
-use crate::policy::sleep::named::FirstStarts;
+use crate::policy::sleep::named::{FirstJobs, FirstStarts};
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
@@ -39,8 +39,8 @@ pub struct NamedPlan {
     is_divided: bool,
     /// Nodes of which it still matters what is planned for later, and by when a planned start says all.
     awaited: FirstStarts,
-    /// When each node's first planned job starts, where that matters.
-    first: FirstStarts,
+    /// Each node's first planned job and its start, where that matters.
+    first: FirstJobs,
     memory: Memory,
 }
 
@@ -48,7 +48,7 @@ impl NamedPlan {
     /// A plan of up to `depth` jobs that start later, up to `horizon` from now.
     #[must_use]
     pub fn new(depth: usize, horizon: SimDuration) -> Self {
-        let (awaited, first) = (FirstStarts::new(), FirstStarts::new());
+        let (awaited, first) = (FirstStarts::new(), FirstJobs::new());
         Self { depth, horizon, is_divided: false, awaited, first, memory: Memory::default() }
     }
 
@@ -100,7 +100,7 @@ impl NamedPlan {
             let found = promises.add(&waiting, until);
             reach.pass(&waiting);
             if let Some(at) = found {
-                self.note(at, promises.nodes(), &mut reach);
+                self.note((at, JobId(waiting.key.row)), promises.nodes(), &mut reach);
             }
             if found == Some(now) {
                 let Some(offer) = desk.offer_on(&waiting, promises.nodes())? else { break };
@@ -115,11 +115,13 @@ impl NamedPlan {
     }
 
     /// Nodes are planned for a job; where its start says all, nothing more about them matters.
-    fn note(&mut self, at: SimTime, nodes: &[u32], reach: &mut Reach) {
+    fn note(&mut self, (at, job): (SimTime, JobId), nodes: &[u32], reach: &mut Reach) {
         for &node in nodes {
             let Some(&by) = self.awaited.get(&node) else { continue };
-            let first = self.first.entry(node).or_insert(at);
-            *first = at.min(*first);
+            let first = self.first.entry(node).or_insert((at, job));
+            if at < first.0 {
+                *first = (at, job);
+            }
             if at <= by {
                 self.awaited.remove(&node);
                 reach.settle(node);
@@ -160,7 +162,7 @@ impl Backfill for NamedPlan {
         self.first.clear();
     }
 
-    fn first_starts(&self) -> Option<&FirstStarts> {
+    fn first_jobs(&self) -> Option<&FirstJobs> {
         Some(&self.first)
     }
 }

@@ -176,7 +176,7 @@ impl<'a> Chosen<'a> for Supply<'a> {
         let mut members: Vec<_> = self
             .members(job_of(need.slots))
             .filter(|&(_, node)| own.nodes.contains(node))
-            .map(|(place, node)| (own.sleeps(node), place, fullness(node), node))
+            .map(|(place, node)| (own.claim(node), place, fullness(node), node))
             .collect();
         members.sort_unstable();
         nodes.extend(members.iter().take(need.nodes as usize).map(|&(.., node)| node));

@@ -23,19 +23,24 @@ impl Sleeper for Composed {
         }
         if !self.counts() || sleep.chooses() {
             sleep.comebacks(view, &mut out.comebacks);
+            sleep.kept(&mut out.kept);
         }
     }
 
     fn rest(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         let Self { parts, sleep: Some(sleep), queue, .. } = self else { return Ok(()) };
+        sleep.release(view, || queue.iter().map(|waiting| JobId(waiting.key.row)).collect());
+        if let Some(first) = parts.backfill.first_jobs() {
+            sleep.keep(view, first);
+        }
         if sleep.chooses() {
             let list = || queue.iter().map(|waiting| JobId(waiting.key.row)).collect::<Vec<_>>();
             let waiting: (usize, &dyn Fn() -> Vec<JobId>) = (queue.len(), &list);
-            match parts.backfill.first_starts() {
+            match parts.backfill.first_jobs() {
                 Some(first) => sleep.consult(view, first, waiting, out)?,
                 None => sleep.consult(view, &as_backfilled(parts, queue, view), waiting, out)?,
             }
-        } else if let Some(first) = parts.backfill.first_starts() {
+        } else if let Some(first) = parts.backfill.first_jobs() {
             let wakes = named::wakes(sleep, view, first);
             let leave = |node, rule: &_, _| Leave::given_if(named::is_far(view, first, node, rule));
             sleep.settle(view, &wakes, leave, out);

@@ -14,12 +14,14 @@ mod resting;
 pub mod rules;
 pub mod standby;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::algo::node_set::NodeSet;
 use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
 use crate::policy::sleep::counted::{Outlook, Plan};
-use crate::policy::sleep::named::FirstStarts;
+use crate::policy::sleep::named::{FirstJobs, FirstStarts};
 use crate::policy::sleep::planned::Planned;
 use crate::policy::sleep::rest::{Choice, IdleNode, Rest, Scene};
 use crate::policy::sleep::resting::Resting;
@@ -103,6 +105,8 @@ pub struct Sleep {
     own: Option<Box<dyn Rest>>,
     /// The jobs that came since it was last asked.
     arrived: Vec<JobId>,
+    /// For which job each node was woken that has not served since, by number, where plans name nodes.
+    kept: BTreeMap<u32, JobId>,
     /// Memory for wake plans.
     spare: Plan,
 }
@@ -135,8 +139,31 @@ impl Sleep {
             alarm: None,
             own: rules.own.clone(),
             arrived: Vec::new(),
+            kept: BTreeMap::new(),
             spare: Plan::default(),
         })
+    }
+
+    /// Writes down for which job each node was woken that has not served since.
+    fn kept(&self, out: &mut Vec<(u32, JobId)>) {
+        out.extend(self.kept.iter().map(|(&node, &job)| (node, job)));
+    }
+
+    /// Nodes that serve or went down, or whose jobs wait no more, are kept for nobody.
+    fn release(&mut self, view: &View<'_>, waiting: impl FnOnce() -> BTreeSet<JobId>) {
+        if self.kept.is_empty() {
+            return;
+        }
+        let waiting = waiting();
+        let stands = |node: u32| matches!(view.nodes[node as usize], NodeState::Booting { .. } | NodeState::Idle);
+        self.kept.retain(|&node, job| stands(node) && waiting.contains(job));
+    }
+
+    /// The nodes that are woken now for a planned job are kept for it.
+    fn keep(&mut self, view: &View<'_>, first: &FirstJobs) {
+        for node in named::wakes(self, view, first).now {
+            self.kept.insert(node, first[&node].1);
+        }
     }
 
     /// A job came.
@@ -259,6 +286,7 @@ impl Sleep {
         let (day, count) = self.begun[node as usize];
         let today = if day == day_of(view.now) { count } else { 0 };
         self.rule(node).far.is_some()
+            && !self.kept.contains_key(&node)
             && self.ripe_at(view, node).is_some_and(|at| at <= view.now)
             && self.off_limit.is_none_or(|limit| today < limit)
     }
@@ -330,7 +358,7 @@ impl Sleep {
         let idle = nodes.iter().zip((0..nodes.len()).rev()).map(|(&node, above)| IdleNode {
             node,
             since: view.standby.map_or(view.now, |standby| standby.idle_since(node)),
-            next: outlook.next(node, above),
+            next: if self.kept.contains_key(&node) { view.now } else { outlook.next(node, above) },
             may_sleep: self.may_sleep(view, node),
         });
         let idle: Vec<_> = idle.collect();

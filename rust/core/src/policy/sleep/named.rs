@@ -7,18 +7,22 @@ use crate::policy::View;
 use crate::policy::sleep::rules::NodeRule;
 use crate::policy::sleep::{Sleep, Wakes};
 use crate::units::{SimDuration, SimTime};
+use crate::workload::JobId;
 
 /// When each node's first planned job starts.
 pub(in crate::policy) type FirstStarts = BTreeMap<u32, SimTime>;
+
+/// The first job that is planned on each node, and when it starts.
+pub(in crate::policy) type FirstJobs = BTreeMap<u32, (SimTime, JobId)>;
 
 /// What should be over by now ends this much later in a plan, at every pass anew: a wake-up that is due by then would be put
 /// off for ever.
 const TICK: SimDuration = SimDuration::from_micros(1);
 
 /// Off nodes are woken so that they are on when their first planned job starts, if plans say how long that takes.
-pub(super) fn wakes(sleep: &Sleep, view: &View<'_>, first: &FirstStarts) -> Wakes {
+pub(super) fn wakes(sleep: &Sleep, view: &View<'_>, first: &FirstJobs) -> Wakes {
     let mut wakes = Wakes::default();
-    for (&node, &start) in first {
+    for (&node, &(start, _)) in first {
         if view.nodes[node as usize] != NodeState::Off || is_out_by(view, node, start) {
             continue;
         }
@@ -39,8 +43,8 @@ fn is_out_by(view: &View<'_>, node: u32, start: SimTime) -> bool {
 }
 
 /// Whether a node's next planned job is far enough away (rule 16).
-pub(super) fn is_far(view: &View<'_>, first: &FirstStarts, node: u32, rule: &NodeRule) -> bool {
-    let Some(&start) = first.get(&node) else { return true };
+pub(super) fn is_far(view: &View<'_>, first: &FirstJobs, node: u32, rule: &NodeRule) -> bool {
+    let Some(&(start, _)) = first.get(&node) else { return true };
     let away = start - view.now;
     rule.far.is_some_and(|far| away >= far) && away > rule.stop.saturating_add(rule.start)
 }

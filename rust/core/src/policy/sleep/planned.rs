@@ -3,7 +3,7 @@
 use crate::platform::node_state::NodeState;
 use crate::policy::View;
 use crate::policy::sleep::counted::Outlook;
-use crate::policy::sleep::named::{self, FirstStarts};
+use crate::policy::sleep::named::{self, FirstJobs};
 use crate::policy::sleep::rest::IdleNode;
 use crate::policy::sleep::{Sleep, Wakes};
 use crate::units::{SimDuration, SimTime};
@@ -23,13 +23,13 @@ pub(super) trait Planned {
     fn free(&self, view: &View<'_>) -> u32;
 }
 
-impl Planned for FirstStarts {
+impl Planned for FirstJobs {
     fn wakes(&self, sleep: &Sleep, view: &View<'_>) -> Wakes {
         named::wakes(sleep, view, self)
     }
 
     fn next(&self, node: u32, _above: usize) -> SimTime {
-        self.get(&node).copied().unwrap_or(SimTime::NEVER)
+        self.get(&node).map_or(SimTime::NEVER, |&(start, _)| start)
     }
 
     fn spare(&self, sleep: &Sleep, view: &View<'_>, idle: &[IdleNode]) -> u32 {

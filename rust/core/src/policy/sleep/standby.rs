@@ -9,6 +9,7 @@ use crate::algo::span::Span;
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
 use crate::units::{SimDuration, SimTime};
+use crate::workload::JobId;
 
 /// When plans have a node back that is off, shutting down or booting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct Expected {
     pub comebacks: Vec<Comeback>,
     /// How many, by instant, where nodes are counted.
     pub returns: Vec<Return>,
+    /// The nodes that were woken for a job and have not served since, by node, where plans name nodes.
+    pub kept: Vec<(u32, JobId)>,
 }
 
 /// Nodes that are off or on their way there or back, and how long the others have been idle.
@@ -151,6 +154,12 @@ impl Standby {
         &self.expected.comebacks
     }
 
+    /// The nodes that were woken for a job and have not served since, by node, where plans name nodes.
+    #[must_use]
+    pub fn kept(&self) -> &[(u32, JobId)] {
+        &self.expected.kept
+    }
+
     /// The same by counts, by instant, where nodes are counted.
     #[must_use]
     pub fn returns(&self) -> &[Return] {
@@ -262,6 +271,7 @@ impl Standby {
     pub fn begin_expecting(&mut self) -> Expected {
         let mut expected = std::mem::take(&mut self.expected);
         expected.comebacks.clear();
+        expected.kept.clear();
         expected.returns.clear();
         expected
     }
@@ -326,7 +336,7 @@ mod tests {
     fn nodes_that_come_back_together_are_one_release_and_only_changes_are_told() {
         let mut standby = Standby::new(at(0), &platform(8));
         let back = |nodes, micros| Return { at: at(micros), nodes, down: 0 };
-        let expected = |returns: &[Return]| Expected { comebacks: Vec::new(), returns: returns.to_vec() };
+        let expected = |returns: &[Return]| Expected { returns: returns.to_vec(), ..Expected::default() };
         standby.expect(expected(&[back(1, 20), back(2, 50)]));
         let (gone, new) = standby.recount();
         let told = |list: &[Release]| list.iter().map(|one| (one.at.micros(), one.claim.units)).collect::<Vec<_>>();

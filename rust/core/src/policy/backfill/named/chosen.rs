@@ -24,8 +24,8 @@ pub(in crate::policy::backfill) trait Chosen<'a>: Freedom {
         i32::try_from(view.jobs.need(job, view.platform)).unwrap_or(i32::MAX)
     }
 
-    /// Writes down the first of the nodes that a job may take which starts when this is free: those that are asleep last,
-    /// fullest or emptiest first, then lowest.
+    /// Writes down the first of the nodes that a job may take which starts when this is free: by [`Claim`], then fullest or
+    /// emptiest first, then lowest.
     fn choose(&self, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>);
 
     /// Memory of earlier passes.
@@ -43,13 +43,35 @@ pub(in crate::policy::backfill) struct Own<'a> {
     pub(in crate::policy::backfill) nodes: &'a NodeSet,
     /// Whether the emptiest go first.
     pub(in crate::policy::backfill) spreads: bool,
-    /// Those that go last.
+    /// Those that are off or shutting down.
     pub(in crate::policy::backfill) asleep: Option<&'a NodeSet>,
+    /// Nodes that were woken for a job and have not served since, by number.
+    pub(in crate::policy::backfill) kept: &'a [(u32, JobId)],
+    /// The job that chooses.
+    pub(in crate::policy::backfill) job: JobId,
+}
+
+/// What speaks for a node or against it, in the order in which a job takes nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::policy::backfill) enum Claim {
+    /// It was woken for the job.
+    Own,
+    /// It is on, or boots for no job that still waits.
+    None,
+    /// It is off or shutting down.
+    Asleep,
+    /// It was woken for another job.
+    Other,
 }
 
 impl Own<'_> {
-    pub(in crate::policy::backfill) fn sleeps(&self, node: u32) -> bool {
-        self.asleep.is_some_and(|asleep| asleep.contains(node))
+    pub(in crate::policy::backfill) fn claim(&self, node: u32) -> Claim {
+        match self.kept.binary_search_by_key(&node, |&(node, _)| node) {
+            Ok(place) if self.kept[place].1 == self.job => Claim::Own,
+            Ok(_) => Claim::Other,
+            Err(_) if self.asleep.is_some_and(|asleep| asleep.contains(node)) => Claim::Asleep,
+            Err(_) => Claim::None,
+        }
     }
 }
 
@@ -81,8 +103,13 @@ impl<'a> Chosen<'a> for NodeSet {
     }
 
     fn choose(&self, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
-        let awake = own.nodes.iter().filter(|&node| !own.sleeps(node));
-        nodes.extend(awake.chain(own.nodes.iter().filter(|&node| own.sleeps(node))).take(need.nodes as usize));
+        if own.kept.is_empty() && own.asleep.is_none() {
+            return nodes.extend(own.nodes.iter().take(need.nodes as usize));
+        }
+        let claims = [Claim::Own, Claim::None, Claim::Asleep, Claim::Other];
+        let in_turn =
+            claims.into_iter().flat_map(|claim| own.nodes.iter().filter(move |&node| own.claim(node) == claim));
+        nodes.extend(in_turn.take(need.nodes as usize));
     }
 
     fn spares(_view: &'a View<'a>, memory: &mut Memory) -> Vec<Self> {
@@ -105,7 +132,7 @@ impl<'a> Chosen<'a> for SlotTable {
 
     fn choose(&self, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
         let fullness = |node| if own.spreads { -self.of(node) } else { self.of(node) };
-        let place = |&node: &u32| (own.sleeps(node), fullness(node), node);
+        let place = |&node: &u32| (own.claim(node), fullness(node), node);
         if need.nodes == 1 {
             return nodes.extend(own.nodes.iter().min_by_key(place));
         }

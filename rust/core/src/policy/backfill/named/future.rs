@@ -9,7 +9,7 @@ use crate::policy::backfill::named::chosen::Chosen;
 use crate::policy::backfill::plan::TICK;
 use crate::workload::JobId;
 
-/// The nodes that jobs take last: those that are off or shutting down, if any is.
+/// The nodes that are off or shutting down, if any is.
 pub(super) fn asleep(view: &View<'_>) -> Option<NodeSet> {
     let mut asleep = view.standby?.asleep().clone();
     for back in view.standby?.comebacks() {

@@ -7,7 +7,9 @@ use crate::policy::View;
 use crate::policy::backfill::named::bounds::{Bounds, Like};
 use crate::policy::backfill::named::chosen::{Chosen, Memory, Own};
 use crate::policy::backfill::named::future::{asleep, need};
+use crate::policy::sleep::standby::Standby;
 use crate::units::SimTime;
+use crate::workload::JobId;
 
 /// What is free beside what is promised so far.
 pub(super) struct Promises<'a, F> {
@@ -37,9 +39,10 @@ impl<'a, F: Chosen<'a>> Promises<'a, F> {
         let (need, like) = (need::<F>(self.view, waiting), Like::of::<F>(self.view, waiting));
         let from = self.bounds.of(&like).max(self.view.now);
         let (nodes, asleep) = (&mut self.nodes, self.asleep.as_ref());
+        let (kept, job) = (self.view.standby.map(Standby::kept).unwrap_or_default(), JobId(waiting.key.row));
         let pick = |free: &F, throughout: &NodeSet| {
             nodes.clear();
-            free.choose(Own { nodes: throughout, spreads: false, asleep }, &need, nodes);
+            free.choose(Own { nodes: throughout, spreads: false, asleep, kept, job }, &need, nodes);
             true
         };
         let found = if from > until { None } else { self.windows.earliest(&need, (from, until), pick) };

@@ -21,6 +21,7 @@ use crate::policy::backfill::start;
 use crate::policy::desk::Desk;
 use crate::policy::queues::Queues;
 use crate::policy::runs::{Run, RunId};
+use crate::policy::sleep::standby::Standby;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
@@ -86,7 +87,7 @@ impl NamedPlan {
             if at == now {
                 urgent.make_way(job, &nodes).into_iter().for_each(|id| desk.suspend(id));
             }
-            self.note(at, &nodes, &mut reach);
+            self.note((at, job), &nodes, &mut reach);
             urgent.promise(at, need, &nodes);
             place = if at == now {
                 let Some(offer) = desk.offer_on(&waiting, &nodes)? else { break };
@@ -132,7 +133,17 @@ impl<'a> Urgent<'a> {
     fn find(&mut self, job: JobId, need: &Need, until: SimTime) -> Option<(SimTime, Vec<u32>)> {
         let (now, asleep) = (self.view.now, asleep(self.view));
         let choose = |nodes: &mut Vec<u32>, free: &Table<'_>, throughout: &NodeSet| {
-            free.choose(Own { nodes: throughout, spreads: false, asleep: asleep.as_ref() }, need, nodes);
+            free.choose(
+                Own {
+                    nodes: throughout,
+                    spreads: false,
+                    asleep: asleep.as_ref(),
+                    kept: self.view.standby.map(Standby::kept).unwrap_or_default(),
+                    job,
+                },
+                need,
+                nodes,
+            );
             true
         };
         let mut nodes = Vec::new();
