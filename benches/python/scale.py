@@ -81,7 +81,7 @@ def kestrel(folder: Path, preset: str) -> hs.Result:
     return hs.simulate(log, platform, hs.Policy.preset(preset, power=budget))
 
 
-def at_once(jobs: int) -> hs.Result:
+def at_once(jobs: int, preset: str) -> hs.Result:
     """Jobs of all sizes that arrive at one instant: the queue is as long as it can be."""
     rng = np.random.Generator(np.random.PCG64(jobs))
     frame = pl.DataFrame(
@@ -92,7 +92,7 @@ def at_once(jobs: int) -> hs.Result:
             "node_count": rng.integers(1, 65, jobs),
         }
     )
-    return hs.simulate(hs.Workload.from_polars(frame), machine(1_000), "easy")
+    return hs.simulate(hs.Workload.from_polars(frame), machine(1_000), preset)
 
 
 def works() -> list[Work]:
@@ -112,7 +112,8 @@ def works() -> list[Work]:
             Work(f"Kestrel under 1.2 MW, {name}", lambda folder, name=name: kestrel(folder, name), "1 s", KESTREL)
             for name in presets
         ),
-        *(Work(f"{jobs:,} jobs at once, EASY", lambda _, jobs=jobs: at_once(jobs), "") for jobs in _LENGTHS),
+        *(Work(f"{jobs:,} jobs at once, EASY", lambda _, jobs=jobs: at_once(jobs, "easy"), "") for jobs in _LENGTHS),
+        Work("100,000 jobs at once, conservative", lambda _: at_once(100_000, "conservative"), "1 s"),
     ]
 
 

@@ -173,9 +173,12 @@ impl Releases {
 
     fn note(&mut self, change: Change) {
         let Some(forgotten) = &mut self.forgotten else { return };
-        if self.changed.len() > 2 * MEMORY.max(self.sorted.len()) {
-            *forgotten += self.changed.len() as u64;
-            self.changed.clear();
+        let recent = MEMORY.max(self.sorted.len());
+        if self.changed.len() > 2 * recent {
+            // A reader that follows every pass has seen the older ones, and would begin from scratch without the others.
+            let older = self.changed.len() - recent;
+            *forgotten += older as u64;
+            self.changed.drain(..older);
         }
         self.changed.push(change);
     }
@@ -303,6 +306,26 @@ mod tests {
         instants.sort_unstable();
         let found = instants.into_iter().find(|&instant| by(instant).covers(need));
         Shadow { at: found.unwrap_or(SimTime::NEVER), extra: by(found.unwrap_or(SimTime::NEVER)) - need }
+    }
+
+    #[test]
+    fn a_reader_that_follows_every_change_is_told_each_once() {
+        let mut releases = Releases::followed();
+        let (_, mut seen) = releases.changes(u64::MAX);
+        for row in 0..2000 {
+            let one = release(row, (i64::from(row), 1, 0));
+            releases.insert(one);
+            let (news, all) = releases.changes(seen);
+            assert_eq!(news, Some(&[Change::Came(one)][..]));
+            seen = all;
+            if row >= 100 {
+                let gone = releases.remove((at(i64::from(row) - 100), row - 100)).unwrap();
+                let (news, all) = releases.changes(seen);
+                assert_eq!(news, Some(&[Change::Went(gone)][..]));
+                seen = all;
+            }
+        }
+        assert_eq!(releases.changes(0).0, None);
     }
 
     proptest! {

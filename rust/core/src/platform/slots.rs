@@ -196,8 +196,9 @@ impl Slots {
 
     fn note_all(&mut self, nodes: &[u32]) {
         if self.changed.len() >= 2 * self.free.len() {
-            self.forgotten += self.changed.len() as u64;
-            self.changed.clear();
+            let older = self.changed.len() - self.free.len();
+            self.forgotten += older as u64;
+            self.changed.drain(..older);
         }
         self.changed.extend_from_slice(nodes);
     }
