@@ -161,12 +161,23 @@ def stretched(length: int, time_ratio: float) -> int:
     return length if time_ratio == 1.0 else ceil(length * time_ratio)
 
 
+CANDIDATES: dict[str, Callable[[int, int], int]] = {
+    "fcfs": lambda width, length: 0,
+    "shortest": lambda width, length: length,
+    "longest": lambda width, length: -length,
+    "smallest": lambda width, length: width,
+    "largest": lambda width, length: -width,
+    "smallest-area": lambda width, length: width * length,
+}
+
+
 def schedule(
     jobs: Sequence[Job],
     machine: Machine,
     *,
     depth: float | None = None,
     order: str = "fcfs",
+    candidates: str | None = None,
     kill_at_walltime: bool = True,
     kill_grace: int = 0,
     stretch: bool = False,
@@ -185,7 +196,9 @@ def schedule(
     its walltime as its slowest node takes, and planned, by `predicted_ratio` (else `time_ratio`), for the slowest of
     all nodes until the pass in which it starts is over, then for the slowest of its own. `places`: where each job
     stands, in place of `order`. `groups`: those that each job is in, and how many of each may run at once; who is
-    beyond that at its turn is passed over. `also_at`: instants of passes beside those at which something happens.
+    beyond that at its turn is passed over. `candidates`: the order of those behind the last of `depth` reservations, by
+    planned length and what is counted of them; None: they stay in policy order. `also_at`: instants of passes beside
+    those at which something happens.
     """
     n = len(jobs)
     done = Schedule([None] * n, [None] * n, [None] * n, ["pending"] * n, [None] * n)
@@ -255,7 +268,21 @@ def schedule(
                 plan = plan or Plan(now, machine.free, running)
                 plan.hold(plan.earliest(width, length), width, max(length, 1))  # at least its instant
                 reservations += 1
+                if reservations == depth and candidates is not None:
+                    overtake(now, plan, queue[place + 1 :])
+                    return
             place += 1
+
+    def overtake(now: int, plan: Plan, others: list[tuple[int | tuple[int, int], int, int]]) -> None:
+        by = CANDIDATES[str(candidates)]
+        turns = sorted(others, key=lambda place: (by(machine.width(jobs[place[-1]]), planned[place[-1]]), *place[1:]))
+        for j in (place[-1] for place in turns):
+            width, length = machine.width(jobs[j]), planned[j]
+            nodes = None if is_held(j) else machine.find(jobs[j])
+            if nodes is not None and (length == 0 or plan.fits_now(width, length)):
+                start(j, now, nodes, "backfill")
+                plan.hold(now, width, length)
+                queue[:] = [place for place in queue if place[-1] != j]
 
     more = sorted(also_at, reverse=True)
     while ends or arrived < n or more:

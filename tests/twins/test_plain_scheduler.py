@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, note, settings
-from plain_scheduler import ORDERS, CountedNodes, Job, NamedNodes, Schedule, schedule
+from plain_scheduler import CANDIDATES, ORDERS, CountedNodes, Job, NamedNodes, Schedule, schedule
 from textbook_easy import textbook_easy
 
 import hetsched as hs
@@ -208,6 +208,52 @@ def test_the_two_twins_agree_on_easy(trace: tuple[list[Job], int]) -> None:
         columns = zip(twin.start, twin.end, twin.started_by, strict=True)
         answers = [None if start is None else (start, end, how) for start, end, how in columns]
         assert answers == textbook_answers(jobs, nodes, kill)
+
+
+@given(traces(), st.sampled_from(sorted(ORDERS)), st.sampled_from(sorted(CANDIDATES)), st.sampled_from([1, 2, 3]))
+def test_candidates_in_an_order_of_their_own_agree(
+    trace: tuple[list[Job], int], order: str, candidates: str, depth: int
+) -> None:
+    jobs, nodes = trace
+    backfill = {"name": "reservations", "depth": depth, "order": candidates}
+    result = hs.simulate(workload_of(jobs), platform_of(nodes), hs.Policy(order, backfill))
+    assert_agree(result, schedule(jobs, NamedNodes(nodes), depth=depth, order=order, candidates=candidates), nodes=True)
+
+
+@given(traces(max_nodes=4, slots=4), st.sampled_from(sorted(CANDIDATES)), st.sampled_from([1, 2]))
+def test_candidates_on_shared_nodes_agree(trace: tuple[list[Job], int], candidates: str, depth: int) -> None:
+    jobs, nodes = trace
+    policy = hs.Policy(backfill={"name": "reservations", "depth": depth, "order": candidates})
+    result = hs.simulate(workload_of(jobs), platform_of(nodes, slots=4), policy)
+    assert_agree(result, schedule(jobs, NamedNodes(nodes, 4), depth=depth, candidates=candidates), nodes=True)
+
+
+@given(traces())
+def test_easy_sjbf_agrees_with_the_textbook(trace: tuple[list[Job], int]) -> None:
+    jobs, nodes = trace
+    rows = hs.simulate(workload_of(jobs), platform_of(nodes), "easy:backfill.order=shortest").jobs.sort("job_id")
+    columns = zip(microseconds(rows["start_s"]), microseconds(rows["end_s"]), rows["started_by"], strict=True)
+    answers = textbook_easy([job[:4] for job in jobs], nodes, shortest_first=True)
+    assert [None if start is None else (start, end, how) for start, end, how in columns] == answers
+
+
+@pytest.mark.parametrize("candidates", sorted(CANDIDATES))
+@pytest.mark.parametrize("depth", [1, 3])
+def test_candidates_in_queues_of_hundreds_agree(candidates: str, depth: int) -> None:
+    """Deeper than a block of the queue, so that those are passed over that have left it."""
+    jobs = seeded_trace(1_500, nodes=64, load=1.6, seed=depth)
+    policy = hs.Policy.preset("easy", depth=depth, **{"backfill.order": candidates})
+    result = hs.simulate(workload_of(jobs), platform_of(64), policy)
+    assert result.timeline["queued_jobs"].max() > 100
+    assert_agree(result, schedule(jobs, CountedNodes(64), depth=depth, candidates=candidates), nodes=False)
+
+
+def test_candidates_in_the_order_of_the_policy_are_the_rule_without_one() -> None:
+    jobs = seeded_trace(3_000, nodes=64, load=1.2, seed=4)
+    easy, same = (
+        hs.simulate(workload_of(jobs), platform_of(64), policy).jobs for policy in ("easy", "easy:backfill.order=fcfs")
+    )
+    assert easy.equals(same)
 
 
 def seeded_trace(count: int, nodes: int, load: float, seed: int) -> list[Job]:

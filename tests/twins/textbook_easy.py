@@ -12,7 +12,11 @@ Answer = tuple[int, int, str] | None
 
 
 def textbook_easy(
-    jobs: Sequence[tuple[int, int, int, int | None]], nodes: int, *, kill_at_walltime: bool = True
+    jobs: Sequence[tuple[int, int, int, int | None]],
+    nodes: int,
+    *,
+    kill_at_walltime: bool = True,
+    shortest_first: bool = False,
 ) -> list[Answer]:
     """Schedules jobs given as (submit, runtime, node count, walltime or None) on so many nodes."""
     answers: list[Answer] = [None] * len(jobs)
@@ -56,7 +60,7 @@ def textbook_easy(
             if free_then >= head_size:
                 break
         extra = free_then - head_size
-        for j in queue[1:]:
+        for j in sorted(queue[1:], key=planned_length) if shortest_first else queue[1:]:
             size = jobs[j][2]
             ends_in_time = now + planned_length(j) <= shadow_time
             if size <= free and (ends_in_time or size <= extra):

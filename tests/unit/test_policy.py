@@ -104,7 +104,7 @@ needs_emergencies = pytest.mark.skipif(
 def test_power_slurm_lowers_caps_and_then_kills():
     policy = hs.Policy.preset("power-slurm")
     assert policy.parts["power"]["on_excess"] == ["lower-caps", "kill"]
-    assert policy.parts["backfill"] == {"name": "reservations", "depth": 1}
+    assert policy.parts["backfill"] == {"name": "reservations", "depth": 1, "order": "policy"}
 
 
 @needs_emergencies
@@ -191,7 +191,10 @@ def test_the_frame_of_presets_says_what_each_is():
     parts_of_presets = [tuple(part for part in row if part) for row in frame.select(frame.columns[1:6]).rows()]
     assert parts_of_presets == list(COMPOSITIONS.values())
     assert frame["source"].null_count() == 0
-    assert dict(frame.select("name", "parameters").rows())["conservative"] == "backfill.depth=unbounded"
+    assert (
+        dict(frame.select("name", "parameters").rows())["conservative"]
+        == "backfill.depth=unbounded, backfill.order=policy"
+    )
 
 
 ROUND_TRIPS = [
@@ -413,3 +416,15 @@ def test_a_parameter_names_the_parts_that_take_it():
 
 def test_values_are_written_as_a_command_line_takes_them():
     assert [value_text(value) for value in (True, 0.8, "wait")] == ["true", "0.8", "wait"]
+
+
+def test_an_order_of_candidates_is_refused_where_it_would_not_be_kept():
+    with pytest.raises(hs.ConfigError, match=r"policy\.backfill\.order: found `newest`, expected one of policy, fcfs"):
+        hs.Policy.preset("easy", **{"backfill.order": "newest"})
+    jobs = hs.Workload.from_polars(
+        pl.DataFrame({"job_id": [1], "submit_s": [0.0], "runtime_s": [1.0], "node_count": [1]})
+    )
+    machine = hs.Platform.homogeneous(nodes=2, idle_w=1.0, tdp_w=2.0, off_w=0.0, boot_s=1.0, shutdown_s=1.0)
+    policy = hs.Policy.preset("easy", sleep="timeout", **{"backfill.order": "shortest"})
+    with pytest.raises(hs.ConfigError, match=r"policy\.sleep: .*none beside backfill\.order"):
+        hs.simulate(jobs, machine, policy)

@@ -224,7 +224,7 @@ class Policy:
         Examples
         --------
         >>> Policy.preset("easy").to_dict()["backfill"]
-        {'name': 'reservations', 'depth': 1}
+        {'name': 'reservations', 'depth': 1, 'order': 'policy'}
         """
         return {"name": self._name, **self.parts}
 

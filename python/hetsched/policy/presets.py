@@ -251,7 +251,7 @@ def presets() -> pl.DataFrame:
     Examples
     --------
     >>> presets().filter(pl.col("name") == "easy").row(0, named=True)["parameters"]
-    'backfill.depth=1'
+    'backfill.depth=1, backfill.order=policy'
     """
     return pl.DataFrame([_row(preset) for preset in PRESETS.values()], schema=_SCHEMA)
 

@@ -210,6 +210,7 @@ impl Composed {
         self.rank(view, &waiting)?;
         let mut ranks = self.ranks.iter();
         self.queue.rekey(|waiting| waiting.key.rank = ranks.next().copied().unwrap_or(waiting.key.rank));
+        self.parts.backfill.note_sorted(&self.queue);
         if !self.memory.quotas.is_empty() {
             self.memory.quotas.resort(view.jobs, &self.queue);
         }
@@ -244,7 +245,7 @@ impl Composed {
         for (&job, &rank) in jobs.iter().zip(&*ranks) {
             let key = QueueKey { tier: view.tier(job), rank, submit: view.jobs.eligible(job), row: job.0 };
             memory.quotas.join(view.jobs, key);
-            queue.insert(Waiting {
+            let waiting = Waiting {
                 key,
                 units: view.jobs.units(job, view.platform),
                 length: least.length(view, job),
@@ -254,7 +255,9 @@ impl Composed {
                     (None, Some(power)) => power.prices.kind_of(&ask, job),
                     (None, None) => Kind::OTHER,
                 },
-            });
+            };
+            parts.backfill.note_queued(&waiting);
+            queue.insert(waiting);
         }
         Ok(())
     }
@@ -576,6 +579,10 @@ impl Resizer for Composed {
 /// What a sleep part cannot go with on this machine.
 fn check_sleep(parts: &Parts, platform: &Platform) -> Result<()> {
     let names_nodes = parts.backfill.names_nodes();
+    if parts.backfill.has_own_order() {
+        let expected = "none beside backfill.order: nodes are woken for jobs in policy order";
+        return Err(config("policy.sleep", "a part", expected));
+    }
     if !platform.is_exclusive() && !names_nodes {
         let expected = "none, or backfill `plan`: on shared nodes counts of slots do not say which nodes a job needs";
         return Err(config("policy.sleep", "a part", expected));

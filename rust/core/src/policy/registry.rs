@@ -13,9 +13,7 @@ pub use added::{Rows, add, added, backfills, budgets, orders, placements};
 use crate::error::{Result, config};
 use crate::params::{Parameter, Params, Value};
 use crate::policy::analyzer::{Analyzer, first_runs::FirstRuns, tables::Tables};
-use crate::policy::backfill::{
-    Backfill, first_fit::FirstFit, none::NoBackfill, observed, reservations::Reservations, starving::Starving,
-};
+use crate::policy::backfill::{Backfill, first_fit::FirstFit, none::NoBackfill, observed, starving::Starving};
 use crate::policy::budget::Budget;
 use crate::policy::compose::Parts;
 use crate::policy::gate::{Gate, until_profiled::UntilProfiled};
@@ -24,9 +22,9 @@ use crate::policy::placement::{
     Placement, assignment::Assignment, first_runs::FirstRunsByLot, lowest_id::LowestId, observed::ObservedNodes,
     opportunity_cost::OpportunityCost, pools, random::Random, ranked,
 };
-use crate::policy::registry::parameters::{PATIENCE, PLAN, POOLS, SLIDING_WINDOW, SYSTEM_BUDGET, VAHRM};
+use crate::policy::registry::parameters::{PATIENCE, PLAN, POOLS, RESERVATIONS, SLIDING_WINDOW, SYSTEM_BUDGET, VAHRM};
 use crate::policy::registry::take::{
-    all_faults, take_borders, take_budget, take_depth, take_interval, take_patience, take_plan, take_rank,
+    all_faults, take_borders, take_budget, take_interval, take_patience, take_plan, take_rank, take_reservations,
     take_weights, take_window,
 };
 use crate::policy::sleep::rules::Rules;
@@ -166,17 +164,11 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
     Row {
         name: "reservations",
         doc: "later jobs start if they delay none of the first `depth` blocked ones",
-        parameters: &[Parameter {
-            name: "depth",
-            unit: "jobs",
-            default: "1",
-            range: "a whole number from 1, or \"unbounded\"",
-            doc: "how many blocked jobs hold a reservation: 1 is EASY, unbounded is conservative",
-        }],
+        parameters: RESERVATIONS,
         uses_chance: false,
         reads_draws: ReadsDraws::Never,
         needs: &[],
-        make: Make::Alone(|params, _| Ok(Box::new(Reservations::new(take_depth(params)?)))),
+        make: Make::Alone(|params, _| Ok(Box::new(take_reservations(params)?))),
     },
     Row {
         name: "plan",

@@ -2,6 +2,7 @@
 
 mod base;
 pub mod by_cell;
+pub mod candidates;
 mod cell_base;
 pub mod first_fit;
 mod free;
@@ -20,7 +21,7 @@ mod supply;
 
 use dyn_clone::DynClone;
 
-use crate::algo::fit_list::FitList;
+use crate::algo::fit_list::{FitList, Waiting};
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::Jobs;
@@ -42,6 +43,21 @@ pub trait Backfill: DynClone + Send + Sync {
     /// Told once, before the run, in which order the queue will stand.
     fn queue_in(&mut self, order: &dyn Order) {
         let _ = order;
+    }
+
+    /// A job has joined the queue.
+    fn note_queued(&mut self, waiting: &Waiting) {
+        let _ = waiting;
+    }
+
+    /// The queue was sorted by other ranks.
+    fn note_sorted(&mut self, queue: &FitList) {
+        let _ = queue;
+    }
+
+    /// Whether jobs that may overtake are looked at in another order than the queue's.
+    fn has_own_order(&self) -> bool {
+        false
     }
 
     /// The agent that decides in its place, if it is one.

@@ -8,6 +8,7 @@ use crate::algo::releases::Claim;
 use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::backfill::by_cell::ByCell;
+use crate::policy::backfill::candidates::{Candidates, Index};
 use crate::policy::backfill::kept::Kept;
 use crate::policy::backfill::plan::Plan;
 use crate::policy::backfill::{Backfill, start, start_heads};
@@ -26,6 +27,8 @@ pub struct Reservations {
     kept: Option<Kept>,
     /// Jobs that are promised their starts together.
     alike: Vec<Waiting>,
+    /// Those behind the last that may hold a reservation, where they are looked at in an order of their own.
+    candidates: Option<Index>,
 }
 
 /// How far a pass is.
@@ -56,7 +59,15 @@ impl Reservations {
     pub fn new(depth: usize) -> Self {
         let kept = (depth == usize::MAX).then(Kept::default);
         let plan = if depth == 1 { Plan::of_one() } else { Plan::of_many() };
-        Self { depth, puts_off: true, plan, kept, alike: Vec::new() }
+        Self { depth, puts_off: true, plan, kept, alike: Vec::new(), candidates: None }
+    }
+
+    /// The same with those that may overtake all blocked jobs with reservations looked at in an order of their own. With
+    /// `usize::MAX` reservations there are none.
+    #[must_use]
+    pub fn looking_in(self, order: Candidates) -> Self {
+        let candidates = (self.depth != usize::MAX).then(|| Index::new(order));
+        Self { candidates, ..self }
     }
 
     /// The same with a profile of the future even for one reservation: the slow twin of the textbook's short cut.
@@ -173,6 +184,61 @@ impl Reservations {
             }
         }
         Ok(())
+    }
+
+    /// Jobs in policy order, up to the last that is promised a start; then those behind it in their own order.
+    fn in_two_orders(&mut self, desk: &mut Desk<'_>, queue: &mut FitList, index: &mut Index) -> Result<()> {
+        let (mut place, mut held) = (Place::FRONT, 0);
+        while held < self.depth {
+            let Some(&waiting) = queue.get(place) else { return Ok(()) };
+            desk.examine()?;
+            if let Some(mut offer) = self.offer_beside(desk, &waiting)? {
+                self.plan.start(desk, &waiting, &mut offer)?;
+                place = start(desk, queue, place, offer)?;
+            } else {
+                held += self.reserve(desk, &[waiting]);
+                place = queue.after(place);
+            }
+        }
+        self.start_candidates(desk, queue, place, index)
+    }
+
+    /// Starts the jobs from `from` on that fit beside the promises, in their own order.
+    fn start_candidates(
+        &mut self,
+        desk: &mut Desk<'_>,
+        queue: &mut FitList,
+        from: Place,
+        index: &mut Index,
+    ) -> Result<()> {
+        let Some(first) = queue.get(from).map(|waiting| waiting.key) else { return Ok(()) };
+        let mut at = Place::FRONT;
+        while let Some(found) = self.plan.next(desk, index.list(), at) {
+            desk.examine()?;
+            let Some((place, waiting)) = index.in_queue(found, queue).and_then(|at| Some((at, *queue.get(at)?))) else {
+                // It has left the queue: for good, unless it waits aside because as many as may of its kind run.
+                at = if desk.has_quotas() { index.list().after(found) } else { index.remove_at(found) };
+                continue;
+            };
+            let offer = if waiting.key < first { None } else { self.offer_beside(desk, &waiting)? };
+            if let Some(mut offer) = offer {
+                self.plan.start(desk, &waiting, &mut offer)?;
+                start(desk, queue, place, offer)?;
+                at = index.remove_at(found);
+            } else {
+                at = index.list().after(found);
+            }
+        }
+        Ok(())
+    }
+
+    /// What it takes to start a job now beside the promises made so far, if it fits.
+    fn offer_beside(&mut self, desk: &mut Desk<'_>, waiting: &Waiting) -> Result<Option<Offer>> {
+        let mut offer = None;
+        if !self.plan.fits_now(desk, waiting, &mut offer)? {
+            return Ok(None);
+        }
+        if offer.is_some() { Ok(offer) } else { desk.offer(waiting) }
     }
 
     /// Up to which job all must be planned before it is certain that the candidate can start; none if it is.
@@ -316,10 +382,36 @@ impl Backfill for Reservations {
             return Ok(());
         }
         self.reset(desk)?;
-        self.planned(desk, queue, Place::FRONT)
+        match self.candidates.take() {
+            None => self.planned(desk, queue, Place::FRONT),
+            Some(mut index) => {
+                let done = self.in_two_orders(desk, queue, &mut index);
+                self.candidates = Some(index);
+                done
+            }
+        }
+    }
+
+    fn note_queued(&mut self, waiting: &Waiting) {
+        if let Some(index) = &mut self.candidates {
+            index.join(waiting);
+        }
+    }
+
+    fn note_sorted(&mut self, queue: &FitList) {
+        if let Some(index) = &mut self.candidates {
+            index.sort(queue);
+        }
+    }
+
+    fn has_own_order(&self) -> bool {
+        self.candidates.is_some()
     }
 
     fn by_cell(&self) -> Option<Box<dyn Backfill>> {
+        if self.has_own_order() {
+            return None;
+        }
         Some(Box::new(ByCell::new(self.depth)))
     }
 

@@ -1,6 +1,6 @@
 //! Who has waited too long is served before all others, the longest wait first (VAHRM, section III-B).
 
-use crate::algo::fit_list::{FitList, QueueKey};
+use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::error::Result;
 use crate::policy::Jobs;
 use crate::policy::backfill::Backfill;
@@ -71,6 +71,18 @@ impl Backfill for Starving {
 
     fn queue_in(&mut self, order: &dyn Order) {
         self.others.queue_in(order);
+    }
+
+    fn note_queued(&mut self, waiting: &Waiting) {
+        self.others.note_queued(waiting);
+    }
+
+    fn note_sorted(&mut self, queue: &FitList) {
+        self.others.note_sorted(queue);
+    }
+
+    fn has_own_order(&self) -> bool {
+        self.others.has_own_order()
     }
 
     fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {

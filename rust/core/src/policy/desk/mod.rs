@@ -357,6 +357,12 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
+    /// Whether of some jobs only so many may run at once.
+    #[must_use]
+    pub fn has_quotas(&self) -> bool {
+        !self.quotas.is_empty()
+    }
+
     /// A job has started: where its array is full, takes those that come after it, or all of its array, out of the queue.
     /// True if it did so: places in the queue have changed.
     pub fn hold_back(&mut self, queue: &mut FitList, started: QueueKey, all: bool) -> bool {

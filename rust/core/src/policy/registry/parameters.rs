@@ -215,3 +215,20 @@ pub(super) const SYSTEM_BUDGET: &[Parameter] = &[
         doc: "how often a job is queued again before it is killed instead",
     },
 ];
+
+pub(super) const RESERVATIONS: &[Parameter] = &[
+    Parameter {
+        name: "depth",
+        unit: "jobs",
+        default: "1",
+        range: "a whole number from 1, or \"unbounded\"",
+        doc: "how many blocked jobs hold a reservation: 1 is EASY, unbounded is conservative",
+    },
+    Parameter {
+        name: "order",
+        unit: "",
+        default: "\"policy\"",
+        range: "policy, fcfs, shortest, longest, smallest, largest or smallest-area",
+        doc: "in which order jobs are looked at that may overtake those with reservations; shortest is EASY-SJBF",
+    },
+];

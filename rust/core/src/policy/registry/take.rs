@@ -2,8 +2,10 @@
 
 use crate::error::{ConfigError, Error, Result, config};
 use crate::params::{Params, Value};
+use crate::policy::backfill::candidates::Candidates;
 use crate::policy::backfill::named::NamedPlan;
 use crate::policy::backfill::patience::Patience;
+use crate::policy::backfill::reservations::Reservations;
 use crate::policy::budget::system_budget::{Limit, Split, SystemBudget};
 use crate::policy::emergency::{Emergencies, Step, Victims};
 use crate::policy::order::vahrm;
@@ -17,6 +19,23 @@ use crate::units::{MAX_NODE_WATTS, MAX_SECONDS, MAX_SYSTEM_WATTS, SimDuration};
 pub(super) fn take_depth(params: &mut Params) -> Result<usize> {
     take_depth_or(params, Value::Int(1))
 }
+
+pub(super) fn take_reservations(params: &mut Params) -> Result<Reservations> {
+    let order = params.take_choice("order", "policy", &CANDIDATES);
+    match (take_depth(params), order) {
+        (Ok(depth), Ok(order)) => {
+            let made = Reservations::new(depth);
+            Ok(match Candidates::named(&order) {
+                Some(order) => made.looking_in(order),
+                None => made,
+            })
+        }
+        (depth, order) => Err(all_faults([depth.err(), order.err()].into_iter().flatten())),
+    }
+}
+
+/// Orders in which jobs that may overtake are looked at.
+const CANDIDATES: [&str; 7] = ["policy", "fcfs", "shortest", "longest", "smallest", "largest", "smallest-area"];
 
 fn take_depth_or(params: &mut Params, default: Value) -> Result<usize> {
     match params.take("depth", default) {
