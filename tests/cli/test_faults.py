@@ -132,7 +132,9 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
         ("small.swf --until-s 3h", ["--until-s: found `3h`, expected seconds as a plain number, such as 200"]),
         (
             "small.swf --set budget_kw=3",
-            ["policy.budget_kw: found `3`, expected one of order, backfill, placement, power, sleep, backfill.depth"],
+            [
+                "policy.budget_kw: found `3`, expected one of order, backfill, placement, power, sleep, backfill.depth, backfill.order"
+            ],
         ),
         ("small.swf --idle-w nan", ["--idle-w: found `NaN`, expected a number between 0 and 1e+06"]),
         ("small.swf --tdp-w -3", ["--tdp-w: found `-3`, expected a number between 0 and 1e+06"]),

@@ -23,7 +23,8 @@ def test_policies_lists_every_preset_and_part(hetsched):
                 fcfs / none / lowest-id
  easy           EASY backfilling: later jobs may start if they do not delay the
                 first that waits.
-                fcfs / reservations / lowest-id (backfill.depth=1, backfill.order=policy)
+                fcfs / reservations / lowest-id (backfill.depth=1,
+                backfill.order=policy)
 """
     )
     words = said.out.split()

@@ -66,7 +66,7 @@ class Policy:
     Examples
     --------
     >>> Policy(order="fcfs", backfill={"name": "reservations", "depth": 4}, placement="lowest-power").name
-    'fcfs/reservations(depth=4)/lowest-power'
+    'fcfs/reservations(depth=4,order=policy)/lowest-power'
     >>> Policy(order="fcsf")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     hetsched.errors.ConfigError: policy.order: found `fcsf`, expected one of ...; did you mean `fcfs`?
