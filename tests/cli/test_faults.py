@@ -108,7 +108,7 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
             [
                 (
                     "policy.dept: found `3`, expected one of order, backfill, placement, power, sleep, "
-                    "backfill.depth; did you mean `depth`?"
+                    "backfill.depth, backfill.order; did you mean `depth`?"
                 )
             ],
         ),
@@ -133,7 +133,10 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
         (
             "small.swf --set budget_kw=3",
             [
-                "policy.budget_kw: found `3`, expected one of order, backfill, placement, power, sleep, backfill.depth, backfill.order"
+                (
+                    "policy.budget_kw: found `3`, expected one of order, backfill, placement, power, sleep, "
+                    "backfill.depth, backfill.order"
+                )
             ],
         ),
         ("small.swf --idle-w nan", ["--idle-w: found `NaN`, expected a number between 0 and 1e+06"]),
