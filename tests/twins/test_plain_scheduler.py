@@ -248,6 +248,24 @@ def test_candidates_in_queues_of_hundreds_agree(candidates: str, depth: int) -> 
     assert_agree(result, schedule(jobs, CountedNodes(64), depth=depth, candidates=candidates), nodes=False)
 
 
+@pytest.mark.parametrize("candidates", ["fcfs", "shortest", "largest"])
+def test_candidates_of_users_of_whom_only_so_many_jobs_may_run_agree(candidates: str) -> None:
+    jobs = seeded_trace(1_500, nodes=64, load=1.2, seed=6)
+    users = np.random.default_rng(6).choice(["ann", "bo", "cy"], len(jobs))
+    workload = hs.Workload.from_polars(
+        workload_of(jobs).to_polars().with_columns(user=pl.Series(users, dtype=pl.String), queue=pl.lit("all"))
+    )
+    platform = hs.Platform.homogeneous(
+        nodes=64, idle_w=100.0, tdp_w=300.0, queues=[hs.Queue("all", "0-63", max_running_per_user=5)]
+    )
+    result = hs.simulate(workload, platform, hs.Policy.preset("easy", **{"backfill.order": candidates}))
+    groups = [[(user, 5.0)] for user in users]
+    twin = schedule(jobs, CountedNodes(64), depth=1, candidates=candidates, groups=groups)
+    assert_agree(result, twin, nodes=False)
+    if candidates == "fcfs":
+        assert result.jobs.equals(hs.simulate(workload, platform, "easy").jobs)
+
+
 def test_candidates_in_the_order_of_the_policy_are_the_rule_without_one() -> None:
     jobs = seeded_trace(3_000, nodes=64, load=1.2, seed=4)
     easy, same = (

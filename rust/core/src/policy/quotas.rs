@@ -178,7 +178,7 @@ impl Quotas {
         self.groups.get(&group).is_some_and(Quota::is_full)
     }
 
-    fn is_held(&self, jobs: Jobs<'_>, job: JobId) -> bool {
+    pub(super) fn is_held(&self, jobs: Jobs<'_>, job: JobId) -> bool {
         self.of(jobs, job).any(|(group, _)| self.is_full(group))
     }
 

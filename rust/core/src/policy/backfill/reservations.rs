@@ -220,7 +220,9 @@ impl Reservations {
                 at = if desk.has_quotas() { index.list().after(found) } else { index.remove_at(found) };
                 continue;
             };
-            let offer = if waiting.key < first { None } else { self.offer_beside(desk, &waiting)? };
+            // A start fills groups also of jobs that stand before it in the queue and have yet to be looked at.
+            let offer =
+                if waiting.key < first || desk.is_held(&waiting) { None } else { self.offer_beside(desk, &waiting)? };
             if let Some(mut offer) = offer {
                 self.plan.start(desk, &waiting, &mut offer)?;
                 start(desk, queue, place, offer)?;

@@ -363,6 +363,12 @@ impl<'a> Desk<'a> {
         !self.quotas.is_empty()
     }
 
+    /// Whether as many jobs of a group of this one run as may.
+    #[must_use]
+    pub fn is_held(&self, waiting: &Waiting) -> bool {
+        self.has_quotas() && self.quotas.is_held(self.view.jobs, JobId(waiting.key.row))
+    }
+
     /// A job has started: where its array is full, takes those that come after it, or all of its array, out of the queue.
     /// True if it did so: places in the queue have changed.
     pub fn hold_back(&mut self, queue: &mut FitList, started: QueueKey, all: bool) -> bool {
