@@ -84,7 +84,7 @@ def test_json_is_one_object_and_the_rest_stands_beside_it(hetsched):
     assert list(found)[-3:] == ["timing", "assumed", "written"]
     assert (found["summary"]["completed"], found["summary"]["rejected"]) == (4, 1)
     assert found["seed"] == 7
-    assert found["policy"]["backfill"] == {"name": "reservations", "depth": 4}
+    assert found["policy"]["backfill"] == {"name": "reservations", "depth": 4, "order": "policy"}
     assert found["assumed"] == {"idle_w": 100.0, "tdp_w": 400.0}
     assert said.err.splitlines() == [
         "5 jobs read from small.swf; 1 cancelled or failed kept",
