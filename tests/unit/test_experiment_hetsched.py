@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hetsched.experiments import experiment_named, reproduce
 from hetsched.experiments import hetsched as module
 from hetsched.experiments import reproduction as reproduction_module
-from hetsched.experiments.hetsched import OURS, RIVALS, TUNED, Setting
+from hetsched.experiments.hetsched import OURS, PRESETS, RIVALS, TUNED, Setting
 from hetsched.experiments.vahrm import machine as machine_module
-from hetsched.experiments.vahrm.machine import HUNGRY, PRESETS
+from hetsched.experiments.vahrm.machine import HUNGRY
 from hetsched.experiments.vahrm.relative import relative
 from hetsched.policy import parse_policy
 from hetsched.report.canvas import picture_bytes

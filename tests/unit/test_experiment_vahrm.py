@@ -25,6 +25,7 @@ from hetsched.experiments.vahrm.machine import (
     JOBS,
     NODES,
     PRESETS,
+    READINGS,
     SCHEDULERS,
     WITH_BACKFILLING,
     WITHOUT_BACKFILLING,
@@ -84,7 +85,7 @@ def test_without_a_budget_where_jobs_run_changes_nothing_of_when(eight, group):
 def test_backfilling_and_vahrm_start_jobs_at_other_times(eight):
     # Or the test above would hold of an empty queue.
     _, found = eight
-    starts = {label: found["overloaded", 4, label][0] for label in ("vu-fcfs", "vu-fcfs-b", "vahrm+ideal")}
+    starts = {label: found["steady", 4, label][0] for label in ("vu-fcfs", "vu-fcfs-b", "vahrm+ideal")}
     assert starts["vu-fcfs-b"].mean() < starts["vu-fcfs"].mean()
     assert not np.array_equal(starts["vahrm+ideal"], starts["vu-fcfs-b"])
 
@@ -372,14 +373,13 @@ def report(request, quick_report):
 
 
 class TestReports:
-    def test_every_row_is_judged_and_can_be_written(self, report):
+    def test_every_row_can_be_written(self, report):
         found = json.loads(json.dumps(report.to_dict(), allow_nan=False))
         quantities = [row["quantity"] for row in found["rows"]]
         assert len(set(quantities)) == len(quantities) > 10
         for row in found["rows"]:
             assert row["interval"][0] <= row["here"] <= row["interval"][1]
-            is_yours = row["quantity"].startswith("yours: sjf:placement=lowest-power: ")
-            assert row["reproduced"] in ([None] if is_yours else ["yes", "shape", "no", "uncertain"])
+            assert row["reproduced"] is None
             assert row["reason"]
             assert any(preset in row["quantity"] for preset in PRESETS) or row["quantity"].startswith("draws of")
         assert any(quantity.startswith("yours: ") for quantity in quantities)
@@ -388,7 +388,9 @@ class TestReports:
         keys = ["repetition", "seed", "preset", "workload", "policy"]
         assert set(keys) <= set(report.runs.columns)
         assert report.runs["workload"].n_unique() == 9
-        assert report.runs["preset"].unique().sort().to_list() == sorted(PRESETS)
+        assert report.runs["preset"].unique().sort().to_list() == sorted(
+            READINGS if report.name == "vahrm" else PRESETS
+        )
         assert (report.runs["completed"] == 2_000).all()
         assert report.runs.select("repetition", "scenario", "policy").is_unique().all()
         for quantity in ("energy_j", "tail_idle_j", "over_budget_s"):
@@ -454,7 +456,7 @@ class TestRowsOfFittedModels:
         assert len(found) == 4
         for preset in PRESETS:
             row = found[f"saving, ideal less fitted TSMVA, {preset}, points"]
-            assert (row.here, *row.interval, row.reproduced) == (0.0, 0.0, 0.0, "yes")
+            assert (row.here, *row.interval, row.reproduced) == (0.0, 0.0, 0.0, "not tested")
 
     def test_what_they_save_less_is_told_beside_the_same_repetitions(self, runs):
         # A hundredth of VU-FCFS's energy more in every run: a point less.

@@ -32,6 +32,7 @@ SMALL = {
     "lublin-feitelson": {"jobs": 300, "load": 0.8},
     "laurel2-week": {"nodes": 2000},
     "overloaded": {"jobs": 300, "load": 0.9},
+    "overloaded-large": {"jobs": 300, "load": 0.9},
     "steady": {"jobs": 300, "mix": 0, "walltime_factor": 1.5},
 }
 
@@ -214,7 +215,8 @@ def test_one_parameter_changes_no_other_streams_draws():
             [
                 (
                     "kind: found `coa-singel`, expected one of utilization-targeted, poisson, lublin-feitelson, "
-                    "coa-single, swa-multi, laurel2-week, fft2d, overloaded, steady, aoba; did you mean `coa-single`?"
+                    "coa-single, swa-multi, laurel2-week, fft2d, overloaded, overloaded-large, steady, aoba; did "
+                    "you mean `coa-single`?"
                 )
             ],
         ),

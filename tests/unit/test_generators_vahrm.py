@@ -7,7 +7,7 @@ from scipy import integrate, stats
 import hetsched as hs
 from hetsched.platform.device_sampling import sample_devices
 from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
-from hetsched.workload.generators import LogNormal, generate, overloaded, steady
+from hetsched.workload.generators import LogNormal, generate, overloaded, overloaded_large, steady
 from hetsched.workload.generators.cpu_gpu_log import (
     MIXES,
     geometric_sizes,
@@ -16,7 +16,7 @@ from hetsched.workload.generators.cpu_gpu_log import (
     power_law_sizes,
 )
 
-BOTH = pytest.mark.parametrize("make", [overloaded, steady])
+ALL = pytest.mark.parametrize("make", [overloaded, overloaded_large, steady])
 MACHINE = tsubame3().platform()
 
 
@@ -64,7 +64,11 @@ def test_a_limit_far_away_changes_nothing():
 
 @pytest.mark.parametrize(
     ("make", "mean_s", "sigma", "shares"),
-    [(overloaded, 3600.0, 1.8, geometric_sizes(0.69, 64)), (steady, 18_000.0, 1.4, power_law_sizes(10.0, 128))],
+    [
+        (overloaded, 3600.0, 1.8, geometric_sizes(0.31, 64)),
+        (overloaded_large, 3600.0, 1.8, geometric_sizes(0.69, 64)),
+        (steady, 18_000.0, 1.4, power_law_sizes(10.0, 128)),
+    ],
 )
 def test_sizes_and_run_lengths_are_drawn_from_what_is_said(make, mean_s, sigma, shares):
     count, longest_s = 40_000, 86_400.0
@@ -91,19 +95,19 @@ def test_sizes_and_run_lengths_are_drawn_from_what_is_said(make, mean_s, sigma, 
     assert abs(stats.spearmanr(size, runtime_s).statistic) < 4 / np.sqrt(count)
 
 
-@BOTH
+@ALL
 @pytest.mark.parametrize(
     "options", [{}, {"load": 0.4, "nodes": 200}, {"load": 2.0, "sr": 1.5, "jobs": 300}, {"sr": 0.5}]
 )
 def test_the_offered_load_is_the_one_asked_for_times_sr(make, options):
     workload = make(seed=2, **options)
     platform = hs.Platform.homogeneous(nodes=options.get("nodes", 540), idle_w=1, tdp_w=2)
-    load = options.get("load", {overloaded: 1.2, steady: 0.85}[make]) * options.get("sr", 1.0)
+    load = options.get("load", {"steady": 0.85}.get(make.__name__, 1.2)) * options.get("sr", 1.0)
     # But for microseconds, to which submissions and run lengths are rounded.
     assert workload.offered_load(platform) == pytest.approx(load, rel=1e-9)
 
 
-@BOTH
+@ALL
 def test_submissions_are_those_of_a_poisson_process(make):
     submit_s = column(make(jobs=20_000, seed=3), "submit_s")
     assert submit_s[0] == 0.0
@@ -115,7 +119,7 @@ def test_submissions_are_those_of_a_poisson_process(make):
     assert abs(np.corrcoef(gaps[1:], gaps[:-1])[0, 1]) < 4 / np.sqrt(20_000)
 
 
-@BOTH
+@ALL
 def test_sr_divides_submissions_and_nothing_else(make):
     plain, shrunk = make(jobs=500, seed=4), make(jobs=500, sr=2.5, seed=4)
     assert column(shrunk, "submit_s") == pytest.approx(column(plain, "submit_s") / 2.5, abs=1e-6)
@@ -127,17 +131,27 @@ def test_sr_divides_submissions_and_nothing_else(make):
     )
 
 
-def test_the_two_readings_last_as_long_as_they_say():
+def test_69_percent_of_overloaded_jobs_ask_for_one_node():
+    # A geometric distribution with 0.69; sizes above 64 are left out, which moves the share by less than 0.001.
+    assert geometric_sizes(0.31, 64)[1] == pytest.approx(0.69, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("make", "work_h", "load"), [(overloaded, 1.80, 1.2), (overloaded_large, 7.501, 1.2), (steady, 50.0, 0.85)]
+)
+def test_each_reading_lasts_as_long_as_it_says(make, work_h, load):
+    spans_h = [column(make(seed=seed), "submit_s")[-1] / 3600 for seed in range(12)]
+    # Mean work of 10,000 jobs over capacity: 1.80 and 7.50 nodes x 1 h, 10 nodes x 5 h; means of 12 seeds.
+    assert np.mean(spans_h) == pytest.approx(10_000 * work_h / (540 * load), rel=0.05)
+
+
+def test_two_months_of_the_log_are_13_440_jobs():
     day_s = 86_400
-    spans = [[column(make(seed=seed), "submit_s")[-1] / day_s for seed in range(12)] for make in (overloaded, steady)]
-    # Mean work over capacity: 7.50 nodes x 1 h and 10 nodes x 5 h, 10,000 times; means of 12 seeds.
-    assert np.mean(spans[0]) == pytest.approx(10_000 * 7.501 / (540 * 1.2 * 24), rel=0.05)
-    assert np.mean(spans[1]) == pytest.approx(10_000 * 50 / (540 * 0.85 * 24), rel=0.05)
     two_months = [column(steady(jobs=13_440, seed=seed), "submit_s")[-1] / day_s for seed in range(12)]
     assert np.mean(two_months) == pytest.approx(61, rel=0.05)
 
 
-@BOTH
+@ALL
 def test_the_nine_mixes_share_everything_but_devices(make):
     workloads = [make(jobs=1000, mix=number, seed=5) for number in range(9)]
     frames = [workload.to_polars() for workload in workloads]
@@ -159,7 +173,7 @@ def test_the_nine_mixes_share_everything_but_devices(make):
         assert np.array_equal(on_cpu[number], on_cpu[number // 3 * 3])
 
 
-@BOTH
+@ALL
 def test_cpu_jobs_are_like_gpu_jobs_in_all_else(make):
     jobs = make(jobs=20_000, seed=6).to_polars()
     on_cpu = (jobs["device"] == "cpu").to_numpy()
@@ -179,7 +193,7 @@ def test_odd_numbers_of_jobs_are_shared_out_to_the_nearest():
     assert (column(overloaded(jobs=14, mix="1:9-small"), "device") == "cpu").sum() == 1
 
 
-@BOTH
+@ALL
 def test_one_parameter_changes_no_other_streams_draws(make):
     plain = make(jobs=500, seed=1).to_polars()
     timed = make(jobs=500, walltime_factor=1.05, seed=1).to_polars()

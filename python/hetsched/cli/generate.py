@@ -28,6 +28,7 @@ KINDS = (
     "laurel2-week",
     "fft2d",
     "overloaded",
+    "overloaded-large",
     "steady",
     "aoba",
 )

@@ -36,7 +36,7 @@ def reproduce(
     *,
     quick: Annotated[
         bool,
-        typer.Option("--quick", metavar="", help="Few repetitions, and fewer jobs where many take long: seconds."),
+        typer.Option("--quick", metavar="", help="Few repetitions on smaller traces, no verdicts: seconds."),
     ] = False,
     repetitions: Annotated[
         str | None,
@@ -150,6 +150,8 @@ def _show(screen: Screen, report: Report) -> None:
         return
     for line in reasons(rows):
         screen.tell(line)
+    if values["quick"]:
+        screen.tell("a quick run gives no verdicts; without --quick all rows are judged")
     told = [one for one in report.parameters if not one.is_printed and one.name not in _ELSEWHERE]
     screen.tell(f"assumed: {settings({one.name: one.value for one in told if not one.is_measured})}")
     measured = {one.name: one.value for one in told if one.is_measured}

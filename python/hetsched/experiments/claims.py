@@ -11,9 +11,10 @@ the interval does, and the paper does not disclose what the magnitude hangs on, 
 `TOLERANCE` where all is.
 
 A *statement* without a number (more than, sooner than) is ``yes`` if the interval of the difference lies on its side of
-0, and ``no`` if it lies on the other or nothing differs at all. That two things are *alike* is ``yes`` if the interval
-of their difference keeps within `TOLERANCE` of the first, ``no`` if none of it does; likewise a *limit*. A limit of 0
-is broken by a single repetition.
+0, and ``no`` if it lies on the other. That two things are *alike* is ``yes`` if the interval of their difference keeps
+within `TOLERANCE` of the first, ``no`` if none of it does; likewise a *limit*. A limit of 0 is broken by a single
+repetition. Where two things are the same to the last digit in every repetition the claim is ``not tested``: these runs
+give it nothing that could differ.
 
 A *number* of which nothing is claimed has no verdict.
 """
@@ -88,10 +89,12 @@ def statement(
     """
     mean, interval = _estimate(values)
     name, (low, high) = ("", interval) if tested is None else (f"{tested[0]} is ", _estimate(tested[1])[1])
+    if low == high == 0:
+        return Row(quantity, None, mean, interval, "not tested", _untested(claim))
     said, other = (low > 0, high < 0) if side == 1 else (high < 0, low > 0)
     if said:
         return Row(quantity, None, mean, interval, "yes", claim)
-    how = "the opposite" if other else "no difference at all" if low == high == 0 else "not certain"
+    how = "the opposite" if other else "not certain"
     reason = f"{claim}: {how}, {name}from {low:.3g} to {high:.3g}{_explained(why)}"
     return Row(quantity, None, mean, interval, "uncertain" if how == "not certain" else "no", reason)
 
@@ -99,6 +102,8 @@ def statement(
 def alike(quantity: str, values: npt.ArrayLike, *, of: npt.ArrayLike, claim: str, why: str = "") -> Row:
     """The difference of two things that are said to be about the same, the first of which is `of`."""
     mean, interval = _estimate(values)
+    if interval == (0.0, 0.0):
+        return Row(quantity, None, mean, interval, "not tested", _untested(claim))
     whole, _ = _estimate(of)
     nearest, farthest = (far / abs(whole) if whole else np.inf for far in _reach(interval))
     verdict = _kept(nearest, farthest, TOLERANCE)
@@ -119,6 +124,10 @@ def limit(quantity: str, values: npt.ArrayLike, *, most: float, claim: str, prin
     verdict = _kept(nearest if most else farthest, farthest, most)
     reason = claim if verdict == "yes" else f"{claim}: up to {farthest:.3g}{_explained(why)}"
     return Row(quantity, most if printed else None, mean, interval, verdict, reason)
+
+
+def _untested(claim: str) -> str:
+    return f"{claim}: nothing differs in any repetition"
 
 
 def _reach(interval: tuple[float, float]) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -16,7 +16,7 @@ from hetsched.files import write_whole
 from hetsched.policy import Policy
 from hetsched.report.experiment import experiment_figure
 
-Verdict = Literal["yes", "shape", "no", "uncertain"]
+Verdict = Literal["yes", "shape", "no", "uncertain", "not tested"]
 Kind = Literal["printed", "assumed", "measured"]
 
 
@@ -35,8 +35,8 @@ class Row:
     interval
         Ends of its 95 % confidence interval over the repetitions.
     reproduced
-        ``"yes"``, ``"shape"``, ``"no"`` or ``"uncertain"``, as `hetsched.experiments.claims` judges; None where nothing
-        is claimed of the number.
+        ``"yes"``, ``"shape"``, ``"no"``, ``"uncertain"`` or ``"not tested"``, as `hetsched.experiments.claims` judges;
+        None where nothing is claimed of the number, and in every row of a quick run.
     reason
         Why, in words.
     """
@@ -51,6 +51,10 @@ class Row:
     def to_dict(self) -> dict[str, Any]:
         """As JSON holds it."""
         return {**vars(self), "interval": list(self.interval)}
+
+    def unjudged(self) -> Row:
+        """The same numbers without a verdict: few repetitions or small traces decide nothing of the full run."""
+        return self if self.reproduced is None else replace(self, reproduced=None, reason="a quick run: no verdict")
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,7 @@ class Experiment:
     beside_repetitions
         In how many of the first repetitions of a full run they are.
     quick_parameters
-        What quick runs have in place of the parameters of the same names.
+        Parameters of quick runs in place of those of the same names.
     yours
         From the frame of all runs to rows of a user's own policies among them. None: the experiment runs no policies.
     logs

@@ -21,14 +21,13 @@ from hetsched.experiments.vahrm.machine import (
     BASELINE,
     HUNGRY,
     PARAMETERS,
-    PRESETS,
     QUICK,
     SPREAD,
     Case,
     Machine,
     case_row,
     cases_of,
-    drawn_machine,
+    machine_of,
 )
 from hetsched.experiments.vahrm.relative import LARGE_NODES, by_preset, fate_of_large_jobs, log_under_baseline, relative
 from hetsched.policy import Policy
@@ -54,6 +53,9 @@ WITHOUT = {
 POLICIES: Mapping[str, str | Policy] = {name: name for name in (*FAMILY, *OTHERS)} | WITHOUT
 BESIDE = ("vu-fcfs", "cgva-fcfs-b", "vahrm", "hetsched")
 """Policies that run under other settings, too."""
+
+PRESETS = ("overloaded-large", "steady")
+"""Readings of the log that the preset was tuned on."""
 
 TUNED = (0, 4, 8)
 """The workloads that the preset was tuned on."""
@@ -89,11 +91,11 @@ FIRST = (OURS, *RIVALS, "coa", "easy", "sjf")
 
 def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
     seed = repetition.seed
-    machines = {setting: _machine(seed, setting) for setting in (TUNED_UNDER, *OTHER_SETTINGS)}
+    machines = {setting: _machine(repetition, setting) for setting in (TUNED_UNDER, *OTHER_SETTINGS)}
     beside: dict[str, str | Policy] = {name: name for name in BESIDE}
     return [
         row
-        for case in cases_of(repetition)
+        for case in cases_of(repetition, PRESETS)
         for setting, machine in machines.items()
         for policies in [{**POLICIES, **repetition.policies} if setting == TUNED_UNDER else beside]
         for row in _runs(case, machine, setting, policies, seed)
@@ -102,17 +104,19 @@ def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
 
 def _halved(repetition: Repetition) -> list[dict[str, Any]]:
     """Under half the budget: a ninth of all runs, and more than a quarter of the time."""
-    machine, policies = _machine(repetition.seed, HALVED), {name: f"{name}:pcr={HALVED.pcr!r}" for name in BESIDE}
-    return [row for case in cases_of(repetition) for row in _runs(case, machine, HALVED, policies, repetition.seed)]
+    machine, policies = _machine(repetition, HALVED), {name: f"{name}:pcr={HALVED.pcr!r}" for name in BESIDE}
+    return [
+        row for case in cases_of(repetition, PRESETS) for row in _runs(case, machine, HALVED, policies, repetition.seed)
+    ]
 
 
-def _machine(seed: int, setting: Setting) -> Machine:
+def _machine(repetition: Repetition, setting: Setting) -> Machine:
     """The nodes, predicted as they are or with errors."""
-    machine = drawn_machine(seed, spread=setting.spread)
+    machine = machine_of(repetition, spread=setting.spread)
     if not setting.error:
         return machine
     actual = machine.sample.table
-    noisy = Noisy(error_ratio=setting.error, seed=seed).table(actual)
+    noisy = Noisy(error_ratio=setting.error, seed=repetition.seed).table(actual)
     return replace(machine, ideal=machine.ideal.with_tables(actual=actual, predicted=noisy))
 
 
@@ -370,7 +374,7 @@ EXPERIMENTS = (
         repetitions=REPETITIONS,
         quick_repetitions=4,
         repeat=_repeat,
-        rows=by_preset(_rows),
+        rows=by_preset(_rows, presets=PRESETS),
         savings=_drawn,
         draw=_draw,
         measured=lambda frame: log_under_baseline(frame, **TUNED_UNDER.columns),

@@ -57,8 +57,8 @@ def reproduce(
     seed
         From 0 to 2⁶⁴ - 1; all chance comes from it.
     quick
-        Whether to make do with few repetitions, and with fewer jobs where the printed ones would take more than
-        seconds: the parameters say what is smaller.
+        Make do with few repetitions, and with a smaller machine or fewer jobs where the printed ones would take more
+        than seconds: the parameters say what is smaller, and rows of such a run have no verdict.
     repetitions
         How many, from 2. None: as many as the experiment has; more make intervals narrower.
     policies
@@ -90,7 +90,7 @@ def reproduce(
 
     Examples
     --------
-    >>> report = reproduce("swa-multi", quick=True)
+    >>> report = reproduce("swa-multi", repetitions=6)
     >>> report.rows[0].quantity, report.rows[0].paper, report.rows[0].reproduced
     ('SWA saving, free, %', 5.36, 'shape')
     >>> report.runs.select("repetition", "scenario", "policy").row(0)
@@ -124,10 +124,11 @@ def reproduce(
     folder = None if out is None else Path(out)
     frame = _frame(_all_runs(experiment, all_of_them, folder, progress or (lambda _done, _total: None)), seeds)
     _check_started(frame, yours)
+    rows = [*experiment.rows(frame), *(experiment.yours(frame) if experiment.yours is not None else ())]
     return Report(
         name=name,
         seed=seed,
-        rows=[*experiment.rows(frame), *(experiment.yours(frame) if experiment.yours is not None else ())],
+        rows=[row.unjudged() for row in rows] if quick else rows,
         parameters=_parameters(experiment, frame, count=len(seeds), quick=quick, yours=yours),
         runs=frame,
         savings=experiment.savings(frame),

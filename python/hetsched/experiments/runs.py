@@ -53,8 +53,13 @@ def _change(column: str) -> Callable[[Column, Column], Floats]:
     return lambda own, base: 100.0 * (own(column) / base(column) - 1.0)
 
 
+def over(own_s: Floats, base_s: Floats) -> Floats:
+    """Waits over waits; 1 where no job waits in either run."""
+    return np.divide(own_s, base_s, out=np.where(own_s > 0, np.inf, 1.0), where=base_s != 0)
+
+
 def _wait(own: Column, base: Column) -> Floats:
-    return own("mean_wait_s") / base("mean_wait_s")
+    return over(own("mean_wait_s"), base("mean_wait_s"))
 
 
 def _room(base: Column) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from hetsched.experiments.claims import limit, number, statement, value
-from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row, assumed
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row, assumed, printed
 from hetsched.experiments.overprovision.allocators import (
     BOUND_RATIO,
     LEVELS_W,
@@ -111,9 +111,9 @@ def _platform(power_w: Floats) -> Platform:
     return bare.with_tables(actual=table).with_cap_model(static_w=SOCKETS * STATIC_W, bound_ratio=BOUND_RATIO)
 
 
-def _workload(repetition: Repetition, jobs: int | None, most: int) -> Workload:
+def _workload(repetition: Repetition, most: int) -> Workload:
     """The first 600 jobs, each on half to twice the nodes it asks for, half of them in the queue `high`."""
-    frame = arrivals(0, SPEEDUP)
+    frame = arrivals(0, QUICK_SPEEDUP if repetition.is_quick else SPEEDUP)
     asked = frame["node_count"].to_numpy()
     queue = np.random.default_rng([repetition.seed, 1]).permutation(["high", "low"] * (len(frame) // 2))
     frame = frame.with_columns(
@@ -126,13 +126,13 @@ def _workload(repetition: Repetition, jobs: int | None, most: int) -> Workload:
         downey_a=pl.Series(DOWNEY["downey_a"] * asked),
         downey_sigma=pl.lit(DOWNEY["downey_sigma"]),
     )
-    return Workload.from_polars(frame if jobs is None else frame.head(jobs))
+    return Workload.from_polars(frame.head(QUICK_JOBS) if repetition.is_quick else frame)
 
 
 def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
     power_w = node_watts(repetition.seed)
     platform, fewer = _platform(power_w), _platform(power_w[:WORST_NODES])
-    workload = _workload(repetition, QUICK_JOBS if repetition.is_quick else None, WORST_NODES)
+    workload = _workload(repetition, WORST_NODES)
     frame = workload.to_polars()
     others = {
         FAIR: Workload.from_polars(frame.with_columns(cap_w=pl.lit(FAIR_W))),
@@ -153,7 +153,7 @@ def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
     ]
 
 
-QUICK_JOBS = 150
+QUICK_JOBS, QUICK_SPEEDUP = 60, 10 * SPEEDUP
 
 
 def _measured(result: Result) -> Mapping[str, Any]:
@@ -332,6 +332,7 @@ EXPERIMENTS = (
             *(one for one in PARAMETERS if one.name not in ("caps_socket_w", "walltime", "mix", "cap_model", "log")),
             Parameter("nodes", NODES, "drawn from the 846 measured nodes of Marconi100, by the seed"),
             assumed("budget_w", BUDGET_W, "of every row; peak of 400 nodes"),
+            printed("submissions_speedup", SPEEDUP, "how much closer together than in the log"),
             assumed("fewer_nodes", WORST_NODES, "as many as the budget feeds at TDP"),
             assumed("equal_cap_w", round(FAIR_W, 3), "a node: the budget over all nodes"),
             assumed("bound_ratio", dict(BOUND_RATIO), "of a third of the jobs each"),
@@ -353,7 +354,10 @@ EXPERIMENTS = (
         rows=_rows,
         savings=_drawn,
         draw=_draw,
-        quick_parameters=(Parameter("jobs", QUICK_JOBS, "quick runs: the first of them"),),
+        quick_parameters=(
+            Parameter("jobs", QUICK_JOBS, "quick runs: the first of them"),
+            Parameter("submissions_speedup", QUICK_SPEEDUP, "quick runs: so that the few jobs wait"),
+        ),
         yours=_yours,
     ),
 )

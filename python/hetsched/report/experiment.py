@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_STYLES = {"yes": "green", "shape": "yellow", "uncertain": "yellow", "no": "red"}
+_STYLES = {"yes": "green", "shape": "yellow", "uncertain": "yellow", "not tested": "yellow", "no": "red"}
 _OF_CLAIMS = {"yes": "claim holds", "no": "claim fails"}
 
 
 def experiment_table(rows: pl.DataFrame, *, title: str = "") -> Table:
-    """Quantities below each other: the paper's value, ours with its 95 % interval, and whether it was reproduced.
+    """Quantities below each other: the paper's value, ours with its 95 % interval, and verdicts if there are any.
 
     `rows` are as `hetsched.experiments.Report.table` gives them.
     """
@@ -33,10 +33,13 @@ def experiment_table(rows: pl.DataFrame, *, title: str = "") -> Table:
     table.add_column("quantity")
     table.add_column("paper", justify="right", no_wrap=True)
     table.add_column("here ± (95 %)", justify="right", no_wrap=True)
-    table.add_column("reproduced", no_wrap=True)
+    is_judged = rows["reproduced"].is_not_null().any()
+    if is_judged:
+        table.add_column("reproduced", no_wrap=True)
     for number, row in enumerate(rows.iter_rows(named=True), start=1):
         found = Text(verdict(row["reproduced"], row["paper"]), style=_STYLES.get(row["reproduced"], ""))
-        table.add_row(str(number), Text(row["quantity"]), _paper(row["paper"]), _here(row), found)
+        cells: list[str | Text] = [str(number), Text(row["quantity"]), _paper(row["paper"]), _here(row)]
+        table.add_row(*cells, *([found] if is_judged else []))
     return table
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from hetsched.experiments.claims import statement, value
 from hetsched.experiments.experiment import Repetition, Row, printed
 from hetsched.experiments.runs import Runs
-from hetsched.experiments.vahrm.machine import BASELINE, case_row, cases_of, drawn_machine
+from hetsched.experiments.vahrm.machine import BASELINE, case_row, cases_of, machine_of
 from hetsched.experiments.vahrm.relative import by_preset, log_under_baseline, of_paper, relative, rows_of_yours, swept
 from hetsched.policy import Policy
 
@@ -31,7 +31,7 @@ ENDS = {
 
 
 def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
-    platform = drawn_machine(repetition.seed).ideal
+    platform = machine_of(repetition).ideal
     runs: list[tuple[str, str | Policy, float | None]] = [
         (BASELINE, BASELINE, None),
         *((label, policy, None) for label, policy in repetition.policies.items()),
@@ -108,7 +108,7 @@ EXPERIMENTS = (
             printed("pcr", 1.0, "the budget never binds"),
         ),
         policies={BASELINE: BASELINE, "vahrm": "vahrm:beta=..."},
-        repetitions=12,
+        repetitions=40,
         repeat=_repeat,
         rows=by_preset(_rows),
         savings=_drawn,

@@ -7,8 +7,9 @@ in what an experiment varies and in nothing else.
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,7 @@ from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
 from hetsched.policy import Policy, parse_policy
 from hetsched.run.result import Result
 from hetsched.workload import Workload
-from hetsched.workload.generators import overloaded, steady
+from hetsched.workload.generators import overloaded, overloaded_large, steady
 from hetsched.workload.generators.cpu_gpu_log import MIXES
 
 SOURCE = (
@@ -33,7 +34,9 @@ SOURCE = (
 )
 NODES = 540
 JOBS = 10_000
-QUICK_JOBS = 2_000
+QUICK_NODES, QUICK_JOBS = NODES // 5, JOBS // 5
+"""Machine and jobs of a quick run: a fifth of both, so that load, length and queue of the trace stay the same."""
+
 BETA = 0.25**6
 STARVATION_LIMIT_S = 7 * 86_400.0
 SPREAD = 0.04
@@ -43,8 +46,15 @@ GPU_MAPE, CPU_MAPE = 0.0154, 0.0169
 MAPE_TO_SD = math.sqrt(math.pi / 2)
 """The mean absolute value of a normal error is its standard deviation times √(2/π)."""
 
-PRESETS: Mapping[str, Callable[..., Workload]] = {"overloaded": overloaded, "steady": steady}
-"""Two readings of what the log was like, by name."""
+READINGS: Mapping[str, Callable[..., Workload]] = {
+    "overloaded": overloaded,
+    "steady": steady,
+    "overloaded-large": overloaded_large,
+}
+"""Readings of the log, by name."""
+
+PRESETS = ("overloaded", "steady")
+"""Readings of most experiments."""
 
 HUNGRY = tuple(number for number, mix in enumerate(MIXES) if mix in ("5:5-large", "1:9-large"))
 """The workloads whose jobs, on all nodes at once, would draw more than half of the machine's TDP."""
@@ -69,7 +79,11 @@ PARAMETERS = (
     printed("workloads", list(MIXES), "CPU to GPU jobs, and how much both draw"),
     assumed(
         "presets",
-        {"overloaded": "load 1.2, days", "steady": "load 0.85, two months"},
+        {
+            "overloaded": "load 1.2, 28 hours, 69 % jobs of one node",
+            "steady": "load 0.85, six weeks",
+            "overloaded-large": "load 1.2, days, 33 % jobs of one node",
+        },
         "the log is not public, and which 10,000 of its 118,890 jobs were taken is not said",
     ),
     assumed("device_spread_ratio", SPREAD, "the paper prints no spread; normal, each kernel by itself"),
@@ -85,7 +99,10 @@ PARAMETERS = (
 )
 """Parameters that all its experiments share."""
 
-QUICK = (Parameter("jobs", QUICK_JOBS, "ours, of a quick run: a fifth of the printed"),)
+QUICK = (
+    Parameter("nodes", QUICK_NODES, "ours, of a quick run: a fifth of the printed"),
+    Parameter("jobs", QUICK_JOBS, "ours, of a quick run: a fifth of the printed"),
+)
 """Parameters of a quick run in place of those."""
 
 
@@ -102,13 +119,13 @@ class Machine:
         return self.tsmva if label.endswith("+tsmva") else self.ideal
 
 
-def drawn_machine(seed: int, *, spread: float = SPREAD, nodes: int | None = None) -> Machine:
-    """540 nodes of two CPUs and four GPUs, and what TSMVA would predict of them.
+def drawn_machine(seed: int, *, spread: float = SPREAD, nodes: int = NODES) -> Machine:
+    """Nodes of two CPUs and four GPUs, and what TSMVA would predict of them.
 
     `spread` is the standard deviation of a device's watts under a kernel, as a share of their mean; one seed draws the
     same standard normals for all of them.
     """
-    machine = tsubame3(nodes or NODES)
+    machine = tsubame3(nodes)
     sample = sample_devices(machine, TSUBAME3_JOBS_W, sd_ratio=spread, seed=seed)
     predicted = machine.table(
         {app: (device, _mispredicted(watts, seed, app, device)) for app, (device, watts) in sample.power_w.items()},
@@ -135,16 +152,36 @@ class Case:
     workload: Workload
 
 
-def cases(seed: int, *, jobs: int | None = None, nodes: int | None = None) -> Iterator[Case]:
-    """The nine workloads in both readings of the log: submissions, sizes and lengths are the same in all nine."""
-    for preset, generate in PRESETS.items():
+def machine_of(repetition: Repetition, *, spread: float = SPREAD) -> Machine:
+    """Nodes of a repetition, as `drawn_machine` draws them."""
+    return drawn_machine(repetition.seed, spread=spread, nodes=QUICK_NODES if repetition.is_quick else NODES)
+
+
+def cases(seed: int, *, jobs: int = JOBS, nodes: int = NODES, presets: Sequence[str] = PRESETS) -> Iterator[Case]:
+    """The nine workloads in each reading of the log: submissions, sizes and lengths are the same in all nine."""
+    for preset in presets:
         for number in range(len(MIXES)):
-            yield Case(preset, number, generate(nodes=nodes or NODES, jobs=jobs or JOBS, mix=number, seed=seed))
+            yield Case(preset, number, _generated(preset, nodes, jobs=jobs, mix=number, seed=seed))
 
 
-def cases_of(repetition: Repetition) -> Iterator[Case]:
-    """The workloads of a repetition."""
-    return cases(repetition.seed, jobs=QUICK_JOBS if repetition.is_quick else JOBS)
+def _generated(preset: str, nodes: int, **parameters: int) -> Workload:
+    """A reading's workload for a machine of that many nodes, of which no job asks for more than a third.
+
+    Half the power budget feeds as many at least. A mean size that the reading sets shrinks with the machine, so that as
+    many jobs run side by side.
+    """
+    generate = READINGS[preset]
+    known = inspect.signature(generate).parameters
+    sizes = {"largest_nodes": min(nodes // 3, known["largest_nodes"].default)}
+    if "mean_nodes" in known:
+        sizes["mean_nodes"] = max(1.5, known["mean_nodes"].default * nodes / NODES)
+    return generate(nodes=nodes, **sizes, **parameters)
+
+
+def cases_of(repetition: Repetition, presets: Sequence[str] = PRESETS) -> Iterator[Case]:
+    """Workloads of a repetition."""
+    nodes, jobs = (QUICK_NODES, QUICK_JOBS) if repetition.is_quick else (NODES, JOBS)
+    return cases(repetition.seed, jobs=jobs, nodes=nodes, presets=presets)
 
 
 def under_budget(policy: str | Policy, pcr: float) -> Policy:

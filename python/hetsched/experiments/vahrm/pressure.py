@@ -16,7 +16,7 @@ import polars as pl
 from hetsched.experiments.claims import limit, statement
 from hetsched.experiments.experiment import Parameter, Repetition, Row, assumed, printed
 from hetsched.experiments.runs import Runs
-from hetsched.experiments.vahrm.machine import HUNGRY, case_row, cases_of, drawn_machine, under_budget
+from hetsched.experiments.vahrm.machine import HUNGRY, case_row, cases_of, machine_of, under_budget
 from hetsched.experiments.vahrm.relative import by_preset, log_under_baseline, of_paper, relative, rows_of_yours, swept
 from hetsched.policy import Policy
 from hetsched.workload.generators.cpu_gpu_log import MIXES
@@ -30,7 +30,7 @@ GROUPS: dict[str, Collection[int]] = {"all nine": range(len(MIXES)), "hungry two
 
 
 def _repeat_congested(repetition: Repetition) -> list[dict[str, Any]]:
-    platform = drawn_machine(repetition.seed).ideal
+    platform = machine_of(repetition).ideal
     return [
         case_row(squeezed, label, policy, platform, seed=repetition.seed, at={"sr": sr})
         for case in cases_of(repetition)
@@ -93,7 +93,7 @@ def _drawn_congestion(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _repeat_budgets(repetition: Repetition) -> list[dict[str, Any]]:
-    platform = drawn_machine(repetition.seed).ideal
+    platform = machine_of(repetition).ideal
     return [
         case_row(case, label, under_budget(policy, pcr), platform, seed=repetition.seed, at={"pcr": pcr})
         for case in cases_of(repetition)
@@ -190,7 +190,7 @@ EXPERIMENTS = (
             printed("pcr", 1.0, "the budget never binds"),
         ),
         policies=UNDER_CONGESTION,
-        repetitions=10,
+        repetitions=40,
         repeat=_repeat_congested,
         rows=by_preset(_rows_of_congestion),
         savings=_drawn_congestion,
@@ -209,7 +209,7 @@ EXPERIMENTS = (
             Parameter("hungry_workloads", [MIXES[number] for number in HUNGRY], "those that half the TDP cannot feed"),
         ),
         policies=UNDER_BUDGET,
-        repetitions=10,
+        repetitions=40,
         repeat=_repeat_budgets,
         rows=by_preset(_rows_of_budgets),
         savings=_drawn_budgets,

@@ -90,10 +90,12 @@ def of_paper(name: str, section: str, *, parameters: Sequence[Parameter], **more
     )
 
 
-def by_preset(rows_of: Callable[[Runs, str], Iterable[Row]], baseline: str = BASELINE) -> Callable[..., list[Row]]:
-    """From the frame of all runs to rows of either reading of the log."""
+def by_preset(
+    rows_of: Callable[[Runs, str], Iterable[Row]], baseline: str = BASELINE, presets: Sequence[str] = PRESETS
+) -> Callable[..., list[Row]]:
+    """From the frame of all runs to rows of each reading of the log."""
     return lambda frame: [
-        row for preset in PRESETS for row in rows_of(relative(frame, baseline, preset=preset), preset)
+        row for preset in presets for row in rows_of(relative(frame, baseline, preset=preset), preset)
     ]
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from hetsched.experiments.experiment import Parameter, Repetition, assumed, measured, printed
-from hetsched.experiments.runs import Runs
-from hetsched.experiments.vahrm.claims import SAVING, THROUGHPUT, TURNAROUND, rows
+from hetsched.experiments.runs import Runs, over
+from hetsched.experiments.vahrm.claims import LARGE, SAVING, THROUGHPUT, TURNAROUND, rows
 from hetsched.experiments.vahrm.fitted import FITTED, KERNELS, fitted_tsmva
 from hetsched.experiments.vahrm.machine import (
     BASELINE,
@@ -26,7 +26,7 @@ from hetsched.experiments.vahrm.machine import (
     Machine,
     case_row,
     cases_of,
-    drawn_machine,
+    machine_of,
 )
 from hetsched.experiments.vahrm.relative import (
     LARGE_NODES,
@@ -59,13 +59,14 @@ ROWS = {
 
 
 def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
-    machines = {spread: drawn_machine(repetition.seed, spread=spread) for spread in SPREADS}
+    machines = {spread: machine_of(repetition, spread=spread) for spread in SPREADS}
     clipped = machines[SPREAD].sample.clipped.filter(pl.col("app") == "gpu-small")["clipped_ratio"].item()
+    settings = [(case, spread) for case in cases_of(repetition) for spread in SPREADS]
+    settings += [(case, SPREAD) for case in cases_of(repetition, [LARGE])]
     return [
         {**row, "clipped_ratio": clipped}
-        for case in cases_of(repetition)
-        for spread, machine in machines.items()
-        for row in _beside(case, machine, spread, repetition)
+        for case, spread in settings
+        for row in _beside(case, machines[spread], spread, repetition)
     ]
 
 
@@ -82,7 +83,7 @@ def _beside(case: Case, machine: Machine, spread: float, repetition: Repetition)
             machine.of(label),
             seed=repetition.seed,
             at={"spread": spread},
-            bound=label == BASELINE and spread == SPREAD,
+            bound=label == BASELINE and spread == SPREAD and case.preset in PRESETS,
             extra=lambda result, label=label: _fates(result, label, waits_s),  # type: ignore[misc]
         )
 
@@ -159,9 +160,12 @@ def _by_spread(runs: Runs, preset: str, spreads: list[float]) -> pl.DataFrame:
 def _by_size(runs: Runs, preset: str) -> pl.DataFrame:
     """Waits of classes of job sizes, over VU-FCFS-B's, averaged over workloads."""
     columns = [f"wait_{size}_s" for size in SIZES]
-    ratios = [runs.values(column, "vahrm+tsmva") / runs.values(column, "vu-fcfs-b") for column in columns]
+    ratios = [
+        np.ma.masked_invalid(over(runs.values(column, "vahrm+tsmva"), runs.values(column, "vu-fcfs-b")))
+        for column in columns
+    ]
     return curve(
-        np.column_stack([np.nanmean(ratio, axis=1) for ratio in ratios]),
+        np.column_stack([ratio.mean(axis=1).filled(np.nan) for ratio in ratios]),
         figure="sizes",
         row="wait over VU-FCFS-B's",
         column=preset,
@@ -220,7 +224,7 @@ EXPERIMENTS = (
             assumed("noticed_wait_s", NOTICED_S, "ratios are of jobs that waited as long under VU-FCFS-B"),
         ),
         policies=SCHEDULERS,
-        repetitions=20,
+        repetitions=60,
         repeat=_repeat,
         rows=rows,
         savings=_drawn,

@@ -5,7 +5,7 @@ made. The same parameters give the same jobs.
 """
 
 from hetsched.workload.generators.aoba import aoba
-from hetsched.workload.generators.cpu_gpu_log import overloaded, steady
+from hetsched.workload.generators.cpu_gpu_log import overloaded, overloaded_large, steady
 from hetsched.workload.generators.distributions import (
     Distribution,
     Exponential,
@@ -40,6 +40,7 @@ __all__ = [
     "laurel2_week",
     "lublin_feitelson",
     "overloaded",
+    "overloaded_large",
     "poisson",
     "steady",
     "swa_multi",

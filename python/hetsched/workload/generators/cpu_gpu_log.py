@@ -1,4 +1,4 @@
-"""Workloads that stand for the VAHRM paper's log: its two readings, `overloaded` and `steady`.
+"""Workloads that stand for the VAHRM paper's log: `overloaded`, the same with larger jobs, and `steady`.
 
 The log is not public, and 10,000 jobs are a part of its 118,890 records. So sizes and run lengths are drawn, and the
 submissions, those of a Poisson process, are brought to the span that the offered load asks for. The CPU and GPU jobs
@@ -72,7 +72,7 @@ Sigma = Annotated[
     float, par.Parameter("standard deviation of the log run lengths, before `longest_s`", low=1e-3, high=5.0)
 ]
 Longest = Annotated[float | None, par.Parameter("longer runs are cut to it", "seconds", 1e-3, LONGEST_S, "no limit")]
-_SIZE_RATIO = par.Parameter("how frequent a size 2^k is over the one before", low=1e-3, high=10.0)
+SizeRatio = Annotated[float, par.Parameter("how frequent a size 2^k is over the one before", low=1e-3, high=10.0)]
 
 
 def overloaded(
@@ -82,7 +82,7 @@ def overloaded(
     load: Load = 1.2,
     sr: ShrinkRatio = 1.0,
     mix: Mix = "5:5-medium",
-    size_ratio: Annotated[float, _SIZE_RATIO] = 0.69,
+    size_ratio: SizeRatio = 0.31,
     largest_nodes: LargestNodes = 64,
     mean_runtime_s: MeanRuntime = 3600.0,
     sigma: Sigma = 1.8,
@@ -90,14 +90,14 @@ def overloaded(
     walltime_factor: par.WalltimeFactor = None,
     seed: par.Seed = 0,
 ) -> Workload:
-    """Some five days of CPU and GPU jobs on 540 nodes that are asked for more than they can do.
+    """Some 28 hours of CPU and GPU jobs on 540 nodes that are asked for more than they can do.
 
     The VAHRM paper takes 10,000 of the 118,890 records that TSUBAME3.0 logged in June and July 2019 and does not say
-    which; the log is not public. Here they follow each other, as 10,000 do in five days of the log; `steady` is the
-    other reading. Assumed of them:
+    which; the log is not public. Here they follow each other; `overloaded_large` has larger jobs, `steady` takes them
+    from two months. Assumed of them:
 
-    * **Sizes** 1, 2, 4 ... `largest_nodes`, each `size_ratio` times as frequent as the one before: 7.5 nodes on
-      average. (Read as a probability of success, 0.69 would give 1.8 nodes and all jobs in a little over a day.)
+    * **Sizes** 1, 2, 4 ... `largest_nodes`, each `size_ratio` times as frequent as the one before: the sizes are
+      geometric with a probability of 0.69 for one node, 1.8 nodes on average.
     * **Run lengths** log-normal, those above `longest_s` cut to it, as jobs that reach a queue's limit are; their mean
       is `mean_runtime_s` after that, and before it 13 % more.
     * **Submissions** of a Poisson process from second 0 on, scaled so that the offered load, from the first to the
@@ -152,6 +152,49 @@ def overloaded(
     _note_contradictions(given, faults)
     faults.check()
     return _logged("overloaded", given, geometric_sizes(given.size_ratio, given.largest_nodes))
+
+
+def overloaded_large(
+    *,
+    nodes: par.Nodes = 540,
+    jobs: par.Jobs = 10_000,
+    load: Load = 1.2,
+    sr: ShrinkRatio = 1.0,
+    mix: Mix = "5:5-medium",
+    size_ratio: SizeRatio = 0.69,
+    largest_nodes: LargestNodes = 64,
+    mean_runtime_s: MeanRuntime = 3600.0,
+    sigma: Sigma = 1.8,
+    longest_s: Longest = 86_400.0,
+    walltime_factor: par.WalltimeFactor = None,
+    seed: par.Seed = 0,
+) -> Workload:
+    """Some five days of CPU and GPU jobs on 540 nodes that are asked for more than they can do.
+
+    As `overloaded`, but with larger jobs: each size is 0.69 times as frequent as half of it, 7.5 nodes on average, so
+    that 10,000 jobs are as many days as 10,000 records of the VAHRM paper's log.
+
+    Parameters
+    ----------
+    nodes, jobs, load, sr, mix, size_ratio, largest_nodes, mean_runtime_s, sigma, longest_s, walltime_factor, seed
+        As in `overloaded`.
+
+    Raises
+    ------
+    ConfigError
+        As `overloaded`.
+
+    Examples
+    --------
+    >>> small, large = overloaded(seed=1).to_polars(), overloaded_large(seed=1).to_polars()
+    >>> round(small["node_count"].mean(), 1), round(large["node_count"].mean(), 1)
+    (1.7, 7.6)
+    """
+    faults = Faults()
+    given = par.taken(overloaded_large, locals(), faults)
+    _note_contradictions(given, faults)
+    faults.check()
+    return _logged("overloaded-large", given, geometric_sizes(given.size_ratio, given.largest_nodes))
 
 
 def steady(

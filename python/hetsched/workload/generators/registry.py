@@ -14,7 +14,7 @@ from typing import Any
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.errors import ConfigError
 from hetsched.workload.generators.aoba import aoba
-from hetsched.workload.generators.cpu_gpu_log import overloaded, steady
+from hetsched.workload.generators.cpu_gpu_log import overloaded, overloaded_large, steady
 from hetsched.workload.generators.lublin_feitelson import lublin_feitelson
 from hetsched.workload.generators.parameters import Parameter, kind_of, parameters_of
 from hetsched.workload.generators.poisson import poisson
@@ -77,7 +77,9 @@ _ROWS = (
     Generator(laurel2_week, "29,603 jobs in the classes of a week of the machine Laurel 2.", f"{_COA_SWA}, Table 4"),
     Generator(fft2d, "31,152 FFT2D jobs of two sizes on 2,000 nodes.",
               "Li, Fukazawa, Nakashima & Nanri, IPSJ SIG Notes 2018-HPC-166(3), Table 5"),
-    Generator(overloaded, "10,000 CPU and GPU jobs in five days on 540 nodes, 1.2 times what they can do.",
+    Generator(overloaded, "10,000 CPU and GPU jobs in 28 hours on 540 nodes, 1.2 times what they can do.",
+              "VAHRM paper, section VI-B; its log read as 10,000 jobs in a row"),
+    Generator(overloaded_large, "10,000 larger CPU and GPU jobs in five days, 1.2 times what 540 nodes can do.",
               "VAHRM paper, section VI-B; its log read as 10,000 jobs in a row"),
     Generator(steady, "10,000 CPU and GPU jobs in six weeks on 540 nodes, 0.85 of what they can do.",
               "VAHRM paper, section VI-B; its log read as 10,000 jobs out of two months"),
