@@ -94,7 +94,7 @@ def test_settings_change_the_other_parts(hetsched):
     said = hetsched("simulate", "small.swf", "--policy", "mine.py:MyOrder", "--set", "depth=3", "--json")
     policy = json.loads(said.out)["policy"]
     assert policy["name"] == "easy:order=MyOrder(key=planned_s):backfill.depth=3"
-    assert policy["backfill"] == {"name": "reservations", "depth": 3}
+    assert policy["backfill"] == {"name": "reservations", "depth": 3, "order": "policy"}
     assert policy["order"]["python"] == "mine.MyOrder"
 
 

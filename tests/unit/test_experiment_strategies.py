@@ -22,7 +22,7 @@ def test_all_rows_are_under_the_budget_and_named_once() -> None:
 
 
 def test_jobs_are_the_allocators_studys_with_ranges_and_queues() -> None:
-    jobs = own._workload(Repetition(seed=3), None, own.WORST_NODES).to_polars()
+    jobs = own._workload(Repetition(seed=3), own.WORST_NODES).to_polars()
     assert len(jobs) == 600
     assert jobs["queue"].value_counts()["count"].to_list() == [300, 300]
     asked, low, high = (jobs[name].to_numpy() for name in ("node_count", "min_nodes", "max_nodes"))
@@ -32,10 +32,10 @@ def test_jobs_are_the_allocators_studys_with_ranges_and_queues() -> None:
 
 @pytest.mark.parametrize("label", [label for label in own.LABELS if label != own.SAROOD])
 def test_each_strategy_runs_on_the_papers_machine_and_keeps_its_budget(label: str) -> None:
-    repetition = Repetition(seed=2)
+    repetition = Repetition(seed=2, is_quick=True)
     power_w = own.node_watts(2)
     platform = own._platform(power_w[: own.WORST_NODES] if label == own.WORST else power_w)
-    workload = own._workload(repetition, 60, own.WORST_NODES)
+    workload = own._workload(repetition, own.WORST_NODES)
     result = hs.simulate(workload, platform, own._policies()[label])
     check_schedule(result, workload, platform)
     assert result.summary()["completed"] == 60
