@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -46,6 +48,74 @@ def test_a_job_that_waits_until_a_budget_falls_and_is_rejected_then_may_have_bee
         result = hs.simulate(workload, platform, policy, events=events)
     assert result.jobs["started_by"].to_list() == ["immediate", None, "backfill"]
     check_schedule(result, workload, platform, events=events)
+
+
+CAPS = {
+    cap_w: hs.VariationTable(["a"], power_w=[[watts] * 4], time_ratio=[[1.0] * 4])
+    for cap_w, watts in {math.inf: 200.0, 100.0: 100.0}.items()
+}
+TOO_LOW = {math.inf: hs.VariationTable(["a"], power_w=[[120.0] * 4], time_ratio=[[1.0] * 4]), 100.0: CAPS[100.0]}
+ONE: dict[str, list[Any]] = {"job_id": [1], "submit_s": [0.0], "runtime_s": [80.0], "node_count": [2], "app": ["a"]}
+TWO: dict[str, list[Any]] = {
+    "job_id": [1, 2],
+    "submit_s": [0.0, 5.0],
+    "runtime_s": [20.0, 10.0],
+    "node_count": [2, 1],
+    "app": ["a", "a"],
+}
+
+
+@pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
+@pytest.mark.parametrize(
+    ("jobs", "budget_w", "predicted", "falls", "options", "kinds"),
+    [
+        pytest.param(ONE, 900, None, None, {"until_s": 40.0}, [], id="stopped while a job runs"),
+        pytest.param({**ONE, "submit_s": [27.25], "runtime_s": [1e-6]}, 900, None, None, {}, [], id="a microsecond"),
+        pytest.param(
+            TWO,
+            600,
+            TOO_LOW,
+            {"value": [570.0], "until_s": [30.0], "announced_s": [5.0]},
+            {},
+            ["budget", "alert", "suspend", "resume", "budget"],
+            id="started and suspended in one instant",
+        ),
+        pytest.param(
+            {**TWO, "runtime_s": [5.0, 10.0], "node_count": [1, 2]},
+            600,
+            TOO_LOW,
+            {"value": [400.0]},
+            {},
+            ["budget", "alert", "suspend", "kill"],
+            id="started, suspended and killed in one instant",
+        ),
+    ],
+)
+def test_runs_that_break_no_law_pass(
+    jobs: dict[str, Any],
+    budget_w: float,
+    predicted: Any,
+    falls: dict[str, Any] | None,
+    options: dict[str, Any],
+    kinds: list[str],
+) -> None:
+    bare = hs.Platform.homogeneous(nodes=4, idle_w=50, tdp_w=250)
+    platform = bare.with_tables(actual=CAPS, predicted=predicted)
+    workload = hs.Workload.from_polars(pl.DataFrame(jobs))
+    events = hs.Events.from_polars(pl.DataFrame({"time_s": [5.0], "kind": ["budget"], **falls})) if falls else None
+    power = {"name": "system-budget", "budget_w": budget_w, "on_excess": ["suspend"]}
+    result = hs.simulate(workload, platform, hs.Policy("fcfs", "reservations", power=power), events=events, **options)
+    assert result.events["kind"].to_list() == kinds
+    check_schedule(result, workload, platform, events=events)
+
+
+def test_a_stretch_that_still_lasts_ends_where_the_run_was_stopped(tmp_path: Path) -> None:
+    workload, platform = hs.Workload.from_polars(pl.DataFrame(ONE)), hs.Platform.homogeneous(4, 50, 250)
+    result = hs.simulate(workload, platform, "easy", until_s=40.0)
+    assert result.jobs["end_s"].to_list() == [None]
+    assert result.segments["end_s"].to_list() == [40.0]
+    result.write(tmp_path / "out")
+    assert hs.read_result(tmp_path / "out").segments["end_s"].to_list() == [40.0]
 
 
 def test_a_job_that_loses_its_node_and_is_withdrawn_at_that_instant_loses_its_attempt() -> None:

@@ -198,3 +198,25 @@ def test_what_is_no_session_is_refused(tmp_path: Path) -> None:
         session().save(tmp_path / "a.txt" / "b")
     with pytest.raises(hs.SimulationError, match="cannot be pickled"):
         pickle.dumps(session())
+
+
+@pytest.mark.parametrize("given", [None, [None, None], [20.0, None], [20.0, 9.0]])
+@pytest.mark.parametrize("limits", [{}, {"default_walltime_s": 30}, {"max_walltime_s": 60}])
+@pytest.mark.parametrize("saved_at_s", [None, 3])
+@pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+def test_walltimes_that_queues_give_are_not_those_of_the_saved_log(
+    tmp_path: Path, given: list[float | None] | None, limits: dict[str, Any], saved_at_s: float | None
+) -> None:
+    jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0.0, 1.0], "runtime_s": [10.0, 5.0], "node_count": [1, 2]})
+    jobs = jobs.with_columns(queue=pl.lit("q"))
+    if given is not None:
+        jobs = jobs.with_columns(pl.Series("walltime_s", given, dtype=pl.Float64))
+    log = hs.Workload.from_polars(jobs)
+    machine = hs.Platform.homogeneous(nodes=4, idle_w=100, tdp_w=300, queues=[hs.Queue("q", "0-3", **limits)])
+    run = hs.Session(log, machine, "easy")
+    if saved_at_s is not None:
+        run.step_until(saved_at_s)
+    run.save(tmp_path / "a.hetsched")
+    loaded, usual = hs.Session.load(tmp_path / "a.hetsched").run(), hs.simulate(log, machine, "easy")
+    assert loaded == usual
+    assert loaded.provenance["trace"] == usual.provenance["trace"]

@@ -50,6 +50,11 @@ class Setting:
         return reduce(add, [*([] if given is None else [given]), *self.injected]) if given or self.injected else None
 
     @property
+    def as_submitted(self) -> Workload:
+        """The jobs before queues gave walltimes to those without."""
+        return self.workload if self.submitted is None else self.submitted
+
+    @property
     def has_steps(self) -> bool:
         """Whether the policy does something about draws above the budget."""
         part = self.policy.parts["power"] or {}
@@ -135,7 +140,7 @@ def _recorded(records: _core.Records, policy: Policy) -> pl.DataFrame:
 
 def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
     """Enough to repeat the run and to trust its energy; holds no path, so equal runs have equal bytes."""
-    workload, platform = setting.submitted or setting.workload, setting.platform
+    workload, platform = setting.as_submitted, setting.platform
     policy, forecast = setting.policy, setting.forecast
     options = {name: value for name, value in setting.options.record().items() if name != "seed"}
     return {

@@ -98,12 +98,13 @@ class Result:
         ``suspended``: 0 W at speed 0). A malleable job runs at speed 0 for its ``resize_s`` after a change of nodes. By
         row of the job, then by time. In a run without power caps, emergencies and malleable jobs every started job has
         one row; if that run was read from files, ``speed_ratio`` is null unless the job
-        completed, and ``end_s`` while it runs.
+        completed. A stretch that still lasts where the run was stopped ends there.
         """
         own, alone = self._parts.segments, self._parts.alone
         if own is not None:
             return own()
-        return segments_of_jobs(self.jobs) if alone is None else alone(self.jobs)
+        stopped_s = self.provenance.get("options", {}).get("until_s")
+        return segments_of_jobs(self.jobs, end_s=stopped_s) if alone is None else alone(self.jobs)
 
     @cached_property
     def events(self) -> pl.DataFrame:

@@ -23,6 +23,7 @@ from hetsched.run.concerns import concerns_of_draws, concerns_of_load
 from hetsched.run.events import Events
 from hetsched.run.options import RunOptions
 from hetsched.run.outcome import Setting
+from hetsched.run.queueing import with_default_walltimes
 from hetsched.tables import TableError, read_parquet
 from hetsched.workload import Workload
 from hetsched.workload.describe import Report
@@ -56,7 +57,7 @@ class Saved:
 def write_session(path: Path, saved: Saved) -> None:
     """Write a session's file, whole or not at all."""
     setting = saved.setting
-    frames = {"jobs": setting.workload.to_polars()}
+    frames = {"jobs": setting.as_submitted.to_polars()}
     tables = _tables(setting.platform)
     frames |= {name: table.to_polars() for name, table in tables.items()}
     if setting.forecast is not None:
@@ -98,7 +99,7 @@ def _tables(platform: Platform) -> dict[str, VariationTable]:
 
 
 def _record(saved: Saved, tables: dict[str, VariationTable]) -> dict[str, Any]:
-    setting, workload = saved.setting, saved.setting.workload
+    setting, workload = saved.setting, saved.setting.as_submitted
     by_cap = setting.platform.actual_by_cap
     platform = {name: value for name, value in setting.platform.to_dict().items() if name not in _TABLES}
     return {
@@ -144,7 +145,8 @@ def _session(members: zipfile.ZipFile) -> Saved:
         for place, reached_s in enumerate(record["injected_at_s"])
     )
     reached_s = record["reached_s"]
-    setting = Setting(workload, platform, policy, options, concerns, forecast)
+    settled = with_default_walltimes(workload, platform, policy)
+    setting = Setting(settled, platform, policy, options, concerns, forecast, workload)
     return Saved(setting, None if reached_s is None else float(reached_s), injected)
 
 
