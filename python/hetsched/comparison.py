@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,7 +24,7 @@ from hetsched.analysis.window import measured
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.checks import many as many_of
 from hetsched.errors import ConfigError
-from hetsched.files import write_whole
+from hetsched.files import json_sha256, write_whole
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.report.canvas import unix_zero
@@ -45,6 +45,9 @@ from hetsched.workload import Workload
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+COMPARISON = "comparison.csv"
+"""The table of a comparison, in the folder of its runs."""
 
 _SAME_WINDOW_RATIO = 0.01
 _MOST_SEEDS = 10_000
@@ -303,7 +306,7 @@ class Comparison:
 
     def write(self, folder: str | os.PathLike[str]) -> str:
         """Write the table as ``comparison.csv``; gives its name."""
-        path = Path(folder) / "comparison.csv"
+        path = Path(folder) / COMPARISON
         write_whole(path, self.table.write_csv().encode())
         return str(path)
 
@@ -460,8 +463,10 @@ def compared(
     # Made here, so that threads don't make them twice.
     _ = workload.columns, workload.sha256, platform.machine, platform.sha256
     with Bars(shown=shown) as bars:
+        folders = file_names(policies)
         tasks = [
-            _Task(name, run, keep, _bar(bars, name, run), _folder_of(name, run, folder, seeds)) for name, run in runs
+            _Task(name, run, keep, _bar(bars, name, run), _folder_of(folders[name], run, folder, seeds))
+            for name, run in runs
         ]
         outcomes: dict[str, Outcome] = {}
         count = min(len(tasks), most_at_once([workload], [platform], in_processes=False))
@@ -509,7 +514,7 @@ class _Task:
 def _folder_of(name: str, run: Run, folder: Path | None, seeds: int) -> Path | None:
     """Where the files of a run go, in a folder of its own."""
     several = seeds > 1 and run.policy.uses_chance
-    own = file_name(name) + (f"-seed-{run.options.seed}" if several else "")
+    own = name + (f"-seed-{run.options.seed}" if several else "")
     return None if folder is None else folder / own
 
 
@@ -517,9 +522,33 @@ def _bar(bars: Bars, name: str, run: Run) -> Progress:
     return bars.bar(f"{name}, seed {run.options.seed}" if run.policy.uses_chance else name, unit="jobs")
 
 
-def file_name(policy: str) -> str:
-    """A policy's name as the name of a file or folder: easy-placement-lowest-power."""
-    return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in policy)
+_LONGEST_NAME = 100
+"""Bytes of a policy's name in a file's, which may have 255 with all that is put before and behind it."""
+
+
+def file_names(policies: Iterable[str]) -> dict[str, str]:
+    """Names of files or folders for policies, by the policies' names, which are unique: easy-placement-lowest-power.
+
+    They name nothing outside the folder they are in, no hidden file, and none of a comparison's own. Names too long for
+    a file are cut. Those, and a name that another has already, end in a digest of the policy's.
+    """
+    found: dict[str, str] = {}
+    for policy in policies:
+        name = _file_name(policy)
+        found[policy] = f"{name}-{json_sha256(policy)[:8]}" if name in found.values() else name
+    return found
+
+
+def _file_name(policy: str) -> str:
+    name = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in policy)
+    visible = name.lstrip(".")
+    name = "-" * (len(name) - len(visible)) + visible
+    if name == COMPARISON:
+        name += "-"
+    text = name.encode("utf-8", "replace")
+    if len(text) <= _LONGEST_NAME:
+        return name
+    return f"{text[:_LONGEST_NAME].decode('utf-8', 'ignore')}-{json_sha256(policy)[:8]}"
 
 
 def _warn_of(outcomes: Sequence[Outcome], *, before: int) -> None:

@@ -37,8 +37,10 @@ def write_whole(path: Path, content: bytes | Callable[[Path], object]) -> None:
     if not can_name_a_file(str(path)):
         what = "a zero byte" if "\0" in str(path) else "half a character"
         raise OutputError(shown(str(path)), f"no file has {what} in its name")
-    temporary = temporary_beside(path)
+    temporary = path
     try:
+        path = _regular(path)
+        temporary = temporary_beside(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, bytes):
             temporary.write_bytes(content)
@@ -51,8 +53,17 @@ def write_whole(path: Path, content: bytes | Callable[[Path], object]) -> None:
         raise OutputError(str(path), reason_of(error)) from None
     finally:
         # Where nothing could be written there may be nothing to remove either.
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        if temporary is not path:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+def _regular(path: Path) -> Path:
+    """The file that a name leads to, through links; devices, pipes and sockets are not written over."""
+    found = Path(os.path.realpath(path)) if path.is_symlink() else path
+    if found.exists() and not (found.is_file() or found.is_dir()):
+        raise OutputError(str(path), "it is a device, a pipe or a socket, expected a file or a free name")
+    return found
 
 
 def temporary_beside(path: Path) -> Path:

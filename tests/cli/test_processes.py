@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import re
+import resource
 import signal
 import struct
 import termios
@@ -154,6 +155,37 @@ def test_standard_output_that_is_full_is_an_error(process, arguments):
         _, err = run.communicate(timeout=60)
     assert err == "error: standard output: No space left on device\n"
     assert run.returncode == 1
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_json_that_a_disk_cuts_is_an_error_however_python_buffers(process, folder, monkeypatch, unbuffered):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    limit = 12_288
+
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    with open(folder / "cut.json", "wb") as cut:
+        run = process("policies", "--json", stdout=cut, preexec_fn=small_files)
+        _, err = run.communicate(timeout=60)
+    assert (folder / "cut.json").stat().st_size <= limit
+    assert err == "error: standard output: File too large\n"
+    assert run.returncode == 1
+
+
+def test_a_width_of_zero_is_one_that_is_not_known(process, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "0")
+    said = process("policies").communicate(timeout=60)[0]
+    monkeypatch.setenv("COLUMNS", "80")
+    assert said == process("policies").communicate(timeout=60)[0] != ""
+
+
+def test_names_give_a_terminal_no_orders(process, folder):
+    odd = folder / "a\x1b[31mb\x9b31mc.swf"
+    odd.write_bytes((folder / "small.swf").read_bytes())
+    out, err = process("simulate", odd.name).communicate(timeout=60)
+    assert "a [31mb 31mc.swf" in out
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", out + err)
 
 
 def on_a_terminal(process, *arguments, columns=80):

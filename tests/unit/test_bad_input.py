@@ -1,6 +1,7 @@
 """Input that other libraries trip over in words of their own: here it is an error of ours, in one line a fault."""
 
 import json
+import os
 
 import numpy as np
 import polars as pl
@@ -204,3 +205,18 @@ def test_tables_of_other_applications_list_a_few():
     tables = [hs.VariationTable([f"{word}-{k:04}" for k in range(2000)], power_w=np.ones((2000, 1))) for word in "ab"]
     said = message(hs.Platform.homogeneous, 1, 1, 2, actual=tables[0], predicted=tables[1])
     assert len(said.splitlines()) == 2
+
+
+def test_a_link_is_followed_and_what_is_no_regular_file_is_refused(tmp_path):
+    (tmp_path / "target").mkdir()
+    (tmp_path / "link.csv").symlink_to("target/new.csv")
+    write_whole(tmp_path / "link.csv", b"all")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "target" / "new.csv").read_bytes() == b"all"
+    assert sorted(one.name for one in (tmp_path / "target").iterdir()) == ["new.csv"]
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "to-pipe.csv").symlink_to("pipe.csv")
+    for name in ("pipe.csv", "to-pipe.csv"):
+        with pytest.raises(hs.OutputError, match="it is a device, a pipe or a socket, expected a file or a free name"):
+            write_whole(tmp_path / name, b"x")
+        assert (tmp_path / name).is_fifo()

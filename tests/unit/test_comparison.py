@@ -279,3 +279,19 @@ def test_what_sleep_attains_is_told_of_those_that_sleep() -> None:
     assert "easy:sleep=timeout 9" in told[0]
     assert "easy " not in told[0].partition(": ")[2]
     assert not any("sleeping" in note for note in hs.compare(hs.Workload.from_polars(frame), platform, policies).notes)
+
+
+def test_no_policy_writes_outside_its_own_folder_or_over_another(tmp_path):
+    (tmp_path / "summary.json").write_text("precious")
+    log = hs.Workload.from_polars(
+        pl.DataFrame({"job_id": [1], "submit_s": [0.0], "runtime_s": [1.0], "node_count": [1]})
+    )
+    names = ["..", ".", "comparison.csv", "a/b", "a-b", "x" * 300, "ä" * 300]
+    policies = [hs.Policy.from_dict({"name": name, "preset": "easy"}) for name in names]
+    hs.compare(log, hs.Platform.homogeneous(2, 1, 2), policies, out=tmp_path / "runs", progress=None)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["runs", "summary.json"]
+    assert (tmp_path / "summary.json").read_text() == "precious"
+    folders = [path for path in (tmp_path / "runs").iterdir() if path.is_dir()]
+    assert len(folders) == len(names)
+    assert {"--", "-", "comparison.csv-", "a-b"} <= {path.name for path in folders}
+    assert sorted(hs.read_result(path).provenance["policy"]["name"] for path in folders) == sorted(names)

@@ -148,7 +148,7 @@ def _costs(outcome: Outcome) -> dict[str, Any]:
 def _of_comparison(
     table: pl.DataFrame, first: Mapping[str, Outcome], runs: pl.DataFrame | None, baseline: str
 ) -> Iterator[tuple[str, Picture]]:
-    from hetsched.comparison import file_name  # noqa: PLC0415
+    from hetsched.comparison import file_names  # noqa: PLC0415
     from hetsched.report import figures  # noqa: PLC0415
 
     if len(first) > 1:
@@ -156,14 +156,15 @@ def _of_comparison(
     if runs is not None:
         yield "energy-wait.png", figures.energy_against_wait(runs)
     yield "waits.png", figures.waits({name: outcome.curve for name, outcome in first.items()})
+    names = file_names(first)
     for name, outcome in first.items():
-        yield f"overview-{file_name(name)}.png", _overview(outcome, outcome.title)
+        yield f"overview-{names[name]}.png", _overview(outcome, outcome.title)
         if outcome.jobs is not None:
             dates = {"unix_zero_s": outcome.unix_zero_s}
             chart = figures.gantt(outcome.jobs, nodes=outcome.nodes, title=outcome.title, **dates)
-            yield f"gantt-{file_name(name)}.png", chart
+            yield f"gantt-{names[name]}.png", chart
         for pictures in (_in_time, _of_nodes):
-            yield from ((f"{kind}-{file_name(name)}.png", figure) for kind, figure in pictures(outcome, outcome.title))
+            yield from ((f"{kind}-{names[name]}.png", figure) for kind, figure in pictures(outcome, outcome.title))
 
 
 def _is_picture(plot: str) -> bool:

@@ -9,12 +9,13 @@ import sys
 import textwrap
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TextIO
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
 from hetsched.checks import Faults, did_you_mean
@@ -22,6 +23,9 @@ from hetsched.errors import ConfigError, Fault, HetschedError, OutputError, RunW
 
 _OPTIONS = {'walltimes="stretch"': "--walltimes stretch", "kill_at_walltime=False": "--no-kill-at-walltime"}
 """Options by their names in the library's warnings."""
+
+_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+"""Characters that a terminal may obey: all control characters but tabs and ends of lines."""
 
 DONE = 0
 FAILED = 1
@@ -31,6 +35,9 @@ INTERRUPTED = 130
 
 def ended(command: Callable[[], Any], *, debug: bool) -> int:
     """Run a command to its end, whatever that is."""
+    # A terminal of no width is one whose width is not known.
+    if os.environ.get("COLUMNS", "").strip("0") == "":
+        os.environ.pop("COLUMNS", None)
     with _warnings_in_a_line():
         try:
             code = _exit_code(command)
@@ -112,12 +119,26 @@ def _see(context: Any) -> str:
 
 def _write(line: str) -> None:
     """One line on standard error, whatever control characters a name or value brought along."""
-    text = re.sub(r"[\x00-\x1f\x7f]+", " ", line)
+    text = re.sub(rf"{_CONTROL}+|[\t\n]+", " ", line)
     try:
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
     except OSError:
         silence(sys.stderr)
+
+
+def _write_all(stream: TextIO, text: str) -> None:
+    """Write a text to its end or raise: an unbuffered stream of Python takes what fits and says nothing of the rest."""
+    stream.flush()
+    bytes_out = getattr(stream, "buffer", None)
+    if bytes_out is None:
+        stream.write(text)
+        stream.flush()
+        return
+    rest = memoryview(text.encode(stream.encoding, stream.errors or "strict"))
+    while rest:
+        rest = rest[bytes_out.write(rest) or 0 :]
+    bytes_out.flush()
 
 
 def _wrapped(text: str) -> list[str]:
@@ -203,6 +224,12 @@ def _warnings_in_a_line() -> Iterator[None]:
 class _Console(Console):
     """A console that falls silent when its reader has gone; the run goes on and its files are written."""
 
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render with names and values harmless, whatever control characters they brought along."""
+        for segment in super().render(renderable, options):
+            is_own = segment.control is not None
+            yield segment if is_own else Segment(re.sub(_CONTROL, " ", segment.text), segment.style)
+
     def on_broken_pipe(self) -> None:
         self.quiet = True
         silence(sys.stdout)
@@ -261,7 +288,6 @@ class Screen:
             return
         text = json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False)
         try:
-            sys.stdout.write(f"{text}\n")
-            sys.stdout.flush()
+            _write_all(sys.stdout, f"{text}\n")
         except BrokenPipeError:
             silence(sys.stdout)
