@@ -179,7 +179,7 @@ class Keep:
     drawn: bool = False
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Comparison:
     """The outcome of comparing policies. Made by `hetsched.compare`.
 
@@ -343,7 +343,7 @@ def compare(
     workload: Workload,
     platform: Platform,
     policies: Policies,
-    baseline: str | None = None,
+    baseline: str | Policy | None = None,
     *,
     seeds: int = 1,
     metrics: Sequence[str] | None = None,
@@ -417,12 +417,15 @@ def compare(
     if out is not None:
         faults.folder("out", out)
     if metrics is not None:
+        metrics = list(metrics)
         try:
             metrics_named(metrics)
         except ConfigError as error:
             faults.extend(error)
+    if isinstance(baseline, Policy):
+        baseline = baseline.name
     if baseline is not None and baseline not in chosen and not faults.found:
-        faults.add("baseline", baseline, f"one of {listed(chosen)}{did_you_mean(baseline, chosen)}")
+        faults.add("baseline", baseline, f"one of {listed(chosen)}{did_you_mean(str(baseline), chosen)}")
     faults.check()
     return compared(
         workload,

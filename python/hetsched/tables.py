@@ -145,6 +145,13 @@ def read_table(path: object, expected: str, *, words: Iterable[str] = ()) -> Tab
     return read_csv_table(name, expected, words=words, no_value=_NO_VALUE)
 
 
+def refuse_other_frames(frame: object, parameter: str = "frame") -> None:
+    """Raise unless it is a polars DataFrame, saying how to make it one."""
+    if not isinstance(frame, pl.DataFrame):
+        expected = "a polars DataFrame (LazyFrame: .collect(), pandas: pl.from_pandas(frame))"
+        raise ConfigError([(parameter, type(frame).__name__, expected)])
+
+
 def read_parquet_table(path: str, expected: str) -> Table:
     """As `read_table`, whatever the file's name."""
     return Table(path, _read(path, expected, read_parquet))

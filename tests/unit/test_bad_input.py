@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
+from hetsched.analysis import measured
 from hetsched.checks import Faults, shown
 from hetsched.errors import ConfigError, HetschedError, OutputError, TraceError
 from hetsched.files import write_whole
@@ -220,3 +221,46 @@ def test_a_link_is_followed_and_what_is_no_regular_file_is_refused(tmp_path):
         with pytest.raises(hs.OutputError, match="it is a device, a pipe or a socket, expected a file or a free name"):
             write_whole(tmp_path / name, b"x")
         assert (tmp_path / name).is_fifo()
+
+
+def test_what_is_handed_out_is_not_what_runs_are_made_of():
+    platform = hs.Platform.homogeneous(2, 1, 2)
+    with pytest.raises(ValueError, match="read-only"):
+        platform.slots[:] = 2
+    job = {"job_id": [1], "submit_s": [0.0], "runtime_s": [1.0], "node_count": [1]}
+    result = hs.simulate(hs.Workload.from_polars(pl.DataFrame(job)), platform)
+    for name in ("jobs", "timeline", "nodes", "segments", "events"):
+        before = getattr(result, name)
+        getattr(result, name).insert_column(0, pl.repeat(7, len(before), eager=True).alias("new"))
+        assert getattr(result, name).equals(before)
+
+
+def test_likely_mistakes_of_type_are_told_as_any_other():
+    platform, table = hs.Platform.homogeneous(1, 1, 2), hs.VariationTable(["a"], power_w=[[100.0, 120.0]])
+    for given in ("t.csv", table.to_polars()):
+        with pytest.raises(ConfigError, match=r"actual: found .*expected a VariationTable, such as"):
+            platform.with_tables(actual=given)
+    for make in (hs.VariationTable.from_polars, hs.VariationTable.by_cap):
+        with pytest.raises(ConfigError, match="frame: found LazyFrame, expected a polars DataFrame"):
+            make(table.to_polars().lazy())
+    for static_w in ("50", [50 + 7j], 10**400):
+        with pytest.raises(ConfigError, match=r"static_w: found .*expected one number, one a node"):
+            table.under_cap(200.0, static_w=static_w)
+    with pytest.raises(TraceError, match="File name too long"):
+        hs.read_result("x" * 300)
+
+
+def test_values_of_libraries_and_objects_serve_as_plain_ones(tmp_path):
+    job = {"job_id": [1, 2], "submit_s": [0.0, 20.0], "runtime_s": [9.0, 1.0], "node_count": [1, 1]}
+    platform, log = hs.Platform.homogeneous(1, 1, 2), hs.Workload.from_polars(pl.DataFrame(job), source=tmp_path / "a")
+    assert log.source == str(tmp_path / "a")
+    result = hs.simulate(log, platform)
+    window = measured(result, from_s=np.int64(0), until_s=np.float32(6.0))
+    assert window == measured(result, from_s=0, until_s=6.0)
+    policies = [hs.Policy.preset("fcfs"), hs.Policy.preset("easy")]
+    listed = hs.compare(log, platform, policies, policies[1], metrics=["mean_wait_s", "energy_j"], progress=None)
+    lazily = hs.compare(log, platform, policies, "easy", metrics=iter(["mean_wait_s", "energy_j"]), progress=None)
+    assert listed.baseline == "easy"
+    assert listed.table.equals(lazily.table)
+    assert len(listed.table) == 4
+    assert (listed == lazily, listed == listed) == (False, True)

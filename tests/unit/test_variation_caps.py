@@ -251,7 +251,7 @@ def test_a_cap_below_what_a_node_needs_names_it():
             "static_w: found `shape (2,)`, expected one number, one a node (3), or shape (2, 3)",
         ),
         ({"static_w": [1.0, -2.0, 0.0]}, "static_w: found `-2`, expected watts >= 0"),
-        ({"static_w": "much"}, "static_w: found `shape ()`, expected one number"),
+        ({"static_w": "much"}, "static_w: found `much`, expected one number"),
         ({"static_w": 0, "exponent": 0.5}, "exponent: found `0.5`, expected a number between 1 and 10"),
         ({"static_w": 0, "bound_ratio": 2}, "bound_ratio: found `2`, expected a number between 0 and 1"),
         ({"static_w": 0, "bound_ratio": {"hpcg": 1}}, "bound_ratio: found `nothing for stream`, expected a share"),

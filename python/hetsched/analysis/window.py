@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 
 import numpy as np
 import polars as pl
@@ -97,7 +98,7 @@ def _check(from_s: object, until_s: object, times: np.ndarray, *, is_over: bool)
     faults.number("from_s", from_s, low=first_s, high=last_s)
     faults.number("until_s", until_s, low=first_s, high=last_s)
     faults.check()
-    assert isinstance(from_s, int | float)
-    assert isinstance(until_s, int | float)
-    if not from_s < until_s:
-        raise ConfigError([("until_s", f"`{until_s:g}`", f"a time after from_s, {from_s:g}")])
+    assert isinstance(from_s, numbers.Real)
+    assert isinstance(until_s, numbers.Real)
+    if not float(from_s) < float(until_s):
+        raise ConfigError([("until_s", f"`{float(until_s):g}`", f"a time after from_s, {float(from_s):g}")])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hetsched.checks import Faults
+from hetsched.checks import Faults, typed
 from hetsched.platform.caps import (
     ByCap,
     CapModel,
@@ -42,6 +42,7 @@ class Draws:
         faults: Faults,
     ) -> Draws:
         """What was given, in one form; notes what is invalid, or does not fit the nodes."""
+        actual, predicted = _table("actual", actual, faults), _table("predicted", predicted, faults)
         by_cap = tables_by_cap(actual, predicted, faults) if isinstance(actual, Mapping) else None
         if isinstance(actual, Mapping):
             actual, predicted = _without_caps(by_cap)
@@ -116,3 +117,12 @@ def _without_caps(tables: CapTables | None) -> tuple[VariationTable | None, Vari
     if tables is None:
         return None, None
     return tables.actual[-1][1], None if tables.predicted is None else tables.predicted[-1][1]
+
+
+def _table(name: str, given: Any, faults: Faults) -> VariationTable | ByCap | None:
+    """What was given if it is a table or tables; notes anything else."""
+    if isinstance(given, VariationTable | Mapping | None):
+        return given
+    found = typed(given) if isinstance(given, str) else type(given).__name__
+    faults.note(name, found, "a VariationTable, such as VariationTable.read of a file, or tables by power cap")
+    return None

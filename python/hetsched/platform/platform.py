@@ -482,7 +482,9 @@ class Platform:
     @cached_property
     def slots(self) -> npt.NDArray[np.int64]:
         """Slots of each node."""
-        return self._per_node("slots").astype(np.int64)
+        slots = self._per_node("slots").astype(np.int64)
+        slots.flags.writeable = False
+        return slots
 
     @cached_property
     def machine(self) -> _core.Machine:

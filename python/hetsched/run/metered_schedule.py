@@ -17,8 +17,8 @@ from hetsched.checks import did_you_mean, listed, many, shown
 from hetsched.errors import ConfigError
 from hetsched.platform import Platform
 from hetsched.run.eligibility import eligibility
+from hetsched.tables import refuse_other_frames
 from hetsched.workload import COLUMNS, Workload
-from hetsched.workload.conform import refuse_other_frames
 from hetsched.workload.convert import Origin, converted, nodes_text
 from hetsched.workload.schema import MAX_SECONDS
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import polars as pl
 
@@ -36,6 +36,27 @@ class Parts:
     """None: nothing happened beside starts and ends."""
 
 
+class _Kept:
+    """A property of a frame, made once and handed out as a copy: a caller's changes in place stay the caller's."""
+
+    def __init__(self, make: Callable[[Any], pl.DataFrame]) -> None:
+        self._make, self._name = make, f"_{make.__name__}"
+        self.__doc__ = make.__doc__
+
+    @overload
+    def __get__(self, result: None, owner: type) -> _Kept: ...
+    @overload
+    def __get__(self, result: object, owner: type) -> pl.DataFrame: ...
+    def __get__(self, result: object | None, owner: type) -> _Kept | pl.DataFrame:
+        if result is None:
+            return self
+        made = vars(result)
+        if self._name not in made:
+            made[self._name] = self._make(result)
+        frame: pl.DataFrame = made[self._name]
+        return frame.clone()
+
+
 class Result:
     """The outcome of a run. Made by `hetsched.simulate` and `hetsched.read_result`.
 
@@ -58,7 +79,7 @@ class Result:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    @cached_property
+    @_Kept
     def jobs(self) -> pl.DataFrame:
         """One row a job, in the workload's order.
 
@@ -74,7 +95,7 @@ class Result:
         check_threads()
         return self._parts.jobs()
 
-    @cached_property
+    @_Kept
     def timeline(self) -> pl.DataFrame:
         """One row an instant at which power or occupancy changed; values hold until the next row.
 
@@ -84,12 +105,12 @@ class Result:
         """
         return self._parts.timeline()
 
-    @cached_property
+    @_Kept
     def nodes(self) -> pl.DataFrame:
         """One row a node: ``node, busy_s, idle_s, off_s, transition_s, down_s, energy_j, boots, shutdowns``."""
         return self._parts.nodes()
 
-    @cached_property
+    @_Kept
     def segments(self) -> pl.DataFrame:
         """One row a stretch of a job's attempt in which its nodes, its caps, its speed and its draw stay as they are.
 
@@ -106,7 +127,7 @@ class Result:
         stopped_s = self.provenance.get("options", {}).get("until_s")
         return segments_of_jobs(self.jobs, end_s=stopped_s) if alone is None else alone(self.jobs)
 
-    @cached_property
+    @_Kept
     def events(self) -> pl.DataFrame:
         """What happened to budget, nodes and jobs beside starts and ends, in order.
 

@@ -16,7 +16,7 @@ from hetsched import _core
 from hetsched.checks import Faults, listed, many, shown
 from hetsched.errors import ConfigError
 from hetsched.files import frame_sha256
-from hetsched.tables import Table, read_csv_table, read_parquet_table
+from hetsched.tables import Table, read_csv_table, read_parquet_table, refuse_other_frames
 from hetsched.variation.frame import (
     QUANTITIES,
     Matrix,
@@ -158,6 +158,7 @@ class VariationTable:
         Traceback (most recent call last):
         hetsched.errors.ConfigError: table: found no row for application b on node 0, expected ...
         """
+        refuse_other_frames(frame)
         rows, cap_w = at_cap(frame, cap_w, source)
         apps, matrices = matrices_from_frame(rows, source)
         return cls(apps, cap_w=cap_w, path=path, **matrices)
@@ -186,6 +187,7 @@ class VariationTable:
         >>> list(tables), tables[150.0]
         ([150.0, 210.0], <VariationTable: 1 application, 2 nodes, power_w, time_ratio, cap 150 W>)
         """
+        refuse_other_frames(frame)
         return {
             cap_w: cls.from_polars(rows.with_columns(cap_w=pl.lit(cap_w)), source=f"{source}, cap {cap_w:g} W")
             for cap_w, rows in by_cap(frame, source).items()

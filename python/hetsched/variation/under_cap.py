@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.checks import Faults, did_you_mean, listed
+from hetsched.checks import Faults, did_you_mean, listed, typed
 from hetsched.errors import ConfigError
 from hetsched.variation.frame import Matrix, checked_cap
 
@@ -112,10 +113,13 @@ class PowerCap:
         if self.static_w is None:
             return power_w * (0.0 if self.static_ratio is None or faults.found else self.static_ratio)
         try:
-            static = np.broadcast_to(np.asarray(self.static_w, dtype=np.float64), power_w.shape)
-        except (TypeError, ValueError):
+            given = np.asarray(self.static_w)
+            if given.dtype.kind not in "iuf":
+                raise TypeError(given.dtype)
+            static = np.broadcast_to(given.astype(np.float64), power_w.shape)
+        except (TypeError, ValueError, OverflowError):
             expected = f"one number, one a node ({power_w.shape[1]}), or shape {power_w.shape}"
-            faults.add("static_w", f"shape {np.shape(self.static_w)}", expected)
+            faults.note("static_w", _form(self.static_w), expected)
             return power_w
         if not (static >= 0).all():
             faults.add("static_w", float(static[~(static >= 0)][0]), "watts >= 0")
@@ -135,3 +139,8 @@ class PowerCap:
         faults = Faults()
         faults.add("cap_w", self.cap_w, f"at least {enough_w:.12g} W: {why}")
         faults.check()
+
+
+def _form(value: Any) -> str:
+    """What stands in place of watts: a number's or text's value, the shape of others."""
+    return typed(value) if np.ndim(value) == 0 else f"`shape {np.shape(value)}`"

@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from hetsched.checks import did_you_mean, listed
-from hetsched.errors import ConfigError, TraceError
+from hetsched.errors import TraceError
+from hetsched.tables import refuse_other_frames
 from hetsched.threads import check_threads
 from hetsched.workload.convert import BadRows, Origin, converted, nodes_text, other_nodes
 from hetsched.workload.schema import COLUMNS, SHORTEST_S, Column
@@ -84,13 +85,6 @@ def _settled(table: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
         counts["depends_on"] = len(table) - table["depends_on"].null_count()
     counts["kept_zero_runtime"] = int((table["runtime_s"] == 0).sum())
     return table, counts
-
-
-def refuse_other_frames(frame: object, parameter: str = "frame") -> None:
-    """Raise unless it is a polars DataFrame, saying how to make it one."""
-    if not isinstance(frame, pl.DataFrame):
-        expected = "a polars DataFrame (LazyFrame: .collect(), pandas: pl.from_pandas(frame))"
-        raise ConfigError([(parameter, type(frame).__name__, expected)])
 
 
 def _refuse_missing(frame: pl.DataFrame, origin: Origin) -> None:

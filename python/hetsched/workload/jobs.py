@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Protocol
@@ -11,7 +12,8 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched import _core
-from hetsched.checks import Faults
+from hetsched.checks import Faults, shown
+from hetsched.errors import ConfigError
 from hetsched.files import frame_sha256
 from hetsched.workload.conform import conformed
 from hetsched.workload.convert import Origin, node_offsets
@@ -80,7 +82,7 @@ class Workload:
         self.source_sha256 = source_sha256
 
     @classmethod
-    def from_polars(cls, frame: pl.DataFrame, *, source: str = "workload") -> Workload:
+    def from_polars(cls, frame: pl.DataFrame, *, source: str | os.PathLike[str] = "workload") -> Workload:
         """Check a frame and make it a workload.
 
         Parameters
@@ -110,6 +112,9 @@ class Workload:
         Traceback (most recent call last):
         hetsched.errors.TraceError: mine, row 0, column `runtime_s`: found `-5`, expected seconds from 0 to 1e+12
         """
+        source = os.fspath(source) if isinstance(source, os.PathLike) else source
+        if not isinstance(source, str):
+            raise ConfigError([("source", shown(source), "a name")])
         table, counts = conformed(frame, Origin(source))
         return cls(
             table,
