@@ -2,6 +2,7 @@
 
 import json
 import os
+import zipfile
 
 import numpy as np
 import polars as pl
@@ -264,3 +265,32 @@ def test_values_of_libraries_and_objects_serve_as_plain_ones(tmp_path):
     assert listed.table.equals(lazily.table)
     assert len(listed.table) == 4
     assert (listed == lazily, listed == listed) == (False, True)
+
+
+def test_ranges_and_numbers_of_nodes_are_counted_before_they_are_written_out(tmp_path):
+    # Each would take gigabytes, and the last ones terabytes, if it were written out.
+    (tmp_path / "a.csv").write_text(
+        "job_id,submit_s,runtime_s,node_count,observed_nodes\n1,0,5,1," + " ".join(["0-9999999"] * 200) + "\n"
+    )
+    with pytest.raises(TraceError, match="line 2, column `observed_nodes`: found `0-9999999"):
+        hs.read_csv(tmp_path / "a.csv")
+    with pytest.raises(ConfigError, match="nodes: found `0-999999999`, expected numbers such as"):
+        hs.Queue("q", "0-999999999")
+    table = hs.VariationTable(["a"], power_w=[[200.0, 210.0]])
+    with pytest.raises(ConfigError, match="nodes 2-1999999999 have no row for any application"):
+        hs.Platform.homogeneous(2_000_000_000, 1, 2).with_tables(actual=table)
+
+
+def test_a_session_of_more_nodes_than_memory_holds_is_refused(tmp_path):
+    job = {"job_id": [1], "submit_s": [0.0], "runtime_s": [1.0], "node_count": [1]}
+    hs.Session(hs.Workload.from_polars(pl.DataFrame(job)), hs.Platform.homogeneous(2, 1, 2)).save(tmp_path / "a")
+    with zipfile.ZipFile(tmp_path / "a") as saved:
+        members = {one.filename: saved.read(one) for one in saved.infolist()}
+    record = json.loads(members["session.json"])
+    record["platform"]["classes"][0]["count"] = 2**31 - 1
+    members["session.json"] = json.dumps(record).encode()
+    with zipfile.ZipFile(tmp_path / "b", "w") as changed:
+        for name, content in members.items():
+            changed.writestr(name, content)
+    with pytest.raises(ConfigError, match=r"the run needs about .* of memory"):
+        hs.Session.load(tmp_path / "b")

@@ -23,7 +23,8 @@ _MOST_NODES = 2**31 - 1
 _MOST_PRIORITY = 10**9
 _MOST_SLOTS = 2**62
 _MAX_SECONDS = 1e12
-_A_SET = "numbers such as `0-3,7` (ends included), or a list of them"
+_MOST_LISTED = 10_000_000
+_A_SET = f"numbers such as `0-3,7` (ends included), or a list of them, at most {_MOST_LISTED:,}"
 
 
 @dataclass(frozen=True)
@@ -188,12 +189,14 @@ def _is_node(given: Any) -> bool:
 
 def _read(text: str) -> tuple[int, ...] | None:
     found: set[int] = set()
+    listed = 0
     for part in text.split(","):
         ends = [end.strip() for end in part.split("-")]
         if len(ends) > 2 or not all(end.isascii() and end.isdecimal() and len(end) < 10 for end in ends):
             return None
         first, last = int(ends[0]), int(ends[-1])
-        if last < first:
+        listed += last - first + 1
+        if last < first or listed > _MOST_LISTED:
             return None
         found.update(range(first, last + 1))
     return tuple(sorted(found))

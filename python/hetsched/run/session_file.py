@@ -21,6 +21,7 @@ from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
 from hetsched.run.concerns import concerns_of_draws, concerns_of_load
 from hetsched.run.events import Events
+from hetsched.run.memory import check_memory
 from hetsched.run.options import RunOptions
 from hetsched.run.outcome import Setting
 from hetsched.run.queueing import with_default_walltimes
@@ -136,6 +137,7 @@ def _session(members: zipfile.ZipFile) -> Saved:
         raise TableError(f"format {shown(record['format'])}", f"format {_VERSION}; a later hetsched wrote it")
     workload, platform = _workload(members, record["workload"]), _platform(members, record)
     policy, options = Policy.from_dict(record["policy"]), _options(members, record["options"])
+    check_memory(workload, platform, policy, until_s=options.until_s)
     forecast = record["forecast"]
     if forecast is not None:
         forecast = Forecast(_frame(members, "known_w")["known_w"].to_numpy(), forecast)

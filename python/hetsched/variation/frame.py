@@ -215,5 +215,6 @@ def too_few_nodes(apps: Sequence[str], *, held: int, wanted: int) -> str:
     expected = f"a table of {wanted} nodes, as the platform has"
     if held >= wanted:
         return expected
-    has = "have" if wanted - held > 1 else "has"
-    return f"{expected}; {node_ranges(np.arange(held, wanted))} {has} no row for any application ({few(apps)})"
+    # In words, as the nodes may be a thousand million.
+    lack = f"nodes {held}-{wanted - 1} have" if wanted - held > 1 else f"node {held} has"
+    return f"{expected}; {lack} no row for any application ({few(apps)})"

@@ -221,28 +221,34 @@ def _number(values: pl.Series) -> pl.Series:
 
 _PIECE = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?")
 _LAST_NODE = 2**32 - 2
-_LONGEST_RANGE = 10_000_000
+_MOST_OF_A_JOB, _MOST_OF_ALL = 10_000_000, 250_000_000
+"""Node numbers that a field, and all fields of a column, may name: ranges are counted before they are written out."""
 
 
-def node_numbers(text: str) -> list[int] | None:
+def node_numbers(text: str, most: int = _MOST_OF_A_JOB) -> list[int] | None:
     """The numbers in a field of a file, such as ``0-2, 7``, ranges with both their ends; None for anything else."""
-    numbers: list[int] = []
+    ranges: list[tuple[int, int]] = []
     for word in re.split(r"[\s,]+", text.strip()):
         piece = _PIECE.fullmatch(word)
         if piece is None:
             return None
         low, high = int(piece[1]), int(piece[2] or piece[1])
-        if not low <= high <= _LAST_NODE or high - low > _LONGEST_RANGE:
+        most -= high - low + 1
+        if not low <= high <= _LAST_NODE or most < 0:
             return None
-        numbers.extend(range(low, high + 1))
-    return numbers
+        ranges.append((low, high))
+    return [node for low, high in ranges for node in range(low, high + 1)]
 
 
 def node_lists(values: pl.Series) -> tuple[pl.Series, pl.Series] | None:
     """The values as lists of node numbers, and which of them are invalid; None if the whole type is."""
     dtype = values.dtype
     if dtype == pl.String:
-        read = [None if text is None or not text.strip() else (node_numbers(text), text) for text in values]
+        read, left = [], _MOST_OF_ALL
+        for text in values:
+            is_empty = text is None or not text.strip()
+            read.append(None if is_empty else (node_numbers(text, min(_MOST_OF_A_JOB, left)), text))
+            left -= len(read[-1][0] or ()) if read[-1] is not None else 0
         lists = pl.Series(values.name, [pair and pair[0] for pair in read], dtype=pl.List(pl.UInt32))
         return lists, pl.Series([pair is not None and pair[0] is None for pair in read], dtype=pl.Boolean)
     if not isinstance(dtype, pl.List | pl.Array) or not (dtype.inner.is_integer() or dtype.inner == pl.Null):
