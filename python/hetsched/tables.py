@@ -22,6 +22,7 @@ from hetsched import _core
 from hetsched.checks import did_you_mean, listed, many, one_line, reason_of, shown
 from hetsched.errors import ConfigError, Fault, TraceError
 from hetsched.files import UNREADABLE
+from hetsched.memory import available_bytes
 from hetsched.threads import check_threads
 
 _Read = TypeVar("_Read")
@@ -306,7 +307,8 @@ def _check(data: bytes) -> None:
     columns = [column[_COLUMN_META] for group in groups for column in group[_GROUP_COLUMNS]]
     _hold(all(column[_VALUES] >= 0 for column in columns), "fewer than no values")
     unpacked = sum(_BYTES_OF_TYPE[column[_TYPE]] * column[_VALUES] for column in columns)
-    _hold(max(unpacked, footer[_ROWS] * 0.125) <= _memory(), "more values than memory can hold")
+    # Twice: what is read is checked and, where types differ, converted.
+    _hold(2 * max(unpacked, footer[_ROWS] * 0.125) <= _memory(), "more values than memory can hold")
     body = memoryview(data)[:start]
     for column in columns:
         _check_pages(body, column)
@@ -335,8 +337,9 @@ def _hold(is_so: bool, otherwise: str) -> None:
 
 
 def _memory() -> int:
-    """Bytes of memory that the machine has."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    """Bytes of memory that are left to this process, or those that the machine has where nothing says."""
+    left_b = available_bytes()
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if left_b is None else left_b
 
 
 def _struct(data: memoryview, place: int, depth: int = 0) -> tuple[Struct, int]:

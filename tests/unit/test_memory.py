@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
+from hetsched import memory as left
 from hetsched.run import memory
 from hetsched.run.memory import need_of
 
@@ -173,8 +174,8 @@ def test_a_sweep_takes_no_more_workers_than_machines_fit_into_memory(monkeypatch
 
 
 def test_where_the_system_says_nothing_of_its_memory_nothing_is_refused(monkeypatch):
-    monkeypatch.setattr(memory, "system_bytes", lambda: None)
-    monkeypatch.setattr(memory, "_of_process", lambda: None)
+    monkeypatch.setattr(left, "system_bytes", lambda: None)
+    monkeypatch.setattr(left, "_of_process", lambda: None)
     memory.check_memory(workload_of(), hs.Platform.homogeneous(2**31 - 1, 1, 2), hs.Policy(), until_s=None)
 
 

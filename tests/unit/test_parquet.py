@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import os
 import random
 import subprocess
 import sys
@@ -160,3 +161,26 @@ def test_cut_files_and_other_files_are_told(size):
     for data in (written()[:size], bytes(size), b"PAR1" + bytes(size) + b"\xff\xff\xff\xffPAR1", b"PAR1" * (size + 1)):
         with pytest.raises((DamagedParquetError, pl.exceptions.PolarsError, OSError)):
             read_parquet(data)
+
+
+def test_a_small_file_of_many_equal_rows_is_refused_where_memory_is_limited(tmp_path):
+    rows = 40_000_000
+    frame = pl.select(job_id=pl.repeat(1, rows, dtype=pl.Int64), submit_s=pl.repeat(0.0, rows))
+    frame.write_parquet(tmp_path / "b.parquet", compression="zstd")
+    code = f"""
+import resource
+import hetsched as hs
+
+resource.setrlimit(resource.RLIMIT_AS, (2**30 + 2**29,) * 2)
+for read in (hs.read_parquet, hs.VariationTable.read, hs.Events.read):
+    try:
+        read({str(tmp_path / "b.parquet")!r})
+    except hs.HetschedError as error:
+        print(error)
+"""
+    limits = {**os.environ, "POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=limits)
+    said = ran.stdout.splitlines()
+    assert len(said) == 3
+    assert all("damaged inside: it claims more values than memory can hold" in line for line in said)
+    assert (tmp_path / "b.parquet").stat().st_size < 2**20

@@ -7,15 +7,14 @@ policy needs beside that is not known here, so that a run can need more, but har
 from __future__ import annotations
 
 import os
-import resource
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
 from hetsched.checks import many
 from hetsched.errors import SimulationError
+from hetsched.memory import available_bytes, gib, system_bytes
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.workload import Workload
@@ -52,8 +51,8 @@ def check_memory(workload: Workload, platform: Platform, policy: Policy, *, unti
     if available_b is not None and need.total_b > available_b:
         most = max(need.parts, key=need.parts.__getitem__)
         raise SimulationError(
-            f"the run needs about {_gib(need.total_b)} of memory, {_gib(need.parts[most])} of it for {most}; "
-            f"{_gib(available_b)} are available"
+            f"the run needs about {gib(need.total_b)} of memory, {gib(need.parts[most])} of it for {most}; "
+            f"{gib(available_b)} are available"
         )
 
 
@@ -80,40 +79,6 @@ def _served_nodes(workload: Workload, platform: Platform) -> int:
     if "slots" in jobs.columns:
         fits &= (jobs["slots"] <= max(kind.slots for kind in platform.classes)).fill_null(True)
     return int(jobs["node_count"].filter(fits).cast(pl.Int64).sum())
-
-
-def available_bytes() -> int | None:
-    """Memory that the system and this process's own limit still leave; None where neither says."""
-    limits = [limit for limit in (system_bytes(), _of_process()) if limit is not None]
-    return min(limits, default=None)
-
-
-def system_bytes() -> int | None:
-    """Memory that the system has left for all processes, swap included; None where it does not say."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    kib = {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)}
-    return (kib["MemAvailable"] + kib["SwapFree"]) * 1024 if {"MemAvailable", "SwapFree"} <= set(kib) else None
-
-
-def _of_process() -> int | None:
-    """The rest of the address space (``ulimit -v``)."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit == resource.RLIM_INFINITY:
-        return None
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    except OSError:
-        return None
-    return max(limit - pages * os.sysconf("SC_PAGE_SIZE"), 0)
-
-
-def _gib(size_b: int) -> str:
-    """A size as a message tells it."""
-    gib = size_b / 2**30
-    return f"{gib:,.0f} GiB" if gib >= 100 else f"{gib:.1f} GiB" if gib >= 1 else f"{gib:.2f} GiB"
 
 
 MOST_WORKERS = 1024
