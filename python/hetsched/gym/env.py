@@ -18,6 +18,7 @@ from hetsched.platform import Platform
 from hetsched.policy.policy import Part
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
 from hetsched.run.result import Result
+from hetsched.threads import check_threads
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:
@@ -160,7 +161,10 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         ------
         ConfigError
             If an option is unknown, or if no job of the episode can be started.
+        SimulationError
+            If the process was forked from one in which polars had been at work: use ``spawn`` or ``forkserver``.
         """
+        check_threads()
         super().reset(seed=seed)
         workload, run_seed = _drawn(self._task, self.np_random, options)
         self._runs.begin(0, workload, run_seed)
@@ -185,8 +189,9 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         ConfigError
             If the action is illegal; then nothing has happened.
         SimulationError
-            If the episode is over, or the run cannot go on.
+            If the episode is over, the run cannot go on, or the process was forked as in `reset`.
         """
+        check_threads()
         if self._is_done:
             raise SimulationError("the episode is over, or none has begun: call reset")
         if not self.action_space.contains(action) or self._runs.board.mask[0, int(action)] != 1:

@@ -21,6 +21,7 @@ from hetsched.platform import Platform
 from hetsched.policy.policy import Part
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
 from hetsched.run.result import Result
+from hetsched.threads import check_threads
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:
@@ -143,7 +144,10 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         ------
         ConfigError
             If an option is unknown, or seeds or flags are not one a run.
+        SimulationError
+            If the process was forked from one in which polars had been at work: use ``spawn`` or ``forkserver``.
         """
+        check_threads()
         rows = self._masked(options)
         for row, one in zip(rows, self._seeds(seed)[rows], strict=True):
             if one is not None or self._chances[row] is None:
@@ -171,8 +175,10 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         ConfigError
             If an action is illegal; then nothing has happened.
         SimulationError
-            If an episode is over that does not begin anew by itself, or a run cannot go on.
+            If an episode is over that does not begin anew by itself, a run cannot go on, or the process was forked as
+            in `reset`.
         """
+        check_threads()
         actions = self._checked(actions)
         rows, anew = np.flatnonzero(~self._ended), np.flatnonzero(self._ended)
         if len(anew) and (self._mode == AutoresetMode.DISABLED or any(self._chances[row] is None for row in anew)):
