@@ -36,7 +36,8 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
     **Actions** (`Discrete`): ``row × len(placements) + placement`` starts the job in this row of the observed queue on
     nodes that this placement chooses; then, with `caps`, one action a level of the cap (none, then from the highest
     down), at most one of them a pass; the last action is "nothing more now". ``info["action_mask"]`` (int8) holds 1 for
-    each legal action. The action space samples legal ones; an illegal one is a `ConfigError`.
+    each legal action. The action space samples legal ones; an illegal one is a `ConfigError`,
+    or does nothing (`illegal`).
 
     **Observations** (`Dict` of float32 from 0 to 1): ``queue``, the first `queue` jobs in policy order, a row of
     `JOB_FEATURES` each; ``machine``, the `MACHINE_FEATURES`. After the end of an episode both are zeros.
@@ -71,6 +72,10 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         reward between two decisions is -∫ (queued jobs) dt / (3600 s × N), N jobs in the episode.
     max_decisions
         Decisions after which an episode is truncated. None: never.
+    illegal
+        ``"error"``: an illegal action is an error. ``"noop"``: it is taken as "nothing more now", for agents that know
+        no masks; where that is illegal too, as the first legal action, so every episode ends. It has no penalty of its
+        own: what is put off is paid for in the reward. ``info["was_illegal"]`` says so, for a penalty of your own.
     render_mode
         None: there is no picture.
     **options
@@ -115,6 +120,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         sleep: Part | None = None,
         reward: str | Mapping[str, float] = "wait",
         max_decisions: int | None = None,
+        illegal: str = "error",
         render_mode: None = None,
         **options: Unpack[RunKeywords],
     ) -> None:
@@ -132,6 +138,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
             sleep=sleep,
             reward=reward,
             max_decisions=max_decisions,
+            illegal=illegal,
             options=options_given(type(self).__init__, options),
         )
         self.render_mode = render_mode
@@ -187,20 +194,24 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         Raises
         ------
         ConfigError
-            If the action is illegal; then nothing has happened.
+            If the action is none of the space, or illegal (unless `illegal` is ``"noop"``); then nothing has happened.
         SimulationError
             If the episode is over, the run cannot go on, or the process was forked as in `reset`.
         """
         check_threads()
         if self._is_done:
             raise SimulationError("the episode is over, or none has begun: call reset")
-        if not self.action_space.contains(action) or self._runs.board.mask[0, int(action)] != 1:
+        is_known = self.action_space.contains(action)
+        was_illegal = not is_known or bool(self._runs.is_illegal(np.array([action], np.int64))[0])
+        if not is_known or (was_illegal and not self._task.is_lenient):
             raise self._runs.refused(0, action, "action")
         row = np.zeros(1, np.int64)
-        self._runs.step(row, np.array([action], np.int64))
+        self._runs.step(row, self._runs.noops() if was_illegal else np.array([action], np.int64))
         terminated, truncated = bool(self._runs.board.is_over[0]), bool(self._runs.truncations[0])
         self._is_done = terminated or truncated
         info = self._info()
+        if self._task.is_lenient:
+            info["was_illegal"] = was_illegal
         reward = float(self._runs.rewards(row)[0])
         if self._is_done:
             info["summary"] = self.result().summary()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hetsched.checks import plain
 from hetsched.errors import ConfigError, SimulationError
 from hetsched.gym.observation import Board, Observation
 from hetsched.gym.task import Task
@@ -49,6 +50,16 @@ class Runs:
         """Carry out an action in each of these rows; raises if one is illegal, and then nothing has happened."""
         self._engine.step(rows, actions)
         self.decisions[rows] += 1
+
+    def is_illegal(self, actions: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """True where a row's action, one of the space's, is illegal now."""
+        illegal: npt.NDArray[np.bool_] = self.board.mask[np.arange(len(actions)), actions] != 1
+        return illegal
+
+    def noops(self) -> npt.NDArray[np.int64]:
+        """Actions in place of illegal ones: nothing more, or the first legal one where nothing more is illegal too."""
+        nothing = self.task.shape.actions - 1
+        return np.where(self.board.mask[:, nothing] == 1, nothing, self.board.mask.argmax(axis=1))
 
     def rewards(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """What these rows have earned since they were paid last; 0 in the others."""
@@ -91,8 +102,9 @@ class Runs:
         legal = np.flatnonzero(self.board.mask[row])
         shown = ", ".join(map(str, legal[:20])) + (", …" if len(legal) > 20 else "")
         known = isinstance(action, int | np.integer) and 0 <= action < self.task.shape.actions
-        found = f"{action} ({self.task.described(int(action))})" if known else repr(action)
-        return ConfigError([(parameter, found, f"a legal one, of which info['action_mask'] tells: {shown}")])
+        found = f"{action} ({self.task.described(int(action))})" if known else repr(plain(action))
+        hint = ' (agents without masks: illegal="noop")' if known else ""
+        return ConfigError([(parameter, found, f"a legal one, of which info['action_mask'] tells{hint}: {shown}")])
 
 
 def _cut(begun: Begun, until_s: float) -> Begun:

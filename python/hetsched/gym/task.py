@@ -20,6 +20,9 @@ from hetsched.run.options import RunOptions
 from hetsched.run.simulation import Begun, run_of
 from hetsched.workload import Workload
 
+ILLEGAL = ("error", "noop")
+"""What becomes of illegal actions."""
+
 
 class Task:
     """What every episode of an environment has in common."""
@@ -38,6 +41,7 @@ class Task:
         sleep: Part | None,
         reward: str | Mapping[str, float],
         max_decisions: int | None,
+        illegal: str,
         options: RunOptions,
     ) -> None:
         faults = Faults()
@@ -45,12 +49,14 @@ class Task:
             faults.add("platform", type(platform).__name__, "a Platform, as Platform.homogeneous makes it")
         faults.whole("queue", plain(queue), low=1, high=4096)
         faults.flag("caps", caps)
+        faults.choice("illegal", illegal, ILLEGAL)
         if max_decisions is not None:
             faults.whole("max_decisions", plain(max_decisions), low=1, high=10**12)
         options = options.checked(faults)
         faults.check()
         self.platform: Platform = platform
         self.max_decisions, self.options = max_decisions, options
+        self.is_lenient = illegal == "noop"
         self.placements = _placements(order, placements, power, sleep)
         self.policy = self.placements[0]
         self.levels_w = _levels(self.policy, platform) if caps else None

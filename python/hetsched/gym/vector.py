@@ -92,6 +92,7 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         sleep: Part | None = None,
         reward: str | Mapping[str, float] = "wait",
         max_decisions: int | None = None,
+        illegal: str = "error",
         render_mode: None = None,
         **options: Unpack[RunKeywords],
     ) -> None:
@@ -109,6 +110,7 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
             sleep=sleep,
             reward=reward,
             max_decisions=max_decisions,
+            illegal=illegal,
             options=options_given(type(self).__init__, options),
         )
         self._mode = _checked(num_envs, copy, summaries, autoreset_mode)
@@ -173,13 +175,15 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         Raises
         ------
         ConfigError
-            If an action is illegal; then nothing has happened.
+            If an action is none of the space, or illegal (unless `illegal` is ``"noop"``); then nothing has happened.
         SimulationError
             If an episode is over that does not begin anew by itself, a run cannot go on, or the process was forked as
             in `reset`.
         """
         check_threads()
         actions = self._checked(actions)
+        was_illegal = self._runs.is_illegal(actions) & ~self._ended
+        actions = np.where(was_illegal, self._runs.noops(), actions)
         rows, anew = np.flatnonzero(~self._ended), np.flatnonzero(self._ended)
         if len(anew) and (self._mode == AutoresetMode.DISABLED or any(self._chances[row] is None for row in anew)):
             raise SimulationError(f"the episode of run {anew[0]} is over, or none has begun: call reset")
@@ -189,6 +193,8 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         terminations, truncations = self._runs.board.is_over.copy(), self._runs.truncations
         self._ended = terminations | truncations
         infos = self._infos()
+        if self._task.is_lenient:
+            infos |= {"was_illegal": was_illegal, "_was_illegal": np.ones(self.num_envs, np.bool_)}
         if self._summaries and self._ended.any():
             infos |= self._summaries_of(np.flatnonzero(self._ended))
         return self._runs.observation(copy=self._copy), self._runs.rewards(rows), terminations, truncations, infos
@@ -212,17 +218,18 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         self._ended[rows] = False
 
     def _checked(self, actions: Any) -> npt.NDArray[np.int64]:
-        """The actions as an array; raises if one is illegal."""
+        """The actions as an array, ignored ones included; raises if one cannot be carried out."""
         given = np.asarray(actions)
         if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
             found = f"{given.dtype} of shape {given.shape}"
             raise ConfigError([("actions", found, f"{self.num_envs} whole numbers, one a run")])
         given = given.astype(np.int64)
         inside = (given >= 0) & (given < self._task.shape.actions)
-        legal = self._runs.board.mask[np.arange(self.num_envs), np.where(inside, given, 0)] == 1
-        for row in np.flatnonzero(~(inside & legal) & ~self._ended):
+        known = np.where(inside, given, 0)
+        refused = ~inside if self._task.is_lenient else ~inside | self._runs.is_illegal(known)
+        for row in np.flatnonzero(refused & ~self._ended):
             raise self._runs.refused(int(row), given[row], f"actions[{row}]")
-        return given
+        return known
 
     def _infos(self) -> dict[str, Any]:
         board, all_of_them = self._runs.board, np.ones(self.num_envs, np.bool_)
