@@ -84,7 +84,7 @@ def large(quick: bool) -> Run:
     rng = np.random.Generator(np.random.PCG64(1))
     apps = [str(app) for app in range(1, traces.APPS + 1)]
     watts = 300.0 * np.linspace(0.8, 1.2, len(apps))[:, None] * rng.normal(1.0, 0.06, (len(apps), trace.nodes))
-    platform = hs.Platform.homogeneous(trace.nodes, IDLE_W, TDP_W, boot_s=60, shutdown_s=120)
+    platform = hs.Platform.homogeneous(trace.nodes, IDLE_W, TDP_W, boot_s=60, shutdown_s=120, off_w=0)
     table = hs.VariationTable(apps, power_w=watts)
     return Run(hs.read_swf(traces.made(trace)), platform.with_tables(actual=table), "easy:sleep=timeout")
 

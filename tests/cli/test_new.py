@@ -16,6 +16,9 @@ name = "node"
 count = 4
 idle_w = 100
 tdp_w = 400
+boot_s = 120
+shutdown_s = 60
+off_w = 10
 
 [cap_model]
 static_w = 100
@@ -31,6 +34,8 @@ def test_what_is_written_passes_its_own_test_and_is_compared(hetsched, folder, r
     compare = "compare TRACE --policies easy,my_own.py:MyOwn"
     if role == "placement":
         compare = "compare TRACE --table TABLE.csv --policies easy,my_own.py:MyOwn"
+    if role == "sleep":
+        compare = "compare TRACE --platform PLATFORM.toml --policies easy,my_own.py:MyOwn"
     if role in ON_A_BUDGET:
         compare = (
             "compare TRACE --platform PLATFORM.toml "

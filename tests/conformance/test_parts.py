@@ -65,7 +65,9 @@ def crowd(jobs: int = 300, nodes: int = 16) -> tuple[hs.Workload, hs.Platform]:
         }
     )
     table = hs.VariationTable(["heat", "flow"], power_w=rng.uniform(90.0, 300.0, (2, nodes)))
-    platform = hs.Platform.homogeneous(nodes=nodes, idle_w=80.0, tdp_w=300.0).with_tables(actual=table)
+    platform = hs.Platform.homogeneous(
+        nodes=nodes, idle_w=80.0, tdp_w=300.0, off_w=0.0, boot_s=0.0, shutdown_s=0.0
+    ).with_tables(actual=table)
     return hs.Workload.from_polars(frame), platform
 
 

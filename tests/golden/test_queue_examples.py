@@ -225,6 +225,7 @@ def test_rule_9_nodes_of_the_queue_that_are_off_go_last_and_nodes_in_no_queue_sl
         exclusive=slots == 1,
         boot_s=10,
         shutdown_s=10,
+        off_w=0,
         queues=[hs.Queue("most", "0-2", allocation="spread"), hs.Queue("last", "2")],
     )
     rows: list[Row] = [

@@ -25,7 +25,7 @@ def jobs(*rows: tuple[float, float, float | None, int], **columns: list[Any]) ->
 def machine(nodes: int, **values: Any) -> hs.Platform:
     """Nodes of 600 W idle, 2100 W busy, that boot in 60 s and shut down in 120 s."""
     return hs.Platform.homogeneous(
-        nodes, **{"idle_w": 600.0, "tdp_w": 2100.0, "boot_s": 60.0, "shutdown_s": 120.0, **values}
+        nodes, **{"idle_w": 600.0, "tdp_w": 2100.0, "off_w": 0.0, "boot_s": 60.0, "shutdown_s": 120.0, **values}
     )
 
 

@@ -26,7 +26,7 @@ def jobs(*rows: tuple[float, float, float | None, int, str]) -> hs.Workload:
 def run(workload: hs.Workload, nodes: int, sleep: Any, *queues: hs.Queue, **options: Any) -> hs.Result:
     """On nodes of 600 W idle, 2100 W busy, that boot in 60 s and shut down in 120 s, under `easy`."""
     platform = hs.Platform.homogeneous(
-        nodes, idle_w=600.0, tdp_w=2100.0, boot_s=60.0, shutdown_s=120.0, queues=queues or (A, B)
+        nodes, idle_w=600.0, tdp_w=2100.0, boot_s=60.0, shutdown_s=120.0, off_w=0.0, queues=queues or (A, B)
     )
     result = hs.simulate(workload, platform, hs.Policy.preset("easy", sleep=sleep), **options)
     check_schedule(result, workload, platform, events=options.get("events"))
@@ -115,7 +115,9 @@ def test_each_pool_keeps_a_reserve_of_its_own() -> None:
 
 def budget(workload: hs.Workload, watts: float, events: hs.Events | None = None) -> hs.Result:
     """On four nodes of 100 W idle and 300 W busy, of which 1 and 3 serve."""
-    platform = hs.Platform.homogeneous(4, idle_w=100.0, tdp_w=300.0, queues=[hs.Queue("a", "1,3")])
+    platform = hs.Platform.homogeneous(
+        4, 100.0, 300.0, off_w=0.0, boot_s=0.0, shutdown_s=0.0, queues=[hs.Queue("a", "1,3")]
+    )
     policy = hs.Policy.preset("easy", power={"name": "system-budget", "budget_w": watts})
     result = hs.simulate(workload, platform, policy, events=events)
     check_schedule(result, workload, platform, events=events)
@@ -151,7 +153,9 @@ def test_rule_7_a_job_that_the_idle_platform_leaves_no_watts_for_is_rejected() -
 
 def test_rule_7_a_share_is_one_of_the_platform() -> None:
     """Of 4 × 300 W: 0.66 are 792 W, 0.67 are 804 W."""
-    platform = hs.Platform.homogeneous(4, idle_w=100.0, tdp_w=300.0, queues=[hs.Queue("a", "1,3")])
+    platform = hs.Platform.homogeneous(
+        4, 100.0, 300.0, off_w=0.0, boot_s=0.0, shutdown_s=0.0, queues=[hs.Queue("a", "1,3")]
+    )
     for share, start_s in ((0.66, 100.0), (0.67, 0.0)):
         policy = hs.Policy.preset("easy", power={"name": "system-budget", "pcr": share})
         assert hs.simulate(TWO, platform, policy).jobs["start_s"].to_list() == [0.0, start_s]

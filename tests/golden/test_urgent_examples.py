@@ -37,6 +37,7 @@ def machine(nodes: int, *queues: hs.Queue, slots: int = 1) -> hs.Platform:
         tdp_w=2100.0,
         boot_s=60.0,
         shutdown_s=120.0,
+        off_w=0.0,
         slots=slots,
         exclusive=slots == 1,
         queues=queues,

@@ -35,6 +35,7 @@ def cases(draw: st.DrawFn) -> tuple[hs.Workload, hs.Platform, hs.Policy]:
         tdp_w=300.0,
         boot_s=7.0,
         shutdown_s=5.0,
+        off_w=0.0,
         boot_w=150.0,
         slots=slots,
         exclusive=slots == 1,

@@ -26,7 +26,7 @@ def log(*rows: tuple[float, float, float | None, int]) -> hs.Workload:
 
 
 def machine(nodes: int) -> hs.Platform:
-    return hs.Platform.homogeneous(nodes=nodes, idle_w=600.0, tdp_w=2100.0, boot_s=60.0, shutdown_s=120.0)
+    return hs.Platform.homogeneous(nodes=nodes, idle_w=600.0, tdp_w=2100.0, boot_s=60.0, shutdown_s=120.0, off_w=0.0)
 
 
 def run(workload: hs.Workload, nodes: int, sleep: Any, backfill: str = "reservations") -> hs.Result:

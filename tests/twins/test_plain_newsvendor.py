@@ -30,7 +30,7 @@ def log(seed: int, jobs: int, nodes: int, mean_s: float) -> hs.Workload:
 @pytest.mark.parametrize("ratio", [0.02, 0.3])
 def test_the_part_agrees_with_its_twin(backfill: str, mean_s: float, ratio: float) -> None:
     workload = log(7, 250, 12, mean_s)
-    watts = {"idle_w": 600.0, "tdp_w": 2100.0, "boot_s": 60.0, "shutdown_s": 120.0}
+    watts = {"idle_w": 600.0, "tdp_w": 2100.0, "boot_s": 60.0, "shutdown_s": 120.0, "off_w": 0.0}
     platform = hs.Platform.homogeneous(nodes=12, **watts)
     own = hs.Policy(backfill=backfill, sleep={"name": "newsvendor", "reserve_ratio": ratio})
     twin = hs.Policy(backfill=backfill, sleep=PlainNewsvendor(60.0, 120.0, ratio))

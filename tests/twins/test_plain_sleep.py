@@ -94,6 +94,7 @@ def run(machine: SleepyMachine, tasks: list[Task], part: dict[str, Any], name: A
         exclusive=machine.slots == 1,
         boot_s=machine.boot / SECOND,
         shutdown_s=machine.shutdown / SECOND,
+        off_w=0.0,
     )
     backfill: dict[str, Any] = {"name": machine.backfill}
     if machine.backfill in ("plan", "reservations"):

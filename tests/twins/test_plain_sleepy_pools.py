@@ -156,6 +156,7 @@ def simulated(case: Case, queues: list[hs.Queue] | None, name: str = "timeout") 
         down_w=WATTS["down"],
         boot_s=machine.boot / SECOND,
         shutdown_s=machine.shutdown / SECOND,
+        off_w=0.0,
         queues=queues,
     )
     backfill: dict[str, Any] = {"name": machine.backfill}

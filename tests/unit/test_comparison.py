@@ -268,7 +268,7 @@ def test_a_comparison_shows_itself_as_the_command_line_does(tmp_path, capfd):
 
 
 def test_what_sleep_attains_is_told_of_those_that_sleep() -> None:
-    platform = hs.Platform.homogeneous(nodes=2, idle_w=600, tdp_w=2100, boot_s=60, shutdown_s=120)
+    platform = hs.Platform.homogeneous(nodes=2, idle_w=600, tdp_w=2100, boot_s=60, shutdown_s=120, off_w=0)
     frame = pl.DataFrame(
         {"job_id": [1, 2], "submit_s": [0.0, 10_000.0], "runtime_s": [600.0] * 2, "node_count": [1, 2]}
     )

@@ -17,7 +17,8 @@ from hetsched.report.node_states import MOST_ROWS, node_map, queue_waits, states
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
-MACHINE: dict[str, Any] = {"nodes": 4, "idle_w": 50.0, "tdp_w": 200.0, "boot_s": 60.0, "shutdown_s": 60.0}
+SLEEP: dict[str, Any] = {"off_w": 0.0, "boot_s": 60.0, "shutdown_s": 60.0}
+MACHINE: dict[str, Any] = {"nodes": 4, "idle_w": 50.0, "tdp_w": 200.0, **SLEEP}
 QUEUES = [hs.Queue("short", "0-1"), hs.Queue("long", "2-3")]
 
 

@@ -12,7 +12,7 @@ from hetsched.workload import aoba, poisson
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
-MACHINE = hs.Platform.homogeneous(nodes=16, idle_w=100, tdp_w=300, boot_s=90, shutdown_s=45)
+MACHINE = hs.Platform.homogeneous(nodes=16, idle_w=100, tdp_w=300, boot_s=90, shutdown_s=45, off_w=0)
 LOG = poisson(nodes=16, jobs=150, load=0.4, runtime_s="lognormal:1500:1", sizes="1:3,4:1,9:1", seed=3)
 
 

@@ -70,7 +70,7 @@ NODE_FAULTS = [
     ({"busy_w": -5}, ("busy_w", "`-5`")),
     ({"slots": 0}, ("slots", "`0`")),
     ({"boot_s": -1}, ("boot_s", "`-1`")),
-    ({"off_w": None}, ("off_w", "`None`")),
+    ({"off_w": math.nan}, ("off_w", "`NaN`")),
     ({"name": ""}, ("name", "``")),
 ]
 

@@ -220,13 +220,16 @@ def test_rule_7_a_budget_needs_one_pool() -> None:
     assert hs.simulate(workload("a", "b"), whole, budget).summary()["completed"] == 2
 
 
+AT_ONCE: dict[str, Any] = {"off_w": 0, "boot_s": 0, "shutdown_s": 0}
+
+
 @pytest.mark.parametrize("sleep", ["timeout", "nqsv", "planned", "newsvendor"])
 def test_rule_6_pools_sleep_by_counts(sleep: str) -> None:
     asleep = hs.Policy("fcfs", "reservations", sleep=sleep)
     machines = [
-        platform(hs.Queue("a", "0-1"), hs.Queue("b", "2-3")),
-        platform(hs.Queue("a", "0-1"), hs.Queue("b", "0-1", priority=1)),
-        platform(hs.Queue("a", "0-3"), hs.Queue("b", "0-3")),
+        platform(hs.Queue("a", "0-1"), hs.Queue("b", "2-3"), **AT_ONCE),
+        platform(hs.Queue("a", "0-1"), hs.Queue("b", "0-1", priority=1), **AT_ONCE),
+        platform(hs.Queue("a", "0-3"), hs.Queue("b", "0-3"), **AT_ONCE),
     ]
     for machine in machines:
         assert hs.simulate(workload("a", "b"), machine, asleep).summary()["completed"] == 2
@@ -235,7 +238,7 @@ def test_rule_6_pools_sleep_by_counts(sleep: str) -> None:
 def test_sleep_names_nodes_of_the_platform() -> None:
     asleep = hs.Policy("fcfs", "reservations", sleep={"name": "timeout", "exclude": "3-4"})
     with pytest.raises(hs.ConfigError, match=r"^policy\.sleep\.exclude: found node 4, expected .*, 0 to 3$"):
-        hs.simulate(workload("a"), platform(hs.Queue("a", "0-1"), hs.Queue("b", "2")), asleep)
+        hs.simulate(workload("a"), platform(hs.Queue("a", "0-1"), hs.Queue("b", "2"), **AT_ONCE), asleep)
 
 
 def test_rule_7_preemption_needs_a_plan() -> None:

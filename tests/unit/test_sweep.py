@@ -219,7 +219,7 @@ def test_a_bound_that_a_platform_has_none_of_is_refused_before_any_run(tmp_path)
 
 
 def test_what_sleep_saves_of_what_it_could_is_in_rows_with_the_bound():
-    sleepy = hs.Platform.homogeneous(nodes=4, idle_w=100, tdp_w=300, boot_s=5, shutdown_s=5)
+    sleepy = hs.Platform.homogeneous(nodes=4, idle_w=100, tdp_w=300, boot_s=5, shutdown_s=5, off_w=0)
     frame = sweep(
         [log().scale_arrivals(0.01), log(jobs=1, node_count=4)], sleepy, ["easy", "nqsv"], bound=True, workers=1
     )

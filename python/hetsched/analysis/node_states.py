@@ -36,7 +36,7 @@ def node_states(result: Result) -> pl.DataFrame:
     --------
     >>> import hetsched as hs
     >>> jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 800], "runtime_s": [60, 60], "node_count": [1, 1]})
-    >>> machine = hs.Platform.homogeneous(nodes=1, idle_w=100, tdp_w=300, boot_s=60, shutdown_s=30)
+    >>> machine = hs.Platform.homogeneous(nodes=1, idle_w=100, tdp_w=300, boot_s=60, shutdown_s=30, off_w=0)
     >>> result = hs.simulate(hs.Workload.from_polars(jobs), machine, "easy:sleep=timeout")
     >>> for row in node_states(result).iter_rows():
     ...     print(*row)

@@ -54,9 +54,9 @@ def policy(
 def _comparison(role: str, part: str) -> str:
     """The command that compares a part with what it would replace."""
     if role not in ON_A_BUDGET:
-        # Where nodes are alike it matters little which of them a job gets.
-        table = " --table TABLE.csv" if role == "placement" else ""
-        return f"hetsched compare TRACE{table} --policies {BASE},{part}"
+        # Where nodes are alike it matters little which of them a job gets, and sleep needs to know what boots cost.
+        needed = {"placement": " --table TABLE.csv", "sleep": " --platform PLATFORM.toml"}.get(role, "")
+        return f"hetsched compare TRACE{needed} --policies {BASE},{part}"
     budget = "budget_w=WATTS"
     return f"hetsched compare TRACE --platform PLATFORM.toml --policies power-slurm:{budget},{part}:{budget}"
 

@@ -337,7 +337,7 @@ def test_jobs_are_planned_as_long_as_those_of_the_user_before():
     "sleep": """
 def asleep_s(**parameters):
     jobs = {"job_id": [1, 2], "submit_s": [0, 5000], "runtime_s": [100, 100], "node_count": [1, 1]}
-    platform = hs.Platform.homogeneous(nodes=3, idle_w=100, tdp_w=400, boot_s=60, shutdown_s=60)
+    platform = hs.Platform.homogeneous(nodes=3, idle_w=100, tdp_w=400, boot_s=60, shutdown_s=60, off_w=9)
     policy = hs.Policy.preset("easy", sleep=CLASS(**parameters))
     return hs.simulate(hs.Workload.from_polars(pl.DataFrame(jobs)), platform, policy).nodes["off_s"].to_list()
 

@@ -41,13 +41,14 @@ class NodeClass:
     slots
         Parts of a node that jobs can share, at least 1.
     off_w
-        Watts while switched off.
+        Watts while switched off. None: nothing is said, which counts as 0 where no node sleeps; a policy that puts
+        nodes to sleep needs it.
     down_w
         Watts while failed. None: `off_w`.
-    boot_s, boot_w
-        Seconds it takes to boot, and watts meanwhile. None: `idle_w`.
-    shutdown_s, shutdown_w
-        Seconds it takes to shut down, and watts meanwhile. None: `idle_w`.
+    boot_s, shutdown_s
+        Seconds it takes to boot and to shut down. None: as with `off_w`.
+    boot_w, shutdown_w
+        Watts meanwhile. None: `idle_w`.
     gpus
         GPUs in a node; 0: none. None: nothing is known of them, which counts as none where another class says how many
         it has. Jobs that ask for more (``gpus``, or one where ``device`` is ``gpu``) run on other nodes.
@@ -79,11 +80,11 @@ class NodeClass:
     tdp_w: float
     busy_w: float | None = None
     slots: int = 1
-    off_w: float = 0.0
+    off_w: float | None = None
     down_w: float | None = None
-    boot_s: float = 0.0
+    boot_s: float | None = None
     boot_w: float | None = None
-    shutdown_s: float = 0.0
+    shutdown_s: float | None = None
     shutdown_w: float | None = None
     gpus: int | None = None
     memory_gb: float | None = None
@@ -148,12 +149,18 @@ class NodeClass:
         name
             Such as ``"boot_w"``.
         """
-        fallback = {"busy_w": "tdp_w", "down_w": "off_w", "boot_w": "idle_w", "shutdown_w": "idle_w"}
         value = getattr(self, name)
-        if value is None:
-            value = getattr(self, fallback[name])
+        if value is None and name in _STANDING_IN:
+            return self.per_node(_STANDING_IN[name])
+        if value is None and name in SLEEP_KEYS:
+            value = 0.0
         return np.broadcast_to(np.asarray(value, dtype=np.float64), (self.count,))
 
+
+SLEEP_KEYS = ("boot_s", "shutdown_s", "off_w")
+"""Parameters that a class has to give, be it as 0, before its nodes may sleep: what sleep costs and saves."""
+
+_STANDING_IN = {"busy_w": "tdp_w", "down_w": "off_w", "boot_w": "idle_w", "shutdown_w": "idle_w"}
 
 CLASS_KEYS = tuple(field.name for field in fields(NodeClass) if field.name not in ("name", "count"))
 """Parameters of the class in the file of a platform that has only one."""
@@ -182,10 +189,11 @@ def _check(given: Mapping[str, Any], faults: Faults) -> None:
         faults.number("memory_gb", given["memory_gb"], low=0.0, high=_MOST_MEMORY_GB)
     check_features(given["features"], faults)
     for name in ("tdp_w", "busy_w", "off_w", "down_w", "boot_w", "shutdown_w"):
-        if given[name] is not None or name in ("tdp_w", "off_w"):
+        if given[name] is not None or name == "tdp_w":
             faults.number(name, given[name], low=0.0, high=MAX_NODE_W)
     for name in ("boot_s", "shutdown_s"):
-        faults.number(name, given[name], low=0.0, high=_MAX_TRANSITION_S)
+        if given[name] is not None:
+            faults.number(name, given[name], low=0.0, high=_MAX_TRANSITION_S)
     check_watts("idle_w", given["idle_w"], given["count"], faults)
     if not faults.has("idle_w", "tdp_w") and np.max(given["idle_w"]) > given["tdp_w"]:
         faults.add("tdp_w", given["tdp_w"], f"at least the idle draw, {np.max(given['idle_w']):g} W")

@@ -16,7 +16,7 @@ from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
 from hetsched.platform.caps import ByCap, CapModel
 from hetsched.platform.draws import Draws
-from hetsched.platform.node_class import NodeClass, as_homogeneous, node_classes
+from hetsched.platform.node_class import SLEEP_KEYS, NodeClass, as_homogeneous, node_classes
 from hetsched.platform.plain_values import arguments_of
 from hetsched.platform.queues import Queue, check_queues, queue_list
 from hetsched.platform.shipped import machine_file
@@ -113,11 +113,11 @@ class Platform:
         busy_w: float | None = None,
         *,
         slots: int = 1,
-        off_w: float = 0.0,
+        off_w: float | None = None,
         down_w: float | None = None,
-        boot_s: float = 0.0,
+        boot_s: float | None = None,
         boot_w: float | None = None,
-        shutdown_s: float = 0.0,
+        shutdown_s: float | None = None,
         shutdown_w: float | None = None,
         gpus: int | None = None,
         memory_gb: float | None = None,
@@ -503,8 +503,9 @@ class Platform:
     @cached_property
     def sha256(self) -> str:
         """Sha256 over the nodes' parameters, `known_draws`, cap model, licences, queues; the tables have their own."""
-        classes = [node_class.to_dict() for node_class in self._classes]
-        # Named only where it is not the default: platforms of earlier versions keep their sum.
+        # What is not said counts as 0, and known_draws is named where it is no default: earlier versions' sums hold.
+        unsaid = dict.fromkeys(SLEEP_KEYS, 0.0)
+        classes = [unsaid | node_class.to_dict() for node_class in self._classes]
         known = {} if self._known_draws == "measured" else {"known_draws": self._known_draws}
         model = self._draws.model_dict
         licences = {} if self._licences is None else {"licences": self._licences}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hetsched.checks import Faults, many
+from hetsched.checks import Faults, listed, many
 from hetsched.errors import (
     ConfigError,
     DeviceWarning,
@@ -26,6 +26,7 @@ from hetsched.errors import (
     WorkWarning,
 )
 from hetsched.platform import Platform
+from hetsched.platform.node_class import SLEEP_KEYS
 from hetsched.policy import Policy
 from hetsched.run.options import RunOptions
 from hetsched.run.tariffs import Charge
@@ -287,6 +288,25 @@ def check_caps(workload: Workload, platform: Platform) -> None:
     if len(capped) > _MOST_FAULTS:
         faults.note("cap_w", f"{len(capped) - _MOST_FAULTS:,} more such jobs", expected)
     faults.check()
+
+
+def check_sleep(platform: Platform, policy: Policy) -> None:
+    """Raise if the policy puts nodes to sleep of which the platform does not say what that costs."""
+    if policy.parts["sleep"] is None:
+        return
+    faults = Faults()
+    for position, node_class in enumerate(platform.classes):
+        unsaid = [name for name in SLEEP_KEYS if getattr(node_class, name) is None]
+        place = "platform" if len(platform.classes) == 1 else f"platform.classes[{position}]"
+        if unsaid:
+            faults.note(place, f"no {listed(unsaid)}", _SLEEP_NEEDS.format(policy.name))
+    faults.check()
+
+
+_SLEEP_NEEDS = (
+    "boot_s, shutdown_s and off_w, 0 if that is meant: policy {} puts nodes to sleep, and what that saves and how long "
+    "jobs wait follow from them; typical are boot_s 120 to 600 (2 to 10 minutes), shutdown_s 120, off_w 5 to 15"
+)
 
 
 def check_waits(workload: Workload, policy: Policy) -> None:

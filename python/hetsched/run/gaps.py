@@ -47,7 +47,7 @@ def gaps(result: Result, platform: Platform) -> pl.DataFrame:
     --------
     >>> import hetsched as hs
     >>> log = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 1000], "runtime_s": [60, 60], "node_count": [1, 1]})
-    >>> machine = hs.Platform.homogeneous(nodes=1, idle_w=100, tdp_w=300, boot_s=60, shutdown_s=60)
+    >>> machine = hs.Platform.homogeneous(nodes=1, idle_w=100, tdp_w=300, boot_s=60, shutdown_s=60, off_w=0)
     >>> gaps(hs.simulate(hs.Workload.from_polars(log), machine, "easy:sleep=timeout"), machine).rows()
     [(0, 60.0, 1060.0, 'job', 100000.0, 12000.0, 72000.0)]
     """

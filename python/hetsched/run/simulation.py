@@ -28,6 +28,7 @@ from hetsched.run.concerns import (
     Concern,
     check_caps,
     check_observed,
+    check_sleep,
     check_waits,
     concerns_of_demands,
     concerns_of_draws,
@@ -94,6 +95,7 @@ class Run:
         check_sizes(self.workload, self.platform, self.policy, self.options)
         check_queues(self.workload, self.platform, self.policy, has_agent=agent is not None)
         check_waits(self.workload, self.policy)
+        check_sleep(self.platform, self.policy)
         if self.options.events is not None:
             self.options.events.check_for(self.workload, self.platform, self.policy)
         check_memory(self.workload, self.platform, self.policy, until_s=self.options.until_s)
@@ -280,7 +282,8 @@ def simulate(
         nothing for it to predict: no actual table, no job that brings ``power_w``; if the policy repeats the log and
         the workload has no observed starts; if events cannot befall this platform under this policy; if jobs ask for
         caps that the platform knows nothing of; if a ``constraint`` or ``licences`` cannot be read, or a part of the
-        policy does not know nodes that differ in what jobs ask for (docs/background/rules.md).
+        policy does not know nodes that differ in what jobs ask for (docs/background/rules.md); if nodes sleep of which
+        the platform does not say ``boot_s``, ``shutdown_s`` and ``off_w``.
     SimulationError
         If the run cannot go on, or an object in a role of the policy gives an invalid answer; before it begins, if it
         needs more memory than there is, or if the process was forked from one in which polars had been at work.

@@ -196,6 +196,10 @@ def platforms(
         tdp_w=300.0,
         busy_w=draw(st.none() | st.just(240.0)),
         slots=slots,
+        # Said, so that policies may put nodes to sleep; a node that wakes at once delays no job.
+        off_w=0.0,
+        boot_s=0.0,
+        shutdown_s=0.0,
         exclusive=slots == 1 or draw(st.sampled_from([False, False, True])),
         known_draws=draw(st.sampled_from(list(known_draws))),
     )
