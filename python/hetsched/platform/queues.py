@@ -72,9 +72,9 @@ class Queue:
     --------
     >>> Queue("debug", "0-3,7", priority=5, max_walltime_s=1800).nodes
     (0, 1, 2, 3, 7)
-    >>> Queue("debug", "3-0", allocation="pack")
+    >>> Queue("debug", "3-0", allocation="pack")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    hetsched.errors.ConfigError: nodes: found `3-0`, expected numbers such as `0-3,7` (ends included), or a list of them
+    hetsched.errors.ConfigError: nodes: found `3-0`, expected numbers such as `0-3,7` (ends included), or a list ...
     allocation: found `pack`, expected one of concentrate, spread
     """
 
