@@ -95,7 +95,9 @@ def attained_percent(result: Result) -> float:
     Each gap between jobs costs at best what idling or what sleeping through it does; the run's end may find nodes off.
     """
     (own,) = machine().classes
-    idle_w, boot_w, stop_w = (float(own.per_node(name)[0]) for name in ("idle_w", "boot_w", "shutdown_w"))
+    idle_w, boot_w, stop_w, off_w, boot_s, stop_s = (
+        float(own.per_node(name)[0]) for name in ("idle_w", "boot_w", "shutdown_w", "off_w", "boot_s", "shutdown_s")
+    )
     states = node_states(result).filter(pl.col("node") < USED)
     gap = pl.struct("node", pl.col("state") == "busy").rle_id()
     gaps = states.with_columns(gap=gap).filter(pl.col("state") != "busy")
@@ -105,10 +107,10 @@ def attained_percent(result: Result) -> float:
     seconds, is_last = length["seconds"].to_numpy(), (length["end_s"] == states["end_s"].max()).to_numpy()
     through_j = np.where(
         is_last,
-        stop_w * np.minimum(seconds, own.shutdown_s) + own.off_w * np.maximum(0.0, seconds - own.shutdown_s),
+        stop_w * np.minimum(seconds, stop_s) + off_w * np.maximum(0.0, seconds - stop_s),
         np.where(
-            seconds >= own.shutdown_s + own.boot_s,
-            stop_w * own.shutdown_s + boot_w * own.boot_s + own.off_w * (seconds - own.shutdown_s - own.boot_s),
+            seconds >= stop_s + boot_s,
+            stop_w * stop_s + boot_w * boot_s + off_w * (seconds - stop_s - boot_s),
             np.inf,
         ),
     )
