@@ -1,10 +1,13 @@
 """``--events``: what comes from outside a run, on the command line of simulate and compare."""
 
+import dataclasses
 import json
 
 import pytest
 
 import hetsched as hs
+from hetsched.cli.run_options import RunTexts
+from hetsched.run.options import RunOptions
 
 WATTS = ("--idle-w", 100, "--tdp-w", 400)
 PRICES = "time_s,kind,node,value,until_s\n0,price,,0.25,\n1200,price,,0.5,\n1100,node_failed,15,,\n"
@@ -54,6 +57,43 @@ def test_policies_are_compared_by_what_their_energy_costs(hetsched, folder):
         for policy in ("fcfs", "easy")
     ]
     assert [row["summary"]["cost"] for row in json.loads(said.out)["runs"]] == costs
+
+
+@pytest.mark.filterwarnings("ignore::hetsched.RunWarning")
+@pytest.mark.parametrize("on_failure", ["fail", "requeue"])
+def test_jobs_on_a_node_that_fails_end_or_are_queued_again(hetsched, folder, on_failure):
+    (folder / "e.csv").write_text("time_s,kind,node\n1005,node_failed,0\n1100,node_repaired,0\n")
+    said = hetsched("simulate", "small.swf", "--events", "e.csv", "--on-failure", on_failure, "--json")
+    result = hs.simulate(
+        hs.read_swf("small.swf"),
+        hs.Platform.homogeneous(nodes=16, idle_w=100, tdp_w=400),
+        "easy",
+        events=hs.Events.read("e.csv"),
+        on_failure=on_failure,
+    )
+    found = json.loads(said.out)["summary"]
+    assert (found["failed"], found["completed"]) == (result.summary()["failed"], result.summary()["completed"])
+    assert (found["failed"] > 0) == (on_failure == "fail")
+
+
+def test_every_option_of_a_run_is_one_of_the_command_line():
+    # Under its own name, but for a flag that says what is left out.
+    given = {field.name.removeprefix("no_") for field in dataclasses.fields(RunTexts)}
+    assert given == {field.name for field in dataclasses.fields(RunOptions)}
+
+
+@pytest.mark.parametrize("verb", ["simulate", "compare"])
+def test_verbs_that_run_show_every_option(hetsched, verb, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    said = hetsched(verb, "--help").out
+    for field in dataclasses.fields(RunTexts):
+        assert f"--{field.name.replace('_', '-')}" in said
+
+
+def test_a_misspelt_on_failure_is_refused(hetsched):
+    said = hetsched("compare", "small.swf", "--policies", "easy", "--on-failure", "requeu")
+    assert said.code == 2
+    assert said.err == ("error: --on-failure: found `requeu`, expected one of fail, requeue; did you mean `requeue`?")
 
 
 BUDGET = "time_s,kind,value\n7,budget,1000\n"

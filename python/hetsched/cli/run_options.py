@@ -31,6 +31,7 @@ _EVENTS = (*_TABLES, ".toml")
 # As in `hetsched.run.options`, which takes longer to import than help may.
 _WALLTIMES = ("fixed", "stretch")
 _UNKNOWN_APP = ("error", "nominal")
+_ON_FAILURE = ("fail", "requeue")
 
 Predictor = Annotated[
     str | None,
@@ -89,14 +90,24 @@ Bound = Annotated[
         rich_help_panel=_RUN,
     ),
 ]
-
-
 EventsFile = Annotated[
     str | None,
     typer.Option(
         "--events",
         metavar="F",
         help="Budgets, prices, carbon intensities and failures in time: a file ending in .csv, .parquet or .toml.",
+        rich_help_panel=_RUN,
+    ),
+]
+
+
+OnFailure = Annotated[
+    str,
+    typer.Option(
+        "--on-failure",
+        metavar="fail|requeue",
+        help="What becomes of jobs on nodes that fail: they end as failed, or are queued again in their old place.",
+        autocompletion=lambda: list(_ON_FAILURE),
         rich_help_panel=_RUN,
     ),
 ]
@@ -115,12 +126,14 @@ class RunTexts:
     on_unknown_app: OnUnknownApp = "error"
     bound: Bound = False
     events: EventsFile = None
+    on_failure: OnFailure = "fail"
 
     def check(self, faults: Faults, *, has_table: bool) -> None:
         """Note what is invalid before anything is read; `has_table`: whether a table or a platform is given."""
         self._check_predictor(faults, has_table=has_table)
         chosen(faults, "--on-unknown-app", self.on_unknown_app, _UNKNOWN_APP)
         chosen(faults, "--walltimes", self.walltimes, _WALLTIMES)
+        chosen(faults, "--on-failure", self.on_failure, _ON_FAILURE)
         for option, text, low in (("--kill-grace-s", self.kill_grace_s, 0.0), ("--until-s", self.until_s, -1e12)):
             value = number(faults, option, text, unit="seconds")
             if value is not None:
@@ -143,6 +156,7 @@ class RunTexts:
             until_s=None if self.until_s is None else float(self.until_s),
             predictor=self._predictor(),
             events=self._events(),
+            on_failure=self.on_failure,
         )
 
     def _events(self) -> Events | None:
