@@ -345,3 +345,35 @@ def test_a_budget_in_time_is_the_one_in_force() -> None:
     assert result.summary()["over_budget_count"] == 0
     assert result.events["kind"].to_list() == ["budget", "budget"]
     assert result.timeline["budget_w"].to_list()[0] == 450.0
+
+
+def refusal(*rows: dict[str, Any], policy: Any = "fcfs") -> list[str]:
+    with pytest.raises(hs.ConfigError) as error:
+        hs.simulate(JOBS, PLATFORM, policy, events=events(*rows))
+    return str(error.value).splitlines()
+
+
+def test_rows_of_one_fault_are_one_line_with_their_number() -> None:
+    said = "expected no such row: policy fcfs has no part in the role `power`, such as system-budget"
+    first = "events.kind, row 0: found `budget` at 0 s"
+    budgets = [budget(float(row), 1e4) for row in range(32)]
+    assert refusal(*budgets) == [f"{first} and in 31 more rows, {said}"]
+    assert refusal(*budgets[:2]) == [f"{first} and in 1 more row, {said}"]
+    assert refusal(*budgets[:1]) == [f"{first}, {said}"]
+
+
+def test_a_list_of_faults_that_ends_early_says_how_many_more_there_are() -> None:
+    power = hs.Policy("fcfs", "none", "lowest-id", power="system-budget")
+    hungry = [budget(float(row), float(row % 25)) for row in range(50)]
+    lines = refusal(*hungry, policy=power)
+    assert lines[19].startswith("events.value, row 19: found `19` at 19 s and in 1 more row, expected at least 200 W")
+    assert lines[20:] == [
+        "events.value: found the same fault in 10 more rows, expected at least 200 W, what the idle machine draws"
+    ]
+    failed = [{"time_s": float(row), "kind": "node_failed", "node": 7} for row in range(23)]
+    assert refusal(*failed)[20:] == [
+        "events.node: found the same fault in 3 more rows, expected a node of the platform, 0 to 1"
+    ]
+    with pytest.raises(hs.ConfigError) as error:
+        events(*(budget(float(row), -1.0) for row in range(22)))
+    assert str(error.value).splitlines()[20].startswith("events.value: found the same fault in 2 more rows, expected")

@@ -97,3 +97,12 @@ def test_an_unknown_metric_is_named_with_the_one_that_was_meant():
     ]
     with pytest.raises(hs.ConfigError, match="metrics: found none, expected some of jobs, "):
         metrics_named([])
+
+
+@pytest.mark.parametrize(
+    ("unknown", "meant"), [("killed", "timeout"), ("mean-wait", "mean_wait_s"), ("energy_kj", "energy_j")]
+)
+def test_an_unknown_metric_is_looked_for_in_titles_then_by_its_letters(unknown, meant):
+    with pytest.raises(hs.ConfigError) as error:
+        metrics_named([unknown])
+    assert str(error.value) == f"metrics: found `{unknown}`, expected a metric; did you mean `{meant}`?"

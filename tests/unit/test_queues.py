@@ -343,3 +343,15 @@ def test_a_replay_and_a_metered_schedule_know_no_queues() -> None:
     assert hs.simulate(jobs, machine, "replay").jobs["start_s"].to_list() == [3.0, 3.0]
     starts = pl.DataFrame({"job_id": [1, 2], "start_s": [0.0, 0.0], "nodes": [[3], [2]]})
     assert hs.meter(jobs, machine, starts).summary()["completed"] == 2
+
+
+def test_walltimes_may_be_spans_as_logs_have_them() -> None:
+    written = hs.Queue("long", "0-3", max_walltime_s="1-00:00:00", default_walltime_s=" 01:30:00 ")
+    assert written == hs.Queue("long", "0-3", max_walltime_s=86400, default_walltime_s=5400)
+    assert written.to_dict()["max_walltime_s"] == 86400.0
+    with pytest.raises(hs.ConfigError) as error:
+        hs.Queue("long", "0-3", max_walltime_s="a day", default_walltime_s="00:00:00")
+    assert faults(error) == [
+        "max_walltime_s: found `a day`, expected seconds, or a span such as 1-02:03:04 or 01:00:00",
+        "default_walltime_s: found `0`, expected at least a microsecond",
+    ]

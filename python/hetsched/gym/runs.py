@@ -100,7 +100,7 @@ class Runs:
     def refused(self, row: int, action: Any, parameter: str) -> ConfigError:
         """The error of an illegal action."""
         legal = np.flatnonzero(self.board.mask[row])
-        shown = ", ".join(map(str, legal[:20])) + (", …" if len(legal) > 20 else "")
+        shown = ", ".join(map(str, legal[:20])) + (f" and {len(legal) - 20:,} more" if len(legal) > 20 else "")
         known = isinstance(action, int | np.integer) and 0 <= action < self.task.shape.actions
         found = f"{action} ({self.task.described(int(action))})" if known else repr(plain(action))
         hint = ' (agents without masks: illegal="noop")' if known else ""

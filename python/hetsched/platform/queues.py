@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, listed, shown
 from hetsched.errors import ConfigError
+from hetsched.workload.convert import span_seconds
 
 ORDERS = ("fcfs", "smallest", "largest", "shortest", "longest", "smallest-area")
 """Orders that a queue may have of its own."""
@@ -24,6 +26,7 @@ _MOST_PRIORITY = 10**9
 _MOST_SLOTS = 2**62
 _MAX_SECONDS = 1e12
 _MOST_LISTED = 10_000_000
+_WALLTIMES = ("max_walltime_s", "default_walltime_s")
 _A_SET = f"numbers such as `0-3,7` (ends included), or a list of them, at most {_MOST_LISTED:,}"
 
 
@@ -44,9 +47,9 @@ class Queue:
     max_slots
         Jobs that ask for more slots, all their nodes together, are rejected.
     max_walltime_s
-        Jobs that ask for a longer walltime are rejected.
+        Jobs that ask for a longer walltime are rejected. Seconds, or a span as logs have it: ``"1-00:00:00"``.
     default_walltime_s
-        Walltime of jobs that bring none. None: `max_walltime_s`, if there is one.
+        Walltime of jobs that bring none, in the same forms. None: `max_walltime_s`, if there is one.
     max_running
         Jobs of the queue that run at once; those beyond are passed over in a pass as if they were not queued.
     max_running_per_user
@@ -83,8 +86,8 @@ class Queue:
     priority: int = 0
     max_nodes: int | None = None
     max_slots: int | None = None
-    max_walltime_s: float | None = None
-    default_walltime_s: float | None = None
+    max_walltime_s: float | str | None = None
+    default_walltime_s: float | str | None = None
     max_running: int | None = None
     max_running_per_user: int | None = None
     users: Sequence[str] | None = None
@@ -93,13 +96,15 @@ class Queue:
     preempts: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        for name in _WALLTIMES:
+            object.__setattr__(self, name, _seconds(getattr(self, name)))
         faults = Faults()
         nodes = _checked(self, faults)
         faults.check()
         object.__setattr__(self, "nodes", nodes)
         for name in ("priority", "max_nodes", "max_slots", "max_running", "max_running_per_user"):
             self._settle(name, int)
-        for name in ("max_walltime_s", "default_walltime_s"):
+        for name in _WALLTIMES:
             self._settle(name, float)
         self._settle("users", lambda users: tuple(sorted(set(users))))
         self._settle("preempts", lambda names: tuple(dict.fromkeys(names)))
@@ -229,19 +234,28 @@ def _checked(queue: Queue, faults: Faults) -> tuple[int, ...]:
     return nodes or ()
 
 
+def _seconds(given: Any) -> Any:
+    """Seconds of a span in text; anything else as it is."""
+    if not isinstance(given, str):
+        return given
+    seconds = span_seconds(pl.Series([given.strip()])).item()
+    return given if seconds is None else seconds
+
+
 def _check_walltimes(queue: Queue, faults: Faults) -> None:
-    names = ("max_walltime_s", "default_walltime_s")
-    for name in names:
+    for name in _WALLTIMES:
         value = getattr(queue, name)
-        if value is not None:
+        if isinstance(value, str):
+            faults.add(name, value, "seconds, or a span such as 1-02:03:04 or 01:00:00")
+        elif value is not None:
             faults.number(name, value, low=0.0, high=_MAX_SECONDS)
             if not faults.has(name) and value < 1e-6:
                 faults.add(name, value, "at least a microsecond")
-    if faults.has(*names) or queue.max_walltime_s is None or queue.default_walltime_s is None:
+    most_s, default_s = (getattr(queue, name) for name in _WALLTIMES)
+    if faults.has(*_WALLTIMES) or most_s is None or default_s is None:
         return
-    if queue.default_walltime_s > queue.max_walltime_s:
-        most = f"at most max_walltime_s, {queue.max_walltime_s:g}"
-        faults.add("default_walltime_s", queue.default_walltime_s, most)
+    if default_s > most_s:
+        faults.add("default_walltime_s", default_s, f"at most max_walltime_s, {most_s:g}")
 
 
 def _check_names(parameter: str, given: Any, faults: Faults) -> None:

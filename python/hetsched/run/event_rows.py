@@ -29,7 +29,9 @@ EVENT_COLUMNS: dict[str, type[pl.DataType]] = {
 
 COLUMN_NAMES = listed(EVENT_COLUMNS)
 
-_MOST = 20
+MOST_LISTED = 20
+"""Faults of a kind that a message lists; the next line has the number of others."""
+
 _MAX_VALUE = 1e12
 _SECONDS = f"seconds up to {MAX_SECONDS:g}"
 
@@ -136,9 +138,10 @@ class _Rows:
         """Note the first rows of a column that are bad; shows its values."""
         if name in self.unreadable:
             return
-        for row in np.flatnonzero(bad)[:_MOST].tolist():
+        for row in np.flatnonzero(bad)[:MOST_LISTED].tolist():
             value = self.frame[name][row] if name in self.frame.columns else None
             self.faults.note(f"events.{name}", shown(value), expected, row=row)
+        note_others(self.faults, name, int(np.count_nonzero(bad)) - MOST_LISTED, expected)
 
     def check_kinds(self) -> None:
         """Note kinds that there are not."""
@@ -190,6 +193,24 @@ class _Rows:
 
 
 def note_rows(faults: Faults, name: str, rows: pl.DataFrame, expected: str) -> None:
-    """Note a column of rows that have their number in ``row``, with their instants."""
-    for row in rows.head(_MOST).iter_rows(named=True):
-        faults.note(f"events.{name}", f"{shown(row[name])} at {row['time_s']:g} s", expected, row=row["row"])
+    """Note a column of rows that have their number in ``row``: each value once, where it is first, and its count."""
+    values = rows.group_by(name, maintain_order=True).agg(pl.first("row", "time_s"), pl.len().alias("count"))
+    listed_ones = values.head(MOST_LISTED)
+    for row in listed_ones.iter_rows(named=True):
+        found = f"{shown(row[name])} at {row['time_s']:g} s{_and_more(row['count'] - 1)}"
+        faults.note(f"events.{name}", found, expected, row=row["row"])
+    note_others(faults, name, len(rows) - int(listed_ones["count"].sum()), expected)
+
+
+def note_others(faults: Faults, name: str, others: int, expected: str) -> None:
+    """Note how many rows have a fault of a kind whose list ends before them, if there are any."""
+    if others > 0:
+        faults.note(f"events.{name}", f"the same fault in {_rows(others)}", expected)
+
+
+def _and_more(count: int) -> str:
+    return f" and in {_rows(count)}" if count else ""
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} more row{'' if count == 1 else 's'}"

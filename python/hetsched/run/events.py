@@ -22,11 +22,13 @@ from hetsched.run.event_rows import (
     COLUMN_NAMES,
     FAILED,
     MAINTENANCE,
+    MOST_LISTED,
     PRICE,
     REPAIRED,
     checked_rows,
     in_order,
     no_rows,
+    note_others,
     note_rows,
 )
 from hetsched.run.tariffs import Charge, Rule, Steps, charges
@@ -269,10 +271,11 @@ class Events:
     def check_for(self, workload: Workload, platform: Platform, policy: Policy) -> None:
         """Raise a `ConfigError` for each row that cannot befall these jobs on this platform under this policy."""
         rows, faults = self._frame.with_row_index("row"), Faults()
-        for row in np.flatnonzero(rows["node"].fill_null(-1).to_numpy() >= platform.nodes)[:20].tolist():
-            faults.note(
-                "events.node", str(rows["node"][row]), f"a node of the platform, 0 to {platform.nodes - 1}", row=row
-            )
+        beyond = np.flatnonzero(rows["node"].fill_null(-1).to_numpy() >= platform.nodes)
+        expected = f"a node of the platform, 0 to {platform.nodes - 1}"
+        for row in beyond[:MOST_LISTED].tolist():
+            faults.note("events.node", str(rows["node"][row]), expected, row=row)
+        note_others(faults, "node", len(beyond) - MOST_LISTED, expected)
         budgets, idle_w = rows.filter(pl.col("kind") == BUDGET), float(platform.idle_w.sum())
         if policy.parts["power"] is None:
             expected = f"no such row: policy {policy.name} has no part in the role `power`, such as system-budget"
@@ -290,9 +293,11 @@ class Events:
     def check_after(self, reached_s: float) -> None:
         """Raise a `ConfigError` for each row that is not after an instant up to which a run has come."""
         time_s, faults = self._frame["time_s"], Faults()
-        for row in np.flatnonzero(time_s.to_numpy() <= reached_s)[:20].tolist():
-            expected = f"seconds after {reached_s:g}, up to which the run has come"
+        past = np.flatnonzero(time_s.to_numpy() <= reached_s)
+        expected = f"seconds after {reached_s:g}, up to which the run has come"
+        for row in past[:MOST_LISTED].tolist():
             faults.note("events.time_s", shown(time_s[row]), expected, row=row)
+        note_others(faults, "time_s", len(past) - MOST_LISTED, expected)
         faults.check()
 
 

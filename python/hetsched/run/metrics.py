@@ -502,6 +502,14 @@ def metrics_named(keys: Sequence[str], *, parameter: str = "metrics") -> list[Me
     return [METRICS[key] for key in keys]
 
 
+def _said_by_title(key: str) -> str | None:
+    """The first key whose title holds all words of another, such as `timeout` for ``killed``; None if none does."""
+    words = set(key.lower().replace("_", " ").replace("-", " ").split())
+    return next((known for known, metric in METRICS.items() if words and words <= set(metric.title.split())), None)
+
+
 def _expected_for(key: str) -> str:
-    """The expected key in place of an unknown one: the nearest one, or one of all."""
+    """The expected key in place of an unknown one: one whose title says it, the nearest one, or one of all."""
+    if said := _said_by_title(key):
+        return f"a metric; did you mean {shown(said)}?"
     return f"a metric{near}" if (near := did_you_mean(key, METRICS)) else f"one of {', '.join(METRICS)}"
