@@ -47,7 +47,7 @@ def test_what_is_taken_for_chance_is_chance_and_nothing_else_is():
     jobs["device"] = ["gpu", "gpu", "gpu"]
     jobs["observed_start_s"] = [0, 5, 900]
     workload = hs.Workload.from_polars(pl.DataFrame(jobs))
-    platform = hs.Platform.homogeneous(nodes=40, idle_w=100, tdp_w=300)
+    platform = hs.Platform.homogeneous(nodes=40, idle_w=100, tdp_w=300, off_w=10, boot_s=60, shutdown_s=30)
     for role, name in parts():
         policy = hs.Policy(**{"order": "fcfs", "backfill": "none", "placement": "lowest-id", role: name})
         schedules = {str(hs.simulate(workload, platform, policy, seed=s).jobs["nodes"].to_list()) for s in range(8)}
