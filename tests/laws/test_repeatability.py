@@ -47,7 +47,8 @@ def busy_week(seed: int = 5, jobs: int = 3_000, nodes: int = 48) -> tuple[hs.Wor
         power_w=rng.uniform(80.0, 400.0, (2, nodes)),
         time_ratio=rng.uniform(0.9, 1.2, (2, nodes)),
     )
-    platform = hs.Platform.homogeneous(nodes=nodes, idle_w=rng.uniform(60.0, 100.0, nodes), tdp_w=400.0)
+    sleep = {"off_w": 10.0, "boot_s": 120.0, "shutdown_s": 60.0}
+    platform = hs.Platform.homogeneous(nodes=nodes, idle_w=rng.uniform(60.0, 100.0, nodes), tdp_w=400.0, **sleep)
     return hs.Workload.from_polars(frame), platform.with_tables(actual=table)
 
 

@@ -142,8 +142,6 @@ def _show(screen: Screen, machine: Machine, result: Result, written: list[str], 
     screen.show(summary_table(summary, with_work=is_lost))
     if window is not None:
         screen.say(window.note)
-    if summary["rejected"]:
-        screen.say(f"rejected: {_first_rejected(result)}")
     if low := result.provenance["counts"]["low_busy_rows"]:
         screen.say(f"draws of the table below their node's idle draw: {low:,}, charged as they stand")
     if note := draws_note(result.provenance["known_draws"], change=opt.OTHER_DRAWS):
@@ -159,11 +157,3 @@ def _show(screen: Screen, machine: Machine, result: Result, written: list[str], 
             "written": written,
         }
     )
-
-
-def _first_rejected(result: Result) -> str:
-    """The first job that can never run, why, and how many more there are."""
-    rejected = result.jobs.filter(result.jobs["state"] == "rejected")
-    job = rejected.row(0, named=True)
-    more = f", and {many(len(rejected) - 1, 'more job')}" if len(rejected) > 1 else ""
-    return f"job {job['job_id']} {job['reason']}{more}"

@@ -40,6 +40,10 @@ _QUIET_RATIO = 0.1
 _KILLED_RATIO = 0.5
 _TDP_RATIO = 2.0
 _RAN = ("completed", "timeout", "failed")
+_LEFT = ("pending", "rejected")
+_LEFT_OUT = "no start is known for it"
+"""Reason of jobs of which a replay says something itself."""
+_MOST_REASONS = 3
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ def concerns_of_run(
     jobs: pl.DataFrame, recorded: pl.DataFrame, timeline: pl.DataFrame, platform: Platform
 ) -> list[Concern]:
     """Concerns after a run."""
-    found = (_killed(recorded["state"]), _quiet(timeline, platform.nodes))
+    found = (_killed(recorded["state"]), _never_started(jobs["job_id"], recorded), _quiet(timeline, platform.nodes))
     return [*(one for one in found if one is not None), *_on_gpus(jobs, recorded, timeline, platform)]
 
 
@@ -116,6 +120,21 @@ def _killed(states: pl.Series) -> Concern | None:
     share = f"{100 * killed / ran:.0f} % of the jobs that ran"
     advice = "check the unit of their walltimes, or let jobs run past them"
     return Concern(ResultWarning, "killed at their walltime", share, advice)
+
+
+def _never_started(job_ids: pl.Series, recorded: pl.DataFrame) -> Concern | None:
+    """That jobs could not start; not that they were withdrawn, or waited when the run was stopped."""
+    is_left = pl.col("start_s").is_null() & pl.col("state").is_in(_LEFT) & (pl.col("reason") != _LEFT_OUT)
+    left = recorded.with_columns(job_ids.alias("job_id")).filter(is_left)
+    if left.is_empty():
+        return None
+    by_reason = left.group_by("reason", maintain_order=True).agg(pl.len().alias("jobs"), pl.col("job_id").first())
+    rows = by_reason.sort("jobs", descending=True, maintain_order=True).head(_MOST_REASONS).rows()
+    each = [f"{why}: {f'job {job}' if count == 1 else f'{count:,}, such as job {job}'}" for why, count, job in rows]
+    more = len(by_reason) - len(rows)
+    each += [many(more, "other reason")] if more else []
+    found = f"{len(left):,} of {len(recorded):,} ({'; '.join(each)})"
+    return Concern(ResultWarning, "jobs that never started", found, "energy is lower by their work")
 
 
 def _quiet(timeline: pl.DataFrame, nodes: int) -> Concern | None:
@@ -181,28 +200,40 @@ _GPU_MATTERS = {
 _MUCH_LOST_RATIO = 0.01
 """Of the started node-seconds, what may be lost without a word."""
 
-_REMEDIES = {
-    True: 'walltimes="stretch" gives jobs the time they need on slower nodes',
-    False: "kill_at_walltime=False lets jobs run on, as those did that overran their walltime in the log",
+_CUT = {
+    "killed": "jobs killed before their work was done",
+    "failed": "jobs that failed before their work was done",
 }
-"""By whether it is slow nodes that made jobs run into their walltimes."""
+"""By what ended them."""
 
 
-def concerns_of_work(platform: Platform, options: RunOptions, totals: Mapping[str, Any]) -> list[Concern]:
-    """That work was lost with jobs killed at their walltimes, lest the energy it left be taken for saved."""
-    lost_ratio = totals["work_killed_node_s"] / (totals["work_started_node_s"] or 1.0)
-    if lost_ratio <= _MUCH_LOST_RATIO:
-        return []
+def _remedy(cause: str, platform: Platform, options: RunOptions, recorded: pl.DataFrame) -> str:
+    """A way to lose less work, or to compare runs that lost some."""
     table = platform.actual
     is_slow = table is not None and table.time_ratio is not None and bool((table.time_ratio > 1.0).any())
-    remedy = _REMEDIES[is_slow and options.walltimes == "fixed"]
+    if cause == "killed" and is_slow and options.walltimes == "fixed":
+        return 'walltimes="stretch" gives jobs the time they need on slower nodes'
+    if cause == "killed":
+        return "kill_at_walltime=False lets jobs run on, as those did that overran their walltime in the log"
+    if cause == "failed" and (recorded["reason"] == "a node failed").any():
+        return 'on_failure="requeue" has those run again that lost a node'
+    return "energy per work compares such runs"
+
+
+def concerns_of_work(
+    platform: Platform, options: RunOptions, totals: Mapping[str, Any], recorded: pl.DataFrame
+) -> list[Concern]:
+    """That work was lost with jobs that something ended, so that the energy it left is not taken for saved."""
+    started_node_s = totals["work_started_node_s"] or 1.0
     return [
         Concern(
             WorkWarning,
-            "jobs killed before their work was done",
-            f"{totals['work_killed_jobs']:,}, and {percent(lost_ratio)} of the started node-seconds lost",
-            f"energy is lower by as much work as was not done, and {remedy}",
+            about,
+            f"{totals[f'work_{cause}_jobs']:,}, and {percent(ratio)} of the started node-seconds lost",
+            f"energy is lower by as much work as was not done, and {_remedy(cause, platform, options, recorded)}",
         )
+        for cause, about in _CUT.items()
+        if (ratio := totals[f"work_{cause}_node_s"] / started_node_s) > _MUCH_LOST_RATIO
     ]
 
 

@@ -76,7 +76,7 @@ def result_of(
     charges = [] if events is None else events.charges(timeline)
     after = [
         *concerns_of_run(workload.to_polars(), recorded, timeline, platform),
-        *concerns_of_work(platform, options, totals),
+        *concerns_of_work(platform, options, totals, recorded),
         *concerns_of_charges(charges),
         *concerns,
     ]

@@ -299,11 +299,13 @@ def simulate(
         If a job's measured draw is above twice the nodes' TDP.
     ResultWarning
         If more than half of the jobs that ran were killed at their walltime, or less than 5 % of the nodes were busy
-        for over a tenth of a run of a week or more; if prices or carbon intensities do not cover the whole run.
+        for over a tenth of a run of a week or more; if jobs never started, but for those that were withdrawn or waited
+        when the run was stopped; if prices or carbon intensities do not cover the whole run.
     ReplayWarning
         If the policy repeats the log, and jobs start later than they did or have no observed start.
     WorkWarning
-        If more than 1 % of the started node-seconds were lost with jobs that were killed at their walltimes.
+        If more than 1 % of the started node-seconds were lost with jobs that were killed at their walltimes, or with
+        jobs that failed.
 
     Examples
     --------

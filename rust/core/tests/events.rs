@@ -12,6 +12,7 @@ use hetsched_core::policy::{Decisions, Facets, Jobs, Notice, Policy, Rejection, 
 use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::sim::event::Event;
 use hetsched_core::sim::record::{JobState, Records};
+use hetsched_core::sim::work::Cause;
 use hetsched_core::sim::{Options, Simulation};
 use hetsched_core::units::{SimDuration, SimTime, Watts};
 use hetsched_core::workload::JobId;
@@ -143,7 +144,8 @@ fn a_failing_node_kills_its_job_and_comes_back() {
     // Of 100 s on two nodes the first had done 40; the second did all of its 10 s on two.
     let work = records.totals.work;
     assert_eq!([work.started_node_s(), work.completed_node_s(), work.lost_node_s()], [220.0, 100.0, 120.0]);
-    assert_eq!((work.killed_jobs(), work.killed_node_s()), (0, 0.0));
+    let cut = |cause| (work.cut_jobs(cause), work.cut_node_s(cause));
+    assert_eq!([cut(Cause::Walltime), cut(Cause::Failure)], [(0, 0.0), (1, 120.0)]);
 }
 
 #[test]

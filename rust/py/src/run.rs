@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use hetsched_core::error::{Error, Result, SimulationError};
 use hetsched_core::sim::log::Kind;
 use hetsched_core::sim::record::{self, Totals};
+use hetsched_core::sim::work::Cause;
 use hetsched_core::trace::decompress;
 use hetsched_core::trace::swf::{self, SwfOptions, SwfReport};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -341,8 +342,10 @@ fn totals_dict<'py>(py: Python<'py>, totals: &Totals) -> PyResult<Bound<'py, PyD
     dict.set_item("work_started_node_s", totals.work.started_node_s())?;
     dict.set_item("work_completed_node_s", totals.work.completed_node_s())?;
     dict.set_item("work_lost_node_s", totals.work.lost_node_s())?;
-    dict.set_item("work_killed_jobs", totals.work.killed_jobs())?;
-    dict.set_item("work_killed_node_s", totals.work.killed_node_s())?;
+    for (name, cause) in [("killed", Cause::Walltime), ("failed", Cause::Failure)] {
+        dict.set_item(format!("work_{name}_jobs"), totals.work.cut_jobs(cause))?;
+        dict.set_item(format!("work_{name}_node_s"), totals.work.cut_node_s(cause))?;
+    }
     dict.set_item("peak_power_w", totals.peak.watts())?;
     dict.set_item("passes", totals.passes)?;
     dict.set_item("events", totals.events)?;

@@ -18,7 +18,7 @@ use crate::sim::log::{Entry, Kind, Log};
 use crate::sim::plant::Outcome;
 use crate::sim::segments::Segments;
 use crate::sim::timeline::{Overdraw, Row, Timeline};
-use crate::sim::work::Work;
+use crate::sim::work::{Cause, Work};
 use crate::units::{Joules, SimDuration, SimTime, Watts};
 use crate::workload::{JobId, Workload};
 
@@ -63,6 +63,15 @@ pub enum JobState {
     Hopeless,
     /// Waits for another job, which never ends.
     Unmet,
+}
+
+/// The cause that ended a job in this state before its work was done; none if nothing did.
+fn cut_by(state: JobState) -> Option<Cause> {
+    match state {
+        JobState::Completed => None,
+        JobState::Timeout => Some(Cause::Walltime),
+        _ => Some(Cause::Failure),
+    }
 }
 
 /// How a job came to start.
@@ -419,8 +428,8 @@ impl History {
         let natural = if outcome.is_cut { JobState::Timeout } else { JobState::Completed };
         let (row, how) = (run.job.0 as usize, how.unwrap_or(natural));
         self.last_end = cluster.now();
-        let cut = (how != JobState::Completed).then_some((outcome.ran, outcome.whole));
-        self.work.end(cluster.workload(), run.job, cut, how == JobState::Timeout);
+        let cut = cut_by(how).map(|cause| (cause, outcome.ran, outcome.whole));
+        self.work.end(cluster.workload(), run.job, cut);
         self.charge(run, outcome.energy);
         self.endure(run, outcome, matches!(how, JobState::Overdrawn | JobState::Failed | JobState::Evicted));
         (self.jobs.end[row], self.jobs.state[row]) = (cluster.now(), how);

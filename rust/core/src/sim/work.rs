@@ -13,9 +13,24 @@ const MICROS_PER_SECOND: i128 = 1_000_000;
 pub struct Work {
     started: i128,
     completed: i128,
-    /// Jobs that were killed at their walltime, and what they left undone.
-    killed: usize,
-    left_by_killed: i128,
+    /// By `Cause`.
+    cut: [Cut; 2],
+}
+
+/// Something that ends jobs before their work is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Their walltimes.
+    Walltime,
+    /// Failed nodes, maintenance, emergencies of power.
+    Failure,
+}
+
+/// Jobs that were cut, and what they left undone, in nominal node-microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Cut {
+    jobs: usize,
+    left: i128,
 }
 
 impl Work {
@@ -37,34 +52,29 @@ impl Work {
         in_units(self.started - self.completed, MICROS_PER_SECOND)
     }
 
-    /// Jobs that were killed at their walltime before they had done all of theirs.
+    /// Jobs that were ended so before they had done all of theirs.
     #[must_use]
-    pub fn killed_jobs(self) -> usize {
-        self.killed
+    pub fn cut_jobs(self, cause: Cause) -> usize {
+        self.cut[cause as usize].jobs
     }
 
     /// What those did not do.
     #[must_use]
-    pub fn killed_node_s(self) -> f64 {
-        in_units(self.left_by_killed, MICROS_PER_SECOND)
+    pub fn cut_node_s(self, cause: Cause) -> f64 {
+        in_units(self.cut[cause as usize].left, MICROS_PER_SECOND)
     }
 
-    /// A job ends; `cut` says after how much of which whole run, if before its end.
-    pub(super) fn end(
-        &mut self,
-        workload: &Workload,
-        job: JobId,
-        cut: Option<(SimDuration, SimDuration)>,
-        is_killed: bool,
-    ) {
+    /// A job ends; `cut` says why and after how much of which whole run, if before its end.
+    pub(super) fn end(&mut self, workload: &Workload, job: JobId, cut: Option<(Cause, SimDuration, SimDuration)>) {
         let nominal = workload.runtime(job).saturating_add(workload.comm(job));
         let all = i128::from(nominal.micros()) * i128::from(workload.node_count(job));
-        let done = cut.map_or(all, |(ran, whole)| share(all, ran.micros().into(), whole.micros().into()));
+        let done = cut.map_or(all, |(_, ran, whole)| share(all, ran.micros().into(), whole.micros().into()));
         self.started += all;
         self.completed += done;
-        if is_killed {
-            self.killed += 1;
-            self.left_by_killed += all - done;
+        if let Some((cause, ..)) = cut {
+            let own = &mut self.cut[cause as usize];
+            own.jobs += 1;
+            own.left += all - done;
         }
     }
 }
