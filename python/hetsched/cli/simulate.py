@@ -12,7 +12,7 @@ from hetsched.cli import options as opt
 from hetsched.cli.inputs import Inputs, Machine
 from hetsched.cli.own_policy import policy_of
 from hetsched.cli.pictures import check_folder, check_plot, draw_run
-from hetsched.cli.run_options import RunTexts
+from hetsched.cli.run_options import RunTexts, in_contract
 from hetsched.cli.terminal import Screen, inside, noted, renamed
 from hetsched.cli.window import Window
 from hetsched.errors import WorkWarning
@@ -112,7 +112,7 @@ def _run(workload: Workload, machine: Machine, policy: Policy | None, run: RunTe
 
     assert policy is not None
     options = run.options()
-    with Bars() as bars, renamed({"predictor": f"--predictor {run.predictor}"}):
+    with Bars() as bars, renamed({"predictor": f"--predictor {run.predictor}"}), in_contract(run.contract_file):
         tell = bars.bar(policy.name, unit="jobs")
         return run_it(workload, machine.platform, policy, progress=tell, **vars(options))
 

@@ -157,12 +157,9 @@ def _submits(workload: Workload) -> tuple[float, float]:
 
 def _epoch_s(workload: Workload) -> float | None:
     """When second 0 of the log's clock was, in seconds since 1970; None if it does not say."""
-    if str(workload.report.get("read_from", {}).get("submit_s", "")).startswith("dates"):
-        return 0.0
-    from hetsched.report.canvas import unix_zero  # noqa: PLC0415 -- numpy is slow to import
+    from hetsched.workload.clock import unix_zero  # noqa: PLC0415 -- polars is slow to import
 
-    said = {"report": workload.report, "trace": {"history": workload.history}}
-    return unix_zero(said, _submits(workload)[0])
+    return unix_zero(workload)
 
 
 def _on_clock(option: str, text: str | None, epoch_s: float | None, workload: Workload) -> float | None:

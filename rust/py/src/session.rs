@@ -177,6 +177,14 @@ impl Session {
         self.simulation.as_ref().map(|simulation| simulation.now().seconds()).ok_or_else(|| to_py(py, gone()))
     }
 
+    /// How many jobs will change no more; and whether nothing runs and none is to be submitted, so that those left only
+    /// wait.
+    #[getter]
+    fn standing(&self, py: Python<'_>) -> PyResult<(usize, bool)> {
+        let simulation = self.simulation.as_ref().ok_or_else(|| to_py(py, gone()))?;
+        Ok((simulation.done(), simulation.only_waits()))
+    }
+
     /// What the run would leave behind if it stopped where it is; the run itself is used up.
     fn take_records(&mut self, py: Python<'_>) -> PyResult<Records> {
         let simulation = self.simulation.take().ok_or_else(|| to_py(py, gone()))?;
