@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timezone
 from typing import Any
 
-from hetsched.checks import Faults, listed, many, plain, read_toml
+from hetsched.checks import Faults, many, plain, read_toml
 from hetsched.contract.calendar import zone_named
 from hetsched.contract.clauses import MAX_VALUE, Setting, limits_of, rates_of
 from hetsched.contract.terms import LATEST_S, Terms
@@ -143,14 +143,14 @@ class Contract:
         data = read_toml(os.fspath(path))
         if "contract" not in data:
             return cls.from_dict(data)
+        expected = "it in the table [contract], as all of a contract in a file that has one"
+        outside = [(name, "a key at the top", expected) for name in data if name in _SAID]
+        if outside:
+            raise ConfigError(outside)
         try:
-            others = {name: value for name, value in data.items() if name in _SAID}
-            if others:
-                expected = f"in the table [contract], beside {listed(data['contract'])}"
-                raise ConfigError([(name, "at the top of the file", expected) for name in others])
             return cls.from_dict(data["contract"])
         except ConfigError as error:
-            raise error.mapped(lambda fault: fault.under("contract") if fault.path not in _SAID else fault) from None
+            raise error.mapped(lambda fault: fault if fault.is_of("contract") else fault.under("contract")) from None
 
     def to_dict(self) -> dict[str, Any]:
         """Every parameter that is set, as plain values that `from_dict` takes."""

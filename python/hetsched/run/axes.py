@@ -20,6 +20,7 @@ from hetsched.policy import Policy, policy_like
 from hetsched.policy.parts import ROLES
 from hetsched.roles import Scheduler
 from hetsched.run.concerns import Concern
+from hetsched.run.contracting import on_clock_of
 from hetsched.run.many import within
 from hetsched.run.options import RunOptions
 from hetsched.run.simulation import A_POLICY, Run
@@ -67,6 +68,7 @@ class Axes:
                 with noted_within(place, faults):
                     run.check()
                 found += [replace(one, about=f"{place}: {one.about}") for one in run.concerns]
+            setup = on_clock_of(setup, next(iter(self.workloads.values())))
             for name, policy in self.policies.items():
                 with noted_within(f"platform `{platform_name}`, policy `{name}`", faults):
                     Run(_one_job(), platform, policy, replace(setup, predictor=None)).check()

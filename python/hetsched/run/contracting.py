@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,13 @@ def terms_of(workload: Workload, platform: Platform, options: RunOptions) -> Ter
         peak_w=float(platform.tdp_w.sum()),
         log=workload.report.source,
     )
+
+
+def on_clock_of(options: RunOptions, workload: Workload) -> RunOptions:
+    """The same options for runs on jobs of this workload that do not say themselves when their clock began."""
+    if options.contract is None:
+        return options
+    return replace(options, contract=options.contract.starting(unix_zero(workload)))
 
 
 def check_terms(terms: Terms, platform: Platform, policy: Policy, options: RunOptions) -> None:
@@ -113,7 +120,7 @@ class Extended:
     """An engine's run under budgets without an end: more of them are given to it before it comes to the last."""
 
     def __init__(self, engine: _core.Session, budgets: Budgets, years: int = 2, done: int = -1) -> None:
-        self._engine = engine
+        self.core = engine
         self._budgets = budgets
         self._years = years
         self._done = done
@@ -124,10 +131,10 @@ class Extended:
     def step_until(self, time_s: float | None, **how: Any) -> bool:
         """As the engine's own."""
         while not self._is_final and (time_s is None or time_s >= self._due_s):
-            if self._engine.step_until(self._due_s, **how):
+            if self.core.step_until(self._due_s, **how):
                 return True
             self._extend()
-        return self._engine.step_until(time_s, **how)
+        return self.core.step_until(time_s, **how)
 
     @property
     def _due_s(self) -> float:
@@ -135,23 +142,23 @@ class Extended:
         return self._budgets.known_until_s(self._years - 1)
 
     def _extend(self) -> None:
-        done, is_waiting = self._engine.standing
+        done, is_waiting = self.core.standing
         if is_waiting and done == self._done:
             # In a year nothing could start, and nothing else will come: what waits, waits for ever.
             self._is_final = True
             return
         nothing = np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_)
-        self._engine.inject(*nothing, budgets=self._budgets.more(self._years))
+        self.core.inject(*nothing, budgets=self._budgets.more(self._years))
         self._years, self._done = self._years + 1, done
 
     def fork(self) -> Extended:
         """The same run once more, which goes its own way from here."""
-        fork = Extended(self._engine.fork(), self._budgets, self._years, self._done)
+        fork = Extended(self.core.fork(), self._budgets, self._years, self._done)
         fork._is_final = self._is_final
         return fork
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)
+        return getattr(self.core, name)
 
 
 def billed(terms: Terms, timeline: pl.DataFrame, charges: list[Charge]) -> tuple[Bill, list[Charge]]:

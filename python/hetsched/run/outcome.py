@@ -18,7 +18,14 @@ from hetsched.engine import engine
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
-from hetsched.run.concerns import Concern, concerns_of_charges, concerns_of_run, concerns_of_work, draws_record
+from hetsched.run.concerns import (
+    Concern,
+    concerns_of_between,
+    concerns_of_charges,
+    concerns_of_run,
+    concerns_of_work,
+    draws_record,
+)
 from hetsched.run.contracting import billed, excess_of, summed
 from hetsched.run.events import Events
 from hetsched.run.gaps import gap_metrics, gaps_of
@@ -75,6 +82,8 @@ def result_of(
 ) -> Result:
     """The result of a run; `more` joins its provenance, `concerns` those that are found in it."""
     workload, platform, options, totals = setting.workload, setting.platform, setting.options, records.totals
+    # Before the jobs are taken, which these are a part of.
+    between = pl.DataFrame(records.take_between())
     recorded, timeline = _recorded(records, setting.policy), pl.DataFrame(records.take_timeline())
     events = setting.events
     charges = [] if events is None else events.charges(timeline)
@@ -85,7 +94,8 @@ def result_of(
     after = [
         *concerns_of_run(workload.to_polars(), recorded, timeline, platform),
         *concerns_of_work(platform, options, totals, recorded),
-        *concerns_of_charges(charges),
+        *concerns_of_charges(charges, of_contract=bill is not None),
+        *concerns_of_between(workload.to_polars(), between),
         *concerns,
     ]
 

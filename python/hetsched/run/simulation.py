@@ -139,6 +139,11 @@ class Begun:
     objects: Mapping[str, Any] = field(default_factory=dict)
     """The objects of users' own that decide in `engine`, by role."""
 
+    @property
+    def core(self) -> _core.Session:
+        """The engine's own, which an agent's runs are stepped by."""
+        return self.engine.core if isinstance(self.engine, Extended) else self.engine
+
     def result(
         self, engine: _core.Session | Extended, *, wall_s: float, more: Mapping[str, Any] | None = None
     ) -> Result:
@@ -179,6 +184,7 @@ def engine_of(
         on_unknown_app=setting.options.on_unknown_app,
         until_s=setting.options.until_s,
         known_w=known_w,
+        rejects_between=limits is not None and limits.terms.contract.rejects_unfit,
         agent=agent,
         cells=None if eligible is None else eligible.core(),
         queueing=None if queues is None else queues.core(),

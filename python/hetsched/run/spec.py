@@ -24,6 +24,7 @@ from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power.forecast import believed
 from hetsched.run.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of
+from hetsched.run.contracting import on_clock_of
 from hetsched.run.simulation import run_of, simulate
 from hetsched.run.store import code_sha256
 from hetsched.workload import Workload
@@ -169,11 +170,16 @@ def plan_of(axes: Axes, options: RunOptions) -> list[Plan]:
     platforms = {name: platform_sha256(platform) for name, platform in axes.platforms.items()}
     beliefs = {(w, p): _belief(axes.workloads[w], axes.platforms[p], options) for w, p in product(workloads, platforms)}
     # Of a predictor counts what it gives, not its name.
-    own = {name: value for name, value in options.record().items() if name not in ("seed", "predictor")}
+    own = {
+        name: {
+            key: value for key, value in on_clock_of(options, one).record().items() if key not in ("seed", "predictor")
+        }
+        for name, one in axes.workloads.items()
+    }
 
     def key(workload: str, platform: str, policy: Policy, seed: int) -> str:
         decides = [workloads[workload], platforms[platform], policy.parts, seed if policy.uses_chance else None]
-        return json_sha256([__version__, code_sha256(), *decides, own, *beliefs[workload, platform]])
+        return json_sha256([__version__, code_sha256(), *decides, own[workload], *beliefs[workload, platform]])
 
     names = product(axes.workloads, axes.platforms, axes.policies, axes.seeds)
     return [Plan(w, p, policy, seed, key(w, p, axes.policies[policy], seed)) for w, p, policy, seed in names]
@@ -193,14 +199,17 @@ def written(plans: Sequence[Plan], axes: Axes, options: RunOptions, folder: Path
     workloads = {name: write_workload(axes.workloads[name], folder) for name in {plan.workload for plan in plans}}
     platforms = {name: write_platform(axes.platforms[name], folder) for name in {plan.platform for plan in plans}}
     policies = {name: policy if policy.own else policy.to_dict() for name, policy in axes.policies.items()}
-    own = {name: value for name, value in vars(options).items() if name != "seed"}
     return [
         Spec(
             **vars(plan),
             workload_file=workloads[plan.workload],
             platform_file=platforms[plan.platform],
             composition=policies[plan.policy],
-            options=dict(own),
+            options={
+                name: value
+                for name, value in vars(on_clock_of(options, axes.workloads[plan.workload])).items()
+                if name != "seed"
+            },
             engine=engine().package,
         )
         for plan in plans

@@ -585,6 +585,11 @@ impl Simulation {
         due == Due::Now
     }
 
+    /// From now on jobs that fit between no two budgets are turned away.
+    pub fn reject_between(&mut self) {
+        self.controller.reject_between();
+    }
+
     /// Jobs that will change no more.
     #[must_use]
     pub fn done(&self) -> usize {
