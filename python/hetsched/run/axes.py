@@ -68,10 +68,11 @@ class Axes:
                 with noted_within(place, faults):
                     run.check()
                 found += [replace(one, about=f"{place}: {one.about}") for one in run.concerns]
-            setup = on_clock_of(setup, next(iter(self.workloads.values())))
+            first = next(iter(self.workloads.values()))
+            dated = on_clock_of(replace(setup, predictor=None), first, platform)
             for name, policy in self.policies.items():
                 with noted_within(f"platform `{platform_name}`, policy `{name}`", faults):
-                    Run(_one_job(), platform, policy, replace(setup, predictor=None)).check()
+                    Run(_one_job(), platform, policy, dated).check()
         faults.check()
         return found
 

@@ -42,8 +42,17 @@ def terms_of(workload: Workload, platform: Platform, options: RunOptions) -> Ter
     )
 
 
-def on_clock_of(options: RunOptions, workload: Workload) -> RunOptions:
+def settled(options: RunOptions, workload: Workload, platform: Platform) -> RunOptions:
+    """The same options with events in seconds on the log's clock, and on nodes by number."""
+    if options.events is None:
+        return options
+    zero_s = None if options.contract is None else options.contract.starts_s
+    return replace(options, events=options.events.on(workload, platform, zero_s=zero_s))
+
+
+def on_clock_of(options: RunOptions, workload: Workload, platform: Platform) -> RunOptions:
     """The same options for runs on jobs of this workload that do not say themselves when their clock began."""
+    options = settled(options, workload, platform)
     if options.contract is None:
         return options
     return replace(options, contract=options.contract.starting(unix_zero(workload)))

@@ -55,6 +55,11 @@ class Setting:
     """The contract of its options, on its clock."""
 
     @property
+    def zero_s(self) -> float | None:
+        """When the contract says that the log's clock began, in seconds since 1970; None: as the log says."""
+        return None if self.options.contract is None else self.options.contract.starts_s
+
+    @property
     def events(self) -> Events | None:
         """All events of the run; None if there are none."""
         given = self.options.events

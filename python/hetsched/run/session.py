@@ -155,6 +155,7 @@ class Session:
         if not isinstance(events, Events):
             raise ConfigError([("events", type(events).__name__, "an Events, as Events.from_polars makes it")])
         setting = self._begun.setting
+        events = events.on(setting.workload, setting.platform, zero_s=setting.zero_s)
         events.check_for(setting.workload, setting.platform, setting.policy)
         events.check_after(self._reached_s)
         self._inject(Injection(self._reached_s, events))

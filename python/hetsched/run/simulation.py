@@ -36,7 +36,7 @@ from hetsched.run.concerns import (
     concerns_of_replay,
     replay_counts,
 )
-from hetsched.run.contracting import Budgets, Extended, check_terms, terms_of
+from hetsched.run.contracting import Budgets, Extended, check_terms, settled, terms_of
 from hetsched.run.eligibility import cells_of
 from hetsched.run.event_rows import BUDGET, CANCEL, MAINTENANCE
 from hetsched.run.events import Events, Floats
@@ -362,7 +362,7 @@ def run_of(workload: object, platform: object, policy: object, options: RunOptio
     faults.check()
     assert isinstance(workload, Workload)
     assert isinstance(platform, Platform)
-    return Run(workload, platform, policy_of(policy), options)
+    return Run(workload, platform, policy_of(policy), settled(options, workload, platform))
 
 
 def check_inputs(workload: object, platform: object, faults: Faults) -> None:

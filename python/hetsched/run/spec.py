@@ -171,18 +171,24 @@ def plan_of(axes: Axes, options: RunOptions) -> list[Plan]:
     beliefs = {(w, p): _belief(axes.workloads[w], axes.platforms[p], options) for w, p in product(workloads, platforms)}
     # Of a predictor counts what it gives, not its name.
     own = {
-        name: {
-            key: value for key, value in on_clock_of(options, one).record().items() if key not in ("seed", "predictor")
-        }
-        for name, one in axes.workloads.items()
+        pair: {name: value for name, value in one.record().items() if name not in ("seed", "predictor")}
+        for pair, one in _options_of(axes, options).items()
     }
 
     def key(workload: str, platform: str, policy: Policy, seed: int) -> str:
         decides = [workloads[workload], platforms[platform], policy.parts, seed if policy.uses_chance else None]
-        return json_sha256([__version__, code_sha256(), *decides, own[workload], *beliefs[workload, platform]])
+        return json_sha256(
+            [__version__, code_sha256(), *decides, own[workload, platform], *beliefs[workload, platform]]
+        )
 
     names = product(axes.workloads, axes.platforms, axes.policies, axes.seeds)
     return [Plan(w, p, policy, seed, key(w, p, axes.policies[policy], seed)) for w, p, policy, seed in names]
+
+
+def _options_of(axes: Axes, options: RunOptions) -> dict[tuple[str, str], RunOptions]:
+    """The options by workload and platform: dates and racks are resolved, which the files of runs do not tell."""
+    pairs = product(axes.workloads, axes.platforms)
+    return {(w, p): on_clock_of(options, axes.workloads[w], axes.platforms[p]) for w, p in pairs}
 
 
 def _belief(workload: Workload, platform: Platform, options: RunOptions) -> list[str | None]:
@@ -199,17 +205,14 @@ def written(plans: Sequence[Plan], axes: Axes, options: RunOptions, folder: Path
     workloads = {name: write_workload(axes.workloads[name], folder) for name in {plan.workload for plan in plans}}
     platforms = {name: write_platform(axes.platforms[name], folder) for name in {plan.platform for plan in plans}}
     policies = {name: policy if policy.own else policy.to_dict() for name, policy in axes.policies.items()}
+    own = _options_of(axes, options)
     return [
         Spec(
             **vars(plan),
             workload_file=workloads[plan.workload],
             platform_file=platforms[plan.platform],
             composition=policies[plan.policy],
-            options={
-                name: value
-                for name, value in vars(on_clock_of(options, axes.workloads[plan.workload])).items()
-                if name != "seed"
-            },
+            options={name: value for name, value in vars(own[plan.workload, plan.platform]).items() if name != "seed"},
             engine=engine().package,
         )
         for plan in plans
