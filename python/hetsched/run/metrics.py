@@ -427,14 +427,7 @@ _ROWS = (
     _extra("alerts", "emergencies of power", _COUNT, section="budget", digits=0),
     _extra("lost_energy_j", "energy of attempts that were lost", _ENERGY, section="energy", part_of="job_energy_j"),
     _extra("over_budget_kwh", "energy beyond the budget", _KWH, section="budget"),
-    _extra(
-        "penalty",
-        "penalty of what was beyond the limits",
-        _COUNT,
-        section="energy",
-        part_title="penalty",
-        part_of="cost",
-    ),
+    _extra("penalty", "penalty", _COUNT, section="energy", part_of="cost"),
     _extra("cost", "cost", _COUNT, section="energy"),
     _extra("carbon_kg", "carbon dioxide", _MASS, section="energy"),
 )
