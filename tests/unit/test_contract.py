@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import hetsched as hs
 from hetsched.contract.windows import Window
+from hetsched.testing import check_schedule
 
 BERLIN = ZoneInfo("Europe/Berlin")
 TEN = hs.Platform.homogeneous(nodes=10, idle_w=100, tdp_w=300)
@@ -200,6 +201,7 @@ def poisson(seed: int) -> hs.Workload:
 def test_what_is_beyond_equals_a_plain_integration(policy):
     contract = hs.Contract.from_dict(CONTRACT)
     result = hs.simulate(poisson(3), TEN, policy, contract=contract)
+    check_schedule(result, poisson(3), TEN)
     found, rows = result.summary(), result.timeline.select("time_s", "power_w").rows()
     zero_s = datetime(2007, 2, 1, tzinfo=BERLIN).timestamp()
     beyond_s = beyond_j = energy_j = 0.0
@@ -238,6 +240,7 @@ def test_a_contract_is_kept_like_a_table_of_its_windows(policy):
     by_table = hs.simulate(poisson(5), TEN, policy, events=table_of(contract, 60))
     assert mine.jobs.drop("reason").equals(by_table.jobs.drop("reason"))
     assert mine.timeline.equals(by_table.timeline)
+    check_schedule(mine, poisson(5), TEN)
     if policy in KEEPS:
         assert mine.summary()["over_budget_s"] == 0
     assert mine.summary()["over_budget_s"] == pytest.approx(by_table.summary()["over_budget_s"])
@@ -266,6 +269,7 @@ def test_a_job_that_fits_between_no_two_windows_waits_and_is_named():
     assert result.jobs["state"].to_list() == ["pending", "completed"]
     assert result.jobs["reason"][0] == "fits between no two changes of the power budget"
     assert result.summary()["makespan_s"] == 60
+    check_schedule(result, W2, TEN)
     said = [str(concern) for concern in result.concerns]
     assert NAMED + 'they never start; a contract with unfit="reject" turns them away at their submit' in said
 
@@ -330,6 +334,29 @@ def test_the_clock_is_that_of_the_log():
         hs.simulate(W2, TEN, "easy", contract=contract)
     work = jobs((unix("2007-02-01T19:30+00:00"), HOUR_S, 10))
     assert hs.simulate(work, TEN, "easy", contract=contract).summary()["over_budget_s"] == HOUR_S / 2
+
+
+def test_a_schedule_of_others_is_metered_against_it():
+    contract = hs.Contract.from_dict(CONTRACT)
+    result = hs.simulate(poisson(3), TEN, "easy", contract=contract)
+    metered = hs.meter(poisson(3), TEN, result.jobs.select("job_id", "start_s", "nodes"), contract=contract)
+    keys = ("over_budget_s", "over_budget_kwh", "penalty", "cost")
+    assert [metered.summary()[key] for key in keys] == [result.summary()[key] for key in keys]
+
+
+def test_an_environment_keeps_to_it():
+    pytest.importorskip("gymnasium")
+    from hetsched.gym import SchedulingEnv  # noqa: PLC0415 -- gymnasium need not be there
+
+    contract = hs.Contract.from_dict(CONTRACT)
+    power = {"name": "system-budget", "foresight_s": "all"}
+    env = SchedulingEnv(poisson(5), TEN, power=power, contract=contract)
+    _, info = env.reset(seed=0)
+    is_over = False
+    while not is_over:
+        _, _, is_over, _, info = env.step(int(info["action_mask"].argmax()))
+    assert info["summary"]["over_budget_s"] == info["summary"]["penalty"] == 0
+    assert env.result().timeline["budget_w"].min() == 2100
 
 
 def test_a_sweep_knows_the_clock_of_each_log():

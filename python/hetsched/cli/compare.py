@@ -80,7 +80,7 @@ def compare(
     window, faults = inputs.log.window, Faults()
     inputs.check(faults)
     run.check(faults, has_table=inputs.has_table)
-    window.check(faults, until_s=run.until_s, bound=run.bound)
+    window.check(faults, until_s=run.until_s, bound=run.bound, has_contract=run.noted_contract(faults))
     repeats = opt.whole(faults, "--seeds", seeds, low=1, high=10_000)
     keys = _metrics(faults, metrics, run)
     window.check_metrics(faults, keys or ())

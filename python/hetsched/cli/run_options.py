@@ -196,6 +196,12 @@ class RunTexts:
             self.events is not None and self.events.lower().endswith(".toml") and "contract" in read_toml(self.events)
         )
 
+    def noted_contract(self, faults: Faults) -> bool:
+        """The same; notes what is wrong with the file that may have one."""
+        with noted(faults):
+            return self.has_contract
+        return False
+
     @property
     def has_contract(self) -> bool:
         """Whether the run has a contract, in whichever file."""

@@ -67,7 +67,7 @@ def simulate(
     faults = Faults()
     inputs.check(faults)
     run.check(faults, has_table=inputs.has_table)
-    inputs.log.window.check(faults, until_s=run.until_s, bound=run.bound)
+    inputs.log.window.check(faults, until_s=run.until_s, bound=run.bound, has_contract=run.noted_contract(faults))
     if csv and out is None:
         faults.note("--csv", "no --out", "a folder for it: --out DIR")
     if out is not None:

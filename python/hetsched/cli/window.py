@@ -115,7 +115,7 @@ class WindowOptions(SpanOptions):
         """Whether metrics are those of a part of the run."""
         return self.warm_up_s is not None or self.cool_down_s is not None
 
-    def check(self, faults: Faults, *, until_s: object = None, bound: bool = False) -> None:
+    def check(self, faults: Faults, *, until_s: object = None, bound: bool = False, has_contract: bool = False) -> None:
         """Note everything that is wrong with them as they stand, before anything is read."""
         for option, text in (("--warm-up-s", self.warm_up_s), ("--cool-down-s", self.cool_down_s)):
             value = number(faults, option, text, unit="seconds")
@@ -126,6 +126,8 @@ class WindowOptions(SpanOptions):
             faults.add("--until-s", until_s, "nothing beside a measuring window, which needs the whole run")
         if self.is_measured and bound:
             faults.note("--bound", "it", "nothing beside a measuring window: it is of a whole run")
+        if self.is_measured and has_contract:
+            faults.note("--contract", "it", "nothing beside a measuring window: a bill is of a whole run")
 
     def check_metrics(self, faults: Faults, keys: tuple[str, ...]) -> None:
         """Note metrics that a window does not have."""

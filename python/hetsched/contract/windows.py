@@ -14,6 +14,7 @@ from hetsched.contract.calendar import DAY_S, even_stretches
 HOLIDAY = 7
 """The kind of day that holidays are; 0 to 6 are monday to sunday."""
 
+_MONTHS = 12
 _THURSDAY = 3
 """The first of January 1970."""
 
@@ -51,6 +52,12 @@ class Window:
     last: date | None
     zone: tzinfo
     holidays: frozenset[date] = frozenset()
+
+    @property
+    def is_weekly(self) -> bool:
+        """Whether it is the same every week."""
+        is_dated = self.first is not None or self.last is not None
+        return len(self.months) == _MONTHS and not is_dated and not self.holidays
 
     def spans(self, from_s: float, until_s: float) -> tuple[Floats, Floats]:
         """When it begins and ends between two instants, all in seconds since 1970; in order, and apart."""

@@ -22,8 +22,10 @@ from hetsched.workload import Workload
 from hetsched.workload.clock import unix_zero
 
 _BILLIONTH = 1e-9
-_YEAR_S = 366 * 86400.0
-"""In a year each window comes: so far ahead the limits are known at least."""
+_DAY_S = 86400.0
+_YEAR_S = 366 * _DAY_S
+_WEEKS_S = 8 * 7 * _DAY_S
+"""How far ahead limits are known at least, where they are the same every week: all gaps between them come in each."""
 
 _NO_OWN_W = 1e15
 """In place of the budget of a policy that does not say it in watts."""
@@ -83,6 +85,8 @@ class Budgets:
     terms: Terms
     own_w: float
     first_s: float
+    span_s: float
+    """Limits are given to the engine by spans of this length, of which it always has the one to come."""
 
     @staticmethod
     def of(terms: Terms | None, workload: Workload, platform: Platform, policy: Policy) -> Budgets | None:
@@ -91,23 +95,31 @@ class Budgets:
         if terms is None or part is None or not terms.contract.limits:
             return None
         submit_s = workload.to_polars()["submit_s"]
-        return Budgets(terms, _own_w(part, platform), float(submit_s[0]) if len(submit_s) else 0.0)
+        first_s = float(submit_s[0]) if len(submit_s) else 0.0
+        is_weekly = all(limit.window.is_weekly for limit in terms.contract.limits)
+        span_s = max(_WEEKS_S, 2 * _longest_s(workload)) if is_weekly else _YEAR_S
+        return Budgets(terms, _own_w(part, platform), first_s, min(span_s, _YEAR_S))
 
-    def known_until_s(self, years: int) -> float:
-        """Up to when the limits of so many years from the first submit on go."""
-        return self.first_s + years * _YEAR_S
+    def at_once(self, workload: Workload) -> Budgets:
+        """The same in spans that are longer than the run, as far as it can be told: none are to be given later."""
+        last_s = float(workload.to_polars()["submit_s"].max() or 0.0)  # type: ignore[arg-type]
+        return replace(self, span_s=last_s - self.first_s + _YEAR_S)
+
+    def known_until_s(self, spans: int) -> float:
+        """Up to when the limits of so many spans from the first submit on go."""
+        return self.first_s + spans * self.span_s
 
     def first(self) -> tuple[Any, ...]:
-        """Budgets of two years from the first submit on, as the engine takes them."""
+        """Budgets of two spans from the first submit on, as the engine takes them."""
         rows = self.terms.rows(self.first_s, self.known_until_s(2))
         return self._columns(rows["time_s"], rows["until_s"], rows["value"], self.known_until_s(2))
 
-    def more(self, years: int) -> tuple[Any, ...]:
-        """Budgets of the year after so many, in place of what has stood for it."""
-        limits_w, series = self.terms.limits_w, self.terms.limits(*map(self.known_until_s, (years, years + 1)))
+    def more(self, spans: int) -> tuple[Any, ...]:
+        """Budgets of the span after so many, in place of what has stood for it."""
+        limits_w, series = self.terms.limits_w, self.terms.limits(*map(self.known_until_s, (spans, spans + 1)))
         watts = np.append(limits_w, self.own_w)[series.clause]
         begin_s, end_s = (pl.Series(column) for column in (series.at_s[:-1], series.at_s[1:]))
-        return self._columns(begin_s, end_s, pl.Series(watts), self.known_until_s(years + 1))
+        return self._columns(begin_s, end_s, pl.Series(watts), self.known_until_s(spans + 1))
 
     def _columns(self, begin_s: pl.Series, end_s: pl.Series, limit_w: pl.Series, known_s: float) -> tuple[Any, ...]:
         """The rows; beyond what is known the lowest limit there is holds: no plan begins where a table ends."""
@@ -115,6 +127,14 @@ class Budgets:
         time_s, until_s = np.append(begin_s.to_numpy(), known_s), np.append(end_s.to_numpy(), np.inf)
         watts = np.minimum(np.append(limit_w.to_numpy(), lowest_w), self.own_w)
         return time_s, until_s, np.full(len(time_s), -np.inf), watts
+
+
+def _longest_s(workload: Workload) -> float:
+    """The longest time that any job is planned with."""
+    frame = workload.to_polars()
+    names = [name for name in ("walltime_s", "runtime_s") if name in frame.columns]
+    longest = frame.select(pl.max_horizontal(pl.coalesce(names).max(), pl.lit(0.0))).item()
+    return float(longest)
 
 
 def _own_w(part: Mapping[str, Any], platform: Platform) -> float:
@@ -128,10 +148,10 @@ def _own_w(part: Mapping[str, Any], platform: Platform) -> float:
 class Extended:
     """An engine's run under budgets without an end: more of them are given to it before it comes to the last."""
 
-    def __init__(self, engine: _core.Session, budgets: Budgets, years: int = 2, done: int = -1) -> None:
+    def __init__(self, engine: _core.Session, budgets: Budgets, spans: int = 2, done: int = -1) -> None:
         self.core = engine
         self._budgets = budgets
-        self._years = years
+        self._spans = spans
         self._done = done
         """Jobs that were done when the budgets were extended last."""
         self._is_final = False
@@ -147,22 +167,22 @@ class Extended:
 
     @property
     def _due_s(self) -> float:
-        """When the next year is given: always when a run comes there, whatever the steps."""
-        return self._budgets.known_until_s(self._years - 1)
+        """When the next span is given: always when a run comes there, whatever the steps."""
+        return self._budgets.known_until_s(self._spans - 1)
 
     def _extend(self) -> None:
         done, is_waiting = self.core.standing
         if is_waiting and done == self._done:
-            # In a year nothing could start, and nothing else will come: what waits, waits for ever.
+            # In a whole span nothing could start, and nothing else will come: what waits, waits for ever.
             self._is_final = True
             return
         nothing = np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_)
-        self.core.inject(*nothing, budgets=self._budgets.more(self._years))
-        self._years, self._done = self._years + 1, done
+        self.core.inject(*nothing, budgets=self._budgets.more(self._spans))
+        self._spans, self._done = self._spans + 1, done
 
     def fork(self) -> Extended:
         """The same run once more, which goes its own way from here."""
-        fork = Extended(self.core.fork(), self._budgets, self._years, self._done)
+        fork = Extended(self.core.fork(), self._budgets, self._spans, self._done)
         fork._is_final = self._is_final
         return fork
 

@@ -173,6 +173,8 @@ def engine_of(
     """The engine's own run of these ingredients; `parts`: the policy's, begun."""
     events = setting.options.events
     limits = Budgets.of(setting.terms, setting.workload, setting.platform, setting.policy)
+    if limits is not None and agent is not None:
+        limits = limits.at_once(setting.workload)
     eligible = cells_of(setting.workload, setting.platform, setting.policy, has_agent=agent is not None)
     queues = queueing(setting.workload, setting.platform, setting.policy)
     engine = _core.Session(
@@ -194,7 +196,7 @@ def engine_of(
     )
     if events is not None:
         _inject(engine, events, setting.workload, None)
-    # An agent's run is stepped by the engine itself; two years are more than an episode.
+    # An agent's run is stepped by the engine itself.
     return engine if limits is None or agent is not None else Extended(engine, limits)
 
 
