@@ -83,7 +83,7 @@ def test_simulate_shows_the_bill(hetsched, contract):
         ),
         (
             CONTRACT.replace("1700", "1500"),
-            "error: --policies: easy:power=system-budget: contract.limits[0]: found 1,500 W, expected at least 1,600 W, what the idle machine draws: policy",
+            "error: --policies: easy:power=system-budget: contract.limits[0]: found 1,500 W, expected at least 1,600 W",
         ),
         ("x", "error: c.toml: found no valid TOML"),
     ],

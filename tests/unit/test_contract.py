@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from datetime import datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -408,6 +409,9 @@ def test_what_a_policy_cannot_keep_is_refused():
     rows = table_of(hs.Contract.from_dict(EVENINGS), 2)
     with pytest.raises(hs.ConfigError, match="rows of kind budget, expected no such rows beside a contract"):
         hs.simulate(W2, TEN, FORESEES, contract=low, events=rows)
+    session = hs.Session(W2, TEN, FORESEES, contract=hs.Contract.from_dict(EVENINGS))
+    with pytest.raises(hs.ConfigError, match="rows of kind budget, expected no such rows beside a contract"):
+        session.inject(rows)
     with pytest.raises(hs.ConfigError, match="contract: found `dict`, expected a Contract"):
         hs.simulate(W2, TEN, contract={"limits": []})
 
@@ -430,6 +434,7 @@ def test_a_contract_in_a_file(tmp_path):
     assert contract == hs.Contract.from_toml(within) == hs.Contract.from_dict(contract.to_dict())
     assert contract.sha256 == hs.Contract.from_toml(within).sha256
     assert repr(contract) == "<Contract: 1 limit, 1 price>"
+    assert pickle.loads(pickle.dumps(contract)) == contract
     within.write_text("[contract]\nprice_per_kwh = true\n")
     with pytest.raises(hs.ConfigError, match=r"contract.price_per_kwh: found `True`"):
         hs.Contract.from_toml(within)

@@ -54,7 +54,7 @@ class Terms:
     def bill(self, timeline: pl.DataFrame) -> Bill:
         """What a run comes to that drew ``power_w`` from each ``time_s`` until the next."""
         time_s, power_w = timeline["time_s"].to_numpy(), timeline["power_w"].to_numpy()
-        if len(time_s) < 2:
+        if len(time_s) < 2 or time_s[0] == time_s[-1]:
             return Bill.of_nothing(self.contract)
         ends = float(time_s[0]), float(time_s[-1])
         contract, limits = self.contract, self.limits(*ends)
