@@ -119,6 +119,16 @@ def test_seconds_and_dates_run_together():
     assert hs.Events.from_polars(both.to_polars()) == both
 
 
+def test_a_budget_follows_prices_with_dates():
+    times = ["2007-02-01T00:00", "2007-02-01T08:00"]
+    prices = hs.Events.from_polars(pl.DataFrame({"time_s": times, "kind": ["price"] * 2, "value": [0.1, 0.3]}))
+    found = hs.Events.budget_from_price(prices, low_w=1000, high_w=2000, threshold=0.2)
+    assert rows(found) == [(0, "budget", None, 8), (8, "budget", None, None)]
+    mixed = prices + hs.Events.from_polars(pl.DataFrame({"time_s": [0.0], "kind": ["price"], "value": [0.1]}))
+    with pytest.raises(hs.ConfigError, match="prices: found rows with dates beside rows with seconds"):
+        hs.Events.budget_from_price(mixed, low_w=1000, high_w=2000, threshold=0.2)
+
+
 def test_a_sweep_and_a_session_take_them():
     events = failure(rack=["r1"], for_s=["00:30:00"]) + hs.Events.from_polars(
         pl.DataFrame({"time_s": ["2007-02-01"], "kind": ["price"], "value": [2.0]})

@@ -226,8 +226,14 @@ class Events:
         check_events(prices, faults, "prices", is_needed=True)
         if not faults.found and not prices.has(kind):
             faults.note("prices", f"no rows of kind {kind}", "at least one")
+        dated = prices._frame.filter(pl.col("kind") == kind)["is_date"] if not faults.found else pl.Series([False])
+        if dated.any() and not dated.all():
+            faults.note(
+                "prices", "rows with dates beside rows with seconds", f"one of the two in all rows of kind {kind}"
+            )
         faults.check()
-        return cls.from_polars(rule.budgets(Steps.of(prices._frame, kind)))
+        budgets = rule.budgets(Steps.of(prices._frame, kind))
+        return cls.from_polars(budgets.with_columns(map(_date, TIMES)) if dated.any() else budgets)
 
     def to_polars(self) -> pl.DataFrame:
         """The rows, in order: ``time_s, kind, node, value, until_s, announced_s``; with cancellations ``job_id``.
@@ -373,11 +379,16 @@ def _told(key: str, value: Any) -> Any:
     return str(value) if key == "rack" else value
 
 
+def _date(name: str) -> pl.Expr:
+    """Seconds since 1970 as dates, in UTC."""
+    return pl.from_epoch((pl.col(name) * 1e6).round().cast(pl.Int64), "us").alias(name)
+
+
 def _dated(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows whose instants are text: dates where they are."""
     columns = [
         pl.when("is_date")
-        .then(pl.from_epoch((pl.col(name) * 1e6).round().cast(pl.Int64), "us").dt.to_string("iso:strict") + "Z")
+        .then(_date(name).dt.to_string("iso:strict") + "Z")
         .otherwise(pl.col(name).cast(pl.String))
         .alias(name)
         for name in TIMES
