@@ -354,7 +354,10 @@ def refusal(*rows: dict[str, Any], policy: Any = "fcfs") -> list[str]:
 
 
 def test_rows_of_one_fault_are_one_line_with_their_number() -> None:
-    said = "expected no such row: policy fcfs has no part in the role `power`, such as system-budget"
+    said = (
+        "expected no such row: policy fcfs has no part in the role `power`, such as system-budget; a contract is one that "
+        "every policy is metered against"
+    )
     first = "events.kind, row 0: found `budget` at 0 s"
     budgets = [budget(float(row), 1e4) for row in range(32)]
     assert refusal(*budgets) == [f"{first} and in 31 more rows, {said}"]

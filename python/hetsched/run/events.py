@@ -329,7 +329,8 @@ class Events:
         note_others(faults, "node", len(beyond) - MOST_LISTED, expected)
         budgets, idle_w = rows.filter(pl.col("kind") == BUDGET), float(platform.idle_w.sum())
         if policy.parts["power"] is None:
-            expected = f"no such row: policy {policy.name} has no part in the role `power`, such as system-budget"
+            lacks = f"policy {policy.name} has no part in the role `power`, such as system-budget"
+            expected = f"no such row: {lacks}; a contract is one that every policy is metered against"
             note_rows(faults, "kind", budgets, expected)
         else:
             hungry = budgets.filter(pl.col("value") * (1 + _BILLIONTH) < idle_w)
