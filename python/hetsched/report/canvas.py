@@ -162,9 +162,9 @@ def new_page(left_in: float, right_in: Sequence[float]) -> Iterator[tuple[Figure
         from matplotlib.figure import Figure  # noqa: PLC0415
 
         figure = Figure(figsize=(2 * WIDTH_IN, max(left_in, sum(right_in))), layout="constrained")
-        left, right = figure.subfigures(1, 2)
-        below = right.subfigures(len(right_in), 1, height_ratios=list(right_in), squeeze=False)
-        yield figure, [left, *below[:, 0]]
+        halves: Any = figure.subfigures(1, 2)
+        below: Any = halves[1].subfigures(len(right_in), 1, height_ratios=list(right_in), squeeze=False)
+        yield figure, [halves[0], *below[:, 0]]
 
 
 @contextmanager
@@ -215,9 +215,10 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 _POINTS, _TITLE_POINTS = 8.0, 8.5
 _LINE_IN = 0.135
 _EDGE_IN = 0.15
-_HANDLE_IN = 0.3
 _BETWEEN_IN = 0.06
 """Of two names in a legend."""
+
+_LEGEND: dict[str, Any] = {"handlelength": 1.6, "handletextpad": 0.8, "columnspacing": 1.2, "labelspacing": 0.4}
 
 
 @lru_cache(maxsize=4096)
@@ -246,21 +247,29 @@ def fitted(text: str, room_in: float, *, points: float = _POINTS, indent: str = 
     return lines
 
 
-def _arranged(names: Sequence[str], columns: int, room_in: float) -> list[list[str]]:
-    """Names by column, wrapped where one of them is wider than the room; as many columns as fit, at most so many."""
-    wrapped = ["\n".join(fitted(name, room_in - _HANDLE_IN - _EDGE_IN, indent="  ")) for name in names]
+def _arranged(names: Sequence[str], columns: int, look: Mapping[str, Any]) -> list[list[str]]:
+    """Names by column, wrapped where one of them is wider than the figure; as many columns as fit, at most so many."""
+    handle_in, gap_in = (
+        sum(look[name] for name in own) * _POINTS / 72
+        for own in (("handlelength", "handletextpad"), ("columnspacing",))
+    )
+    room_in = WIDTH_IN - _EDGE_IN
+    wrapped = ["\n".join(fitted(name, room_in - handle_in, indent="  ")) for name in names]
     for count in range(min(columns, len(wrapped)), 0, -1):
         sizes = [len(part) for part in np.array_split(wrapped, count)]
         stacks = [wrapped[sum(sizes[:place]) : sum(sizes[: place + 1])] for place in range(count)]
         widths_in = [max(width_in(line) for name in stack for line in name.split("\n")) for stack in stacks]
-        if count == 1 or sum(widths_in) + count * (_HANDLE_IN + _EDGE_IN) <= room_in:
+        if count == 1 or sum(widths_in) + count * handle_in + (count - 1) * gap_in <= room_in:
             return stacks
     return []
 
 
 def legend_height_in(names: Sequence[str], *, columns: int = 1) -> float:
     """Height of a legend with those names."""
-    stacks = _arranged(names, columns, WIDTH_IN)
+    return _height_in(_arranged(names, columns, _LEGEND))
+
+
+def _height_in(stacks: Sequence[Sequence[str]]) -> float:
     return max((sum(_LINE_IN * (1 + name.count("\n")) + _BETWEEN_IN for name in stack) for stack in stacks), default=0)
 
 
@@ -271,13 +280,15 @@ def legend(
 
     A figure of its own grows by the lines that they take.
     """
+    from matplotlib.figure import Figure  # noqa: PLC0415 -- slow to import
+
     handles, names = [handle for handle, _ in named], [name for _, name in named]
     if not names:
         return
-    stacks = _arranged(names, columns, WIDTH_IN)
-    if hasattr(figure, "set_figheight"):  # a part of a page has the height that the page gives it
-        figure.set_figheight(figure.get_figheight() + legend_height_in(names, columns=columns))
-    look = {"columnspacing": 1.2, "borderaxespad": 0.2, "labelspacing": 0.4, **look}
+    look = {**_LEGEND, "borderaxespad": 0.2, **look}
+    stacks = _arranged(names, columns, look)
+    if isinstance(figure, Figure):  # a part of a page has the height that the page gives it
+        figure.set_figheight(figure.get_figheight() + _height_in(stacks))
     place: Any = f"outside {at}"
     drawn = figure.legend(handles, [name for stack in stacks for name in stack], loc=place, ncols=len(stacks), **look)
     for text in drawn.get_texts():

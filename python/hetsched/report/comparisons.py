@@ -32,6 +32,7 @@ _FARTHEST = 2.5
 _CLOSEST = 1.01
 """A shorter axis would make negligible differences look large."""
 
+_RATIO_TICKS = [0.25, 0.5, 1.0, 2.0, 4.0]
 _LONGEST_PANEL_IN = 4.3
 _ARROWS = {"lower": " ↓", "higher": " ↑", "neither": ""}
 
@@ -77,38 +78,44 @@ def draw_ratios(axes: Axes, table: pl.DataFrame, baseline: str) -> None:
     metrics = table["metric"].unique(maintain_order=True).to_list()
     policies = table["policy"].unique(maintain_order=True).to_list()
     shown = [policy for policy in policies if policy != baseline]
-    step = 0.8 / max(len(shown), 1)
-    pitch_in = (ratios_height_in(table, baseline) - 0.5) / len(metrics) * step
-    rows = {
-        policy: np.arange(len(metrics)) + (place - (len(shown) - 1) / 2) * step for place, policy in enumerate(shown)
-    }
     dots = {policy: _Ratios.of(table.filter(policy=policy), table.filter(policy=baseline)) for policy in shown}
-    low, high = _set_ratio_limits(axes, list(dots.values()))
-    for policy, own in dots.items():
-        dot = {**look(policies.index(policy)), "linestyle": "none", "elinewidth": 1}
-        at = np.where(own.ratio < 1 / _FARTHEST, low, np.where(own.ratio > _FARTHEST, high, own.ratio))
-        reach = np.abs(np.clip([own.ratio - own.error, own.ratio + own.error], low, high) - at)
-        is_off = _is_off(own.ratio)
-        interval(
-            axes, np.where(is_off, np.nan, at), rows[policy], xerr=np.where(is_off, 0.0, reach), label=policy, **dot
-        )
-        for place in np.flatnonzero(is_off).tolist():
-            mark = "<" if own.ratio[place] < 1 else ">"
-            axes.plot(at[place], rows[policy][place], mark, color=dot["color"], markersize=5, clip_on=False)
-        if pitch_in >= _TEXT_IN * 0.75:
-            for place, text in enumerate(own.texts):
-                _write_ratio(axes, text, (own.ratio[place], at[place], rows[policy][place]), reach[:, place])
-    axes.axvline(1.0, color=COLOURS["black"], linewidth=0.8, zorder=1)
+    ends = _set_ratio_limits(axes, list(dots.values()))
+    step = 0.8 / max(len(shown), 1)
+    has_texts = (ratios_height_in(table, baseline) - 0.5) / len(metrics) * step >= 0.75 * _TEXT_IN
+    for place, (policy, own) in enumerate(dots.items()):
+        rows = np.arange(len(metrics), dtype=np.float64) + (place - (len(shown) - 1) / 2) * step
+        _draw_dots(axes, own if has_texts else own.unnamed(), rows, ends, label=policy, **look(policies.index(policy)))
+    title = f"ratio to {baseline}"
+    fits = width_in(title) <= _AXES_IN
+    axes.axvline(1.0, color=COLOURS["black"], linewidth=0.8, zorder=1, label=None if fits else f"baseline: {baseline}")
     axes.set_yticks(range(len(metrics)), [_judged(table, metric, baseline) for metric in metrics])
     axes.set_ylim(len(metrics) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
     for edge in np.arange(len(metrics) - 1) + 0.5:
         axes.axhline(edge, color="#DDDDDD", linewidth=0.5, zorder=0)
-    directions = {METRICS[key].better for key in metrics} - {"neither"}
+    directions = {METRICS[key].better for key in metrics}
     better = " and ".join(f"{_ARROWS[one].strip()} {one}" for one in ("lower", "higher") if one in directions)
-    lines = [f"ratio to {baseline}", *([f"{better} is better"] if better else [])]
-    axes.set_xlabel("\n".join(piece for line in lines for piece in fitted(line, _AXES_IN)), parse_math=False)
+    lines = [title if fits else "ratio to the baseline", *([f"{better} is better"] if better else [])]
+    axes.set_xlabel("\n".join(lines), parse_math=False)
+
+
+def _draw_dots(axes: Axes, own: _Ratios, rows: Floats, ends: tuple[float, float], label: str, **style: Any) -> None:
+    """A policy's dots with their intervals and numbers; too far from 1, an arrow at the edge and the number."""
+    style["linestyle"] = "none"
+    is_off = _is_off(own.ratio)
+    edge = np.where(own.ratio < 1, *ends)
+    at = np.where(is_off, edge, own.ratio)
+    reach = np.abs(np.clip([own.ratio - own.error, own.ratio + own.error], 1 / _FARTHEST, _FARTHEST) - at)
+    interval(axes, np.where(is_off, np.nan, at), rows, xerr=np.where(is_off, 0.0, reach), label=label, **style)
+    for mark, far, side in (("<", 1 / _FARTHEST, -1), (">", _FARTHEST, 1)):
+        is_beyond = is_off & ((own.ratio < 1) == (side < 0))
+        axes.plot(edge[is_beyond], rows[is_beyond], mark, color=style["color"], markersize=5, clip_on=False)
+        is_cut = ~is_off & (side * (own.ratio + side * own.error) > side * far)
+        axes.plot(np.full(is_cut.sum(), far), rows[is_cut], mark, color=style["color"], markersize=3)
+    for place, text in enumerate(own.texts):
+        if text:
+            _write_ratio(axes, text, (own.ratio[place], at[place], rows[place]), reach[:, place])
 
 
 @dataclass(frozen=True)
@@ -130,6 +137,10 @@ class _Ratios:
                 texts[place] = METRICS[key].text(value)
         return cls(ratio, own["ratio_half_width_95"].fill_null(0.0).to_numpy(), texts)
 
+    def unnamed(self) -> _Ratios:
+        """The same without texts, for which many policies leave no room."""
+        return _Ratios(self.ratio, self.error, [""] * len(self.texts))
+
 
 def ratio_text(ratio: float) -> str:
     """A ratio as it stands beside its dot: three decimals, from 10 on as many as make three digits."""
@@ -143,8 +154,6 @@ def ratio_text(ratio: float) -> str:
 def _write_ratio(axes: Axes, text: str, place: tuple[float, float, float], reach: Floats) -> None:
     """The ratio beside its dot, on the side away from the line at 1; of an arrow on the side of the line."""
     ratio, at, row = place
-    if np.isnan(ratio):
-        return
     side = 1 if ratio >= 1 else -1
     is_off = ratio != at
     x = at if is_off else at + side * reach[max(side, 0)]
@@ -174,9 +183,9 @@ def _set_ratio_limits(axes: Axes, dots: Sequence[_Ratios]) -> tuple[float, float
     axes.set_xlim(*limits)
     from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 -- slow to import
 
-    ticks = [
-        tick for tick in MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(*limits) if limits[0] <= tick <= limits[1]
-    ]
+    # On a long axis, steps that look equal; on a short one equal steps.
+    ticks = _RATIO_TICKS if limits[1] > 4 * limits[0] else [*MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(*limits)]
+    ticks = [tick for tick in ticks if limits[0] <= tick <= limits[1]]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     return float(limits[0]), float(limits[1])
@@ -230,17 +239,19 @@ def draw_energy_against_wait(axes: Axes, runs: pl.DataFrame) -> None:
         # Those that lie on the same place are larger the farther behind they are.
         later = np.isclose(middles[place + 1 :], middles[place], rtol=0.01).all(axis=1).sum()
         style = {**look(place), "linestyle": "none", "markersize": 5 + 2.5 * later}
-        interval(axes, x, y, xerr=x_reach, yerr=y_reach, label=str(policy), **style)
+        # No wait is below 0.
+        reach = None if x_reach is None else [[min(x_reach, x)], [x_reach]]
+        interval(axes, x, y, xerr=reach, yerr=y_reach, label=str(policy), **style)
     waits, energies = middles.T
     best = front(waits, -energies)
     if len(best) > 1:
         axes.plot(waits[best], energies[best], **_LINE, label=FRONT)
-    _set_scale(axes, waits)
+    axes.set_xlabel(f"mean wait ({units['mean_wait_s'].name})")
+    _set_scale(axes, waits, units["mean_wait_s"].scale)
     axes.margins(x=0.08, y=0.12)
     _set_energies(axes, energies)
     axes.locator_params(axis="y", nbins=5)
     axes.ticklabel_format(axis="y", useOffset=False)
-    axes.set_xlabel(f"mean wait ({units['mean_wait_s'].name})")
     axes.set_ylabel(f"energy ({units['energy_j'].name})")
 
 
@@ -264,11 +275,14 @@ def _set_energies(axes: Axes, energies: Floats) -> None:
         axes.text(0.03, 0.03, "energy axis does not start at 0", transform=axes.transAxes, va="bottom", color="#555555")
 
 
-def _set_scale(axes: Axes, waits: Floats) -> None:
+def _set_scale(axes: Axes, waits: Floats, scale: float) -> None:
+    """A linear axis in one unit, or a logarithmic one with ticks in everyday units."""
     if waits.min() > 0 and waits.max() > _FAR_APART * waits.min():
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.xaxis.set_minor_formatter("")
+        ticks = [(at / scale, text) for at, text in WAIT_TICKS if waits.min() / 3 <= at / scale <= waits.max() * 3]
+        axes.set_xticks([at for at, _ in ticks], [text for _, text in ticks])
+        axes.minorticks_off()
+        axes.set_xlabel("mean wait")
     else:
         axes.locator_params(axis="x", nbins=5)
         axes.ticklabel_format(axis="x", useOffset=False)
@@ -302,7 +316,7 @@ def draw_waits(axes: Axes, curves: Mapping[str, pl.DataFrame]) -> None:
         step(axes, curve["wait_s"].clip(1e-3), 100 * curve["longer_ratio"], label=name, **marks, **look(place))
     _set_shares(axes, [100 * curve["longer_ratio"].to_numpy() for curve in curves.values() if len(curve)], longest_s)
     axes.set_xlabel("wait")
-    axes.set_ylabel("% of jobs that wait longer")
+    axes.set_ylabel("jobs that wait\nlonger (%)")
 
 
 def _set_shares(axes: Axes, shares: Sequence[Floats], longest_s: float) -> None:

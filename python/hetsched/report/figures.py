@@ -331,9 +331,7 @@ def _draw_line(axes: Axes, bins: pl.DataFrame, name: str, axis: TimeAxis, *, sca
     edges = bin_edges(bins, axis)
     low, mean, high = (bins[f"{name}_{kind}"] / scale for kind in ("min", "mean", "max"))
     step(axes, edges, mean, color=colour, linewidth=1.0, label=f"mean of each {bin_text(bins)}")
-    step_area(
-        axes, edges, low, high, color=colour, alpha=0.25, zorder=1, label=f"lowest to highest in each {bin_text(bins)}"
-    )
+    step_area(axes, edges, low, high, color=colour, alpha=0.25, zorder=1, label=f"range in each {bin_text(bins)}")
 
 
 def _draw_job(axes: Axes, job: dict[str, object], axis: TimeAxis, nodes: int) -> None:
