@@ -110,9 +110,11 @@ def _draw_dots(axes: Axes, own: _Ratios, rows: Floats, ends: tuple[float, float]
     interval(axes, np.where(is_off, np.nan, at), rows, xerr=np.where(is_off, 0.0, reach), label=label, **style)
     for mark, far, side in (("<", 1 / _FARTHEST, -1), (">", _FARTHEST, 1)):
         is_beyond = is_off & ((own.ratio < 1) == (side < 0))
-        axes.plot(edge[is_beyond], rows[is_beyond], mark, color=style["color"], markersize=5, clip_on=False)
         is_cut = ~is_off & (side * (own.ratio + side * own.error) > side * far)
-        axes.plot(np.full(is_cut.sum(), far), rows[is_cut], mark, color=style["color"], markersize=3)
+        if is_beyond.any():
+            axes.plot(edge[is_beyond], rows[is_beyond], mark, color=style["color"], markersize=5, clip_on=False)
+        if is_cut.any():
+            axes.plot(np.full(is_cut.sum(), far), rows[is_cut], mark, color=style["color"], markersize=3)
     for place, text in enumerate(own.texts):
         if text:
             _write_ratio(axes, text, (own.ratio[place], at[place], rows[place]), reach[:, place])

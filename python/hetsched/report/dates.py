@@ -13,7 +13,7 @@ MOST_TICKS = 6
 
 _DAY_S = 86400
 _SECONDS = (1, 2, 5, 10, 15, 30, *(60 * n for n in (1, 2, 5, 10, 15, 30)), *(3600 * n for n in (1, 2, 3, 6, 12)))
-_DAYS = (1, 2, 3, 5, 7, 14)
+_DAYS = (1, 2, 3, 5, 7)
 _NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTHS = (1, 2, 3, 6, *(12 * years for years in (1, 2, 5, 10, 20, 50)))
 
