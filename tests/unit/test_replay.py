@@ -57,7 +57,7 @@ def test_who_cannot_start_waits_is_counted_and_warned_about() -> None:
     """On two nodes job 2 has to wait for job 1 to end at 10, and 3, which came later, too."""
     workload = log(observed_start_s=[0.0, 3.0, 3.0])
     with pytest.warns(
-        hs.ReplayWarning, match=r"^replay: 2 jobs start later than in reality: what they need was not free"
+        hs.ReplayWarning, match=r"^replay: 2 jobs start later than in the log: the needed nodes were not free then"
     ):
         result = hs.simulate(workload, platform(2), "replay")
     assert result.jobs["start_s"].to_list() == [0.0, 10.0, 10.0]

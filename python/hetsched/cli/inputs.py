@@ -76,7 +76,7 @@ class JobLog:
             screen.say(f"skipped: {fault}")
         part = self.window.sliced(workload)
         if part is not workload:
-            screen.say(f"{len(part):,} of these jobs, those submitted in the time asked for")
+            screen.say(f"{len(part):,} of these jobs were submitted within --from and --until")
         return part
 
     def _refuse_no_file(self) -> None:
@@ -105,10 +105,12 @@ class JobLog:
         try:
             chosen = format_of(source, self.format, options=options)
         except ConfigError:
-            found = "nothing" if self.format is None else shown(self.format)
-            ends = f"; {Path(self.trace).name} does not end in one of {listed(READERS)}"
-            hint = did_you_mean(self.format or "", FORMATS) or ends
-            raise ConfigError([("--format", found, f"one of {listed(FORMATS)}{hint}")]) from None
+            one = f"one of {listed(FORMATS)}"
+            if self.format is None:
+                ends = f"one ending in {listed(READERS)}, or --format with {one}"
+                raise ConfigError([(Path(self.trace).name, "a name that tells no format", ends)]) from None
+            hint = did_you_mean(self.format, FORMATS)
+            raise ConfigError([("--format", shown(self.format), f"{one}{hint}")]) from None
         faults = [
             (_READER_OPTIONS[name], _as_given(value), _NO_USE[name].format(chosen.name))
             for name, value in options.items()

@@ -162,7 +162,7 @@ def new_page(left_in: float, right_in: Sequence[float]) -> Iterator[tuple[Figure
         from matplotlib.figure import Figure  # noqa: PLC0415
 
         figure = Figure(figsize=(2 * WIDTH_IN, max(left_in, sum(right_in))), layout="constrained")
-        halves: Any = figure.subfigures(1, 2)
+        halves: Any = figure.subfigures(1, 2, wspace=0)
         below: Any = halves[1].subfigures(len(right_in), 1, height_ratios=list(right_in), squeeze=False)
         yield figure, [halves[0], *below[:, 0]]
 
@@ -214,7 +214,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 _POINTS, _TITLE_POINTS = 8.0, 8.5
 _LINE_IN = 0.135
-_EDGE_IN = 0.15
+_EDGE_IN = 0.2
 _BETWEEN_IN = 0.06
 """Of two names in a legend."""
 

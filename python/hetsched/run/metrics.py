@@ -366,7 +366,7 @@ _ROWS = (
     Metric("peak_power_w", "peak power", _POWER, "lower", section="power", in_windows=True, of=_total("peak_power_w")),
     Metric(
         "energy_delay_product_js",
-        "energy × makespan",
+        "energy-delay product",
         _ENERGY_DELAY,
         "lower",
         section="power",
@@ -383,7 +383,7 @@ _ROWS = (
     replace(_beyond("budget_w", "power budget", _POWER, "neither"), in_windows=True),
     _beyond("over_budget_count", "times beyond the budget", _COUNT, digits=0),
     _beyond("over_budget_s", "time beyond the budget", _TIME),
-    _beyond("over_budget_peak_w", "most power beyond the budget", _POWER),
+    _beyond("over_budget_peak_w", "highest excess over the budget", _POWER),
     Metric(
         "profiled_jobs",
         "profiled first runs",

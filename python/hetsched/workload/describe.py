@@ -19,7 +19,7 @@ _PHRASES = (
     ("kept_zero_runtime", "{} of runtime 0 kept"),
     ("kept_cancelled_or_failed", "{} cancelled or failed kept"),
     ("out_of_order", "{} submitted out of order, sorted"),
-    ("size_from_allocated", "{} sized by the processors they got"),
+    ("size_from_allocated", "{} without a requested size, given that of the log's allocation"),
     ("rounded_up_nodes", "{} rounded up to whole nodes"),
     ("no_walltime", "{} without a walltime, planned with their runtime"),
     ("depends_on", "{} waiting for another job"),
