@@ -141,17 +141,14 @@ def new_figure(
 ) -> Iterator[tuple[Figure, Sequence[Axes]]]:
     """A figure with axes below each other in the common style; the heights include the text around the axes.
 
-    A title is wrapped to the width, and the figure is higher by the lines that this takes.
+    A title is wrapped as `write_title` does.
     """
     with _style():
         from matplotlib.figure import Figure  # noqa: PLC0415
 
-        lines = fitted(title, WIDTH_IN - _EDGE_IN, points=_TITLE_POINTS) if title else []
-        height_in = sum(heights_in) + _LINE_IN * max(len(lines) - 1, 0)
-        figure = Figure(figsize=(WIDTH_IN, height_in), layout="constrained")
+        figure = Figure(figsize=(WIDTH_IN, sum(heights_in)), layout="constrained")
+        write_title(figure, title)
         axes = figure.subplots(len(heights_in), 1, sharex=share_x, squeeze=False, height_ratios=list(heights_in))
-        if lines:
-            figure.suptitle("\n".join(lines), fontsize=_TITLE_POINTS, parse_math=False)
         yield figure, list(axes[:, 0])
 
 
@@ -245,6 +242,14 @@ def fitted(text: str, room_in: float, *, points: float = _POINTS, indent: str = 
         if max(width_in(line, points) for line in lines) <= room_in:
             break
     return lines
+
+
+def write_title(figure: Figure, title: str) -> None:
+    """Write a title above all axes, wrapped to the width; the figure grows by each line but the first."""
+    if title:
+        lines = fitted(title, figure.get_figwidth() - _EDGE_IN, points=_TITLE_POINTS)
+        figure.suptitle("\n".join(lines), fontsize=_TITLE_POINTS, parse_math=False)
+        figure.set_figheight(figure.get_figheight() + _LINE_IN * (len(lines) - 1))
 
 
 def _arranged(names: Sequence[str], columns: int, look: Mapping[str, Any]) -> list[list[str]]:

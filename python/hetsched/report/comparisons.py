@@ -11,7 +11,18 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.analysis import METRICS, mean_and_half_width
-from hetsched.report.canvas import COLOURS, DASHES, WIDTH_IN, fitted, interval, look, new_grid, step, width_in
+from hetsched.report.canvas import (
+    COLOURS,
+    DASHES,
+    WIDTH_IN,
+    fitted,
+    interval,
+    look,
+    new_grid,
+    step,
+    width_in,
+    write_title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,6 +53,7 @@ ENERGY_WAIT_IN, WAITS_IN = 1.8, 1.6
 FRONT = "best trade-offs: less energy only at longer waits"
 _FRONT = "not beaten in both"
 _LEAST_SPAN_RATIO = 0.02
+_SAME_PLACE = 0.03
 _FROM_ZERO = 0.3
 """An axis whose lowest value is less than this share of the highest begins at 0."""
 
@@ -237,9 +249,10 @@ def draw_energy_against_wait(axes: Axes, runs: pl.DataFrame) -> None:
         [mean_and_half_width(shown.filter(policy=policy)[name].to_numpy()) for name in names] for policy in policies
     ]
     middles = np.array([[mean for mean, _ in own] for own in found], dtype=np.float64)
+    at = _on_axes(middles)
     for place, (policy, ((x, x_reach), (y, y_reach))) in enumerate(zip(policies, found, strict=True)):
         # Those that lie on the same place are larger the farther behind they are.
-        later = np.isclose(middles[place + 1 :], middles[place], rtol=0.01).all(axis=1).sum()
+        later = (np.abs(at[place + 1 :] - at[place]) < _SAME_PLACE).all(axis=1).sum()
         style = {**look(place), "linestyle": "none", "markersize": 5 + 2.5 * later}
         # No wait is below 0.
         reach = None if x_reach is None else [[min(x_reach, x)], [x_reach]]
@@ -255,6 +268,18 @@ def draw_energy_against_wait(axes: Axes, runs: pl.DataFrame) -> None:
     axes.locator_params(axis="y", nbins=5)
     axes.ticklabel_format(axis="y", useOffset=False)
     axes.set_ylabel(f"energy ({units['energy_j'].name})")
+
+
+def _on_axes(middles: Floats) -> Floats:
+    """Waits and energies in shares of their axes."""
+    waits, energies = middles.T
+    x = np.log(waits) if _is_wide(waits) else waits
+    y_span = max(np.ptp(energies), _LEAST_SPAN_RATIO * energies.mean(), 1e-300)
+    return np.column_stack((x / max(np.ptp(x), 1e-300), energies / y_span))
+
+
+def _is_wide(waits: Floats) -> bool:
+    return bool(waits.min() > 0 and waits.max() > _FAR_APART * waits.min())
 
 
 def _set_energies(axes: Axes, energies: Floats) -> None:
@@ -279,7 +304,7 @@ def _set_energies(axes: Axes, energies: Floats) -> None:
 
 def _set_scale(axes: Axes, waits: Floats, scale: float) -> None:
     """A linear axis in one unit, or a logarithmic one with ticks in everyday units."""
-    if waits.min() > 0 and waits.max() > _FAR_APART * waits.min():
+    if _is_wide(waits):
         axes.set_xscale("log")
         ticks = [(at / scale, text) for at, text in WAIT_TICKS if waits.min() / 3 <= at / scale <= waits.max() * 3]
         axes.set_xticks([at for at, _ in ticks], [text for _, text in ticks])
@@ -386,7 +411,7 @@ def pareto_figure(points: pl.DataFrame, *, title: str = "") -> Figure:
             across[0].set_ylabel(row)
         for one, column in zip(axes[-1], columns, strict=True):
             one.set_xlabel(column)
-        figure.suptitle(title, fontsize=8.5)
+        write_title(figure, title)
         handles, names = axes[0][0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=_LEGEND_COLUMNS, columnspacing=1.0)
     return figure

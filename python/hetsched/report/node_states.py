@@ -31,7 +31,7 @@ _LOOKS = {
     "busy": ("working", COLOURS["blue"]),
     "idle": ("idle", COLOURS["grey"]),
     "changing": ("boot, shutdown", COLOURS["orange"]),
-    "off": ("off", "#1F1F1F"),
+    "off": ("off", "#2F2F2F"),
     "down": ("down", COLOURS["vermilion"]),
 }
 MAP_BINS = 600
