@@ -75,7 +75,9 @@ def test_what_lies_beyond_the_budget_is_filled_with_its_time_and_energy_in_the_l
     timeline, events = beyond()
     figure = power_and_budget(timeline, events)
     told = [text.get_text() for text in figure.legends[0].get_texts()]
-    # 50 to 60 s: 600 W of 450; 90 to 120 s: 350 W of 250, then 200 W.
+    (excess,) = [area for area in figure.axes[0].collections if area.get_label().startswith("beyond")]
+    boxes = [[*path.vertices.min(axis=0), *path.vertices.max(axis=0)] for path in excess.get_paths()]
+    assert np.array(boxes) == pytest.approx(np.array([[40.0, 0.45, 60.0, 0.65], [90.0, 0.25, 100.0, 0.65]]))
     rows = timeline.with_columns(
         length_s=pl.col("time_s").shift(-1) - pl.col("time_s"), over=pl.col("power_w") - pl.col("budget_w")
     )
@@ -116,7 +118,9 @@ def test_a_long_timeline_is_drawn_as_means_and_its_shortest_excess_stays() -> No
     assert len(draw) == MOST_STEPS + 1
     assert draw.mean() == pytest.approx(250.0, abs=1.0)
     (excess,) = [area for area in axes.collections if area.get_label().startswith("beyond")]
-    assert {500.0, 900.0} <= set(excess.get_paths()[0].vertices[:, 1])
+    assert [path.vertices[:4].tolist() for path in excess.get_paths()] == [
+        [[700 / 60, 500.0], [701 / 60, 500.0], [701 / 60, 900.0], [700 / 60, 900.0]]
+    ]
     told = [text.get_text() for text in figure.legends[0].get_texts()]
     assert told == ["draw, mean of each 3 s", "power budget", "beyond the budget: 1.000 s, 400.0 J"]
 

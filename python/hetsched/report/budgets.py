@@ -144,11 +144,13 @@ def _draw_draw(axes: Axes, timeline: pl.DataFrame, axis: TimeAxis, budget_w: flo
         at, budget = axis.shown(rows["time_s"].to_numpy()), (rows["budget_w"] / unit.scale).to_numpy()
         step_area(axes, at, budget, np.full(len(at), top), color=_FORBIDDEN, zorder=0.5)
         step(axes, at, budget, color=COLOURS["black"], linewidth=0.5, label="power budget", zorder=2)
-        if (beyond["beyond_w"] > 0).head(-1).any():
-            drawn = np.maximum(budget, budget + (beyond["beyond_w"] / unit.scale).to_numpy())
+        over = (beyond["beyond_w"] / unit.scale).to_numpy()
+        places = np.flatnonzero(over[:-1] > 0)
+        if len(places):
             # The outline keeps minutes of a month visible.
-            look: dict[str, Any] = {"color": COLOURS["vermilion"], "linewidth": 0.7, "zorder": 4}
-            step_area(axes, at, budget, drawn, where=drawn > budget, label=_beyond_text(beyond), **look)
+            look: dict[str, Any] = {"color": COLOURS["vermilion"], "linewidths": 0.7, "zorder": 4}
+            boxes = [_box(at[k], at[k + 1], budget[k], budget[k] + over[k]) for k in places]
+            _add(axes, boxes, label=_beyond_text(beyond), **look)
     axes.set_ylabel(f"power ({unit.name})")
     axes.set_ylim(0, top)
 
@@ -223,9 +225,13 @@ def _boxes(stretches: pl.DataFrame, axis: TimeAxis) -> tuple[list[np.ndarray], l
         own = unbroken(np.asarray(nodes))
         counts.append(len(own))
         for first, count in own:
-            low, high = first - 0.5, first - 0.5 + count
-            found.append(np.array([[start, low], [end, low], [end, high], [start, high]]))
+            found.append(_box(start, end, first - 0.5, first - 0.5 + count))
     return found, counts
+
+
+def _box(start: float, end: float, low: float, high: float) -> np.ndarray:
+    """The corners of a box."""
+    return np.array([[start, low], [end, low], [end, high], [start, high]])
 
 
 def _add(axes: Axes, boxes: list[np.ndarray], **look: Any) -> None:

@@ -237,6 +237,8 @@ def fitted(text: str, room_in: float, *, points: float = _POINTS, indent: str = 
     ['easy:', 'placement=lowest-power,', '1,152 nodes']
     """
     lines = [text]
+    if width_in(text, points) <= room_in:
+        return lines
     for letters in range(len(text), len(indent) + 1, -1):
         lines = folded(text, letters, indent=indent)
         if max(width_in(line, points) for line in lines) <= room_in:
@@ -402,3 +404,10 @@ class TimeAxis:
         if self.is_of_dates:
             ticks = date_ticks(*(_DAY_S * limit for limit in self.limits))
             axes.set_xticks([instant / _DAY_S for instant, _ in ticks], [text for _, text in ticks])
+            return
+        from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 -- slow to import
+
+        # Chosen here: matplotlib chooses again when it has laid out the figure, and may cut what it adds at the end.
+        found = MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]).tick_values(*self.limits)
+        shown = [place for place in found if self.limits[0] <= place <= self.limits[1]]
+        axes.set_xticks(shown, [f"{place:g}" for place in shown])

@@ -240,4 +240,9 @@ def _fitting(text: str, width: int) -> list[str]:
     for finer in _PIECES[1:]:
         own = [[piece] if len(piece.rstrip()) <= width else finer.findall(piece) for piece in pieces]
         pieces = [part for parts in own for part in parts]
-    return [piece[at : at + width] for piece in pieces for at in range(0, max(len(piece.rstrip()), 1), width)]
+    # A space behind a piece that fills the width stays: the line may be wider.
+    return [
+        piece[at:] if at + width >= len(piece.rstrip()) else piece[at : at + width]
+        for piece in pieces
+        for at in range(0, max(len(piece.rstrip()), 1), width)
+    ]
