@@ -258,7 +258,15 @@ class Comparison:
             elif any(numbers):
                 by_policy = ", ".join(f"{policy} {count:,g}" for policy, count in counts.items())
                 lines.append(f"{METRICS[state].short_title}: {by_policy}")
-        return lines + self._draw_lines()
+        return [*lines, *self._replay_lines(), *self._draw_lines()]
+
+    def _replay_lines(self) -> list[str]:
+        """That a replay kills nobody at a walltime, where another policy did."""
+        kills = {outcome.policy: outcome.provenance["options"]["kill_at_walltime"] for outcome in self.outcomes}
+        spared = [policy for policy, is_killing in kills.items() if not is_killing]
+        if not spared or not any(self.summaries[policy]["timeout"] for policy in kills):
+            return []
+        return [f"{', '.join(spared)}: no job is killed at its walltime, as those that overran it ran on in the log"]
 
     def _draw_lines(self) -> list[str]:
         """A line for each thing that decisions know of draws before jobs have run, and under which policies."""

@@ -19,7 +19,7 @@ from hetsched.platform import Platform
 from hetsched.policy import Policy, policy_like
 from hetsched.policy.parts import ROLES
 from hetsched.roles import Scheduler
-from hetsched.run.concerns import Concern
+from hetsched.run.concerns import Concern, check_observed
 from hetsched.run.many import within
 from hetsched.run.options import RunOptions
 from hetsched.run.simulation import A_POLICY, Run
@@ -70,6 +70,10 @@ class Axes:
             for name, policy in self.policies.items():
                 with noted_within(f"platform `{platform_name}`, policy `{name}`", faults):
                     Run(_one_job(), platform, policy, replace(setup, predictor=None)).check()
+                for workload_name, workload in self.workloads.items():
+                    place = f"workload `{workload_name}`, platform `{platform_name}`, policy `{name}`"
+                    with noted_within(place, faults):
+                        check_observed(policy, workload, platform)
         faults.check()
         return found
 
@@ -94,7 +98,8 @@ def summary_names(options: RunOptions) -> Collection[str]:
 
 @cache
 def _one_job() -> Workload:
-    return Workload.from_polars(pl.DataFrame({"job_id": [0], "submit_s": [0], "runtime_s": [1], "node_count": [1]}))
+    job = {"job_id": [0], "submit_s": [0], "runtime_s": [1], "node_count": [1], "observed_start_s": [0]}
+    return Workload.from_polars(pl.DataFrame(job))
 
 
 def axes_of(workloads: object, platforms: object, policies: object, seeds: object, faults: Faults) -> Axes:

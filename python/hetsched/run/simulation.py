@@ -34,6 +34,7 @@ from hetsched.run.concerns import (
     concerns_of_draws,
     concerns_of_load,
     concerns_of_replay,
+    options_under,
     replay_counts,
 )
 from hetsched.run.eligibility import cells_of
@@ -102,7 +103,8 @@ class Run:
         platform, forecast = believed(self.workload, self.platform, self.options.predictor)
         known_w = None if forecast is None else forecast.known_w
         workload = with_default_walltimes(self.workload, self.platform, self.policy)
-        setting = Setting(workload, platform, self.policy, self.options, self.concerns, forecast, self.workload)
+        options = options_under(self.policy, self.options)
+        setting = Setting(workload, platform, self.policy, options, self.concerns, forecast, self.workload)
 
         def utilizations(policy: Policy) -> tuple[float, float]:
             return self._utilizations(engine_of(replace(setting, policy=policy), known_w), progress)

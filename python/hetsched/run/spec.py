@@ -24,6 +24,7 @@ from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power.forecast import believed
 from hetsched.run.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of
+from hetsched.run.concerns import options_under
 from hetsched.run.simulation import run_of, simulate
 from hetsched.run.store import code_sha256
 from hetsched.workload import Workload
@@ -168,15 +169,20 @@ def plan_of(axes: Axes, options: RunOptions) -> list[Plan]:
     workloads = {name: workload.sha256 for name, workload in axes.workloads.items()}
     platforms = {name: platform_sha256(platform) for name, platform in axes.platforms.items()}
     beliefs = {(w, p): _belief(axes.workloads[w], axes.platforms[p], options) for w, p in product(workloads, platforms)}
-    # Of a predictor counts what it gives, not its name.
-    own = {name: value for name, value in options.record().items() if name not in ("seed", "predictor")}
+    own = {name: _deciding(options_under(policy, options)) for name, policy in axes.policies.items()}
 
-    def key(workload: str, platform: str, policy: Policy, seed: int) -> str:
+    def key(workload: str, platform: str, policy_name: str, seed: int) -> str:
+        policy = axes.policies[policy_name]
         decides = [workloads[workload], platforms[platform], policy.parts, seed if policy.uses_chance else None]
-        return json_sha256([__version__, code_sha256(), *decides, own, *beliefs[workload, platform]])
+        return json_sha256([__version__, code_sha256(), *decides, own[policy_name], *beliefs[workload, platform]])
 
     names = product(axes.workloads, axes.platforms, axes.policies, axes.seeds)
-    return [Plan(w, p, policy, seed, key(w, p, axes.policies[policy], seed)) for w, p, policy, seed in names]
+    return [Plan(w, p, policy, seed, key(w, p, policy, seed)) for w, p, policy, seed in names]
+
+
+def _deciding(options: RunOptions) -> dict[str, Any]:
+    """The options that decide a run, without its seed; of a predictor counts what it gives, not its name."""
+    return {name: value for name, value in options.record().items() if name not in ("seed", "predictor")}
 
 
 def _belief(workload: Workload, platform: Platform, options: RunOptions) -> list[str | None]:
