@@ -143,7 +143,9 @@ def test_a_sweep_takes_replays(tmp_path: Path) -> None:
     spared = hs.sweep(overrun(), platform(), ["replay", "easy"], workers=1, out=tmp_path, kill_at_walltime=False)
     assert spared["timeout"].to_list() == [0, 0]
     assert len((tmp_path / "sweep.jsonl").read_text().splitlines()) == 3
-    with pytest.raises(hs.ConfigError, match=r"workload `unsaid`, platform `3 nodes`, policy `replay`: workload\.observed"):
+    with pytest.raises(
+        hs.ConfigError, match=r"workload `unsaid`, platform `3 nodes`, policy `replay`: workload\.observed"
+    ):
         hs.sweep({"said": overrun(), "unsaid": log()}, platform(), ["replay", "easy"], workers=1)
 
 
