@@ -20,6 +20,7 @@ from hetsched.workload.conform import conformed, conformed_rows, told_bad_lines
 from hetsched.workload.convert import Origin
 from hetsched.workload.describe import Report, coarse_clock
 from hetsched.workload.jobs import Workload
+from hetsched.workload.states import unread_states, with_states
 from hetsched.workload.waits import check_references, cleared
 
 Source = str | os.PathLike[str] | bytes
@@ -70,10 +71,11 @@ def as_workload(
         frame, gone = cleared(frame)
         counts |= {"depends_on": counts["depends_on"] - gone, "depends_on_cleared": gone} if gone else {}
         check_references(frame, source)
-    elif skips_bad_rows:
-        frame, counts = conformed_rows(frame, origin, bad_lines)
     else:
-        frame, counts = conformed(frame, origin)
+        unread = unread_states(frame)
+        frame, origin, ended = with_states(frame, origin)
+        frame, counts = conformed_rows(frame, origin, bad_lines) if skips_bad_rows else conformed(frame, origin)
+        counts |= {**ended, **unread}
     name = os.path.basename(source)
     given = ", ".join(f"{option}={value}" for option, value in settings.items())
     return Workload(
