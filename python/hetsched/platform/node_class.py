@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.checks import Faults
+from hetsched.checks import Faults, is_name
 from hetsched.errors import ConfigError, Fault
 from hetsched.workload.constraints import is_feature
 
@@ -179,7 +179,7 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _check(given: Mapping[str, Any], faults: Faults) -> None:
-    if not isinstance(given["name"], str) or not given["name"]:
+    if not is_name(given["name"]):
         faults.add("name", given["name"], "a name")
     faults.whole("count", given["count"], low=1, high=_MAX_NODES)
     faults.whole("slots", given["slots"], low=1, high=_MAX_NODES)

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from hetsched.bound import check_bound
-from hetsched.checks import Faults
+from hetsched.checks import Faults, whole_text
 from hetsched.errors import ConfigError, Fault, SimulationError
 from hetsched.platform import Platform
 from hetsched.policy import Policy, policy_like
@@ -162,7 +162,7 @@ def _named(
             continue
         if isinstance(several, Mapping) and (not isinstance(key, str) or not key):
             faults.add(axis, key, "names as the dictionary's keys")
-        found[str(key) if isinstance(several, Mapping) else _unlike(name_of(made), found)] = made
+        found[whole_text(str(key)) if isinstance(several, Mapping) else _unlike(name_of(made), found)] = made
     return found
 
 

@@ -318,6 +318,7 @@ def simulate(
     >>> result.summary()["completed"], result.jobs["nodes"].to_list()
     (3, [[0], [1, 2], [3]])
     """
+    check_progress(progress)
     run = run_of(workload, platform, policy, options_given(simulate, options))
     for concern in run.concerns:
         warnings.warn(str(concern), concern.category, stacklevel=2)
@@ -325,6 +326,13 @@ def simulate(
     for concern in result.concerns[len(run.concerns) :]:
         warnings.warn(str(concern), concern.category, stacklevel=2)
     return result
+
+
+def check_progress(progress: object) -> None:
+    """Raise if it cannot be told how far a run is."""
+    faults = Faults()
+    faults.function("progress", progress, "jobs done", "jobs in all", "seconds on the log's clock")
+    faults.check()
 
 
 def run_of(workload: object, platform: object, policy: object, options: RunOptions) -> Run:

@@ -128,8 +128,8 @@ def sweep(
         faults.whole("workers", workers, low=1, high=MOST_WORKERS)
         if executor is not None:
             faults.add("workers", workers, "nothing beside an executor, which has its own")
-    if not (progress is None or progress == "bar" or callable(progress)):
-        faults.add("progress", progress, "`bar`, a function, or None")
+    if progress != "bar":
+        faults.function("progress", progress, "rows done", "rows in all", also="`bar`, or None")
     if out is not None:
         faults.folder("out", out)
     faults.check()

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched import _core
-from hetsched.checks import Faults, shown
+from hetsched.checks import Faults, shown, whole_text
 from hetsched.errors import ConfigError
 from hetsched.files import frame_sha256
 from hetsched.workload.conform import conformed
@@ -116,6 +116,7 @@ class Workload:
         source = os.fspath(source) if isinstance(source, os.PathLike) else source
         if not isinstance(source, str):
             raise ConfigError([("source", shown(source), "a name")])
+        source = whole_text(source)
         told, origin, ended = with_states(frame, Origin(source))
         table, counts = conformed(told, origin)
         return cls(

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from hetsched.checks import Faults, did_you_mean, listed, reason_of
+from hetsched.checks import Faults, did_you_mean, is_name, listed, reason_of, shown, whole_text
 from hetsched.errors import TraceError
 from hetsched.threads import check_threads
 from hetsched.workload.conform import conformed, conformed_rows, told_bad_lines
@@ -111,9 +111,10 @@ def contents(source: Source, expected: str) -> tuple[bytes, str, str]:
     if isinstance(source, bytes):
         name = "standard input" if isinstance(source, Piped) else "bytes"
         return source, name, hashlib.sha256(source).hexdigest()
-    name = os.fspath(source)
+    path = os.fspath(source)
+    name = whole_text(path)
     try:
-        data = Path(name).read_bytes()
+        data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
         is_known = isinstance(error, FileNotFoundError | IsADirectoryError)
         found = reason_of(error) if is_known else f"a file that cannot be read ({reason_of(error)})"
@@ -132,6 +133,8 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str] | None, source: str)
                 hint = f"; columns= goes from the file's name to hetsched's: {{'{ours}': '{theirs}'}}"
             expected = f"a column `{theirs}` to be read as `{ours}`{hint}"
             raise Origin(source).misfit(theirs, f"columns {listed(frame.columns)}", expected)
+        if not is_name(ours):
+            raise Origin(source).misfit(theirs, f"{shown(ours)} to be read as", "a name")
     names = {theirs: columns.get(theirs, theirs) for theirs in frame.columns}
     for name in names.values():
         both = [theirs for theirs, ours in names.items() if ours == name]
