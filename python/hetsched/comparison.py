@@ -490,7 +490,7 @@ def compared(
     found = [outcomes[task.key] for task in tasks]
     _warn_of(found, before=len(runs[0][1].concerns))
     frame = pl.DataFrame([outcome.row() for outcome in found], infer_schema_length=None)
-    table = table_of(frame, baseline, _default_metrics(frame) if metrics is None else metrics)
+    table = table_of(frame, baseline, _with_boots(_default_metrics(frame), frame) if metrics is None else metrics)
     comparison = Comparison(table, frame, baseline, found, is_alike=_are_alike(platform), change=change)
     if folder is not None:
         comparison.write(folder)
@@ -592,6 +592,14 @@ def _default_metrics(runs: pl.DataFrame) -> tuple[str, ...]:
         return DEFAULT_METRICS
     place = DEFAULT_METRICS.index("energy_j") + 1
     return (*DEFAULT_METRICS[:place], "job_energy_j", "idle_energy_j", *DEFAULT_METRICS[place:])
+
+
+def _with_boots(metrics: tuple[str, ...], runs: pl.DataFrame) -> tuple[str, ...]:
+    """The metrics with the number of boots behind the energy that they save, where nodes sleep."""
+    if "boots" not in runs.columns or "energy_j" not in metrics:
+        return metrics
+    place = metrics.index("energy_j") + 1
+    return (*metrics[:place], "boots", *metrics[place:])
 
 
 def _windows_differ(makespans_s: Sequence[float]) -> bool:

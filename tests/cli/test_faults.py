@@ -476,7 +476,11 @@ def test_values_that_are_no_utf_8_are_refused(hetsched, folder, option, line):
 
 def test_names_too_long_for_a_file_are_bad_input(hetsched):
     name = "x" * 300
-    for given in (["small.swf", "--platform", f"{name}.toml"], [f"{name}.swf"], ["small.swf", "--events", f"{name}.csv"]):
+    for given in (
+        ["small.swf", "--platform", f"{name}.toml"],
+        [f"{name}.swf"],
+        ["small.swf", "--events", f"{name}.csv"],
+    ):
         said = hetsched("simulate", *given)
         assert said.code == 2, given
         assert name in said.err

@@ -314,7 +314,10 @@ NODES = {"idle_w": 100, "tdp_w": 300}
             lambda: hs.Policy.from_dict({"preset": "easy", "backfill": {"name": "reservations", "order": HALF}}),
             r"policy.backfill.order: found `a\udce9`, expected text of whole characters",
         ),
-        (lambda: hs.Policy.from_dict({"preset": "easy", "order": HALF}), r"policy.order: found `a\udce9`, expected one"),
+        (
+            lambda: hs.Policy.from_dict({"preset": "easy", "order": HALF}),
+            r"policy.order: found `a\udce9`, expected one",
+        ),
         (lambda: hs.read_csv(b"a\n1\n", separator="\udce9"), r"separator: found `\udce9`, expected one character"),
         (lambda: hs.read_csv(b"a\n1\n", columns={"a": HALF}), r"bytes, column `a`: found `a\udce9` to be read as"),
     ],
@@ -353,7 +356,9 @@ def test_functions_that_are_told_of_progress_take_what_they_are_told():
         assert message(hs.sweep, log, platform, "easy", progress=given) == (
             f"progress: found {found}, expected a function of {rows}"
         )
-    assert message(hs.read_swf, b"; MaxProcs: 4\n", progress=3).endswith("a function of (bytes read, bytes in all), or None")
+    assert message(hs.read_swf, b"; MaxProcs: 4\n", progress=3).endswith(
+        "a function of (bytes read, bytes in all), or None"
+    )
 
 
 def test_an_empty_name_is_no_folder_and_no_file(tmp_path, monkeypatch):
