@@ -215,13 +215,7 @@ impl Part {
     }
 
     /// The same of another method.
-    fn refused_by(
-        &self,
-        method: &str,
-        view: &policy::View<'_>,
-        wrong: Wrong,
-        asked: impl FnOnce() -> String,
-    ) -> Error {
+    fn refused_by(&self, method: &str, view: &policy::View<'_>, wrong: Wrong, asked: impl FnOnce() -> String) -> Error {
         match wrong {
             Wrong::Said(what) => self.wrong_by(method, view, &what),
             Wrong::Raised(raised) => Python::attach(|py| self.noted(method, py, view, raised, asked)),
