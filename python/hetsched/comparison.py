@@ -280,7 +280,15 @@ class Comparison:
             elif any(numbers):
                 by_policy = ", ".join(f"{policy} {count:,g}" for policy, count in counts.items())
                 lines.append(f"{METRICS[state].short_title}: {by_policy}")
-        return lines + self._draw_lines()
+        return [*lines, *self._replay_lines(), *self._draw_lines()]
+
+    def _replay_lines(self) -> list[str]:
+        """That a replay kills nobody at a walltime, where another policy did."""
+        kills = {outcome.policy: outcome.provenance["options"]["kill_at_walltime"] for outcome in self.outcomes}
+        spared = [policy for policy, is_killing in kills.items() if not is_killing]
+        if not spared or not any(self.summaries[policy]["timeout"] for policy in kills):
+            return []
+        return [f"{', '.join(spared)}: no job is killed at its walltime, as those that overran it ran on in the log"]
 
     def _draw_lines(self) -> list[str]:
         """A line for each thing that decisions know of draws before jobs have run, and under which policies."""
@@ -504,7 +512,7 @@ def compared(
     found = [outcomes[task.key] for task in tasks]
     _warn_of(found, before=len(runs[0][1].concerns))
     frame = pl.DataFrame([outcome.row() for outcome in found], infer_schema_length=None)
-    table = table_of(frame, baseline, _default_metrics(frame) if metrics is None else metrics)
+    table = table_of(frame, baseline, _with_boots(_default_metrics(frame), frame) if metrics is None else metrics)
     comparison = Comparison(table, frame, baseline, found, is_alike=_are_alike(platform), change=change)
     if folder is not None:
         comparison.write(folder)
@@ -606,6 +614,14 @@ def _default_metrics(runs: pl.DataFrame) -> tuple[str, ...]:
         return DEFAULT_METRICS
     place = DEFAULT_METRICS.index("energy_j") + 1
     return (*DEFAULT_METRICS[:place], "job_energy_j", "idle_energy_j", *DEFAULT_METRICS[place:])
+
+
+def _with_boots(metrics: tuple[str, ...], runs: pl.DataFrame) -> tuple[str, ...]:
+    """The metrics with the number of boots behind the energy that they save, where nodes sleep."""
+    if "boots" not in runs.columns or "energy_j" not in metrics:
+        return metrics
+    place = metrics.index("energy_j") + 1
+    return (*metrics[:place], "boots", *metrics[place:])
 
 
 def _windows_differ(makespans_s: Sequence[float]) -> bool:

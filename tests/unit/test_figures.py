@@ -503,3 +503,27 @@ def test_a_comparison_of_runs_has_energy_against_wait_and_every_panel_names_the_
     names = [[text.get_text() for text in part.legends[0].get_texts()] for part in (left, *right.subfigs)]
     assert [own[:2] for own in names[:2]] == [["easy"], ["fcfs", "easy"]]
     assert [own.partition(":")[0] for own in names[2]] == ["fcfs", "easy"]
+
+
+def test_energy_against_wait_is_drawn_of_repetitions_only():
+    """Three workloads of one load are three repetitions, whatever their seeds; of three loads there is no mean."""
+    wait_s = [100.0, 110.0, 120.0, 50.0, 60.0, 70.0]
+    runs = pl.DataFrame(
+        {
+            "workload": ["w0", "w1", "w2"] * 2,
+            "policy": ["easy"] * 3 + ["new"] * 3,
+            "seed": [0] * 6,
+            "mean_wait_s": wait_s,
+            "energy_j": [1e6] * 6,
+            "offered_load_ratio": [0.8] * 6,
+        }
+    )
+    thrice = pl.concat(runs.with_columns(seed=pl.lit(seed)) for seed in range(3))
+
+    def reaches(frame):
+        (axes,) = energy_against_wait(frame).axes
+        return [[path.vertices.tolist() for path in bars.get_paths()] for bars in axes.collections]
+
+    assert reaches(thrice) == reaches(runs)
+    with pytest.raises(hs.ConfigError, match=r"offered loads of 0\.7 .* to 0\.9"):
+        energy_against_wait(runs.with_columns(offered_load_ratio=pl.Series([0.7, 0.8, 0.9] * 2)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hetsched.checks import Faults, did_you_mean, listed, many, shown
+from hetsched.checks import Faults, did_you_mean, exists, listed, many, shown
 from hetsched.cli import options as opt
 from hetsched.cli.options import KNOWN_DRAWS, chosen, number, whole
 from hetsched.cli.terminal import changed, inside, noted, renamed
@@ -82,9 +82,9 @@ class JobLog:
     def _refuse_no_file(self) -> None:
         from hetsched.workload.formats import READERS  # noqa: PLC0415
 
-        path = Path(self.trace)
-        if self.trace != "-" and (path.is_dir() or not path.exists()):
-            found = "a directory" if path.is_dir() else "no such file"
+        path, is_there = Path(self.trace), exists(self.trace)
+        if self.trace != "-" and (not is_there or path.is_dir()):
+            found = "a directory" if is_there else "no such file"
             raise TraceError(file=self.trace, found=found, expected=f"a job log ({listed(READERS)})")
 
     def _options(self) -> dict[str, Any]:
@@ -298,7 +298,7 @@ def _platform_of(text: str) -> Platform:
     from hetsched.platform import Platform  # noqa: PLC0415 -- polars is slow to import
     from hetsched.platform.shipped import machine_names  # noqa: PLC0415
 
-    is_name = not Path(text).exists()
+    is_name = not exists(text)
     if is_name and text in machine_names():
         return Platform.shipped(text)
     hint = did_you_mean(text, machine_names()) if is_name else ""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.analysis import METRICS, mean_and_half_width
+from hetsched.analysis.repetitions import check_alike, independent
 from hetsched.report.canvas import (
     COLOURS,
     DASHES,
@@ -242,6 +243,8 @@ def _judged(table: pl.DataFrame, key: str, baseline: str) -> str:
 def draw_energy_against_wait(axes: Axes, runs: pl.DataFrame) -> None:
     """Draw a dot a policy, and a line along the policies that no other beats in both."""
     names = ("mean_wait_s", "energy_j")
+    check_alike(runs)
+    runs, _ = independent(runs)
     units = {name: METRICS[name].unit_for(runs[name].to_list()) for name in names}
     shown = runs.select("policy", *(pl.col(name) / units[name].scale for name in names))
     policies = shown["policy"].unique(maintain_order=True).to_list()

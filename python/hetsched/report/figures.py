@@ -197,13 +197,19 @@ def comparison(
 
 
 def energy_against_wait(runs: pl.DataFrame) -> Figure:
-    """A dot a policy with 95 % intervals over its seeds, and a line along those that no other beats in both.
+    """A dot a policy with 95 % intervals over its repetitions, and a line along those that no other beats in both.
 
     Parameters
     ----------
     runs
-        One row a run: ``policy``, ``mean_wait_s`` and ``energy_j``, as `hetsched.analysis.runs_frame` gives it;
-        policies stand in the order in which they first come.
+        One row a run: ``policy``, ``mean_wait_s`` and ``energy_j``, as `hetsched.analysis.runs_frame` or
+        `hetsched.sweep` gives it; policies stand in the order in which they first come. Repetitions are what
+        `hetsched.analysis.compare` takes for them.
+
+    Raises
+    ------
+    ConfigError
+        If runs of one policy are on workloads or platforms of different load.
     """
     with new_figure([ENERGY_WAIT_IN]) as (figure, (axes,)):
         _draw(figure, axes, draw_energy_against_wait, runs)

@@ -44,7 +44,8 @@ def summary_table(summary: Mapping[str, float | None], *, with_work: bool = Fals
             if summary.get(metric.key) or (metric.key in summary and not metric.is_rare)
         ]
         for depth, metric in rows:
-            title = "  " * depth + (metric.short_title if depth else metric.title)
+            is_part = depth > 0 and metric.part_of in summary
+            title = "  " * depth + metric.short_title if is_part else metric.title
             table.add_row(title, metric.text(summary[metric.key]), end_section=metric is rows[-1][1])
     return table
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -295,6 +295,11 @@ def _forecast_note(record: Mapping[str, Any], forecast: Mapping[str, Any]) -> st
 def is_replay(policy: Policy) -> bool:
     """Whether no job starts before it did in reality."""
     return "backfill" in policy.needs.get("observed_starts", ())
+
+
+def options_under(policy: Policy, options: RunOptions) -> RunOptions:
+    """The options as they hold under the policy: a replay kills no job at its walltime, as it repeats what ran."""
+    return replace(options, kill_at_walltime=False) if is_replay(policy) else options
 
 
 def check_observed(policy: Policy, workload: Workload, platform: Platform) -> None:

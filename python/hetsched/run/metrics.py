@@ -425,7 +425,9 @@ _ROWS = (
     _extra("sleep_attained_ratio", "attained saving of sleep", _SHARE, section="energy", better="higher"),
     _extra("alerts", "emergencies of power", _COUNT, section="budget", digits=0),
     _extra("lost_energy_j", "energy of attempts that were lost", _ENERGY, section="energy", part_of="job_energy_j"),
-    _extra("cost", "cost of energy", _COUNT, section="energy"),
+    _extra("boots", "boots of nodes", _COUNT, section="energy", digits=0),
+    _extra("cost", "cost", _COUNT, section="energy"),
+    _extra("boot_cost", "wear of boots", _COUNT, section="energy", part_of="cost"),
     _extra("carbon_kg", "carbon dioxide", _MASS, section="energy"),
 )
 

@@ -24,6 +24,7 @@ from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power.forecast import believed
 from hetsched.run.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of
+from hetsched.run.concerns import options_under
 from hetsched.run.simulation import run_of, simulate
 from hetsched.run.store import code_sha256
 from hetsched.workload import Workload
@@ -165,18 +166,24 @@ def sweep_options(given: Mapping[str, Any], faults: Faults) -> RunOptions:
 
 def plan_of(axes: Axes, options: RunOptions) -> list[Plan]:
     """Every run of a sweep with its key, in the order of its rows."""
-    workloads = {name: workload.sha256 for name, workload in axes.workloads.items()}
+    workloads = {id(workload): workload for workload in axes.distinct_workloads.values()}
     platforms = {name: platform_sha256(platform) for name, platform in axes.platforms.items()}
-    beliefs = {(w, p): _belief(axes.workloads[w], axes.platforms[p], options) for w, p in product(workloads, platforms)}
-    # Of a predictor counts what it gives, not its name.
-    own = {name: value for name, value in options.record().items() if name not in ("seed", "predictor")}
+    beliefs = {(w, p): _belief(workloads[w], axes.platforms[p], options) for w, p in product(workloads, platforms)}
+    own = {name: _deciding(options_under(policy, options)) for name, policy in axes.policies.items()}
 
-    def key(workload: str, platform: str, policy: Policy, seed: int) -> str:
-        decides = [workloads[workload], platforms[platform], policy.parts, seed if policy.uses_chance else None]
-        return json_sha256([__version__, code_sha256(), *decides, own, *beliefs[workload, platform]])
+    def key(workload: str, platform: str, policy_name: str, seed: int) -> str:
+        policy = axes.policies[policy_name]
+        jobs = axes.workloads[workload][seed]
+        decides = [jobs.sha256, platforms[platform], policy.parts, seed if policy.uses_chance else None]
+        return json_sha256([__version__, code_sha256(), *decides, own[policy_name], *beliefs[id(jobs), platform]])
 
     names = product(axes.workloads, axes.platforms, axes.policies, axes.seeds)
-    return [Plan(w, p, policy, seed, key(w, p, axes.policies[policy], seed)) for w, p, policy, seed in names]
+    return [Plan(w, p, policy, seed, key(w, p, policy, seed)) for w, p, policy, seed in names]
+
+
+def _deciding(options: RunOptions) -> dict[str, Any]:
+    """The options that decide a run, without its seed; of a predictor counts what it gives, not its name."""
+    return {name: value for name, value in options.record().items() if name not in ("seed", "predictor")}
 
 
 def _belief(workload: Workload, platform: Platform, options: RunOptions) -> list[str | None]:
@@ -190,14 +197,15 @@ def _belief(workload: Workload, platform: Platform, options: RunOptions) -> list
 
 def written(plans: Sequence[Plan], axes: Axes, options: RunOptions, folder: Path) -> list[Spec]:
     """The plans as specs, with each workload and platform that they need written once to the folder."""
-    workloads = {name: write_workload(axes.workloads[name], folder) for name in {plan.workload for plan in plans}}
+    drawn = {(plan.workload, plan.seed): axes.workloads[plan.workload][plan.seed] for plan in plans}
+    files = {id(workload): write_workload(workload, folder) for workload in drawn.values()}
     platforms = {name: write_platform(axes.platforms[name], folder) for name in {plan.platform for plan in plans}}
     policies = {name: policy if policy.own else policy.to_dict() for name, policy in axes.policies.items()}
     own = {name: value for name, value in vars(options).items() if name != "seed"}
     return [
         Spec(
             **vars(plan),
-            workload_file=workloads[plan.workload],
+            workload_file=files[id(drawn[plan.workload, plan.seed])],
             platform_file=platforms[plan.platform],
             composition=policies[plan.policy],
             options=dict(own),
