@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hetsched.checks import Faults, many
+from hetsched.checks import Faults, many, whole_text
 from hetsched.cli.options import number
 from hetsched.errors import ConfigError
 
@@ -184,7 +184,7 @@ def _date_s(text: str) -> float | None:
 
     from hetsched.workload.convert import date_seconds  # noqa: PLC0415
 
-    return date_seconds(pl.Series([text.strip()])).item()  # type: ignore[no-any-return]
+    return date_seconds(pl.Series([whole_text(text.strip())])).item()  # type: ignore[no-any-return]
 
 
 def _instant(seconds: float, epoch_s: float | None) -> str:

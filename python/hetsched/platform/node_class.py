@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.checks import Faults
+from hetsched.checks import Faults, is_name
 from hetsched.errors import ConfigError, Fault
 from hetsched.workload.constraints import is_feature
 from hetsched.workload.convert import node_numbers
@@ -18,6 +18,7 @@ MAX_NODE_W = 1e6
 """The largest draw of one node that is taken, in watts."""
 
 _MAX_TRANSITION_S = 1e9
+_MAX_BOOT_COST = 1e12
 _MAX_NODES = 2**31 - 1
 _MOST_GPUS = 1024
 _MOST_MEMORY_GB = 1e9
@@ -50,6 +51,9 @@ class NodeClass:
         Seconds it takes to boot and to shut down. None: as with `off_w`.
     boot_w, shutdown_w
         Watts meanwhile. None: `idle_w`.
+    boot_cost
+        What one boot wears off, in the currency of the prices of energy; the energy of boots is metered by itself.
+        None: nothing is said of it.
     gpus
         GPUs in a node; 0: none. None: nothing is known of them, which counts as none where another class says how many
         it has. Jobs that ask for more (``gpus``, or one where ``device`` is ``gpu``) run on other nodes.
@@ -90,6 +94,7 @@ class NodeClass:
     boot_w: float | None = None
     shutdown_s: float | None = None
     shutdown_w: float | None = None
+    boot_cost: float | None = None
     gpus: int | None = None
     memory_gb: float | None = None
     features: Sequence[str] | None = None
@@ -172,7 +177,7 @@ class NodeClass:
         value = getattr(self, name)
         if value is None and name in _STANDING_IN:
             return self.per_node(_STANDING_IN[name])
-        if value is None and name in SLEEP_KEYS:
+        if value is None and name in (*SLEEP_KEYS, "boot_cost"):
             value = 0.0
         return np.broadcast_to(np.asarray(value, dtype=np.float64), (self.count,))
 
@@ -201,7 +206,7 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _check(given: Mapping[str, Any], faults: Faults) -> None:
-    if not isinstance(given["name"], str) or not given["name"]:
+    if not is_name(given["name"]):
         faults.add("name", given["name"], "a name")
     faults.whole("count", given["count"], low=1, high=_MAX_NODES)
     faults.whole("slots", given["slots"], low=1, high=_MAX_NODES)
@@ -217,6 +222,8 @@ def _check(given: Mapping[str, Any], faults: Faults) -> None:
     for name in ("boot_s", "shutdown_s"):
         if given[name] is not None:
             faults.number(name, given[name], low=0.0, high=_MAX_TRANSITION_S)
+    if given["boot_cost"] is not None:
+        faults.number("boot_cost", given["boot_cost"], low=0.0, high=_MAX_BOOT_COST)
     check_watts("idle_w", given["idle_w"], given["count"], faults)
     if not faults.has("idle_w", "tdp_w") and np.max(given["idle_w"]) > given["tdp_w"]:
         faults.add("tdp_w", given["tdp_w"], f"at least the idle draw, {np.max(given['idle_w']):g} W")

@@ -119,6 +119,7 @@ class Platform:
         boot_w: float | None = None,
         shutdown_s: float | None = None,
         shutdown_w: float | None = None,
+        boot_cost: float | None = None,
         gpus: int | None = None,
         memory_gb: float | None = None,
         features: Sequence[str] | None = None,
@@ -142,7 +143,7 @@ class Platform:
             Watts a node is built for.
         busy_w
             Watts under a job without table or measurement. None: `tdp_w`.
-        slots, off_w, down_w, boot_s, boot_w, shutdown_s, shutdown_w, gpus, memory_gb, features, racks
+        slots, off_w, down_w, boot_s, boot_w, shutdown_s, shutdown_w, boot_cost, gpus, memory_gb, features, racks
             As in `NodeClass`.
         exclusive, actual, predicted, known_draws, licences, queues
             As in `Platform`.
@@ -171,6 +172,7 @@ class Platform:
                 boot_w=boot_w,
                 shutdown_s=shutdown_s,
                 shutdown_w=shutdown_w,
+                boot_cost=boot_cost,
                 gpus=gpus,
                 memory_gb=memory_gb,
                 features=features,

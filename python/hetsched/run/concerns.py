@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,7 @@ def joined(concerns: Mapping[str, Sequence[Concern]]) -> list[Concern]:
     found = []
     for (category, about, advice), said in matters.items():
         is_common = len(said) == len(concerns) and len(set(said.values())) == 1
-        each = ", ".join(f"{policy} {text}" for policy, text in said.items())
+        each = ", ".join(text if policy == about else f"{policy} {text}" for policy, text in said.items())
         found.append(Concern(category, about, next(iter(said.values())) if is_common else each, advice))
     return found
 
@@ -326,6 +326,11 @@ def is_replay(policy: Policy) -> bool:
     return "backfill" in policy.needs.get("observed_starts", ())
 
 
+def options_under(policy: Policy, options: RunOptions) -> RunOptions:
+    """The options as they hold under the policy: a replay kills no job at its walltime, as it repeats what ran."""
+    return replace(options, kill_at_walltime=False) if is_replay(policy) else options
+
+
 def check_observed(policy: Policy, workload: Workload, platform: Platform) -> None:
     """Raise if the policy repeats what the log does not say, or what the platform has no nodes for."""
     faults, frame = Faults("workload"), workload.to_polars()
@@ -413,7 +418,7 @@ def concerns_of_replay(policy: Policy, totals: Mapping[str, Any]) -> list[Concer
     said = []
     if late:
         verb = "starts" if late == 1 else "start"
-        said.append(f"{many(late, 'job')} {verb} later than in reality: what they need was not free then")
+        said.append(f"{many(late, 'job')} {verb} later than in the log: the needed nodes were not free then")
     if left_out:
         said.append(f"{many(left_out, 'job')} without an observed start {'stays' if left_out == 1 else 'stay'} pending")
     return [Concern(ReplayWarning, policy.name, "; ".join(said))] if said else []

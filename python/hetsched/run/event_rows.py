@@ -269,7 +269,7 @@ class _Rows:
                 has_none = np.isnan(self.numbers["until_s"])
                 self.note("until_s", (self.kind == kind) & has_none, "seconds after time_s, when it is over")
         for name, order, expected in (
-            ("until_s", np.less_equal, "seconds after time_s, or nothing: for good"),
+            ("until_s", np.less_equal, "seconds after time_s, or nothing: to the end of the run"),
             ("announced_s", np.greater, "seconds up to time_s, or nothing: always known"),
         ):
             is_time = np.abs(self.numbers[name]) <= MAX_SECONDS

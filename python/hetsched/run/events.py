@@ -66,7 +66,7 @@ class Events:
                                                ``plan``; others know it at ``time_s``
     ``cancel``         ``job_id``              the job is withdrawn, unless it runs or has ended
     ``budget``         ``value``, ``until_s``, the machine may draw ``value`` W from ``time_s`` until ``until_s``
-                       ``announced_s``         (null: for good); a policy that looks ahead knows it from
+                       ``announced_s``         (null: to the run's end); a policy that looks ahead knows it from
                                                ``announced_s`` on (null: always). Of the rows that hold, the one
                                                that began last counts; if none does, the policy's own budget
     ``price``          ``value``, ``until_s``  a kWh costs ``value`` cost units, whatever the currency, until the
@@ -329,8 +329,7 @@ class Events:
         note_others(faults, "node", len(beyond) - MOST_LISTED, expected)
         budgets, idle_w = rows.filter(pl.col("kind") == BUDGET), float(platform.idle_w.sum())
         if policy.parts["power"] is None:
-            lacks = f"policy {policy.name} has no part in the role `power`, such as system-budget"
-            expected = f"no such row: {lacks}; a contract is one that every policy is metered against"
+            expected = f"a policy with a part in the role `power`, such as system-budget; {policy.name} has none"
             note_rows(faults, "kind", budgets, expected)
         else:
             hungry = budgets.filter(pl.col("value") * (1 + _BILLIONTH) < idle_w)
@@ -358,7 +357,7 @@ def _note_beside_power(rows: pl.DataFrame, policy: Policy, faults: Faults) -> No
     if policy.parts["power"] is None:
         return
     others = rows.filter(pl.col("kind").is_in([FAILED, REPAIRED, MAINTENANCE, CANCEL]))
-    expected = f"no such row: policy {policy.name} has a part in the role `power`, which knows only budgets; power=None"
+    expected = f"only budgets: the part in the role `power` of {policy.name} plans with no other events; power=None"
     note_rows(faults, "kind", others, expected)
 
 

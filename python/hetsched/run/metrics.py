@@ -367,7 +367,7 @@ _ROWS = (
     Metric("peak_power_w", "peak power", _POWER, "lower", section="power", in_windows=True, of=_total("peak_power_w")),
     Metric(
         "energy_delay_product_js",
-        "energy × makespan",
+        "energy-delay product",
         _ENERGY_DELAY,
         "lower",
         section="power",
@@ -384,7 +384,7 @@ _ROWS = (
     replace(_beyond("budget_w", "power budget", _POWER, "neither"), in_windows=True),
     _beyond("over_budget_count", "times beyond the budget", _COUNT, digits=0),
     _beyond("over_budget_s", "time beyond the budget", _TIME),
-    _beyond("over_budget_peak_w", "most power beyond the budget", _POWER),
+    _beyond("over_budget_peak_w", "highest excess over the budget", _POWER),
     Metric(
         "profiled_jobs",
         "profiled first runs",
@@ -426,9 +426,11 @@ _ROWS = (
     _extra("sleep_attained_ratio", "attained saving of sleep", _SHARE, section="energy", better="higher"),
     _extra("alerts", "emergencies of power", _COUNT, section="budget", digits=0),
     _extra("lost_energy_j", "energy of attempts that were lost", _ENERGY, section="energy", part_of="job_energy_j"),
+    _extra("boots", "boots of nodes", _COUNT, section="energy", digits=0),
     _extra("over_budget_kwh", "energy beyond the budget", _KWH, section="budget"),
     _extra("penalty", "penalty", _COUNT, section="energy", part_of="cost"),
     _extra("cost", "cost", _COUNT, section="energy"),
+    _extra("boot_cost", "wear of boots", _COUNT, section="energy", part_of="cost"),
     _extra("carbon_kg", "carbon dioxide", _MASS, section="energy"),
 )
 

@@ -18,6 +18,7 @@ from hetsched.engine import engine
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
+from hetsched.run.boots import with_boots
 from hetsched.run.concerns import (
     Concern,
     concerns_of_between,
@@ -107,12 +108,15 @@ def result_of(
     def bound_j(jobs: pl.DataFrame, window_s: float) -> float:
         return energy_bound(jobs, platform, window_s=window_s, **options.limits)
 
+    nodes = cache(lambda: pl.DataFrame(records.take_nodes()))
+
     def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
         offered_load = workload.offered_load(platform)
         own = gap_metrics(gaps_of(whole(jobs), told(), timeline, platform)) if options.bound else {}
         extras = {**own, **_emergencies(setting, totals), **{charge.key: charge.amount for charge in charges}}
         if bill is not None:
             extras |= summed(bill, charges)
+        extras = with_boots(extras, setting.policy, platform, nodes)
         least_j = bound_j if options.bound else None
         return summarised(Facts(jobs, sums, platform.nodes, offered_load, least_j, extras))
 
@@ -136,7 +140,7 @@ def result_of(
         Parts(
             jobs=jobs,
             timeline=lambda: timeline,
-            nodes=lambda: pl.DataFrame(records.take_nodes()),
+            nodes=nodes,
             segments=cache(attempts) if has_lost else segments,
             alone=alone,
             events=told if has_events else None,

@@ -20,7 +20,7 @@ from hetsched.run.events import Events
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
 from hetsched.run.result import Result
 from hetsched.run.session_file import Injection, Saved, read_session, write_session
-from hetsched.run.simulation import Begun, Progress, engine_of, inject, run_of
+from hetsched.run.simulation import Begun, Progress, check_progress, engine_of, inject, run_of
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:
@@ -131,6 +131,7 @@ class Session:
         return self._result(stacklevel=3)
 
     def _step(self, t_s: float | None, progress: Progress | None) -> None:
+        check_progress(progress)
         begun_s = time.perf_counter()
         try:
             self._engine.step_until(t_s, progress=progress)

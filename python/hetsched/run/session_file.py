@@ -20,7 +20,7 @@ from hetsched.files import MALFORMED, write_whole
 from hetsched.platform import Platform, VariationTable
 from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
-from hetsched.run.concerns import concerns_of_draws, concerns_of_load
+from hetsched.run.concerns import concerns_of_draws, concerns_of_load, options_under
 from hetsched.run.contracting import terms_of
 from hetsched.run.events import Events
 from hetsched.run.memory import check_memory
@@ -139,7 +139,8 @@ def _session(members: zipfile.ZipFile) -> Saved:
     if record["format"] != _VERSION:
         raise TableError(f"format {shown(record['format'])}", f"format {_VERSION}; a later hetsched wrote it")
     workload, platform = _workload(members, record["workload"]), _platform(members, record)
-    policy, options = Policy.from_dict(record["policy"]), _options(members, record["options"], record.get("contract"))
+    policy = Policy.from_dict(record["policy"])
+    options = options_under(policy, _options(members, record["options"], record.get("contract")))
     check_memory(workload, platform, policy, until_s=options.until_s)
     forecast = record["forecast"]
     if forecast is not None:
@@ -185,6 +186,8 @@ def _workload(members: zipfile.ZipFile, record: dict[str, Any]) -> Workload:
 def _platform(members: zipfile.ZipFile, record: dict[str, Any]) -> Platform:
     caps = {name: None if cap_w is None else float(cap_w) for name, cap_w in record["caps_w"].items()}
     tables = {name: VariationTable.from_polars(_frame(members, name), cap_w=cap_w) for name, cap_w in caps.items()}
+    if any(name in record["platform"] for name in _TABLES):
+        raise TableError("a table by its path, which nothing that was saved has", _FILE)
     platform, keys = Platform.from_dict(record["platform"]), record.get("table_keys_w")
     if not tables:
         return platform

@@ -34,6 +34,7 @@ from hetsched.run.concerns import (
     concerns_of_draws,
     concerns_of_load,
     concerns_of_replay,
+    options_under,
     replay_counts,
 )
 from hetsched.run.contracting import Budgets, Extended, check_terms, settled, terms_of
@@ -106,9 +107,8 @@ class Run:
         platform, forecast = believed(self.workload, self.platform, self.options.predictor)
         known_w = None if forecast is None else forecast.known_w
         workload = with_default_walltimes(self.workload, self.platform, self.policy)
-        setting = Setting(
-            workload, platform, self.policy, self.options, self.concerns, forecast, self.workload, terms=terms
-        )
+        options = options_under(self.policy, self.options)
+        setting = Setting(workload, platform, self.policy, options, self.concerns, forecast, self.workload, terms=terms)
 
         def utilizations(policy: Policy) -> tuple[float, float]:
             return self._utilizations(engine_of(replace(setting, policy=policy), known_w), progress)
@@ -342,6 +342,7 @@ def simulate(
     >>> result.summary()["completed"], result.jobs["nodes"].to_list()
     (3, [[0], [1, 2], [3]])
     """
+    check_progress(progress)
     run = run_of(workload, platform, policy, options_given(simulate, options))
     for concern in run.concerns:
         warnings.warn(str(concern), concern.category, stacklevel=2)
@@ -349,6 +350,13 @@ def simulate(
     for concern in result.concerns[len(run.concerns) :]:
         warnings.warn(str(concern), concern.category, stacklevel=2)
     return result
+
+
+def check_progress(progress: object) -> None:
+    """Raise if it cannot be told how far a run is."""
+    faults = Faults()
+    faults.function("progress", progress, "jobs done", "jobs in all", "seconds on the log's clock")
+    faults.check()
 
 
 def run_of(workload: object, platform: object, policy: object, options: RunOptions) -> Run:
