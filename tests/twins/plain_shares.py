@@ -1,8 +1,8 @@
 """Fair share in plain Python: what each group has used, as the integral says it, and who is next by that.
 
-Written from docs/background/rules.md with nothing in it that is there for speed. Whole nodes that are only counted, first
-come, first served within a group. Times are seconds; the numbers of the integral are exact where nothing decays, and
-have fifty digits where it does, so that two groups have used as much as each other only if they did.
+Written from docs/background/rules.md with nothing in it that is there for speed. Whole nodes that are only counted;
+first come, first served within a group. Times are seconds. What was used is exact where nothing decays, and has fifty
+digits where it does, so that two groups have used as much as each other only if they did.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             "fair-share",
-            doc="EASY backfilling, the job first of the user who has used least of late; what was used counts half in a week.",
+            doc="EASY backfilling, first the job of the user who has used least of late, with a half-life of a week.",
             source="Kay & Lauder, A Fair Share Scheduler, CACM 31(1), 1988; decay as in Slurm's multifactor priority",
             composition={"order": "fair-share", "backfill": {"name": "reservations", "depth": 1}},
         ),

@@ -15,7 +15,7 @@ from hetsched.workload import Workload
 
 
 def groups_of(workload: Workload, policy: Policy) -> npt.NDArray[np.uint32] | None:
-    """The number of each job's group; None unless the policy shares the machine. Jobs of which it is unknown are one."""
+    """The number of each job's group, one for all of which it is unknown; None unless the policy shares the machine."""
     column = _column(policy)
     if column is None:
         return None

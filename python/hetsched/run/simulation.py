@@ -303,7 +303,8 @@ def simulate(
     ResultWarning
         If more than half of the jobs that ran were killed at their walltime, or less than 5 % of the nodes were busy
         for over a tenth of a run of a week or more; if jobs never started, but for those that were withdrawn or waited
-        when the run was stopped; if the order shares the machine between users or accounts and no job names one; if prices or carbon intensities do not cover the whole run.
+        when the run was stopped; if the order shares the machine and no job says whose it is; if prices or carbon
+        intensities do not cover the whole run.
     ReplayWarning
         If the policy repeats the log, and jobs start later than they did or have no observed start.
     WorkWarning
