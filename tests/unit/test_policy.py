@@ -25,6 +25,8 @@ def composition(policy):
 COMPOSITIONS = {
     "fcfs": ("fcfs", "none", "lowest-id"),
     "easy": ("fcfs", "reservations", "lowest-id"),
+    "easy-sjbf": ("fcfs", "reservations", "lowest-id"),
+    "fair-share": ("fair-share", "reservations", "lowest-id"),
     "conservative": ("fcfs", "reservations", "lowest-id"),
     "sjf": ("shortest", "none", "lowest-id"),
     "ljf": ("largest", "none", "lowest-id"),
