@@ -60,7 +60,7 @@ pub struct Controller {
     /// The pass under way.
     pass: Course,
     /// Where an analyzer says what to expect of jobs: those it has not been asked about yet.
-    unforetold: Vec<JobId>,
+    foretold: Foretold,
     account: Account,
 }
 
@@ -73,6 +73,12 @@ enum Asleep {
     ByPolicy,
     /// The machine of which this one is a pool; the policy says what it needs.
     ByMachine,
+}
+
+/// Jobs of which a forecast has to know.
+#[derive(Clone, Default)]
+struct Foretold {
+    joined: Vec<JobId>,
 }
 
 /// What a pass has come to.
@@ -104,16 +110,17 @@ impl Controller {
         if resizes && allots.is_none() {
             cluster.govern(false);
         }
+        let account = Account::of(&mut *policy, &cluster);
         Self {
             resizes,
             cluster,
-            account: Account::of(&mut *policy),
             policy,
+            account,
             decisions: Decisions::default(),
             governs: allots.is_some(),
             sleep,
             pass: Course::default(),
-            unforetold: Vec::new(),
+            foretold: Foretold::default(),
         }
     }
 
@@ -341,7 +348,7 @@ impl Controller {
     /// A job has joined the queue.
     fn tell_of(&mut self, job: JobId) {
         if self.policy.forecast().is_some() {
-            self.unforetold.push(job);
+            self.foretold.joined.push(job);
         }
         self.tell(Notice::Submitted(job));
     }

@@ -33,10 +33,18 @@ struct Tally {
 }
 
 impl Account {
-    /// For the parts of a policy.
-    pub(super) fn of(policy: &mut dyn Policy) -> Self {
+    /// For the parts of a policy. What runs already has run on as many nodes since it started.
+    pub(super) fn of(policy: &mut dyn Policy, cluster: &Cluster) -> Self {
         let (follows, learns) = (policy.follower().is_some(), !policy.learners().is_empty());
-        Self { follows, learns, ..Self::default() }
+        let mut account = Self { follows, learns, ..Self::default() };
+        if account.is_kept() {
+            let mut runs: Vec<_> = cluster.runs().iter().map(|(_, run)| run).collect();
+            runs.sort_unstable_by_key(|run| (run.started, run.job));
+            for run in runs {
+                account.change(run.started, run.job, cluster.jobs().units(run.job, cluster.platform()));
+            }
+        }
+        account
     }
 
     fn is_kept(&self) -> bool {

@@ -104,18 +104,18 @@ impl Controller {
 
     /// Asks how long the jobs will run that have joined the queue, and what they will draw.
     fn foretell(&mut self, interrupted: &dyn Fn() -> bool) -> Result<()> {
-        let Self { cluster, policy, unforetold, pass, .. } = self;
-        let Some(forecast) = policy.forecast().filter(|_| !unforetold.is_empty()) else { return Ok(()) };
-        let (mut lengths, mut draws) = (Vec::with_capacity(unforetold.len()), Vec::new());
+        let Self { cluster, policy, foretold, pass, .. } = self;
+        let Some(forecast) = policy.forecast().filter(|_| !foretold.joined.is_empty()) else { return Ok(()) };
+        let (mut lengths, mut draws) = (Vec::with_capacity(foretold.joined.len()), Vec::new());
         let view = cluster.view(pass.surplus, interrupted);
-        forecast.lengths(&view, unforetold, &mut lengths)?;
+        forecast.lengths(&view, &foretold.joined, &mut lengths)?;
         if forecast.tells_draws() {
-            forecast.draws(&view, unforetold, &mut draws)?;
+            forecast.draws(&view, &foretold.joined, &mut draws)?;
         }
-        for (&job, length) in unforetold.iter().zip(lengths) {
+        for (&job, length) in foretold.joined.iter().zip(lengths) {
             cluster.believe(job, length);
         }
-        for (job, belief) in unforetold.drain(..).zip(draws) {
+        for (job, belief) in foretold.joined.drain(..).zip(draws) {
             if let Some(belief) = belief {
                 cluster.believe_draw(job, belief);
             }
