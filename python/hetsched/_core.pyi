@@ -5,6 +5,7 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import disjoint_base
 
 __version__: str
 
@@ -136,6 +137,7 @@ _Codes: TypeAlias = tuple[npt.NDArray[np.int64], list[str]]
 _Longs: TypeAlias = npt.NDArray[np.int64]
 _Floats: TypeAlias = npt.NDArray[np.float64]
 
+@disjoint_base
 class Jobs:
     """Jobs as columns: each attribute a read-only array with a value a job. To be read while the call lasts."""
 

@@ -193,7 +193,9 @@ mod tests {
     /// What is used by changes of units, decayed at `now`: unit-seconds.
     fn used(half_life: Option<i64>, changes: &[(i64, i64)], now: i64) -> f64 {
         let (decay, mut account) = (decay(half_life), Account::default());
-        changes.iter().for_each(|&(second, units)| account.change(decay, at(second * SECOND), units));
+        for &(second, units) in changes {
+            account.change(decay, at(second * SECOND), units);
+        }
         let now = at(now * SECOND);
         let place =
             |half_life| (now.micros() - decay.epoch(now) * Decay::epoch_length(half_life)) as f64 / half_life as f64;
