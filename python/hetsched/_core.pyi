@@ -187,7 +187,7 @@ class Jobs:
 
 @final
 class Ended(Jobs):
-    """Jobs that have ended, with what has become of them beside the columns of all jobs."""
+    """Jobs that have ended: the columns of all jobs, and what has become of them."""
 
     @property
     def start_s(self) -> _Floats: ...

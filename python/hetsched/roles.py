@@ -12,7 +12,7 @@ that method) says whether another seed can make another schedule.
 
 Jobs and views are read while the method runs. Their arrays are read-only copies, and last.
 
-An object in any role that has a method ``learn(ended, view)`` is told of the jobs that have ended; see `Learner`.
+An object in any role may have a method ``learn(ended, view)``, which is given the jobs that have ended; see `Learner`.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ class Learner(Protocol):
     """Learns of jobs that have ended, whatever its role: a method that any object may have."""
 
     def learn(self, ended: Ended, view: View, /) -> None:
-        """Takes note of the jobs that have ended since it was last told.
+        """Takes note of the jobs that have ended since it was last called.
 
-        Called when a pass begins, if any has ended, and before the object is asked anything in it. An object in several
-        roles is told once.
+        Called when a pass begins, if any has ended, and before the object is asked anything in it. It is called once
+        for an object in several roles.
 
         Parameters
         ----------
@@ -202,8 +202,8 @@ class Analyzer(Protocol):
         as that says of its application. Asked beside ``draws``, and only of use for the jobs of which that says
         something.
     ``learn(ended, view)``
-        As in any role (`Learner`). One that takes three arguments, ``learn(jobs, runtime_s, view)``, is told of the
-        jobs only that are over for good, and how long they ran (whole attempts, also of jobs that were killed).
+        As in any role (`Learner`). One that takes three arguments, ``learn(jobs, runtime_s, view)``, gets only jobs
+        that are over for good, and how long they ran (whole attempts, also of jobs that were killed).
     """
 
     def estimate(self, jobs: Jobs, view: View, /) -> npt.ArrayLike:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
 
 class EasySjbf:
-    """The first `depth` jobs that do not fit hold reservations; the others start beside these, shortest first."""
+    """Jobs that do not fit hold reservations, up to `depth`; others start if they delay none, shortest first."""
 
     def __init__(self, depth: int = 1) -> None:
         self.depth = depth

@@ -152,7 +152,7 @@ class CLASS:
         self._last = {}
 
     def learn(self, ended, view):
-        """Told of jobs that have ended, when a pass begins. Objects in other roles may have this method, too."""
+        """Learn from jobs that have ended, when a pass begins. Objects in other roles may have this method, too."""
         for user, ran in zip(ended.user, ended.runtime_s):
             self._last.setdefault(user, []).append(ran)
             self._last[user] = self._last[user][-2:]

@@ -30,7 +30,7 @@ METHODS = {
 """The method by which an object is known for a role."""
 
 LEARN = "learn"
-"""The method by which an object in any role is told of jobs that have ended."""
+"""The method by which an object in any role learns of jobs that have ended."""
 
 MORE_METHODS = ("bound_ratios", "draws", "learn", "resizes")
 """What an object may have beside the method of its role."""
