@@ -33,6 +33,7 @@ use crate::policy::sleep::proposal::PoolSleeper;
 use crate::policy::sleep::rules::Rules;
 use crate::policy::sleep::{Sleep, Sleeper};
 use crate::policy::timing::Timing;
+use crate::policy::usage::{Follower, Learner};
 use crate::policy::{Basis, Decision, Decisions, Facets, Governor, Jobs, Notice, Policy, Rejection, Resizer, View};
 use crate::units::Watts;
 use crate::workload::JobId;
@@ -64,6 +65,8 @@ pub struct Parts {
     pub sleep: Option<Rules>,
     /// When passes are made.
     pub timing: Timing,
+    /// What learns of runs that are over, whatever else it does.
+    pub learners: Vec<Box<dyn Learner>>,
 }
 
 /// A scheduler composed of parts.
@@ -568,6 +571,14 @@ impl Facets for Composed {
 
     fn forecast(&mut self) -> Option<&mut dyn Forecast> {
         Some(self.parts.forecast.as_mut()?.as_mut())
+    }
+
+    fn follower(&mut self) -> Option<&mut dyn Follower> {
+        self.parts.order.follower()
+    }
+
+    fn learners(&mut self) -> &mut [Box<dyn Learner>] {
+        &mut self.parts.learners
     }
 }
 

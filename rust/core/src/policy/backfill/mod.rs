@@ -1,5 +1,6 @@
 //! Who may start before the jobs ahead of it.
 
+pub mod ahead;
 mod base;
 pub mod by_cell;
 pub mod candidates;

@@ -216,8 +216,7 @@ impl Reservations {
         while let Some(found) = self.plan.next(desk, index.list(), at) {
             desk.examine()?;
             let Some((place, waiting)) = index.in_queue(found, queue).and_then(|at| Some((at, *queue.get(at)?))) else {
-                // It has left the queue: for good, unless it waits aside because as many as may of its kind run.
-                at = if desk.has_quotas() { index.list().after(found) } else { index.remove_at(found) };
+                at = index.pass_over(found, desk.has_quotas());
                 continue;
             };
             // A start fills groups also of jobs that stand before it in the queue and have yet to be looked at.
