@@ -81,6 +81,7 @@ class Fit:
     """When a job fits, from when on which nodes are woken for it, and what it takes."""
 
     at: int
+    is_for_now: bool
     wake_at: int
     woken: list[Down]
     own: int
@@ -114,6 +115,12 @@ class Plan:
     microwatts: list[tuple[int, float, int]] = field(default_factory=list)
     wakes: list[Wake] = field(default_factory=list)
     is_bare: bool = True
+    late: int = 0
+    """Nodes that count as on and free now and still boot."""
+    left: tuple[int, int] = (0, 0)
+    """Nodes and microwatts now beside the starts."""
+    awaited: tuple[int, int] = (0, 0)
+    """What those would take of them that are being woken for."""
 
     def instants(self) -> list[int]:
         ends = {end for changes in (self.nodes, self.microwatts) for one in changes for end in one[:2]}
@@ -157,7 +164,8 @@ class Plan:
         wake_at = max(self.now, at - self.margin) if lack else at
         if lack and self.least_microwatts(wake_at, inf) < microwatts_down(idle):
             return None
-        return Fit(at, wake_at, woken, own, microwatts_down(idle))
+        is_for_now = at == self.now and not lack and self.nodes_at(at) - self.late >= count
+        return Fit(at, is_for_now, wake_at, woken, own, microwatts_down(idle))
 
     def take(self, count: int, length: int, fit: Fit) -> None:
         """6."""
@@ -175,10 +183,13 @@ class Plan:
             self.wakes.append(Wake(fit.wake_at, fit.woken, grant))
         self.nodes.append((fit.at, end, len(fit.woken) - count))
         self.microwatts.append((fit.at, end, -fit.own))
+        if fit.at == self.now and self.is_woken_for(fit):
+            nodes, microwatts = self.awaited
+            self.awaited = nodes + count - len(fit.woken), microwatts + fit.own + fit.idle
 
     def is_woken_for(self, fit: Fit) -> bool:
         """7."""
-        return self.soon is not None and fit.at <= self.soon and bool(fit.woken or fit.at > self.now)
+        return self.soon is not None and fit.at <= self.soon and not fit.is_for_now
 
 
 @dataclass
@@ -379,12 +390,13 @@ class SleepyPower:
         exact = {time: self.room(self.budget.believed(now, time, foresight)) for time in times}
         values = [microwatts_down(exact[time]) for time in sorted(exact)]
         start = self.numbers.start
-        down, backs, ends = [], [], []
+        down, backs, ends, late = [], [], [], 0
         for node in self.nodes:
             switch, idle = self.switches[node.number], self.idle(node.number)
             held = switch.held(node.state, idle)
             if node.state == "booting":
                 backs.append(max(now, node.since + start))
+                late += backs[-1] == now
                 ends.append((node.since + switch.boot, held - idle))
             elif node.state in ("off", "stopping"):
                 is_off = node.state == "off"
@@ -402,6 +414,7 @@ class SleepyPower:
             max(exact.values()) + in_use + sum(freed for _, freed in ends),
             any(later < earlier for earlier, later in zip(values, values[1:], strict=False)),
         )
+        plan.late, plan.left = late, (len(self.free()), plan.budget[now])
         plan.nodes = [(now, inf, len(self.free())), *((back, inf, 1) for back in backs)]
         for j in self.running():
             task = self.tasks[j]
@@ -436,31 +449,35 @@ class SleepyPower:
             if nodes is not None and self._lasts(plan, j, nodes):
                 self._start(j, nodes, "backfill" if is_blocked else "immediate" if j in submitted else "reservation")
                 length = self.planned_length(j)
+                need = microwatts_up(self.least_draw(j, nodes))
+                plan.left = plan.left[0] - len(nodes), plan.left[1] - need
                 plan.nodes.append((self.now, self.now + length, -len(nodes)))
-                plan.microwatts.append((self.now, self.now + length, -microwatts_up(self.least_draw(j, nodes))))
+                plan.microwatts.append((self.now, self.now + length, -need))
                 continue
             if self.rules.depth is None:
                 break
             is_blocked = True
-            held += self._keep(plan, j, held, self.now)[0]
+            held += self._keep(plan, j, held, self.now, counts_now=True)[0]
         self._rest()
 
     def _lasts(self, plan: Plan, j: int, nodes: list[int]) -> bool:
         """Rule 17."""
-        length = self.planned_length(j)
-        if length == 0 or (plan.is_bare and not plan.falls):
+        length, need = self.planned_length(j), microwatts_up(self.least_draw(j, nodes))
+        if length == 0:
+            beside = (have - awaited for have, awaited in zip(plan.left, plan.awaited, strict=True))
+            return plan.awaited == (0, 0) or all(a >= b for a, b in zip(beside, (len(nodes), need), strict=True))
+        if plan.is_bare and not plan.falls:
             return True
         end = self.now + length
-        need = microwatts_up(self.least_draw(j, nodes))
         return plan.least_nodes(self.now, end) >= len(nodes) and plan.least_microwatts(self.now, end) >= need
 
-    def _keep(self, plan: Plan, j: int, held: int, earliest: int) -> tuple[int, Fit | None, bool]:
+    def _keep(self, plan: Plan, j: int, held: int, earliest: int, *, counts_now: bool) -> tuple[int, Fit | None, bool]:
         """Whether it holds a reservation, when it fits, and whether it keeps what it takes."""
         count, mean, least, length = self.need(j)
         fit = plan.fit(count, mean, least, length, earliest)
         if fit is None:
             return 0, None, False
-        is_woken_for = plan.is_woken_for(fit)
+        is_woken_for = plan.is_woken_for(fit) or (fit.is_for_now and not counts_now)
         depth = 1 if self.rules.depth is None else self.rules.depth
         if not is_woken_for and held >= depth:
             return 0, fit, False
@@ -480,9 +497,9 @@ class SleepyPower:
         plan, stuck = self.plan(), None
         held, earliest = 0, self.now
         for j in self.in_order():
-            reserved, fit, keeps = self._keep(plan, j, held, earliest)
+            reserved, fit, keeps = self._keep(plan, j, held, earliest, counts_now=False)
             held += reserved
-            if fit is not None and fit.at == self.now and not fit.woken and stuck is None:
+            if fit is not None and fit.is_for_now and stuck is None:
                 stuck = j
             if self.rules.depth is None:
                 if not keeps or fit is None:

@@ -125,13 +125,13 @@ fn plan_all(
         if seen % LOOK_EVERY == LOOK_EVERY - 1 && (ask.view.interrupted)() {
             return Err(Error::Interrupted);
         }
-        let is_hopeless = held >= depth && stuck.is_some() && !may_be_woken_for(plan, one);
+        let is_hopeless = held >= depth && !may_fit_soon(plan, one);
         let fit = if is_hopeless { None } else { plan.fit(&needed(ask, power.as_deref_mut(), one), from) };
         let kept = fit.filter(|fit| {
-            if fit.at == now && !fit.wakes() {
+            if fit.is_for_now {
                 stuck.get_or_insert(JobId(one.key.row));
             }
-            plan.is_woken_for(fit) || held < depth
+            fit.is_for_now || plan.is_woken_for(fit) || held < depth
         });
         let Some(fit) = kept else {
             if is_strict {
@@ -139,7 +139,7 @@ fn plan_all(
             }
             continue;
         };
-        held += usize::from(!plan.is_woken_for(&fit));
+        held += usize::from(!fit.is_for_now && !plan.is_woken_for(&fit));
         plan.take(&needed(ask, power.as_deref_mut(), one), &fit);
         if is_strict {
             from = fit.at;
@@ -155,7 +155,8 @@ fn needed(ask: &Ask<'_>, power: Option<&mut Power>, waiting: &Waiting) -> Need {
     Need { nodes, mean: price.mean.microwatts_up(), least: price.least, length }
 }
 
-fn may_be_woken_for(plan: &WakePlan, waiting: &Waiting) -> bool {
+/// Whether a job may fit now, or as soon as nodes are back.
+fn may_fit_soon(plan: &WakePlan, waiting: &Waiting) -> bool {
     let most = plan.most_soon();
     waiting.units <= most.units && waiting.watts <= most.microwatts
 }

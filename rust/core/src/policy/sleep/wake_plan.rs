@@ -36,6 +36,11 @@ pub(in crate::policy) struct WakePlan {
     /// Wake-ups of those that are planned, in their order.
     wakes: Vec<Wake>,
     holds: bool,
+    /// How many nodes count as on and free now that still boot, longer than was planned.
+    late: i64,
+    /// What is left now beside the starts, and what those would take now that are being woken for.
+    left_now: Claim,
+    awaited: Claim,
 }
 
 /// Nodes that are on and free, and microwatts.
@@ -79,6 +84,8 @@ pub(in crate::policy) struct Need {
 pub(in crate::policy) struct Fit {
     /// Its start.
     pub(in crate::policy) at: SimTime,
+    /// Whether that is now, on nodes that are all on.
+    pub(in crate::policy) is_for_now: bool,
     /// From when on its nodes are woken.
     from: SimTime,
     /// Which, by their places among those that are down.
@@ -95,13 +102,6 @@ struct Wake {
     woken: Vec<usize>,
     /// Microwatts that they may draw beyond idle.
     grant: i64,
-}
-
-impl Fit {
-    /// Whether nodes are woken for it.
-    pub(in crate::policy) fn wakes(&self) -> bool {
-        !self.woken.is_empty()
-    }
 }
 
 impl WakePlan {
@@ -124,13 +124,14 @@ impl WakePlan {
         for release in outlook.map_or(&[][..], Outlook::changes) {
             change(release.at, 0, release.claim.microwatts);
         }
-        let (mut down, mut soon) = (Vec::new(), None);
+        let (mut down, mut soon, mut late) = (Vec::new(), None, 0);
         for back in view.standby.map_or(&[][..], |standby| standby.comebacks()) {
             let (state, draw) = (view.nodes[back.node as usize], view.platform.node(back.node));
             soon = soon.max(Some(back.at.max(now)));
             let less = match state {
                 NodeState::Booting { until } => {
                     change(back.at, 1, 0);
+                    late += i64::from(back.at <= now);
                     (until, draw.idle)
                 }
                 NodeState::ShuttingDown { until } => (until, draw.off),
@@ -151,7 +152,8 @@ impl WakePlan {
                 });
             }
         }
-        let mut free = Claim { units: view.slots.free_units(), microwatts: first };
+        let left_now = Claim { units: view.slots.free_units(), microwatts: first };
+        let mut free = left_now;
         let mut steps = vec![Step { at: now, free }];
         for (at, by) in changes {
             free += by;
@@ -171,6 +173,9 @@ impl WakePlan {
             falls: outlook.is_some_and(Outlook::falls),
             wakes: Vec::new(),
             holds: false,
+            late,
+            left_now,
+            awaited: Claim::default(),
         }
     }
 
@@ -211,7 +216,8 @@ impl WakePlan {
         }
         let from = if lack == 0 { at } else { self.woken_from(at) };
         let lasts = lack == 0 || self.least(from, SimTime::NEVER).microwatts >= idle;
-        lasts.then_some(Fit { at, from, woken, own, idle })
+        let is_for_now = at == self.now && lack == 0 && self.steps[0].free.units - self.late >= need.nodes;
+        lasts.then_some(Fit { at, is_for_now, from, woken, own, idle })
     }
 
     fn counts_watts(&self) -> bool {
@@ -250,7 +256,7 @@ impl WakePlan {
     pub(in crate::policy) fn take(&mut self, need: &Need, fit: &Fit) {
         self.holds = true;
         let (end, count) = (fit.at.saturating_add(need.length.max(TICK)), i64::try_from(fit.woken.len()).unwrap_or(0));
-        if fit.wakes() {
+        if !fit.woken.is_empty() {
             for &place in &fit.woken {
                 self.down[place].is_taken = true;
             }
@@ -264,16 +270,23 @@ impl WakePlan {
             self.wakes.push(Wake { from: fit.from, woken: fit.woken.clone(), grant });
         }
         self.change(fit.at, end, Claim { units: count - need.nodes, microwatts: -fit.own });
+        if fit.at == self.now && self.is_woken_for(fit) {
+            self.awaited += Claim { units: need.nodes - count, microwatts: fit.own + fit.idle };
+        }
     }
 
-    /// Whether what a job takes that starts now is free for all its length beside what is planned.
+    /// Whether what a job takes that starts now is free for all its length beside what is planned; one of length zero leaves
+    /// to those their own that are being woken for.
     pub(in crate::policy) fn lasts(&self, claim: Claim, length: SimDuration) -> bool {
-        let is_free = length == SimDuration::ZERO || !self.holds && !self.falls;
-        is_free || self.least(self.now, self.now.saturating_add(length)).covers(claim)
+        if length == SimDuration::ZERO {
+            return self.awaited == Claim::default() || (self.left_now - self.awaited).covers(claim);
+        }
+        !self.holds && !self.falls || self.least(self.now, self.now.saturating_add(length)).covers(claim)
     }
 
     /// It starts.
     pub(in crate::policy) fn start(&mut self, claim: Claim, length: SimDuration) {
+        self.left_now -= claim;
         if length > SimDuration::ZERO {
             self.change(self.now, self.now.saturating_add(length), Claim::default() - claim);
         }
@@ -282,12 +295,12 @@ impl WakePlan {
     /// Whether a job that is planned so is being woken for: not for now on nodes that are all on, and as soon as those are
     /// back that are off or in transition.
     pub(in crate::policy) fn is_woken_for(&self, fit: &Fit) -> bool {
-        self.soon.is_some_and(|soon| fit.at <= soon) && (fit.wakes() || fit.at > self.now)
+        self.soon.is_some_and(|soon| fit.at <= soon) && !fit.is_for_now
     }
 
-    /// The most nodes and microwatts that a job can have that is being woken for; nothing if none is.
+    /// The most nodes and microwatts that a job can have that fits now or is being woken for.
     pub(in crate::policy) fn most_soon(&self) -> Claim {
-        let Some(soon) = self.soon else { return Claim::default() };
+        let soon = self.soon.unwrap_or(self.now);
         let by_then = self.steps.iter().take_while(|step| step.at <= soon);
         let most = by_then.fold(Claim::default(), |most, step| Claim {
             units: most.units.max(step.free.units),
