@@ -82,6 +82,7 @@ class Fit:
 
     at: int
     is_for_now: bool
+    is_sure: bool
     wake_at: int
     woken: list[Down]
     own: int
@@ -117,6 +118,8 @@ class Plan:
     is_bare: bool = True
     late: int = 0
     """Nodes that count as on and free now and still boot."""
+    overdue: tuple[int, int] = (0, 0)
+    """Nodes and microwatts of runs that are past their planned end: they count as free now."""
     left: tuple[int, int] = (0, 0)
     """Nodes and microwatts now beside the starts."""
     awaited: tuple[int, int] = (0, 0)
@@ -164,8 +167,11 @@ class Plan:
         wake_at = max(self.now, at - self.margin) if lack else at
         if lack and self.least_microwatts(wake_at, inf) < microwatts_down(idle):
             return None
-        is_for_now = at == self.now and not lack and self.nodes_at(at) - self.late >= count
-        return Fit(at, is_for_now, wake_at, woken, own, microwatts_down(idle))
+        nodes, watts = self.overdue
+        on = self.least_nodes(at, at + length) - nodes >= count - lack
+        is_sure = on and self.least_microwatts(at, at + length) - watts >= own + microwatts_down(idle)
+        is_for_now = at == self.now and not lack and self.nodes_at(at) - self.late - nodes >= count and is_sure
+        return Fit(at, is_for_now, is_sure, wake_at, woken, own, microwatts_down(idle))
 
     def take(self, count: int, length: int, fit: Fit) -> None:
         """6."""
@@ -189,7 +195,7 @@ class Plan:
 
     def is_woken_for(self, fit: Fit) -> bool:
         """7."""
-        return self.soon is not None and fit.at <= self.soon and not fit.is_for_now
+        return self.soon is not None and fit.at <= self.soon and fit.is_sure and not fit.is_for_now
 
 
 @dataclass
@@ -419,8 +425,11 @@ class SleepyPower:
         for j in self.running():
             task = self.tasks[j]
             end = max(now, (task.start or 0) + self.planned_length(j))
-            plan.nodes.append((end, inf, len(task.nodes or ())))
-            plan.microwatts.append((end, inf, microwatts_down(self.least_draw(j, task.nodes or ()))))
+            nodes, watts = len(task.nodes or ()), microwatts_down(self.least_draw(j, task.nodes or ()))
+            plan.nodes.append((end, inf, nodes))
+            plan.microwatts.append((end, inf, watts))
+            if end == now:
+                plan.overdue = plan.overdue[0] + nodes, plan.overdue[1] + watts
         plan.microwatts += [(end, inf, microwatts_down(freed)) for end, freed in ends]
         return plan
 
@@ -551,7 +560,7 @@ class SleepyPower:
             today = sum(at // DAY == now // DAY for at in node.shutdowns)
             on = sum(other.state in ("on", "booting") for other in self.nodes)
             far = switch.far(idle, self.far)
-            if today >= numbers.limit or on - 1 < numbers.min_on or far == inf or is_stuck:
+            if today >= numbers.limit or on - 1 < numbers.min_on or far == inf or is_stuck or switch.off > idle:
                 continue
             by, before = now + numbers.stop + max(1, numbers.start), now + far
             spare = min(plan.nodes_at(at) for at in plan.instants() if at <= by or at < before)

@@ -281,8 +281,11 @@ class Events:
             expected = f"no such row: policy {policy.name} has no part in the role `power`, such as system-budget"
             note_rows(faults, "kind", budgets, expected)
         else:
-            hungry = budgets.filter(pl.col("value") * (1 + _BILLIONTH) < idle_w)
-            note_rows(faults, "value", hungry, f"at least {idle_w:,.12g} W, what the idle machine draws")
+            boot_w = 0.0 if policy.parts["sleep"] is None else _most_beyond_idle_to_boot(platform)
+            hungry = budgets.filter(pl.col("value") * (1 + _BILLIONTH) < idle_w + boot_w)
+            beside = f", and one of its nodes {boot_w:,.12g} W more while it boots" if boot_w else ""
+            expected = f"at least {idle_w + boot_w:,.12g} W, what the idle machine draws{beside}"
+            note_rows(faults, "value", hungry, expected)
         _note_beside_power(rows, policy, faults)
         _note_foreseen(rows, policy, faults)
         known = workload.to_polars()["job_id"]
@@ -299,6 +302,12 @@ class Events:
             faults.note("events.time_s", shown(time_s[row]), expected, row=row)
         note_others(faults, "time_s", len(past) - MOST_LISTED, expected)
         faults.check()
+
+
+def _most_beyond_idle_to_boot(platform: Platform) -> float:
+    """What one node draws beyond idle at most while it boots, W; 0 where that takes no time."""
+    per_node = [[one.per_node(name) for name in ("idle_w", "boot_w", "boot_s")] for one in platform.classes]
+    return max(float(((boot_w - idle_w) * (boot_s > 0)).max(initial=0.0)) for idle_w, boot_w, boot_s in per_node)
 
 
 def _note_beside_power(rows: pl.DataFrame, policy: Policy, faults: Faults) -> None:

@@ -78,12 +78,13 @@ impl Composed {
         let UnderBudget { plan, wakes, room, is_stuck } = found;
         let (mut plan, mut room) = (plan.into_inner(), room.into_inner());
         let may_go = |node, rule: &crate::policy::sleep::rules::NodeRule, asleep: u32| {
-            let Some(far) = rule.far.filter(|_| !is_stuck) else { return Leave::Denied };
+            let draw = view.platform.node(node);
+            let Some(far) = rule.far.filter(|_| !is_stuck && draw.off <= draw.idle) else { return Leave::Denied };
             let by = view.now.saturating_add(rule.stop.saturating_add(rule.start));
             if i64::from(asleep) >= plan.spare(by, view.now.saturating_add(far)) {
                 return Leave::DeniedToAllAlike;
             }
-            let (more, lasts) = beyond_idle_to_stop(view.platform.node(node));
+            let (more, lasts) = beyond_idle_to_stop(draw);
             Leave::given_if(plan.shut_down(more, lasts, &mut room))
         };
         sleep.settle(view, &wakes, may_go, out);
@@ -212,8 +213,9 @@ impl Planned for UnderBudget {
             choice.sleep.clear();
         }
         choice.sleep.retain(|&node| {
-            let (more, lasts) = beyond_idle_to_stop(view.platform.node(node));
-            plan.shut_down(more, lasts, &mut room)
+            let draw = view.platform.node(node);
+            let (more, lasts) = beyond_idle_to_stop(draw);
+            draw.off <= draw.idle && plan.shut_down(more, lasts, &mut room)
         });
     }
 }

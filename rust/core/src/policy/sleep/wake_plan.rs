@@ -38,6 +38,8 @@ pub(in crate::policy) struct WakePlan {
     holds: bool,
     /// How many nodes count as on and free now that still boot, longer than was planned.
     late: i64,
+    /// What runs hold that are past their planned end: it counts as free now.
+    overdue: Claim,
     /// What is left now beside the starts, and what those would take now that are being woken for.
     left_now: Claim,
     awaited: Claim,
@@ -86,6 +88,8 @@ pub(in crate::policy) struct Fit {
     pub(in crate::policy) at: SimTime,
     /// Whether that is now, on nodes that are all on.
     pub(in crate::policy) is_for_now: bool,
+    /// Whether it waits for no run that is past its planned end.
+    is_sure: bool,
     /// From when on its nodes are woken.
     from: SimTime,
     /// Which, by their places among those that are down.
@@ -174,6 +178,7 @@ impl WakePlan {
             wakes: Vec::new(),
             holds: false,
             late,
+            overdue: view.releases.overdue(now),
             left_now,
             awaited: Claim::default(),
         }
@@ -216,8 +221,10 @@ impl WakePlan {
         }
         let from = if lack == 0 { at } else { self.woken_from(at) };
         let lasts = lack == 0 || self.least(from, SimTime::NEVER).microwatts >= idle;
-        let is_for_now = at == self.now && lack == 0 && self.steps[0].free.units - self.late >= need.nodes;
-        lasts.then_some(Fit { at, is_for_now, from, woken, own, idle })
+        let sure = least - self.overdue;
+        let is_sure = sure.units >= need.nodes - i64::try_from(lack).unwrap_or(0) && sure.microwatts >= own + idle;
+        let is_on = lack == 0 && self.steps[0].free.units - self.late - self.overdue.units >= need.nodes;
+        lasts.then_some(Fit { at, is_for_now: at == self.now && is_on && is_sure, is_sure, from, woken, own, idle })
     }
 
     fn counts_watts(&self) -> bool {
@@ -295,7 +302,7 @@ impl WakePlan {
     /// Whether a job that is planned so is being woken for: not for now on nodes that are all on, and as soon as those are
     /// back that are off or in transition.
     pub(in crate::policy) fn is_woken_for(&self, fit: &Fit) -> bool {
-        self.soon.is_some_and(|soon| fit.at <= soon) && !fit.is_for_now
+        self.soon.is_some_and(|soon| fit.at <= soon) && fit.is_sure && !fit.is_for_now
     }
 
     /// The most nodes and microwatts that a job can have that fits now or is being woken for.
