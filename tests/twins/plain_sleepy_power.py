@@ -156,22 +156,26 @@ class Plan:
         return None
 
     def _fit_at(self, count: int, mean: int, least: int, length: int, at: int) -> Fit | None:
-        lack = max(0, count - self.least_nodes(at, at + length))
-        woken = [one for one in self.down if not one.is_taken and one.back <= at][:lack]
-        idle = sum(one.idle for one in woken)
-        if len(woken) < lack or least > self.most - idle:
-            return None
-        own = min(mean, microwatts_down(self.most) - microwatts_down(idle))
-        if self.least_microwatts(at, at + length) < own + microwatts_down(idle):
-            return None
-        wake_at = max(self.now, at - self.margin) if lack else at
-        if lack and self.least_microwatts(wake_at, inf) < microwatts_down(idle):
-            return None
-        nodes, watts = self.overdue
-        on = self.least_nodes(at, at + length) - nodes >= count - lack
-        is_sure = on and self.least_microwatts(at, at + length) - watts >= own + microwatts_down(idle)
-        is_for_now = at == self.now and not lack and self.nodes_at(at) - self.late - nodes >= count and is_sure
-        return Fit(at, is_for_now, is_sure, wake_at, woken, own, microwatts_down(idle))
+        """Without what is overdue, or else with it."""
+        for late in [self.overdue, (0, 0)]:
+            nodes = self.least_nodes(at, at + length) - late[0]
+            watts = self.least_microwatts(at, at + length) - late[1]
+            lack = max(0, count - nodes)
+            woken = [one for one in self.down if not one.is_taken and one.back <= at][:lack]
+            idle = sum(one.idle for one in woken)
+            if len(woken) < lack or least > self.most - idle:
+                continue
+            own = min(mean, microwatts_down(self.most) - microwatts_down(idle))
+            if watts < own + microwatts_down(idle):
+                continue
+            wake_at = max(self.now, at - self.margin) if lack else at
+            if lack and self.least_microwatts(wake_at, inf) < microwatts_down(idle):
+                continue
+            is_sure = late == self.overdue
+            on = self.nodes_at(at) - self.late - self.overdue[0]
+            is_for_now = at == self.now and not lack and on >= count and is_sure
+            return Fit(at, is_for_now, is_sure, wake_at, woken, own, microwatts_down(idle))
+        return None
 
     def take(self, count: int, length: int, fit: Fit) -> None:
         """6."""
@@ -246,7 +250,9 @@ class SleepyPower:
         for j in self.arrivals:
             self.tasks[j].state = "rejected"
         last = max((task.end for task in self.tasks if task.end is not None), default=begin)
-        self.energy -= self.draws[-1][1] * (self.now - last) if self.draws else 0
+        ends = [*(time for time, _ in self.draws[1:]), self.now]
+        spans = zip(self.draws, ends, strict=bool(self.draws))
+        self.energy = sum(drawn * (max(min(end, last), time) - time) for (time, drawn), end in spans if time < last)
         return self
 
     # What is drawn, and the room: 1 to 3.
@@ -321,7 +327,6 @@ class SleepyPower:
                 job = self.jobs[j]
                 watts = sum(self.machine.actual_draw(job, number, inf) for number in self.tasks[j].nodes or ())
                 self.tasks[j].energy += watts * (time - self.now)
-            self.energy += drawn * (time - self.now)
         self.now = time
 
     def _instant(self) -> None:
@@ -504,6 +509,7 @@ class SleepyPower:
 
     def _rest(self) -> None:
         plan, stuck = self.plan(), None
+        plan.soon = max(plan.soon or 0, self.now + self.numbers.start)
         held, earliest = 0, self.now
         for j in self.in_order():
             reserved, fit, keeps = self._keep(plan, j, held, earliest, counts_now=False)

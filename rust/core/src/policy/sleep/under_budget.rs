@@ -49,6 +49,11 @@ impl Sleep {
         out.margin = standby.asleep().iter().filter(is_down).map(start).max().unwrap_or_default();
     }
 
+    /// The longest that starting any node takes in plans.
+    fn longest_start(&self) -> SimDuration {
+        (0..).take(self.rules.len()).map(|node| self.start(node)).max().unwrap_or_default()
+    }
+
     /// W: what rules make at least a microsecond is nothing here.
     fn start(&self, node: u32) -> SimDuration {
         let start = self.rule(node).start;
@@ -70,7 +75,7 @@ impl Composed {
             None => queue.iter().collect(),
             Some(limit) => in_turn(queue, view.now, limit),
         };
-        let found = UnderBudget::new(&ask, parts, power, &waiting)?;
+        let found = UnderBudget::new(&ask, parts, power, (&waiting, sleep.longest_start()))?;
         if sleep.chooses() {
             let list = || queue.iter().map(|waiting| JobId(waiting.key.row)).collect::<Vec<_>>();
             return sleep.consult(view, &found, (queue.len(), &list), out);
@@ -94,12 +99,18 @@ impl Composed {
 
 impl UnderBudget {
     /// Plans all that wait, in this order.
-    fn new(ask: &Ask<'_>, parts: &Parts, power: &mut Power, waiting: &[&Waiting]) -> Result<Self> {
+    fn new(
+        ask: &Ask<'_>,
+        parts: &Parts,
+        power: &mut Power,
+        (waiting, start): (&[&Waiting], SimDuration),
+    ) -> Result<Self> {
         let view = ask.view;
         let outlook = power.ceiling.may_bind(view).then(|| power.ceiling.outlook(view));
         let outlook = outlook.as_ref();
         let mut room = outlook.map(Outlook::now);
         let mut plan = WakePlan::new(view, outlook);
+        plan.look_until(view.now.saturating_add(start));
         let stuck = plan_all(&mut plan, ask, parts, outlook.map(|_| power), waiting)?;
         let (now, due) = plan.wakes(&mut room);
         let mut found =

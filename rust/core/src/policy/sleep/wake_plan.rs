@@ -184,6 +184,11 @@ impl WakePlan {
         }
     }
 
+    /// Jobs are being woken for that are planned by then.
+    pub(super) fn look_until(&mut self, until: SimTime) {
+        self.soon = self.soon.max(Some(until));
+    }
+
     /// The earliest instant, not before `from`, from which a job has what it needs.
     pub(in crate::policy) fn fit(&self, need: &Need, from: SimTime) -> Option<Fit> {
         let length = need.length.max(TICK);
@@ -204,9 +209,21 @@ impl WakePlan {
         all
     }
 
+    /// Fits a job without what runs hold that are past their planned end, or else with it.
     fn fit_at(&self, need: &Need, at: SimTime, length: SimDuration) -> Option<Fit> {
-        let end = at.saturating_add(length);
-        let least = self.least(at, end);
+        let least = self.least(at, at.saturating_add(length));
+        let sure = self.fit_within(need, at, least - self.overdue);
+        let is_sure = sure.is_some();
+        let found = if is_sure || self.overdue == Claim::default() { sure } else { self.fit_within(need, at, least) };
+        let is_on = self.steps[0].free.units - self.late - self.overdue.units >= need.nodes;
+        found.map(|fit| {
+            let is_for_now = at == self.now && is_sure && fit.woken.is_empty() && is_on;
+            Fit { is_for_now, is_sure, ..fit }
+        })
+    }
+
+    /// The same with so much that is on and free throughout its length.
+    fn fit_within(&self, need: &Need, at: SimTime, least: Claim) -> Option<Fit> {
         let lack = usize::try_from(need.nodes - least.units.min(need.nodes)).unwrap_or(usize::MAX);
         let can_be_had = |down: &Down| !down.is_taken && down.back <= at;
         let woken: Vec<_> = (0..self.down.len()).filter(|&place| can_be_had(&self.down[place])).take(lack).collect();
@@ -221,10 +238,7 @@ impl WakePlan {
         }
         let from = if lack == 0 { at } else { self.woken_from(at) };
         let lasts = lack == 0 || self.least(from, SimTime::NEVER).microwatts >= idle;
-        let sure = least - self.overdue;
-        let is_sure = sure.units >= need.nodes - i64::try_from(lack).unwrap_or(0) && sure.microwatts >= own + idle;
-        let is_on = lack == 0 && self.steps[0].free.units - self.late - self.overdue.units >= need.nodes;
-        lasts.then_some(Fit { at, is_for_now: at == self.now && is_on && is_sure, is_sure, from, woken, own, idle })
+        lasts.then_some(Fit { at, is_for_now: false, is_sure: false, from, woken, own, idle })
     }
 
     fn counts_watts(&self) -> bool {
