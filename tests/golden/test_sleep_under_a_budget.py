@@ -1,4 +1,4 @@
-"""Nodes that sleep under a budget, worked out by hand: the numbers are those of docs/background/sleep-under-a-budget.md."""
+"""Nodes that sleep under a budget, worked out by hand: rules by their numbers in docs/background."""
 
 from __future__ import annotations
 
@@ -49,8 +49,11 @@ def starts(result: hs.Result) -> list[float | None]:
 
 
 def test_rules_1_2_and_8_a_job_gets_the_watts_that_nodes_do_not_draw_which_are_off() -> None:
-    """Idle machine 300 W, job 1 200 W more: of 620 W 120 are left, and job 2 needs 200. At 10 s nodes 1 and 2 go to sleep;
-    from 12 s on they save 90 W each, and 300 are left: enough to wake one (90 W idle, 20 more while it boots) and for the job."""
+    """Idle machine 300 W, job 1 200 W more: of 620 W 120 are left, and job 2 needs 200.
+
+    From 12 s on nodes 1 and 2 save 90 W each, and 300 are left: enough to wake one (90 W idle, 20 more while it boots) and
+    for the job.
+    """
     result = run(jobs((0, 100, 1), (1, 50, 1)), machine(3), 620, min_idle_s=10)
     assert starts(result) == [0.0, 17.0]
     assert happened(result) == [
@@ -86,15 +89,15 @@ def test_rule_3_a_budget_leaves_room_to_wake_a_node() -> None:
 
 
 def test_rule_5_watts_to_wake_are_held_for_good() -> None:
-    """The same with 609 W: 289 are left with both nodes off, and 290 are needed. Job 2 waits for job 1, and no node is woken."""
+    """The same with 609 W: 289 are left with both nodes off, and 290 are needed. Job 2 waits for job 1."""
     result = run(jobs((0, 100, 1), (1, 50, 1)), machine(3), 609, min_idle_s=10)
     assert starts(result) == [0.0, 100.0]
     assert not [kind for _, kind, _ in happened(result) if kind == "wake"]
 
 
 def test_rule_6_nodes_are_woken_one_by_one_where_the_room_is_for_one() -> None:
-    """All 325 W but 25 are those of the idle machine. Job 2 needs 24 on three nodes, all of them off. Each draws 20 W beyond
-    idle while it boots, of which there is once in what is left beside three idle nodes."""
+    """All 325 W but 25 are those of the idle machine. Job 2 needs 24 on three nodes, all of them off. Each draws 20 W
+    beyond idle while it boots, and of that there is enough for one beside three idle nodes."""
     result = run(jobs((0, 10, 1), (100, 50, 3), power_w=[108.0, 108.0]), machine(3), 325, min_idle_s=5)
     assert [event for event in happened(result) if event[1] == "wake"] == [
         (100.0, "wake", 0),
@@ -105,7 +108,7 @@ def test_rule_6_nodes_are_woken_one_by_one_where_the_room_is_for_one() -> None:
 
 
 def test_rule_7_a_job_that_is_being_woken_for_keeps_its_nodes_under_every_backfill() -> None:
-    """Job 2 needs both nodes, of which one is off: it starts at 15. Job 3 would hold node 0 for longer; job 4 is back by then."""
+    """Job 2 needs both nodes, of which one is off: it starts at 15. Job 3 would hold node 0 longer, job 4 not."""
     workload = jobs((0, 1, 1), (10, 20, 2), (11, 100, 1), (11, 4, 1))
     result = run(workload, machine(2), 700, "first-fit", min_idle_s=3, exclude="0")
     assert starts(result) == [0.0, 15.0, 35.0, 11.0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil, inf
 
 from plain_power_machine import MICROWATT, Job, Machine, ceiling, microwatts_down, microwatts_up, picowatts, stretched
@@ -169,7 +170,7 @@ class Plan:
             if watts < own + microwatts_down(idle):
                 continue
             wake_at = max(self.now, at - self.margin) if lack else at
-            if lack and self.least_microwatts(wake_at, inf) < microwatts_down(idle):
+            if idle > 0 and self.least_microwatts(wake_at, inf) < microwatts_down(idle):
                 continue
             is_sure = late == self.overdue
             on = self.nodes_at(at) - self.late - self.overdue[0]
@@ -423,7 +424,7 @@ class SleepyPower:
             start if down else 0,
             max([*backs, *(one.back for one in down)], default=None),
             max(exact.values()) + in_use + sum(freed for _, freed in ends),
-            any(later < earlier for earlier, later in zip(values, values[1:], strict=False)),
+            any(later < earlier for earlier, later in pairwise(values)),
         )
         plan.late, plan.left = late, (len(self.free()), plan.budget[now])
         plan.nodes = [(now, inf, len(self.free())), *((back, inf, 1) for back in backs)]
@@ -525,14 +526,13 @@ class SleepyPower:
             excess = 0
             for one in (one for one in wake.woken if one.is_off):
                 excess += one.excess
-                if one.idle + one.excess > room or microwatts_up(excess) > wake.grant:
+                if one.idle + one.excess > max(room, 0) or microwatts_up(excess) > wake.grant:
                     break
                 room -= one.idle + one.excess
                 woken.append(one.number)
         due = [wake.at for wake in plan.wakes if wake.at > self.now]
-        is_quiet = not self.running() and all(node.state in ("on", "off") for node in self.nodes)
-        is_stuck = stuck is not None and not woken and is_quiet
-        if is_stuck and stuck is not None:
+        is_stuck = stuck is not None and not self.running()
+        if is_stuck and stuck is not None and not woken and all(one.state in ("on", "off") for one in self.nodes):
             woken = self._wake_best(stuck)
         for number in sorted(woken):
             self._turn(self.nodes[number], "booting", "wake")
@@ -544,8 +544,9 @@ class SleepyPower:
         down = {one.number: one for one in plan.down}
         for one in (down[number] for number in self.best_nodes(j) if number in down):
             idle, all_of_it, booted = microwatts_up(one.idle), microwatts_up(one.idle + one.excess), self.now + one.boot
-            is_free = plan.least_microwatts(self.now, inf) >= idle
-            if not is_free or plan.least_microwatts(self.now, booted) < all_of_it or one.idle + one.excess > room:
+            is_free = max(plan.least_microwatts(self.now, inf), 0) >= idle
+            boots = max(plan.least_microwatts(self.now, booted), 0) >= all_of_it
+            if not is_free or not boots or one.idle + one.excess > max(room, 0):
                 continue
             room -= one.idle + one.excess
             plan.microwatts.append((self.now, inf, -idle))

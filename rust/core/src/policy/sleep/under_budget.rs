@@ -115,8 +115,8 @@ impl UnderBudget {
         let (now, due) = plan.wakes(&mut room);
         let mut found =
             Self { plan: RefCell::new(plan), wakes: Wakes { now, due }, room: RefCell::new(room), is_stuck: false };
-        if let Some(job) = stuck.filter(|_| found.wakes.now.is_empty() && nothing_happens(view)) {
-            found.is_stuck = true;
+        found.is_stuck = stuck.is_some() && view.releases.is_empty();
+        if let Some(job) = stuck.filter(|_| found.is_stuck && found.wakes.now.is_empty() && !is_switching(view)) {
             found.wakes.now = best_nodes(ask, job, WakePlan::new(view, outlook), &mut outlook.map(Outlook::now));
         }
         Ok(found)
@@ -173,10 +173,10 @@ fn may_fit_soon(plan: &WakePlan, waiting: &Waiting) -> bool {
     waiting.units <= most.units && waiting.watts <= most.microwatts
 }
 
-/// Whether nothing runs and no node is in transition.
-fn nothing_happens(view: &View<'_>) -> bool {
+/// Whether a node is in transition.
+fn is_switching(view: &View<'_>) -> bool {
     let mut asleep = view.standby.into_iter().flat_map(|standby| standby.asleep().iter());
-    view.releases.is_empty() && asleep.all(|node| view.nodes[node as usize] == NodeState::Off)
+    asleep.any(|node| view.nodes[node as usize] != NodeState::Off)
 }
 
 /// Those that are off of the nodes where a job adds the fewest watts, as far as there is room (rule 10).

@@ -237,7 +237,7 @@ impl WakePlan {
             return None;
         }
         let from = if lack == 0 { at } else { self.woken_from(at) };
-        let lasts = lack == 0 || self.least(from, SimTime::NEVER).microwatts >= idle;
+        let lasts = idle <= 0 || self.least(from, SimTime::NEVER).microwatts >= idle;
         lasts.then_some(Fit { at, is_for_now: false, is_sure: false, from, woken, own, idle })
     }
 
@@ -339,7 +339,9 @@ impl WakePlan {
             for down in wake.woken.iter().map(|&place| &self.down[place]).filter(|down| down.is_off) {
                 excess += down.excess;
                 let more = down.idle + down.excess;
-                if room.is_some_and(|room| more > room) || self.counts_watts() && excess.microwatts_up() > wake.grant {
+                if room.is_some_and(|room| more > room.max(Watts::ZERO))
+                    || self.counts_watts() && excess.microwatts_up() > wake.grant
+                {
                     break;
                 }
                 *room = room.map(|room| room - more);
@@ -357,10 +359,12 @@ impl WakePlan {
         let Some(place) = found else { return false };
         let Down { idle, excess, boot, .. } = self.down[place];
         let until = self.now.saturating_add(boot);
+        // Where even less than nothing is left, what takes nothing may still be woken.
+        let holds = |least: i64, need: Watts| least.max(0) >= need.microwatts_up();
         let fits = !self.counts_watts()
-            || self.least(self.now, SimTime::NEVER).microwatts >= idle.microwatts_up()
-                && self.least(self.now, until).microwatts >= (idle + excess).microwatts_up();
-        if !fits || room.is_some_and(|room| idle + excess > room) {
+            || holds(self.least(self.now, SimTime::NEVER).microwatts, idle)
+                && holds(self.least(self.now, until).microwatts, idle + excess);
+        if !fits || room.is_some_and(|room| idle + excess > room.max(Watts::ZERO)) {
             return false;
         }
         *room = room.map(|room| room - idle - excess);
