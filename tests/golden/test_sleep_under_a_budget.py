@@ -51,8 +51,8 @@ def starts(result: hs.Result) -> list[float | None]:
 def test_rules_1_2_and_8_a_job_gets_the_watts_that_nodes_do_not_draw_which_are_off() -> None:
     """Idle machine 300 W, job 1 200 W more: of 620 W 120 are left, and job 2 needs 200.
 
-    From 12 s on nodes 1 and 2 save 90 W each, and 300 are left: enough to wake one (90 W idle, 20 more while it boots) and
-    for the job.
+    From 12 s on nodes 1 and 2 save 90 W each, and 300 are left: enough to wake one (90 W idle, 20 more while it boots)
+    and for the job.
     """
     result = run(jobs((0, 100, 1), (1, 50, 1)), machine(3), 620, min_idle_s=10)
     assert starts(result) == [0.0, 17.0]
