@@ -35,6 +35,7 @@ from hetsched.run.event_rows import (
     on_nodes,
 )
 from hetsched.run.event_texts import TIMES, WORDS
+from hetsched.run.least_budget import least_budget
 from hetsched.run.tariffs import Charge, Rule, Steps, charges
 from hetsched.tables import Table, read_csv_table, read_parquet_table
 from hetsched.workload import Workload
@@ -327,15 +328,13 @@ class Events:
         for row in beyond[:MOST_LISTED].tolist():
             faults.note("events.node", str(rows["node"][row]), expected, row=row)
         note_others(faults, "node", len(beyond) - MOST_LISTED, expected)
-        budgets, idle_w = rows.filter(pl.col("kind") == BUDGET), float(platform.idle_w.sum())
+        budgets = rows.filter(pl.col("kind") == BUDGET)
         if policy.parts["power"] is None:
             expected = f"a policy with a part in the role `power`, such as system-budget; {policy.name} has none"
             note_rows(faults, "kind", budgets, expected)
         else:
-            boot_w = 0.0 if policy.parts["sleep"] is None else _most_beyond_idle_to_boot(platform)
-            hungry = budgets.filter(pl.col("value") * (1 + _BILLIONTH) < idle_w + boot_w)
-            beside = f", and one of its nodes {boot_w:,.12g} W more while it boots" if boot_w else ""
-            expected = f"at least {idle_w + boot_w:,.12g} W, what the idle machine draws{beside}"
+            least_w, expected = least_budget(platform, policy)
+            hungry = budgets.filter(pl.col("value") * (1 + _BILLIONTH) < least_w)
             note_rows(faults, "value", hungry, expected)
         _note_beside_power(rows, policy, faults)
         _note_foreseen(rows, policy, faults)
@@ -353,12 +352,6 @@ class Events:
             faults.note("events.time_s", shown(time_s[row]), expected, row=row)
         note_others(faults, "time_s", len(past) - MOST_LISTED, expected)
         faults.check()
-
-
-def _most_beyond_idle_to_boot(platform: Platform) -> float:
-    """What one node draws beyond idle at most while it boots, W; 0 where that takes no time."""
-    per_node = [[one.per_node(name) for name in ("idle_w", "boot_w", "boot_s")] for one in platform.classes]
-    return max(float(((boot_w - idle_w) * (boot_s > 0)).max(initial=0.0)) for idle_w, boot_w, boot_s in per_node)
 
 
 def _note_beside_power(rows: pl.DataFrame, policy: Policy, faults: Faults) -> None:
