@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::algo::fit_list::{FitList, Kind, QueueKey, Waiting};
 use crate::algo::sorted_blocks::Place;
 use crate::error::{Result, config};
-use crate::platform::Platform;
+use crate::platform::{NodeDraw, Platform};
 use crate::policy::agent::Agent;
 use crate::policy::allocator::Allocator;
 use crate::policy::analyzer::forecast::Forecast;
@@ -127,13 +127,19 @@ impl Composed {
         }
         let governance = governance.filter(Governance::is_active);
         let sleep = parts.sleep.as_ref().map(|rules| Sleep::new(rules, platform)).transpose()?;
+        let mut power = power.transpose()?;
         if sleep.is_some() {
             check_sleep(&parts, platform)?;
+        }
+        if let (Some(power), true) = (&mut power, sleep.is_some()) {
+            check_sleep_under_budget(power.ceiling.draw(), governance.is_some(), platform, whole)?;
+            parts.backfill = beside_sleep(parts.backfill.as_ref())?;
+            power.ceiling.switch_nodes();
         }
         Ok(Self {
             name: name.into(),
             memory: Memory::of(governance.is_some()),
-            power: power.transpose()?,
+            power,
             least: governance.as_ref().map_or(LeastCaps::None, |governance| governance.allocator.least()),
             governance,
             parts,
@@ -612,6 +618,40 @@ fn check_sleep(parts: &Parts, platform: &Platform) -> Result<()> {
         let expected =
             "\"none\" beside backfill `plan` and a sleep part: a job that starves is in no plan that wakes nodes";
         return Err(config("policy.order.starvation_limit_s", "a limit", expected));
+    }
+    Ok(())
+}
+
+/// The same rule where nodes sleep under a budget.
+fn beside_sleep(backfill: &dyn Backfill) -> Result<Box<dyn Backfill>> {
+    backfill.beside_sleep().ok_or_else(|| {
+        let expected = "none, first-fit or reservations beside a power part: others do not plan with the watts to wake \
+                        nodes";
+        config("policy.sleep", "a part", expected)
+    })
+}
+
+/// What a sleep part cannot go with under a budget (page on sleep under a budget, rule 3).
+fn check_sleep_under_budget(ceiling: Watts, governs: bool, platform: &Platform, whole: &Platform) -> Result<()> {
+    if governs {
+        let expected = "none beside an allocator or steps in on_excess: no rule says yet who gives up watts for a node to \
+                        boot";
+        return Err(config("policy.sleep", "a part", expected));
+    }
+    if platform.len() < whole.len() {
+        let expected = "none beside a power part where queues have only some of the nodes";
+        return Err(config("policy.sleep", "a part", expected));
+    }
+    let most = platform.nodes().iter().map(NodeDraw::beyond_idle_to_boot).max().unwrap_or_default();
+    let least = whole.idle() + most;
+    if ceiling.as_ceiling() < least {
+        let why = format!(
+            "at least {} W: the idle machine draws {} W, and one of its nodes {} W more while it boots",
+            least.watts(),
+            whole.idle().watts(),
+            most.watts()
+        );
+        return Err(config("policy.power", format!("{} W", ceiling.watts()), why));
     }
     Ok(())
 }

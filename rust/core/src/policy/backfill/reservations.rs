@@ -11,6 +11,7 @@ use crate::policy::backfill::by_cell::ByCell;
 use crate::policy::backfill::candidates::{Candidates, Index};
 use crate::policy::backfill::kept::Kept;
 use crate::policy::backfill::plan::Plan;
+use crate::policy::backfill::woken::Woken;
 use crate::policy::backfill::{Backfill, start, start_heads};
 use crate::policy::desk::{Desk, Offer};
 use crate::policy::order::{Changes, Order};
@@ -407,6 +408,10 @@ impl Backfill for Reservations {
 
     fn has_own_order(&self) -> bool {
         self.candidates.is_some()
+    }
+
+    fn beside_sleep(&self) -> Option<Box<dyn Backfill>> {
+        self.candidates.is_none().then(|| Box::new(Woken::reserving(self.depth)) as Box<dyn Backfill>)
     }
 
     fn by_cell(&self) -> Option<Box<dyn Backfill>> {
