@@ -20,7 +20,7 @@ use crate::algo::node_set::NodeSet;
 use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
-use crate::policy::sleep::counted::{Outlook, Plan};
+use crate::policy::sleep::counted::{Outlook, Plan, Reach};
 use crate::policy::sleep::named::{FirstJobs, FirstStarts};
 use crate::policy::sleep::planned::Planned;
 use crate::policy::sleep::rest::{Choice, IdleNode, Rest, Scene};
@@ -101,6 +101,8 @@ pub struct Sleep {
     resting: Resting,
     /// Whether all nodes that ever sleep do so by equal rules.
     is_uniform: bool,
+    /// How far ahead it matters for these whether they are needed.
+    reach: Reach,
     alarm: Option<SimTime>,
     own: Option<Box<dyn Rest>>,
     /// The jobs that came since it was last asked.
@@ -130,6 +132,7 @@ impl Sleep {
         counted.for_each(|(node, _)| _ = resting.insert(node));
         Ok(Self {
             resting: Resting::new(min_idle, resting),
+            reach: Reach::of(&all),
             is_uniform: sleepers.all(|rule| Some(rule) == first),
             rules: all,
             min_idle: rules.min_idle,
@@ -186,6 +189,17 @@ impl Sleep {
     /// Whether a part of its own chooses the nodes.
     pub(super) fn chooses(&self) -> bool {
         self.own.is_some()
+    }
+
+    /// How far ahead it matters for nodes that may sleep whether they are needed.
+    fn reach(&self) -> Reach {
+        self.reach
+    }
+
+    /// When all nodes would be back that are off or shutting down, if they were woken now; none if no node is.
+    pub(super) fn soon(&self, view: &View<'_>) -> Option<SimTime> {
+        let spans = view.standby?.kinds_down().map(|like| self.rule(like).start);
+        spans.max().map(|span| view.now.saturating_add(span))
     }
 
     pub(super) fn rule(&self, node: u32) -> &NodeRule {
