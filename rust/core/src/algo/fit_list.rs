@@ -1,6 +1,10 @@
 //! Who waits, in policy order, with a quick answer to "who is the first that fits?".
 
-use crate::algo::sorted_blocks::{Keyed, Place, SortedBlocks, Summary};
+mod lanes;
+
+pub use self::lanes::{FitList, Place};
+
+use crate::algo::sorted_blocks::{self as blocks, Keyed, SortedBlocks, Summary};
 use crate::algo::staircase::Refused;
 use crate::units::{SimDuration, SimTime, Watts};
 
@@ -15,6 +19,13 @@ pub struct QueueKey {
     pub submit: SimTime,
     /// Row in the trace: the last word.
     pub row: u32,
+}
+
+impl QueueKey {
+    /// Before all others.
+    pub const FIRST: Self = Self { tier: i32::MIN, rank: i64::MIN, submit: SimTime::from_micros(i64::MIN), row: 0 };
+    /// After all others.
+    pub const LAST: Self = Self { tier: i32::MAX, rank: i64::MAX, submit: SimTime::NEVER, row: u32::MAX };
 }
 
 /// One that waits: what it needs, and for how long.
@@ -216,19 +227,12 @@ impl Room {
     }
 }
 
-/// A queue in policy order.
-pub type FitList = SortedBlocks<Waiting, Smallest>;
+/// Some that wait, in policy order.
+pub type Line = SortedBlocks<Waiting, Smallest>;
 
-impl FitList {
-    /// The first place at or after `from` whose element fits into `room`.
-    #[must_use]
-    pub fn first_fit(&self, from: Place, room: Room) -> Option<Place> {
-        self.first_fit_unless(from, room, &Refused::default())
-    }
-
-    /// The same among those that `refused` lets pass.
-    #[must_use]
-    pub fn first_fit_unless(&self, from: Place, room: Room, refused: &Refused) -> Option<Place> {
+impl Line {
+    /// The first place at or after `from` whose element fits into `room` and is let pass by `refused`.
+    fn first_fit_unless(&self, from: blocks::Place, room: Room, refused: &Refused) -> Option<blocks::Place> {
         let may_fit = |units, length, watts| room.holds(units, length, watts) && !refused.holds(units, watts, length);
         self.find(
             from,
@@ -241,15 +245,15 @@ impl FitList {
         )
     }
 
-    /// Whoever was submitted first of those submitted after `(instant, row)`; equal submits go by row.
-    #[must_use]
-    pub fn oldest_after(&self, after: (SimTime, u32)) -> Option<QueueKey> {
+    /// Whoever was submitted first of those submitted after `(instant, row)` that stand no later than `until`.
+    fn oldest_after(&self, after: (SimTime, u32), until: QueueKey) -> Option<QueueKey> {
         let mut oldest: Option<QueueKey> = None;
         for (block, earliest) in self.blocks() {
             if oldest.is_some_and(|found| earliest.submit > found.submit) {
                 continue;
             }
-            for key in block.iter().map(|waiting| waiting.key).filter(|key| (key.submit, key.row) > after) {
+            let keys = block.iter().map(|waiting| waiting.key).take_while(|&key| key <= until);
+            for key in keys.filter(|key| (key.submit, key.row) > after) {
                 if oldest.is_none_or(|found| (key.submit, key.row) < (found.submit, found.row)) {
                     oldest = Some(key);
                 }
@@ -264,7 +268,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::algo::sorted_blocks::Place;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]

@@ -5,9 +5,8 @@
 
 use std::cell::OnceCell;
 
-use crate::algo::fit_list::{FitList, Room, Waiting};
+use crate::algo::fit_list::{FitList, Place, Room, Waiting};
 use crate::algo::horizon::Profile;
-use crate::algo::sorted_blocks::Place;
 use crate::policy::View;
 use crate::policy::sleep::rules::NodeRule;
 use crate::policy::sleep::standby::Return;
