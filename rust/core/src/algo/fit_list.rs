@@ -1,7 +1,11 @@
 //! Who waits, in policy order, with a quick answer to "who is the first that fits?".
 
+mod lanes;
+
+pub use self::lanes::{FitList, Place};
+
 use crate::algo::front::Front;
-use crate::algo::sorted_blocks::{Keyed, Place, SortedBlocks, Summary};
+use crate::algo::sorted_blocks::{self as blocks, Keyed, SortedBlocks, Summary};
 use crate::algo::staircase::Refused;
 use crate::units::{SimDuration, SimTime, Watts};
 
@@ -16,6 +20,13 @@ pub struct QueueKey {
     pub submit: SimTime,
     /// Row in the trace: the last word.
     pub row: u32,
+}
+
+impl QueueKey {
+    /// Before all others.
+    pub const FIRST: Self = Self { tier: i32::MIN, rank: i64::MIN, submit: SimTime::from_micros(i64::MIN), row: 0 };
+    /// After all others.
+    pub const LAST: Self = Self { tier: i32::MAX, rank: i64::MAX, submit: SimTime::NEVER, row: u32::MAX };
 }
 
 /// One that waits: what it needs, and for how long.
@@ -125,12 +136,7 @@ impl Summary<Waiting> for Smallest {
     }
 
     type Wide = Least;
-    const NOTHING: Least = Least {
-        units: i64::MAX,
-        watts: i64::MAX,
-        front: Front::EMPTY,
-        kinds: ByKind::NONE,
-    };
+    const NOTHING: Least = Least { units: i64::MAX, watts: i64::MAX, front: Front::EMPTY, kinds: ByKind::NONE };
 
     fn widen(mut wide: Least, item: &Waiting) -> Least {
         wide.units = wide.units.min(item.units);
@@ -204,19 +210,12 @@ impl Room {
     }
 }
 
-/// A queue in policy order.
-pub type FitList = SortedBlocks<Waiting, Smallest>;
+/// Some that wait, in policy order.
+pub type Line = SortedBlocks<Waiting, Smallest>;
 
-impl FitList {
-    /// The first place at or after `from` whose element fits into `room`.
-    #[must_use]
-    pub fn first_fit(&self, from: Place, room: Room) -> Option<Place> {
-        self.first_fit_unless(from, room, &Refused::default())
-    }
-
-    /// The same among those that `refused` lets pass.
-    #[must_use]
-    pub fn first_fit_unless(&self, from: Place, room: Room, refused: &Refused) -> Option<Place> {
+impl Line {
+    /// The first place at or after `from` whose element fits into `room` and is let pass by `refused`.
+    fn first_fit_unless(&self, from: blocks::Place, room: Room, refused: &Refused) -> Option<blocks::Place> {
         let may_fit = |units, length, watts| room.holds(units, length, watts) && !refused.holds(units, watts, length);
         self.find(
             from,
@@ -231,27 +230,25 @@ impl FitList {
 
     /// The first place at or after `from`, and before `to`, whose element passes `wanted`. None does that needs no less for
     /// no shorter than a need that `may` refuses.
-    #[must_use]
-    pub fn first_where(
+    fn first_where(
         &self,
-        from: Place,
-        to: Option<Place>,
+        (from, to): (blocks::Place, Option<blocks::Place>),
         may: impl Fn(i64, SimDuration) -> bool,
-        wanted: impl FnMut(&Waiting) -> bool,
-    ) -> Option<Place> {
+        wanted: impl Fn(&Waiting) -> bool,
+    ) -> Option<blocks::Place> {
         let wide = |least: &Least| least.front.iter().any(|(units, length)| may(units, length));
         self.find_before(from, to, wide, |block| may(block.units, block.length), wanted)
     }
 
-    /// Whoever was submitted first of those submitted after `(instant, row)`; equal submits go by row.
-    #[must_use]
-    pub fn oldest_after(&self, after: (SimTime, u32)) -> Option<QueueKey> {
+    /// Whoever was submitted first of those submitted after `(instant, row)` that stand no later than `until`.
+    fn oldest_after(&self, after: (SimTime, u32), until: QueueKey) -> Option<QueueKey> {
         let mut oldest: Option<QueueKey> = None;
         for (block, earliest) in self.blocks() {
             if oldest.is_some_and(|found| earliest.submit > found.submit) {
                 continue;
             }
-            for key in block.iter().map(|waiting| waiting.key).filter(|key| (key.submit, key.row) > after) {
+            let keys = block.iter().map(|waiting| waiting.key).take_while(|&key| key <= until);
+            for key in keys.filter(|key| (key.submit, key.row) > after) {
                 if oldest.is_none_or(|found| (key.submit, key.row) < (found.submit, found.row)) {
                     oldest = Some(key);
                 }
@@ -266,7 +263,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::algo::sorted_blocks::Place;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]

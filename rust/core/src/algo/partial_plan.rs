@@ -5,10 +5,9 @@
 //! is planned as it would be in a whole plan once all jobs ahead of it are planned that may start before it would end:
 //! none of the others can be in its way. Each of these is planned in the same manner first.
 
-use crate::algo::fit_list::{FitList, Waiting};
+use crate::algo::fit_list::{FitList, Place, Waiting};
 use crate::algo::floors::Floors;
 use crate::algo::horizon::Profile;
-use crate::algo::sorted_blocks::Place;
 use crate::algo::staircase::Staircase;
 use crate::units::{SimDuration, SimTime};
 
@@ -177,7 +176,7 @@ impl PartialPlan {
         loop {
             let may = |units, length| floors.of(units, length) < *before && !refused.holds(units, length);
             let is_open = |waiting: &Waiting| !planned.contains(waiting.key.row) && may(waiting.units, waiting.length);
-            let place = queue.first_where(*from, *to, may, is_open)?;
+            let place = queue.first_where((*from, *to), may, is_open)?;
             let waiting = *queue.get(place)?;
             *from = queue.after(place);
             let (units, length) = (waiting.units, waiting.length.max(TICK));

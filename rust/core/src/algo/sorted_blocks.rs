@@ -184,8 +184,15 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
     /// The first element with this key or a later one.
     #[must_use]
     pub fn first_from(&self, key: T::Key) -> Option<&T> {
-        let items = &self.blocks.get(self.block_of(key))?.items;
-        items.get(items.partition_point(|other| other.key() < key))
+        self.get(self.place_from(key))
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn place_from(&self, key: T::Key) -> Place {
+        let block = self.block_of(key);
+        let items = self.blocks.get(block).map_or(&[][..], |block| &block.items);
+        Place { block, item: items.partition_point(|other| other.key() < key) }
     }
 
     /// Where the first element stands that comes after this key.

@@ -10,10 +10,9 @@ mod promises;
 mod reach;
 pub(in crate::policy) mod urgent;
 
-use crate::algo::fit_list::{FitList, Room, Waiting};
+use crate::algo::fit_list::{FitList, Place, Room, Waiting};
 use crate::algo::horizon::{SlotTable, Windows};
 use crate::algo::node_set::NodeSet;
-use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::View;
 use crate::policy::backfill::named::chosen::{Chosen, Memory};

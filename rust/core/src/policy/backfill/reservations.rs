@@ -3,9 +3,8 @@
 //! Every pass discards all reservations and plans anew, in policy order (engine rule 3). Reservations count nodes, they
 //! never name them; which nodes a job gets is `placement`'s business. Under a budget that may bind they count watts too.
 
-use crate::algo::fit_list::{FitList, Waiting};
+use crate::algo::fit_list::{FitList, Place, Waiting};
 use crate::algo::releases::Claim;
-use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::backfill::by_cell::ByCell;
 use crate::policy::backfill::candidates::{Candidates, Index};
@@ -159,7 +158,7 @@ impl Reservations {
     /// such a job would end, and those ahead of them: all others are promised the same start after it has started, and
     /// are planned only when they are ahead of a job for which they matter.
     fn planned(&mut self, desk: &mut Desk<'_>, queue: &mut FitList, from: Place) -> Result<()> {
-        let mut course = Course::new(from);
+        let mut course = Course::new(queue.settled(from));
         while let Some(waiting) = self.next_candidate(desk, queue, &mut course)? {
             if course.place != course.candidate
                 && course.held < self.depth

@@ -5,10 +5,9 @@
 
 use std::cell::OnceCell;
 
-use crate::algo::fit_list::{FitList, Room, Waiting};
+use crate::algo::fit_list::{FitList, Place, Room, Waiting};
 use crate::algo::horizon::Profile;
 use crate::algo::partial_plan::PartialPlan;
-use crate::algo::sorted_blocks::Place;
 use crate::policy::View;
 use crate::policy::sleep::rules::NodeRule;
 use crate::policy::sleep::standby::Return;

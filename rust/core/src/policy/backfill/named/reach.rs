@@ -3,9 +3,8 @@
 //! A plan is forgotten with its pass: it matters only as far as some job may start now, or it is awaited what is planned for
 //! a node that sleeps or may. Where queues have no node in common one may be done before the other.
 
-use crate::algo::fit_list::{FitList, QueueKey, Room, Waiting};
+use crate::algo::fit_list::{FitList, Place, QueueKey, Room, Waiting};
 use crate::algo::node_set::NodeSet;
-use crate::algo::sorted_blocks::Place;
 use crate::policy::View;
 use crate::policy::sleep::named::FirstStarts;
 use crate::workload::JobId;

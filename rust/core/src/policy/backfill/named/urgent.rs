@@ -5,11 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::algo::fit_list::{FitList, QueueKey};
+use crate::algo::fit_list::{FitList, Place, QueueKey};
 use crate::algo::horizon::windows::{Return, What};
 use crate::algo::horizon::{Need, SlotTable, Windows};
 use crate::algo::node_set::NodeSet;
-use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::View;
 use crate::policy::backfill::named::NamedPlan;
