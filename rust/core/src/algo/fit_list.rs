@@ -228,6 +228,10 @@ impl Line {
         )
     }
 
+    fn shortest(&self) -> SimDuration {
+        self.blocks().map(|(_, block)| block.length).min().unwrap_or(SimDuration::FOREVER)
+    }
+
     /// The first place at or after `from`, and before `to`, whose element passes `wanted`. None does that needs no less for
     /// no shorter than a need that `may` refuses.
     fn first_where(

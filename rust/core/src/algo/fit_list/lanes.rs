@@ -147,6 +147,13 @@ impl FitList {
         self.first(|_, own| Some(own.place_from(place.key)))
     }
 
+    /// No length is shorter, not even of those that are passed over.
+    #[must_use]
+    pub fn shortest(&self) -> SimDuration {
+        let lines = std::iter::once(&self.main).chain(self.lanes.iter().map(|lane| &lane.line));
+        lines.map(Line::shortest).min().unwrap_or(SimDuration::FOREVER)
+    }
+
     /// Adds one at its place.
     pub fn insert(&mut self, item: Waiting) {
         self.main.insert(item);

@@ -20,8 +20,7 @@ impl Sleeper for Composed {
         let Some(sleep) = &self.sleep else { return };
         if self.counts() {
             sleep.returns(view, &mut out.returns);
-        }
-        if !self.counts() || sleep.chooses() {
+        } else {
             sleep.comebacks(view, &mut out.comebacks);
             sleep.kept(&mut out.kept);
         }

@@ -352,7 +352,11 @@ impl Sleep {
             out.sleep(node);
             self.note_shutdown(view.now, node);
         }
-        let ripe = idle(view).filter_map(|node| self.ripe_at(view, node)).filter(|&ripe| ripe > view.now).min();
+        let ripe = if self.min_idle == SimDuration::ZERO {
+            None
+        } else {
+            idle(view).filter_map(|node| self.ripe_at(view, node)).filter(|&ripe| ripe > view.now).min()
+        };
         let alarm = [wakes.due, ripe, choice.again].into_iter().flatten().min();
         self.alarm = alarm.filter(|&alarm| alarm <= SimTime::LATEST);
         Ok(())
@@ -368,26 +372,24 @@ impl Sleep {
         let wakes = outlook.wakes(self, view);
         let mut choice = Choice::default();
         let Some(mut own) = self.own.take() else { return Ok((wakes, choice)) };
-        let nodes: Vec<_> = idle(view).collect();
-        let idle = nodes.iter().zip((0..nodes.len()).rev()).map(|(&node, above)| IdleNode {
-            node,
-            since: view.standby.map_or(view.now, |standby| standby.idle_since(node)),
-            next: if self.kept.contains_key(&node) { view.now } else { outlook.next(node, above) },
-            may_sleep: self.may_sleep(view, node),
-        });
-        let idle: Vec<_> = idle.collect();
-        let asleep = view.standby.into_iter().flat_map(|standby| standby.asleep().iter());
-        let off = asleep
-            .filter(|node| view.nodes[*node as usize] == NodeState::Off && wakes.now.binary_search(node).is_err());
-        let off: Vec<_> = off.collect();
-        let (spare, free) = (outlook.spare(self, view, &idle), outlook.free(view));
-        let arrived = std::mem::take(&mut self.arrived);
-        let rules = &self.rules;
-        let scene = Scene { view, idle: &idle, off: &off, spare, free, waiting, queue, arrived: &arrived, rules };
+        let (spare, free, arrived) = (outlook.spare(self, view), outlook.free(view), std::mem::take(&mut self.arrived));
+        let (rules, woken) = (&self.rules[..], &wakes.now[..]);
+        let (sleep, plan, arrived) = (&*self, outlook, &arrived[..]);
+        let scene = Scene { view, spare, free, waiting, queue, arrived, rules, sleep, plan, woken };
         let done = own.rest(&scene, &mut choice);
         self.own = Some(own);
         choice.again = choice.again.filter(|&again| again > view.now);
         done.map(|()| (wakes, choice))
+    }
+
+    /// What a part of its own is told of an idle node, with so many idle ones above it.
+    fn idle_node(&self, view: &View<'_>, plan: &dyn Planned, node: u32, above: usize) -> IdleNode {
+        IdleNode {
+            node,
+            since: view.standby.map_or(view.now, |standby| standby.idle_since(node)),
+            next: if self.kept.contains_key(&node) { view.now } else { plan.next(node, above) },
+            may_sleep: self.may_sleep(view, node),
+        }
     }
 
     /// How many nodes may be put to sleep so that enough stay on.
@@ -409,6 +411,12 @@ impl Sleep {
 fn idle<'a>(view: &View<'a>) -> impl Iterator<Item = u32> + 'a {
     let nodes = view.nodes;
     view.slots.holding(view.platform.shared_slots()).iter().filter(|&node| nodes[node as usize] == NodeState::Idle)
+}
+
+/// The same from the highest down.
+fn idle_descending<'a>(view: &View<'a>) -> impl Iterator<Item = u32> + 'a {
+    let (nodes, slots) = (view.nodes, view.platform.shared_slots());
+    view.slots.holding(slots).descending().filter(|&node| nodes[node as usize] == NodeState::Idle)
 }
 
 fn day_of(now: SimTime) -> i64 {
