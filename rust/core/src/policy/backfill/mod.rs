@@ -23,8 +23,7 @@ mod woken;
 
 use dyn_clone::DynClone;
 
-use crate::algo::fit_list::{FitList, Waiting};
-use crate::algo::sorted_blocks::Place;
+use crate::algo::fit_list::{FitList, Place, Waiting};
 use crate::error::Result;
 use crate::policy::Jobs;
 use crate::policy::agent::Agent;
