@@ -35,7 +35,7 @@ from hetsched.run.axes import Policies, named_policies
 from hetsched.run.concerns import CHANGE, Concern, draws_note, joined
 from hetsched.run.many import many
 from hetsched.run.memory import most_at_once
-from hetsched.run.metrics import DEFAULT_METRICS, METRICS, STATES, columns_of, metrics_named
+from hetsched.run.metrics import DEFAULT_METRICS, METRICS, OF_CONTRACT, STATES, columns_of, metrics_named
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.progress import Bars
 from hetsched.run.result import Result
@@ -608,12 +608,13 @@ def _mean_summary(summaries: Sequence[Mapping[str, Any]]) -> dict[str, float | N
 
 def _default_metrics(runs: pl.DataFrame) -> tuple[str, ...]:
     """Metrics if none are asked for: in windows that differ, idle nodes make the energy differ, too."""
+    billed = tuple(key for key in OF_CONTRACT if "penalty" in runs.columns and key in runs.columns)
     if "makespan_s" not in runs.columns:  # a part of each run was measured, the same of all
-        return DEFAULT_METRICS
+        return (*DEFAULT_METRICS, *billed)
     if not _windows_differ(runs.group_by("policy").agg(pl.col("makespan_s").mean())["makespan_s"].to_list()):
-        return DEFAULT_METRICS
+        return (*DEFAULT_METRICS, *billed)
     place = DEFAULT_METRICS.index("energy_j") + 1
-    return (*DEFAULT_METRICS[:place], "job_energy_j", "idle_energy_j", *DEFAULT_METRICS[place:])
+    return (*DEFAULT_METRICS[:place], "job_energy_j", "idle_energy_j", *DEFAULT_METRICS[place:], *billed)
 
 
 def _with_boots(metrics: tuple[str, ...], runs: pl.DataFrame) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from hetsched.errors import ConfigError
 from hetsched.files import write_whole
 from hetsched.report.dates import date_ticks, year_of
 from hetsched.report.lettering import FONT, WIDTH_IN, write_title
+from hetsched.workload.clock import zero_said
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -231,8 +232,6 @@ def interval(axes: Axes, x: Any, y: Any, **look: Any) -> ErrorbarContainer:
 
 
 _DAY_S = 86400.0
-_DATES_S = (1e9, 4.1e9)
-"""Range of instants that are certainly seconds since 1970: from 2001 to 2099."""
 
 
 def unix_zero(provenance: Mapping[str, Any], first_s: float) -> float | None:
@@ -251,15 +250,7 @@ def unix_zero(provenance: Mapping[str, Any], first_s: float) -> float | None:
     >>> unix_zero(said, 0.0), unix_zero(said, 1.7e9), unix_zero({**said, "report": {}}, 0.0)
     (843480031.0, 0.0, None)
     """
-    if _DATES_S[0] <= first_s <= _DATES_S[1]:
-        return 0.0
-    said = (provenance["report"].get("header") or {}).get("unix_start_time")
-    is_moved = any(step.startswith(_MOVES_CLOCK) for step in provenance["trace"]["history"])
-    return None if said is None or said <= 0 or is_moved else float(said)
-
-
-_MOVES_CLOCK = ("shift_to_zero", "scale_arrivals")
-"""Steps of a workload's history that make its header's dates invalid."""
+    return zero_said(provenance["report"], provenance["trace"]["history"], first_s)
 
 
 class TimeAxis:

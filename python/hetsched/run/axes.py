@@ -21,6 +21,7 @@ from hetsched.policy import Policy, policy_like
 from hetsched.policy.parts import ROLES
 from hetsched.roles import Scheduler
 from hetsched.run.concerns import Concern, check_observed
+from hetsched.run.contracting import on_clock_of
 from hetsched.run.many import within
 from hetsched.run.options import RunOptions
 from hetsched.run.simulation import A_POLICY, Run
@@ -75,9 +76,11 @@ class Axes:
                     check_bound(platform, own)
                     own.check()
             found += self._check_workloads(platform_name, setup, faults)
+            first = next(iter(self.distinct_workloads.values()))
+            dated = on_clock_of(replace(setup, predictor=None), first, platform)
             for name, policy in self.policies.items():
                 with noted_within(f"platform `{platform_name}`, policy `{name}`", faults):
-                    Run(_one_job(), platform, policy, replace(setup, predictor=None)).check()
+                    Run(_one_job(), platform, policy, dated).check()
                 for (workload_name, seed), workload in self.distinct_workloads.items():
                     place = f"{_workload_place(workload_name, seed)}, platform `{platform_name}`, policy `{name}`"
                     with noted_within(place, faults):

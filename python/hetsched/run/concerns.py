@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hetsched.checks import Faults, listed, many
+from hetsched.checks import Faults, few, listed, many
 from hetsched.errors import (
     ConfigError,
     DeviceWarning,
@@ -237,17 +237,46 @@ def concerns_of_work(
     ]
 
 
-def concerns_of_charges(charges: Iterable[Charge]) -> Iterator[Concern]:
+def concerns_of_between(jobs: pl.DataFrame, between: pl.DataFrame) -> Iterator[Concern]:
+    """That jobs fit between no two changes of the budget: they wait for the last of them, or for ever."""
+    for is_free, advice in _BETWEEN.items():
+        own = between.filter(pl.col("is_free_at_last") == is_free)
+        if own.is_empty():
+            continue
+        ids, need = jobs["job_id"].gather(own["row"]), own.row(0, named=True)
+        found = (
+            f"{many(len(own), 'job')} ({few(list(map(str, ids)))}); job {ids[0]} needs {need['watts']:,.0f} W for "
+            f"{need['length_s'] / 3600:,.1f} h, which are left for {need['longest_s'] / 3600:,.1f} h at most"
+        )
+        yield Concern(ResultWarning, "jobs that fit between no two changes of the power budget", found, advice)
+
+
+_BETWEEN = {
+    0.0: 'they never start; a contract with unfit="reject" turns them away at their submit',
+    1.0: "they wait for the last row of the events: their starts tell how long the table is; a Contract has no end",
+}
+"""What is said of them, by whether what they need is left after the last change."""
+
+
+def concerns_of_charges(charges: Iterable[Charge], *, of_contract: bool) -> Iterator[Concern]:
     """That prices or carbon intensities do not cover the whole run."""
+    said = "the contract does not say" if of_contract else "no row of the events says"
     for charge in charges:
         if charge.bare_s > 0:
             share = percent(charge.bare_j / charge.energy_j) if charge.energy_j > 0 else "0 %"
             yield Concern(
                 ResultWarning,
                 f"{charge.key} of a part of the run",
-                f"no row of the events says what {share} of the energy, drawn in {charge.bare_s:,.0f} s, comes to",
-                "it is left out; rows from the first submit to the last end would count it",
+                f"{said} what {share} of the energy, drawn in {charge.bare_s:,.0f} s, comes to",
+                f"it is left out; {_ALL_PRICED[of_contract]} would count it",
             )
+
+
+_ALL_PRICED = {
+    True: "price_per_kwh and carbon_g_per_kwh, which hold where no window does,",
+    False: "rows from the first submit to the last end",
+}
+"""What leaves no energy without a price, by whether a contract says prices."""
 
 
 def percent(ratio: float) -> str:

@@ -15,6 +15,7 @@ from hetsched.errors import ConfigError, SimulationError
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.roles import Scheduler
+from hetsched.run.contracting import check_terms
 from hetsched.run.events import Events
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
 from hetsched.run.result import Result
@@ -156,7 +157,10 @@ class Session:
         if not isinstance(events, Events):
             raise ConfigError([("events", type(events).__name__, "an Events, as Events.from_polars makes it")])
         setting = self._begun.setting
+        events = events.on(setting.workload, setting.platform, zero_s=setting.zero_s)
         events.check_for(setting.workload, setting.platform, setting.policy)
+        if setting.terms is not None:
+            check_terms(setting.terms, setting.platform, setting.policy, replace(setting.options, events=events))
         events.check_after(self._reached_s)
         self._inject(Injection(self._reached_s, events))
 

@@ -39,7 +39,7 @@ impl Session {
     #[new]
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
         walltimes = "fixed", on_failure = "fail", on_unknown_app = "error", until_s = None, known_w = None,
-        budgets = None, agent = None, users = None, queues = None, cells = None, queueing = None))]
+        budgets = None, rejects_between = false, agent = None, users = None, queues = None, cells = None, queueing = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
         py: Python<'_>,
@@ -55,6 +55,7 @@ impl Session {
         until_s: Option<f64>,
         known_w: Option<PyReadonlyArray1<'_, f64>>,
         budgets: Option<BudgetColumns<'_>>,
+        rejects_between: bool,
         agent: Option<&Bound<'_, PyDict>>,
         users: Option<Codes<'_>>,
         queues: Option<Codes<'_>>,
@@ -89,8 +90,13 @@ impl Session {
                 let tables = Tables { actual, predicted, caps, unknown, known: *known, forecast_w };
                 let workload = &jobs.0;
                 let (queues, budgets) = (queueing, rows);
-                Setup { workload, platform, tables, spec, seed, options, agent, cells, queues, budgets }
-                    .simulation(&objects)
+                let mut simulation =
+                    Setup { workload, platform, tables, spec, seed, options, agent, cells, queues, budgets }
+                        .simulation(&objects)?;
+                if rejects_between {
+                    simulation.reject_between();
+                }
+                Ok(simulation)
             },
         )?;
         let holds = objects.is_any();
@@ -175,6 +181,14 @@ impl Session {
     #[getter]
     fn now_s(&self, py: Python<'_>) -> PyResult<f64> {
         self.simulation.as_ref().map(|simulation| simulation.now().seconds()).ok_or_else(|| to_py(py, gone()))
+    }
+
+    /// How many jobs will change no more; and whether nothing runs and none is to be submitted, so that those left only
+    /// wait.
+    #[getter]
+    fn standing(&self, py: Python<'_>) -> PyResult<(usize, bool)> {
+        let simulation = self.simulation.as_ref().ok_or_else(|| to_py(py, gone()))?;
+        Ok((simulation.done(), simulation.only_waits()))
     }
 
     /// What the run would leave behind if it stopped where it is; the run itself is used up.
