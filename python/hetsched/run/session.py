@@ -15,11 +15,12 @@ from hetsched.errors import ConfigError, SimulationError
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.roles import Scheduler
+from hetsched.run.contracting import check_terms
 from hetsched.run.events import Events
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
 from hetsched.run.result import Result
 from hetsched.run.session_file import Injection, Saved, read_session, write_session
-from hetsched.run.simulation import Begun, Progress, engine_of, inject, run_of
+from hetsched.run.simulation import Begun, Progress, check_progress, engine_of, inject, run_of
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ class Session:
         return self._result(stacklevel=3)
 
     def _step(self, t_s: float | None, progress: Progress | None) -> None:
+        check_progress(progress)
         begun_s = time.perf_counter()
         try:
             self._engine.step_until(t_s, progress=progress)
@@ -155,7 +157,10 @@ class Session:
         if not isinstance(events, Events):
             raise ConfigError([("events", type(events).__name__, "an Events, as Events.from_polars makes it")])
         setting = self._begun.setting
+        events = events.on(setting.workload, setting.platform, zero_s=setting.zero_s)
         events.check_for(setting.workload, setting.platform, setting.policy)
+        if setting.terms is not None:
+            check_terms(setting.terms, setting.platform, setting.policy, replace(setting.options, events=events))
         events.check_after(self._reached_s)
         self._inject(Injection(self._reached_s, events))
 

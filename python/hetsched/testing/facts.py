@@ -139,7 +139,8 @@ class Facts:
         # Emergencies queue jobs again, too, and tell how long these stood still.
         self.has_outages = "attempts" in self.jobs.columns and (self.makes_way or not stands)
         was_down = result.events["kind"].is_in(["failed", "out"]).any()
-        self.all_powered = not powered_off and not self.has_outages and not was_down
+        self.in_service = not self.has_outages and not was_down
+        self.all_powered = not powered_off and self.in_service
         self.is_stopped = result.provenance["options"]["until_s"] is not None
         self.metered = result.provenance.get("metered")
         self.left_out = (self.jobs["reason"] == _LEFT_OUT).fill_null(value=False).to_numpy()
@@ -284,6 +285,11 @@ class Facts:
     def in_queue_from(self) -> Ints:
         """When each job joined the queue, or may have; -1: never."""
         return np.where((self.joined < 0) & self.may_have_waited, self.submit, self.joined)
+
+    @property
+    def is_under_contract(self) -> bool:
+        """Whether draws are compared with a contract's limits, which hold whatever the policy's budget is."""
+        return "contract" in self.result.provenance["options"]
 
     @property
     def has_budgets_in_time(self) -> bool:

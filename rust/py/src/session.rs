@@ -39,7 +39,8 @@ impl Session {
     #[new]
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
         walltimes = "fixed", on_failure = "fail", on_unknown_app = "error", until_s = None, known_w = None,
-        budgets = None, agent = None, users = None, queues = None, cells = None, queueing = None))]
+        budgets = None, rejects_between = false, agent = None, users = None, accounts = None, queues = None, cells = None,
+        queueing = None, groups = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
         py: Python<'_>,
@@ -55,19 +56,23 @@ impl Session {
         until_s: Option<f64>,
         known_w: Option<PyReadonlyArray1<'_, f64>>,
         budgets: Option<BudgetColumns<'_>>,
+        rejects_between: bool,
         agent: Option<&Bound<'_, PyDict>>,
         users: Option<Codes<'_>>,
+        accounts: Option<Codes<'_>>,
         queues: Option<Codes<'_>>,
         cells: Option<&Bound<'_, PyDict>>,
         queueing: Option<&Bound<'_, PyDict>>,
+        groups: Option<PyReadonlyArray1<'_, u32>>,
     ) -> PyResult<Self> {
+        let groups = groups.map(|groups| groups.as_array().iter().copied().collect());
         let rows = budgets.map(|columns| budget_rows(py, &columns)).transpose()?;
         let agent = agent.map(choices).transpose()?;
         let nodes = machine.platform.len();
         let cells = cells.map(|given| crate::cells::read(given, jobs.0.len(), nodes)).transpose()?;
         let queueing = queueing.map(|given| crate::queueing::read(given, jobs.0.len(), nodes)).transpose()?;
         let spec = policy_spec(policy)?;
-        let labels = Labels::new(codes(users), codes(queues), jobs.0.app_names());
+        let labels = Labels::new(codes(users), codes(accounts), codes(queues), jobs.0.app_names());
         let objects = Objects::of(policy, labels)?;
         let forecast_w = known_w.map(|watts| watts.as_array().to_vec());
         let simulation = run_detached(
@@ -89,8 +94,13 @@ impl Session {
                 let tables = Tables { actual, predicted, caps, unknown, known: *known, forecast_w };
                 let workload = &jobs.0;
                 let (queues, budgets) = (queueing, rows);
-                Setup { workload, platform, tables, spec, seed, options, agent, cells, queues, budgets }
-                    .simulation(&objects)
+                let mut simulation =
+                    Setup { workload, platform, tables, spec, seed, options, agent, cells, queues, budgets, groups }
+                        .simulation(&objects)?;
+                if rejects_between {
+                    simulation.reject_between();
+                }
+                Ok(simulation)
             },
         )?;
         let holds = objects.is_any();
@@ -175,6 +185,14 @@ impl Session {
     #[getter]
     fn now_s(&self, py: Python<'_>) -> PyResult<f64> {
         self.simulation.as_ref().map(|simulation| simulation.now().seconds()).ok_or_else(|| to_py(py, gone()))
+    }
+
+    /// How many jobs will change no more; and whether nothing runs and none is to be submitted, so that those left only
+    /// wait.
+    #[getter]
+    fn standing(&self, py: Python<'_>) -> PyResult<(usize, bool)> {
+        let simulation = self.simulation.as_ref().ok_or_else(|| to_py(py, gone()))?;
+        Ok((simulation.done(), simulation.only_waits()))
     }
 
     /// What the run would leave behind if it stopped where it is; the run itself is used up.

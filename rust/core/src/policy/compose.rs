@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::algo::fit_list::{FitList, Kind, Place, QueueKey, Waiting};
 use crate::error::{Result, config};
-use crate::platform::Platform;
+use crate::platform::{NodeDraw, Platform};
 use crate::policy::agent::Agent;
 use crate::policy::allocator::Allocator;
 use crate::policy::analyzer::forecast::Forecast;
@@ -15,7 +15,7 @@ use crate::policy::analyzer::{Analyzer, Ask};
 use crate::policy::backfill::Backfill;
 use crate::policy::backfill::named::urgent;
 use crate::policy::budget::least::LeastCaps;
-use crate::policy::budget::{Budget, Power};
+use crate::policy::budget::{Between, Budget, Power};
 use crate::policy::cells::Cells;
 use crate::policy::desk::{Desk, Memory};
 use crate::policy::emergency::monitor::Monitor;
@@ -32,6 +32,7 @@ use crate::policy::sleep::proposal::PoolSleeper;
 use crate::policy::sleep::rules::Rules;
 use crate::policy::sleep::{Sleep, Sleeper};
 use crate::policy::timing::Timing;
+use crate::policy::usage::{Follower, Learner};
 use crate::policy::{Basis, Decision, Decisions, Facets, Governor, Jobs, Notice, Policy, Rejection, Resizer, View};
 use crate::units::Watts;
 use crate::workload::JobId;
@@ -63,6 +64,8 @@ pub struct Parts {
     pub sleep: Option<Rules>,
     /// When passes are made.
     pub timing: Timing,
+    /// What learns of runs that are over, whatever else it does.
+    pub learners: Vec<Box<dyn Learner>>,
 }
 
 /// A scheduler composed of parts.
@@ -123,13 +126,19 @@ impl Composed {
         }
         let governance = governance.filter(Governance::is_active);
         let sleep = parts.sleep.as_ref().map(|rules| Sleep::new(rules, platform)).transpose()?;
+        let mut power = power.transpose()?;
         if sleep.is_some() {
             check_sleep(&parts, platform)?;
+        }
+        if let (Some(power), true) = (&mut power, sleep.is_some()) {
+            check_sleep_under_budget(power.ceiling.draw(), governance.is_some(), platform, whole)?;
+            parts.backfill = beside_sleep(parts.backfill.as_ref())?;
+            power.ceiling.switch_nodes();
         }
         Ok(Self {
             name: name.into(),
             memory: Memory::of(governance.is_some()),
-            power: power.transpose()?,
+            power,
             least: governance.as_ref().map_or(LeastCaps::None, |governance| governance.allocator.least()),
             governance,
             parts,
@@ -526,6 +535,16 @@ impl Policy for Composed {
         self.parts.backfill.leaves_out(jobs, job)
     }
 
+    fn between(&mut self, view: &View<'_>, job: JobId) -> Option<Between> {
+        if self.tells_draws() {
+            return None;
+        }
+        let Self { parts, power: Some(power), least, .. } = self else { return None };
+        let view = &smallest(view, parts);
+        let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
+        power.between(&ask, job, parts.analyzer.at_last(view.jobs, job), least.length(view, job))
+    }
+
     fn exceeds_budget(&mut self, view: &View<'_>, job: JobId) -> bool {
         !self.tells_draws() && self.is_beyond(view, job)
     }
@@ -556,6 +575,14 @@ impl Facets for Composed {
 
     fn forecast(&mut self) -> Option<&mut dyn Forecast> {
         Some(self.parts.forecast.as_mut()?.as_mut())
+    }
+
+    fn follower(&mut self) -> Option<&mut dyn Follower> {
+        self.parts.order.follower()
+    }
+
+    fn learners(&mut self) -> &mut [Box<dyn Learner>] {
+        &mut self.parts.learners
     }
 }
 
@@ -589,6 +616,40 @@ fn check_sleep(parts: &Parts, platform: &Platform) -> Result<()> {
         let expected =
             "\"none\" beside backfill `plan` and a sleep part: a job that starves is in no plan that wakes nodes";
         return Err(config("policy.order.starvation_limit_s", "a limit", expected));
+    }
+    Ok(())
+}
+
+/// The same rule where nodes sleep under a budget.
+fn beside_sleep(backfill: &dyn Backfill) -> Result<Box<dyn Backfill>> {
+    backfill.beside_sleep().ok_or_else(|| {
+        let expected = "none, first-fit or reservations beside a power part: others do not plan with the watts to wake \
+                        nodes";
+        config("policy.sleep", "a part", expected)
+    })
+}
+
+/// What a sleep part cannot go with under a budget (page on sleep under a budget, rule 3).
+fn check_sleep_under_budget(ceiling: Watts, governs: bool, platform: &Platform, whole: &Platform) -> Result<()> {
+    if governs {
+        let expected = "none beside an allocator or steps in on_excess: no rule says yet who gives up watts for a node to \
+                        boot";
+        return Err(config("policy.sleep", "a part", expected));
+    }
+    if platform.len() < whole.len() {
+        let expected = "none beside a power part where queues have only some of the nodes";
+        return Err(config("policy.sleep", "a part", expected));
+    }
+    let most = platform.nodes().iter().map(NodeDraw::beyond_idle_to_boot).max().unwrap_or_default();
+    let least = whole.idle() + most;
+    if ceiling.as_ceiling() < least {
+        let why = format!(
+            "at least {} W: the idle machine draws {} W, and one of its nodes {} W more while it boots",
+            least.watts(),
+            whole.idle().watts(),
+            most.watts()
+        );
+        return Err(config("policy.power", format!("{} W", ceiling.watts()), why));
     }
     Ok(())
 }

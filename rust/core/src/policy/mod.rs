@@ -36,6 +36,7 @@ mod testing;
 pub mod timing;
 mod together;
 mod turns;
+pub mod usage;
 
 use std::sync::Arc;
 
@@ -47,6 +48,7 @@ use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
 use crate::platform::slots::Slots;
+use crate::policy::budget::Between;
 use crate::policy::cells::Cells;
 use crate::policy::outages::Outages;
 use crate::policy::queues::Queues;
@@ -89,6 +91,8 @@ pub struct View<'a> {
     pub predicted: &'a Predicted,
     /// What all running jobs claim beyond the idle machine: the sum of their least watts.
     pub claimed: Watts,
+    /// What nodes that are off or on their way there or back hold less than idle.
+    pub saved: Watts,
     /// Whether what an emergency took is not given back yet, so that nothing may start.
     pub is_held: bool,
     /// The budgets from outside that there are and will be, in place of the policy's own while they hold.
@@ -178,6 +182,12 @@ pub trait Policy: Facets + DynClone + Send + Sync {
     fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {
         let _ = (jobs, job);
         false
+    }
+
+    /// What the job needs that fits between no two budgets to come; none if it fits.
+    fn between(&mut self, view: &View<'_>, job: JobId) -> Option<Between> {
+        let _ = (view, job);
+        None
     }
 
     /// Whether the job would exceed the budget on whatever nodes of an otherwise idle machine: it can never start.

@@ -92,6 +92,12 @@ impl Index {
         next
     }
 
+    /// Passes over the job at a place, which has left the queue: for good, unless it may be `aside` because as many as may
+    /// of its kind run. Returns the next one's place.
+    pub(super) fn pass_over(&mut self, place: Place, aside: bool) -> Place {
+        if aside { self.list.after(place) } else { self.remove_at(place) }
+    }
+
     /// The queue was sorted by other ranks.
     pub(super) fn sort(&mut self, queue: &FitList) {
         for waiting in queue.iter() {

@@ -2,6 +2,7 @@
 
 use crate::algo::fit_list::{FitList, Place};
 use crate::error::Result;
+use crate::policy::backfill::woken::Woken;
 use crate::policy::backfill::{Backfill, start};
 use crate::policy::desk::Desk;
 
@@ -25,6 +26,10 @@ impl Backfill for FirstFit {
             };
         }
         Ok(())
+    }
+
+    fn beside_sleep(&self) -> Option<Box<dyn Backfill>> {
+        Some(Box::new(Woken::reserving(0)))
     }
 
     fn by_cell(&self) -> Option<Box<dyn Backfill>> {

@@ -10,6 +10,7 @@ use crate::policy::backfill::by_cell::ByCell;
 use crate::policy::backfill::candidates::{Candidates, Index};
 use crate::policy::backfill::kept::Kept;
 use crate::policy::backfill::plan::Plan;
+use crate::policy::backfill::woken::Woken;
 use crate::policy::backfill::{Backfill, start, start_heads};
 use crate::policy::desk::{Desk, Offer};
 use crate::policy::order::{Changes, Order};
@@ -215,8 +216,7 @@ impl Reservations {
         while let Some(found) = self.plan.next(desk, index.list(), at) {
             desk.examine()?;
             let Some((place, waiting)) = index.in_queue(found, queue).and_then(|at| Some((at, *queue.get(at)?))) else {
-                // It has left the queue: for good, unless it waits aside because as many as may of its kind run.
-                at = if desk.has_quotas() { index.list().after(found) } else { index.remove_at(found) };
+                at = index.pass_over(found, desk.has_quotas());
                 continue;
             };
             // A start fills groups also of jobs that stand before it in the queue and have yet to be looked at.
@@ -407,6 +407,10 @@ impl Backfill for Reservations {
 
     fn has_own_order(&self) -> bool {
         self.candidates.is_some()
+    }
+
+    fn beside_sleep(&self) -> Option<Box<dyn Backfill>> {
+        self.candidates.is_none().then(|| Box::new(Woken::reserving(self.depth)) as Box<dyn Backfill>)
     }
 
     fn by_cell(&self) -> Option<Box<dyn Backfill>> {

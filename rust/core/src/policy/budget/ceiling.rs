@@ -7,8 +7,8 @@
 use crate::platform::Platform;
 use crate::policy::View;
 use crate::policy::budget::outlook::Outlook;
-use crate::power::budgets::{Foresight, Steps};
-use crate::units::Watts;
+use crate::power::budgets::{Foresight, Steps, Stretches};
+use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
 /// A ceiling of the system's predicted draw.
@@ -29,6 +29,8 @@ pub struct Ceiling {
     /// The most that any job with an own draw up to the first number may draw on a node.
     widest: Option<(f64, Watts)>,
     idles_alike: bool,
+    /// Whether nodes are switched off and on.
+    sleeps: bool,
 }
 
 impl Ceiling {
@@ -45,8 +47,14 @@ impl Ceiling {
             highest_own_w: 0.0,
             never_binds: None,
             widest: None,
+            sleeps: false,
             idles_alike: platform.nodes().iter().all(|node| node.idle == platform.node(0).idle),
         }
+    }
+
+    /// From now on nodes are switched off and on, which may draw more than they do idle.
+    pub fn switch_nodes(&mut self) {
+        self.sleeps = true;
     }
 
     /// The ceiling itself.
@@ -65,6 +73,22 @@ impl Ceiling {
     #[must_use]
     pub fn ever(&self, view: &View<'_>) -> Watts {
         view.budgets.highest_from(view.now, self.draw).as_ceiling() - self.idle
+    }
+
+    /// How far ahead budgets from outside are known, as a span.
+    #[must_use]
+    pub fn foresight(&self) -> SimDuration {
+        match self.foresight {
+            Foresight::For(span) => span,
+            Foresight::All => SimDuration::FOREVER,
+        }
+    }
+
+    /// For how long watts beyond the idle machine are left, before the budget changes for the last time and after.
+    #[must_use]
+    pub fn stretches(&self, view: &View<'_>, watts: Watts, enough: SimDuration) -> Stretches {
+        let leaves = |budget: Watts| watts <= budget.as_ceiling() - self.idle;
+        view.budgets.stretches(view.now, self.draw, enough, leaves)
     }
 
     /// What the policy believes of the watts beside what runs.
@@ -86,7 +110,7 @@ impl Ceiling {
 
     /// What a budget from outside, or the policy's own, leaves beside what runs and what was measured beyond it.
     fn beside(&self, view: &View<'_>, budget: Option<Watts>) -> Watts {
-        budget.unwrap_or(self.draw).as_ceiling() - self.idle - view.claimed - view.surplus
+        budget.unwrap_or(self.draw).as_ceiling() - self.idle - view.claimed - view.surplus + view.saved
     }
 
     /// Whether the fewest watts are the fewest beyond idle: where nodes idle alike.
@@ -133,8 +157,11 @@ impl Ceiling {
         }
         let highest = (0..view.platform.len()).map(|node| {
             let tdp = if self.counts_tdp { view.platform.node(node).tdp } else { Watts::ZERO };
+            let own = view.platform.node(node);
             let draw = view.predicted.highest_draw(self.highest_own_w, node).max(tdp);
-            draw.max(view.platform.node(node).idle) - view.platform.node(node).idle
+            let beyond = |draw: Watts| draw.max(own.idle) - own.idle;
+            let switched = if self.sleeps { [own.boot, own.shutdown, own.off].map(beyond) } else { [Watts::ZERO; 3] };
+            beyond(draw) + switched.into_iter().sum()
         });
         let never = highest.sum::<Watts>() <= view.budgets.lowest(self.draw).as_ceiling() - self.idle;
         self.never_binds = Some((rows, never));

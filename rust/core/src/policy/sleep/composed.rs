@@ -13,11 +13,16 @@ use crate::workload::JobId;
 
 impl Sleeper for Composed {
     fn counts(&self) -> bool {
-        !self.parts.backfill.names_nodes()
+        // Under a budget nodes that are off are known by number.
+        !self.parts.backfill.names_nodes() && self.power.is_none()
     }
 
     fn expect(&self, view: &View<'_>, out: &mut Expected) {
         let Some(sleep) = &self.sleep else { return };
+        if self.power.is_some() {
+            sleep.expect_under_budget(view, out);
+            return;
+        }
         if self.counts() {
             sleep.returns(view, &mut out.returns);
         }
@@ -28,6 +33,9 @@ impl Sleeper for Composed {
     }
 
     fn rest(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        if self.power.is_some() {
+            return self.rest_under_budget(view, out);
+        }
         let Self { parts, sleep: Some(sleep), queue, .. } = self else { return Ok(()) };
         sleep.release(view, || queue.iter().map(|waiting| JobId(waiting.key.row)).collect());
         if let Some(first) = parts.backfill.first_jobs() {
@@ -98,7 +106,7 @@ fn as_backfilled(parts: &Parts, queue: &FitList, view: &View<'_>) -> Outlook {
 }
 
 /// The queue where those go first who have waited longer than a limit, the longest wait first.
-fn in_turn(queue: &FitList, now: SimTime, limit: SimDuration) -> Vec<&Waiting> {
+pub(super) fn in_turn(queue: &FitList, now: SimTime, limit: SimDuration) -> Vec<&Waiting> {
     let (mut first, others): (Vec<&Waiting>, Vec<&Waiting>) =
         queue.iter().partition(|waiting: &&Waiting| now - waiting.key.submit > limit);
     first.sort_by_key(|waiting| (waiting.key.submit, waiting.key.row));

@@ -13,6 +13,8 @@ pub mod rest;
 mod resting;
 pub mod rules;
 pub mod standby;
+mod under_budget;
+pub(super) mod wake_plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -200,15 +202,26 @@ impl Sleep {
 
     /// When plans have a node back that cannot serve, but comes back by itself or once it is woken (rule 8).
     fn comeback(&self, now: SimTime, node: u32, state: NodeState, platform: &Platform) -> Option<SimTime> {
-        let (rule, draw) = (self.rule(node), platform.node(node));
+        self.comeback_within(self.rule(node).start, now, (node, state), platform)
+    }
+
+    /// The same where starting it takes so long.
+    fn comeback_within(
+        &self,
+        start: SimDuration,
+        now: SimTime,
+        (node, state): (u32, NodeState),
+        platform: &Platform,
+    ) -> Option<SimTime> {
+        let (stop, draw) = (self.rule(node).stop, platform.node(node));
         let begun = |until: SimTime, took: SimDuration| until.saturating_add(SimDuration::ZERO - took);
         match state {
-            NodeState::Off => Some(now.saturating_add(rule.start)),
+            NodeState::Off => Some(now.saturating_add(start)),
             NodeState::ShuttingDown { until } => {
-                let off = begun(until, draw.shutdown_time).saturating_add(rule.stop);
-                Some(off.max(now).saturating_add(rule.start))
+                let off = begun(until, draw.shutdown_time).saturating_add(stop);
+                Some(off.max(now).saturating_add(start))
             }
-            NodeState::Booting { until } => Some(begun(until, draw.boot_time).saturating_add(rule.start)),
+            NodeState::Booting { until } => Some(begun(until, draw.boot_time).saturating_add(start)),
             NodeState::Idle | NodeState::Busy { .. } | NodeState::Kept | NodeState::Down => None,
         }
     }
@@ -331,7 +344,8 @@ impl Sleep {
         waiting: (usize, &dyn Fn() -> Vec<JobId>),
         out: &mut Decisions,
     ) -> Result<()> {
-        let (wakes, choice) = self.ask(view, outlook, waiting)?;
+        let (wakes, mut choice) = self.ask(view, outlook, waiting)?;
+        outlook.limit(view, &mut choice);
         wakes.now.iter().chain(&choice.wake).for_each(|&node| out.wake(node));
         let most = if self.min_on > 0 { self.spare(view, &wakes) as usize + choice.wake.len() } else { usize::MAX };
         for &node in choice.sleep.iter().take(most) {

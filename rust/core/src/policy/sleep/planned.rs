@@ -4,7 +4,7 @@ use crate::platform::node_state::NodeState;
 use crate::policy::View;
 use crate::policy::sleep::counted::Outlook;
 use crate::policy::sleep::named::{self, FirstJobs};
-use crate::policy::sleep::rest::IdleNode;
+use crate::policy::sleep::rest::{Choice, IdleNode};
 use crate::policy::sleep::{Sleep, Wakes};
 use crate::units::{SimDuration, SimTime};
 
@@ -21,6 +21,11 @@ pub(super) trait Planned {
 
     /// How many nodes neither run a job nor are needed by one that waits for nothing else.
     fn free(&self, view: &View<'_>) -> u32;
+
+    /// Takes out of a choice what there is no room for.
+    fn limit(&self, view: &View<'_>, choice: &mut Choice) {
+        let _ = (view, choice);
+    }
 }
 
 impl Planned for FirstJobs {
