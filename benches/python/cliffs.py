@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,31 @@ def early_ends(count: int) -> Run:
     return Run(_log(count, 1000, 1.2), machine(1000), CONSERVATIVE)
 
 
+def budgets_by_the_hour(count: int, high_w: float, low_w: float) -> Run:
+    """Caps that slow all jobs alike under budgets that change every hour, W a node."""
+    workload, nodes = jobs(count, 1_000, 0.8), 1_000
+    hours = np.arange(0, float(workload.to_polars()["submit_s"].max()) + 1, 3600.0)
+    levels = nodes * np.where(np.arange(len(hours)) % 2 == 0, high_w, low_w)
+    events = hs.Events.from_polars(pl.DataFrame({"time_s": hours, "kind": "budget", "value": levels}))
+    power = {"name": "system-budget", "allocator": "equal-slowdown"}
+    platform = machine(nodes).with_cap_model(static_w=100, exponent=2.0, bound_ratio=0.5)
+    return Run(workload, platform, hs.Policy("fcfs", {"name": "reservations", "depth": 1}, power=power), events)
+
+
+def sixteen_kinds(count: int, **more: Any) -> Run:
+    """Nodes of sixteen kinds; two thirds of the jobs ask for one of them."""
+    kinds = range(16)
+    node = {"count": 16, "idle_w": IDLE_W, "tdp_w": TDP_W, "busy_w": BUSY_W}
+    classes = [hs.NodeClass(f"c{kind}", features=[f"f{kind}"], **node) for kind in kinds]
+    constraint = lambda rng: [f"f{x}" if x < 16 else None for x in rng.integers(0, 24, count)]  # noqa: E731
+    return Run(jobs(count, 16, constraint=constraint, **more), hs.Platform(classes, licences={"m": 20}), CONSERVATIVE)
+
+
+def sixteen_kinds_and_licences(count: int) -> Run:
+    """The same; a third of the jobs hold one of twenty licences."""
+    return sixteen_kinds(count, licences=lambda rng: ["m:1" if x < 0.3 else None for x in rng.random(count)])
+
+
 CASES = [
     Case("array, limit 3", one_array, 8_000, "≤ 0.3 s"),
     Case("queue, limit 3", one_queue, 8_000, "≤ 0.3 s"),
@@ -150,6 +176,15 @@ CASES = [
     Case("plan, windows of maintenance", maintenance, 8_000, "≤ 1 s"),
     Case("newsvendor, 10,000 nodes", reserve, 1_000_000, "≤ 8 s"),
     Case("conservative, early ends", early_ends, 100_000, "≤ 8 s"),
+    Case(
+        "equal-slowdown, hourly, seldom binds",
+        partial(budgets_by_the_hour, high_w=330.0, low_w=290.0),
+        100_000,
+        "≤ 1 s",
+    ),
+    Case("equal-slowdown, hourly, binds", partial(budgets_by_the_hour, high_w=230.0, low_w=200.0), 10_000, ""),
+    Case("16 kinds, conservative", sixteen_kinds, 2_000, "≤ 1 s"),
+    Case("the same, licences", sixteen_kinds_and_licences, 2_000, "≤ 1 s"),
 ]
 
 

@@ -318,3 +318,120 @@ impl FitList {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::algo::fit_list::Kind;
+    use crate::units::SimDuration;
+
+    fn waiting(row: u32, rank: i64, units: i64) -> Waiting {
+        let key = QueueKey { tier: 0, rank, submit: SimTime::from_micros(rank * 7 % 5), row };
+        Waiting { key, units, length: SimDuration::from_micros(1), watts: 0, kind: Kind::OTHER }
+    }
+
+    /// Who stands where: in a lane of this number, or in none.
+    type All = Vec<(Option<usize>, Waiting)>;
+
+    fn shown(all: &All, until: &[Option<QueueKey>]) -> Vec<Waiting> {
+        let is_shown = |(lane, one): &&(Option<usize>, Waiting)| {
+            lane.is_none_or(|lane| until[lane].is_some_and(|until| one.key <= until))
+        };
+        let mut shown: Vec<_> = all.iter().filter(is_shown).map(|(_, one)| *one).collect();
+        shown.sort_by_key(|one| one.key);
+        shown
+    }
+
+    fn check(list: &FitList, expected: &[Waiting]) -> Result<(), TestCaseError> {
+        prop_assert_eq!(list.iter().copied().collect::<Vec<_>>(), expected);
+        prop_assert_eq!((list.len(), list.is_empty()), (expected.len(), expected.is_empty()));
+        let mut place = Place::FRONT;
+        for (index, one) in expected.iter().enumerate() {
+            prop_assert_eq!(list.get(place), Some(one));
+            let settled = list.settled(place);
+            prop_assert_eq!(list.place_of(one.key), Some(settled));
+            prop_assert_eq!(list.count_after(one.key), expected.len() - index - 1);
+            prop_assert_eq!(list.get(list.place_after(one.key)), expected.get(index + 1));
+            for units in [1, 4] {
+                let found = list.first_fit(settled, Room::of(units)).and_then(|place| list.get(place));
+                prop_assert_eq!(found, expected[index..].iter().find(|one| one.units <= units));
+            }
+            place = list.after(place);
+            prop_assert!(place > settled);
+        }
+        prop_assert_eq!(list.get(place), None);
+        let age = |key: &QueueKey| (key.submit, key.row);
+        let oldest = expected.iter().map(|one| one.key).min_by_key(age);
+        prop_assert_eq!(list.oldest_after((SimTime::from_micros(-1), 0)), oldest);
+        Ok(())
+    }
+
+    proptest! {
+        /// Twin: all in a list, with the lane of each.
+        #[test]
+        fn a_queue_in_lanes_is_one_list(
+            ranks in prop::collection::vec((0..60_i64, 1..9_i64, prop::option::of(0..3_usize)), 1..150),
+            steps in prop::collection::vec((0..4_usize, 0..3_usize, any::<prop::sample::Index>()), 1..12),
+            turn in 0..60_i64,
+        ) {
+            let mut all: All =
+                (0..).zip(&ranks).map(|(row, &(rank, units, lane))| (lane, waiting(row, rank, units))).collect();
+            let (mut list, mut until, mut out) = (FitList::default(), [None; 3], [const { None }; 3]);
+            for lane in 0..3 {
+                let mut line = Line::default();
+                all.iter().filter(|(own, _)| *own == Some(lane)).for_each(|(_, one)| line.insert(*one));
+                out[lane] = Some(line);
+            }
+            all.iter().filter(|(lane, _)| lane.is_none()).for_each(|(_, one)| list.insert(*one));
+            for (what, lane, which) in steps {
+                match (what, list.has_lane(lane)) {
+                    (0, false) => {
+                        let line = out[lane].take().unwrap_or_default();
+                        if !line.is_empty() {
+                            until[lane] = Some(QueueKey::LAST);
+                            list.add_lane(lane, line);
+                        }
+                    }
+                    (0, true) => (out[lane], until[lane]) = (list.take_lane(lane), None),
+                    (1, true) => {
+                        let key = all[which.index(all.len())].1.key;
+                        until[lane] = until[lane].min(Some(key));
+                        list.close_lane(lane, key);
+                    }
+                    (2, true) => {
+                        let one = waiting(u32::try_from(1000 + all.len()).unwrap(), 30, 3);
+                        let mut others = Line::default();
+                        others.insert(one);
+                        list.open_lane(lane, &mut others);
+                        all.push((Some(lane), one));
+                        until[lane] = Some(QueueKey::LAST);
+                    }
+                    _ => {
+                        let expected = shown(&all, &until);
+                        if !expected.is_empty() {
+                            let index = which.index(expected.len());
+                            let place = list.place_of(expected[index].key).unwrap();
+                            let (gone, next) = list.remove_at(place);
+                            prop_assert_eq!(gone, expected[index]);
+                            prop_assert_eq!(list.get(next), expected.get(index + 1));
+                            all.retain(|(_, one)| one.key != gone.key);
+                        }
+                    }
+                }
+                check(&list, &shown(&all, &until))?;
+            }
+            for until in until.iter_mut().flatten() {
+                *until = QueueKey::LAST;
+            }
+            (0..3).for_each(|lane| list.open_lane(lane, &mut Line::default()));
+            let ranks: Vec<_> = list.iter().map(|one| (one.key.rank + turn) % 60).collect();
+            let mut expected = shown(&all, &until);
+            expected.iter_mut().zip(&ranks).for_each(|(one, &rank)| one.key.rank = rank);
+            expected.sort_by_key(|one| one.key);
+            list.rerank(&ranks);
+            check(&list, &expected)?;
+        }
+    }
+}

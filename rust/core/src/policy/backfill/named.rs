@@ -3,7 +3,7 @@
 //! Where nodes are shared, counts promise what may not be there: slots enough, but on too many nodes. A plan of named nodes
 //! keeps its promises.
 
-mod bounds;
+pub(in crate::policy::backfill) mod bounds;
 pub(in crate::policy::backfill) mod chosen;
 mod future;
 mod promises;
