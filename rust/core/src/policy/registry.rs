@@ -455,14 +455,10 @@ impl PolicySpec {
 }
 
 impl PolicySpec {
-    /// Budgets know no nodes that are off, and a placement that may refuse a job could wait for one for ever.
+    /// A placement that may refuse a job could wait for a node that is off for ever.
     fn check_sleep(&self) -> Result<()> {
-        let Some(sleep) = &self.sleep else { return Ok(()) };
-        let found = |name: &str| format!("`{name}`");
-        if self.power.is_some() {
-            let expected =
-                "none: a budget counts all nodes as on, and a part in the role power may stand beside it only alone";
-            return Err(config("policy.sleep", found(&sleep.name), expected));
+        if self.sleep.is_none() {
+            return Ok(());
         }
         if self.placement.params.get("on_miss") == Some(&Value::Text("wait".to_owned())) {
             let expected = "`narrowest` beside a sleep part: nodes are not woken for a job that the placement refuses";

@@ -7,9 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::algo::fit_list::{ByKind, FitList, Kind, Room, Waiting};
+use crate::algo::fit_list::{ByKind, FitList, Kind, Place, Room, Waiting};
 use crate::algo::horizon::{CellProfile, Split, Wish};
-use crate::algo::sorted_blocks::Place;
 use crate::algo::staircase::Staircase;
 use crate::error::Result;
 use crate::policy::backfill::cell_base::CellBase;
@@ -194,7 +193,8 @@ impl ByCell {
 
     fn planned(&mut self, desk: &mut Desk<'_>, shares: &Shares, queue: &mut FitList) -> Result<()> {
         let cells = shares.cells();
-        let mut course = Course { place: Place::FRONT, candidate: Place::FRONT, held: 0 };
+        let front = queue.settled(Place::FRONT);
+        let mut course = Course { place: front, candidate: front, held: 0 };
         let mut is_reset = false;
         while let Some(found) = Self::next(desk, cells, queue, &course) {
             desk.examine()?;

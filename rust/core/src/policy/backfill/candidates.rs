@@ -4,8 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::algo::fit_list::{FitList, QueueKey, Waiting};
-use crate::algo::sorted_blocks::Place;
+use crate::algo::fit_list::{FitList, Place, QueueKey, Waiting};
 
 /// An order of candidates: by what a reservation counts of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
