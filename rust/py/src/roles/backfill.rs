@@ -46,7 +46,7 @@ impl Backfill for OwnBackfill {
         // None: its job has been chosen.
         let mut keys: BTreeMap<JobId, Option<QueueKey>> = BTreeMap::new();
         let waiting: Vec<_> = queue.iter().map(|waiting| JobId(waiting.key.row)).collect();
-        let ahead = if desk.counts_watts() { Some(Ahead::beside(desk)?) } else { None };
+        let ahead = if desk.counts_watts() { Some(Ahead::of_pass(desk)?) } else { None };
         let chosen = self.asked(desk.view, &waiting, ahead.as_ref())?;
         if !chosen.is_empty() {
             keys.extend(queue.iter().map(|waiting| (JobId(waiting.key.row), Some(waiting.key))));

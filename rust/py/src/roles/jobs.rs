@@ -22,7 +22,7 @@ pub(crate) struct Jobs {
     pub(crate) drew: Option<Vec<f64>>,
 }
 
-/// Jobs that have ended, with what has become of them beside the columns of all jobs.
+/// Jobs that have ended: the columns of all jobs, and what has become of them.
 #[pyclass(frozen, extends = Jobs, module = "hetsched._core")]
 pub(crate) struct Ended {
     over: Vec<Over>,

@@ -146,7 +146,7 @@ impl NamedPlan {
     }
 }
 
-/// Starts the jobs from a place on that fit beside the promises, in their own order.
+/// Starts the jobs from a place on that delay none of the promises, in their own order.
 fn start_candidates<'a, F: Chosen<'a>>(
     desk: &mut Desk<'a>,
     queue: &mut FitList,
