@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,12 +18,15 @@ from hetsched.roles import Scheduler
 from hetsched.run.events import Events
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
 from hetsched.run.result import Result
-from hetsched.run.session_file import Injection, Saved, read_session, write_session
-from hetsched.run.simulation import Begun, Progress, engine_of, inject, run_of
+from hetsched.run.session_file import Deed, Saved, read_session, write_session
+from hetsched.run.simulation import Begun, Progress, Run, engine_of, inject, policy_of, run_of
+from hetsched.run.succession import check_succession
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
+
+PolicyLike = str | Policy | Mapping[str, Any] | Scheduler | type[Scheduler]
 
 _EARLIEST_S = -1e12
 _LATEST_S = 1e12
@@ -73,13 +76,19 @@ class Session:
         for concern in run.concerns:
             warnings.warn(str(concern), concern.category, stacklevel=2)
         self._take_up(run.begin())
+        self._given = run.policy
 
-    def _take_up(self, begun: Begun) -> None:
+    def _take_up(self, begun: Begun, deeds: Sequence[Deed] = ()) -> None:
         self._begun = begun
         self._engine = begun.engine
+        self._origin = begun.setting
         self._reached_s = _EARLIEST_S
-        self._injected: list[Injection] = []
+        self._deeds = list(deeds)
         self._wall_s = 0.0
+
+    @property
+    def _injected(self) -> list[Events]:
+        return [deed.given for deed in self._deeds if isinstance(deed.given, Events)]
 
     @property
     def reached_s(self) -> float:
@@ -157,20 +166,81 @@ class Session:
         setting = self._begun.setting
         events.check_for(setting.workload, setting.platform, setting.policy)
         events.check_after(self._reached_s)
-        self._inject(Injection(self._reached_s, events))
+        self._inject(events)
 
-    def _inject(self, injection: Injection) -> None:
-        inject(self._engine, injection.events, self._begun.setting.workload)
-        self._injected.append(injection)
+    def _inject(self, events: Events) -> None:
+        inject(self._engine, events, self._begun.setting.workload)
+        self._deeds.append(Deed(self._reached_s, events))
 
-    def fork(self) -> Session:
-        """The same run once more, which goes its own way from here."""
+    def fork(self, policy: PolicyLike | None = None) -> Session:
+        """The same run once more, which goes its own way from here; under another policy if one is given.
+
+        Another policy acts at once: it makes a pass at `reached_s`. What runs keeps its nodes and its planned end; who
+        waits is the new policy's queue, in the order in which jobs joined it; nodes keep their states; what comes from
+        outside stays to come. What the policy before it promised, counted, believed and remembered is gone: the new one
+        begins as it would on a live machine, with what stands there (docs/how-to/what-if.md). A policy that equals
+        the session's own goes on as it was, with all that it remembers; in a session in which nothing has happened the
+        run is that of `simulate` under the new policy.
+
+        Parameters
+        ----------
+        policy
+            As in `simulate`. None: the session's own.
+
+        Raises
+        ------
+        ConfigError
+            If the policy cannot be, or cannot go on from here: jobs stand still, or nodes are off, that nothing in it
+            would resume or wake; queues have several sets of nodes; it repeats a log on a platform with queues, or the
+            policy before it did.
+
+        Examples
+        --------
+        >>> import polars as pl, hetsched as hs
+        >>> jobs = pl.DataFrame({"job_id": [1, 2, 3], "submit_s": [0, 10, 20], "runtime_s": [60, 30, 9]})
+        >>> jobs = jobs.with_columns(walltime_s=pl.col("runtime_s"), node_count=pl.Series([1, 2, 1]))
+        >>> platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
+        >>> session = hs.Session(hs.Workload.from_polars(jobs), platform, "fcfs")
+        >>> session.step_until(30)
+        False
+        >>> session.fork(policy="easy").run().jobs["start_s"].to_list(), session.run().jobs["start_s"].to_list()
+        ([0.0, 60.0, 30.0], [0.0, 60.0, 90.0])
+        """
+        given = None if policy is None else policy_of(policy)
         fork = Session.__new__(Session)
-        fork._take_up(self._begun)
-        fork._engine = self._engine.fork()
+        if given is None or given in (self._begun.setting.policy, self._given):
+            fork._take_up(self._begun, self._deeds)
+            fork._engine, fork._origin = self._engine.fork(), self._origin
+        elif self._engine.has_begun:
+            self._hand_over(fork, given)
+        else:
+            fork._take_up(self._run(given).begin())
+            for deed in self._deeds:
+                fork._replay_to(deed.reached_s, None)
+                fork._redo(deed)
+            fork._replay_to(self._reached_s, None)
+        fork._given = self._given if given is None else given
         fork._reached_s, fork._wall_s = self._reached_s, self._wall_s
-        fork._injected = list(self._injected)
         return fork
+
+    def _run(self, policy: Policy) -> Run:
+        """A run like this one under another policy, from its beginning."""
+        setting = self._begun.setting
+        for events in self._injected:
+            events.check_for(setting.workload, setting.platform, policy)
+        return Run(setting.as_submitted, setting.platform, policy, setting.options)
+
+    def _hand_over(self, fork: Session, policy: Policy) -> None:
+        """Have a fork go on from here under another policy."""
+        before = self._begun.setting
+        check_succession(before.workload, before.platform, before.policy, policy)
+        begun = self._run(policy).begin(succeeds=self._engine)
+        at_s = self._engine.now_s if self._reached_s == _LATEST_S else self._reached_s
+        former = (*before.former, (before.policy, at_s))
+        begun = replace(begun, setting=replace(begun.setting, former=former))
+        fork._take_up(begun, [*self._deeds, Deed(self._reached_s, begun.setting.policy)])
+        fork._origin = self._origin
+        fork._step(None if self._reached_s == _LATEST_S else self._reached_s, None)
 
     def result(self) -> Result:
         """The result so far: that of `simulate` with ``until_s`` at `reached_s`; the session itself goes on.
@@ -187,8 +257,9 @@ class Session:
         until_s = _LATEST_S if setting.options.until_s is None else setting.options.until_s
         if not self.is_over and self._reached_s < until_s:
             setting = replace(setting, options=replace(setting.options, until_s=self._reached_s))
-        more = {"events": [one.record() for one in self._injected]} if self._injected else None
-        setting = replace(setting, injected=[one.events for one in self._injected])
+        injected = [deed.record() for deed in self._deeds if isinstance(deed.given, Events)]
+        more = {"events": injected} if injected else None
+        setting = replace(setting, injected=self._injected)
         begun = replace(self._begun, setting=setting)
         result = begun.result(self._engine.fork(), wall_s=self._wall_s, more=more)
         for concern in result.concerns[len(setting.concerns) :]:
@@ -213,11 +284,12 @@ class Session:
         OutputError
             If it cannot be written.
         """
-        for role, part in self._begun.setting.policy.own.items():
-            expected = "a named part: a file holds no Python objects; fork the session instead"
-            raise ConfigError([(f"policy.{role}", shown(type(part).__name__), expected)])
+        for policy in [self._origin.policy, *(deed.given for deed in self._deeds if isinstance(deed.given, Policy))]:
+            for role, part in policy.own.items():
+                expected = "a named part: a file holds no Python objects; fork the session instead"
+                raise ConfigError([(f"policy.{role}", shown(type(part).__name__), expected)])
         reached_s = None if self._reached_s == _LATEST_S else self._reached_s
-        write_session(Path(path), Saved(self._begun.setting, reached_s, tuple(self._injected)))
+        write_session(Path(path), Saved(self._origin, reached_s, tuple(self._deeds)))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, progress: Progress | None = None) -> Self:
@@ -240,11 +312,22 @@ class Session:
         forecast = saved.setting.forecast
         engine = engine_of(saved.setting, None if forecast is None else forecast.known_w)
         session._take_up(Begun(engine, saved.setting))
-        for injection in saved.injected:
-            session._replay_to(injection.reached_s, progress)
-            session._inject(injection)
+        session._given = saved.setting.policy
+        for deed in saved.deeds:
+            session._replay_to(None if deed.reached_s == _LATEST_S else deed.reached_s, progress)
+            session = session._redo(deed)
         session._replay_to(saved.reached_s, progress)
         return session
+
+    def _redo(self, deed: Deed) -> Self:
+        """Do once more what was done with a session; gives the session that goes on, which may be another."""
+        if isinstance(deed.given, Policy):
+            fork = type(self).__new__(type(self))
+            self._hand_over(fork, deed.given)
+            fork._given, fork._reached_s, fork._wall_s = deed.given, self._reached_s, self._wall_s
+            return fork
+        self._inject(deed.given)
+        return self
 
     def _replay_to(self, reached_s: float | None, progress: Progress | None) -> None:
         if reached_s is None or reached_s > _EARLIEST_S:

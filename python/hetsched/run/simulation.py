@@ -87,8 +87,17 @@ class Run:
         begun.engine.step_until(None, progress=progress)
         return begun.result(begun.engine, wall_s=time.perf_counter() - begun_s)
 
-    def begin(self, progress: Progress | None = None, *, agent: dict[str, Any] | None = None) -> Begun:
-        """The run, set up and checked, with an agent in place of its backfill if there is one; nothing has happened."""
+    def begin(
+        self,
+        progress: Progress | None = None,
+        *,
+        agent: dict[str, Any] | None = None,
+        succeeds: _core.Session | None = None,
+    ) -> Begun:
+        """The run, set up and checked, with an agent in place of its backfill if there is one.
+
+        Nothing has happened in it, or what has in the engine's run that it `succeeds` under another policy.
+        """
         check_threads()
         check_observed(self.policy, self.workload, self.platform)
         check_caps(self.workload, self.platform)
@@ -110,7 +119,7 @@ class Run:
         settled = replace(setting, policy=self.policy.measured_in(utilizations))
         parts = settled.policy.begun(self.options.seed)
         objects = {role: parts[role] for role in settled.policy.own}
-        return Begun(engine_of(settled, known_w, agent, parts), settled, objects)
+        return Begun(engine_of(settled, known_w, agent, parts, succeeds), settled, objects)
 
     def _utilizations(self, rehearsal: _core.Session, progress: Progress | None) -> tuple[float, float]:
         """The lowest and the highest share of busy nodes in a run before, from its first submit to its last."""
@@ -156,9 +165,13 @@ def engine_of(
     known_w: npt.NDArray[np.float64] | None,
     agent: dict[str, Any] | None = None,
     parts: dict[str, Any] | None = None,
+    succeeds: _core.Session | None = None,
 ) -> _core.Session:
-    """The engine's own run of these ingredients; `parts`: the policy's, begun."""
-    events = setting.options.events
+    """The engine's own run of these ingredients; `parts`: the policy's, begun.
+
+    One that `succeeds` another goes on from where that is, which knows the events already.
+    """
+    events = setting.options.events if succeeds is None else None
     eligible = cells_of(setting.workload, setting.platform, setting.policy, has_agent=agent is not None)
     queues = queueing(setting.workload, setting.platform, setting.policy)
     engine = _core.Session(
@@ -173,6 +186,7 @@ def engine_of(
         agent=agent,
         cells=None if eligible is None else eligible.core(),
         queueing=None if queues is None else queues.core(),
+        succeeds=succeeds,
         **_budgets(events),
         **_labels(setting),
         **setting.options.limits,

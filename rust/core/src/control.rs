@@ -5,6 +5,7 @@
 
 mod pass;
 pub mod pools;
+mod succession;
 
 use std::sync::Arc;
 

@@ -39,7 +39,7 @@ impl Session {
     #[new]
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
         walltimes = "fixed", on_failure = "fail", on_unknown_app = "error", until_s = None, known_w = None,
-        budgets = None, agent = None, users = None, queues = None, cells = None, queueing = None))]
+        budgets = None, agent = None, users = None, queues = None, cells = None, queueing = None, succeeds = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
         py: Python<'_>,
@@ -60,7 +60,10 @@ impl Session {
         queues: Option<Codes<'_>>,
         cells: Option<&Bound<'_, PyDict>>,
         queueing: Option<&Bound<'_, PyDict>>,
+        succeeds: Option<PyRef<'_, Self>>,
     ) -> PyResult<Self> {
+        let before = succeeds.map(|session| session.forked(py)).transpose()?;
+        let (before, reached) = before.map_or((None, BEFORE), |(run, reached)| (Some(run), reached));
         let rows = budgets.map(|columns| budget_rows(py, &columns)).transpose()?;
         let agent = agent.map(choices).transpose()?;
         let nodes = machine.platform.len();
@@ -89,12 +92,15 @@ impl Session {
                 let tables = Tables { actual, predicted, caps, unknown, known: *known, forecast_w };
                 let workload = &jobs.0;
                 let (queues, budgets) = (queueing, rows);
-                Setup { workload, platform, tables, spec, seed, options, agent, cells, queues, budgets }
-                    .simulation(&objects)
+                let setup = Setup { workload, platform, tables, spec, seed, options, agent, cells, queues, budgets };
+                match before {
+                    Some(run) => setup.succeeding(run, reached, &objects),
+                    None => setup.simulation(&objects),
+                }
             },
         )?;
         let holds = objects.is_any();
-        Ok(Self { reached: SimTime::from_micros(i64::MIN), simulation: Some(simulation), holds })
+        Ok(Self { reached, simulation: Some(simulation), holds })
     }
 
     /// Lets everything happen that does up to `time_s`; None: to the end. True if nothing is left to happen.
@@ -160,9 +166,14 @@ impl Session {
 
     /// The same run once more, which goes its own way from here.
     fn fork(&self, py: Python<'_>) -> PyResult<Self> {
-        let simulation = self.simulation.as_ref().ok_or_else(|| to_py(py, gone()))?;
-        let simulation = copies::forking(|| simulation.clone())?;
-        Ok(Self { simulation: Some(simulation), reached: self.reached, holds: self.holds })
+        let (simulation, reached) = self.forked(py)?;
+        Ok(Self { simulation: Some(simulation), reached, holds: self.holds })
+    }
+
+    /// Whether anything has happened.
+    #[getter]
+    fn has_begun(&self, py: Python<'_>) -> PyResult<bool> {
+        self.simulation.as_ref().map(Simulation::has_begun).ok_or_else(|| to_py(py, gone()))
     }
 
     /// Whether nothing is left to happen.
@@ -185,6 +196,17 @@ impl Session {
         Records::new(py, records)
     }
 }
+
+impl Session {
+    /// The same run once more, and up to when everything has happened in it.
+    fn forked(&self, py: Python<'_>) -> PyResult<(Simulation, SimTime)> {
+        let simulation = self.simulation.as_ref().ok_or_else(|| to_py(py, gone()))?;
+        Ok((copies::forking(|| simulation.clone())?, self.reached))
+    }
+}
+
+/// Nothing has happened up to then.
+const BEFORE: SimTime = SimTime::from_micros(i64::MIN);
 
 fn instant(name: &str, seconds: f64) -> Result<SimTime> {
     SimTime::from_seconds(seconds).ok_or_else(|| config(name, seconds.to_string(), "seconds up to 1e12"))

@@ -100,7 +100,7 @@ impl Controller {
     }
 
     /// Asks how long the jobs will run that have joined the queue and what they will draw, once it is known what others did.
-    fn foretell(&mut self, interrupted: &dyn Fn() -> bool) -> Result<()> {
+    pub(super) fn foretell(&mut self, interrupted: &dyn Fn() -> bool) -> Result<()> {
         let Self { cluster, policy, foretold, pass, .. } = self;
         let Some(forecast) = policy.forecast().filter(|_| !foretold.joined.is_empty()) else { return Ok(()) };
         foretold.over.drain(..).for_each(|over| forecast.learn(&over));

@@ -152,7 +152,7 @@ impl Pools {
             Notice::NodeFailed(node) => self.changed.push(node),
             Notice::NodeReady(nodes) | Notice::NodeOff(nodes) => self.changed.extend(nodes.nodes()),
             Notice::Timer => self.all.iter_mut().for_each(|pool| pool.controller.timer()),
-            Notice::Started(_) | Notice::BudgetChanged => {}
+            Notice::Started(_) | Notice::Inherited(_) | Notice::BudgetChanged => {}
         }
         Ok(())
     }

@@ -430,6 +430,7 @@ impl Policy for Composed {
     fn notice(&mut self, jobs: Jobs<'_>, notice: Notice) {
         match notice {
             Notice::Started(job) => self.memory.quotas.start_elsewhere(jobs, job),
+            Notice::Inherited(job) => self.memory.quotas.inherit(jobs, job),
             Notice::Ended(job) => self.memory.quotas.end(jobs, job),
             Notice::Submitted(job) => {
                 self.submitted.push(job);
@@ -484,6 +485,13 @@ impl Policy for Composed {
 
     fn timing(&self) -> Timing {
         self.parts.timing
+    }
+
+    fn appraise(&mut self, view: &View<'_>, job: JobId, nodes: &[u32]) -> (Watts, Basis) {
+        let Self { parts, power, least, .. } = self;
+        let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
+        let watts = power.as_mut().map_or(Watts::ZERO, |power| power.prices.on(&ask, job, nodes));
+        (watts, Basis { least: least.of(view, job), estimate: parts.analyzer.estimate(view.jobs, job) })
     }
 
     fn budget(&self) -> Option<Watts> {

@@ -114,6 +114,8 @@ pub enum Notice {
     Submitted(JobId),
     /// A job started that is not this policy's to start, and of whose array others may be.
     Started(JobId),
+    /// A job runs that another policy started before this one decided.
+    Inherited(JobId),
     /// A job ended, however.
     Ended(JobId),
     /// A job that ran is in the queue again, in its old place.
@@ -149,6 +151,12 @@ pub trait Policy: Facets + DynClone + Send + Sync {
     /// When passes are made.
     fn timing(&self) -> Timing {
         Timing::AtOnce
+    }
+
+    /// What it counts for a job on these nodes that another policy has started: the least watts beyond idle, and by what.
+    fn appraise(&mut self, view: &View<'_>, job: JobId, nodes: &[u32]) -> (Watts, Basis) {
+        let _ = (view, job, nodes);
+        (Watts::ZERO, Basis::default())
     }
 
     /// The ceiling this policy keeps the system's predicted draw under, if it has one.

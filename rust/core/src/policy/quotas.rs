@@ -105,6 +105,16 @@ impl Quotas {
         }
     }
 
+    /// A job runs that was started before this queue was kept.
+    pub(super) fn inherit(&mut self, jobs: Jobs<'_>, job: JobId) {
+        for (group, limit) in self.of(jobs, job) {
+            let quota = self.groups.entry(group).or_default();
+            quota.limit = limit;
+            quota.active += 1;
+            self.changed.insert(group);
+        }
+    }
+
     /// A run of a job is over.
     pub(super) fn end(&mut self, jobs: Jobs<'_>, job: JobId) {
         if self.is_empty() {

@@ -231,6 +231,12 @@ impl Runs {
         &self.nodes[places]
     }
 
+    /// Where the first run of a job has its nodes, if it has a place of its own.
+    #[must_use]
+    pub fn home(&self, job: JobId) -> Option<usize> {
+        self.homes.of(job)
+    }
+
     /// Whether nothing has ever run.
     #[must_use]
     pub fn is_unused(&self) -> bool {

@@ -70,6 +70,16 @@ impl Part {
         (Arc::new(platform.part(self.serving())), predicted.part(self.serving()))
     }
 
+    /// What is believed of those that serve.
+    pub(super) fn believed(&self, predicted: &Predicted) -> Predicted {
+        predicted.part(self.serving())
+    }
+
+    /// Whether these are the nodes that serve.
+    pub(super) fn is_of(&self, nodes: &[u32]) -> bool {
+        self.serving() == nodes
+    }
+
     /// The others idle beside it.
     pub(super) fn stand_beside(&self, cluster: &mut Cluster) {
         cluster.stand_beside(self.order.len() - self.serving, self.idle);

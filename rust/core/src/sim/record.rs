@@ -282,9 +282,35 @@ impl History {
 
     /// From now on jobs may be capped, stand still or be queued again; `monitors`: the draw is compared with the budget.
     pub(super) fn watch_power(&mut self, monitors: bool) {
-        self.jobs.ordeals = Some(vec![Ordeal::default(); self.jobs.state.len()]);
+        self.watch_attempts();
         self.jobs.told = Told { attempts: true, stood: true, caps: true };
-        self.alerts = monitors.then_some(0);
+        if monitors && self.alerts.is_none() {
+            self.alerts = Some(0);
+            self.timeline.tell_suspended();
+        }
+    }
+
+    /// Attempts that are over, where each ran in one stretch; from now on others tell of them.
+    pub(super) fn attempts_over(&mut self, cluster: &Cluster) -> Vec<LostAttempt> {
+        let mut over = std::mem::take(&mut self.jobs.lost);
+        for row in 0..self.jobs.state.len() {
+            let Some((start, end)) = self.jobs.start(row).zip(self.jobs.end(row)) else { continue };
+            let job = JobId(u32::try_from(row).unwrap_or(u32::MAX));
+            let count = self.jobs.sizes.get(&job.0).copied().unwrap_or_else(|| cluster.workload().node_count(job));
+            let first = self.jobs.moved.get(&job.0).copied().or_else(|| cluster.runs().home(job)).unwrap_or_default();
+            let number = self.jobs.ordeals.as_ref().map_or(1, |ordeals| ordeals[row].attempts);
+            let energy = Joules::from_joules(self.jobs.energy_j[row]);
+            over.push(LostAttempt { job, number, start, end, places: first..first + count as usize, energy });
+        }
+        over
+    }
+
+    /// From now on the timeline says which budget is in force; before, it was this one.
+    pub(super) fn tell_budget(&mut self, before: Option<Watts>) {
+        if !self.shows_budget {
+            self.timeline.tell_budget(before);
+        }
+        self.shows_budget = true;
     }
 
     /// From now on jobs may make way for others.
