@@ -355,6 +355,7 @@ class Session:
         cells: dict[str, Any] | None = None,
         queueing: dict[str, Any] | None = None,
         succeeds: Session | None = None,
+        extends: Session | None = None,
     ) -> Session: ...
     def step_until(
         self, time_s: float | None, *, progress: Callable[[int, int, float], object] | None = None

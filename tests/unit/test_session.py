@@ -110,8 +110,10 @@ def test_an_event_must_be_to_come_and_of_a_node_that_there_is(rows: list[Any], m
     run.step_until(10)
     with pytest.raises(hs.ConfigError, match=re.escape(message)):
         run.inject(events(*rows))
-    with pytest.raises(hs.ConfigError, match="events: found DataFrame, expected an Events"):
-        run.inject(pl.DataFrame())  # type: ignore[arg-type]
+    with pytest.raises(hs.ConfigError, match="given: found dict, expected an Events"):
+        run.inject({})  # type: ignore[arg-type]
+    with pytest.raises(hs.ConfigError, match="given: found a frame of events, expected Events.from_polars"):
+        run.inject(pl.DataFrame({"time_s": [30.0], "kind": ["node_failed"], "node": [0]}))
 
 
 @pytest.mark.parametrize(

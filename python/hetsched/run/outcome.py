@@ -42,6 +42,8 @@ class Setting:
     """The jobs before queues gave walltimes to those without; None: those of `workload`."""
     injected: Sequence[Events] = ()
     """Events that befell the run on its way, beside those of its options."""
+    apps: tuple[str, ...] | None = None
+    """Applications in the order in which the engine numbers them; None: sorted."""
     former: Sequence[tuple[Policy, float]] = ()
     """Policies that decided before, each with the instant until which it did, seconds on the log's clock."""
 

@@ -10,13 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from hetsched.checks import Faults, plain, shown
 from hetsched.errors import ConfigError, SimulationError
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.roles import Scheduler
 from hetsched.run.events import Events
+from hetsched.run.more_jobs import app_order, appended, check_apps, conformed_jobs
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
+from hetsched.run.queueing import with_default_walltimes
 from hetsched.run.result import Result
 from hetsched.run.session_file import Deed, Saved, read_session, write_session
 from hetsched.run.simulation import Begun, Progress, Run, engine_of, inject, policy_of, run_of
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 PolicyLike = str | Policy | Mapping[str, Any] | Scheduler | type[Scheduler]
 
 _EARLIEST_S = -1e12
+_GIVEN = "an Events, as Events.from_polars makes it, or jobs: a Workload or a polars DataFrame"
 _LATEST_S = 1e12
 
 
@@ -146,31 +151,82 @@ class Session:
             self._wall_s += time.perf_counter() - begun_s
         self._reached_s = _LATEST_S if t_s is None else t_s
 
-    def inject(self, events: Events) -> None:
-        """Have something befall the machine, or change its budget or the price of its energy.
+    def inject(self, given: Events | Workload | pl.DataFrame) -> None:
+        """Have something come from outside that was not part of the run: events, or more jobs.
+
+        Jobs stand below those that there are, by submission; of jobs that join the queue at one instant, those go first
+        that stand first. A session that gets all jobs before they are submitted comes to what `simulate` comes to with
+        all of them.
 
         Parameters
         ----------
-        events
-            Each after `reached_s`. Before the first step any instant will do; what comes before the first submit
-            happens at it.
+        given
+            Events, each after `reached_s`; before the first step any instant will do, and what comes before the first
+            submit happens at it. Or jobs, as a workload or a frame with its columns: each submitted at `reached_s` or
+            later, with a ``job_id`` that no job has. They may wait for jobs that there are (``depends_on``).
 
         Raises
         ------
         ConfigError
             If an event is not after `reached_s`, or cannot befall these jobs on this platform under this policy: a
-            node that it has not, a budget below the idle machine's draw.
-        """
-        if not isinstance(events, Events):
-            raise ConfigError([("events", type(events).__name__, "an Events, as Events.from_polars makes it")])
-        setting = self._begun.setting
-        events.check_for(setting.workload, setting.platform, setting.policy)
-        events.check_after(self._reached_s)
-        self._inject(events)
+            node that it has not, a budget below the idle machine's draw. If a job is submitted before `reached_s`, has
+            the number of another one, or asks for what the run was not set up for: nodes told apart by what no job
+            asked for (``constraint``, ``gpus``, ``memory_gb``, ``licences``), another application where tables by cap
+            are read by application, a predictor that has said beforehand what each job draws. Nothing has happened
+            then.
+        TraceError
+            If jobs are no workload.
 
-    def _inject(self, events: Events) -> None:
-        inject(self._engine, events, self._begun.setting.workload)
-        self._deeds.append(Deed(self._reached_s, events))
+        Examples
+        --------
+        >>> import polars as pl, hetsched as hs
+        >>> jobs = pl.DataFrame({"job_id": [1], "submit_s": [0], "runtime_s": [60], "node_count": [2]})
+        >>> platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
+        >>> session = hs.Session(hs.Workload.from_polars(jobs), platform, "fcfs")
+        >>> session.step_until(30)
+        False
+        >>> session.inject(jobs.with_columns(job_id=7, submit_s=40))
+        >>> session.run().jobs.select("job_id", "start_s").rows()
+        [(1, 0.0), (7, 60.0)]
+        """
+        setting = self._begun.setting
+        if not isinstance(given, Events | Workload | pl.DataFrame):
+            raise ConfigError([("given", type(given).__name__, _GIVEN)])
+        if isinstance(given, Events):
+            given.check_for(setting.workload, setting.platform, setting.policy)
+            given.check_after(self._reached_s)
+            self._redo(Deed(self._reached_s, given))
+            return
+        if isinstance(given, pl.DataFrame) and {"time_s", "kind"} <= set(given.columns):
+            raise ConfigError([("given", "a frame of events", "Events.from_polars(frame): a frame holds jobs")])
+        jobs = conformed_jobs(given, setting.as_submitted, from_s=self._reached_s)
+        if len(jobs):
+            self._redo(Deed(self._reached_s, jobs))
+
+    def _add_jobs(self, jobs: pl.DataFrame) -> None:
+        """Have jobs join the run; nothing has changed if they cannot."""
+        before = self._begun.setting
+        after = appended(before.as_submitted, jobs)
+        if before.forecast is not None:
+            expected = "none: a predictor has said beforehand what each job draws"
+            raise ConfigError([("jobs", f"{len(jobs):,} more jobs", expected)])
+        apps = app_order(before.apps, before.workload, after)
+        known = app_order(before.apps, before.workload, before.workload)
+        check_apps(known, apps, by_cap=before.platform.actual_by_cap is not None)
+        run = Run(after, before.platform, before.policy, before.options)
+        run.check_together()
+        settled = with_default_walltimes(after, before.platform, before.policy)
+        setting = replace(before, workload=settled, submitted=after, concerns=run.concerns, apps=apps)
+        if self._engine.has_begun:
+            self._engine = engine_of(setting, None, extends=self._engine)
+        else:
+            # Nothing has happened: the run begins with all of them.
+            self._engine = engine_of(setting, None)
+            for events in self._injected:
+                inject(self._engine, events, settled)
+            if self._reached_s > _EARLIEST_S:
+                self._engine.step_until(self._reached_s)
+        self._begun = replace(self._begun, engine=self._engine, setting=setting)
 
     def fork(self, policy: PolicyLike | None = None) -> Session:
         """The same run once more, which goes its own way from here; under another policy if one is given.
@@ -214,7 +270,8 @@ class Session:
         elif self._engine.has_begun:
             self._hand_over(fork, given)
         else:
-            fork._take_up(self._run(given).begin())
+            origin = self._origin
+            fork._take_up(Run(origin.as_submitted, origin.platform, given, origin.options).begin())
             for deed in self._deeds:
                 fork._replay_to(deed.reached_s, None)
                 fork._redo(deed)
@@ -234,7 +291,7 @@ class Session:
         """Have a fork go on from here under another policy."""
         before = self._begun.setting
         check_succession(before.workload, before.platform, before.policy, policy)
-        begun = self._run(policy).begin(succeeds=self._engine)
+        begun = self._run(policy).begin(succeeds=self._engine, apps=before.apps)
         at_s = self._engine.now_s if self._reached_s == _LATEST_S else self._reached_s
         former = (*before.former, (before.policy, at_s))
         begun = replace(begun, setting=replace(begun.setting, former=former))
@@ -258,7 +315,9 @@ class Session:
         if not self.is_over and self._reached_s < until_s:
             setting = replace(setting, options=replace(setting.options, until_s=self._reached_s))
         injected = [deed.record() for deed in self._deeds if isinstance(deed.given, Events)]
-        more = {"events": injected} if injected else None
+        more: dict[str, Any] = {"events": injected} if injected else {}
+        if jobs := [deed.record() for deed in self._deeds if isinstance(deed.given, pl.DataFrame)]:
+            more["jobs_injected"] = jobs
         setting = replace(setting, injected=self._injected)
         begun = replace(self._begun, setting=setting)
         result = begun.result(self._engine.fork(), wall_s=self._wall_s, more=more)
@@ -326,7 +385,11 @@ class Session:
             self._hand_over(fork, deed.given)
             fork._given, fork._reached_s, fork._wall_s = deed.given, self._reached_s, self._wall_s
             return fork
-        self._inject(deed.given)
+        if isinstance(deed.given, Events):
+            inject(self._engine, deed.given, self._begun.setting.workload)
+        else:
+            self._add_jobs(deed.given)
+        self._deeds.append(deed)
         return self
 
     def _replay_to(self, reached_s: float | None, progress: Progress | None) -> None:

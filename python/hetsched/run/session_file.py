@@ -15,7 +15,7 @@ import polars as pl
 from hetsched import _core
 from hetsched.checks import one_line, reason_of, shown
 from hetsched.errors import ConfigError, HetschedError
-from hetsched.files import MALFORMED, write_whole
+from hetsched.files import MALFORMED, frame_sha256, write_whole
 from hetsched.platform import Platform, VariationTable
 from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
@@ -36,16 +36,18 @@ _TABLES = ("actual", "predicted")
 
 @dataclass(frozen=True)
 class Deed:
-    """Events that were injected, or another policy that took over, and how far the run had come, in seconds."""
+    """Events or jobs that were injected, or another policy that took over; and how far the run had come, in seconds."""
 
     reached_s: float
-    given: Events | Policy
+    given: Events | pl.DataFrame | Policy
 
     def record(self) -> dict[str, Any]:
         """Note of it in a result, or in a file."""
         if isinstance(self.given, Policy):
             return {"reached_s": self.reached_s, "policy": self.given.to_dict()}
-        return {"reached_s": self.reached_s, "events": len(self.given), "sha256": self.given.sha256}
+        if isinstance(self.given, Events):
+            return {"reached_s": self.reached_s, "events": len(self.given), "sha256": self.given.sha256}
+        return {"reached_s": self.reached_s, "jobs": len(self.given), "sha256": frame_sha256(self.given)}
 
 
 @dataclass(frozen=True)
@@ -67,11 +69,11 @@ def write_session(path: Path, saved: Saved) -> None:
         frames["known_w"] = pl.DataFrame({"known_w": setting.forecast.known_w})
     if setting.options.events is not None:
         frames["events"] = setting.options.events.to_polars()
-    frames |= {
-        f"events-{place}": deed.given.to_polars()
-        for place, deed in enumerate(saved.deeds)
-        if isinstance(deed.given, Events)
-    }
+    for place, deed in enumerate(saved.deeds):
+        if isinstance(deed.given, Events):
+            frames[f"events-{place}"] = deed.given.to_polars()
+        elif isinstance(deed.given, pl.DataFrame):
+            frames[f"jobs-{place}"] = deed.given
     text = json.dumps(_record(saved, tables), indent=1, allow_nan=False)
 
     def archive(file: Path) -> None:
@@ -161,6 +163,11 @@ def _deed(members: zipfile.ZipFile, place: int, record: dict[str, Any]) -> Deed:
     reached_s = float(record["reached_s"])
     if "policy" in record:
         return Deed(reached_s, Policy.from_dict(record["policy"]))
+    if "jobs" in record:
+        jobs = _frame(members, f"jobs-{place}")
+        if frame_sha256(jobs) != record["sha256"]:
+            raise TableError("injected jobs that are not those that were saved", _FILE)
+        return Deed(reached_s, jobs)
     return Deed(reached_s, Events.from_polars(_frame(members, f"events-{place}")))
 
 

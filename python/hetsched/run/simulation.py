@@ -93,25 +93,19 @@ class Run:
         *,
         agent: dict[str, Any] | None = None,
         succeeds: _core.Session | None = None,
+        apps: tuple[str, ...] | None = None,
     ) -> Begun:
         """The run, set up and checked, with an agent in place of its backfill if there is one.
 
         Nothing has happened in it, or what has in the engine's run that it `succeeds` under another policy.
         """
-        check_threads()
-        check_observed(self.policy, self.workload, self.platform)
-        check_caps(self.workload, self.platform)
-        check_sizes(self.workload, self.platform, self.policy, self.options)
-        check_queues(self.workload, self.platform, self.policy, has_agent=agent is not None)
-        check_waits(self.workload, self.policy)
-        check_sleep(self.platform, self.policy)
-        if self.options.events is not None:
-            self.options.events.check_for(self.workload, self.platform, self.policy)
-        check_memory(self.workload, self.platform, self.policy, until_s=self.options.until_s)
+        self.check_together(has_agent=agent is not None)
         platform, forecast = believed(self.workload, self.platform, self.options.predictor)
         known_w = None if forecast is None else forecast.known_w
         workload = with_default_walltimes(self.workload, self.platform, self.policy)
-        setting = Setting(workload, platform, self.policy, self.options, self.concerns, forecast, self.workload)
+        setting = Setting(
+            workload, platform, self.policy, self.options, self.concerns, forecast, self.workload, apps=apps
+        )
 
         def utilizations(policy: Policy) -> tuple[float, float]:
             return self._utilizations(engine_of(replace(setting, policy=policy), known_w), progress)
@@ -119,7 +113,20 @@ class Run:
         settled = replace(setting, policy=self.policy.measured_in(utilizations))
         parts = settled.policy.begun(self.options.seed)
         objects = {role: parts[role] for role in settled.policy.own}
-        return Begun(engine_of(settled, known_w, agent, parts, succeeds), settled, objects)
+        return Begun(engine_of(settled, known_w, agent, parts, succeeds=succeeds), settled, objects)
+
+    def check_together(self, *, has_agent: bool = False) -> None:
+        """Raise if its ingredients do not go together."""
+        check_threads()
+        check_observed(self.policy, self.workload, self.platform)
+        check_caps(self.workload, self.platform)
+        check_sizes(self.workload, self.platform, self.policy, self.options)
+        check_queues(self.workload, self.platform, self.policy, has_agent=has_agent)
+        check_waits(self.workload, self.policy)
+        check_sleep(self.platform, self.policy)
+        if self.options.events is not None:
+            self.options.events.check_for(self.workload, self.platform, self.policy)
+        check_memory(self.workload, self.platform, self.policy, until_s=self.options.until_s)
 
     def _utilizations(self, rehearsal: _core.Session, progress: Progress | None) -> tuple[float, float]:
         """The lowest and the highest share of busy nodes in a run before, from its first submit to its last."""
@@ -165,17 +172,20 @@ def engine_of(
     known_w: npt.NDArray[np.float64] | None,
     agent: dict[str, Any] | None = None,
     parts: dict[str, Any] | None = None,
+    *,
     succeeds: _core.Session | None = None,
+    extends: _core.Session | None = None,
 ) -> _core.Session:
     """The engine's own run of these ingredients; `parts`: the policy's, begun.
 
-    One that `succeeds` another goes on from where that is, which knows the events already.
+    One that `succeeds` another goes on from where that is under another policy; one that `extends` another is that run
+    with more jobs, and leaves nothing of it. Both know the events already.
     """
-    events = setting.options.events if succeeds is None else None
+    events = setting.options.events if succeeds is None and extends is None else None
     eligible = cells_of(setting.workload, setting.platform, setting.policy, has_agent=agent is not None)
     queues = queueing(setting.workload, setting.platform, setting.policy)
     engine = _core.Session(
-        setting.workload.columns,
+        setting.workload.columns if setting.apps is None else setting.workload.columns_ending(None, setting.apps),
         setting.platform.machine,
         setting.policy.begun(setting.options.seed) if parts is None else parts,
         seed=setting.options.seed,
@@ -187,6 +197,7 @@ def engine_of(
         cells=None if eligible is None else eligible.core(),
         queueing=None if queues is None else queues.core(),
         succeeds=succeeds,
+        extends=extends,
         **_budgets(events),
         **_labels(setting),
         **setting.options.limits,

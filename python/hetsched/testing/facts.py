@@ -124,7 +124,8 @@ class Facts:
     def __init__(self, result: Result, workload: Workload, platform: Platform) -> None:
         self.result, self.platform = result, platform
         self.policy = result.provenance["policy"]
-        if "policies_before" in result.provenance:
+        self.has_former = "policies_before" in result.provenance
+        if self.has_former:
             # What holds of one policy need not hold of the others: such a run is held to what any machine does.
             self.policy = {**self.policy, **_ANY_POLICY}
         self.workload = settled(workload, platform) if self.has_queues else workload

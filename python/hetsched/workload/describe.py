@@ -120,7 +120,7 @@ def offered_load(frame: pl.DataFrame, nodes: int, slots: npt.NDArray[np.int64] |
     if not len(frame):
         return 0.0
     submit = frame["submit_s"]
-    span_s = submit[-1] - submit[0]
+    span_s = submit.max() - submit.min()
     if span_s <= 0:
         return None
     # Summed by numpy: its order of addition does not depend on the number of threads.

@@ -12,6 +12,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::errors::to_py;
 use crate::parts::part_spec;
+use crate::roles::view::Labels;
 use crate::run::run_detached;
 use crate::session::{Session, gone};
 
@@ -144,7 +145,7 @@ impl Agents {
             |_, _, _| Ok(()),
             |look| simulation.decline(&mut |progress| look(&told(progress))),
         )?;
-        Ok(Session { reached: simulation.now(), simulation: Some(simulation), holds: false })
+        Ok(Session { reached: simulation.now(), simulation: Some(simulation), holds: false, labels: Labels::default() })
     }
 }
 

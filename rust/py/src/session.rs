@@ -32,6 +32,8 @@ pub(crate) struct Session {
     pub(crate) reached: SimTime,
     /// Whether parts of its policy are Python objects, so that it runs with the interpreter held.
     pub(crate) holds: bool,
+    /// What these know of jobs beside the core's columns.
+    pub(crate) labels: Labels,
 }
 
 #[pymethods]
@@ -39,7 +41,8 @@ impl Session {
     #[new]
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
         walltimes = "fixed", on_failure = "fail", on_unknown_app = "error", until_s = None, known_w = None,
-        budgets = None, agent = None, users = None, queues = None, cells = None, queueing = None, succeeds = None))]
+        budgets = None, agent = None, users = None, queues = None, cells = None, queueing = None, succeeds = None,
+        extends = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
         py: Python<'_>,
@@ -61,6 +64,7 @@ impl Session {
         cells: Option<&Bound<'_, PyDict>>,
         queueing: Option<&Bound<'_, PyDict>>,
         succeeds: Option<PyRef<'_, Self>>,
+        extends: Option<PyRefMut<'_, Self>>,
     ) -> PyResult<Self> {
         let before = succeeds.map(|session| session.forked(py)).transpose()?;
         let (before, reached) = before.map_or((None, BEFORE), |(run, reached)| (Some(run), reached));
@@ -71,9 +75,15 @@ impl Session {
         let queueing = queueing.map(|given| crate::queueing::read(given, jobs.0.len(), nodes)).transpose()?;
         let spec = policy_spec(policy)?;
         let labels = Labels::new(codes(users), codes(queues), jobs.0.app_names());
-        let objects = Objects::of(policy, labels)?;
+        let objects = Objects::of(policy, labels.clone())?;
         let forecast_w = known_w.map(|watts| watts.as_array().to_vec());
-        let simulation = run_detached(
+        let mut extended = extends;
+        let mut under_way = match &mut extended {
+            Some(session) => Some(session.simulation.take().ok_or_else(|| to_py(py, gone()))?),
+            None => None,
+        };
+        let growing = &mut under_way;
+        let made = run_detached(
             py,
             false,
             None,
@@ -93,14 +103,29 @@ impl Session {
                 let workload = &jobs.0;
                 let (queues, budgets) = (queueing, rows);
                 let setup = Setup { workload, platform, tables, spec, seed, options, agent, cells, queues, budgets };
-                match before {
-                    Some(run) => setup.succeeding(run, reached, &objects),
-                    None => setup.simulation(&objects),
+                match (before, growing) {
+                    (_, Some(run)) => setup.extending(run, &objects).map(|()| None),
+                    (Some(run), None) => setup.succeeding(run, reached, &objects).map(Some),
+                    (None, None) => setup.simulation(&objects).map(Some),
                 }
             },
-        )?;
+        );
         let holds = objects.is_any();
-        Ok(Self { reached, simulation: Some(simulation), holds })
+        if let Some(mut session) = extended {
+            let made = made.map(drop);
+            if made.is_ok() {
+                session.labels.become_like(&labels);
+            }
+            // It goes on as it was where the jobs cannot join it.
+            let reached = session.reached;
+            let (own, simulation) = (session.labels.clone(), under_way);
+            if let Err(error) = made {
+                session.simulation = simulation;
+                return Err(error);
+            }
+            return Ok(Self { reached, simulation, holds, labels: own });
+        }
+        Ok(Self { reached, simulation: made?, holds, labels })
     }
 
     /// Lets everything happen that does up to `time_s`; None: to the end. True if nothing is left to happen.
@@ -166,8 +191,8 @@ impl Session {
 
     /// The same run once more, which goes its own way from here.
     fn fork(&self, py: Python<'_>) -> PyResult<Self> {
-        let (simulation, reached) = self.forked(py)?;
-        Ok(Self { simulation: Some(simulation), reached, holds: self.holds })
+        let (simulation, labels) = self.copied(py)?;
+        Ok(Self { simulation: Some(simulation), reached: self.reached, holds: self.holds, labels })
     }
 
     /// Whether anything has happened.
@@ -200,8 +225,13 @@ impl Session {
 impl Session {
     /// The same run once more, and up to when everything has happened in it.
     fn forked(&self, py: Python<'_>) -> PyResult<(Simulation, SimTime)> {
+        self.copied(py).map(|(simulation, _)| (simulation, self.reached))
+    }
+
+    /// The same run once more, and what its objects know of jobs.
+    fn copied(&self, py: Python<'_>) -> PyResult<(Simulation, Labels)> {
         let simulation = self.simulation.as_ref().ok_or_else(|| to_py(py, gone()))?;
-        Ok((copies::forking(|| simulation.clone())?, self.reached))
+        copies::forking(|| (simulation.clone(), self.labels.forked()))
     }
 }
 

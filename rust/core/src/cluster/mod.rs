@@ -5,6 +5,7 @@
 
 mod carry_out;
 mod divided;
+mod growth;
 mod power;
 mod resizing;
 mod service;

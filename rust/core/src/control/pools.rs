@@ -14,6 +14,7 @@ use crate::control::Controller;
 use crate::error::{Result, SimulationError, config};
 use crate::platform::Platform;
 use crate::policy::cells::Cells;
+use crate::policy::growth::Growth;
 use crate::policy::outages::Outages;
 use crate::policy::queues::Queues;
 use crate::policy::runs::{Run, RunId};
@@ -233,6 +234,15 @@ impl Policy for Pools {
 
     fn timing(&self) -> Timing {
         self.timing
+    }
+
+    fn grow(&mut self, growth: &Growth) {
+        for pool in &mut self.all {
+            pool.controller.grow(&growth.part(&pool.nodes), &|_| true);
+        }
+        if let Some(queues) = &growth.queues {
+            self.queues = Arc::clone(queues);
+        }
     }
 
     fn divide(&mut self, cells: &Arc<Cells>, _exclusive: bool) -> Result<()> {

@@ -22,6 +22,7 @@ use crate::policy::desk::{Desk, Memory};
 use crate::policy::emergency::monitor::Monitor;
 use crate::policy::gate::Gate;
 use crate::policy::governing::Governance;
+use crate::policy::growth::Growth;
 use crate::policy::order::arrival::Fcfs;
 use crate::policy::order::by_queue::ByQueue;
 use crate::policy::order::{self, Changes, Order};
@@ -485,6 +486,13 @@ impl Policy for Composed {
 
     fn timing(&self) -> Timing {
         self.parts.timing
+    }
+
+    fn grow(&mut self, growth: &Growth) {
+        self.memory.quotas.grow(growth.queues.as_ref());
+        if let Some(queues) = &growth.queues {
+            self.parts.order.grow(queues);
+        }
     }
 
     fn appraise(&mut self, view: &View<'_>, job: JobId, nodes: &[u32]) -> (Watts, Basis) {

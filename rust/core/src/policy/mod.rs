@@ -19,6 +19,7 @@ pub mod emergency;
 pub mod facets;
 pub mod gate;
 pub mod governing;
+pub mod growth;
 pub mod jobs;
 pub mod order;
 pub mod outages;
@@ -48,6 +49,7 @@ use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
 use crate::platform::slots::Slots;
 use crate::policy::cells::Cells;
+use crate::policy::growth::Growth;
 use crate::policy::outages::Outages;
 use crate::policy::queues::Queues;
 use crate::policy::runs::Runs;
@@ -151,6 +153,11 @@ pub trait Policy: Facets + DynClone + Send + Sync {
     /// When passes are made.
     fn timing(&self) -> Timing {
         Timing::AtOnce
+    }
+
+    /// There are more jobs than before.
+    fn grow(&mut self, growth: &Growth) {
+        let _ = growth;
     }
 
     /// What it counts for a job on these nodes that another policy has started: the least watts beyond idle, and by what.

@@ -46,6 +46,13 @@ impl Quotas {
         self.queues = Some(Arc::clone(queues));
     }
 
+    /// There are more jobs, of the same queues.
+    pub(super) fn grow(&mut self, queues: Option<&Arc<Queues>>) {
+        if self.queues.is_some() {
+            self.queues = queues.cloned();
+        }
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

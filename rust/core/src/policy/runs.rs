@@ -115,7 +115,8 @@ impl Homes {
     /// Where the first run of the job has its nodes, if it was told of.
     #[must_use]
     pub fn of(&self, job: JobId) -> Option<usize> {
-        self.0.get(job.0 as usize).and_then(|&first| usize::try_from(first).ok())
+        let row = job.0 as usize;
+        self.0.get(row + 1).and_then(|_| usize::try_from(self.0[row]).ok())
     }
 
     fn end(&self) -> usize {

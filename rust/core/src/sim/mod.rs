@@ -9,6 +9,7 @@ mod beats;
 pub mod columns;
 pub mod event;
 mod feeds;
+mod growth;
 mod hands;
 pub mod limits;
 mod lives;

@@ -119,6 +119,11 @@ impl Plant {
         self.touched.clear();
     }
 
+    /// There are more jobs.
+    pub(super) fn grow(&mut self, workload: Arc<Workload>, actual: Actual) {
+        (self.workload, self.actual) = (workload, Arc::new(actual));
+    }
+
     /// Since when a node has drawn what it draws.
     pub(super) fn unchanged_since(&self, node: u32) -> SimTime {
         self.meter.node_since(node)

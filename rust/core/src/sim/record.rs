@@ -329,6 +329,25 @@ impl History {
         }
     }
 
+    /// There are more jobs.
+    pub(super) fn grow(&mut self, jobs: usize) {
+        self.jobs.grow(jobs);
+    }
+
+    /// How a job is over, if it is, and when it ended, if it has run.
+    pub(super) fn end_of(&self, job: JobId) -> Option<(JobState, Option<SimTime>)> {
+        let state = self.jobs.state[job.0 as usize];
+        let waits = matches!(state, JobState::Pending | JobState::Running | JobState::LeftOut);
+        (!waits).then(|| (state, self.jobs.end(job.0 as usize)))
+    }
+
+    /// Whether a job has joined the queue, where that is at its submission: if it was submitted at all.
+    pub(super) fn has_joined(&self, job: JobId) -> bool {
+        use JobState::{Barred, Lacking, LeftOut, RejectedNodes, RejectedPower, RejectedSlots};
+        let state = self.jobs.state[job.0 as usize];
+        !matches!(state, Barred(_) | Lacking(_) | LeftOut | RejectedNodes | RejectedPower | RejectedSlots)
+    }
+
     /// Whether a job was turned away for good.
     pub(super) fn is_rejected(&self, job: JobId) -> bool {
         self.jobs.state[job.0 as usize] != JobState::LeftOut
@@ -422,7 +441,7 @@ impl History {
         self.jobs.start[row] = run.started;
         self.jobs.state[row] = JobState::Running;
         let is_moldable = cluster.workload().is_moldable(run.job);
-        if run.attempt > 1 || is_moldable {
+        if run.attempt > 1 || is_moldable || cluster.runs().home(run.job).is_none() {
             self.jobs.moved.insert(run.job.0, run.places.start);
         }
         if is_moldable {
@@ -612,6 +631,18 @@ impl JobRecords {
             told: Told::default(),
             lost: Vec::new(),
             eligible: None,
+        }
+    }
+
+    /// There are more jobs, of which none has started.
+    fn grow(&mut self, jobs: usize) {
+        self.start.resize(jobs, SimTime::NEVER);
+        self.end.resize(jobs, SimTime::NEVER);
+        self.energy_j.resize(jobs, 0.0);
+        self.state.resize(jobs, JobState::Pending);
+        self.started_by.resize(jobs, StartedBy::Immediate);
+        if let Some(ordeals) = &mut self.ordeals {
+            ordeals.resize(jobs, Ordeal::default());
         }
     }
 

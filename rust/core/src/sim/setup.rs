@@ -12,6 +12,7 @@ use crate::policy::allocator::Allocator;
 use crate::policy::budget::least::LeastCaps;
 use crate::policy::cells::Cells;
 use crate::policy::compose::{Composed, Parts};
+use crate::policy::growth::Growth;
 use crate::policy::queues::Queues;
 use crate::policy::registry::{PolicySpec, chooses_nodes};
 use crate::policy::sleep::Sleep;
@@ -179,6 +180,17 @@ impl Setup<'_> {
             }
         };
         run.succeed(policy, predicted, at)
+    }
+
+    /// The jobs of this one are those of a run under way, in their old rows, and more: it goes on with all of them.
+    ///
+    /// # Errors
+    /// If something in it is invalid, or the run was not set up for what the new jobs ask for; then it is as it was.
+    pub fn extending(mut self, run: &mut Simulation, own: &dyn OwnParts) -> Result<()> {
+        let Prepared { actual, predicted, queues, .. } = self.prepared(own)?;
+        let cells = self.cells.take().map(Arc::new);
+        let (workload, predicted) = (Arc::clone(self.workload), Arc::new(predicted));
+        run.grow(Growth { workload, predicted, cells, queues }, actual)
     }
 
     /// All that is made of the plain values before the run is.

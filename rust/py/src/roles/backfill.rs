@@ -47,6 +47,7 @@ impl Backfill for OwnBackfill {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         // None: its job has been chosen.
         let mut keys: BTreeMap<JobId, Option<QueueKey>> = BTreeMap::new();
+        Numbers::follow(&mut self.numbers, desk.view.jobs);
         let waiting: Vec<_> = queue.iter().map(|waiting| JobId(waiting.key.row)).collect();
         let chosen = self.asked(desk.view, &waiting)?;
         if !chosen.is_empty() {
