@@ -253,14 +253,14 @@ class Session:
         Examples
         --------
         >>> import polars as pl, hetsched as hs
-        >>> jobs = pl.DataFrame({"job_id": [1, 2, 3], "submit_s": [0, 10, 20], "runtime_s": [60, 30, 9]})
-        >>> jobs = jobs.with_columns(walltime_s=pl.col("runtime_s"), node_count=pl.Series([1, 2, 1]))
+        >>> jobs = pl.DataFrame({"job_id": [1, 2, 3, 4], "submit_s": [0, 10, 20, 600], "runtime_s": [60, 30, 9, 5]})
+        >>> jobs = jobs.with_columns(node_count=pl.Series([1, 2, 1, 2]))
         >>> platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
         >>> session = hs.Session(hs.Workload.from_polars(jobs), platform, "fcfs")
         >>> session.step_until(30)
         False
         >>> session.fork(policy="easy").run().jobs["start_s"].to_list(), session.run().jobs["start_s"].to_list()
-        ([0.0, 60.0, 30.0], [0.0, 60.0, 90.0])
+        ([0.0, 60.0, 30.0, 600.0], [0.0, 60.0, 90.0, 600.0])
         """
         given = None if policy is None else policy_of(policy)
         fork = Session.__new__(Session)

@@ -280,6 +280,12 @@ impl Simulation {
         self.controller.cluster().now()
     }
 
+    /// The jobs.
+    #[must_use]
+    pub fn workload(&self) -> &Arc<Workload> {
+        self.controller.cluster().workload()
+    }
+
     /// Runs to the end.
     ///
     /// # Errors
