@@ -301,7 +301,8 @@ def test_a_new_budget_below_the_draw_starts_nothing_until_there_is_room() -> Non
 def test_caps_of_the_old_policy_are_lifted() -> None:
     jobs = pl.DataFrame({"job_id": [1], "submit_s": [0], "runtime_s": [100], "node_count": [2]})
     nodes = hs.Platform.homogeneous(nodes=2, idle_w=50, tdp_w=250).with_cap_model(static_w=50)
-    run = hs.Session(hs.Workload.from_polars(jobs), nodes, hs.Policy.preset("power-slurm", budget_w=300, caps_w=[150]))
+    policy = "power-slurm:budget_w=300:caps_w=150+:power.allocator=uniform"
+    run = hs.Session(hs.Workload.from_polars(jobs), nodes, policy)
     run.step_until(100)
     # Half of its speed until then: half of its work is left.
     fork = run.fork(policy="easy").run()

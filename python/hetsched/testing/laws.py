@@ -89,6 +89,8 @@ def _check_states(run: Facts) -> None:
         assert run.is_stopped or run.is_stuck[row] or not is_open, f"{name}: {state}, although the run is complete"
         can_never_run = too_large[row] or too_hungry[row] or without_profile[row]
         agrees = can_never_run == (state == "rejected") or (on_the_edge[row] and not too_large[row])
+        # An earlier policy's budget may have rejected it, or it had started before a later one's could.
+        agrees |= run.has_former and not too_large[row]
         assert is_open or agrees, f"{name}: {state}, which disagrees with what it asks for"
         if state == "rejected":
             assert run.jobs["reason"][row], f"{name}: rejected without a reason"

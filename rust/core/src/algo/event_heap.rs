@@ -166,6 +166,10 @@ mod tests {
                 } else {
                     prop_assert_eq!(heap.next_time(), None);
                 }
+                if number % 9 == 8 {
+                    heap.keep(|event| event % 3 > 0);
+                    twin.retain(|other| other.2 % 3 > 0);
+                }
             }
         }
     }

@@ -43,7 +43,9 @@ impl Cluster {
         (self.governed, self.foreseen, self.forecasts) = (None, None, None);
         (self.claimed, self.releases) = (Watts::ZERO, Releases::followed());
         let back: Vec<_> = self.outages.coming_back().collect();
-        back.into_iter().for_each(|(node, at)| self.count_back(node, None, Some(at)));
+        for (node, at) in back {
+            self.count_back(node, None, Some(at));
+        }
         if let Some((own, first)) = self.sizes.as_mut().zip(sizes(&self.workload, &self.platform)) {
             let waiting = self.phases.iter().zip(own.iter_mut().zip(first));
             let waiting = waiting.filter(|(phase, _)| !matches!(phase, Phase::Running | Phase::Over));

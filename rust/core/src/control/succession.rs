@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::control::{Controller, Refusal};
 use crate::error::{Result, SimulationError, config};
+use crate::policy::queues::Queues;
 use crate::policy::runs::RunId;
 use crate::policy::{Notice, Policy};
 use crate::power::pvt::Predicted;
@@ -79,7 +80,7 @@ impl Controller {
     /// Whether the policy can do something about what stands still, and about nodes that are off.
     fn check_succession(&mut self) -> Result<()> {
         let (suspended, asleep) = (self.cluster.suspended(), self.cluster.asleep());
-        let preempts = self.cluster.view(Watts::ZERO, &|| false).queues.is_some_and(|queues| queues.preempt());
+        let preempts = self.cluster.view(Watts::ZERO, &|| false).queues.is_some_and(Queues::preempt);
         let resumes = preempts || self.policy.governor().is_some_and(|governor| governor.monitor().is_some());
         if suspended > 0 && !resumes {
             let (found, expected) = (
