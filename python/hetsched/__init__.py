@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hetsched._core import __version__
     from hetsched.assignment import assign, assign_types
     from hetsched.comparison import Comparison, compare
+    from hetsched.contract import Contract
     from hetsched.errors import (
         ConfigError,
         DeviceWarning,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Comparison",
     "ConfigError",
+    "Contract",
     "DeviceClass",
     "DeviceNodes",
     "DeviceWarning",
@@ -101,6 +103,7 @@ _HOMES = {
             "WorkWarning",
         ),
     ),
+    "contract": ("Contract",),
     "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "Queue", "VariationTable"),
     "policy": ("Policy", "presets"),
     "provisioning": ("Provision", "provision"),
@@ -111,6 +114,7 @@ _HOMES = {
 
 _PACKAGES = (
     "analysis",
+    "contract",
     "experiments",
     "platform",
     "policy",

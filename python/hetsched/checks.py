@@ -7,6 +7,7 @@ lists, and reads TOML; the parameters of a platform or a policy are their own bu
 from __future__ import annotations
 
 import difflib
+import inspect
 import math
 import numbers
 import os
@@ -85,6 +86,26 @@ def _float(value: Any) -> float:
         return math.copysign(math.inf, 1 if value > 0 else -1)
 
 
+def is_whole_text(text: str) -> bool:
+    """Whether it has no half of a character, which bytes that are no UTF-8 become in names and on the command line."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def is_name(value: object) -> bool:
+    """Whether it is a text, not empty, of whole characters."""
+    return isinstance(value, str) and value != "" and is_whole_text(value)
+
+
+def whole_text(text: str) -> str:
+    r"""The text with halves of characters written out: ``caf\xe9.csv``."""
+    if is_whole_text(text):
+        return text
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode()
+
+
 def can_name_a_file(text: str) -> bool:
     r"""Whether it can be a file's name: no half character and no zero byte."""
     try:
@@ -110,6 +131,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def _folded(name: str) -> str:
     return name.lower().replace("_", "-").lstrip("-")
+
+
+def exists(path: str | Path) -> bool:
+    """Whether there is such a file or folder; there is none of a name that none can have, where `Path` raises."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
 
 
 class Faults:
@@ -180,6 +209,16 @@ class Faults:
         if not isinstance(name, str) or not name or not can_name_a_file(name):
             self.add(parameter, value, "a folder's name")
 
+    def function(self, parameter: str, value: object, *arguments: str, also: str = "None") -> None:
+        """Note a fault unless `value` is a function of such arguments, or None."""
+        if value is None:
+            return
+        expected = f"a function of ({', '.join(arguments)}), or {also}"
+        if not callable(value):
+            self.add(parameter, value, expected)
+        elif not _takes(value, len(arguments)):
+            self.note(parameter, "a function of other arguments", expected)
+
     def unknown_keys(self, given: Mapping[str, Any], known: Iterable[str]) -> None:
         """Note every key of `given` that is not in `known`, with the one that was probably meant."""
         names = list(known)
@@ -191,6 +230,17 @@ class Faults:
         """Raise everything that was noted."""
         if self.found:
             raise ConfigError(self.found)
+
+
+def _takes(function: Callable[..., object], count: int) -> bool:
+    """Whether a function can be called with so many arguments, as far as it says."""
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:  # one of C's, which does not say
+        return True
+    return True
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 
-from hetsched.analysis.node_states import node_states
+from hetsched.analysis.node_states import busy_grid, node_states
 from hetsched.analysis.ratios import attained_ratio, table_of
 from hetsched.analysis.timeline import run_bins, waiting_curve
 from hetsched.analysis.window import measured
@@ -29,12 +29,13 @@ from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.report.canvas import unix_zero
 from hetsched.report.figures import MOST_JOBS
+from hetsched.report.node_states import MAP_BINS, map_rows
 from hetsched.report.tables import comparison_table
 from hetsched.run.axes import Policies, named_policies
 from hetsched.run.concerns import CHANGE, Concern, draws_note, joined
 from hetsched.run.many import many
 from hetsched.run.memory import most_at_once
-from hetsched.run.metrics import DEFAULT_METRICS, METRICS, STATES, columns_of, metrics_named
+from hetsched.run.metrics import DEFAULT_METRICS, METRICS, OF_CONTRACT, STATES, columns_of, metrics_named
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.progress import Bars
 from hetsched.run.result import Result
@@ -79,11 +80,16 @@ _OF_POWER = ("budget", "alert", "lower-cap", "raise-cap", "kill")
 
 @dataclass(frozen=True)
 class NodeFrames:
-    """Frames of a run for pictures of its nodes and queues; those that would show nothing are None."""
+    """Frames of a run for pictures of its nodes and queues; those that would show nothing are None.
+
+    `busy`, of `busy_grid`, is of runs whose nodes are always on, `states` of all others.
+    """
 
     timeline: pl.DataFrame | None
     states: pl.DataFrame | None
     waits: pl.DataFrame | None
+    busy: np.ndarray | None = None
+    window: tuple[float, float] = (0.0, 0.0)
 
     @classmethod
     def of(cls, result: Result) -> NodeFrames:
@@ -95,7 +101,23 @@ class NodeFrames:
             timeline.select("time_s", "busy_nodes", "idle_nodes", *_NOT_ALWAYS_ON) if changes else None,
             node_states(result) if changes else None,
             jobs.select("queue", "wait_s") if has_queues else None,
+            None if changes else _busy(result),
+            _window(timeline),
         )
+
+
+def _window(timeline: pl.DataFrame) -> tuple[float, float]:
+    return (timeline["time_s"][0], timeline["time_s"][-1]) if len(timeline) else (0.0, 0.0)
+
+
+def _busy(result: Result) -> np.ndarray | None:
+    """How much of the time nodes work, as a map has rows and columns; None of a run without length."""
+    from_s, until_s = _window(result.timeline)
+    if until_s <= from_s:
+        return None
+    nodes = len(result.nodes)
+    size = {"nodes": nodes, "rows": map_rows(nodes), "bins": MAP_BINS}
+    return busy_grid(result.segments, **size, from_s=from_s, until_s=until_s)
 
 
 _NOT_ALWAYS_ON = ("transition_nodes", "sleeping_nodes", "down_nodes")
@@ -258,7 +280,15 @@ class Comparison:
             elif any(numbers):
                 by_policy = ", ".join(f"{policy} {count:,g}" for policy, count in counts.items())
                 lines.append(f"{METRICS[state].short_title}: {by_policy}")
-        return lines + self._draw_lines()
+        return [*lines, *self._replay_lines(), *self._draw_lines()]
+
+    def _replay_lines(self) -> list[str]:
+        """That a replay kills nobody at a walltime, where another policy did."""
+        kills = {outcome.policy: outcome.provenance["options"]["kill_at_walltime"] for outcome in self.outcomes}
+        spared = [policy for policy, is_killing in kills.items() if not is_killing]
+        if not spared or not any(self.summaries[policy]["timeout"] for policy in kills):
+            return []
+        return [f"{', '.join(spared)}: no job is killed at its walltime, as those that overran it ran on in the log"]
 
     def _draw_lines(self) -> list[str]:
         """A line for each thing that decisions know of draws before jobs have run, and under which policies."""
@@ -482,7 +512,7 @@ def compared(
     found = [outcomes[task.key] for task in tasks]
     _warn_of(found, before=len(runs[0][1].concerns))
     frame = pl.DataFrame([outcome.row() for outcome in found], infer_schema_length=None)
-    table = table_of(frame, baseline, _default_metrics(frame) if metrics is None else metrics)
+    table = table_of(frame, baseline, _with_boots(_default_metrics(frame), frame) if metrics is None else metrics)
     comparison = Comparison(table, frame, baseline, found, is_alike=_are_alike(platform), change=change)
     if folder is not None:
         comparison.write(folder)
@@ -578,12 +608,21 @@ def _mean_summary(summaries: Sequence[Mapping[str, Any]]) -> dict[str, float | N
 
 def _default_metrics(runs: pl.DataFrame) -> tuple[str, ...]:
     """Metrics if none are asked for: in windows that differ, idle nodes make the energy differ, too."""
+    billed = tuple(key for key in OF_CONTRACT if "penalty" in runs.columns and key in runs.columns)
     if "makespan_s" not in runs.columns:  # a part of each run was measured, the same of all
-        return DEFAULT_METRICS
+        return (*DEFAULT_METRICS, *billed)
     if not _windows_differ(runs.group_by("policy").agg(pl.col("makespan_s").mean())["makespan_s"].to_list()):
-        return DEFAULT_METRICS
+        return (*DEFAULT_METRICS, *billed)
     place = DEFAULT_METRICS.index("energy_j") + 1
-    return (*DEFAULT_METRICS[:place], "job_energy_j", "idle_energy_j", *DEFAULT_METRICS[place:])
+    return (*DEFAULT_METRICS[:place], "job_energy_j", "idle_energy_j", *DEFAULT_METRICS[place:], *billed)
+
+
+def _with_boots(metrics: tuple[str, ...], runs: pl.DataFrame) -> tuple[str, ...]:
+    """The metrics with the number of boots behind the energy that they save, where nodes sleep."""
+    if "boots" not in runs.columns or "energy_j" not in metrics:
+        return metrics
+    place = metrics.index("energy_j") + 1
+    return (*metrics[:place], "boots", *metrics[place:])
 
 
 def _windows_differ(makespans_s: Sequence[float]) -> bool:

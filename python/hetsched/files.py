@@ -37,6 +37,8 @@ def write_whole(path: Path, content: bytes | Callable[[Path], object]) -> None:
     if not can_name_a_file(str(path)):
         what = "a zero byte" if "\0" in str(path) else "half a character"
         raise OutputError(shown(str(path)), f"no file has {what} in its name")
+    if not path.name:
+        raise OutputError(shown(str(path)), "no file has this name")
     temporary = path
     try:
         path = _regular(path)

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from hetsched.errors import SimulationError
+from hetsched.errors import ConfigError, SimulationError
 
 Part = TypeVar("Part")
 Done = TypeVar("Done")
@@ -172,11 +172,16 @@ def check_threads() -> None:
     ------
     SimulationError
         If the process was forked from one in which polars had been at work.
+    ConfigError
+        If polars is to have no threads.
 
     Examples
     --------
     >>> check_threads()
     """
+    if os.environ.get("POLARS_MAX_THREADS", "").strip() == "0":
+        # Polars would panic, and not say why.
+        raise ConfigError([("POLARS_MAX_THREADS", "`0`", "a number of threads from 1, or no such variable")])
     if _State.is_without:
         raise SimulationError(
             "this process was forked from one in which polars had been at work, and has lost its threads: start "

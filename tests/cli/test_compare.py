@@ -78,6 +78,8 @@ def test_what_is_written_can_be_read_and_repeated(hetsched, folder):
         "energy-wait.png",
         "gantt-fcfs.png",
         "gantt-random.png",
+        "node-map-fcfs.png",
+        "node-map-random.png",
         "overview-fcfs.png",
         "overview-random.png",
         "ratios.png",
@@ -289,7 +291,7 @@ def test_a_replay_on_a_machine_that_is_too_small_warns(hetsched, folder):
     (folder / "log.swf").write_text(log)
     said = hetsched("simulate", "log.swf", "--policy", "replay", "--nodes", 4, "--idle-w", 90, "--tdp-w", 300)
     assert said.code == 0
-    assert said.err == "warning: replay: 1 job starts later than in reality: what they need was not free then"
+    assert said.err == "warning: replay: 1 job starts later than in the log: the needed nodes were not free then"
 
 
 def write_unlike_nodes():

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from messages import without_warnings
 
+import hetsched as hs
 from hetsched.cli.app import VERBS
 from hetsched.errors import SimulationError
 
@@ -443,6 +444,69 @@ def test_what_fails_during_a_run_is_one_line_and_exit_1(hetsched, monkeypatch, r
 def test_control_characters_in_a_name_stay_out_of_the_terminal(hetsched):
     said = hetsched("simulate", "a\nb\x1b[31m.swf", "--nodes", 8)
     assert said.err.startswith("error: a b [31m.swf: found no such file")
+
+
+def half(text):
+    """The text as Python has it where its last byte is no UTF-8."""
+    return text.encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+def test_a_log_whose_name_is_no_utf_8_is_read(hetsched, folder):
+    (folder / half("caf\xe9.swf")).write_bytes((folder / "small.swf").read_bytes())
+    said = hetsched("simulate", half("caf\xe9.swf"), "--out", "run")
+    assert said.code == 0
+    assert "5 jobs read from caf\\xe9.swf" in said.out
+    assert hs.read_result(folder / "run").provenance["trace"]["name"] == "caf\\xe9.swf"
+
+
+@pytest.mark.parametrize(
+    ("option", "line"),
+    [
+        ("--until", "--until: found `\\udce9`, expected seconds on the log's clock, or a date such as"),
+        ("--from", "--from: found `\\udce9`, expected seconds on the log's clock, or a date such as"),
+        ("--set", "policy.backfill.depth: found `\\udce9`, expected text of whole characters"),
+        ("--separator", "--separator: found `\\udce9`, expected one character, such as"),
+    ],
+)
+def test_values_that_are_no_utf_8_are_refused(hetsched, folder, option, line):
+    (folder / "log.csv").write_text("job_id,submit_s,runtime_s,node_count\n1,0,1,1\n")
+    value = half("depth=\xe9" if option == "--set" else "\xe9")
+    said = hetsched("simulate", "log.csv", "--nodes", 2, option, value)
+    assert said.code == 2
+    assert said.err.startswith(f"error: {line}")
+
+
+def test_names_too_long_for_a_file_are_bad_input(hetsched):
+    name = "x" * 300
+    for given in (
+        ["small.swf", "--platform", f"{name}.toml"],
+        [f"{name}.swf"],
+        ["small.swf", "--events", f"{name}.csv"],
+    ):
+        said = hetsched("simulate", *given)
+        assert said.code == 2, given
+        assert name in said.err
+
+
+def test_a_message_repeats_no_endless_value_and_keeps_what_is_expected(hetsched):
+    said = hetsched("simulate", f"{'x' * 100_000}.csv", "--nodes", 2)
+    assert said.code == 2
+    assert len(said.err) < 4100
+    assert said.err.startswith("error: xxx")
+    assert said.err.endswith("expected a job log (.swf, .swf.gz, .swf.zst, .parquet, .csv, .csv.gz, .csv.zst)")
+
+
+def test_polars_without_threads_is_refused(hetsched, monkeypatch):
+    monkeypatch.setenv("POLARS_MAX_THREADS", "0")
+    said = hetsched("simulate", "small.swf")
+    assert said.code == 2
+    assert said.err == "error: POLARS_MAX_THREADS: found `0`, expected a number of threads from 1, or no such variable"
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_empty_name_of_a_machines_file_is_refused(hetsched):
+    said = hetsched("machines", "kestrel", "--out", "")
+    assert (said.code, said.err) == (2, "error: --out: found ``, expected a file's name")
 
 
 def test_every_verb_has_help_and_the_bare_command_shows_it(hetsched):

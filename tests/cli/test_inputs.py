@@ -205,7 +205,7 @@ def test_from_and_until_choose_jobs_by_seconds_or_dates(hetsched, folder):
         found = json.loads(said.out)
         assert found["summary"]["jobs"] == 2
         assert found["trace"]["history"][-1] == "between(50, 400)"
-        assert "2 of these jobs, those submitted in the time asked for" in said.err
+        assert "2 of these jobs were submitted within --from and --until" in said.err
     assert json.loads(hetsched("simulate", "w.swf", "--from", 150, "--json").out)["summary"]["jobs"] == 2
     assert json.loads(hetsched("simulate", "w.swf", "--until", 150, "--json").out)["summary"]["jobs"] == 2
 

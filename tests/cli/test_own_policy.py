@@ -52,10 +52,20 @@ class Broken:
         return 1 / 0
 
 
+class Yields:
+    def decide(self, view):
+        yield 1 / 0
+
+
+class Leaves:
+    def decide(self, view):
+        raise SystemExit(7)
+
+
 smallest = MyOrder("node_count")
 policy = hs.Policy.preset("sjf")
 '''
-KNOWN = "MyOrder, Whole, Both, Needy, Broken, smallest, policy"
+KNOWN = "MyOrder, Whole, Both, Needy, Broken, Yields, Leaves, smallest, policy"
 METHODS = (
     "`rank` (order), `select` (backfill), `choose` (placement), `decide` (scheduler), `allot` (allocator), "
     "`read` (monitor), `estimate` (analyzer), `sizes` (sizing), `rest` (sleep)"
@@ -135,12 +145,15 @@ def test_policies_from_a_file_are_compared(hetsched):
         ),
         ("mine.py:Needy", "found the class Needy, expected an object of it, Needy(...): the class needs arguments"),
         ("mine.py:Whole:depth=2", "found `depth=2`, expected nothing beside Whole, which is a whole policy"),
+        ("leaves.py:A", "found `leaves.py`, where SystemExit: 7 (line 2), expected a file that runs"),
+        (f"{'x' * 300}.py:A", f"found `{'x' * 60}...`, expected a Python file; there is none of this name"),
         ("bad.py:A", "found `bad.py`, where ZeroDivisionError: division by zero (line 2), expected a file that runs"),
     ],
 )
 @pytest.mark.usefixtures("mine")
 def test_what_cannot_be_found_is_told(hetsched, mine, policy, line):
     (mine / "bad.py").write_text("A = 1\nB = 1 / 0\n", encoding="utf-8")
+    (mine / "leaves.py").write_text("import sys\nsys.exit(7)\n", encoding="utf-8")
     said = hetsched("simulate", "small.swf", "--policy", policy)
     assert (said.code, said.out, said.err) == (2, "", f"error: --policy: {line}")
 
@@ -163,6 +176,18 @@ def test_an_exception_is_the_objects_and_not_hetscheds(hetsched):
         "(--debug shows where)"
     )
     assert "1 / 0" in hetsched("simulate", "small.swf", "--policy", "mine.py:Broken", "--debug").err
+
+
+@pytest.mark.parametrize(
+    ("own", "told"), [("Yields", "ZeroDivisionError: division by zero"), ("Leaves", "SystemExit: 7")]
+)
+@pytest.mark.usefixtures("mine")
+def test_what_reading_an_answer_raises_is_the_objects_too(hetsched, own, told):
+    said = hetsched("simulate", "small.swf", "--policy", f"mine.py:{own}")
+    assert said.code == 1
+    assert said.err.splitlines()[-1] == (
+        f"error: policy.scheduler: `decide` of {own}, with 1 job waiting, at 0 s: {told} (--debug shows where)"
+    )
 
 
 @pytest.mark.usefixtures("folder")

@@ -71,6 +71,10 @@ def test_the_demo_compares_four_policies_on_the_log_that_is_shipped(hetsched, fo
     assert sorted(path.name for path in (folder / "hetsched-demo").iterdir()) == [
         "comparison.csv",
         "energy-wait.png",
+        "node-map-conservative.png",
+        "node-map-easy-placement-lowest-power.png",
+        "node-map-easy.png",
+        "node-map-fcfs.png",
         "overview-conservative.png",
         "overview-easy-placement-lowest-power.png",
         "overview-easy.png",

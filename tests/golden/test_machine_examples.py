@@ -153,7 +153,7 @@ def test_rule_7_maintenance_that_is_known_before_it_begins_needs_plan() -> None:
 def test_rule_7_a_power_part_takes_no_events_but_budgets() -> None:
     policy = hs.Policy(power={"name": "system-budget", "budget_w": 1000})
     platform = hs.Platform.homogeneous(nodes=1, idle_w=100.0, tdp_w=400.0)
-    with pytest.raises(hs.ConfigError, match=r"events\.kind, row 0: found `node_failed` at 5 s, expected no such row"):
+    with pytest.raises(hs.ConfigError, match=r"events\.kind, row 0: found `node_failed` at 5 s, expected only budgets"):
         hs.simulate(jobs((0, 60, 150, 1)), platform, policy, events=events(fails(5.0)))
 
 

@@ -294,3 +294,91 @@ def test_a_session_of_more_nodes_than_memory_holds_is_refused(tmp_path):
             changed.writestr(name, content)
     with pytest.raises(ConfigError, match=r"the run needs about .* of memory"):
         hs.Session.load(tmp_path / "b")
+
+
+HALF = "a\udce9"
+NODES = {"idle_w": 100, "tdp_w": 300}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (lambda: hs.Queue(name=HALF, nodes="0"), r"name: found `a\udce9`, expected a name"),
+        (
+            lambda: hs.Queue(name="a", nodes="0", users=[HALF]),
+            r"users: found `['a\udce9']`, expected a list of names",
+        ),
+        (lambda: hs.NodeClass(name=HALF, count=2, **NODES), r"name: found `a\udce9`, expected a name"),
+        (lambda: hs.VariationTable([HALF], power_w=[[1.0]]), r"apps[0]: found `a\udce9`, expected a name"),
+        (
+            lambda: hs.Policy.from_dict({"preset": "easy", "backfill": {"name": "reservations", "order": HALF}}),
+            r"policy.backfill.order: found `a\udce9`, expected text of whole characters",
+        ),
+        (
+            lambda: hs.Policy.from_dict({"preset": "easy", "order": HALF}),
+            r"policy.order: found `a\udce9`, expected one",
+        ),
+        (lambda: hs.read_csv(b"a\n1\n", separator="\udce9"), r"separator: found `\udce9`, expected one character"),
+        (lambda: hs.read_csv(b"a\n1\n", columns={"a": HALF}), r"bytes, column `a`: found `a\udce9` to be read as"),
+    ],
+)
+def test_halves_of_characters_are_no_names(given, said):
+    told = message(given)
+    assert told.startswith(said)
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize("name", ["caf\udce9", "a\ud800"])
+def test_but_names_of_files_and_their_like_are_written_out(name):
+    """Bytes of names that are no UTF-8 come as halves of characters; no message, result or table could hold them."""
+    platform = hs.Platform.homogeneous(nodes=2, **NODES)
+    policy = hs.Policy.from_dict({"preset": "easy", "name": name})
+    log = hs.Workload.from_polars(JOBS, source=name)
+    result = hs.simulate(log, platform, policy)
+    written = {"caf\udce9": "caf\\xe9", "a\ud800": "a\\ud800"}[name]
+    assert (result.provenance["trace"]["name"], result.provenance["policy"]["name"]) == (written, written)
+    runs = hs.sweep({name: log}, platform, {name: "easy"}, workers=1)
+    assert runs["workload", "policy"].row(0) == (written, written)
+
+
+def test_functions_that_are_told_of_progress_take_what_they_are_told():
+    log, platform = hs.Workload.from_polars(JOBS), hs.Platform.homogeneous(nodes=2, **NODES)
+    told = "(jobs done, jobs in all, seconds on the log's clock), or None"
+    session = hs.Session(log, platform)
+    for call in (lambda given: hs.simulate(log, platform, progress=given), lambda given: session.run(progress=given)):
+        assert message(call, 3) == f"progress: found `3`, expected a function of {told}"
+        assert message(call, lambda _: None) == (
+            f"progress: found a function of other arguments, expected a function of {told}"
+        )
+    assert session.run(progress=lambda *_: None).summary()["jobs"] == 1
+    rows = "(rows done, rows in all), or `bar`, or None"
+    for given, found in ((3, "`3`"), (lambda _: None, "a function of other arguments")):
+        assert message(hs.sweep, log, platform, "easy", progress=given) == (
+            f"progress: found {found}, expected a function of {rows}"
+        )
+    assert message(hs.read_swf, b"; MaxProcs: 4\n", progress=3).endswith(
+        "a function of (bytes read, bytes in all), or None"
+    )
+
+
+def test_an_empty_name_is_no_folder_and_no_file(tmp_path, monkeypatch):
+    """As an unset variable gives it: it would be the current folder."""
+    monkeypatch.chdir(tmp_path)
+    log, platform = hs.Workload.from_polars(JOBS), hs.Platform.homogeneous(nodes=2, **NODES)
+    assert message(hs.simulate(log, platform).write, "") == "folder: found ``, expected a folder's name"
+    assert message(hs.Session(log, platform).save, "") == "`.`: cannot be written: no file has this name"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sessions_file_names_no_other_file(tmp_path):
+    platform = hs.Platform.homogeneous(nodes=2, **NODES)
+    hs.Session(hs.Workload.from_polars(JOBS), platform).save(tmp_path / "good")
+    with zipfile.ZipFile(tmp_path / "good") as good, zipfile.ZipFile(tmp_path / "bad", "w") as bad:
+        for name in good.namelist():
+            content = good.read(name)
+            if name == "session.json":
+                record = json.loads(content)
+                content = json.dumps({**record, "platform": {**record["platform"], "actual": "table.csv"}}).encode()
+            bad.writestr(name, content)
+    hs.Session.load(tmp_path / "good")
+    assert message(hs.Session.load, tmp_path / "bad").startswith(f"{tmp_path / 'bad'}: found a table by its path")

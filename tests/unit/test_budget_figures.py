@@ -71,12 +71,26 @@ def test_the_draw_and_the_budget_are_those_of_the_timeline(result: hs.Result, pi
     assert [len(line.get_xdata()) for line in marks.lines] == [counts[name.split(" ")[0]] for name in told]
 
 
-def test_what_lies_beyond_the_budget_is_filled() -> None:
-    named = [area.get_label() for area in power_and_budget(*beyond()).axes[0].collections]
-    assert "beyond the budget" in named
+def test_what_lies_beyond_the_budget_is_filled_with_its_time_and_energy_in_the_legend() -> None:
+    timeline, events = beyond()
+    figure = power_and_budget(timeline, events)
+    told = [text.get_text() for text in figure.legends[0].get_texts()]
+    (excess,) = [area for area in figure.axes[0].collections if area.get_label().startswith("beyond")]
+    boxes = [[*path.vertices.min(axis=0), *path.vertices.max(axis=0)] for path in excess.get_paths()]
+    assert np.array(boxes) == pytest.approx(np.array([[40.0, 0.45, 60.0, 0.65], [90.0, 0.25, 100.0, 0.65]]))
+    rows = timeline.with_columns(
+        length_s=pl.col("time_s").shift(-1) - pl.col("time_s"), over=pl.col("power_w") - pl.col("budget_w")
+    )
+    rows = rows.filter(pl.col("over") > 0).drop_nulls()
+    energy_j = (rows["over"] * rows["length_s"]).sum()
+    assert told == [
+        "draw",
+        "power budget",
+        f"beyond the budget: {rows['length_s'].sum():.2f} s, {energy_j / 3600:.3f} Wh",
+    ]
     inside = run(on_excess=("lower-caps", "suspend"))
-    named = [area.get_label() for area in power_and_budget(inside.timeline, inside.events).axes[0].collections]
-    assert "beyond the budget" not in named
+    figure = power_and_budget(inside.timeline, inside.events)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["draw", "power budget"]
 
 
 def beyond() -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -93,15 +107,22 @@ def test_without_budgets_in_time_the_fixed_one_is_drawn() -> None:
     assert len(axes.lines) == 1
 
 
-def test_a_long_timeline_is_drawn_as_a_range_in_bins() -> None:
+def test_a_long_timeline_is_drawn_as_means_and_its_shortest_excess_stays() -> None:
     rows = MOST_STEPS * 3
-    power_w = 200.0 + 100.0 * (np.arange(rows) % 2)
-    timeline = pl.DataFrame({"time_s": np.arange(float(rows)), "power_w": power_w, "budget_w": 500.0})
-    (axes,) = power_and_budget(timeline, run(events=False).events).axes
-    assert len(axes.lines[0].get_ydata()) == MOST_STEPS + 1
-    assert set(axes.lines[0].get_ydata()) == {300.0}
-    low = axes.collections[0].get_paths()[0].vertices[:, 1]
-    assert set(low) == {0.0, 200.0}
+    power_w = 200.0 + 100.0 * (np.arange(rows + 1) % 2)
+    power_w[700] = 900.0
+    timeline = pl.DataFrame({"time_s": np.arange(rows + 1.0), "power_w": power_w, "budget_w": 500.0})
+    figure = power_and_budget(timeline, run(events=False).events)
+    (axes,) = figure.axes
+    draw = axes.lines[0].get_ydata()
+    assert len(draw) == MOST_STEPS + 1
+    assert draw.mean() == pytest.approx(250.0, abs=1.0)
+    (excess,) = [area for area in axes.collections if area.get_label().startswith("beyond")]
+    assert [path.vertices[:4].tolist() for path in excess.get_paths()] == [
+        [[700 / 60, 500.0], [701 / 60, 500.0], [701 / 60, 900.0], [700 / 60, 900.0]]
+    ]
+    told = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert told == ["draw, mean of each 3 s", "power budget", "beyond the budget: 1.000 s, 400.0 J"]
 
 
 def test_boxes_are_the_stretches(result: hs.Result, pictures: dict[str, Any]) -> None:

@@ -301,3 +301,111 @@ def test_no_policy_writes_outside_its_own_folder_or_over_another(tmp_path):
     assert len(folders) == len(names)
     assert {"--", "-", "comparison.csv-", "a-b"} <= {path.name for path in folders}
     assert sorted(hs.read_result(path).provenance["policy"]["name"] for path in folders) == sorted(names)
+
+
+# Repetitions in the frame of a sweep
+
+SWEPT = pl.DataFrame(
+    {
+        "workload": ["w0", "w1", "w2"] * 2,
+        "platform": ["p"] * 6,
+        "policy": ["easy"] * 3 + ["new"] * 3,
+        "seed": [0] * 6,
+        "mean_wait_s": [100.0, 1000.0, 10000.0, 50.0, 510.0, 4900.0],
+    }
+)
+
+
+def ratio_of(runs, **keywords):
+    """The last policy's ratio of mean waits, with half of its interval."""
+    table = compare(runs, baseline="easy", metrics=["mean_wait_s"], **keywords)
+    return table["ratio"][-1], table["ratio_half_width_95"][-1]
+
+
+def test_runs_on_workloads_that_repeat_one_another_are_pairs():
+    """Paired, the difference of 0.49 to 0.51 counts; not the hundredfold between the workloads."""
+    by_seed = SWEPT.drop("workload", "platform").with_columns(seed=pl.Series([0, 1, 2] * 2))
+    assert ratio_of(SWEPT) == ratio_of(by_seed)
+    ratio, half_width = ratio_of(SWEPT.sample(fraction=1.0, shuffle=True, seed=1).sort("policy"))
+    assert (round(ratio, 3), round(half_width, 3)) == (0.492, 0.012)
+    # The mean is of workloads a hundredfold apart, and has their interval.
+    assert compare(SWEPT, baseline="easy", metrics=["mean_wait_s"])["runs"].to_list() == [3, 3]
+
+
+def test_without_pairs_both_means_have_their_say():
+    other = SWEPT.with_columns(workload=pl.Series(["w0", "w1", "w2", "w3", "w4", "w5"]))
+    ratio, half_width = ratio_of(other)
+    assert (round(ratio, 3), round(half_width, 3)) == (0.492, 2.549)
+
+
+def test_seeds_repeat_no_workload_that_is_the_same_under_each():
+    """A policy without chance has the same numbers under every seed: three workloads are three repetitions."""
+    thrice = pl.concat(SWEPT.with_columns(seed=pl.lit(seed)) for seed in range(3))
+    table = compare(thrice, baseline="easy", metrics=["mean_wait_s"])
+    assert table["runs"].to_list() == [9, 9]
+    assert table.drop("runs").equals(compare(SWEPT, baseline="easy", metrics=["mean_wait_s"]).drop("runs"))
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "found"),
+    [
+        ("offered_load_ratio", [0.7, 0.8, 0.9], "offered loads of 0.7 (`w0`) to 0.9 (`w2`) under policy easy"),
+        ("jobs", [1000, 500, 990], "numbers of jobs of 500 (`w1`) to 1e+03 (`w0`) under policy easy"),
+    ],
+)
+def test_workloads_of_different_load_are_not_pooled(column, values, found):
+    runs = SWEPT.with_columns(pl.Series(column, values * 2))
+    with pytest.raises(hs.ConfigError) as caught:
+        ratio_of(runs)
+    message = str(caught.value)
+    assert message.startswith(f"results: found {found}, expected workloads alike in load")
+    assert all(way in message for way in ('runs.filter(workload="...")', 'by="workload"', "function of the seed"))
+    assert ratio_of(runs.filter(workload="w0")) == (0.5, None)
+    apart = compare(runs, baseline="easy", metrics=["mean_wait_s"], by="workload")
+    assert apart.columns[:3] == ["workload", "policy", "metric"]
+    assert apart.filter(policy="new")["ratio"].to_list() == [0.5, 0.51, 0.49]
+
+
+def test_draws_of_a_function_are_repetitions_whatever_their_loads():
+    drawn = SWEPT.with_columns(workload=pl.lit("drawn"), seed=pl.Series([0, 1, 2] * 2), jobs=pl.Series([1, 2, 3] * 2))
+    assert tuple(round(number, 3) for number in ratio_of(drawn)) == (0.492, 0.012)
+    # On two machines each seed is a repetition on each.
+    both = pl.concat([drawn, drawn.with_columns(platform=pl.lit("q"))])
+    loads = both.with_columns(offered_load_ratio=pl.Series([0.7, 0.8, 0.9] * 4), jobs=pl.lit(9))
+    table = compare(loads, baseline="easy", metrics=["mean_wait_s"])
+    assert table["ratio_half_width_95"][-1] == pytest.approx(
+        # Student's t of six pairs for three, and the spread of the same three values twice.
+        ratio_of(drawn)[1] * (2.570582 / 6**0.5 * 0.8**0.5) / (4.302653 / 3**0.5)
+    )
+
+
+def test_platforms_of_another_size_are_not_pooled():
+    both = pl.concat([SWEPT.head(1), SWEPT.head(1).with_columns(platform=pl.lit("q"))])
+    with pytest.raises(
+        hs.ConfigError, match=r'loads of 0.5 \(`p`\) to 0.8 \(`q`\).* expected platforms alike .*by="plat'
+    ):
+        compare(both.with_columns(offered_load_ratio=pl.Series([0.5, 0.8])), baseline="easy", metrics=["mean_wait_s"])
+
+
+def test_results_on_several_workloads_are_pairs_by_their_content():
+    platform = hs.Platform.homogeneous(nodes=4, idle_w=100, tdp_w=300)
+
+    def jobs(seed):
+        return hs.workload.poisson(nodes=4, jobs=60, load=0.9, sizes="1:1,3:1", walltime_factor=2.0, seed=seed)
+
+    results = [hs.simulate(jobs(seed), platform, policy) for policy in ("fcfs", "easy") for seed in range(4)]
+    paired = compare(results, baseline="fcfs", metrics=["mean_wait_s"])
+    seeded = runs_frame(results).with_columns(seed=pl.Series([0, 1, 2, 3] * 2))
+    assert paired.equals(compare(seeded, baseline="fcfs", metrics=["mean_wait_s"]))
+    unpaired = compare(runs_frame(results), baseline="fcfs", metrics=["mean_wait_s"])
+    assert paired["ratio_half_width_95"][1] < unpaired["ratio_half_width_95"][1]
+    twice = [hs.simulate(jobs(0).scale_arrivals(k), platform, name) for name in ("fcfs", "easy") for k in (0.5, 1.0)]
+    with pytest.raises(hs.ConfigError, match=r"offered loads of 0\.46.*`poisson .*to 0\.9.*`poisson "):
+        compare(twice, baseline="fcfs", metrics=["mean_wait_s"])
+
+
+def test_columns_to_compare_by_are_those_of_the_frame():
+    with pytest.raises(
+        hs.ConfigError, match=r"^by: found `load`, expected one of the columns workload, platform, seed"
+    ):
+        compare(SWEPT, baseline="easy", metrics=["mean_wait_s"], by=["load"])

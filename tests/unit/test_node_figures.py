@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,10 @@ import pytest
 from matplotlib.text import Text
 
 import hetsched as hs
-from hetsched.analysis import NODE_STATES, node_states
+from hetsched.analysis import NODE_STATES, busy_grid, node_states
 from hetsched.comparison import Keep, Outcome
 from hetsched.report.canvas import picture_bytes
-from hetsched.report.node_states import MOST_ROWS, node_map, queue_waits, states_over_time
+from hetsched.report.node_states import MOST_ROWS, node_map, node_use, queue_waits, states_over_time
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
@@ -113,6 +114,58 @@ def test_nodes_of_a_large_machine_share_rows() -> None:
     assert image.get_array().shape[0] == MOST_ROWS
 
 
+def busy_by_states(result: hs.Result, *, rows: int, bins: int) -> np.ndarray:
+    """The share of time at work from the stretches of each node, one after the other."""
+    states = node_states(result).filter(state="busy")
+    nodes, (from_s, until_s) = len(result.nodes), result.timeline["time_s"].to_numpy()[[0, -1]]
+    edges, found = np.linspace(from_s, until_s, bins + 1), np.zeros((rows, bins))
+    for node, start_s, end_s in states.select("node", "start_s", "end_s").iter_rows():
+        inside = np.clip(np.minimum(end_s, edges[1:]) - np.maximum(start_s, edges[:-1]), 0.0, None)
+        found[node * rows // nodes] += inside / np.diff(edges)
+    return found / np.bincount(np.arange(nodes) * rows // nodes, minlength=rows)[:, None]
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+@pytest.mark.parametrize("rows", [7, 3])
+def test_the_share_of_time_at_work_is_that_of_the_states(
+    is_shared: bool, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(5)
+    jobs = {
+        "job_id": np.arange(200),
+        "submit_s": np.sort(rng.integers(0, 9000, 200)),
+        "runtime_s": rng.integers(1, 900, 200),
+        "node_count": rng.integers(1, 4, 200),
+    }
+    machine = hs.Platform.homogeneous(7, 50.0, 200.0, slots=3, exclusive=not is_shared)
+    if is_shared:
+        jobs["slots_per_node"] = rng.integers(1, 3, 200)
+    result = hs.simulate(hs.Workload.from_polars(pl.DataFrame(jobs)), machine, "easy")
+    from_s, until_s = result.timeline["time_s"].to_numpy()[[0, -1]].tolist()
+    monkeypatch.setattr(sys.modules["hetsched.analysis.node_states"], "_AT_ONCE", 23)
+    found = busy_grid(result.segments, nodes=7, rows=rows, bins=11, from_s=from_s, until_s=until_s)
+    assert found == pytest.approx(busy_by_states(result, rows=rows, bins=11), abs=1e-9)
+    assert 0.1 < found.mean() < 1
+
+
+def test_a_map_of_use_is_blue_where_nodes_work_and_grey_where_they_are_idle() -> None:
+    busy = np.array([[0.0, 1.0], [0.5, 0.25]])
+    figure = node_use(busy, nodes=2, window=(0.0, 7200.0), title="easy, 2 nodes")
+    (axes,) = figure.axes
+    (image,) = axes.get_images()
+    assert np.asarray(image.get_array()).tolist() == busy.tolist()
+    assert image.get_extent() == [0.0, 2.0, -0.5, 1.5]
+    grey, between, blue = (image.to_rgba(np.array([[share]]))[0, 0, :3] for share in (0.0, 0.5, 1.0))
+    assert np.ptp(grey) == 0
+    assert blue[2] > 0.5 > blue[0]
+    assert grey.sum() > between.sum() > blue.sum()
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "idle",
+        "working half of the time",
+        "working",
+    ]
+
+
 def test_waits_of_queues_are_their_quantiles() -> None:
     waits = {"a": np.arange(101.0), "b": np.full(7, 30.0)}
     jobs = pl.concat(pl.DataFrame({"queue": name, "wait_s": own}) for name, own in waits.items())
@@ -135,6 +188,7 @@ def test_runs_have_the_pictures_that_show_something() -> None:
     assert [own.timeline is not None for own in (asleep, plain, queued)] == [True, False, False]
     assert [own.states is not None for own in (asleep, plain, queued)] == [True, False, False]
     assert [own.waits is not None for own in (asleep, plain, queued)] == [False, False, True]
+    assert [own.busy is not None for own in (asleep, plain, queued)] == [False, True, True]
     # Nodes that sleep are no reason for a picture of a power budget.
     power = Outcome.of("p", run(), Keep(drawn=True)).power
     assert power is not None

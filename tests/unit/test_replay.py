@@ -57,7 +57,7 @@ def test_who_cannot_start_waits_is_counted_and_warned_about() -> None:
     """On two nodes job 2 has to wait for job 1 to end at 10, and 3, which came later, too."""
     workload = log(observed_start_s=[0.0, 3.0, 3.0])
     with pytest.warns(
-        hs.ReplayWarning, match=r"^replay: 2 jobs start later than in reality: what they need was not free"
+        hs.ReplayWarning, match=r"^replay: 2 jobs start later than in the log: the needed nodes were not free then"
     ):
         result = hs.simulate(workload, platform(2), "replay")
     assert result.jobs["start_s"].to_list() == [0.0, 10.0, 10.0]
@@ -100,6 +100,60 @@ def test_an_observed_start_before_the_submission_is_kept_as_well_as_may_be() -> 
     with pytest.warns(hs.ReplayWarning, match="1 job starts later"):
         result = hs.simulate(workload, platform(4), "replay")
     assert result.jobs["start_s"].to_list() == [0.0, 1.0, 3.0]
+
+
+def overrun() -> hs.Workload:
+    """Job 1 ran for 10 s with a walltime of 6 s; job 2 started on its node when it ended."""
+    return log(observed_start_s=[0.0, 10.0, 3.0], walltime_s=[6.0, 20.0, 20.0])
+
+
+@pytest.mark.parametrize("limits", [{}, {"kill_at_walltime": True}, {"kill_grace_s": 1.0, "walltimes": "stretch"}])
+def test_who_overran_a_walltime_in_reality_runs_on(limits: dict[str, object]) -> None:
+    result = hs.simulate(overrun(), platform(), "replay", **limits)  # type: ignore[arg-type]
+    assert result.jobs["end_s"].to_list() == [10.0, 20.0, 8.0]
+    assert result.jobs["state"].to_list() == ["completed"] * 3
+    assert result.provenance["options"]["kill_at_walltime"] is False
+    check_schedule(result, overrun(), platform())
+    assert hs.simulate(overrun(), platform(), "easy").jobs["state"].to_list() == ["timeout", "completed", "completed"]
+
+
+def test_a_session_and_a_saved_one_kill_nobody_either(tmp_path: Path) -> None:
+    session = hs.Session(overrun(), platform(), "replay")
+    session.step_until(5.0)
+    session.save(tmp_path / "saved")
+    for one in (session, hs.Session.load(tmp_path / "saved")):
+        one.run()
+        assert one.result().jobs["end_s"].to_list() == [10.0, 20.0, 8.0]
+
+
+def test_a_comparison_says_that_a_replay_kills_nobody() -> None:
+    with pytest.warns(hs.WorkWarning):
+        found = hs.compare(overrun(), platform(), ["replay", "easy"], progress=None)
+    assert found.summaries["replay"]["timeout"] == 0
+    assert found.summaries["easy"]["timeout"] == 1
+    said = "replay: no job is killed at its walltime, as those that overran it ran on in the log"
+    assert said in found.notes
+    assert said not in hs.compare(overrun(), platform(), ["easy", "fcfs"], progress=None).notes
+
+
+def test_a_sweep_takes_replays(tmp_path: Path) -> None:
+    """A stored run of a replay is not taken for one with kills, nor the other way."""
+    runs = hs.sweep(overrun(), platform(), ["replay", "easy"], workers=1, out=tmp_path)
+    assert runs["timeout"].to_list() == [0, 1]
+    spared = hs.sweep(overrun(), platform(), ["replay", "easy"], workers=1, out=tmp_path, kill_at_walltime=False)
+    assert spared["timeout"].to_list() == [0, 0]
+    assert len((tmp_path / "sweep.jsonl").read_text().splitlines()) == 3
+    with pytest.raises(
+        hs.ConfigError, match=r"workload `unsaid`, platform `3 nodes`, policy `replay`: workload\.observed"
+    ):
+        hs.sweep({"said": overrun(), "unsaid": log()}, platform(), ["replay", "easy"], workers=1)
+
+
+def test_a_metered_schedule_kills_as_its_options_say() -> None:
+    starts = pl.DataFrame({"job_id": [1, 2, 3], "start_s": [0.0, 10.0, 3.0], "nodes": [[0, 1], [0], [2]]})
+    assert hs.meter(overrun(), platform(), starts).jobs["end_s"].to_list() == [6.0, 20.0, 8.0]
+    spared = hs.meter(overrun(), platform(), starts, kill_at_walltime=False)
+    assert spared.jobs["end_s"].to_list() == [10.0, 20.0, 8.0]
 
 
 def test_a_replay_under_a_budget_waits_for_watts() -> None:

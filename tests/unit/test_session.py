@@ -130,7 +130,10 @@ def test_an_event_must_be_to_come_and_of_a_node_that_there_is(rows: list[Any], m
         ({"time_s": [1.0], "kind": ["node_failed"], "node": [-1]}, "events.node, row 0: found `-1`"),
         ({"time_s": [1.0], "kind": ["node_failed"], "node": [0.5]}, "events.node, row 0: found `0.5`"),
         ({"time_s": [1.0], "kind": ["node_failed"], "node": ["a"]}, "events.node: found values of type String"),
-        ({"time_s": [1.0], "kind": ["node_failed"], "node": [0], "until_s": [2.0]}, "events.until_s, row 0: found `2`"),
+        (
+            {"time_s": [1.0], "kind": ["node_repaired"], "node": [0], "until_s": [2.0]},
+            "events.until_s, row 0: found `2`",
+        ),
     ],
 )
 def test_a_faulty_event_is_told_by_column_and_row(frame: dict[str, Any], message: str) -> None:

@@ -1,6 +1,7 @@
 """A sweep's axes, its journal, and what it says when something is wrong."""
 
 import fcntl
+import functools
 import json
 import os
 import pickle
@@ -577,3 +578,72 @@ def test_a_process_that_the_system_ends_is_said_to_be(tmp_path):
     assert children() == []
     resumed = sweep(log(jobs=500), machine(), "random", seeds=300, workers=1, out=tmp_path)
     assert len({line["key"] for line in lines(tmp_path)}) == len(lines(tmp_path)) == len(resumed) == 300
+
+
+# Workloads that are functions of the seed
+
+
+def drawn_log(seed):
+    """Six jobs of one node, seed + 1 seconds longer than ten."""
+    return hs.Workload.from_polars(log().to_polars().with_columns(runtime_s=pl.lit(11.0 + seed)))
+
+
+def test_a_function_of_the_seed_gives_each_seed_a_workload_of_its_own(tmp_path):
+    workloads = {"drawn": drawn_log, "fixed": log()}
+    frame = sweep(workloads, machine(1), ["random", "easy"], seeds=[2, 5], workers=1, out=tmp_path)
+    busy_s = (frame["job_energy_j"] / 300).round(6)
+    assert frame.select("workload", "policy", "seed").with_columns(busy_s).rows() == [
+        ("drawn", "random", 2, 78.0),
+        ("drawn", "random", 5, 96.0),
+        ("drawn", "easy", 2, 78.0),
+        ("drawn", "easy", 5, 96.0),
+        ("fixed", "random", 2, 60.0),
+        ("fixed", "random", 5, 60.0),
+        ("fixed", "easy", 2, 60.0),
+        ("fixed", "easy", 5, 60.0),
+    ]
+    # A policy without chance runs once on the fixed workload, and once a seed on what is drawn.
+    assert len(lines(tmp_path)) == 7
+    alone = sweep(drawn_log(5), machine(1), "easy", workers=1)
+    assert frame.row(3)[4:] == alone.row(0)[4:]
+
+
+def test_what_is_drawn_is_known_again_in_a_folder_and_in_other_processes(tmp_path):
+    told = []
+    first = sweep(drawn_log, machine(1), "easy", seeds=2, workers=2, out=tmp_path)
+    both = sweep(
+        drawn_log, machine(1), "easy", seeds=3, workers=1, out=tmp_path, progress=lambda *done: told.append(done)
+    )
+    assert told == [(2, 3), (3, 3)]
+    assert both["workload"].to_list() == ["drawn_log"] * 3
+    assert both.head(2).equals(first)
+
+
+def test_generators_take_the_seed_by_name():
+    draw = functools.partial(hs.workload.poisson, nodes=4, jobs=20, load=0.5)
+    frame = sweep(
+        {"half": draw, "by hand": lambda any_name: draw(seed=any_name)}, machine(), "easy", seeds=2, workers=1
+    )
+    assert frame["offered_load_ratio"].n_unique() == 2
+    assert frame["energy_j"][:2].equals(frame["energy_j"][2:])
+
+
+def test_a_function_that_gives_something_else_is_refused_with_its_seed():
+    with pytest.raises(hs.ConfigError) as caught:
+        sweep({"odd": lambda seed: drawn_log(seed) if seed < 4 else 7}, machine(), "easy", seeds=[3, 4], workers=1)
+    assert str(caught.value) == (
+        "workloads['odd'], seed 4: found `int`, expected a Workload, as read_swf or Workload.from_polars makes it"
+    )
+    with pytest.raises(
+        hs.ConfigError, match=r"^workloads: found str, expected a Workload, .* or a function of the seed"
+    ):
+        sweep("may.swf", machine(), "easy")
+
+
+def test_the_concern_of_a_function_is_said_once():
+    def busy(seed):
+        return drawn_log(seed).scale_arrivals(10)
+
+    with pytest.warns(hs.LoadWarning, match="workload `busy` of seed 0, platform `1 nodes`: offered load") as said:
+        sweep(busy, machine(1), "easy", seeds=3, workers=1)
+    assert len([one for one in said if one.category is hs.LoadWarning]) == 1

@@ -39,6 +39,7 @@ def test_names_are_folded_behind_the_coarsest_mark_that_helps():
     text = "swa:placement.on_miss=wait:placement.window=1 on 48 nodes"
     assert folded(text, 40) == ["swa:placement.on_miss=wait:", "placement.window=1 on 48 nodes"]
     assert folded("fcfs:placement=sliding-window", 20) == ["fcfs:placement=", "sliding-window"]
+    assert folded("90 %", 4, indent="  ") == ["90 %"]
 
 
 def runs_of(keys):

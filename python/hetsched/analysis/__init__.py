@@ -1,6 +1,6 @@
 """Analysis of results: metrics and their units, comparisons with a baseline, and curves; frames in, new frames out."""
 
-from hetsched.analysis.node_states import NODE_STATES, node_states, state_grid
+from hetsched.analysis.node_states import NODE_STATES, busy_grid, node_states, state_grid
 from hetsched.analysis.ratios import attained_ratio, compare, mean_and_half_width, runs_frame, student_t_quantile
 from hetsched.analysis.starts import (
     START_CLASSES,
@@ -23,6 +23,7 @@ __all__ = [
     "Unit",
     "attained_ratio",
     "binned",
+    "busy_grid",
     "compare",
     "gaps",
     "held_jobs_resubmitted",

@@ -144,6 +144,56 @@ def state_grid(states: pl.DataFrame, *, nodes: int, rows: int, bins: int) -> npt
     return found
 
 
+_AT_ONCE = 2_000_000
+"""Rows of a node and a stretch that are taken together: memory does not grow with the log."""
+
+
+def busy_grid(
+    segments: pl.DataFrame, *, nodes: int, rows: int, bins: int, from_s: float, until_s: float
+) -> npt.NDArray[np.float64]:
+    """The share of time that nodes run jobs, of nodes taken together and over bins of time.
+
+    Parameters
+    ----------
+    segments
+        `Result.segments`; a job that still runs does so up to the end.
+    nodes, rows, bins
+        As in `state_grid`.
+    from_s, until_s
+        The first and the last instant.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (rows, bins), from 0 to 1. A node with several jobs is at work once.
+
+    Examples
+    --------
+    >>> stretches = {"start_s": [0.0, 10.0], "end_s": [20.0, 40.0], "nodes": [[0], [0, 1]], "state": ["running"] * 2}
+    >>> busy_grid(pl.DataFrame(stretches), nodes=2, rows=2, bins=2, from_s=0.0, until_s=60.0).round(3).tolist()
+    [[1.0, 0.333], [0.667, 0.333]]
+    """
+    own = segments.filter(state="running").select("start_s", pl.col("end_s").fill_null(until_s), "nodes")
+    own = own.filter(pl.col("nodes").list.len() > 0).sort("start_s", maintain_order=True)
+    scale = bins / (until_s - from_s)
+    busy_until = np.full(nodes, from_s)
+    past = np.zeros((rows, bins + 1))
+    batch = (pl.col("nodes").list.len().cast(pl.Int64).cum_sum() // _AT_ONCE).alias("batch")
+    for part in own.with_columns(batch).partition_by("batch", maintain_order=True, include_key=False):
+        flat = part.explode("nodes").rename({"nodes": "node"}).sort("node", maintain_order=True)
+        node = flat["node"].to_numpy()
+        # What earlier jobs of the node have covered is not counted again.
+        before = flat.select(pl.col("end_s").cum_max().shift(1).over("node"))["end_s"].fill_null(-np.inf).to_numpy()
+        start_s = np.maximum.reduce([flat["start_s"].to_numpy(), before, busy_until[node]])
+        end_s = np.maximum(start_s, flat["end_s"].to_numpy())
+        np.maximum.at(busy_until, node, end_s)
+        row, (start, end) = node.astype(np.int64) * rows // nodes, ((at - from_s) * scale for at in (start_s, end_s))
+        past += _since(row, start, rows, bins) - _since(row, end, rows, bins)
+    counts = np.bincount(np.arange(nodes) * rows // nodes, minlength=rows)
+    found: npt.NDArray[np.float64] = np.clip(np.diff(past, axis=1) / counts[:, None], 0.0, 1.0)
+    return found
+
+
 def _since(row: npt.NDArray[np.int64], at: Floats, rows: int, bins: int) -> Floats:
     """By row and edge of a bin, the sum of the times since those instants in the row that are past by then."""
     edge = np.clip(np.ceil(at), 0, bins).astype(np.int64)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import did_you_mean, listed, shown
+from hetsched.analysis.repetitions import Pairs, by_columns, check_alike, groups, independent, paired
+from hetsched.checks import did_you_mean, listed, many, shown
 from hetsched.errors import ConfigError, WorkWarning
+from hetsched.files import json_sha256
 from hetsched.run.concerns import percent
 from hetsched.run.metrics import DEFAULT_METRICS, metrics_named
 from hetsched.run.result import Result
@@ -96,31 +98,62 @@ def runs_frame(results: Iterable[Result]) -> pl.DataFrame:
     >>> runs_frame(hs.simulate(workload, platform, name) for name in ("fcfs", "easy")).select("policy", "jobs").rows()
     [('fcfs', 2), ('easy', 2)]
     """
-    rows = [
-        {"policy": result.provenance["policy"]["name"], "seed": result.provenance["seed"], **result.summary()}
-        for result in results
-    ]
+    return pl.DataFrame([_row(result) for result in results], infer_schema_length=None)
+
+
+def _row(result: Result) -> dict[str, Any]:
+    return {"policy": result.provenance["policy"]["name"], "seed": result.provenance["seed"], **result.summary()}
+
+
+def _placed(results: Iterable[Result]) -> pl.DataFrame:
+    """`runs_frame` with workload and platform; draws of one generator are one workload under several seeds."""
+    rows = [{**_row(result), **_place(result.provenance)} for result in results]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
+def _place(provenance: Mapping[str, Any]) -> dict[str, str]:
+    trace, report = provenance["trace"], provenance["report"]
+    drawn = {name: value for name, value in report.get("parameters", {}).items() if name != "seed"}
+    kind = json_sha256([report["generator"], drawn, trace["history"][1:]]) if "generator" in report else trace["sha256"]
+    nodes = many(provenance["platform"]["nodes"], "node")
+    return {
+        "workload": f"{trace['name']} {kind[:12]}",
+        "platform": f"{nodes} {provenance['platform']['sha256'][:12]}",
+        "seed": f"{report.get('seed')} {provenance['seed']}",
+    }
+
+
 def compare(
-    results: Iterable[Result] | pl.DataFrame, *, baseline: str, metrics: Sequence[str] = DEFAULT_METRICS
+    results: Iterable[Result] | pl.DataFrame,
+    *,
+    baseline: str,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    by: str | Sequence[str] = (),
 ) -> pl.DataFrame:
     """Each policy's metrics, and their ratios to a baseline's.
 
-    Runs of one policy under several seeds are averaged, with 95 % confidence intervals by Student's t. A ratio is the
-    ratio of the two means. Its interval comes by linear propagation from the differences between runs of one seed where
-    both policies have runs of the same seeds, and else from both means, taken as independent.
+    Runs of one policy under several seeds, or on workloads that repeat one another, are averaged, with 95 % confidence
+    intervals by Student's t. A ratio is the ratio of the two means. Its interval comes by linear propagation from the
+    differences between runs of one workload, platform and seed where both policies have the same of these, and else
+    from both means, taken as independent.
+
+    Workloads whose offered loads or numbers of jobs differ by more than a tenth are no repetitions, and are refused:
+    their mean says nothing. Draws of one generator, a workload a seed, are taken whatever their loads. Where several
+    workloads were each run under the same seeds, a repetition is a workload, and its value the mean over its seeds.
 
     Parameters
     ----------
     results
-        Results, or a frame as `runs_frame` gives it: a row a run, with ``policy`` and the metrics as columns.
+        Results, or a frame as `runs_frame` or `hetsched.sweep` gives it: a row a run, with ``policy``, where there are
+        several ``workload``, ``platform`` and ``seed``, and the metrics as columns.
     baseline
         The policy whose ratios are 1.
     metrics
         Keys of `Result.summary`. Where ``energy_j`` is among them and the runs did different work, so is
         ``energy_per_work_j_per_node_s``, whether asked for or not.
+    by
+        Columns, such as ``"workload"``: runs that differ in them are compared apart, and the columns stand before those
+        of the table.
 
     Returns
     -------
@@ -132,7 +165,8 @@ def compare(
     Raises
     ------
     ConfigError
-        If there are no runs, none of them is the baseline's, or a metric is unknown.
+        If there are no runs, none of them is the baseline's, or a metric is unknown; if runs of one policy are on
+        workloads or platforms of different load.
 
     Warns
     -----
@@ -145,26 +179,39 @@ def compare(
     >>> compare(runs, baseline="fcfs", metrics=["mean_wait_s"]).select("policy", "mean", "ratio").rows()
     [('fcfs', 200.0, 1.0), ('easy', 50.0, 0.25)]
     """
-    runs = results if isinstance(results, pl.DataFrame) else runs_frame(results)
-    return table_of(runs, baseline, metrics, stacklevel=3)
+    runs, metrics = results if isinstance(results, pl.DataFrame) else _placed(results), list(metrics)
+    if not by:
+        return table_of(runs, baseline, metrics, stacklevel=3)
+    names = by_columns(by, runs)
+    tables = [
+        table_of(own, baseline, metrics, stacklevel=3).select(
+            *(pl.lit(value, runs.schema[name]).alias(name) for name, value in zip(names, values, strict=True)),
+            pl.all(),
+        )
+        for values, own in groups(runs, names)
+    ]
+    return pl.concat(tables) if tables else table_of(runs, baseline, metrics)
 
 
 def table_of(runs: pl.DataFrame, baseline: str, metrics: Sequence[str], *, stacklevel: int = 4) -> pl.DataFrame:
     """`compare` of a frame of runs; warns the caller that many frames up."""
     keys = [metric.key for metric in metrics_named(metrics)]
     _check(runs, baseline, keys)
+    check_alike(runs)
     if text := different_work(runs, remedy=_REMEDY):
         warnings.warn(text, WorkWarning, stacklevel=stacklevel)
         keys = with_energy_per_work(keys)
     policies = runs["policy"].unique(maintain_order=True).to_list()
-    own = {policy: runs.filter(pl.col("policy") == policy) for policy in policies}
-    means = {policy: _means(own[policy], keys) for policy in policies}
+    counts: dict[str, int] = dict(runs["policy"].value_counts().rows())
+    rows_of, units = independent(runs)
+    own = {policy: rows_of.filter(pl.col("policy") == policy) for policy in policies}
+    means = {policy: _means(own[policy], keys, counts[policy]) for policy in policies}
     rows = [
         {
             "policy": policy,
             "metric": key,
             **means[policy][key],
-            **_ratio(means[policy][key], means[baseline][key], _paired(own[policy], own[baseline], key)),
+            **_ratio(means[policy][key], means[baseline][key], paired(own[policy], own[baseline], units, key)),
         }
         for policy in policies
         for key in keys
@@ -214,26 +261,13 @@ def _check(runs: pl.DataFrame, baseline: str, keys: list[str]) -> None:
         raise ConfigError(faults)
 
 
-def _means(runs: pl.DataFrame, keys: list[str]) -> dict[str, dict[str, Any]]:
+def _means(runs: pl.DataFrame, keys: list[str], count: int) -> dict[str, dict[str, Any]]:
     means = {}
     for key in keys:
         values = runs[key].cast(pl.Float64).drop_nulls().to_numpy()
         mean, half_width = mean_and_half_width(values) if len(values) else (None, None)
-        means[key] = {"runs": len(runs), "mean": mean, "half_width_95": half_width}
+        means[key] = {"runs": count, "mean": mean, "half_width_95": half_width}
     return means
-
-
-Pairs = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
-
-
-def _paired(own: pl.DataFrame, base: pl.DataFrame, key: str) -> Pairs | None:
-    """Values of two policies under the same seeds, in the order of the seeds; None where they have others."""
-    if len(own) < 2 or "seed" not in own.columns or own["seed"].has_nulls():
-        return None
-    one, other = (runs.sort("seed").select("seed", pl.col(key).cast(pl.Float64)) for runs in (own, base))
-    if not one["seed"].equals(other["seed"]) or one["seed"].n_unique() < len(one) or one[key].has_nulls():
-        return None
-    return None if other[key].has_nulls() else (one[key].to_numpy(), other[key].to_numpy())
 
 
 def _ratio(own: dict[str, Any], base: dict[str, Any], pairs: Pairs | None) -> dict[str, float | None]:

@@ -12,14 +12,14 @@ from hetsched.cli import options as opt
 from hetsched.cli.inputs import Inputs
 from hetsched.cli.own_policy import policy_of
 from hetsched.cli.pictures import check_folder, check_plot, draw_comparison
-from hetsched.cli.run_options import RunTexts, of_policy, policies_in
+from hetsched.cli.run_options import RunTexts, in_contract, of_policy, policies_in
 from hetsched.cli.terminal import Screen, noted, renamed
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
     from hetsched.platform import Platform
     from hetsched.policy import Policy
-    from hetsched.run.events import Events
+    from hetsched.run.options import RunOptions
     from hetsched.workload import Workload
 
 _POLICY = "Policies"
@@ -80,9 +80,9 @@ def compare(
     window, faults = inputs.log.window, Faults()
     inputs.check(faults)
     run.check(faults, has_table=inputs.has_table)
-    window.check(faults, until_s=run.until_s, bound=run.bound)
+    window.check(faults, until_s=run.until_s, bound=run.bound, has_contract=run.noted_contract(faults))
     repeats = opt.whole(faults, "--seeds", seeds, low=1, high=10_000)
-    keys = _metrics(faults, metrics, bound=run.bound, has_events=run.events is not None)
+    keys = _metrics(faults, metrics, run)
     window.check_metrics(faults, keys or ())
     contestants = policies_in(faults, policies)
     base = _baseline(faults, baseline, contestants)
@@ -95,7 +95,9 @@ def compare(
     options = run.options()
     workload, machine = inputs.read(screen)
     run.check_inputs(workload, machine.platform)
-    _check_budgets(contestants, workload, machine.platform, options.events)
+    run.check_contract(workload, machine.platform, options)
+    with in_contract(run.contract_file):
+        _check_budgets(contestants, workload, machine.platform, options)
     measured = window.measured(workload)
     with renamed({"predictor": f"--predictor {run.predictor}"}):
         result = compared(
@@ -121,7 +123,7 @@ def compare(
     screen.give({**result.to_dict(), "assumed": machine.assumed_w, "written": written})
 
 
-def _metrics(faults: Faults, text: str | None, *, bound: bool, has_events: bool) -> tuple[str, ...] | None:
+def _metrics(faults: Faults, text: str | None, run: RunTexts) -> tuple[str, ...] | None:
     """The keys asked for; None: those of every comparison."""
     from hetsched.run.metrics import OF_BOUND, metrics_named  # noqa: PLC0415
 
@@ -130,22 +132,29 @@ def _metrics(faults: Faults, text: str | None, *, bound: bool, has_events: bool)
     keys = tuple(key.strip() for key in text.split(","))
     with noted(faults):
         metrics_named(keys, parameter="--metrics")
-    for key in [key for key in keys if key in OF_BOUND] if not bound else []:
+    for key in [key for key in keys if key in OF_BOUND] if not run.bound else []:
         faults.add("--metrics", key, "--bound beside it, which computes it")
-    for key in sorted({"cost", "carbon_kg"} & set(keys)) if not has_events else ():
-        faults.add("--metrics", key, "--events beside it, with prices or carbon intensities")
+    is_priced = run.events is not None or run.contract is not None
+    for key in sorted({"cost", "carbon_kg"} & set(keys)) if not is_priced else ():
+        faults.add("--metrics", key, "--events or --contract beside it, with prices or carbon intensities")
+    for key in sorted({"over_budget_kwh", "penalty"} & set(keys)) if not is_priced else ():
+        faults.add("--metrics", key, "--contract beside it, with limits")
     return keys
 
 
-def _check_budgets(policies: list[Policy], workload: Workload, platform: Platform, events: Events | None) -> None:
+def _check_budgets(policies: list[Policy], workload: Workload, platform: Platform, options: RunOptions) -> None:
     """Refuse budgets below the idle machine's draw before the first run: each policy on none of the jobs."""
     from hetsched.run.simulation import simulate  # noqa: PLC0415
+    from hetsched.workload.clock import unix_zero  # noqa: PLC0415
 
-    faults = Faults()
+    faults, events, contract = Faults(), options.events, options.contract
+    if contract is not None:
+        # Without jobs a log may not say its clock.
+        contract = contract.starting(unix_zero(workload))
     for policy in policies:
-        if policy.parts["power"] is not None or events is not None:
+        if policy.parts["power"] is not None or events is not None or contract is not None:
             with noted(faults), of_policy(policy.name):
-                simulate(workload.head(0), platform, policy, events=events)
+                simulate(workload.head(0), platform, policy, events=events, contract=contract)
     faults.check()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hetsched.checks import Faults
+from hetsched.checks import Faults, many
 from hetsched.cli import options as opt
 from hetsched.cli.pictures import check_folder, draw_comparison
 from hetsched.cli.terminal import Screen
@@ -64,7 +64,7 @@ def demo(
     written = [result.write(out), *_pictures(screen, out, result)]
     screen.show(comparison_table(result.table, baseline="fcfs", width=screen.width))
     screen.tell(_finding(result))
-    screen.say(f"wrote {len(written)} files to {out}")
+    screen.say(f"wrote {many(len(written), 'file')} to {out}")
     about = {"input": [line.format(seed=own_seed) for line in _INPUT], "finding": _finding(result)}
     screen.give({**result.to_dict(), **about, "written": written})
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hetsched.checks import Faults, did_you_mean, listed, many, shown
+from hetsched.checks import Faults, did_you_mean, exists, listed, many, shown
 from hetsched.cli import options as opt
 from hetsched.cli.options import KNOWN_DRAWS, chosen, number, whole
 from hetsched.cli.terminal import changed, inside, noted, renamed
@@ -76,15 +76,15 @@ class JobLog:
             screen.say(f"skipped: {fault}")
         part = self.window.sliced(workload)
         if part is not workload:
-            screen.say(f"{len(part):,} of these jobs, those submitted in the time asked for")
+            screen.say(f"{len(part):,} of these jobs were submitted within --from and --until")
         return part
 
     def _refuse_no_file(self) -> None:
         from hetsched.workload.formats import READERS  # noqa: PLC0415
 
-        path = Path(self.trace)
-        if self.trace != "-" and (path.is_dir() or not path.exists()):
-            found = "a directory" if path.is_dir() else "no such file"
+        path, is_there = Path(self.trace), exists(self.trace)
+        if self.trace != "-" and (not is_there or path.is_dir()):
+            found = "a directory" if is_there else "no such file"
             raise TraceError(file=self.trace, found=found, expected=f"a job log ({listed(READERS)})")
 
     def _options(self) -> dict[str, Any]:
@@ -105,10 +105,12 @@ class JobLog:
         try:
             chosen = format_of(source, self.format, options=options)
         except ConfigError:
-            found = "nothing" if self.format is None else shown(self.format)
-            ends = f"; {Path(self.trace).name} does not end in one of {listed(READERS)}"
-            hint = did_you_mean(self.format or "", FORMATS) or ends
-            raise ConfigError([("--format", found, f"one of {listed(FORMATS)}{hint}")]) from None
+            one = f"one of {listed(FORMATS)}"
+            if self.format is None:
+                ends = f"one ending in {listed(READERS)}, or --format with {one}"
+                raise ConfigError([(Path(self.trace).name, "a name that tells no format", ends)]) from None
+            hint = did_you_mean(self.format, FORMATS)
+            raise ConfigError([("--format", shown(self.format), f"{one}{hint}")]) from None
         faults = [
             (_READER_OPTIONS[name], _as_given(value), _NO_USE[name].format(chosen.name))
             for name, value in options.items()
@@ -296,7 +298,7 @@ def _platform_of(text: str) -> Platform:
     from hetsched.platform import Platform  # noqa: PLC0415 -- polars is slow to import
     from hetsched.platform.shipped import machine_names  # noqa: PLC0415
 
-    is_name = not Path(text).exists()
+    is_name = not exists(text)
     if is_name and text in machine_names():
         return Platform.shipped(text)
     hint = did_you_mean(text, machine_names()) if is_name else ""

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from hetsched.checks import Faults
+from hetsched.checks import Faults, can_name_a_file, shown
 from hetsched.cli import options as opt
 from hetsched.cli.pictures import check_folder
 from hetsched.cli.terminal import Screen
+from hetsched.errors import ConfigError
 
 
 def _complete_name(incomplete: str) -> list[str]:
@@ -86,6 +87,8 @@ def _one(screen: Screen, name: str, out: str | None) -> None:
 
     text = machine_text(name, parameter="NAME")
     if out is not None:
+        if not out or not can_name_a_file(out):
+            raise ConfigError([("--out", shown(out), "a file's name")])
         check_folder(str(Path(out).parent))
         write_whole(Path(out), text.encode())
         screen.say(f"wrote {out}")

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from hetsched.checks import Faults, did_you_mean
+from hetsched.checks import Faults, did_you_mean, exists
 from hetsched.cli import options as opt
 from hetsched.cli.new_templates import ON_A_BUDGET, TEMPLATES, text_of_test
 from hetsched.cli.own_policy import BASE
@@ -68,10 +68,10 @@ def _check(name: str, role: str, files: list[Path]) -> None:
         faults.add("--role", role, f"one of {', '.join(TEMPLATES)}{did_you_mean(role, TEMPLATES)}")
     if not name.isidentifier() or not name.isascii() or keyword.iskeyword(name) or not name.strip("_"):
         faults.add("NAME", name, "a name of letters, digits and underscores, as Python takes it for a module")
-    elif not any(file.exists() for file in files) and importlib.util.find_spec(name) is not None:
+    elif not any(map(exists, files)) and importlib.util.find_spec(name) is not None:
         faults.add("NAME", name, "another name: Python has a module of this one")
     for file in files:
-        if file.exists():
+        if exists(file):
             faults.add("NAME", name, f"another name: {file} is there, and is not overwritten")
     if faults.found:
         raise ConfigError(faults.found)

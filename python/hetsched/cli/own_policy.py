@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from hetsched.checks import did_you_mean, listed, one_line, reason_of, shown
+from hetsched.checks import did_you_mean, exists, listed, one_line, reason_of, shown
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _role_of(given: Any, text: str) -> str:
 @cache
 def _module(path: str, file: str) -> ModuleType:
     """A file as a module, run once however often it is named."""
-    if not Path(path).is_file():
+    if not exists(path) or not Path(path).is_file():
         raise ConfigError([("policy", shown(file), "a Python file; there is none of this name")])
     name = Path(path).stem
     if name in sys.modules:
@@ -116,7 +116,7 @@ def _module(path: str, file: str) -> ModuleType:
     sys.path.insert(0, str(Path(path).parent))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         reason = reason_of(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         found = one_line(f"{reason}{_line_in(error, path)}", limit=200)

@@ -80,19 +80,28 @@ def _of_run(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
     yield "power.png", figures.power(outcome.bins, title=title, budget_w=outcome.budget_w, **dates)
     yield "occupancy.png", figures.occupancy(outcome.bins, nodes=outcome.nodes, title=title, **dates)
     yield "waits.png", figures.waits({outcome.policy: outcome.curve})
-    if outcome.jobs is not None:
-        yield "gantt.png", figures.gantt(outcome.jobs, nodes=outcome.nodes, title=title, **dates)
+    yield from ((f"{name}.png", figure) for name, figure in _chart(outcome, title))
     yield from ((f"{name}.png", figure) for name, figure in _in_time(outcome, title))
     yield from ((f"{name}.png", figure) for name, figure in _of_nodes(outcome, title))
 
 
+def _chart(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
+    """Jobs one by one, where they can be told apart."""
+    from hetsched.report import figures  # noqa: PLC0415
+
+    if outcome.jobs is not None and figures.gantt_can_be_read(outcome.jobs, nodes=outcome.nodes):
+        yield "gantt", figures.gantt(outcome.jobs, nodes=outcome.nodes, title=title, unix_zero_s=outcome.unix_zero_s)
+
+
 def _of_nodes(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
-    """Pictures of nodes that sleep or fail, and of queues; none of other runs."""
+    """A map of the nodes, and pictures of nodes that sleep or fail and of queues, where there are such."""
     from hetsched.report import node_states  # noqa: PLC0415
 
     own, dates = outcome.machine, {"unix_zero_s": outcome.unix_zero_s}
     if own is not None and own.timeline is not None:
         yield "nodes", node_states.states_over_time(own.timeline, title=title, **dates)
+    if own is not None and own.busy is not None:
+        yield "node-map", node_states.node_use(own.busy, nodes=outcome.nodes, window=own.window, title=title, **dates)
     if own is not None and own.states is not None:
         yield "node-map", node_states.node_map(own.states, nodes=outcome.nodes, title=title, **dates)
     if own is not None and own.waits is not None:
@@ -159,11 +168,7 @@ def _of_comparison(
     names = file_names(first)
     for name, outcome in first.items():
         yield f"overview-{names[name]}.png", _overview(outcome, outcome.title)
-        if outcome.jobs is not None:
-            dates = {"unix_zero_s": outcome.unix_zero_s}
-            chart = figures.gantt(outcome.jobs, nodes=outcome.nodes, title=outcome.title, **dates)
-            yield f"gantt-{names[name]}.png", chart
-        for pictures in (_in_time, _of_nodes):
+        for pictures in (_chart, _in_time, _of_nodes):
             yield from ((f"{kind}-{names[name]}.png", figure) for kind, figure in pictures(outcome, outcome.title))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hetsched.checks import Faults, did_you_mean, listed, shown
+from hetsched.checks import Faults, did_you_mean, listed, read_toml, shown
 from hetsched.cli import options as opt
 from hetsched.cli.options import chosen, number, whole
 from hetsched.cli.own_policy import policy_of
@@ -16,6 +16,7 @@ from hetsched.cli.terminal import changed, inside, noted
 from hetsched.errors import ConfigError, Fault
 
 if TYPE_CHECKING:
+    from hetsched.contract import Contract
     from hetsched.platform import Platform
     from hetsched.platform.predictor import AnyPredictor
     from hetsched.policy import Policy
@@ -101,6 +102,16 @@ EventsFile = Annotated[
 ]
 
 
+ContractFile = Annotated[
+    str | None,
+    typer.Option(
+        "--contract",
+        metavar="F.toml",
+        help="Limits, prices and carbon intensities by the wall clock, which every policy is metered against; also "
+        "read out of the table [contract] of --events.",
+        rich_help_panel=_RUN,
+    ),
+]
 OnFailure = Annotated[
     str,
     typer.Option(
@@ -127,6 +138,7 @@ class RunTexts:
     bound: Bound = False
     events: EventsFile = None
     on_failure: OnFailure = "fail"
+    contract: ContractFile = None
 
     def check(self, faults: Faults, *, has_table: bool) -> None:
         """Note what is invalid before anything is read; `has_table`: whether a table or a platform is given."""
@@ -140,6 +152,8 @@ class RunTexts:
                 faults.number(option, value, low=low, high=1e12)
         if self.events is not None and not self.events.lower().endswith(_EVENTS):
             faults.add("--events", self.events, f"a file of events whose name ends in one of {listed(_EVENTS)}")
+        if self.contract is not None and not self.contract.lower().endswith(".toml"):
+            faults.add("--contract", self.contract, "a contract's file, whose name ends in .toml")
         whole(faults, "--seed", self.seed, low=0, high=2**64 - 1)
 
     def options(self) -> RunOptions:
@@ -157,6 +171,7 @@ class RunTexts:
             predictor=self._predictor(),
             events=self._events(),
             on_failure=self.on_failure,
+            contract=self._contract(),
         )
 
     def _events(self) -> Events | None:
@@ -165,6 +180,32 @@ class RunTexts:
         from hetsched.run.events import Events  # noqa: PLC0415 -- polars is slow to import
 
         return Events.read(self.events)
+
+    def _contract(self) -> Contract | None:
+        from hetsched.contract import Contract  # noqa: PLC0415 -- numpy is slow to import
+
+        if not self.has_contract:
+            return None
+        with inside(self.contract_file):
+            return Contract.from_toml(self.contract_file)
+
+    @property
+    def _tells_contract(self) -> bool:
+        """Whether the file of events has a contract in it."""
+        return (
+            self.events is not None and self.events.lower().endswith(".toml") and "contract" in read_toml(self.events)
+        )
+
+    def noted_contract(self, faults: Faults) -> bool:
+        """The same; notes what is wrong with the file that may have one."""
+        with noted(faults):
+            return self.has_contract
+        return False
+
+    @property
+    def has_contract(self) -> bool:
+        """Whether the run has a contract, in whichever file."""
+        return self.contract is not None or self._tells_contract
 
     @property
     def _seed(self) -> int:
@@ -190,6 +231,18 @@ class RunTexts:
         if own.found:
             faults.add("--predictor", self.predictor, "noisy:ERROR with a number from 0, such as noisy:0.1")
 
+    @property
+    def contract_file(self) -> str:
+        """The file that the contract stands in."""
+        return self.contract or self.events or ""
+
+    def check_contract(self, workload: Workload, platform: Platform, options: RunOptions) -> None:
+        """Refuse a contract whose dates say nothing on this log's clock."""
+        from hetsched.run.contracting import terms_of  # noqa: PLC0415 -- polars is slow to import
+
+        with in_contract(self.contract_file):
+            terms_of(workload, platform, options)
+
     def check_inputs(self, workload: Workload, platform: Platform) -> None:
         """Refuse a predictor that has nothing to predict: no table, and no job that brings a measured draw."""
         if self.predictor is None or (platform.actual is not None and self.predictor != "history"):
@@ -214,6 +267,11 @@ class RunTexts:
         if self.predictor == "history":
             return History()
         return Noisy(error_ratio=float(self.predictor.partition(":")[2]), seed=self._seed)
+
+
+def in_contract(path: str) -> AbstractContextManager[None]:
+    """Name the file of the contract that an error raised in the block is about."""
+    return changed(lambda fault: fault.moved("contract", "").under(path, ": ") if fault.is_of("contract") else fault)
 
 
 def policies_in(faults: Faults, text: str) -> list[Policy]:

@@ -12,7 +12,7 @@ from hetsched.cli import options as opt
 from hetsched.cli.inputs import Inputs, Machine
 from hetsched.cli.own_policy import policy_of
 from hetsched.cli.pictures import check_folder, check_plot, draw_run
-from hetsched.cli.run_options import RunTexts
+from hetsched.cli.run_options import RunTexts, in_contract
 from hetsched.cli.terminal import Screen, inside, noted, renamed
 from hetsched.cli.window import Window
 from hetsched.errors import WorkWarning
@@ -67,7 +67,7 @@ def simulate(
     faults = Faults()
     inputs.check(faults)
     run.check(faults, has_table=inputs.has_table)
-    inputs.log.window.check(faults, until_s=run.until_s, bound=run.bound)
+    inputs.log.window.check(faults, until_s=run.until_s, bound=run.bound, has_contract=run.noted_contract(faults))
     if csv and out is None:
         faults.note("--csv", "no --out", "a folder for it: --out DIR")
     if out is not None:
@@ -112,7 +112,7 @@ def _run(workload: Workload, machine: Machine, policy: Policy | None, run: RunTe
 
     assert policy is not None
     options = run.options()
-    with Bars() as bars, renamed({"predictor": f"--predictor {run.predictor}"}):
+    with Bars() as bars, renamed({"predictor": f"--predictor {run.predictor}"}), in_contract(run.contract_file):
         tell = bars.bar(policy.name, unit="jobs")
         return run_it(workload, machine.platform, policy, progress=tell, **vars(options))
 

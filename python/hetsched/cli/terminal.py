@@ -57,7 +57,7 @@ def _exit_code(command: Callable[[], Any]) -> int:
 
 def _told(error: BaseException, *, debug: bool) -> int:
     """Write an error's message; gives its exit code."""
-    if isinstance(error, SystemExit):
+    if isinstance(error, SystemExit) and not _notes_of_policy(error):
         return error.code if isinstance(error.code, int) else FAILED
     if isinstance(error, KeyboardInterrupt):
         _write("interrupted")
@@ -83,12 +83,17 @@ def _lines(error: BaseException) -> Iterator[str]:
         yield _misuse(error)
     elif isinstance(error, OSError):
         yield f"{error.filename or 'standard output'}: {error.strerror or error}"
-    elif own := [note for note in getattr(error, "__notes__", []) if note.startswith("policy.")]:
+    elif own := _notes_of_policy(error):
         yield f"{own[0]}: {type(error).__name__}: {error} (--debug shows where)"
     elif isinstance(error, MemoryError):
         yield "not enough memory for this run"
     else:
         yield f"hetsched itself failed: {type(error).__name__}: {error} (--debug shows where; please report it)"
+
+
+def _notes_of_policy(error: BaseException) -> list[str]:
+    """Where in a policy's own Python the error was raised, if it was."""
+    return [note for note in getattr(error, "__notes__", []) if note.startswith("policy.")]
 
 
 def _misuse(error: typer.TyperException) -> str:
@@ -117,9 +122,15 @@ def _see(context: Any) -> str:
     return "" if context is None else f"; see {context.command_path} --help"
 
 
+_LONGEST_LINE, _LAST_PART = 4000, 1000
+"""Letters of a message, which may repeat a value of any length; what is expected stands at its end."""
+
+
 def _write(line: str) -> None:
     """One line on standard error, whatever control characters a name or value brought along."""
     text = re.sub(rf"{_CONTROL}+|[\t\n]+", " ", line)
+    if len(text) > _LONGEST_LINE:
+        text = f"{text[: _LONGEST_LINE - _LAST_PART]} ... {text[-_LAST_PART:]}"
     try:
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hetsched.checks import Faults, many
+from hetsched.checks import Faults, many, whole_text
 from hetsched.cli.options import number
 from hetsched.errors import ConfigError
 
@@ -115,7 +115,7 @@ class WindowOptions(SpanOptions):
         """Whether metrics are those of a part of the run."""
         return self.warm_up_s is not None or self.cool_down_s is not None
 
-    def check(self, faults: Faults, *, until_s: object = None, bound: bool = False) -> None:
+    def check(self, faults: Faults, *, until_s: object = None, bound: bool = False, has_contract: bool = False) -> None:
         """Note everything that is wrong with them as they stand, before anything is read."""
         for option, text in (("--warm-up-s", self.warm_up_s), ("--cool-down-s", self.cool_down_s)):
             value = number(faults, option, text, unit="seconds")
@@ -126,6 +126,8 @@ class WindowOptions(SpanOptions):
             faults.add("--until-s", until_s, "nothing beside a measuring window, which needs the whole run")
         if self.is_measured and bound:
             faults.note("--bound", "it", "nothing beside a measuring window: it is of a whole run")
+        if self.is_measured and has_contract:
+            faults.note("--contract", "it", "nothing beside a measuring window: a bill is of a whole run")
 
     def check_metrics(self, faults: Faults, keys: tuple[str, ...]) -> None:
         """Note metrics that a window does not have."""
@@ -157,12 +159,9 @@ def _submits(workload: Workload) -> tuple[float, float]:
 
 def _epoch_s(workload: Workload) -> float | None:
     """When second 0 of the log's clock was, in seconds since 1970; None if it does not say."""
-    if str(workload.report.get("read_from", {}).get("submit_s", "")).startswith("dates"):
-        return 0.0
-    from hetsched.report.canvas import unix_zero  # noqa: PLC0415 -- numpy is slow to import
+    from hetsched.workload.clock import unix_zero  # noqa: PLC0415 -- polars is slow to import
 
-    said = {"report": workload.report, "trace": {"history": workload.history}}
-    return unix_zero(said, _submits(workload)[0])
+    return unix_zero(workload)
 
 
 def _on_clock(option: str, text: str | None, epoch_s: float | None, workload: Workload) -> float | None:
@@ -185,7 +184,7 @@ def _date_s(text: str) -> float | None:
 
     from hetsched.workload.convert import date_seconds  # noqa: PLC0415
 
-    return date_seconds(pl.Series([text.strip()])).item()  # type: ignore[no-any-return]
+    return date_seconds(pl.Series([whole_text(text.strip())])).item()  # type: ignore[no-any-return]
 
 
 def _instant(seconds: float, epoch_s: float | None) -> str:

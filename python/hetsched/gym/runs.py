@@ -39,7 +39,7 @@ class Runs:
         """Put an episode into a row, and let it come to its first decision."""
         begun = self.task.begin(workload, seed)
         self._since_s[row] = time.perf_counter()
-        self._engine.put(row, begun.engine)
+        self._engine.put(row, begun.core)
         self._begun[row], self._results[row] = begun, None
         self._scale[row] = self.task.reward.scale(len(workload))
         self._paid[row], self.decisions[row] = 0.0, 0

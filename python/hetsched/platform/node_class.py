@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.checks import Faults
+from hetsched.checks import Faults, is_name
 from hetsched.errors import ConfigError, Fault
 from hetsched.workload.constraints import is_feature
+from hetsched.workload.convert import node_numbers
 
 MAX_NODE_W = 1e6
 """The largest draw of one node that is taken, in watts."""
 
 _MAX_TRANSITION_S = 1e9
+_MAX_BOOT_COST = 1e12
 _MAX_NODES = 2**31 - 1
 _MOST_GPUS = 1024
 _MOST_MEMORY_GB = 1e9
@@ -49,6 +51,9 @@ class NodeClass:
         Seconds it takes to boot and to shut down. None: as with `off_w`.
     boot_w, shutdown_w
         Watts meanwhile. None: `idle_w`.
+    boot_cost
+        What one boot wears off, in the currency of the prices of energy; the energy of boots is metered by itself.
+        None: nothing is said of it.
     gpus
         GPUs in a node; 0: none. None: nothing is known of them, which counts as none where another class says how many
         it has. Jobs that ask for more (``gpus``, or one where ``device`` is ``gpu``) run on other nodes.
@@ -58,6 +63,9 @@ class NodeClass:
     features
         Words that jobs' ``constraint`` may name, such as ``("gpu", "a100")``. None: nothing is said, which counts as
         no features where another class has some.
+    racks
+        Racks that its nodes stand in: the name of one for all, or a table from names to nodes such as
+        ``{"r1": "0-35", "r2": "36-71"}``, counted from 0 within the class, ends included. Events name them.
 
     Raises
     ------
@@ -86,9 +94,11 @@ class NodeClass:
     boot_w: float | None = None
     shutdown_s: float | None = None
     shutdown_w: float | None = None
+    boot_cost: float | None = None
     gpus: int | None = None
     memory_gb: float | None = None
     features: Sequence[str] | None = None
+    racks: str | Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         given = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -139,7 +149,22 @@ class NodeClass:
         for name in ("idle_w", "features"):
             if isinstance(values[name], tuple):
                 values[name] = list(values[name])
+        if isinstance(values["racks"], tuple):
+            values["racks"] = dict(values["racks"])
         return {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def rack_nodes(self) -> dict[str, list[int]]:
+        """Nodes of each rack, counted from 0 within the class.
+
+        Examples
+        --------
+        >>> NodeClass("cpu", count=4, idle_w=200, tdp_w=400, racks={"r1": "0-1", "r2": "2,3"}).rack_nodes
+        {'r1': [0, 1], 'r2': [2, 3]}
+        """
+        if self.racks is None:
+            return {}
+        return _rack_nodes({self.racks: f"0-{self.count - 1}"} if isinstance(self.racks, str) else dict(self.racks))
 
     def per_node(self, name: str) -> npt.NDArray[np.float64]:
         """A parameter's value for each node of the class, defaults filled in.
@@ -152,7 +177,7 @@ class NodeClass:
         value = getattr(self, name)
         if value is None and name in _STANDING_IN:
             return self.per_node(_STANDING_IN[name])
-        if value is None and name in SLEEP_KEYS:
+        if value is None and name in (*SLEEP_KEYS, "boot_cost"):
             value = 0.0
         return np.broadcast_to(np.asarray(value, dtype=np.float64), (self.count,))
 
@@ -172,6 +197,8 @@ def _plain(name: str, value: Any) -> Any:
         return value
     if name == "features":
         return tuple(sorted(set(value)))
+    if name == "racks":
+        return tuple(sorted(value.items())) if isinstance(value, Mapping) else value
     if name in ("count", "slots", "gpus"):
         return int(value)
     array = np.asarray(value, dtype=np.float64)
@@ -179,7 +206,7 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _check(given: Mapping[str, Any], faults: Faults) -> None:
-    if not isinstance(given["name"], str) or not given["name"]:
+    if not is_name(given["name"]):
         faults.add("name", given["name"], "a name")
     faults.whole("count", given["count"], low=1, high=_MAX_NODES)
     faults.whole("slots", given["slots"], low=1, high=_MAX_NODES)
@@ -188,12 +215,15 @@ def _check(given: Mapping[str, Any], faults: Faults) -> None:
     if given["memory_gb"] is not None:
         faults.number("memory_gb", given["memory_gb"], low=0.0, high=_MOST_MEMORY_GB)
     check_features(given["features"], faults)
+    _check_racks(given["racks"], given["count"], faults)
     for name in ("tdp_w", "busy_w", "off_w", "down_w", "boot_w", "shutdown_w"):
         if given[name] is not None or name == "tdp_w":
             faults.number(name, given[name], low=0.0, high=MAX_NODE_W)
     for name in ("boot_s", "shutdown_s"):
         if given[name] is not None:
             faults.number(name, given[name], low=0.0, high=_MAX_TRANSITION_S)
+    if given["boot_cost"] is not None:
+        faults.number("boot_cost", given["boot_cost"], low=0.0, high=_MAX_BOOT_COST)
     check_watts("idle_w", given["idle_w"], given["count"], faults)
     if not faults.has("idle_w", "tdp_w") and np.max(given["idle_w"]) > given["tdp_w"]:
         faults.add("tdp_w", given["tdp_w"], f"at least the idle draw, {np.max(given['idle_w']):g} W")
@@ -209,6 +239,33 @@ def check_features(value: Any, faults: Faults) -> None:
     for one in value:
         if not is_feature(one):
             faults.add("features", one, "words of letters, digits and _.:+-")
+
+
+def _rack_nodes(racks: Mapping[str, str]) -> dict[str, list[int]]:
+    return {name: node_numbers(nodes) or [] for name, nodes in racks.items()}
+
+
+def _check_racks(value: Any, count: Any, faults: Faults) -> None:
+    """Note what is neither a rack's name nor a table of names and nodes of the class, each in one rack."""
+    if isinstance(value, tuple):
+        value = dict(value)
+    if value is None or (isinstance(value, str) and value):
+        return
+    if not isinstance(value, Mapping) or not value:
+        faults.add("racks", value, "a rack's name, or a table from racks to nodes, such as { r1 = `0-35` }")
+        return
+    taken: dict[int, str] = {}
+    for name, nodes in value.items():
+        numbers = node_numbers(nodes) if isinstance(nodes, str) else None
+        place = f"racks.{name}"
+        if not name or numbers is None:
+            faults.add(place, nodes, "nodes of the class such as `0-35`, ends included")
+        elif isinstance(count, int) and max(numbers) >= count:
+            faults.add(place, nodes, f"nodes of the class, 0 to {count - 1}")
+        elif (twice := next((node for node in numbers if node in taken), None)) is not None:
+            faults.add(place, nodes, f"each node in one rack; node {twice} stands in {taken[twice]}")
+        else:
+            taken |= dict.fromkeys(numbers, str(name))
 
 
 def check_watts(name: str, value: Any, count: Any, faults: Faults) -> None:

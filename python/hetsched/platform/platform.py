@@ -119,9 +119,11 @@ class Platform:
         boot_w: float | None = None,
         shutdown_s: float | None = None,
         shutdown_w: float | None = None,
+        boot_cost: float | None = None,
         gpus: int | None = None,
         memory_gb: float | None = None,
         features: Sequence[str] | None = None,
+        racks: str | Mapping[str, str] | None = None,
         exclusive: bool = True,
         actual: VariationTable | None = None,
         predicted: VariationTable | None = None,
@@ -141,7 +143,7 @@ class Platform:
             Watts a node is built for.
         busy_w
             Watts under a job without table or measurement. None: `tdp_w`.
-        slots, off_w, down_w, boot_s, boot_w, shutdown_s, shutdown_w, gpus, memory_gb, features
+        slots, off_w, down_w, boot_s, boot_w, shutdown_s, shutdown_w, boot_cost, gpus, memory_gb, features, racks
             As in `NodeClass`.
         exclusive, actual, predicted, known_draws, licences, queues
             As in `Platform`.
@@ -170,9 +172,11 @@ class Platform:
                 boot_w=boot_w,
                 shutdown_s=shutdown_s,
                 shutdown_w=shutdown_w,
+                boot_cost=boot_cost,
                 gpus=gpus,
                 memory_gb=memory_gb,
                 features=features,
+                racks=racks,
             )
         except ConfigError as error:
             raise error.mapped(as_homogeneous) from None
@@ -485,6 +489,23 @@ class Platform:
         slots = self._per_node("slots").astype(np.int64)
         slots.flags.writeable = False
         return slots
+
+    @cached_property
+    def racks(self) -> dict[str, list[int]]:
+        """Nodes of each rack, by its name; those of one name in several classes are one rack.
+
+        Examples
+        --------
+        >>> Platform.homogeneous(nodes=72, idle_w=100, tdp_w=250, racks={"r1": "0-35", "r2": "36-71"}).racks["r2"][0]
+        36
+        """
+        found: dict[str, list[int]] = {}
+        first = 0
+        for node_class in self._classes:
+            for name, nodes in node_class.rack_nodes.items():
+                found.setdefault(name, []).extend(first + node for node in nodes)
+            first += node_class.count
+        return found
 
     @cached_property
     def machine(self) -> _core.Machine:

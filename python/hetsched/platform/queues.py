@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults, did_you_mean, listed, shown
+from hetsched.checks import Faults, did_you_mean, is_name, is_whole_text, listed, shown
 from hetsched.errors import ConfigError
 from hetsched.workload.convert import span_seconds
 
@@ -209,7 +209,7 @@ def _read(text: str) -> tuple[int, ...] | None:
 
 def _checked(queue: Queue, faults: Faults) -> tuple[int, ...]:
     """Note what is invalid; returns the nodes."""
-    if not isinstance(queue.name, str) or not queue.name:
+    if not is_name(queue.name):
         faults.add("name", queue.name, "a name")
     nodes = node_numbers(queue.nodes)
     if nodes is None:
@@ -260,7 +260,7 @@ def _check_walltimes(queue: Queue, faults: Faults) -> None:
 
 def _check_names(parameter: str, given: Any, faults: Faults) -> None:
     is_list = isinstance(given, list | tuple | set | frozenset)
-    if not is_list or not all(isinstance(name, str) for name in given):
+    if not is_list or not all(isinstance(name, str) and is_whole_text(name) for name in given):
         faults.add(parameter, given, "a list of names")
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from hetsched import _core
-from hetsched.checks import Faults, did_you_mean, listed, plain, shown
+from hetsched.checks import Faults, did_you_mean, is_whole_text, listed, plain, shown
 from hetsched.engine import engine
 from hetsched.errors import ConfigError
 from hetsched.policy.objects import INSIDE, METHODS, identity, inner, misplaced, outer_roles, roles_of, text_of
@@ -78,6 +78,7 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
     for role in OBJECT_ROLES:
         if given.get(role) is not None:
             faults.add(role, _shown_part(given[role]), _an_object(given[role], role))
+    _refuse_half_characters(composition, faults)
     faults.check()
     try:
         checked: dict[str, dict[str, Any] | None] = _core.check_policy(composition)
@@ -98,6 +99,14 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
     for role, part in inside.items():
         (checked[INSIDE[role]] or {})[role] = identity(part)
     return checked | {role: identity(part) for role, part in own.items()}
+
+
+def _refuse_half_characters(composition: Mapping[str, Mapping[str, Any] | None], faults: Faults) -> None:
+    """Note parameters whose text the engine cannot take; names are known by now."""
+    values = [(f"{role}.{name}", value) for role, part in composition.items() for name, value in (part or {}).items()]
+    for path, value in values:
+        if isinstance(value, str) and not path.endswith(".name") and not is_whole_text(value):
+            faults.add(path, value, "text of whole characters")
 
 
 def _an_object(given: Any, role: str) -> str:

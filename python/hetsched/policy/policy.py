@@ -7,7 +7,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from hetsched.checks import Faults, did_you_mean, listed, plain, read_toml, shown
+from hetsched.checks import Faults, did_you_mean, listed, plain, read_toml, shown, whole_text
 from hetsched.errors import ConfigError
 from hetsched.policy import objects
 from hetsched.policy.parts import (
@@ -110,7 +110,7 @@ class Policy:
             self._parts = {**dict.fromkeys(ROLES), objects.WHOLE: objects.identity(whole)}
             self._own = {objects.WHOLE: whole}
         chosen = [part for part in self._parts.values() if part is not None]
-        self._name = name or "/".join(_part_text(part) for part in chosen)
+        self._name = whole_text(name) if name else "/".join(_part_text(part) for part in chosen)
 
     @classmethod
     def preset(cls, preset: str, /, **parameters: Any) -> Policy:

@@ -10,15 +10,15 @@ import polars as pl
 
 from hetsched.analysis import METRICS
 from hetsched.analysis.timeline import binned
-from hetsched.report.canvas import COLOURS, DASHES, TimeAxis, new_figure
-from hetsched.report.figures import MOST_JOBS, unbroken
+from hetsched.report.canvas import COLOURS, TimeAxis, bin_edges, legend, named, new_figure, step, step_area
+from hetsched.report.figures import MOST_JOBS, bin_text, unbroken
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_STEPS = 2000
-"""Most rows of a timeline that are drawn as they are; of more, the range in each of `MOST_STEPS` bins."""
+MOST_STEPS = 600
+"""Most rows of a timeline that are drawn as they are; of more, the means of so many bins."""
 
 _BILLIONTH = 1e-9
 
@@ -33,8 +33,12 @@ _MARKS = {
 }
 """Mark and colour of each kind of event, in the order of the lines they stand on."""
 
-_POWER_IN, _MARK_IN, _FOOT_IN = 2.2, 0.17, 0.45
-_CHART_IN = 3.0
+_POWER_IN, _MARK_IN, _FOOT_IN = 2.0, 0.17, 0.45
+_CHART_IN = 2.9
+_FORBIDDEN = "#EBEBEB"
+_MANY = 2000
+"""Marks on a line from which on they are dots of a picture even in a drawing of lines."""
+
 _AXES_IN = (2.85, 1.75)
 _LETTER_IN = (0.064, 0.12)
 _FEW = 80
@@ -53,13 +57,15 @@ def power_and_budget(
     budget_w: float | None = None,
     unix_zero_s: float | None = None,
 ) -> Figure:
-    """The draw as steps under the budget in force, and below it when caps changed and jobs were stopped.
+    """The draw under the budget in force, all that lies beyond it filled, and when caps changed and jobs were stopped.
+
+    The legend says for how long the draw was beyond the budget, and with how much energy.
 
     Parameters
     ----------
     timeline
-        `Result.timeline`; its ``budget_w`` is drawn where it has that column. Of more than `MOST_STEPS` rows the lowest
-        and highest draw in each of so many bins of time.
+        `Result.timeline`; its ``budget_w`` is drawn where it has that column. Of more than `MOST_STEPS` rows the curve
+        is the mean of each of so many bins of time; what lies beyond the budget is the largest excess in each.
     events
         `Result.events`; a line of marks for each kind of them but ``budget``, with their number.
     title
@@ -73,13 +79,12 @@ def power_and_budget(
     heights = [_POWER_IN, *([_FOOT_IN + _MARK_IN * len(marked)] if marked else [])]
     times = timeline["time_s"].to_numpy()
     axis = TimeAxis(*(times[[0, -1]].tolist() if len(times) else (0.0, 0.0)), unix_zero_s=unix_zero_s)
-    with new_figure(heights, share_x=True) as (figure, axes):
+    with new_figure(heights, title=title, share_x=True) as (figure, axes):
         _draw_draw(axes[0], timeline, axis, budget_w)
         if marked:
             _draw_marks(axes[1], events, marked, axis)
-        axes[0].set_title(title)
         axis.write_on(axes[-1])
-        figure.legend(loc="outside lower center", ncols=3, columnspacing=1.2, borderaxespad=0.0)
+        legend(figure, named(axes[0]), columns=2)
     return figure
 
 
@@ -112,56 +117,60 @@ def speeds(
     ended = segments.filter(pl.col("end_s").is_not_null(), pl.col("end_s") > pl.col("start_s"))
     last_s = ended["end_s"].max() if len(ended) else first_s
     axis = TimeAxis(first_s, float(last_s), unix_zero_s=unix_zero_s)  # type: ignore[arg-type]
-    with new_figure([_CHART_IN]) as (figure, (axes,)):
+    with new_figure([_CHART_IN], title=title) as (figure, (axes,)):
         axis.write_on(axes)
         axes.set_ylim(-0.5, nodes - 0.5)
         axes.locator_params(axis="y", integer=True)
         axes.set_ylabel("node")
-        axes.set_title(title)
         axes.grid(visible=False)
         _draw_boxes(figure, axes, ended, axis, nodes)
     return figure
 
 
 def _draw_draw(axes: Axes, timeline: pl.DataFrame, axis: TimeAxis, budget_w: float | None) -> None:
-    """The draw, the budget over it, and the area between them where the draw is above."""
-    times, low_w, high_w = _steps(timeline)
-    shown = axis.shown(times)
-    budget = None
-    if "budget_w" in timeline.columns:
-        place = np.searchsorted(timeline["time_s"].to_numpy(), times, side="right") - 1
-        budget = timeline["budget_w"].to_numpy()[place]
-    elif budget_w is not None:
-        budget = np.full(len(times), budget_w)
-    highest_w = max(high_w.max(initial=0.0), 0.0 if budget is None else budget.max(initial=0.0))
+    """The draw as a line, what no budget allows as a pale area, and the draw in that as a strong one."""
+    rows = timeline.select("time_s", "power_w", budget_w=_budget(timeline, budget_w))
+    beyond = rows.select("time_s", beyond_w=_excess())
+    is_binned = len(rows) > MOST_STEPS
+    highest_w = rows.select(pl.max_horizontal("power_w", "budget_w").max()).item() or 0.0
     unit = METRICS["peak_power_w"].unit_for([highest_w])
-    low, high = low_w / unit.scale, high_w / unit.scale
-    axes.fill_between(shown, 0, low, step="post", color=COLOURS["grey"], linewidth=0, label="draw")
-    axes.fill_between(shown, low, high, step="post", color=COLOURS["blue"], alpha=0.4, linewidth=0)
-    axes.step(shown, high, where="post", color=COLOURS["blue"], linewidth=0.8)
-    if budget is not None:
-        over = budget / unit.scale
-        if (high > over * (1 + _BILLIONTH))[:-1].any():
-            above = np.maximum(high, over)
-            axes.fill_between(
-                shown, over, above, step="post", color=COLOURS["vermilion"], linewidth=0, label="beyond the budget"
-            )
-        axes.step(
-            shown, over, where="post", color=COLOURS["black"], linestyle=DASHES[1], linewidth=1.0, label="power budget"
-        )
+    x, draw_w, name = axis.shown(rows["time_s"].to_numpy()), rows["power_w"], "draw"
+    if is_binned:
+        bins = binned(rows, ["power_w"], bins=MOST_STEPS)
+        x, draw_w, name = bin_edges(bins, axis), bins["power_w_mean"], f"draw, mean of each {bin_text(bins)}"
+    top = 1.05 * max(highest_w / unit.scale, 1e-9)
+    step(axes, x, draw_w / unit.scale, color=COLOURS["blue"], linewidth=0.8, label=name, zorder=3)
+    if rows["budget_w"].count():
+        at, budget = axis.shown(rows["time_s"].to_numpy()), (rows["budget_w"] / unit.scale).to_numpy()
+        step_area(axes, at, budget, np.full(len(at), top), color=_FORBIDDEN, zorder=0.5)
+        step(axes, at, budget, color=COLOURS["black"], linewidth=0.5, label="power budget", zorder=2)
+        over = (beyond["beyond_w"] / unit.scale).to_numpy()
+        places = np.flatnonzero(over[:-1] > 0)
+        if len(places):
+            # The outline keeps minutes of a month visible.
+            look: dict[str, Any] = {"color": COLOURS["vermilion"], "linewidths": 0.7, "zorder": 4}
+            boxes = [_box(at[k], at[k + 1], budget[k], budget[k] + over[k]) for k in places]
+            _add(axes, boxes, label=_beyond_text(beyond), **look)
     axes.set_ylabel(f"power ({unit.name})")
-    axes.set_ylim(0, 1.05 * max(highest_w / unit.scale, 1e-9))
+    axes.set_ylim(0, top)
 
 
-def _steps(timeline: pl.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Instants, and the lowest and the highest draw from each to the next."""
-    if len(timeline) <= MOST_STEPS:
-        power_w = timeline["power_w"].to_numpy()
-        return timeline["time_s"].to_numpy(), power_w, power_w
-    bins = binned(timeline, ["power_w"], bins=MOST_STEPS)
-    edges = np.append(bins["start_s"].to_numpy(), bins["end_s"].tail(1).to_numpy())
-    low_w, high_w = (np.append(own.to_numpy(), own.tail(1).to_numpy()) for own in bins[["power_w_min", "power_w_max"]])
-    return edges, low_w, high_w
+def _budget(timeline: pl.DataFrame, budget_w: float | None) -> pl.Expr:
+    return pl.col("budget_w") if "budget_w" in timeline.columns else pl.lit(budget_w, dtype=pl.Float64)
+
+
+def _excess() -> pl.Expr:
+    """Watts beyond the budget, of which a billionth is rounding."""
+    above = pl.col("power_w") - pl.col("budget_w")
+    return pl.when(above > _BILLIONTH * pl.col("budget_w")).then(above).otherwise(0.0)
+
+
+def _beyond_text(beyond: pl.DataFrame) -> str:
+    """How long the draw was beyond the budget, and with how much energy."""
+    times, watts = (beyond[name].to_numpy() for name in ("time_s", "beyond_w"))
+    lengths = np.diff(times)
+    long = METRICS["over_budget_s"].text(float(lengths[watts[:-1] > 0].sum()))
+    return f"beyond the budget: {long}, {METRICS['energy_j'].text(float((lengths * watts[:-1]).sum()))}"
 
 
 def _draw_marks(axes: Axes, events: pl.DataFrame, marked: Sequence[str], axis: TimeAxis) -> None:
@@ -171,7 +180,7 @@ def _draw_marks(axes: Axes, events: pl.DataFrame, marked: Sequence[str], axis: T
         mark, colour = _MARKS[kind]
         axes.plot(
             axis.shown(times), np.full(len(times), place), mark, color=COLOURS[colour], markersize=4,
-            markeredgecolor="black", markeredgewidth=0.3, clip_on=False, rasterized=len(times) > MOST_STEPS,
+            markeredgecolor="black", markeredgewidth=0.3, clip_on=False, rasterized=len(times) > _MANY,
         )  # fmt: skip
         names.append(f"{kind} ({len(times):,})")
     axes.set_yticks(range(len(marked)), names)
@@ -205,7 +214,7 @@ def _draw_boxes(figure: Figure, axes: Axes, segments: pl.DataFrame, axis: TimeAx
         bar.ax.locator_params(nbins=6)
     if len(stands):
         look = {"facecolor": "white", "edgecolor": _SUSPENDED["edgecolors"], "hatch": _SUSPENDED["hatch"]}
-        figure.legend(handles=[Patch(**look, linewidth=0.0, label="suspended")], loc="outside lower left")
+        legend(figure, [(Patch(**look, linewidth=0.0), "suspended")], at="lower left")
 
 
 def _boxes(stretches: pl.DataFrame, axis: TimeAxis) -> tuple[list[np.ndarray], list[int]]:
@@ -216,9 +225,13 @@ def _boxes(stretches: pl.DataFrame, axis: TimeAxis) -> tuple[list[np.ndarray], l
         own = unbroken(np.asarray(nodes))
         counts.append(len(own))
         for first, count in own:
-            low, high = first - 0.5, first - 0.5 + count
-            found.append(np.array([[start, low], [end, low], [end, high], [start, high]]))
+            found.append(_box(start, end, first - 0.5, first - 0.5 + count))
     return found, counts
+
+
+def _box(start: float, end: float, low: float, high: float) -> np.ndarray:
+    """The corners of a box."""
+    return np.array([[start, low], [end, low], [end, high], [start, high]])
 
 
 def _add(axes: Axes, boxes: list[np.ndarray], **look: Any) -> None:

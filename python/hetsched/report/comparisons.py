@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,19 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.analysis import METRICS, mean_and_half_width
-from hetsched.report.canvas import COLOURS, DASHES, look, new_grid
+from hetsched.analysis.repetitions import check_alike, independent
+from hetsched.report.canvas import (
+    COLOURS,
+    DASHES,
+    WIDTH_IN,
+    fitted,
+    interval,
+    look,
+    new_grid,
+    step,
+    width_in,
+    write_title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,20 +31,33 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-_AXES_IN = 2.1
-"""Width left by the labels of the metrics."""
+_GAP_IN, _EDGE_IN = 0.12, 0.1
+_LABEL_IN = 1.35
+"""Most width of the names of metrics."""
 
-_DIGIT_IN = 0.072
-_GAP_IN = 0.12
-_MOST_DECIMALS = 6
-_NARROWEST = 1e-5
-"""A shorter axis shows nothing and has endless numbers below it."""
+_AXES_IN = WIDTH_IN - _LABEL_IN - 0.2
 
-ENERGY_WAIT_IN = 2.0
-"""Height of the panel of energy against wait."""
+_TEXT_IN, _PAD_IN = 0.14, 0.1
+_FARTHEST = 2.5
+"""Ratios farther from 1 than this factor are arrows at the edge, so that the others do not all lie on the line at 1."""
 
-FRONT = "not beaten in both"
+_CLOSEST = 1.01
+"""A shorter axis would make negligible differences look large."""
+
+_RATIO_TICKS = [0.25, 0.5, 1.0, 2.0, 4.0]
+_LONGEST_PANEL_IN = 4.3
+_ARROWS = {"lower": " ↓", "higher": " ↑", "neither": ""}
+
+ENERGY_WAIT_IN, WAITS_IN = 1.8, 1.6
+"""Heights of the panels of energy against wait, and of waits, without the names of the policies."""
+
+FRONT = "best trade-offs: less energy only at longer waits"
+_FRONT = "not beaten in both"
 _LEAST_SPAN_RATIO = 0.02
+_SAME_PLACE = 0.03
+_FROM_ZERO = 0.3
+"""An axis whose lowest value is less than this share of the highest begins at 0."""
+
 _LINE: dict[str, Any] = {"color": COLOURS["black"], "linewidth": 0.8, "linestyle": DASHES[2], "zorder": 1}
 _FAR_APART = 20.0
 """From this ratio of longest to shortest wait on, the axis is logarithmic, so that the others stay apart."""
@@ -48,149 +73,263 @@ WAIT_TICKS = (
 )
 
 
-def ratios_height_in(table: pl.DataFrame, shown: Sequence[str]) -> float:
-    """Height of the panel of ratios: four lines of text a metric, or a line a policy."""
-    return 0.55 + table["metric"].n_unique() * max(0.62, 0.1 + 0.16 * len(shown))
+def ratios_height_in(table: pl.DataFrame, baseline: str) -> float:
+    """Height of the panel of ratios: as many lines as names or ratios take, but no more than a page has."""
+    shown = table.filter(pl.col("policy") != baseline)["policy"].n_unique()
+    lines = sum(
+        max(len(_judged(table, key, baseline).split("\n")) * _TEXT_IN, _TEXT_IN * shown) + _PAD_IN
+        for key in table["metric"].unique()
+    )
+    return 0.5 + min(lines, max(_LONGEST_PANEL_IN, 0.05 * shown * table["metric"].n_unique()))
 
 
-def draw_ratios(axes: Axes, table: pl.DataFrame, shown: Sequence[str], baseline: str) -> None:
-    """Draw a row a metric, in it a dot a policy with its ratio; `table` as `hetsched.analysis.compare` gives it."""
+def draw_ratios(axes: Axes, table: pl.DataFrame, baseline: str) -> None:
+    """Draw a row a metric, in it a dot a policy with its ratio; `table` as `hetsched.analysis.compare` gives it.
+
+    The axis is logarithmic: half and twice are as far from 1.
+    """
     metrics = table["metric"].unique(maintain_order=True).to_list()
     policies = table["policy"].unique(maintain_order=True).to_list()
-    step = 0.72 / max(len(shown), 1)
-    texts = {metric: _texts_of(table, metric, shown) for metric in metrics}
-    for order, policy in enumerate(shown):
-        own = table.filter(pl.col("policy") == policy)
-        rows = np.arange(len(metrics)) + (order - (len(shown) - 1) / 2) * step
-        ratio = own["ratio"].fill_null(np.nan).to_numpy()
-        error = own["ratio_half_width_95"].fill_null(0.0).to_numpy()
-        dot = {**look(policies.index(policy)), "linestyle": "none", "markersize": 4, "elinewidth": 1}
-        axes.errorbar(ratio, rows, xerr=error, label=policy, **dot)
-        for metric, x, y, half_width in zip(metrics, ratio, rows, error, strict=True):
-            _write_ratio(axes, texts[metric][order], (x, y), half_width)
-    axes.axvline(1.0, color=COLOURS["black"], linewidth=0.8, zorder=1)
-    _set_limits(
-        axes,
-        table.filter(pl.col("policy").is_in(shown)),
-        max(len(text) for own in texts.values() for text in own) if shown else 0,
-    )
+    shown = [policy for policy in policies if policy != baseline]
+    dots = {policy: _Ratios.of(table.filter(policy=policy), table.filter(policy=baseline)) for policy in shown}
+    ends = _set_ratio_limits(axes, list(dots.values()))
+    step = 0.8 / max(len(shown), 1)
+    has_texts = (ratios_height_in(table, baseline) - 0.5) / len(metrics) * step >= 0.75 * _TEXT_IN
+    for place, (policy, own) in enumerate(dots.items()):
+        rows = np.arange(len(metrics), dtype=np.float64) + (place - (len(shown) - 1) / 2) * step
+        _draw_dots(axes, own if has_texts else own.unnamed(), rows, ends, label=policy, **look(policies.index(policy)))
+    title = f"ratio to {baseline}"
+    fits = width_in(title) <= _AXES_IN
+    axes.axvline(1.0, color=COLOURS["black"], linewidth=0.8, zorder=1, label=None if fits else f"baseline: {baseline}")
     axes.set_yticks(range(len(metrics)), [_judged(table, metric, baseline) for metric in metrics])
     axes.set_ylim(len(metrics) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
-    axes.set_xlabel(f"ratio to {baseline}")
+    for edge in np.arange(len(metrics) - 1) + 0.5:
+        axes.axhline(edge, color="#DDDDDD", linewidth=0.5, zorder=0)
+    directions = {METRICS[key].better for key in metrics}
+    better = " and ".join(f"{_ARROWS[one].strip()} {one}" for one in ("lower", "higher") if one in directions)
+    lines = [title if fits else "ratio to the baseline", *([f"{better} is better"] if better else [])]
+    axes.set_xlabel("\n".join(lines), parse_math=False)
 
 
-def _texts_of(table: pl.DataFrame, metric: str, shown: Sequence[str]) -> list[str]:
-    own = {row["policy"]: row["ratio"] for row in table.filter(pl.col("metric") == metric).iter_rows(named=True)}
-    return ratio_texts([own[policy] for policy in shown])
+def _draw_dots(axes: Axes, own: _Ratios, rows: Floats, ends: tuple[float, float], label: str, **style: Any) -> None:
+    """A policy's dots with their intervals and numbers; too far from 1, an arrow at the edge and the number."""
+    style["linestyle"] = "none"
+    is_off = _is_off(own.ratio)
+    edge = np.where(own.ratio < 1, *ends)
+    at = np.where(is_off, edge, own.ratio)
+    reach = np.abs(np.clip([own.ratio - own.error, own.ratio + own.error], 1 / _FARTHEST, _FARTHEST) - at)
+    interval(axes, np.where(is_off, np.nan, at), rows, xerr=np.where(is_off, 0.0, reach), label=label, **style)
+    for mark, far, side in (("<", 1 / _FARTHEST, -1), (">", _FARTHEST, 1)):
+        is_beyond = is_off & ((own.ratio < 1) == (side < 0))
+        is_cut = ~is_off & (side * (own.ratio + side * own.error) > side * far)
+        if is_beyond.any():
+            axes.plot(edge[is_beyond], rows[is_beyond], mark, color=style["color"], markersize=5, clip_on=False)
+        if is_cut.any():
+            axes.plot(np.full(is_cut.sum(), far), rows[is_cut], mark, color=style["color"], markersize=3)
+    for place, text in enumerate(own.texts):
+        if text:
+            _write_ratio(axes, text, (own.ratio[place], at[place], rows[place]), reach[:, place])
 
 
-def ratio_texts(ratios: Sequence[float | None]) -> list[str]:
-    """Ratios of one metric as they stand beside their dots: three decimals, more where all would read 1.000."""
-    farthest = max((round(abs(ratio - 1), 12) for ratio in ratios if ratio is not None), default=0.0)
-    decimals = 3
-    if 1e-9 < farthest < 5e-3:
-        decimals = min(max(1 - math.floor(math.log10(farthest)), 3), _MOST_DECIMALS)
-    return ["" if r is None else f"{r:#.3g}" if r < 0.1 else f"{r:.{decimals}f}" for r in ratios]
+@dataclass(frozen=True)
+class _Ratios:
+    """A policy's ratios, half the widths of their intervals, and their texts, a place a metric."""
+
+    ratio: Floats
+    error: Floats
+    texts: list[str]
+
+    @classmethod
+    def of(cls, own: pl.DataFrame, base: pl.DataFrame) -> _Ratios:
+        """A ratio to 0 is endless, and written as the policy's own value; of 0 to 0 it is 1."""
+        ratio = own["ratio"].fill_null(np.nan).to_numpy().copy()
+        texts = [ratio_text(value) for value in ratio]
+        for place, (key, value, one) in enumerate(zip(own["metric"], own["mean"], base["mean"], strict=True)):
+            if value is not None and one == 0:
+                ratio[place] = 1.0 if value == 0 else np.inf
+                texts[place] = METRICS[key].text(value)
+        return cls(ratio, own["ratio_half_width_95"].fill_null(0.0).to_numpy(), texts)
+
+    def unnamed(self) -> _Ratios:
+        """The same without texts, for which many policies leave no room."""
+        return _Ratios(self.ratio, self.error, [""] * len(self.texts))
 
 
-def _write_ratio(axes: Axes, text: str, place: tuple[float, float], half_width: float) -> None:
-    """The ratio beside its dot, on the side away from the line at 1."""
-    ratio, row = place
-    if np.isfinite(ratio):
-        side, align = (1, "left") if ratio >= 1 else (-1, "right")
-        end = (ratio + side * half_width, row)
-        axes.annotate(text, end, (5 * side, 0), textcoords="offset points", ha=align, va="center_baseline")
+def ratio_text(ratio: float) -> str:
+    """A ratio as it stands beside its dot: three decimals, from 10 on as many as make three digits."""
+    if not np.isfinite(ratio):
+        return ""
+    if 0 < ratio < 0.0005:
+        return "< 0.001"
+    return f"{ratio:.3f}" if ratio < 9.9995 else f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:,.0f}"
 
 
-def _set_limits(axes: Axes, table: pl.DataFrame, longest: int) -> None:
-    """Room for the numbers on both sides; logarithmic where ratios lie a factor of ten from 1."""
-    ratio, error = (table[name].cast(pl.Float64).to_numpy() for name in ("ratio", "ratio_half_width_95"))
-    error = np.nan_to_num(error)[np.isfinite(ratio)]
-    ratio = ratio[np.isfinite(ratio)]
-    low, high = min([1.0, *(ratio - error)]), max([1.0, *(ratio + error)])
-    label = (longest * _DIGIT_IN + _GAP_IN) / _AXES_IN
-    left, right = (label if has_numbers else 0.06 for has_numbers in ((ratio < 1).any(), (ratio >= 1).any()))
-    if low > 0 and (min(ratio, default=1.0) < 0.1 or high > 10):
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.set_xlim(*np.exp(_widened(np.log(low), np.log(high), left, right)))
-    else:
-        axes.set_xlim(*_widened(low, high, left, right))
-        # Numbers close to each other are long.
-        axes.locator_params(axis="x", nbins=5 if high - low > 0.01 else 3)
-        axes.ticklabel_format(axis="x", useOffset=False)
+def _write_ratio(axes: Axes, text: str, place: tuple[float, float, float], reach: Floats) -> None:
+    """The ratio beside its dot, on the side away from the line at 1; of an arrow on the side of the line."""
+    ratio, at, row = place
+    side = 1 if ratio >= 1 else -1
+    is_off = ratio != at
+    x = at if is_off else at + side * reach[max(side, 0)]
+    shift = (-7 if is_off else 5) * side
+    axes.annotate(
+        text,
+        (x, row),
+        (shift, 0),
+        textcoords="offset points",
+        ha="left" if shift > 0 else "right",
+        va="center_baseline",
+    )
+
+
+def _set_ratio_limits(axes: Axes, dots: Sequence[_Ratios]) -> tuple[float, float]:
+    """Set a logarithmic axis with room for the numbers on both sides; gives the ratios at its ends."""
+    ends = [own.ratio + side * own.error for own in dots for side in (-1, 0, 1)]
+    known = np.concatenate([*ends, [1.0]])
+    at = np.log(np.clip(known[~np.isnan(known)], 1 / _FARTHEST, _FARTHEST))
+    low, high = at.min(), at.max()
+    if high - low < np.log(_CLOSEST):
+        low, high = -np.log(_CLOSEST), np.log(_CLOSEST)
+    least = _EDGE_IN / _AXES_IN
+    sides = [_room(dots, is_left=True) or least, _room(dots, is_left=False) or least]
+    limits = np.exp(_widened(low, high, *sides))
+    axes.set_xscale("log")
+    axes.set_xlim(*limits)
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 -- slow to import
+
+    # On a long axis, steps that look equal; on a short one equal steps.
+    ticks = _RATIO_TICKS if limits[1] > 4 * limits[0] else [*MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(*limits)]
+    ticks = [tick for tick in ticks if limits[0] <= tick <= limits[1]]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    return float(limits[0]), float(limits[1])
+
+
+def _is_off(ratio: Floats) -> npt.NDArray[np.bool_]:
+    """Whether ratios are too far from 1 for a place on the axis."""
+    return (ratio < 1 / _FARTHEST) | (ratio > _FARTHEST)
+
+
+def _room(dots: Sequence[_Ratios], *, is_left: bool) -> float:
+    """Share of the axis that numbers beyond the dots on one side take."""
+    texts = [
+        text
+        for own in dots
+        for ratio, text in zip(own.ratio, own.texts, strict=True)
+        if (ratio < 1) == is_left and not _is_off(ratio)
+    ]
+    return (max(map(width_in, texts)) + _GAP_IN) / _AXES_IN if any(texts) else 0.0
 
 
 def _widened(low: float, high: float, left: float, right: float) -> Floats:
     """Ends of an axis whose shares `left` and `right` lie outside of `low` and `high`."""
-    if high - low < _NARROWEST:
-        low, high = low - 0.01, high + 0.01
     whole = (high - low) / (1 - left - right)
     return np.array([low - left * whole, high + right * whole])
 
 
 def _judged(table: pl.DataFrame, key: str, baseline: str) -> str:
-    """Label of a row: the metric's name, which way is good, and the value of 1."""
+    """Label of a row: the metric's name with an arrow to the better side, and the baseline's value."""
     metric = METRICS[key]
     own = table.filter((pl.col("policy") == baseline) & (pl.col("metric") == key))["mean"].to_list()
-    lines = [_in_two(metric.title)]
-    if metric.better != "neither":
-        lines.append(f"({metric.better} is better)")
+    arrow = _ARROWS[metric.better]
+    lines = fitted(metric.title, _LABEL_IN - width_in(arrow))
+    lines[-1] += arrow
     if own and own[0] is not None:
-        lines.append(f"{'1 =' if own[0] else 'no ratio to'} {metric.text(own[0])}")
+        lines.append(f"1 = {metric.text(own[0])}" if own[0] else "no ratio to 0")
     return "\n".join(lines)
-
-
-def _in_two(title: str, *, most: int = 20) -> str:
-    """A long title on two lines of about the same length."""
-    if len(title) <= most:
-        return title
-    breaks = [place for place, letter in enumerate(title) if letter == " "]
-    middle = min(breaks, key=lambda place: abs(place - len(title) / 2), default=len(title))
-    return f"{title[:middle]}\n{title[middle + 1 :]}"
 
 
 def draw_energy_against_wait(axes: Axes, runs: pl.DataFrame) -> None:
     """Draw a dot a policy, and a line along the policies that no other beats in both."""
     names = ("mean_wait_s", "energy_j")
+    check_alike(runs)
+    runs, _ = independent(runs)
     units = {name: METRICS[name].unit_for(runs[name].to_list()) for name in names}
     shown = runs.select("policy", *(pl.col(name) / units[name].scale for name in names))
-    middles = []
-    for place, ((policy,), own) in enumerate(shown.group_by("policy", maintain_order=True)):
-        (x, x_reach), (y, y_reach) = (mean_and_half_width(own[name].to_numpy()) for name in names)
-        middles.append((x, y))
-        style = {**look(place), "linestyle": "none", "elinewidth": 0.8, "markersize": 5}
-        axes.errorbar(x, y, xerr=x_reach, yerr=y_reach, label=str(policy), **style)
-    waits, energies = np.array(middles, dtype=np.float64).T
+    policies = shown["policy"].unique(maintain_order=True).to_list()
+    found = [
+        [mean_and_half_width(shown.filter(policy=policy)[name].to_numpy()) for name in names] for policy in policies
+    ]
+    middles = np.array([[mean for mean, _ in own] for own in found], dtype=np.float64)
+    at = _on_axes(middles)
+    for place, (policy, ((x, x_reach), (y, y_reach))) in enumerate(zip(policies, found, strict=True)):
+        # Those that lie on the same place are larger the farther behind they are.
+        later = (np.abs(at[place + 1 :] - at[place]) < _SAME_PLACE).all(axis=1).sum()
+        style = {**look(place), "linestyle": "none", "markersize": 5 + 2.5 * later}
+        # No wait is below 0.
+        reach = None if x_reach is None else [[min(x_reach, x)], [x_reach]]
+        interval(axes, x, y, xerr=reach, yerr=y_reach, label=str(policy), **style)
+    waits, energies = middles.T
     best = front(waits, -energies)
     if len(best) > 1:
         axes.plot(waits[best], energies[best], **_LINE, label=FRONT)
-    _set_scale(axes, waits)
+    axes.set_xlabel(f"mean wait ({units['mean_wait_s'].name})")
+    _set_scale(axes, waits, units["mean_wait_s"].scale)
     axes.margins(x=0.08, y=0.12)
-    _keep_in_proportion(axes, energies)
+    _set_energies(axes, energies)
     axes.locator_params(axis="y", nbins=5)
     axes.ticklabel_format(axis="y", useOffset=False)
-    axes.set_xlabel(f"mean wait ({units['mean_wait_s'].name})")
     axes.set_ylabel(f"energy ({units['energy_j'].name})")
 
 
-def _keep_in_proportion(axes: Axes, energies: Floats) -> None:
-    """Widen the axis, so that a negligible difference does not fill the panel."""
+def _on_axes(middles: Floats) -> Floats:
+    """Waits and energies in shares of their axes."""
+    waits, energies = middles.T
+    x = np.log(waits) if _is_wide(waits) else waits
+    y_span = max(np.ptp(energies), _LEAST_SPAN_RATIO * energies.mean(), 1e-300)
+    return np.column_stack((x / max(np.ptp(x), 1e-300), energies / y_span))
+
+
+def _is_wide(waits: Floats) -> bool:
+    return bool(waits.min() > 0 and waits.max() > _FAR_APART * waits.min())
+
+
+def _set_energies(axes: Axes, energies: Floats) -> None:
+    """Limit the axis so that a negligible difference does not fill the panel; say so where it does not begin at 0."""
     low, high = axes.get_ylim()
     middle, least = float(energies.mean()), _LEAST_SPAN_RATIO * float(energies.mean())
     if high - low < least:
-        axes.set_ylim(middle - least / 2, middle + least / 2)
+        low, high = middle - least / 2, middle + least / 2
+    axes.set_ylim(0.0 if low < _FROM_ZERO * high else low, high)
+    if axes.get_ylim()[0] > 0:
+        # Two slanted strokes across the foot of the axis, and the same in words.
+        break_at: dict[str, Any] = {
+            "transform": axes.transAxes,
+            "color": COLOURS["black"],
+            "clip_on": False,
+            "linewidth": 0.8,
+        }
+        for height in (0.02, 0.05):
+            axes.plot([-0.015, 0.015], [height - 0.015, height + 0.015], **break_at)
+        axes.text(0.03, 0.03, "energy axis does not start at 0", transform=axes.transAxes, va="bottom", color="#555555")
 
 
-def _set_scale(axes: Axes, waits: Floats) -> None:
-    if waits.min() > 0 and waits.max() > _FAR_APART * waits.min():
+def _set_scale(axes: Axes, waits: Floats, scale: float) -> None:
+    """A linear axis in one unit, or a logarithmic one with ticks in everyday units."""
+    if _is_wide(waits):
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.xaxis.set_minor_formatter("")
+        ticks = [(at / scale, text) for at, text in WAIT_TICKS if waits.min() / 3 <= at / scale <= waits.max() * 3]
+        axes.set_xticks([at for at, _ in ticks], [text for _, text in ticks])
+        axes.minorticks_off()
+        axes.set_xlabel("mean wait")
     else:
         axes.locator_params(axis="x", nbins=5)
         axes.ticklabel_format(axis="x", useOffset=False)
+
+
+def wait_names(curves: Mapping[str, pl.DataFrame]) -> list[str]:
+    """Each policy with the share of its jobs that did not wait."""
+    return [f"{policy}: {_not_waiting(curve)}" for policy, curve in curves.items()]
+
+
+def _not_waiting(curve: pl.DataFrame) -> str:
+    if not len(curve):
+        return "no job started"
+    percent = 100 * (1 - curve["longer_ratio"][0])
+    # 100 % are all of them, not nearly all.
+    decimals = 0 if 1 <= percent <= 99 or percent in (0, 100) else 1
+    return f"{min(percent, 99.9) if percent < 100 else percent:.{decimals}f} % did not wait"
 
 
 def draw_waits(axes: Axes, curves: Mapping[str, pl.DataFrame]) -> None:
@@ -200,24 +339,26 @@ def draw_waits(axes: Axes, curves: Mapping[str, pl.DataFrame]) -> None:
         has_started = any(len(curve) for curve in curves.values())
         _write_instead(axes, "no job waited" if has_started else "no job started")
     _label_waits(axes, longest_s)
-    for place, (policy, curve) in enumerate(curves.items()):
-        no_wait = f"{100 * (1 - curve['longer_ratio'][0]):.0f} % did not wait" if len(curve) else "no job started"
+    for place, (name, curve) in enumerate(zip(wait_names(curves), curves.values(), strict=True)):
         # The step at wait 0 lies left of a logarithmic axis; from there to a second its value holds.
-        axes.step(
-            curve["wait_s"].clip(1e-3).to_numpy(),
-            100 * curve["longer_ratio"].to_numpy(),
-            where="post",
-            markersize=3.5,
-            # Apart from each other, so that equal curves show all their marks.
-            markevery=((0.05 + 0.03 * place) % 0.25, 0.25),
-            label=f"{policy}: {no_wait}",
-            **look(place),
-        )
-    axes.set_ylim(bottom=0)
-    if longest_s <= 0:
-        axes.set_ylim(0, 100)
+        # Marks lie apart from each other, so that equal curves show all of theirs.
+        marks = {"markersize": 3.5, "markevery": ((0.05 + 0.03 * place) % 0.25, 0.25)}
+        step(axes, curve["wait_s"].clip(1e-3), 100 * curve["longer_ratio"], label=name, **marks, **look(place))
+    _set_shares(axes, [100 * curve["longer_ratio"].to_numpy() for curve in curves.values() if len(curve)], longest_s)
     axes.set_xlabel("wait")
-    axes.set_ylabel("jobs that wait longer (%)")
+    axes.set_ylabel("jobs that wait\nlonger (%)")
+
+
+def _set_shares(axes: Axes, shares: Sequence[Floats], longest_s: float) -> None:
+    """Limit the axis of shares; logarithmic where few jobs wait under one policy and many under another."""
+    axes.set_ylim(0, 100) if longest_s <= 0 else axes.set_ylim(bottom=0)
+    highest = [float(own[0]) for own in shares if own[0] > 0]
+    if highest and max(highest) > _FAR_APART / 2 * min(highest):
+        # Down to a tenth of the curve that lies lowest, and of that no further than its own last step.
+        lowest = max(min(float(own[own > 0].min()) for own in shares if own[0] > 0), 0.1 * min(highest))
+        axes.set_yscale("log")
+        axes.set_ylim(10 ** np.floor(np.log10(lowest)), 1.2 * max(highest))
+        axes.yaxis.set_major_formatter("{x:g}")
 
 
 def _write_instead(axes: Axes, sentence: str) -> None:
@@ -273,7 +414,7 @@ def pareto_figure(points: pl.DataFrame, *, title: str = "") -> Figure:
             across[0].set_ylabel(row)
         for one, column in zip(axes[-1], columns, strict=True):
             one.set_xlabel(column)
-        figure.suptitle(title, fontsize=8.5)
+        write_title(figure, title)
         handles, names = axes[0][0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=_LEGEND_COLUMNS, columnspacing=1.0)
     return figure
@@ -286,10 +427,10 @@ def _draw_pareto(axes: Axes, own: pl.DataFrame, places: dict[str, int]) -> None:
         y, y_reach = mean_and_half_width(rows["y"].to_numpy())
         middles.append((x, y))
         style = {**look(places[str(label)]), "linestyle": "none"}
-        axes.errorbar(x, y, xerr=x_reach, yerr=y_reach, elinewidth=0.6, markersize=4, label=label, **style)
+        interval(axes, x, y, xerr=x_reach, yerr=y_reach, elinewidth=0.6, label=label, **style)
     xs, ys = np.array(middles, dtype=np.float64).T
     best = front(xs, ys)
-    axes.plot(xs[best], ys[best], color=COLOURS["grey"], linewidth=1.0, zorder=1, label=FRONT)
+    axes.plot(xs[best], ys[best], color=COLOURS["grey"], linewidth=1.0, zorder=1, label=_FRONT)
     axes.set_xscale("log", subs=(2, 5))
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter("{x:g}")

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hetsched.analysis import mean_and_half_width
-from hetsched.report.canvas import COLOURS, new_figure
+from hetsched.report.canvas import COLOURS, interval, new_figure, write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,7 +110,7 @@ def experiment_figure(savings: pl.DataFrame, *, title: str = "") -> Figure:
             _draw_panel(one, own)
         axes[-1].set_xlabel("job energy saved (%)")
         axes[-1].set_xlim(min(low, 0.0), min(low, 0.0) + (high - min(low, 0.0)) / (1 - _NUMBERS_SHARE))
-        figure.suptitle(title, fontsize=8.5)
+        write_title(figure, title)
         handles = {label: line for one in axes for line, label in zip(*one.get_legend_handles_labels(), strict=True)}
         shown = [label for label in _LEGEND if label in handles]
         figure.legend(
@@ -143,7 +143,7 @@ def _draw_policy(axes: Axes, rows: pl.DataFrame, place: int) -> None:
     if len(attainable):
         axes.barh(place, np.mean(attainable), height=0.72, color=COLOURS["grey"], linewidth=0, label="attainable")
     axes.barh(place, mean, height=0.72, color=COLOURS["sky"], linewidth=0, label="here")
-    axes.errorbar(mean, place, xerr=half_width or 0.0, color=COLOURS["black"], elinewidth=1, capsize=1.5)
+    interval(axes, mean, place, xerr=half_width or 0.0, color=COLOURS["black"], elinewidth=1, capsize=1.5)
     paper = rows["paper"].drop_nulls().to_list()
     if paper:
         reach = [place - 0.45, place + 0.45]

@@ -7,38 +7,55 @@ vision and lines that differ without colour.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from hetsched.analysis import METRICS
-from hetsched.report.canvas import COLOURS, DASHES, TimeAxis, new_figure
+from hetsched.report.canvas import (
+    COLOURS,
+    DASHES,
+    TimeAxis,
+    bin_edges,
+    legend,
+    legend_height_in,
+    named,
+    new_figure,
+    new_page,
+    step,
+    step_area,
+    swatch,
+)
 from hetsched.report.comparisons import (
     ENERGY_WAIT_IN,
     FRONT,
+    WAITS_IN,
     draw_energy_against_wait,
     draw_ratios,
     draw_waits,
     ratios_height_in,
+    wait_names,
 )
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
 
-
-_LEGEND_LINE_IN = 0.17
 
 MOST_JOBS = 300
 """Most jobs of a Gantt chart; boxes of more cannot be told apart."""
 
+_MOST_BINS = 150
+"""Most steps of a line: more are thinner than the line itself, and read as dirt."""
+
 _STARTED_BY = {"immediate": "sky", "reservation": "green", "backfill": "orange"}
 _AXES_IN = (2.9, 1.7)
 _DIGIT_IN = (0.072, 0.11)
-_HEIGHT_IN = 2.6
+_HEIGHT_IN = 2.4
+_OUTLINED_IN, _SEEN_IN = 3 / 72, 1.5 / 72
+"""Least width and height of a box with an outline, and of one that can be seen."""
 
 
 def overview(
@@ -65,12 +82,14 @@ def overview(
     unix_zero_s
         Date of second 0 of the run's clock, in seconds since 1970, UTC, for an axis of dates; None: not known.
     """
-    with new_figure([1.55, 1.0, 1.2], share_x=True) as (figure, axes):
+    bins = coarser(bins)
+    with new_figure([1.5, 0.95, 1.1], title=title, share_x=True) as (figure, axes):
         axis = _time_axis(bins, unix_zero_s)
         _draw_power(axes[0], bins, axis, budget_w)
         _draw_utilization(axes[1], bins, axis, nodes)
         _draw_queue(axes[2], bins, axis)
-        _finish(figure, axes, axis, title)
+        axis.write_on(axes[-1])
+        legend(figure, [*named(axes[0]), *named(axes[1])], columns=2)
     return figure
 
 
@@ -82,21 +101,40 @@ def power(
     unix_zero_s: float | None = None,
 ) -> Figure:
     """System power over time, split into nodes at work and idle nodes; parameters as in `overview`."""
-    with new_figure([2.3]) as (figure, axes):
+    bins = coarser(bins)
+    with new_figure([2.1], title=title) as (figure, (axes,)):
         axis = _time_axis(bins, unix_zero_s)
-        _draw_power(axes[0], bins, axis, budget_w)
-        _finish(figure, axes, axis, title)
+        _draw_power(axes, bins, axis, budget_w)
+        axis.write_on(axes)
+        legend(figure, named(axes), columns=2)
     return figure
 
 
 def occupancy(bins: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: float | None = None) -> Figure:
     """Utilization and queue length over time; parameters as in `overview`."""
-    with new_figure([1.2, 1.5], share_x=True) as (figure, axes):
+    bins = coarser(bins)
+    with new_figure([1.1, 1.4], title=title, share_x=True) as (figure, axes):
         axis = _time_axis(bins, unix_zero_s)
         _draw_utilization(axes[0], bins, axis, nodes)
         _draw_queue(axes[1], bins, axis)
-        _finish(figure, axes, axis, title)
+        axis.write_on(axes[-1])
+        legend(figure, named(axes[0]), columns=2)
     return figure
+
+
+def coarser(bins: pl.DataFrame, *, most: int = _MOST_BINS) -> pl.DataFrame:
+    """At most so many bins, neighbours taken together: the mean of their means, the lowest and highest of all."""
+    group = -(-len(bins) // most)
+    if group <= 1:
+        return bins
+    reduced = {"mean": pl.Expr.mean, "min": pl.Expr.min, "max": pl.Expr.max, "start_s": pl.Expr.first}
+    return (
+        bins.group_by(pl.int_range(pl.len()).floordiv(group).alias("group"), maintain_order=True)
+        .agg(
+            reduced.get(name.rpartition("_")[2], reduced.get(name, pl.Expr.last))(pl.col(name)) for name in bins.columns
+        )
+        .drop("group")
+    )
 
 
 def waits(curves: Mapping[str, pl.DataFrame]) -> Figure:
@@ -107,10 +145,15 @@ def waits(curves: Mapping[str, pl.DataFrame]) -> Figure:
     curves
         From each policy's name to what `hetsched.analysis.waiting_curve` gives.
     """
-    with new_figure([1.8 + _LEGEND_LINE_IN * len(curves)]) as (figure, (axes,)):
-        draw_waits(axes, curves)
-        figure.legend(loc="outside upper left")
+    with new_figure([WAITS_IN]) as (figure, (axes,)):
+        _draw(figure, axes, draw_waits, curves)
     return figure
+
+
+def _draw(figure: FigureBase, axes: Axes, draw: Callable[..., None], *what: Any) -> None:
+    """A panel with the names of its policies above it, and the line along the best of them last."""
+    draw(axes, *what)
+    legend(figure, sorted(named(axes), key=lambda own: own[1] == FRONT), at="upper left", columns=2)
 
 
 def ratios(table: pl.DataFrame, *, baseline: str) -> Figure:
@@ -123,53 +166,53 @@ def ratios(table: pl.DataFrame, *, baseline: str) -> Figure:
     baseline
         The policy whose ratios are 1, drawn as a line.
     """
-    shown = _policies_shown(table, baseline)
-    with new_figure([ratios_height_in(table, shown) + _LEGEND_LINE_IN * len(shown)]) as (figure, (axes,)):
-        draw_ratios(axes, table, shown, baseline)
-        figure.legend(loc="outside upper left")
+    with new_figure([ratios_height_in(table, baseline)]) as (figure, (axes,)):
+        _draw(figure, axes, draw_ratios, table, baseline)
     return figure
 
 
 def comparison(
     table: pl.DataFrame, curves: Mapping[str, pl.DataFrame], *, baseline: str, runs: pl.DataFrame | None = None
 ) -> Figure:
-    """Ratios to a baseline above the waits behind them, in one picture; parameters as in `ratios` and `waits`.
+    """Ratios to a baseline beside the waits behind them, on a page's width; parameters as in `ratios` and `waits`.
 
-    With `runs`, as in `energy_against_wait`, energy against wait stands between the two.
+    With `runs`, as in `energy_against_wait`, energy against wait stands above the waits. Every panel names the
+    policies. Of one policy there are only its waits.
     """
-    shown = _policies_shown(table, baseline)
-    heights = [ratios_height_in(table, shown), 1.8 + _LEGEND_LINE_IN * len(curves)]
-    if runs is not None:
-        heights.insert(1, ENERGY_WAIT_IN)
-    with new_figure(heights) as (figure, (above, *between, below)):
-        draw_ratios(above, table, shown, baseline)
-        for axes in between:
-            assert runs is not None
-            draw_energy_against_wait(axes, runs)
-            handles, labels = _labelled(axes, FRONT)
-            if handles:
-                axes.legend(handles, labels, loc="best")
-        draw_waits(below, curves)
-        figure.legend(handles=below.get_legend_handles_labels()[0], loc="outside lower left")
+    if table["policy"].n_unique() == 1:
+        return waits(curves)
+    others = [policy for policy in curves if policy != baseline]
+    panels: list[tuple[Callable[..., None], tuple[Any, ...], float, list[str]]] = [
+        (draw_ratios, (table, baseline), ratios_height_in(table, baseline), others),
+        (draw_energy_against_wait, (runs,), ENERGY_WAIT_IN, [*curves, FRONT]),
+        (draw_waits, (curves,), WAITS_IN, wait_names(curves)),
+    ]
+    if runs is None:
+        del panels[1]
+    heights = [own_in + legend_height_in(names, columns=2) for _, _, own_in, names in panels]
+    with new_page(heights[0], heights[1:]) as (figure, parts):
+        for part, (draw, what, *_) in zip(parts, panels, strict=True):
+            _draw(part, part.subplots(), draw, *what)
     return figure
 
 
 def energy_against_wait(runs: pl.DataFrame) -> Figure:
-    """A dot a policy with 95 % intervals over its seeds, and a line along those that no other beats in both.
+    """A dot a policy with 95 % intervals over its repetitions, and a line along those that no other beats in both.
 
     Parameters
     ----------
     runs
-        One row a run: ``policy``, ``mean_wait_s`` and ``energy_j``, as `hetsched.analysis.runs_frame` gives it;
-        policies stand in the order in which they first come.
+        One row a run: ``policy``, ``mean_wait_s`` and ``energy_j``, as `hetsched.analysis.runs_frame` or
+        `hetsched.sweep` gives it; policies stand in the order in which they first come. Repetitions are what
+        `hetsched.analysis.compare` takes for them.
+
+    Raises
+    ------
+    ConfigError
+        If runs of one policy are on workloads or platforms of different load.
     """
-    policies = runs["policy"].n_unique()
-    with new_figure([ENERGY_WAIT_IN + _LEGEND_LINE_IN * (policies + 1)]) as (figure, (axes,)):
-        draw_energy_against_wait(axes, runs)
-        handles, labels = axes.get_legend_handles_labels()
-        order = sorted(range(len(labels)), key=lambda place: labels[place] == FRONT)
-        shown = ([handles[place] for place in order], [labels[place] for place in order])
-        figure.legend(*shown, loc="outside upper left")
+    with new_figure([ENERGY_WAIT_IN]) as (figure, (axes,)):
+        _draw(figure, axes, draw_energy_against_wait, runs)
     return figure
 
 
@@ -194,32 +237,38 @@ def gantt(jobs: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: float
     """
     if len(jobs) > MOST_JOBS:
         raise ValueError(f"{len(jobs)} jobs, a chart shows at most {MOST_JOBS}")
-    ran = jobs.filter(pl.col("start_s").is_not_null() & pl.col("end_s").is_not_null())
-    first_s = jobs["submit_s"].min() if len(jobs) else 0.0
-    last_s = ran["end_s"].max() if len(ran) else first_s
-    axis = TimeAxis(float(first_s), float(last_s), unix_zero_s=unix_zero_s)  # type: ignore[arg-type]
-    with new_figure([_HEIGHT_IN]) as (figure, (axes,)):
+    ran, axis = _ran(jobs), TimeAxis(*_window(jobs), unix_zero_s=unix_zero_s)
+    with new_figure([_HEIGHT_IN], title=title) as (figure, (axes,)):
         axis.write_on(axes)
         axes.set_ylim(-0.5, nodes - 0.5)
         axes.locator_params(axis="y", integer=True)
         for job in ran.iter_rows(named=True):
             _draw_job(axes, job, axis, nodes)
-        for kind in (kind for kind in _STARTED_BY if kind in ran["started_by"]):
-            axes.bar(
-                [axis.limits[0]],
-                [0],
-                bottom=-1,
-                color=COLOURS[_STARTED_BY[kind]],
-                edgecolor="black",
-                linewidth=0.4,
-                label=kind,
-            )
-        axes.set_title(title)
         axes.set_ylabel("node")
         axes.grid(visible=False)
-        if len(ran):
-            figure.legend(loc="outside lower left", ncols=3, columnspacing=1.0)
+        kinds = [kind for kind in _STARTED_BY if kind in ran["started_by"]]
+        legend(figure, [(swatch(COLOURS[_STARTED_BY[kind]]), kind) for kind in kinds], at="lower left", columns=3)
     return figure
+
+
+def gantt_can_be_read(jobs: pl.DataFrame, *, nodes: int) -> bool:
+    """Whether `gantt` shows something: few enough jobs, at least half of them with boxes that can be seen."""
+    ran, (first_s, last_s) = _ran(jobs), _window(jobs)
+    if len(jobs) > MOST_JOBS or ran.is_empty() or last_s <= first_s:
+        return False
+    width_in = (ran["end_s"] - ran["start_s"]).to_numpy() / (last_s - first_s) * _AXES_IN[0]
+    height_in = ran["nodes"].list.len().to_numpy() / nodes * _AXES_IN[1]
+    return bool(((width_in >= _SEEN_IN) & (height_in >= _SEEN_IN)).mean() >= 0.5)
+
+
+def _ran(jobs: pl.DataFrame) -> pl.DataFrame:
+    return jobs.filter(pl.col("start_s").is_not_null() & pl.col("end_s").is_not_null())
+
+
+def _window(jobs: pl.DataFrame) -> tuple[float, float]:
+    """The first submit and the last end."""
+    first_s = float(jobs["submit_s"].min() or 0.0)  # type: ignore[arg-type]
+    return first_s, float(_ran(jobs)["end_s"].max() or first_s)  # type: ignore[arg-type]
 
 
 def _time_axis(bins: pl.DataFrame, unix_zero_s: float | None) -> TimeAxis:
@@ -228,24 +277,25 @@ def _time_axis(bins: pl.DataFrame, unix_zero_s: float | None) -> TimeAxis:
     return TimeAxis(bins["start_s"][0], bins["end_s"][-1], unix_zero_s=unix_zero_s)
 
 
-def _finish(figure: Figure, axes: Sequence[Axes], axis: TimeAxis, title: str) -> None:
-    axes[0].set_title(title)
-    axis.write_on(axes[-1])
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, columnspacing=1.2, borderaxespad=0.0)
-
-
 def _draw_power(axes: Axes, bins: pl.DataFrame, axis: TimeAxis, budget_w: float | pl.DataFrame | None) -> None:
-    highest_w = max(float(np.max(_steps(bins["power_w_max"]), initial=0.0)), _highest(budget_w))
+    """Means as areas on top of each other, and a line along the highest power."""
+    highest_w = max(bins["power_w_max"].to_numpy().max(initial=0.0), _highest(budget_w))
     unit = METRICS["peak_power_w"].unit_for([highest_w])
-    edges = _edges(bins, axis)
-    jobs, total = (_steps(bins[name]) / unit.scale for name in ("job_power_w_mean", "power_w_mean"))
-    axes.fill_between(edges, jobs, step="post", color=COLOURS["blue"], linewidth=0, label="nodes at work")
-    axes.fill_between(edges, jobs, total, step="post", color=COLOURS["grey"], linewidth=0, label="idle nodes")
-    _draw_band(axes, bins, "power_w", axis, scale=unit.scale, colour=COLOURS["black"])
+    edges = bin_edges(bins, axis)
+    jobs, total, most = (bins[name] / unit.scale for name in ("job_power_w_mean", "power_w_mean", "power_w_max"))
+    step_area(axes, edges, np.zeros(len(edges)), jobs, color=COLOURS["blue"], label="nodes at work, mean")
+    step_area(axes, edges, jobs, total, color=COLOURS["grey"], label="idle nodes, mean")
+    step(axes, edges, most, color=COLOURS["black"], linewidth=0.5, label=f"highest in each {bin_text(bins)}")
     _draw_budget(axes, axis, budget_w, scale=unit.scale)
     axes.set_ylabel(f"power ({unit.name})")
     axes.set_ylim(0, 1.05 * max(highest_w / unit.scale, 1e-9))
+
+
+def bin_text(bins: pl.DataFrame) -> str:
+    """Length of a bin, to two digits."""
+    length_s = float(bins["end_s"][0] - bins["start_s"][0]) if len(bins) else 0.0
+    unit = METRICS["mean_wait_s"].unit_for([length_s])
+    return f"{length_s / unit.scale:.2g} {unit.name}"
 
 
 def _highest(budget_w: float | pl.DataFrame | None) -> float:
@@ -256,7 +306,13 @@ def _draw_budget(axes: Axes, axis: TimeAxis, budget_w: float | pl.DataFrame | No
     look: dict[str, Any] = {"color": COLOURS["vermilion"], "linestyle": DASHES[1], "linewidth": 0.9}
     if isinstance(budget_w, pl.DataFrame):
         times, values = (budget_w[name].to_numpy() for name in ("time_s", "budget_w"))
-        axes.step(axis.shown(times), values / scale, where="post", label="power budget", **look)
+        step(
+            axes,
+            axis.shown(times),
+            values / scale,
+            label="power budget",
+            **{**look, "linestyle": "-", "linewidth": 0.6},
+        )
     elif budget_w is not None:
         axes.axhline(budget_w / scale, label="power budget", **look)
 
@@ -271,61 +327,30 @@ def _draw_utilization(axes: Axes, bins: pl.DataFrame, axis: TimeAxis, nodes: int
 def _draw_queue(axes: Axes, bins: pl.DataFrame, axis: TimeAxis) -> None:
     _draw_line(axes, bins, "queued_jobs", axis, scale=1.0, colour=COLOURS["vermilion"])
     axes.set_ylabel("queued jobs")
-    axes.set_ylim(0, max(float(np.max(_steps(bins["queued_jobs_max"]), initial=0.0)) * 1.05, 1.0))
+    axes.set_ylim(0, max(bins["queued_jobs_max"].to_numpy().max(initial=0.0) * 1.05, 1.0))
     axes.locator_params(axis="y", nbins=4, integer=True)
     axes.yaxis.set_major_formatter("{x:,.0f}")
 
 
 def _draw_line(axes: Axes, bins: pl.DataFrame, name: str, axis: TimeAxis, *, scale: float, colour: str) -> None:
-    """The mean over each bin, with a band from the lowest to the highest value in it."""
-    _draw_band(axes, bins, name, axis, scale=scale, colour=colour)
-    axes.step(
-        _edges(bins, axis),
-        _steps(bins[f"{name}_mean"]) / scale,
-        where="post",
-        color=colour,
-        linewidth=0.9,
-        label="mean",
-    )
-
-
-def _draw_band(axes: Axes, bins: pl.DataFrame, name: str, axis: TimeAxis, *, scale: float, colour: str) -> None:
-    low, high = (_steps(bins[f"{name}_{kind}"]) / scale for kind in ("min", "max"))
-    axes.fill_between(
-        _edges(bins, axis), low, high, step="post", color=colour, alpha=0.4, linewidth=0, label="lowest to highest"
-    )
-
-
-def _edges(bins: pl.DataFrame, axis: TimeAxis) -> np.ndarray:
-    ends = bins["end_s"].tail(1).to_numpy()
-    return axis.shown(np.append(bins["start_s"].to_numpy(), ends))
-
-
-def _steps(values: pl.Series) -> np.ndarray:
-    """Values over bins for drawing between their edges: the last holds to the last edge."""
-    return np.append(values.to_numpy(), values.tail(1).to_numpy())
-
-
-def _labelled(axes: Axes, wanted: str) -> tuple[list[Artist], list[str]]:
-    """Artists with that label, and the label for each, as a legend takes them."""
-    found = [handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True) if label == wanted]
-    return found, [wanted] * len(found)
-
-
-def _policies_shown(table: pl.DataFrame, baseline: str) -> list[str]:
-    return [policy for policy in table["policy"].unique(maintain_order=True) if policy != baseline]
+    """The mean over each bin, in front of a pale band from the lowest to the highest value in it."""
+    edges = bin_edges(bins, axis)
+    low, mean, high = (bins[f"{name}_{kind}"] / scale for kind in ("min", "mean", "max"))
+    step(axes, edges, mean, color=colour, linewidth=1.0, label=f"mean of each {bin_text(bins)}")
+    step_area(axes, edges, low, high, color=colour, alpha=0.25, zorder=1, label=f"range in each {bin_text(bins)}")
 
 
 def _draw_job(axes: Axes, job: dict[str, object], axis: TimeAxis, nodes: int) -> None:
     start, end = (axis.shown(float(job[name])) for name in ("start_s", "end_s"))  # type: ignore[arg-type]
     boxes = unbroken(np.asarray(job["nodes"]))
     colour = COLOURS[_STARTED_BY[str(job["started_by"])]]
-    for first, count in boxes:
-        place = (first - 0.5, count)
-        axes.broken_barh([(start, end - start)], place, facecolor=colour, edgecolor="black", linewidth=0.4)
     # The number goes into the tallest box, if that holds it.
     first, count = max(boxes, key=lambda box: box[1])
     width_in, height_in = (end - start) / (axis.limits[1] - axis.limits[0]) * _AXES_IN[0], count / nodes * _AXES_IN[1]
+    # Outlines of thin boxes would hide them.
+    edge: dict[str, Any] = {"edgecolor": "black", "linewidth": 0.4 if min(width_in, height_in) >= _OUTLINED_IN else 0}
+    for low, high in boxes:
+        axes.broken_barh([(start, end - start)], (low - 0.5, high), facecolor=colour, **edge)
     text = str(job["job_id"])
     if width_in > _DIGIT_IN[0] * len(text) + 0.03 and height_in > _DIGIT_IN[1]:
         axes.text((start + end) / 2, first - 0.5 + count / 2, text, ha="center", va="center_baseline")

@@ -10,7 +10,7 @@ import polars as pl
 
 from hetsched.analysis.node_states import NODE_STATES, state_grid
 from hetsched.analysis.timeline import binned
-from hetsched.report.canvas import COLOURS, TimeAxis, new_figure
+from hetsched.report.canvas import COLOURS, TimeAxis, bin_edges, legend, new_figure, step_area, swatch
 from hetsched.report.comparisons import WAIT_TICKS
 
 if TYPE_CHECKING:
@@ -31,12 +31,13 @@ _LOOKS = {
     "busy": ("working", COLOURS["blue"]),
     "idle": ("idle", COLOURS["grey"]),
     "changing": ("boot, shutdown", COLOURS["orange"]),
-    "off": ("off", "#4A4A4A"),
+    "off": ("off", "#2F2F2F"),
     "down": ("down", COLOURS["vermilion"]),
 }
-_BINS = 600
-_AREA_IN, _MAP_IN, _LEAST_MAP_IN, _NODE_IN = 2.2, 3.4, 1.6, 0.05
-_ROW_IN, _FOOT_IN = 0.2, 1.05
+MAP_BINS = 600
+_AREA_BINS = 200
+_AREA_IN, _MAP_IN, _LEAST_MAP_IN, _NODE_IN = 2.0, 3.0, 1.6, 0.05
+_ROW_IN, _FOOT_IN = 0.2, 0.85
 _LINEAR_S = 1.0
 
 
@@ -54,19 +55,19 @@ def states_over_time(timeline: pl.DataFrame, *, title: str = "", unix_zero_s: fl
     """
     times = timeline["time_s"].to_numpy()
     axis = TimeAxis(*(times[[0, -1]].tolist() if len(times) else (0.0, 0.0)), unix_zero_s=unix_zero_s)
-    bins = binned(timeline, list(_COLUMNS.values()), bins=_BINS)
-    with new_figure([_AREA_IN]) as (figure, (axes,)):
-        edges = axis.shown(np.append(bins["start_s"].to_numpy(), bins["end_s"].tail(1).to_numpy()))
-        below = np.zeros(len(edges))
+    bins = binned(timeline, list(_COLUMNS.values()), bins=_AREA_BINS)
+    with new_figure([_AREA_IN], title=title) as (figure, (axes,)):
+        edges = bin_edges(bins, axis)
+        below = np.zeros(len(bins))
         for state, column in _COLUMNS.items():
-            means = bins[f"{column}_mean"].to_numpy()
-            above = below + np.append(means, means[-1:])
-            axes.fill_between(edges, below, above, step="post", color=_LOOKS[state][1], linewidth=0)
+            above = below + bins[f"{column}_mean"].to_numpy()
+            step_area(axes, edges, below, above, color=_LOOKS[state][1])
             below = above
         axes.set_ylabel("nodes")
         axes.set_ylim(0, max(below.max(initial=0.0), 1.0))
         axes.locator_params(axis="y", integer=True)
-        _finish(figure, axes, axis, title, [state for state, name in _COLUMNS.items() if (timeline[name] > 0).any()])
+        axis.write_on(axes)
+        _name_states(figure, [state for state, name in _COLUMNS.items() if (timeline[name] > 0).any()])
     return figure
 
 
@@ -86,25 +87,64 @@ def node_map(states: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: 
 
     ends = (states["start_s"].min(), states["end_s"].max()) if len(states) else (0.0, 0.0)
     axis = TimeAxis(*ends, unix_zero_s=unix_zero_s)  # type: ignore[arg-type]
-    height_in = min(max(_NODE_IN * nodes, _LEAST_MAP_IN), _MAP_IN)
-    with new_figure([height_in + _FOOT_IN]) as (figure, (axes,)):
-        if len(states):
-            grid = state_grid(states, nodes=nodes, rows=min(nodes, MOST_ROWS), bins=_BINS)
-            axes.imshow(
-                grid,
-                cmap=ListedColormap([colour for _, colour in _LOOKS.values()]),
-                vmin=-0.5,
-                vmax=len(NODE_STATES) - 0.5,
-                extent=(*axis.limits, -0.5, nodes - 0.5),
-                origin="lower",
-                aspect="auto",
-                interpolation="none",
-            )
-        axes.set_ylabel("node")
-        axes.locator_params(axis="y", integer=True)
-        axes.grid(visible=False)
-        _finish(figure, axes, axis, title, [state for state in NODE_STATES if state in states["state"]])
+    with new_figure([_map_height_in(nodes)], title=title) as (figure, (axes,)):
+        grid = state_grid(states, nodes=nodes, rows=map_rows(nodes), bins=MAP_BINS) if len(states) else None
+        colours = ListedColormap([colour for _, colour in _LOOKS.values()])
+        _draw_map(axes, grid, axis, nodes, cmap=colours, vmin=-0.5, vmax=len(NODE_STATES) - 0.5)
+        _name_states(figure, [state for state in NODE_STATES if state in states["state"]])
     return figure
+
+
+def node_use(
+    busy: np.ndarray,
+    *,
+    nodes: int,
+    window: tuple[float, float],
+    title: str = "",
+    unix_zero_s: float | None = None,
+) -> Figure:
+    """How much of the time every node works: time to the right, nodes upwards, from grey (idle) to blue (at work).
+
+    Parameters
+    ----------
+    busy
+        As `hetsched.analysis.busy_grid` gives it.
+    nodes
+        Number of nodes of the platform.
+    window
+        The first and the last instant of `busy`.
+    title, unix_zero_s
+        As in `states_over_time`.
+    """
+    from matplotlib.colors import LinearSegmentedColormap  # noqa: PLC0415 -- slow to import
+
+    axis = TimeAxis(*window, unix_zero_s=unix_zero_s)
+    with new_figure([_map_height_in(nodes)], title=title) as (figure, (axes,)):
+        shades = LinearSegmentedColormap.from_list("use", [_LOOKS[state][1] for state in ("idle", "busy")])
+        _draw_map(axes, busy, axis, nodes, cmap=shades, vmin=0.0, vmax=1.0)
+        names = {0.0: "idle", 0.5: "working half of the time", 1.0: "working"}
+        legend(figure, [(swatch(shades(share)), name) for share, name in names.items()], **_TIGHT)
+    return figure
+
+
+def map_rows(nodes: int) -> int:
+    """Rows of a map of so many nodes."""
+    return min(nodes, MOST_ROWS)
+
+
+def _map_height_in(nodes: int) -> float:
+    return min(max(_NODE_IN * nodes, _LEAST_MAP_IN), _MAP_IN) + _FOOT_IN
+
+
+def _draw_map(axes: Axes, grid: np.ndarray | None, axis: TimeAxis, nodes: int, **look: Any) -> None:
+    if grid is not None:
+        look |= {"origin": "lower", "aspect": "auto", "interpolation": "none"}
+        axes.imshow(grid, extent=(*axis.limits, -0.5, nodes - 0.5), **look)
+    axes.set_ylabel("node")
+    axes.set_ylim(-0.5, nodes - 0.5)
+    axes.locator_params(axis="y", integer=True)
+    axes.grid(visible=False)
+    axis.write_on(axes)
 
 
 def queue_waits(jobs: pl.DataFrame, *, title: str = "") -> Figure:
@@ -120,7 +160,7 @@ def queue_waits(jobs: pl.DataFrame, *, title: str = "") -> Figure:
     """
     started = jobs.drop_nulls(["queue", "wait_s"]).sort("queue")
     queues = started["queue"].unique(maintain_order=True).to_list()
-    with new_figure([_FOOT_IN + _ROW_IN * max(len(queues), 1)]) as (figure, (axes,)):
+    with new_figure([_FOOT_IN + _ROW_IN * max(len(queues), 1)], title=title) as (figure, (axes,)):
         waits = [started.filter(queue=queue)["wait_s"].to_numpy() for queue in queues]
         for place, own in enumerate(waits):
             _draw_waits(axes, place, own)
@@ -138,7 +178,6 @@ def queue_waits(jobs: pl.DataFrame, *, title: str = "") -> Figure:
         axes.tick_params(axis="y", length=0)
         axes.grid(visible=False, axis="y")
         axes.set_xlabel("wait")
-        axes.set_title(title)
         if queues:
             _explain_waits(figure)
     return figure
@@ -156,23 +195,19 @@ def _explain_waits(figure: Figure) -> None:
     from matplotlib.lines import Line2D  # noqa: PLC0415 -- slow to import
     from matplotlib.patches import Patch  # noqa: PLC0415
 
-    handles: list[Any] = [
-        Line2D([], [], color=COLOURS["black"], linewidth=0.8, label="90 %"),
-        Patch(color=COLOURS["sky"], linewidth=0, label="half of the jobs"),
-        Line2D(
-            [], [], color=COLOURS["black"], linewidth=0, marker="|", markersize=7, markeredgewidth=1.4, label="median"
-        ),
-        Line2D([], [], color=COLOURS["vermilion"], linewidth=0, marker="D", markersize=3.5, label="mean"),
+    black: dict[str, Any] = {"color": COLOURS["black"]}
+    named = [
+        (Line2D([], [], **black, linewidth=0.8), "90 %"),
+        (Patch(color=COLOURS["sky"], linewidth=0), "half of the jobs"),
+        (Line2D([], [], **black, linewidth=0, marker="|", markersize=7, markeredgewidth=1.4), "median"),
+        (Line2D([], [], color=COLOURS["vermilion"], linewidth=0, marker="D", markersize=3.5), "mean"),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, columnspacing=1.0, handletextpad=0.5)
+    legend(figure, named, columns=4, columnspacing=1.0, handletextpad=0.5)
 
 
-def _finish(figure: Figure, axes: Axes, axis: TimeAxis, title: str, states: Iterable[str]) -> None:
-    from matplotlib.patches import Patch  # noqa: PLC0415 -- slow to import
+_TIGHT: dict[str, Any] = {"columnspacing": 0.9, "handlelength": 1.2, "handletextpad": 0.5}
 
-    axes.set_title(title)
-    axis.write_on(axes)
-    handles = [Patch(color=_LOOKS[state][1], linewidth=0, label=_LOOKS[state][0]) for state in states]
-    if handles:
-        look: dict[str, Any] = {"ncols": len(handles), "columnspacing": 0.9, "handlelength": 1.2, "handletextpad": 0.5}
-        figure.legend(handles=handles, loc="outside lower center", borderaxespad=0.0, **look)
+
+def _name_states(figure: Figure, states: Iterable[str]) -> None:
+    looks = [_LOOKS[state] for state in states]
+    legend(figure, [(swatch(colour), name) for name, colour in looks], columns=5, **_TIGHT)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.analysis import mean_and_half_width
-from hetsched.report.canvas import COLOURS, look, new_grid
+from hetsched.report.canvas import COLOURS, interval, look, new_grid, write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +81,7 @@ def panel_figure(curves: pl.DataFrame, *, title: str = "") -> Figure:
             one.set_title(column, loc="left", pad=3)
         for one in axes[-1]:
             one.set_xlabel(str(curves["x_label"][0]))
-        figure.suptitle(title, fontsize=8.5)
+        write_title(figure, title)
         handles, names = axes[0][0].get_legend_handles_labels()
         order = sorted(range(len(names)), key=lambda place: names[place] == _PAPER)
         handles, names = [handles[place] for place in order], [names[place] for place in order]
@@ -97,7 +97,7 @@ def _draw_panel(axes: Axes, own: pl.DataFrame, places: dict[str, int]) -> None:
             # Side by side around the place, so that equal values stay apart.
             x += (places[str(label)] - (len(places) - 1) / 2) * _WIDE / len(places)
             style["linestyle"] = "none"
-        axes.errorbar(x, mean, yerr=half_width, elinewidth=0.8, capsize=1.2, markersize=3, label=label, **style)
+        interval(axes, x, mean, yerr=half_width, capsize=1.2, markersize=3, label=label, **style)
     ticks = own.select("x", "tick").filter(pl.col("tick") != "").unique(maintain_order=True).sort("x")
     names = ticks["tick"].to_list()
     longest = max((len(name.strip("$").translate(_UNSEEN)) for name in names), default=0)

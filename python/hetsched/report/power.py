@@ -10,7 +10,7 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
-from hetsched.report.canvas import COLOURS, new_figure, new_grid
+from hetsched.report.canvas import COLOURS, new_figure, new_grid, write_title
 from hetsched.report.tables import LOOK, folded
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _alpha(dots: int) -> float:
 def _finish(figure: Figure, axes: Axes, title: str) -> None:
     if not axes.get_xlabel() and len(figure.axes) == 1:
         axes.set_xlabel("measured (W)")
-    figure.suptitle(title, fontsize=8.5)
+    write_title(figure, title)
     handles, names = axes.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=3, columnspacing=1.2, markerscale=2)
 

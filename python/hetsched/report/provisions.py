@@ -12,7 +12,7 @@ from rich.table import Table
 
 from hetsched.analysis import METRICS as OF_RUNS
 from hetsched.analysis import Metric, Unit
-from hetsched.report.canvas import COLOURS, DASHES, look, new_figure
+from hetsched.report.canvas import COLOURS, DASHES, interval, legend, look, new_figure
 from hetsched.report.tables import LOOK
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ _PANELS = (
     ("utilization_ratio", "power_utilization_ratio", "drawn_ratio"),
     ("idle_energy_j",),
 )
-_PANEL_IN, _FOOT_IN = 1.2, 0.1
+_PANEL_IN = 1.1
 _LABELS = ("throughput", "turnaround", "share", "wasted")
 
 
@@ -143,14 +143,13 @@ def provision_figure(table: pl.DataFrame, *, best_nodes: Mapping[str, float], ti
     title
         Text above the picture.
     """
-    with new_figure([*[_PANEL_IN] * len(_PANELS[1:]), _PANEL_IN + _FOOT_IN], share_x=True) as (figure, panels):
+    with new_figure([_PANEL_IN] * len(_PANELS), title=title, share_x=True) as (figure, panels):
         for axes, keys, label in zip(panels, _PANELS, _LABELS, strict=True):
             _draw_panel(axes, table, keys, label)
             _draw_best(axes, table["nodes"].to_numpy(), best_nodes)
-        panels[0].set_title(title)
         panels[-1].set_xlabel("nodes")
         handles = {name: one for axes in panels for one, name in zip(*axes.get_legend_handles_labels(), strict=True)}
-        figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=2, columnspacing=1.0)
+        legend(figure, [(handle, name) for name, handle in handles.items()], columns=2, columnspacing=1.0)
     return figure
 
 
@@ -160,10 +159,8 @@ def _draw_panel(axes: Axes, table: pl.DataFrame, keys: tuple[str, ...], label: s
     for place, key in enumerate(keys):
         own = table.filter(metric=key).sort("nodes")
         reach = own["half_width_95"].fill_null(0.0).to_numpy() / unit.scale
-        axes.errorbar(
-            own["nodes"].to_numpy(), own["mean"].to_numpy() / unit.scale, yerr=reach, elinewidth=0.8, capsize=1.5,
-            markersize=3, label=METRICS[key].title if len(keys) > 1 else None, **look(place),
-        )  # fmt: skip
+        at, name = (own["nodes"].to_numpy(), own["mean"].to_numpy() / unit.scale), METRICS[key].title
+        interval(axes, *at, yerr=reach, label=name if len(keys) > 1 else None, **look(place))
     axes.set_ylabel(f"{label}\n({unit.name})")
     axes.set_ylim(0, 1.05 * max(axes.get_ylim()[1], 1e-9))
     axes.locator_params(axis="y", nbins=4)

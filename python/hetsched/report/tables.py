@@ -44,7 +44,8 @@ def summary_table(summary: Mapping[str, float | None], *, with_work: bool = Fals
             if summary.get(metric.key) or (metric.key in summary and not metric.is_rare)
         ]
         for depth, metric in rows:
-            title = "  " * depth + (metric.short_title if depth else metric.title)
+            is_part = depth > 0 and metric.part_of in summary
+            title = "  " * depth + metric.short_title if is_part else metric.title
             table.add_row(title, metric.text(summary[metric.key]), end_section=metric is rows[-1][1])
     return table
 
@@ -240,4 +241,9 @@ def _fitting(text: str, width: int) -> list[str]:
     for finer in _PIECES[1:]:
         own = [[piece] if len(piece.rstrip()) <= width else finer.findall(piece) for piece in pieces]
         pieces = [part for parts in own for part in parts]
-    return [piece[at : at + width] for piece in pieces for at in range(0, max(len(piece.rstrip()), 1), width)]
+    # A space behind a piece that fills the width stays: the line may be wider.
+    return [
+        piece[at:] if at + width >= len(piece.rstrip()) else piece[at : at + width]
+        for piece in pieces
+        for at in range(0, max(len(piece.rstrip()), 1), width)
+    ]

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from hetsched.analysis import METRICS
 from hetsched.analysis.timeline import binned
-from hetsched.report.canvas import COLOURS, DASHES, TimeAxis, new_figure
+from hetsched.report.canvas import COLOURS, DASHES, TimeAxis, bin_edges, legend, named, new_figure, step, step_area
 from hetsched.report.tables import LOOK
 from hetsched.workload import Workload
 from hetsched.workload.generators import Generator, Parameter
@@ -48,7 +48,7 @@ def workload_overview(jobs: pl.DataFrame, *, nodes: int, title: str = "") -> Fig
     Demand is the share of nodes that would be busy if every job started when it is submitted; a machine cannot follow
     above 100 %.
     """
-    with new_figure([1.45, 1.15, 1.5, 1.6]) as (figure, axes):
+    with new_figure([1.45, 1.15, 1.5, 1.4], title=title) as (figure, axes):
         demand = _demand(jobs)
         axis = TimeAxis(float(jobs["submit_s"].min()), float(demand["time_s"][-1]))  # type: ignore[arg-type]
         _draw_demand(axes[0], demand, axis, nodes)
@@ -56,9 +56,7 @@ def workload_overview(jobs: pl.DataFrame, *, nodes: int, title: str = "") -> Fig
         work = (jobs["node_count"] * jobs["runtime_s"]).to_numpy()
         _draw_sizes(axes[2], jobs["node_count"].to_numpy(), work)
         _draw_runtimes(axes[3], jobs["runtime_s"].to_numpy(), work)
-        axes[0].set_title(title)
-        handles, labels = axes[3].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=2, columnspacing=1.2, borderaxespad=0.0)
+        legend(figure, named(axes[3]), columns=2)
     return figure
 
 
@@ -75,13 +73,10 @@ def _demand(jobs: pl.DataFrame) -> pl.DataFrame:
 
 def _draw_demand(axes: Axes, demand: pl.DataFrame, axis: TimeAxis, nodes: int) -> None:
     bins = binned(demand, ["busy_nodes"], bins=_BINS)
-    edges = axis.shown(np.append(bins["start_s"].to_numpy(), bins["end_s"].tail(1).to_numpy()))
-    low, mean, high = (
-        100 / nodes * np.append(values := bins[f"busy_nodes_{kind}"].to_numpy(), values[-1:])
-        for kind in ("min", "mean", "max")
-    )
-    axes.fill_between(edges, low, high, step="post", color=COLOURS["blue"], alpha=0.4, linewidth=0)
-    axes.step(edges, mean, where="post", color=COLOURS["blue"], linewidth=0.9)
+    edges = bin_edges(bins, axis)
+    low, mean, high = (100 / nodes * bins[f"busy_nodes_{kind}"].to_numpy() for kind in ("min", "mean", "max"))
+    step_area(axes, edges, low, high, color=COLOURS["blue"], alpha=0.4)
+    step(axes, edges, mean, color=COLOURS["blue"], linewidth=0.9)
     axes.axhline(100.0, color=COLOURS["black"], linewidth=0.8, linestyle=DASHES[2])
     axes.set_xlim(axis.limits)
     axes.set_ylim(0, max(104.0, 1.05 * float(np.max(high, initial=0.0))))
@@ -134,7 +129,7 @@ def _draw_runtimes(axes: Axes, runtime_s: Floats, work: Floats) -> None:
         kept = np.unique(np.append(np.minimum(np.searchsorted(share, np.linspace(0, 1, 400)), last), last))
         x, y = np.append(1e-6, lengths[kept]), np.append(0.0, share[kept])
         colour = COLOURS[(_JOBS, _WORK)[place]]
-        axes.step(x, 100 * y, where="post", color=colour, linestyle=DASHES[place], label=name)
+        step(axes, x, 100 * y, color=colour, linestyle=DASHES[place], label=name)
     axes.set_ylim(0, 103)
     axes.set_yticks([0, 50, 100])
     axes.set_xlabel("run length up to")

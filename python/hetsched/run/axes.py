@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from hetsched.bound import check_bound
-from hetsched.checks import Faults
+from hetsched.checks import Faults, whole_text
 from hetsched.errors import ConfigError, Fault, SimulationError
 from hetsched.platform import Platform
 from hetsched.policy import Policy, policy_like
 from hetsched.policy.parts import ROLES
 from hetsched.roles import Scheduler
-from hetsched.run.concerns import Concern
+from hetsched.run.concerns import Concern, check_observed
+from hetsched.run.contracting import on_clock_of
 from hetsched.run.many import within
 from hetsched.run.options import RunOptions
 from hetsched.run.simulation import A_POLICY, Run
 from hetsched.workload import Workload
 
 PolicyLike = str | Policy | Mapping[str, Any] | Scheduler | type[Scheduler]
-Workloads = Workload | Sequence[Workload] | Mapping[str, Workload]
+DrawWorkload = Callable[[int], Workload]
+WorkloadLike = Workload | DrawWorkload
+Workloads = WorkloadLike | Sequence[WorkloadLike] | Mapping[str, WorkloadLike]
 Platforms = Platform | Sequence[Platform] | Mapping[str, Platform]
 Policies = PolicyLike | Sequence[PolicyLike]
 Seeds = int | Iterable[int]
@@ -39,13 +43,23 @@ _MOST_SEEDS = 10_000_000
 class Axes:
     """The four axes of a sweep, checked."""
 
-    workloads: Mapping[str, Workload]
+    workloads: Mapping[str, Mapping[int, Workload]]
+    """By name and seed; one that is no function of the seed is the same under each."""
     platforms: Mapping[str, Platform]
     policies: Mapping[str, Policy]
     seeds: Sequence[int]
 
     def __len__(self) -> int:
         return len(self.workloads) * len(self.platforms) * len(self.policies) * len(self.seeds)
+
+    @cached_property
+    def distinct_workloads(self) -> Mapping[tuple[str, int | None], Workload]:
+        """Every workload once, by name and the seed it was drawn from; None: it was not drawn."""
+        found: dict[tuple[str, int | None], Workload] = {}
+        for name, by_seed in self.workloads.items():
+            is_one = len({id(workload) for workload in by_seed.values()}) == 1
+            found |= {(name, None if is_one else seed): workload for seed, workload in by_seed.items()}
+        return found
 
     def check(self, options: RunOptions) -> list[Concern]:
         """Set up every workload and every policy on every platform and stop before the first job; gives the concerns.
@@ -54,24 +68,42 @@ class Axes:
         platform that has none.
         """
         faults, found = Faults(), list[Concern]()
+        setup = replace(options, bound=False)
         for platform_name, platform in self.platforms.items():
             if options.bound:
                 with noted_within(f"platform `{platform_name}`", faults):
                     own = Faults()
                     check_bound(platform, own)
                     own.check()
-            setup = replace(options, bound=False)
-            for name, workload in self.workloads.items():
-                place = f"workload `{name}`, platform `{platform_name}`"
-                run = Run(workload, platform, Policy(), replace(setup, events=None))
-                with noted_within(place, faults):
-                    run.check()
-                found += [replace(one, about=f"{place}: {one.about}") for one in run.concerns]
+            found += self._check_workloads(platform_name, setup, faults)
+            first = next(iter(self.distinct_workloads.values()))
+            dated = on_clock_of(replace(setup, predictor=None), first, platform)
             for name, policy in self.policies.items():
                 with noted_within(f"platform `{platform_name}`, policy `{name}`", faults):
-                    Run(_one_job(), platform, policy, replace(setup, predictor=None)).check()
+                    Run(_one_job(), platform, policy, dated).check()
+                for (workload_name, seed), workload in self.distinct_workloads.items():
+                    place = f"{_workload_place(workload_name, seed)}, platform `{platform_name}`, policy `{name}`"
+                    with noted_within(place, faults):
+                        check_observed(policy, workload, platform)
         faults.check()
         return found
+
+    def _check_workloads(self, platform_name: str, setup: RunOptions, faults: Faults) -> Iterator[Concern]:
+        """Set every workload up on a platform; gives the concerns, of draws of one function each matter once."""
+        said: set[tuple[str, type]] = set()
+        for (name, seed), workload in self.distinct_workloads.items():
+            place = f"{_workload_place(name, seed)}, platform `{platform_name}`"
+            run = Run(workload, self.platforms[platform_name], Policy(), replace(setup, events=None))
+            with noted_within(place, faults):
+                run.check()
+            for one in run.concerns:
+                if seed is None or (name, one.category) not in said:
+                    yield replace(one, about=f"{place}: {one.about}")
+                said.add((name, one.category))
+
+
+def _workload_place(name: str, seed: int | None) -> str:
+    return f"workload `{name}`" + ("" if seed is None else f" of seed {seed}")
 
 
 @contextmanager
@@ -94,17 +126,17 @@ def summary_names(options: RunOptions) -> Collection[str]:
 
 @cache
 def _one_job() -> Workload:
-    return Workload.from_polars(pl.DataFrame({"job_id": [0], "submit_s": [0], "runtime_s": [1], "node_count": [1]}))
+    job = {"job_id": [0], "submit_s": [0], "runtime_s": [1], "node_count": [1], "observed_start_s": [0]}
+    return Workload.from_polars(pl.DataFrame(job))
 
 
 def axes_of(workloads: object, platforms: object, policies: object, seeds: object, faults: Faults) -> Axes:
     """The axes as users give them; see `hetsched.sweep`."""
-    return Axes(
-        _named(workloads, "workloads", _workload, lambda made: os.path.basename(made.source), faults),
-        _named(platforms, "platforms", _platform, lambda made: f"{made.nodes} nodes", faults),
-        named_policies(policies, faults),
-        _seeds(seeds, faults),
-    )
+    named = _named(workloads, "workloads", _workload, _workload_name, faults)
+    machines = _named(platforms, "platforms", _platform, lambda made: f"{made.nodes} nodes", faults)
+    known = named_policies(policies, faults)
+    checked = _seeds(seeds, faults)
+    return Axes({} if faults.found else _drawn(named, checked, faults), machines, known, checked)
 
 
 def named_policies(policies: object, faults: Faults) -> dict[str, Policy]:
@@ -133,7 +165,7 @@ def _named(
             continue
         if isinstance(several, Mapping) and (not isinstance(key, str) or not key):
             faults.add(axis, key, "names as the dictionary's keys")
-        found[str(key) if isinstance(several, Mapping) else _unlike(name_of(made), found)] = made
+        found[whole_text(str(key)) if isinstance(several, Mapping) else _unlike(name_of(made), found)] = made
     return found
 
 
@@ -146,11 +178,50 @@ def _unlike(name: str, taken: Mapping[str, object]) -> str:
     return own
 
 
-def _workload(given: object) -> Workload:
-    if not isinstance(given, Workload):
-        expected = "a Workload, as read_swf or Workload.from_polars makes it"
-        raise ConfigError([("", type(given).__name__, expected)])
+def _workload(given: object) -> WorkloadLike:
+    if not isinstance(given, Workload) and not callable(given):
+        raise ConfigError([("", type(given).__name__, f"{_A_WORKLOAD}, or a function of the seed that gives one")])
     return given
+
+
+_A_WORKLOAD = "a Workload, as read_swf or Workload.from_polars makes it"
+
+
+def _workload_name(given: WorkloadLike) -> str:
+    """A workload's file's name; of a function of the seed its own."""
+    if isinstance(given, Workload):
+        return os.path.basename(given.source)
+    return str(getattr(given, "__name__", type(given).__name__)).strip("<>")
+
+
+def _drawn(
+    named: Mapping[str, WorkloadLike], seeds: Sequence[int], faults: Faults
+) -> dict[str, Mapping[int, Workload]]:
+    """Each workload under each seed: what functions of the seed give, the others as they are."""
+    found: dict[str, Mapping[int, Workload]] = {}
+    for name, given in named.items():
+        if isinstance(given, Workload):
+            found[name] = dict.fromkeys(seeds, given)
+            continue
+        own: dict[int, Workload] = {}
+        for seed in seeds:
+            made = _called(given, seed)
+            if not isinstance(made, Workload):
+                faults.add(f"workloads[{name!r}], seed {seed}", type(made).__name__, _A_WORKLOAD)
+                break
+            own[seed] = made
+        found[name] = own
+    return found
+
+
+def _called(function: DrawWorkload, seed: int) -> object:
+    """What the function gives for a seed; a generator takes it by name only."""
+    try:
+        seed_given = inspect.signature(function).parameters.get("seed")
+    except (TypeError, ValueError):
+        seed_given = None
+    takes_by_name = seed_given is not None and seed_given.kind is inspect.Parameter.KEYWORD_ONLY
+    return function(seed=seed) if takes_by_name else function(seed)  # type: ignore[call-arg]
 
 
 def _platform(given: object) -> Platform:

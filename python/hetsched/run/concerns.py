@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from hetsched.checks import Faults, listed, many
+from hetsched.checks import Faults, few, listed, many
 from hetsched.errors import (
     ConfigError,
     DeviceWarning,
@@ -68,7 +68,7 @@ def joined(concerns: Mapping[str, Sequence[Concern]]) -> list[Concern]:
     found = []
     for (category, about, advice), said in matters.items():
         is_common = len(said) == len(concerns) and len(set(said.values())) == 1
-        each = ", ".join(f"{policy} {text}" for policy, text in said.items())
+        each = ", ".join(text if policy == about else f"{policy} {text}" for policy, text in said.items())
         found.append(Concern(category, about, next(iter(said.values())) if is_common else each, advice))
     return found
 
@@ -237,17 +237,46 @@ def concerns_of_work(
     ]
 
 
-def concerns_of_charges(charges: Iterable[Charge]) -> Iterator[Concern]:
+def concerns_of_between(jobs: pl.DataFrame, between: pl.DataFrame) -> Iterator[Concern]:
+    """That jobs fit between no two changes of the budget: they wait for the last of them, or for ever."""
+    for is_free, advice in _BETWEEN.items():
+        own = between.filter(pl.col("is_free_at_last") == is_free)
+        if own.is_empty():
+            continue
+        ids, need = jobs["job_id"].gather(own["row"]), own.row(0, named=True)
+        found = (
+            f"{many(len(own), 'job')} ({few(list(map(str, ids)))}); job {ids[0]} needs {need['watts']:,.0f} W for "
+            f"{need['length_s'] / 3600:,.1f} h, which are left for {need['longest_s'] / 3600:,.1f} h at most"
+        )
+        yield Concern(ResultWarning, "jobs that fit between no two changes of the power budget", found, advice)
+
+
+_BETWEEN = {
+    0.0: 'they never start; a contract with unfit="reject" turns them away at their submit',
+    1.0: "they wait for the last row of the events: their starts tell how long the table is; a Contract has no end",
+}
+"""What is said of them, by whether what they need is left after the last change."""
+
+
+def concerns_of_charges(charges: Iterable[Charge], *, of_contract: bool) -> Iterator[Concern]:
     """That prices or carbon intensities do not cover the whole run."""
+    said = "the contract does not say" if of_contract else "no row of the events says"
     for charge in charges:
         if charge.bare_s > 0:
             share = percent(charge.bare_j / charge.energy_j) if charge.energy_j > 0 else "0 %"
             yield Concern(
                 ResultWarning,
                 f"{charge.key} of a part of the run",
-                f"no row of the events says what {share} of the energy, drawn in {charge.bare_s:,.0f} s, comes to",
-                "it is left out; rows from the first submit to the last end would count it",
+                f"{said} what {share} of the energy, drawn in {charge.bare_s:,.0f} s, comes to",
+                f"it is left out; {_ALL_PRICED[of_contract]} would count it",
             )
+
+
+_ALL_PRICED = {
+    True: "price_per_kwh and carbon_g_per_kwh, which hold where no window does,",
+    False: "rows from the first submit to the last end",
+}
+"""What leaves no energy without a price, by whether a contract says prices."""
 
 
 def percent(ratio: float) -> str:
@@ -295,6 +324,11 @@ def _forecast_note(record: Mapping[str, Any], forecast: Mapping[str, Any]) -> st
 def is_replay(policy: Policy) -> bool:
     """Whether no job starts before it did in reality."""
     return "backfill" in policy.needs.get("observed_starts", ())
+
+
+def options_under(policy: Policy, options: RunOptions) -> RunOptions:
+    """The options as they hold under the policy: a replay kills no job at its walltime, as it repeats what ran."""
+    return replace(options, kill_at_walltime=False) if is_replay(policy) else options
 
 
 def check_observed(policy: Policy, workload: Workload, platform: Platform) -> None:
@@ -384,7 +418,7 @@ def concerns_of_replay(policy: Policy, totals: Mapping[str, Any]) -> list[Concer
     said = []
     if late:
         verb = "starts" if late == 1 else "start"
-        said.append(f"{many(late, 'job')} {verb} later than in reality: what they need was not free then")
+        said.append(f"{many(late, 'job')} {verb} later than in the log: the needed nodes were not free then")
     if left_out:
         said.append(f"{many(left_out, 'job')} without an observed start {'stays' if left_out == 1 else 'stay'} pending")
     return [Concern(ReplayWarning, policy.name, "; ".join(said))] if said else []

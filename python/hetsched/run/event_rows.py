@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timezone, tzinfo
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, listed, shown
 from hetsched.errors import ConfigError
+from hetsched.run.event_texts import TIMES, WRITTEN, instants_of, nodes_of, spans_of
 from hetsched.workload.schema import MAX_SECONDS
 
 FAILED, REPAIRED, MAINTENANCE, CANCEL = "node_failed", "node_repaired", "maintenance", "cancel"
@@ -27,13 +30,17 @@ EVENT_COLUMNS: dict[str, type[pl.DataType]] = {
 }
 """Columns of events, in order."""
 
-COLUMN_NAMES = listed(EVENT_COLUMNS)
+OPEN_COLUMNS: dict[str, type[pl.DataType]] = {"rack": pl.String, "is_date": pl.Boolean}
+"""Columns that say what only a run tells: the nodes of a rack, and seconds since 1970 on the log's clock."""
+
+COLUMN_NAMES = listed([*EVENT_COLUMNS, *WRITTEN])
 
 MOST_LISTED = 20
 """Faults of a kind that a message lists; the next line has the number of others."""
 
 _MAX_VALUE = 1e12
-_SECONDS = f"seconds up to {MAX_SECONDS:g}"
+_SECONDS = f"seconds up to {MAX_SECONDS:g}, or a date such as 2007-02-01T17:00:00"
+_MOST_NODES = 10_000_000
 
 _Mask = npt.NDArray[np.bool_]
 _Floats = npt.NDArray[np.float64]
@@ -54,10 +61,9 @@ class _Kind:
         return self.uses[0]
 
 
-_NODE = _Kind(("node",))
 _KINDS = {
-    FAILED: _NODE,
-    REPAIRED: _NODE,
+    FAILED: _Kind(("node", "until_s")),
+    REPAIRED: _Kind(("node",)),
     MAINTENANCE: _Kind(("node", "until_s", "announced_s"), ends=True),
     CANCEL: _Kind(("job_id",)),
     BUDGET: _Kind(("value", "until_s", "announced_s"), "watts of the whole machine, from 0", 0.0),
@@ -68,19 +74,20 @@ _KINDS = {
 
 def no_rows() -> pl.DataFrame:
     """A frame of no events."""
-    return pl.DataFrame(schema=EVENT_COLUMNS)
+    return pl.DataFrame(schema={**EVENT_COLUMNS, **OPEN_COLUMNS})
 
 
-def checked_rows(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame in one form and order, or every fault of it."""
+def checked_rows(frame: pl.DataFrame, zone: tzinfo = timezone.utc) -> pl.DataFrame:
+    """The frame in one form and order, or every fault of it; dates that name no offset are of `zone`."""
     kinds = _refuse_missing(frame)
     faults = Faults()
     for name in frame.columns:
-        if name not in EVENT_COLUMNS and frame[name].null_count() < len(frame):
+        if name not in (*EVENT_COLUMNS, *WRITTEN) and frame[name].null_count() < len(frame):
             faults.note(f"events.{name}", "values", "nothing: no kind of event that is simulated uses it")
-    found = _Rows(frame, np.array(kinds, dtype=object), faults)
+    found = _Rows(frame, np.array(kinds, dtype=object), faults, zone)
     found.check_kinds()
     found.check_times()
+    found.check_nodes()
     for name in ("node", "value", "until_s", "announced_s", "job_id"):
         found.check_use(name)
     found.check_values()
@@ -100,7 +107,8 @@ def _refuse_missing(frame: pl.DataFrame) -> list[Any]:
     # Failures are told first where rows of several kinds lack their columns.
     needed = [_KINDS[kind].needed for kind in _KINDS if kind in kinds] or (["node"] if not kinds else [])
     wanted = ["time_s", "kind", *needed[:1]]
-    missing = [name for name in ("time_s", "kind", *needed) if name not in frame.columns]
+    is_there = {name: not {name, *_IN_PLACE.get(name, ())}.isdisjoint(frame.columns) for name in needed}
+    missing = [name for name in ("time_s", "kind", *needed) if not is_there.get(name, name in frame.columns)]
     if missing:
         expected = (
             f"columns {', '.join(wanted[:-1])} and {wanted[-1]}" if len(wanted) > 2 else "columns time_s and kind"
@@ -110,15 +118,74 @@ def _refuse_missing(frame: pl.DataFrame) -> list[Any]:
     return kinds
 
 
+_IN_PLACE = {"node": ("nodes", "rack"), "until_s": ("for_s",)}
+"""Columns that stand in place of others."""
+
+
 class _Rows:
     """Rows under check: the kind of each, and its numbers, NaN where there is none."""
 
-    def __init__(self, frame: pl.DataFrame, kind: npt.NDArray[Any], faults: Faults) -> None:
+    def __init__(self, frame: pl.DataFrame, kind: npt.NDArray[Any], faults: Faults, zone: tzinfo) -> None:
         self.frame = frame
         self.kind = kind
         self.faults = faults
         self.unreadable: set[str] = set()
-        self.numbers = {name: self._numbers(name) for name in EVENT_COLUMNS if name != "kind"}
+        self.is_date = np.zeros(len(frame), np.bool_)
+        self.dates: dict[str, _Mask] = {}
+        self.numbers = {name: self._instants(name, zone) for name in TIMES}
+        self.numbers |= {name: self._numbers(name) for name in ("node", "value", "job_id")}
+        self.numbers["for_s"] = self._spans()
+        self.nodes = self._node_lists()
+        self.rack = self._racks()
+        self.has_span = ~np.isnan(self.numbers["for_s"])
+        self.has_until = ~np.isnan(self.numbers["until_s"])
+        self.numbers["until_s"] = np.where(
+            self.has_span & ~self.has_until, self.numbers["time_s"] + self.numbers["for_s"], self.numbers["until_s"]
+        )
+
+    def _instants(self, name: str, zone: tzinfo) -> _Floats:
+        if name not in self.frame.columns:
+            return np.full(len(self.frame), np.nan)
+        found = instants_of(self.frame[name], zone)
+        if found is None:
+            self.faults.note(f"events.{name}", f"values of type {self.frame[name].dtype}", _SECONDS)
+            self.unreadable.add(name)
+            return np.full(len(self.frame), np.nan)
+        if name == "time_s":
+            self.is_date = found.is_date
+        else:
+            self.dates[name] = found.is_date
+        given = self.frame[name].is_not_null().to_numpy()
+        self.note(name, given & np.isnan(found.seconds), _SECONDS)
+        return found.seconds
+
+    def _spans(self) -> _Floats:
+        nothing = np.full(len(self.frame), np.nan)
+        if "for_s" not in self.frame.columns:
+            return nothing
+        column = self.frame["for_s"]
+        found = spans_of(column)
+        expected = "seconds above 0, or a span such as 04:00:00 or 1-02:03:04"
+        if found is None:
+            self.faults.note("events.for_s", f"values of type {column.dtype}", expected)
+            return nothing
+        self.note("for_s", column.is_not_null().to_numpy() & ~((found > 0) & (found <= MAX_SECONDS)), expected)
+        return found
+
+    def _node_lists(self) -> pl.Series:
+        if "nodes" in self.frame.columns:
+            return nodes_of(self.frame["nodes"], self.faults)
+        return pl.Series("nodes", [None] * len(self.frame), dtype=pl.List(pl.UInt32))
+
+    def _racks(self) -> pl.Series:
+        nothing = pl.Series("rack", [None] * len(self.frame), dtype=pl.String)
+        if "rack" not in self.frame.columns or self.frame["rack"].dtype == pl.Null:
+            return nothing
+        column = self.frame["rack"]
+        if column.dtype != pl.String and not column.dtype.is_integer():
+            self.faults.note("events.rack", f"values of type {column.dtype}", "the name of a rack of the platform")
+            return nothing
+        return column.cast(pl.String)
 
     def _numbers(self, name: str) -> _Floats:
         nothing = np.full(len(self.frame), np.nan)
@@ -128,7 +195,7 @@ class _Rows:
         if column.null_count() == len(column):
             return nothing
         if not column.dtype.is_numeric():
-            expected = {"node": "a node's number", "job_id": "a job's number", "value": "numbers"}.get(name, _SECONDS)
+            expected = {"node": "a node's number", "job_id": "a job's number", "value": "numbers"}[name]
             self.faults.note(f"events.{name}", f"values of type {column.dtype}", expected)
             self.unreadable.add(name)
             return nothing
@@ -152,7 +219,30 @@ class _Rows:
 
     def check_times(self) -> None:
         """Note times that are none."""
-        self.note("time_s", ~(np.abs(self.numbers["time_s"]) <= MAX_SECONDS), _SECONDS)
+        given = ~np.isnan(self.numbers["time_s"])
+        is_told = self.frame["time_s"].is_not_null().to_numpy() & ~given
+        self.note("time_s", ~is_told & ~(np.abs(self.numbers["time_s"]) <= MAX_SECONDS), _SECONDS)
+        for name, is_date in self.dates.items():
+            other = ~np.isnan(self.numbers[name]) & given & (is_date != self.is_date)
+            if name == "until_s":
+                other &= self.has_until
+            self.note(name, other, "a date where time_s is one, and seconds where it is not")
+        self.note("for_s", self.has_span & self.has_until, "nothing beside until_s")
+
+    def check_nodes(self) -> None:
+        """Note rows that name nodes in several ways, or too many of them; nodes in a list stand in for a number."""
+        by_number, by_list = ~np.isnan(self.numbers["node"]), self.nodes.is_not_null().to_numpy()
+        by_rack = self.rack.is_not_null().to_numpy()
+        self.note("nodes", by_list & by_number, "nothing beside node")
+        self.note("rack", by_rack & (by_number | by_list), "nothing beside node or nodes")
+        if (count := int(self.nodes.list.len().sum() or 0)) > _MOST_NODES:
+            self.faults.note("events.nodes", f"{count:,} nodes in all", f"at most {_MOST_NODES:,}")
+        empty = by_list & (self.nodes.list.len().fill_null(1) == 0).to_numpy()
+        self.note("nodes", empty, "at least one node")
+        first = self.nodes.list.first().cast(pl.Float64).fill_null(np.nan).to_numpy()
+        # Of a rack that the platform names the numbers are not known yet.
+        numbers = np.where(by_rack, 0.0, np.where(by_list, first, self.numbers["node"]))
+        self.numbers["node"] = numbers
 
     def check_use(self, name: str) -> None:
         """Note values that a row's kind does not use, and needed ones that are not there."""
@@ -160,7 +250,11 @@ class _Rows:
         for kind, row in _KINDS.items():
             rows = self.kind == kind
             if name not in row.uses:
-                self.note(name, rows & given, f"nothing: an event `{kind}` has no {name}")
+                self.note(self._told_as(name), rows & given, f"nothing: an event `{kind}` has no {name}")
+
+    def _told_as(self, name: str) -> str:
+        """The column that a frame gives it in."""
+        return next((one for one in (name, *_IN_PLACE.get(name, ())) if one in self.frame.columns), name)
 
     def check_values(self) -> None:
         """Note values out of their bounds, and times in the wrong order."""
@@ -175,7 +269,7 @@ class _Rows:
                 has_none = np.isnan(self.numbers["until_s"])
                 self.note("until_s", (self.kind == kind) & has_none, "seconds after time_s, when it is over")
         for name, order, expected in (
-            ("until_s", np.less_equal, "seconds after time_s, or nothing: for good"),
+            ("until_s", np.less_equal, "seconds after time_s, or nothing: to the end of the run"),
             ("announced_s", np.greater, "seconds up to time_s, or nothing: always known"),
         ):
             is_time = np.abs(self.numbers[name]) <= MAX_SECONDS
@@ -183,13 +277,50 @@ class _Rows:
             self.note(name, is_time & order(self.numbers[name], time_s), expected)
 
     def table(self) -> pl.DataFrame:
-        """The rows in their types, as they stand."""
+        """The rows in their types, as they stand, one a node; a failure that ends is one and a repair."""
         kinds = pl.Series("kind", self.kind.tolist(), dtype=pl.String)
         columns = [
             kinds if name == "kind" else pl.Series(name, self.numbers[name]).fill_nan(None).cast(dtype)
             for name, dtype in EVENT_COLUMNS.items()
         ]
-        return pl.DataFrame(columns)
+        rows = pl.DataFrame([*columns, self.rack, pl.Series("is_date", self.is_date), self.nodes])
+        rows = rows.with_columns(nodes=pl.coalesce("nodes", pl.concat_list(pl.col("node").cast(pl.UInt32))))
+        by_node = rows.explode("nodes").with_columns(node=pl.col("nodes").cast(pl.Int64)).drop("nodes")
+        by_node = by_node.with_columns(node=pl.when(pl.col("rack").is_null()).then("node"))
+        ends = (pl.col("kind") == FAILED) & pl.col("until_s").is_not_null()
+        repaired = by_node.filter(ends).with_columns(kind=pl.lit(REPAIRED), time_s=pl.col("until_s"), until_s=None)
+        lasting = by_node.with_columns(until_s=pl.when(~ends).then("until_s"))
+        return pl.concat([lasting, repaired.cast(by_node.schema)])
+
+
+def on_clock(rows: pl.DataFrame, zero_s: float | None, log: str) -> pl.DataFrame:
+    """Rows with all instants in seconds on the log's clock, which began at `zero_s`, in seconds since 1970."""
+    if zero_s is None:
+        first = rows.filter("is_date").row(0, named=True)
+        date = pl.select(pl.from_epoch(pl.lit(int(first["time_s"])), "s")).item()
+        expected = f"seconds on the log's clock: {log} does not say the date of its second 0"
+        raise ConfigError([("events.time_s", f"the date {date:%Y-%m-%dT%H:%M:%S} (UTC)", expected)])
+    moved = [pl.when("is_date").then(pl.col(name) - zero_s).otherwise(name).alias(name) for name in TIMES]
+    return rows.with_columns(moved).with_columns(is_date=pl.lit(value=False))
+
+
+def on_nodes(rows: pl.DataFrame, racks: Mapping[str, Sequence[int]]) -> pl.DataFrame:
+    """Rows with a row for each node of a rack in place of the rack's."""
+    faults = Faults()
+    unknown = rows["rack"].drop_nulls().unique(maintain_order=True)
+    for name in unknown.filter(~unknown.is_in(list(racks))).head(MOST_LISTED).to_list():
+        expected = (
+            f"one of the platform's racks: {listed(racks)}" if racks else "no rack: the platform names none (racks)"
+        )
+        faults.add("events.rack", name, expected + did_you_mean(name, racks))
+    faults.check()
+    nodes = pl.DataFrame(
+        {"rack": list(racks), "of_rack": [list(own) for own in racks.values()]},
+        schema={"rack": pl.String, "of_rack": pl.List(pl.Int64)},
+    )
+    named = rows.join(nodes, on="rack", how="left", maintain_order="left")
+    each = named.with_columns(of_rack=pl.coalesce("of_rack", pl.concat_list("node"))).explode("of_rack")
+    return each.with_columns(node=pl.col("of_rack"), rack=pl.lit(None, pl.String)).drop("of_rack")
 
 
 def note_rows(faults: Faults, name: str, rows: pl.DataFrame, expected: str) -> None:

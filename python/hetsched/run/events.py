@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.checks import Faults, many, read_toml, shown
+from hetsched.contract.calendar import zone_named
 from hetsched.errors import ConfigError
 from hetsched.files import frame_sha256
 from hetsched.platform import Platform
@@ -30,10 +31,14 @@ from hetsched.run.event_rows import (
     no_rows,
     note_others,
     note_rows,
+    on_clock,
+    on_nodes,
 )
+from hetsched.run.event_texts import TIMES, WORDS
 from hetsched.run.tariffs import Charge, Rule, Steps, charges
 from hetsched.tables import Table, read_csv_table, read_parquet_table
 from hetsched.workload import Workload
+from hetsched.workload.clock import unix_zero
 
 _BILLIONTH = 1e-9
 _SUFFIXES = ".csv, .csv.gz, .csv.zst, .parquet or .toml"
@@ -52,15 +57,16 @@ class Events:
     ================== ======================= =====================================================================
     ``kind``           uses                    meaning
     ================== ======================= =====================================================================
-    ``node_failed``    ``node``                the node is down from ``time_s`` on, and jobs on it have failed or are
-                                               queued again (`simulate`, ``on_failure``)
+    ``node_failed``    ``node``, ``until_s``   the node is down from ``time_s`` on, and jobs on it have failed or are
+                                               queued again (`simulate`, ``on_failure``); repaired at ``until_s``, if
+                                               that is given
     ``node_repaired``  ``node``                it is back, and idle, unless it is in maintenance
     ``maintenance``    ``node``, ``until_s``,  the node is down from ``time_s`` until ``until_s``; the policy knows it
                        ``announced_s``         from ``announced_s`` on (null: always), which needs the backfill
                                                ``plan``; others know it at ``time_s``
     ``cancel``         ``job_id``              the job is withdrawn, unless it runs or has ended
     ``budget``         ``value``, ``until_s``, the machine may draw ``value`` W from ``time_s`` until ``until_s``
-                       ``announced_s``         (null: for good); a policy that looks ahead knows it from
+                       ``announced_s``         (null: to the run's end); a policy that looks ahead knows it from
                                                ``announced_s`` on (null: always). Of the rows that hold, the one
                                                that began last counts; if none does, the policy's own budget
     ``price``          ``value``, ``until_s``  a kWh costs ``value`` cost units, whatever the currency, until the
@@ -82,14 +88,20 @@ class Events:
         self._frame = frame
 
     @classmethod
-    def from_polars(cls, frame: pl.DataFrame) -> Events:
-        """Events from a frame of ``time_s`` (seconds on the log's clock), ``kind`` and what the kinds use.
+    def from_polars(cls, frame: pl.DataFrame, *, timezone: str = "UTC") -> Events:
+        """Events from a frame of ``time_s``, ``kind`` and what the kinds use.
 
         Parameters
         ----------
         frame
             Columns ``time_s, kind, node, value, until_s, announced_s, job_id``; those that no row uses may be missing.
-            What a row's kind does not use is null.
+            What a row's kind does not use is null. Instants are seconds on the log's clock, or dates: datetimes or text
+            such as ``2007-02-01T17:00:00+01:00``, which need a log that says the date of its second 0; a row has one or
+            the other. In place of ``until_s`` a row may have ``for_s`` (seconds, or a span such as ``04:00:00``), in
+            place of ``node`` ``nodes`` (``"0-71"``, ends included) or ``rack``, one of the platform's: it stands for
+            a row for each of these nodes.
+        timezone
+            Of dates that do not say how far they are from UTC.
 
         Raises
         ------
@@ -98,44 +110,54 @@ class Events:
         """
         if not isinstance(frame, pl.DataFrame):
             raise ConfigError([("events", type(frame).__name__, f"a polars.DataFrame with columns {COLUMN_NAMES}")])
-        return cls(checked_rows(frame))
+        faults = Faults()
+        zone = zone_named("timezone", timezone, faults)
+        faults.check()
+        return cls(checked_rows(frame, zone))
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Events:
-        """Events from a CSV, Parquet or TOML file, told by its name; raises as `from_polars`."""
+    def read(cls, path: str | os.PathLike[str], *, timezone: str = "UTC") -> Events:
+        """Events from a CSV, Parquet or TOML file, told by its name; as `from_polars`."""
         name = os.fspath(path)
         if name.lower().endswith((".csv", ".csv.gz", ".csv.zst")):
-            return cls.read_csv(path)
+            return cls.read_csv(path, timezone=timezone)
         if name.lower().endswith(".parquet"):
-            return cls.read_parquet(path)
+            return cls.read_parquet(path, timezone=timezone)
         if name.lower().endswith(".toml"):
-            return cls.from_toml(path)
+            return cls.from_toml(path, timezone=timezone)
         raise ConfigError([(name, "another suffix", f"a file of events whose name ends in {_SUFFIXES}")])
 
     @classmethod
-    def read_csv(cls, path: str | os.PathLike[str]) -> Events:
-        """Events from a CSV file (``.csv``, also packed) with the columns of `from_polars`; raises as that."""
-        return cls._of(read_csv_table(os.fspath(path), f"a CSV file with columns {COLUMN_NAMES}", words=["kind"]))
+    def read_csv(cls, path: str | os.PathLike[str], *, timezone: str = "UTC") -> Events:
+        """Events from a CSV file (``.csv``, also packed) with the columns of `from_polars`; as that."""
+        table = read_csv_table(os.fspath(path), f"a CSV file with columns {COLUMN_NAMES}", words=WORDS)
+        return cls._of(table, timezone)
 
     @classmethod
-    def read_parquet(cls, path: str | os.PathLike[str]) -> Events:
-        """Events from a Parquet file with the columns of `from_polars`; raises as that."""
-        return cls._of(read_parquet_table(os.fspath(path), f"a Parquet file with columns {COLUMN_NAMES}"))
+    def read_parquet(cls, path: str | os.PathLike[str], *, timezone: str = "UTC") -> Events:
+        """Events from a Parquet file with the columns of `from_polars`; as that."""
+        return cls._of(read_parquet_table(os.fspath(path), f"a Parquet file with columns {COLUMN_NAMES}"), timezone)
 
     @classmethod
-    def from_toml(cls, path: str | os.PathLike[str]) -> Events:
-        """Events from a TOML file: a table ``[[events]]`` each, with the keys of `from_polars`; raises as that."""
+    def from_toml(cls, path: str | os.PathLike[str], *, timezone: str = "UTC") -> Events:
+        """Events from a TOML file: a table ``[[events]]`` each, with the keys of `from_polars`; as that.
+
+        A table ``[contract]`` beside them is for `Contract.from_toml`; a file of a contract may have no events.
+        ``timezone`` at the top of the file stands in place of the parameter.
+        """
         name = os.fspath(path)
-        rows = read_toml(name).get("events")
+        content = read_toml(name)
+        rows = content.get("events", [] if "contract" in content else None)
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise ConfigError([(name, "no tables [[events]]", f"a table [[events]] each, with keys {COLUMN_NAMES}")])
-        frame = pl.DataFrame(rows, infer_schema_length=None, strict=False) if rows else no_rows()
-        return cls._of(Table(name, frame))
+        plain = [{key: _told(key, value) for key, value in row.items()} for row in rows]
+        frame = pl.DataFrame(plain, infer_schema_length=None, strict=False) if plain else no_rows()
+        return cls._of(Table(name, frame), content.get("timezone", timezone))
 
     @classmethod
-    def _of(cls, table: Table) -> Events:
+    def _of(cls, table: Table, timezone: str) -> Events:
         try:
-            return cls.from_polars(table.frame)
+            return cls.from_polars(table.frame, timezone=timezone)
         except ConfigError as error:
             located = error.mapped(lambda fault: fault.moved("events", "runs"))
             raise table.located(located) from None
@@ -204,12 +226,23 @@ class Events:
         check_events(prices, faults, "prices", is_needed=True)
         if not faults.found and not prices.has(kind):
             faults.note("prices", f"no rows of kind {kind}", "at least one")
+        dated = prices._frame.filter(pl.col("kind") == kind)["is_date"] if not faults.found else pl.Series([False])
+        if dated.any() and not dated.all():
+            faults.note(
+                "prices", "rows with dates beside rows with seconds", f"one of the two in all rows of kind {kind}"
+            )
         faults.check()
-        return cls.from_polars(rule.budgets(Steps.of(prices._frame, kind)))
+        budgets = rule.budgets(Steps.of(prices._frame, kind))
+        return cls.from_polars(budgets.with_columns(map(_date, TIMES)) if dated.any() else budgets)
 
     def to_polars(self) -> pl.DataFrame:
-        """The rows, in order: ``time_s, kind, node, value, until_s, announced_s``; with cancellations ``job_id``."""
-        return self._frame.clone() if self.has(CANCEL) else self._frame.drop("job_id")
+        """The rows, in order: ``time_s, kind, node, value, until_s, announced_s``; with cancellations ``job_id``.
+
+        Where rows name racks there is ``rack``; where some have dates, instants are text.
+        """
+        rows = self._frame if not self._frame["is_date"].any() else _dated(self._frame)
+        left_out = [*([] if self.has(CANCEL) else ["job_id"]), "is_date"]
+        return rows.drop(*left_out, *(["rack"] if rows["rack"].null_count() == len(rows) else []))
 
     def __add__(self, other: object) -> Events:
         if not isinstance(other, Events):
@@ -232,6 +265,24 @@ class Events:
     def sha256(self) -> str:
         """Sha256 over the rows."""
         return frame_sha256(self.to_polars())
+
+    def on(self, workload: Workload, platform: Platform, *, zero_s: float | None = None) -> Events:
+        """The same events in seconds on the log's clock, on nodes by number.
+
+        `zero_s` is when that clock began, in seconds since 1970, in place of what the log says.
+
+        Raises
+        ------
+        ConfigError
+            If there are dates, and nothing says the date of the log's second 0; if the platform has not a rack that is
+            named.
+        """
+        rows = self._frame
+        if rows["is_date"].any():
+            rows = on_clock(rows, unix_zero(workload) if zero_s is None else zero_s, workload.report.source)
+        if rows["rack"].null_count() < len(rows):
+            rows = on_nodes(rows, platform.racks)
+        return self if rows is self._frame else Events(in_order(rows))
 
     def has(self, *kinds: str) -> bool:
         """Whether there are rows of any of these kinds."""
@@ -278,7 +329,7 @@ class Events:
         note_others(faults, "node", len(beyond) - MOST_LISTED, expected)
         budgets, idle_w = rows.filter(pl.col("kind") == BUDGET), float(platform.idle_w.sum())
         if policy.parts["power"] is None:
-            expected = f"no such row: policy {policy.name} has no part in the role `power`, such as system-budget"
+            expected = f"a policy with a part in the role `power`, such as system-budget; {policy.name} has none"
             note_rows(faults, "kind", budgets, expected)
         else:
             hungry = budgets.filter(pl.col("value") * (1 + _BILLIONTH) < idle_w)
@@ -306,7 +357,7 @@ def _note_beside_power(rows: pl.DataFrame, policy: Policy, faults: Faults) -> No
     if policy.parts["power"] is None:
         return
     others = rows.filter(pl.col("kind").is_in([FAILED, REPAIRED, MAINTENANCE, CANCEL]))
-    expected = f"no such row: policy {policy.name} has a part in the role `power`, which knows only budgets; power=None"
+    expected = f"only budgets: the part in the role `power` of {policy.name} plans with no other events; power=None"
     note_rows(faults, "kind", others, expected)
 
 
@@ -319,6 +370,30 @@ def _note_foreseen(rows: pl.DataFrame, policy: Policy, faults: Faults) -> None:
     early = rows.filter((pl.col("kind") == MAINTENANCE) & is_early)
     expected = "time_s, as only the backfill `plan` can plan around maintenance that is known before it begins"
     note_rows(faults, "announced_s", early, expected)
+
+
+def _told(key: str, value: Any) -> Any:
+    """A value of a file as a column of others like it can hold it."""
+    if key in TIMES or key == "for_s":
+        return value.isoformat() if hasattr(value, "isoformat") else str(value)
+    return str(value) if key == "rack" else value
+
+
+def _date(name: str) -> pl.Expr:
+    """Seconds since 1970 as dates, in UTC."""
+    return pl.from_epoch((pl.col(name) * 1e6).round().cast(pl.Int64), "us").alias(name)
+
+
+def _dated(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows whose instants are text: dates where they are."""
+    columns = [
+        pl.when("is_date")
+        .then(_date(name).dt.to_string("iso:strict") + "Z")
+        .otherwise(pl.col(name).cast(pl.String))
+        .alias(name)
+        for name in TIMES
+    ]
+    return rows.with_columns(columns)
 
 
 def check_events(given: Any, faults: Faults, name: str = "events", *, is_needed: bool = False) -> None:

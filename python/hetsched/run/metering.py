@@ -14,6 +14,7 @@ from hetsched.files import frame_sha256
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.concerns import concerns_of_draws
+from hetsched.run.contracting import check_terms, terms_of
 from hetsched.run.memory import check_memory
 from hetsched.run.metered_schedule import checked_starts, conflicts, micros, raise_faults
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
@@ -56,6 +57,8 @@ def meter(
     on_unknown_app
         ``"error"``: an application that the platform's table does not hold is an error. ``"nominal"``: its jobs draw
         what they would without a table.
+    events, contract
+        Prices and carbon intensities, and a contract that the schedule is metered against: as in `simulate`.
 
     Returns
     -------
@@ -92,6 +95,9 @@ def meter(
     policy = Policy(order="observed", backfill="observed", placement="observed", name="metered")
     run = run_of(workload, platform, policy, options_given(meter, options))
     schedule = checked_starts(starts, workload, platform)
+    terms = terms_of(workload, platform, run.options)
+    if terms is not None:
+        check_terms(terms, platform, policy, run.options)
     check_memory(workload, platform, policy, until_s=None)
     begun = time.perf_counter()
     engine = _core.Session(
@@ -104,7 +110,8 @@ def meter(
     engine.step_until(None)
     records = engine.take_records()
     wall_s = time.perf_counter() - begun
-    setting = Setting(workload, platform, policy, run.options, list(concerns_of_draws(workload.to_polars(), platform)))
+    concerns = list(concerns_of_draws(workload.to_polars(), platform))
+    setting = Setting(workload, platform, policy, run.options, concerns, terms=terms)
     result = result_of(records, setting, wall_s=wall_s, more={"metered": _provenance(schedule)})
     if records.totals["late_starts"]:
         _raise_conflicts(result.jobs, schedule, platform)

@@ -47,6 +47,7 @@ _ENERGY = (
     Unit("J", 1.0),
     *(Unit(f"{prefix}Wh", 3.6e3 * 1e3**power) for power, prefix in enumerate(("", *"kMGT"))),
 )
+_KWH = (Unit("kWh", 1.0), Unit("MWh", 1e3), Unit("GWh", 1e6))
 _MASS = (Unit("kg", 1.0), Unit("t", 1e3), Unit("kt", 1e6))
 _NODE_TIME = (Unit("node-s", 1.0), Unit("node-h", 3600.0))
 _ENERGY_PER_WORK = (Unit("J/node-s", 1.0), Unit("kJ/node-s", 1e3))
@@ -366,7 +367,7 @@ _ROWS = (
     Metric("peak_power_w", "peak power", _POWER, "lower", section="power", in_windows=True, of=_total("peak_power_w")),
     Metric(
         "energy_delay_product_js",
-        "energy × makespan",
+        "energy-delay product",
         _ENERGY_DELAY,
         "lower",
         section="power",
@@ -383,7 +384,7 @@ _ROWS = (
     replace(_beyond("budget_w", "power budget", _POWER, "neither"), in_windows=True),
     _beyond("over_budget_count", "times beyond the budget", _COUNT, digits=0),
     _beyond("over_budget_s", "time beyond the budget", _TIME),
-    _beyond("over_budget_peak_w", "most power beyond the budget", _POWER),
+    _beyond("over_budget_peak_w", "highest excess over the budget", _POWER),
     Metric(
         "profiled_jobs",
         "profiled first runs",
@@ -425,7 +426,11 @@ _ROWS = (
     _extra("sleep_attained_ratio", "attained saving of sleep", _SHARE, section="energy", better="higher"),
     _extra("alerts", "emergencies of power", _COUNT, section="budget", digits=0),
     _extra("lost_energy_j", "energy of attempts that were lost", _ENERGY, section="energy", part_of="job_energy_j"),
-    _extra("cost", "cost of energy", _COUNT, section="energy"),
+    _extra("boots", "boots of nodes", _COUNT, section="energy", digits=0),
+    _extra("over_budget_kwh", "energy beyond the budget", _KWH, section="budget"),
+    _extra("penalty", "penalty", _COUNT, section="energy", part_of="cost"),
+    _extra("cost", "cost", _COUNT, section="energy"),
+    _extra("boot_cost", "wear of boots", _COUNT, section="energy", part_of="cost"),
     _extra("carbon_kg", "carbon dioxide", _MASS, section="energy"),
 )
 
@@ -435,6 +440,9 @@ METRICS: dict[str, Metric] = {metric.key: metric for metric in _ROWS}
 
 OF_BOUND = ("energy_bound_j", "gap_idle_j", "gap_energy_j", "gap_bound_j", "sleep_attained_ratio")
 """Keys that the summaries of runs with ``bound=True`` have."""
+
+OF_CONTRACT = ("over_budget_s", "over_budget_kwh", "penalty", "cost")
+"""Keys that a comparison of runs under a contract shows."""
 
 STATES = tuple(metric.key for metric in METRICS.values() if metric.section == "jobs" and metric.part_of == "jobs")
 """The states a job can be in when a run is over."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from hetsched.checks import Faults, did_you_mean, plain
+from hetsched.contract.contract import Contract, check_contract
 from hetsched.platform.predictor import predictor_name
 from hetsched.run.events import Events, check_events
 
@@ -24,7 +25,7 @@ CHOICES = {
 LIMITS = ("kill_at_walltime", "kill_grace_s", "walltimes")
 """Options that say how long jobs may run."""
 
-_OBJECTS = ("predictor", "events")
+_OBJECTS = ("predictor", "events", "contract")
 """Options that are no numbers, words or flags."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -44,6 +45,7 @@ class RunOptions:
     predictor: AnyPredictor | None = None
     events: Events | None = None
     on_failure: str = "fail"
+    contract: Contract | None = None
 
     def checked(self, faults: Faults) -> RunOptions:
         """The same as plain values, whatever kinds of number and flag they were given as; notes what is invalid."""
@@ -59,6 +61,7 @@ class RunOptions:
         if values["until_s"] is not None:
             faults.number("until_s", values["until_s"], low=-1e12, high=1e12)
         check_events(self.events, faults)
+        check_contract(self.contract, faults)
         if not faults.found:
             # 60 and 60.0 are one run, and have one record.
             values |= {name: float(values[name]) for name in ("kill_grace_s", "until_s") if values[name] is not None}
@@ -67,12 +70,14 @@ class RunOptions:
     def record(self) -> dict[str, Any]:
         """The options as plain values, objects by their names and sums.
 
-        Events, and what becomes of jobs on nodes that fail, stand there only where they are not the default.
+        Events, a contract, and what becomes of jobs on failed nodes, stand there only where they are not the default.
         """
         own = {**vars(self), "predictor": predictor_name(self.predictor)}
         if self.on_failure == "fail":
             own = _without(own, "on_failure")
-        return own | {"events": self.events.sha256} if self.events is not None else _without(own, "events")
+        for name, thing in (("events", self.events), ("contract", self.contract)):
+            own = _without(own, name) if thing is None else own | {name: thing.sha256}
+        return own
 
     @property
     def limits(self) -> dict[str, Any]:
@@ -97,6 +102,7 @@ class RunKeywords(TypedDict, total=False):
     predictor: AnyPredictor | None
     events: Events | None
     on_failure: str
+    contract: Contract | None
 
 
 def takes_run_options(*, without: Collection[str] = ()) -> Callable[[_Function], _Function]:

@@ -13,11 +13,21 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.bound import energy_bound
+from hetsched.contract.terms import Terms
 from hetsched.engine import engine
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
-from hetsched.run.concerns import Concern, concerns_of_charges, concerns_of_run, concerns_of_work, draws_record
+from hetsched.run.boots import with_boots
+from hetsched.run.concerns import (
+    Concern,
+    concerns_of_between,
+    concerns_of_charges,
+    concerns_of_run,
+    concerns_of_work,
+    draws_record,
+)
+from hetsched.run.contracting import billed, excess_of, summed
 from hetsched.run.events import Events
 from hetsched.run.gaps import gap_metrics, gaps_of
 from hetsched.run.metrics import Facts, summarised
@@ -46,6 +56,13 @@ class Setting:
     """Applications in the order in which the engine numbers them; None: sorted."""
     former: Sequence[tuple[Policy, float]] = ()
     """Policies that decided before, each with the instant until which it did, seconds on the log's clock."""
+    terms: Terms | None = None
+    """The contract of its options, on its clock."""
+
+    @property
+    def zero_s(self) -> float | None:
+        """When the contract says that the log's clock began, in seconds since 1970; None: as the log says."""
+        return None if self.options.contract is None else self.options.contract.starts_s
 
     @property
     def events(self) -> Events | None:
@@ -79,25 +96,37 @@ def result_of(
 ) -> Result:
     """The result of a run; `more` joins its provenance, `concerns` those that are found in it."""
     workload, platform, options, totals = setting.workload, setting.platform, setting.options, records.totals
+    # Before the jobs are taken, which these are a part of.
+    between = pl.DataFrame(records.take_between())
     recorded, timeline = _recorded(records, setting.policies), pl.DataFrame(records.take_timeline())
     events = setting.events
     charges = [] if events is None else events.charges(timeline)
+    bill = None
+    if setting.terms is not None:
+        bill, charges = billed(setting.terms, timeline, charges)
+    sums = totals if bill is None else {**totals, **excess_of(bill)}
     after = [
         *concerns_of_run(workload.to_polars(), recorded, timeline, platform),
         *concerns_of_work(platform, options, totals, recorded),
-        *concerns_of_charges(charges),
+        *concerns_of_charges(charges, of_contract=bill is not None),
+        *concerns_of_between(workload.to_polars(), between),
         *concerns,
     ]
 
     def bound_j(jobs: pl.DataFrame, window_s: float) -> float:
         return energy_bound(jobs, platform, window_s=window_s, **options.limits)
 
+    nodes = cache(lambda: pl.DataFrame(records.take_nodes()))
+
     def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
         offered_load = workload.offered_load(platform)
         own = gap_metrics(gaps_of(whole(jobs), told(), timeline, platform)) if options.bound else {}
         extras = {**own, **_emergencies(setting, totals), **{charge.key: charge.amount for charge in charges}}
+        if bill is not None:
+            extras |= summed(bill, charges)
+        extras = with_boots(extras, setting.policy, platform, nodes)
         least_j = bound_j if options.bound else None
-        return summarised(Facts(jobs, totals, platform.nodes, offered_load, least_j, extras))
+        return summarised(Facts(jobs, sums, platform.nodes, offered_load, least_j, extras))
 
     segments = cache(lambda: framed("segments", records.take_segments())) if records.has_segments else None
     told = cache(lambda: framed("events", records.take_events()) if has_events else empty("events"))
@@ -119,7 +148,7 @@ def result_of(
         Parts(
             jobs=jobs,
             timeline=lambda: timeline,
-            nodes=lambda: pl.DataFrame(records.take_nodes()),
+            nodes=nodes,
             segments=cache(attempts) if has_lost else segments,
             alone=alone,
             events=told if has_events else None,

@@ -11,6 +11,7 @@ from typing import Any, overload
 
 import polars as pl
 
+from hetsched.checks import Faults
 from hetsched.run.concerns import Concern
 from hetsched.run.result_files import read_files, write_files
 from hetsched.run.stretches import empty, segments_of_jobs
@@ -220,9 +221,14 @@ class Result:
 
         Raises
         ------
+        ConfigError
+            If `folder` is no folder's name, such as an empty text.
         OutputError
             If a file cannot be written.
         """
+        faults = Faults()
+        faults.folder("folder", folder)
+        faults.check()
         numbers = {"summary": self.summary(), **self.provenance, "timing": self.timing}
         write_files(Path(folder), self._frames, numbers, csv=csv)
 

@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from hetsched import _core
 from hetsched.checks import Faults, plain, shown
 from hetsched.errors import ConfigError, SimulationError
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.roles import Scheduler
+from hetsched.run.contracting import Extended, check_terms, terms_of
 from hetsched.run.events import Events
 from hetsched.run.more_jobs import app_order, appended, check_apps, conformed_jobs
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
 from hetsched.run.queueing import with_default_walltimes
 from hetsched.run.result import Result
 from hetsched.run.session_file import Deed, Saved, read_session, write_session
-from hetsched.run.simulation import Begun, Progress, Run, engine_of, inject, policy_of, run_of
+from hetsched.run.simulation import Begun, Progress, Run, check_progress, engine_of, inject, policy_of, run_of
 from hetsched.run.succession import check_succession
 from hetsched.workload import Workload
 
@@ -33,6 +35,11 @@ if TYPE_CHECKING:
 PolicyLike = str | Policy | Mapping[str, Any] | Scheduler | type[Scheduler]
 
 _EARLIEST_S = -1e12
+_NO_LIMITS = (
+    "no power part before and after, or a fork before anything has happened: a contract's limits are given to a policy "
+    "as its run proceeds"
+)
+_NO_MORE_JOBS = "none, once anything has happened: the contract's limits are given to the policy for the jobs it has"
 _GIVEN = "an Events, as Events.from_polars makes it, or jobs: a Workload or a polars DataFrame"
 _LATEST_S = 1e12
 
@@ -81,7 +88,7 @@ class Session:
         for concern in run.concerns:
             warnings.warn(str(concern), concern.category, stacklevel=2)
         self._take_up(run.begin())
-        self._given = run.policy
+        self._given, self._options = run.policy, run.options
 
     def _take_up(self, begun: Begun, deeds: Sequence[Deed] = ()) -> None:
         self._begun = begun
@@ -144,6 +151,7 @@ class Session:
         return self._result(stacklevel=3)
 
     def _step(self, t_s: float | None, progress: Progress | None) -> None:
+        check_progress(progress)
         begun_s = time.perf_counter()
         try:
             self._engine.step_until(t_s, progress=progress)
@@ -193,9 +201,12 @@ class Session:
         if not isinstance(given, Events | Workload | pl.DataFrame):
             raise ConfigError([("given", type(given).__name__, _GIVEN)])
         if isinstance(given, Events):
-            given.check_for(setting.workload, setting.platform, setting.policy)
-            given.check_after(self._reached_s)
-            self._redo(Deed(self._reached_s, given))
+            events = given.on(setting.workload, setting.platform, zero_s=setting.zero_s)
+            events.check_for(setting.workload, setting.platform, setting.policy)
+            if setting.terms is not None:
+                check_terms(setting.terms, setting.platform, setting.policy, replace(setting.options, events=events))
+            events.check_after(self._reached_s)
+            self._redo(Deed(self._reached_s, events))
             return
         if isinstance(given, pl.DataFrame) and {"time_s", "kind"} <= set(given.columns):
             raise ConfigError([("given", "a frame of events", "Events.from_polars(frame): a frame holds jobs")])
@@ -216,8 +227,11 @@ class Session:
         run = Run(after, before.platform, before.policy, before.options)
         run.check_together()
         settled = with_default_walltimes(after, before.platform, before.policy)
-        setting = replace(before, workload=settled, submitted=after, concerns=run.concerns, apps=apps)
+        terms = terms_of(after, before.platform, before.options)
+        setting = replace(before, workload=settled, submitted=after, concerns=run.concerns, apps=apps, terms=terms)
         if self._engine.has_begun:
+            if isinstance(self._engine, Extended):
+                raise ConfigError([("jobs", f"{len(jobs):,} more jobs under a contract", _NO_MORE_JOBS)])
             self._engine = engine_of(setting, None, extends=self._engine)
         else:
             # Nothing has happened: the run begins with all of them.
@@ -247,8 +261,8 @@ class Session:
         ------
         ConfigError
             If the policy cannot be, or cannot go on from here: jobs stand still, or nodes are off, that nothing in it
-            would resume or wake; queues have several sets of nodes; it repeats a log on a platform with queues, or the
-            policy before it did.
+            would resume or wake; queues have several sets of nodes; one of the two repeats a log; one of the two keeps
+            within a contract.
 
         Examples
         --------
@@ -271,12 +285,12 @@ class Session:
             self._hand_over(fork, given)
         else:
             origin = self._origin
-            fork._take_up(Run(origin.as_submitted, origin.platform, given, origin.options).begin())
+            fork._take_up(Run(origin.as_submitted, origin.platform, given, self._options).begin())
             for deed in self._deeds:
                 fork._replay_to(deed.reached_s, None)
                 fork._redo(deed)
             fork._replay_to(self._reached_s, None)
-        fork._given = self._given if given is None else given
+        fork._given, fork._options = self._given if given is None else given, self._options
         fork._reached_s, fork._wall_s = self._reached_s, self._wall_s
         return fork
 
@@ -285,13 +299,20 @@ class Session:
         setting = self._begun.setting
         for events in self._injected:
             events.check_for(setting.workload, setting.platform, policy)
-        return Run(setting.as_submitted, setting.platform, policy, setting.options)
+        return Run(setting.as_submitted, setting.platform, policy, self._options)
+
+    def _core_of(self, policy: Policy) -> _core.Session:
+        """The engine's own run; raises if the limits of a contract are planned for the policy that there is."""
+        has_limits = self._begun.setting.terms is not None and policy.parts["power"] is not None
+        if isinstance(self._engine, Extended) or has_limits:
+            raise ConfigError([("policy", f"`{policy.name}` under a contract", _NO_LIMITS)])
+        return self._engine
 
     def _hand_over(self, fork: Session, policy: Policy) -> None:
         """Have a fork go on from here under another policy."""
         before = self._begun.setting
-        check_succession(before.workload, before.platform, before.policy, policy)
-        begun = self._run(policy).begin(succeeds=self._engine, apps=before.apps)
+        check_succession(before.policy, policy)
+        begun = self._run(policy).begin(succeeds=self._core_of(policy), apps=before.apps)
         at_s = self._engine.now_s if self._reached_s == _LATEST_S else self._reached_s
         former = (*before.former, (before.policy, at_s))
         begun = replace(begun, setting=replace(begun.setting, former=former))
@@ -371,7 +392,7 @@ class Session:
         forecast = saved.setting.forecast
         engine = engine_of(saved.setting, None if forecast is None else forecast.known_w)
         session._take_up(Begun(engine, saved.setting))
-        session._given = saved.setting.policy
+        session._given, session._options = saved.setting.policy, saved.setting.options
         for deed in saved.deeds:
             session._replay_to(None if deed.reached_s == _LATEST_S else deed.reached_s, progress)
             session = session._redo(deed)
@@ -383,7 +404,8 @@ class Session:
         if isinstance(deed.given, Policy):
             fork = type(self).__new__(type(self))
             self._hand_over(fork, deed.given)
-            fork._given, fork._reached_s, fork._wall_s = deed.given, self._reached_s, self._wall_s
+            fork._given, fork._options = deed.given, self._options
+            fork._reached_s, fork._wall_s = self._reached_s, self._wall_s
             return fork
         if isinstance(deed.given, Events):
             inject(self._engine, deed.given, self._begun.setting.workload)

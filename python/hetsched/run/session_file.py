@@ -14,12 +14,14 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.checks import one_line, reason_of, shown
+from hetsched.contract.contract import Contract
 from hetsched.errors import ConfigError, HetschedError
 from hetsched.files import MALFORMED, frame_sha256, write_whole
 from hetsched.platform import Platform, VariationTable
 from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
-from hetsched.run.concerns import concerns_of_draws, concerns_of_load
+from hetsched.run.concerns import concerns_of_draws, concerns_of_load, options_under
+from hetsched.run.contracting import terms_of
 from hetsched.run.events import Events
 from hetsched.run.memory import check_memory
 from hetsched.run.options import RunOptions
@@ -116,6 +118,7 @@ def _record(saved: Saved, tables: dict[str, VariationTable]) -> dict[str, Any]:
         "version": _core.__version__,
         "policy": setting.policy.to_dict(),
         "options": setting.options.record(),
+        "contract": None if setting.options.contract is None else setting.options.contract.to_dict(),
         "platform": platform,
         "caps_w": {name: _told(table.cap_w) for name, table in tables.items()},
         "table_keys_w": None if by_cap is None else [_told(cap_w) for cap_w in by_cap],
@@ -144,7 +147,8 @@ def _session(members: zipfile.ZipFile) -> Saved:
     if record["format"] not in range(1, _VERSION + 1):
         raise TableError(f"format {shown(record['format'])}", f"format 1 to {_VERSION}; a later hetsched wrote it")
     workload, platform = _workload(members, record["workload"]), _platform(members, record)
-    policy, options = Policy.from_dict(record["policy"]), _options(members, record["options"])
+    policy = Policy.from_dict(record["policy"])
+    options = options_under(policy, _options(members, record["options"], record.get("contract")))
     check_memory(workload, platform, policy, until_s=options.until_s)
     forecast = record["forecast"]
     if forecast is not None:
@@ -155,7 +159,8 @@ def _session(members: zipfile.ZipFile) -> Saved:
     deeds = tuple(_deed(members, place, one) for place, one in enumerate(done))
     reached_s = record["reached_s"]
     settled = with_default_walltimes(workload, platform, policy)
-    setting = Setting(settled, platform, policy, options, concerns, forecast, workload)
+    terms = terms_of(workload, platform, options)
+    setting = Setting(settled, platform, policy, options, concerns, forecast, workload, terms=terms)
     return Saved(setting, None if reached_s is None else float(reached_s), deeds)
 
 
@@ -171,13 +176,16 @@ def _deed(members: zipfile.ZipFile, place: int, record: dict[str, Any]) -> Deed:
     return Deed(reached_s, Events.from_polars(_frame(members, f"events-{place}")))
 
 
-def _options(members: zipfile.ZipFile, record: dict[str, Any]) -> RunOptions:
-    if "events" not in record:
-        return RunOptions(**record)
-    events = Events.from_polars(_frame(members, "events"))
-    if events.sha256 != record["events"]:
-        raise TableError("events that are not those that were saved", _FILE)
-    return RunOptions(**{**record, "events": events})
+def _options(members: zipfile.ZipFile, record: dict[str, Any], contract: dict[str, Any] | None) -> RunOptions:
+    things: dict[str, Events | Contract] = {}
+    if "events" in record:
+        things["events"] = Events.from_polars(_frame(members, "events"))
+    if contract is not None:
+        things["contract"] = Contract.from_dict(contract)
+    for name, thing in things.items():
+        if thing.sha256 != record[name]:
+            raise TableError(f"{name} other than those that were saved", _FILE)
+    return RunOptions(**{**record, **things})
 
 
 def _workload(members: zipfile.ZipFile, record: dict[str, Any]) -> Workload:
@@ -197,6 +205,8 @@ def _workload(members: zipfile.ZipFile, record: dict[str, Any]) -> Workload:
 def _platform(members: zipfile.ZipFile, record: dict[str, Any]) -> Platform:
     caps = {name: None if cap_w is None else float(cap_w) for name, cap_w in record["caps_w"].items()}
     tables = {name: VariationTable.from_polars(_frame(members, name), cap_w=cap_w) for name, cap_w in caps.items()}
+    if any(name in record["platform"] for name in _TABLES):
+        raise TableError("a table by its path, which nothing that was saved has", _FILE)
     platform, keys = Platform.from_dict(record["platform"]), record.get("table_keys_w")
     if not tables:
         return platform

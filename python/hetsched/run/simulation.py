@@ -34,8 +34,10 @@ from hetsched.run.concerns import (
     concerns_of_draws,
     concerns_of_load,
     concerns_of_replay,
+    options_under,
     replay_counts,
 )
+from hetsched.run.contracting import Budgets, Extended, check_terms, settled, terms_of
 from hetsched.run.eligibility import cells_of
 from hetsched.run.event_rows import BUDGET, CANCEL, MAINTENANCE
 from hetsched.run.events import Events, Floats
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
 
 A_POLICY = "a preset's name, a Policy, a dictionary of parts, or an object with the method `decide`"
 Progress = Callable[[int, int, float], object]
-Budgets = tuple[Floats, Floats, Floats, Floats]
+BudgetColumns = tuple[Floats, Floats, Floats, Floats]
 
 _BEFORE_EVERYTHING_S = -1e12
 
@@ -103,8 +105,9 @@ class Run:
         platform, forecast = believed(self.workload, self.platform, self.options.predictor)
         known_w = None if forecast is None else forecast.known_w
         workload = with_default_walltimes(self.workload, self.platform, self.policy)
+        options, terms = options_under(self.policy, self.options), terms_of(self.workload, self.platform, self.options)
         setting = Setting(
-            workload, platform, self.policy, self.options, self.concerns, forecast, self.workload, apps=apps
+            workload, platform, self.policy, options, self.concerns, forecast, self.workload, apps=apps, terms=terms
         )
 
         def utilizations(policy: Policy) -> tuple[float, float]:
@@ -126,9 +129,12 @@ class Run:
         check_sleep(self.platform, self.policy)
         if self.options.events is not None:
             self.options.events.check_for(self.workload, self.platform, self.policy)
+        terms = terms_of(self.workload, self.platform, self.options)
+        if terms is not None:
+            check_terms(terms, self.platform, self.policy, self.options)
         check_memory(self.workload, self.platform, self.policy, until_s=self.options.until_s)
 
-    def _utilizations(self, rehearsal: _core.Session, progress: Progress | None) -> tuple[float, float]:
+    def _utilizations(self, rehearsal: _core.Session | Extended, progress: Progress | None) -> tuple[float, float]:
         """The lowest and the highest share of busy nodes in a run before, from its first submit to its last."""
         rehearsal.step_until(None, progress=progress)
         submit_s, until_s = self.workload.to_polars()["submit_s"].to_numpy(), self.options.until_s
@@ -144,12 +150,19 @@ class Run:
 class Begun:
     """A run under way: the engine's, and what it was made of."""
 
-    engine: _core.Session
+    engine: _core.Session | Extended
     setting: Setting
     objects: Mapping[str, Any] = field(default_factory=dict)
     """The objects of users' own that decide in `engine`, by role."""
 
-    def result(self, engine: _core.Session, *, wall_s: float, more: Mapping[str, Any] | None = None) -> Result:
+    @property
+    def core(self) -> _core.Session:
+        """The engine's own, which an agent's runs are stepped by."""
+        return self.engine.core if isinstance(self.engine, Extended) else self.engine
+
+    def result(
+        self, engine: _core.Session | Extended, *, wall_s: float, more: Mapping[str, Any] | None = None
+    ) -> Result:
         """The result of `engine`, this run's or a fork of it, which is used up; `more` joins its provenance."""
         records, policy = engine.take_records(), self.setting.policy
         more = {**replay_counts(policy, records.totals), **(more or {})}
@@ -175,13 +188,16 @@ def engine_of(
     *,
     succeeds: _core.Session | None = None,
     extends: _core.Session | None = None,
-) -> _core.Session:
+) -> _core.Session | Extended:
     """The engine's own run of these ingredients; `parts`: the policy's, begun.
 
     One that `succeeds` another goes on from where that is under another policy; one that `extends` another is that run
     with more jobs, and leaves nothing of it. Both know the events already.
     """
     events = setting.options.events if succeeds is None and extends is None else None
+    limits = Budgets.of(setting.terms, setting.workload, setting.platform, setting.policy)
+    if limits is not None and agent is not None:
+        limits = limits.at_once(setting.workload)
     eligible = cells_of(setting.workload, setting.platform, setting.policy, has_agent=agent is not None)
     queues = queueing(setting.workload, setting.platform, setting.policy)
     engine = _core.Session(
@@ -193,18 +209,20 @@ def engine_of(
         on_unknown_app=setting.options.on_unknown_app,
         until_s=setting.options.until_s,
         known_w=known_w,
+        rejects_between=limits is not None and limits.terms.contract.rejects_unfit,
         agent=agent,
         cells=None if eligible is None else eligible.core(),
         queueing=None if queues is None else queues.core(),
         succeeds=succeeds,
         extends=extends,
-        **_budgets(events),
+        **_budgets(events, limits),
         **_labels(setting),
         **setting.options.limits,
     )
     if events is not None:
         _inject(engine, events, setting.workload, None)
-    return engine
+    # An agent's run is stepped by the engine itself.
+    return engine if limits is None or agent is not None else Extended(engine, limits)
 
 
 def _labels(setting: Setting) -> dict[str, Any]:
@@ -224,16 +242,20 @@ def _codes(column: pl.Series) -> tuple[npt.NDArray[np.int64], list[str]]:
     return np.array([places.get(name, -1) for name in column.to_list()], dtype=np.int64), names
 
 
-def _budgets(events: Events | None) -> dict[str, Any]:
+def _budgets(events: Events | None, limits: Budgets | None) -> dict[str, Any]:
+    if limits is not None:
+        return {"budgets": limits.first()}
     return {} if events is None or not events.has(BUDGET) else {"budgets": events.of_budgets()}
 
 
-def inject(engine: _core.Session, events: Events, workload: Workload) -> None:
+def inject(engine: _core.Session | Extended, events: Events, workload: Workload) -> None:
     """Have events befall a run of the engine's that is under way."""
     _inject(engine, events, workload, events.of_budgets() if events.has(BUDGET) else None)
 
 
-def _inject(engine: _core.Session, events: Events, workload: Workload, budgets: Budgets | None) -> None:
+def _inject(
+    engine: _core.Session | Extended, events: Events, workload: Workload, budgets: BudgetColumns | None
+) -> None:
     maintenance = events.of_maintenance() if events.has(MAINTENANCE) else None
     cancels = events.of_cancels(workload) if events.has(CANCEL) else None
     engine.inject(*events.of_nodes(), budgets=budgets, maintenance=maintenance, cancels=cancels)
@@ -291,6 +313,10 @@ def simulate(
         What comes from outside: failures, repairs and maintenance of nodes, cancellations, budgets of the machine's
         power in time (for policies with a part in the role ``power``), prices and carbon intensities; see `Events`.
         None: nothing.
+    contract
+        Limits of the machine's power, prices and carbon intensities by the wall clock (`Contract`). Every policy is
+        metered against it, which makes ``over_budget_s``, ``over_budget_kwh``, ``penalty`` and ``cost`` in the summary;
+        one with a part in the role ``power`` keeps to its limits, or to its own budget where that is lower. None: none.
     on_failure
         What becomes of jobs whose nodes fail or go into maintenance. ``"fail"``: they end. ``"requeue"``: they are
         queued again in their old place, with all their work to do.
@@ -341,6 +367,7 @@ def simulate(
     >>> result.summary()["completed"], result.jobs["nodes"].to_list()
     (3, [[0], [1, 2], [3]])
     """
+    check_progress(progress)
     run = run_of(workload, platform, policy, options_given(simulate, options))
     for concern in run.concerns:
         warnings.warn(str(concern), concern.category, stacklevel=2)
@@ -348,6 +375,13 @@ def simulate(
     for concern in result.concerns[len(run.concerns) :]:
         warnings.warn(str(concern), concern.category, stacklevel=2)
     return result
+
+
+def check_progress(progress: object) -> None:
+    """Raise if it cannot be told how far a run is."""
+    faults = Faults()
+    faults.function("progress", progress, "jobs done", "jobs in all", "seconds on the log's clock")
+    faults.check()
 
 
 def run_of(workload: object, platform: object, policy: object, options: RunOptions) -> Run:
@@ -363,7 +397,7 @@ def run_of(workload: object, platform: object, policy: object, options: RunOptio
     faults.check()
     assert isinstance(workload, Workload)
     assert isinstance(platform, Platform)
-    return Run(workload, platform, policy_of(policy), options)
+    return Run(workload, platform, policy_of(policy), settled(options, workload, platform))
 
 
 def check_inputs(workload: object, platform: object, faults: Faults) -> None:

@@ -24,6 +24,8 @@ from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power.forecast import believed
 from hetsched.run.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of
+from hetsched.run.concerns import options_under
+from hetsched.run.contracting import on_clock_of
 from hetsched.run.simulation import run_of, simulate
 from hetsched.run.store import code_sha256
 from hetsched.workload import Workload
@@ -165,18 +167,35 @@ def sweep_options(given: Mapping[str, Any], faults: Faults) -> RunOptions:
 
 def plan_of(axes: Axes, options: RunOptions) -> list[Plan]:
     """Every run of a sweep with its key, in the order of its rows."""
-    workloads = {name: workload.sha256 for name, workload in axes.workloads.items()}
+    workloads = {id(workload): workload for workload in axes.distinct_workloads.values()}
     platforms = {name: platform_sha256(platform) for name, platform in axes.platforms.items()}
-    beliefs = {(w, p): _belief(axes.workloads[w], axes.platforms[p], options) for w, p in product(workloads, platforms)}
-    # Of a predictor counts what it gives, not its name.
-    own = {name: value for name, value in options.record().items() if name not in ("seed", "predictor")}
+    beliefs = {(w, p): _belief(workloads[w], axes.platforms[p], options) for w, p in product(workloads, platforms)}
+    own = {
+        (*pair, name): _deciding(options_under(policy, dated))
+        for pair, dated in _options_of(axes, options).items()
+        for name, policy in axes.policies.items()
+    }
 
-    def key(workload: str, platform: str, policy: Policy, seed: int) -> str:
-        decides = [workloads[workload], platforms[platform], policy.parts, seed if policy.uses_chance else None]
-        return json_sha256([__version__, code_sha256(), *decides, own, *beliefs[workload, platform]])
+    def key(workload: str, platform: str, policy_name: str, seed: int) -> str:
+        policy = axes.policies[policy_name]
+        jobs = axes.workloads[workload][seed]
+        decides = [jobs.sha256, platforms[platform], policy.parts, seed if policy.uses_chance else None]
+        decides += [own[id(jobs), platform, policy_name], *beliefs[id(jobs), platform]]
+        return json_sha256([__version__, code_sha256(), *decides])
 
     names = product(axes.workloads, axes.platforms, axes.policies, axes.seeds)
-    return [Plan(w, p, policy, seed, key(w, p, axes.policies[policy], seed)) for w, p, policy, seed in names]
+    return [Plan(w, p, policy, seed, key(w, p, policy, seed)) for w, p, policy, seed in names]
+
+
+def _deciding(options: RunOptions) -> dict[str, Any]:
+    """The options that decide a run, without its seed; of a predictor counts what it gives, not its name."""
+    return {name: value for name, value in options.record().items() if name not in ("seed", "predictor")}
+
+
+def _options_of(axes: Axes, options: RunOptions) -> dict[tuple[int, str], RunOptions]:
+    """Options by workload (its `id`) and platform: dates and racks are resolved, which files of runs do not hold."""
+    pairs = product(axes.distinct_workloads.values(), axes.platforms)
+    return {(id(workload), name): on_clock_of(options, workload, axes.platforms[name]) for workload, name in pairs}
 
 
 def _belief(workload: Workload, platform: Platform, options: RunOptions) -> list[str | None]:
@@ -190,17 +209,22 @@ def _belief(workload: Workload, platform: Platform, options: RunOptions) -> list
 
 def written(plans: Sequence[Plan], axes: Axes, options: RunOptions, folder: Path) -> list[Spec]:
     """The plans as specs, with each workload and platform that they need written once to the folder."""
-    workloads = {name: write_workload(axes.workloads[name], folder) for name in {plan.workload for plan in plans}}
+    drawn = {(plan.workload, plan.seed): axes.workloads[plan.workload][plan.seed] for plan in plans}
+    files = {id(workload): write_workload(workload, folder) for workload in drawn.values()}
     platforms = {name: write_platform(axes.platforms[name], folder) for name in {plan.platform for plan in plans}}
     policies = {name: policy if policy.own else policy.to_dict() for name, policy in axes.policies.items()}
-    own = {name: value for name, value in vars(options).items() if name != "seed"}
+    own = {
+        pair: {name: value for name, value in vars(dated).items() if name != "seed"}
+        for pair, dated in _options_of(axes, options).items()
+    }
+    numbers = {(plan.workload, plan.seed): id(drawn[plan.workload, plan.seed]) for plan in plans}
     return [
         Spec(
             **vars(plan),
-            workload_file=workloads[plan.workload],
+            workload_file=files[numbers[plan.workload, plan.seed]],
             platform_file=platforms[plan.platform],
             composition=policies[plan.policy],
-            options=dict(own),
+            options=own[numbers[plan.workload, plan.seed], plan.platform],
             engine=engine().package,
         )
         for plan in plans

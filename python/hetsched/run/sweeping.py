@@ -61,7 +61,9 @@ def sweep(
         One, a list, or a dictionary of names; a policy is whatever `hetsched.simulate` takes (a single policy's own
         dictionary stands in a list). Python objects in its roles go to other processes by `pickle`. In a list each is
         called what it calls itself: a workload by its file's name, a platform by its number of nodes, a policy by its
-        name. The second of one name is called ``name #2``, and so on.
+        name. The second of one name is called ``name #2``, and so on. In place of a workload stands a function of the
+        seed that gives one, a generator say: the rows of each seed are on a draw of their own, the same for all
+        policies.
     seeds
         How many (0, 1, 2, ...), or which.
     workers
@@ -87,8 +89,8 @@ def sweep(
     -------
     polars.DataFrame
         A row a run: ``workload, platform, policy, seed``, and the keys of `Result.summary`. Rows stand in the order of
-        the arguments, the seed changing fastest: the same rows, bit for bit, whatever the number of workers. Where a
-        policy leaves nothing to chance one run serves the rows of all seeds.
+        the arguments, the seed changing fastest: the same rows, bit for bit, whatever the number of workers. Where
+        neither policy nor workload depends on the seed, one run serves the rows of all seeds.
 
     Raises
     ------
@@ -126,8 +128,8 @@ def sweep(
         faults.whole("workers", workers, low=1, high=MOST_WORKERS)
         if executor is not None:
             faults.add("workers", workers, "nothing beside an executor, which has its own")
-    if not (progress is None or progress == "bar" or callable(progress)):
-        faults.add("progress", progress, "`bar`, a function, or None")
+    if progress != "bar":
+        faults.function("progress", progress, "rows done", "rows in all", also="`bar`, or None")
     if out is not None:
         faults.folder("out", out)
     faults.check()
@@ -194,7 +196,7 @@ class _Work:
         if given is not None:
             yield given
             return
-        most = most_at_once(self.axes.workloads.values(), self.axes.platforms.values(), in_processes=True)
+        most = most_at_once(self.axes.distinct_workloads.values(), self.axes.platforms.values(), in_processes=True)
         count = min(runs, most if workers is None else workers)
         if count == 1:
             yield None

@@ -293,6 +293,11 @@ class Facts:
         return np.where((self.joined < 0) & self.may_have_waited, self.submit, self.joined)
 
     @property
+    def is_under_contract(self) -> bool:
+        """Whether draws are compared with a contract's limits, which hold whatever the policy's budget is."""
+        return "contract" in self.result.provenance["options"]
+
+    @property
     def has_budgets_in_time(self) -> bool:
         """Whether the budget changes while the run goes on; the timeline tells which is in force."""
         return "budget_w" in self.result.timeline.columns

@@ -34,7 +34,7 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     an attempt abut and cover it, no node serves two, each draws and is as fast as tables or model say under its cap,
     their energies sum to the job's and, with the idle nodes', to the system's, speeds add up to the job's work but for
     a microsecond a change, events tell what states show, and the draw is within the budget in force where predictions
-    are exact and no budget falls unforeseen.
+    are exact and no budget falls unforeseen. A contract's bill is not recomputed.
 
     Where queues preempt, jobs stand still only from the start of an urgent job on one of their nodes on; the
     stretches in which a job ran sum to its work; nobody uses the slots of a suspended job but jobs of queues that

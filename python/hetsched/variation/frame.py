@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults, did_you_mean, few, listed, one_line
+from hetsched.checks import Faults, did_you_mean, few, is_name, listed, one_line
 from hetsched.errors import ConfigError
 from hetsched.tables import misfit
 
@@ -32,7 +32,7 @@ def checked_apps(apps: Sequence[str], faults: Faults) -> tuple[str, ...]:
     if not names:
         faults.add("apps", "none", "at least one name")
     for position, name in enumerate(names):
-        if not isinstance(name, str) or not name:
+        if not is_name(name):
             faults.add(f"apps[{position}]", name, "a name")
         elif name in names[:position]:
             faults.add(f"apps[{position}]", name, "each name once")

@@ -35,17 +35,19 @@ class BadRows(Exception):  # noqa: N818 -- says what it carries; it never reache
 class Origin:
     """Source of a frame, for messages.
 
-    `line_of` goes from a row to its line in a text file; `read_from` fills with what columns were converted from.
+    `line_of` goes from a row to its line in a text file, `row_of` to its row in the frame that was given; `read_from`
+    fills with what columns were converted from.
     """
 
     source: str
     line_of: Callable[[int], int] | None = None
+    row_of: Callable[[int], int] = int
     skips_bad_rows: bool = False
     read_from: dict[str, str] = field(default_factory=dict)
 
     def fault(self, column: str, row: int, found: str, expected: str) -> TraceError:
         """The error for one cell."""
-        line, counted = (row, "row") if self.line_of is None else (self.line_of(row), "line")
+        line, counted = (self.row_of(row), "row") if self.line_of is None else (self.line_of(row), "line")
         return TraceError(
             file=self.source, line=line, counted=counted, field=f"column `{column}`", found=found, expected=expected
         )

@@ -16,10 +16,14 @@ _PHRASES = (
     ("dropped_no_size", "{} without a size dropped"),
     ("dropped_no_submit", "{} without a submit time dropped"),
     ("dropped_no_runtime", "{} without a runtime dropped"),
+    ("dropped_pending", "{} still waiting at the log's end dropped"),
+    ("dropped_never_ran", "{} cancelled before they started dropped"),
+    ("never_ran", "{} cancelled before they started kept"),
+    ("cut_by_end", "{} still running at the log's end kept with the time they had run"),
     ("kept_zero_runtime", "{} of runtime 0 kept"),
     ("kept_cancelled_or_failed", "{} cancelled or failed kept"),
     ("out_of_order", "{} submitted out of order, sorted"),
-    ("size_from_allocated", "{} sized by the processors they got"),
+    ("size_from_allocated", "{} without a requested size, given that of the log's allocation"),
     ("rounded_up_nodes", "{} rounded up to whole nodes"),
     ("no_walltime", "{} without a walltime, planned with their runtime"),
     ("depends_on", "{} waiting for another job"),
@@ -27,6 +31,7 @@ _PHRASES = (
     ("extra_columns", "{} with more than 18 fields"),
     ("coarse_clock", "{} submitted beyond 8.5e9 s, where times are exact to 2 us or worse (Workload.shift_to_zero)"),
     ("unknown_status", "{} of unknown status kept"),
+    ("unknown_states", "{} of unknown state kept"),
     ("walltime_raised", "{} with a walltime below 1 µs, raised to that"),
     ("bad_lines", "lines skipped as bad: {}"),
 )
@@ -76,7 +81,13 @@ class Report(Mapping[str, Any]):
         for column, source in self._counts.get("read_from", {}).items():
             read_from.setdefault(source, []).append(column)
         converted = [f"{', '.join(columns)} read from {source}" for source, columns in read_from.items()]
-        return "; ".join([head, *counted, *converted])
+        return "; ".join([head, *counted, *converted, *self._unread()])
+
+    def _unread(self) -> list[str]:
+        """Advice to read a column of states that was not read."""
+        name = self._counts.get("unread_states")
+        told = f"column {name} says that jobs did not complete, and was not read: columns trace_status={name}"
+        return [told] if name else []
 
     def to_dict(self) -> dict[str, Any]:
         """The counts, as ``summary.json`` holds them."""

@@ -12,13 +12,14 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched import _core
-from hetsched.checks import Faults, shown
+from hetsched.checks import Faults, shown, whole_text
 from hetsched.errors import ConfigError
 from hetsched.files import frame_sha256
 from hetsched.workload.conform import conformed
 from hetsched.workload.convert import Origin, node_offsets
 from hetsched.workload.describe import Report, coarse_clock, described, offered_load
 from hetsched.workload.sizes import size_columns
+from hetsched.workload.states import with_states
 from hetsched.workload.waits import cleared, engine_columns, has_waits
 
 
@@ -115,11 +116,13 @@ class Workload:
         source = os.fspath(source) if isinstance(source, os.PathLike) else source
         if not isinstance(source, str):
             raise ConfigError([("source", shown(source), "a name")])
-        table, counts = conformed(frame, Origin(source))
+        source = whole_text(source)
+        told, origin, ended = with_states(frame, Origin(source))
+        table, counts = conformed(told, origin)
         return cls(
             table,
             source=source,
-            report=Report(source, counts | coarse_clock(table["submit_s"])),
+            report=Report(source, counts | ended | coarse_clock(table["submit_s"])),
             history=[f"read {source}"],
         )
 

@@ -14,6 +14,7 @@ use crate::cluster::{Cluster, Retimed};
 use crate::error::{Result, SimulationError, config};
 use crate::platform::node_state::NodeState;
 use crate::policy::analyzer::forecast::Over;
+use crate::policy::budget::Between;
 use crate::policy::cells::{Cells, Lack};
 use crate::policy::growth::Growth;
 use crate::policy::outages::{Maintenance, Outage, Turn};
@@ -44,6 +45,8 @@ pub enum Refusal {
     LeftOut,
     /// It would exceed the power budget on whatever nodes.
     Power,
+    /// It fits between no two budgets to come, and such jobs are not to wait.
+    Between,
 }
 
 /// A cluster under a policy.
@@ -62,6 +65,8 @@ pub struct Controller {
     pass: Course,
     /// Where an analyzer says what to expect of jobs: those it has not been asked about yet, and those that are over.
     foretold: Foretold,
+    /// Whether jobs that fit between no two budgets are turned away.
+    rejects_between: bool,
 }
 
 /// Who switches idle nodes off.
@@ -120,6 +125,7 @@ impl Controller {
             sleep,
             pass: Course::default(),
             foretold: Foretold::default(),
+            rejects_between: false,
         }
     }
 
@@ -186,9 +192,21 @@ impl Controller {
             Some(Refusal::LeftOut)
         } else if self.policy.exceeds_budget(&self.cluster.view(Watts::ZERO, &|| false), job) {
             Some(Refusal::Power)
+        } else if self.rejects_between && self.between(job).is_some_and(|need| !need.is_free_at_last) {
+            Some(Refusal::Between)
         } else {
             None
         }
+    }
+
+    /// What a job needs that fits between no two budgets to come; none if it fits.
+    pub fn between(&mut self, job: JobId) -> Option<Between> {
+        self.policy.between(&self.cluster.view(Watts::ZERO, &|| false), job)
+    }
+
+    /// From now on jobs that fit between no two budgets are turned away.
+    pub fn reject_between(&mut self) {
+        self.rejects_between = true;
     }
 
     /// A job is submitted: it joins the queue, or is turned away.

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use hetsched_core::error::{Error, Result, SimulationError};
+use hetsched_core::policy::budget::Between;
 use hetsched_core::sim::log::Kind;
 use hetsched_core::sim::record::{self, Totals};
 use hetsched_core::sim::work::Cause;
@@ -226,6 +227,21 @@ impl Records {
             ("end_s", frame::floats(lost.end_s)),
             ("nodes", frame::node_lists(lost.node_offsets, lost.nodes, all)?),
             ("energy_j", frame::floats(lost.energy_j)),
+        ])
+    }
+
+    /// Jobs that fit between no two budgets, by row: watts of the whole machine, how long they are needed and left at most,
+    /// and whether they are left for good at last.
+    fn take_between(&mut self) -> PyResult<Frame> {
+        let (rows, needs): (Vec<u32>, Vec<Between>) =
+            std::mem::take(&mut self.records.jobs.between).into_iter().unzip();
+        let of = |value: fn(&Between) -> f64| frame::floats(needs.iter().map(value).collect());
+        Frame::new(vec![
+            ("row", frame::longs(rows.into_iter().map(i64::from).collect())),
+            ("watts", of(|need| need.watts.watts())),
+            ("length_s", of(|need| need.length.seconds())),
+            ("longest_s", of(|need| need.longest.seconds())),
+            ("is_free_at_last", of(|need| f64::from(u8::from(need.is_free_at_last)))),
         ])
     }
 

@@ -41,8 +41,8 @@ impl Session {
     #[new]
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
         walltimes = "fixed", on_failure = "fail", on_unknown_app = "error", until_s = None, known_w = None,
-        budgets = None, agent = None, users = None, queues = None, cells = None, queueing = None, succeeds = None,
-        extends = None))]
+        budgets = None, rejects_between = false, agent = None, users = None, queues = None, cells = None,
+        queueing = None, succeeds = None, extends = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
         py: Python<'_>,
@@ -58,6 +58,7 @@ impl Session {
         until_s: Option<f64>,
         known_w: Option<PyReadonlyArray1<'_, f64>>,
         budgets: Option<BudgetColumns<'_>>,
+        rejects_between: bool,
         agent: Option<&Bound<'_, PyDict>>,
         users: Option<Codes<'_>>,
         queues: Option<Codes<'_>>,
@@ -106,7 +107,13 @@ impl Session {
                 match (before, growing) {
                     (_, Some(run)) => setup.extending(run, &objects).map(|()| None),
                     (Some(run), None) => setup.succeeding(run, reached, &objects).map(Some),
-                    (None, None) => setup.simulation(&objects).map(Some),
+                    (None, None) => {
+                        let mut simulation = setup.simulation(&objects)?;
+                        if rejects_between {
+                            simulation.reject_between();
+                        }
+                        Ok(Some(simulation))
+                    }
                 }
             },
         );
@@ -211,6 +218,14 @@ impl Session {
     #[getter]
     fn now_s(&self, py: Python<'_>) -> PyResult<f64> {
         self.simulation.as_ref().map(|simulation| simulation.now().seconds()).ok_or_else(|| to_py(py, gone()))
+    }
+
+    /// How many jobs will change no more; and whether nothing runs and none is to be submitted, so that those left only
+    /// wait.
+    #[getter]
+    fn standing(&self, py: Python<'_>) -> PyResult<(usize, bool)> {
+        let simulation = self.simulation.as_ref().ok_or_else(|| to_py(py, gone()))?;
+        Ok((simulation.done(), simulation.only_waits()))
     }
 
     /// What the run would leave behind if it stopped where it is; the run itself is used up.

@@ -89,7 +89,7 @@ def read_csv(
 
 def _check(separator: object, on_bad_line: object) -> None:
     faults = Faults()
-    if not isinstance(separator, str) or len(separator.encode()) != 1 or separator in '"\r\n':
+    if not isinstance(separator, str) or len(separator) != 1 or not separator.isascii() or separator in '"\r\n':
         faults.add("separator", separator, "one character, such as `;`")
     check_on_bad_line(faults, on_bad_line)
     faults.check()

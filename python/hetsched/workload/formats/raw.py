@@ -13,13 +13,14 @@ from typing import Any
 
 import polars as pl
 
-from hetsched.checks import Faults, did_you_mean, listed, reason_of
+from hetsched.checks import Faults, did_you_mean, is_name, listed, reason_of, shown, whole_text
 from hetsched.errors import TraceError
 from hetsched.threads import check_threads
 from hetsched.workload.conform import conformed, conformed_rows, told_bad_lines
 from hetsched.workload.convert import Origin
 from hetsched.workload.describe import Report, coarse_clock
 from hetsched.workload.jobs import Workload
+from hetsched.workload.states import unread_states, with_states
 from hetsched.workload.waits import check_references, cleared
 
 Source = str | os.PathLike[str] | bytes
@@ -70,10 +71,11 @@ def as_workload(
         frame, gone = cleared(frame)
         counts |= {"depends_on": counts["depends_on"] - gone, "depends_on_cleared": gone} if gone else {}
         check_references(frame, source)
-    elif skips_bad_rows:
-        frame, counts = conformed_rows(frame, origin, bad_lines)
     else:
-        frame, counts = conformed(frame, origin)
+        unread = unread_states(frame)
+        frame, origin, ended = with_states(frame, origin)
+        frame, counts = conformed_rows(frame, origin, bad_lines) if skips_bad_rows else conformed(frame, origin)
+        counts |= {**ended, **unread}
     name = os.path.basename(source)
     given = ", ".join(f"{option}={value}" for option, value in settings.items())
     return Workload(
@@ -109,9 +111,10 @@ def contents(source: Source, expected: str) -> tuple[bytes, str, str]:
     if isinstance(source, bytes):
         name = "standard input" if isinstance(source, Piped) else "bytes"
         return source, name, hashlib.sha256(source).hexdigest()
-    name = os.fspath(source)
+    path = os.fspath(source)
+    name = whole_text(path)
     try:
-        data = Path(name).read_bytes()
+        data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
         is_known = isinstance(error, FileNotFoundError | IsADirectoryError)
         found = reason_of(error) if is_known else f"a file that cannot be read ({reason_of(error)})"
@@ -130,6 +133,8 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str] | None, source: str)
                 hint = f"; columns= goes from the file's name to hetsched's: {{'{ours}': '{theirs}'}}"
             expected = f"a column `{theirs}` to be read as `{ours}`{hint}"
             raise Origin(source).misfit(theirs, f"columns {listed(frame.columns)}", expected)
+        if not is_name(ours):
+            raise Origin(source).misfit(theirs, f"{shown(ours)} to be read as", "a name")
     names = {theirs: columns.get(theirs, theirs) for theirs in frame.columns}
     for name in names.values():
         both = [theirs for theirs, ours in names.items() if ours == name]

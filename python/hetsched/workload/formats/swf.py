@@ -93,6 +93,7 @@ def read_swf(
     if procs_per_node is not None:
         faults.whole("procs_per_node", procs_per_node, low=1, high=2**31 - 1)
     check_on_bad_line(faults, on_bad_line)
+    faults.function("progress", progress, "bytes read", "bytes in all")
     faults.check()
     skips = on_bad_line == "skip"
     data, name, sha256 = contents(source, "a log in SWF (.swf, .swf.gz, .swf.zst)")

@@ -16,7 +16,7 @@ use crate::policy::analyzer::{Analyzer, Ask};
 use crate::policy::backfill::Backfill;
 use crate::policy::backfill::named::urgent;
 use crate::policy::budget::least::LeastCaps;
-use crate::policy::budget::{Budget, Power};
+use crate::policy::budget::{Between, Budget, Power};
 use crate::policy::cells::Cells;
 use crate::policy::desk::{Desk, Memory};
 use crate::policy::emergency::monitor::Monitor;
@@ -542,6 +542,16 @@ impl Policy for Composed {
 
     fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {
         self.parts.backfill.leaves_out(jobs, job)
+    }
+
+    fn between(&mut self, view: &View<'_>, job: JobId) -> Option<Between> {
+        if self.tells_draws() {
+            return None;
+        }
+        let Self { parts, power: Some(power), least, .. } = self else { return None };
+        let view = &smallest(view, parts);
+        let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
+        power.between(&ask, job, parts.analyzer.at_last(view.jobs, job), least.length(view, job))
     }
 
     fn exceeds_budget(&mut self, view: &View<'_>, job: JobId) -> bool {

@@ -48,6 +48,7 @@ use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
 use crate::platform::slots::Slots;
+use crate::policy::budget::Between;
 use crate::policy::cells::Cells;
 use crate::policy::growth::Growth;
 use crate::policy::outages::Outages;
@@ -193,6 +194,12 @@ pub trait Policy: Facets + DynClone + Send + Sync {
     fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {
         let _ = (jobs, job);
         false
+    }
+
+    /// What the job needs that fits between no two budgets to come; none if it fits.
+    fn between(&mut self, view: &View<'_>, job: JobId) -> Option<Between> {
+        let _ = (view, job);
+        None
     }
 
     /// Whether the job would exceed the budget on whatever nodes of an otherwise idle machine: it can never start.

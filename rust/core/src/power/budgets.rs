@@ -34,6 +34,15 @@ pub struct Budgets {
 /// What is in force from each instant on: none is the policy's own budget.
 pub type Steps = Vec<(SimTime, Option<Watts>)>;
 
+/// For how long something fits between budgets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretches {
+    /// The longest stretch that begins before the last change of the budget.
+    pub longest: SimDuration,
+    /// Whether it fits from the last change on, for good.
+    pub is_free_at_last: bool,
+}
+
 /// How far ahead a policy knows the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Foresight {
@@ -88,6 +97,38 @@ impl Budgets {
         let Some(&(has_own, most)) = self.highest.get(step_at(&self.steps, now).unwrap_or(0)) else { return own };
         let own = (has_own || step_at(&self.steps, now).is_none()).then_some(own);
         own.max(most).unwrap_or_default()
+    }
+
+    /// How long watts stay free from `now` on, as `leaves` says what a budget leaves of them.
+    ///
+    /// `own` is the policy's own budget; rows count whether they are known or not. No longer stretch is looked for than `enough`.
+    #[must_use]
+    pub fn stretches(
+        &self,
+        now: SimTime,
+        own: Watts,
+        enough: SimDuration,
+        leaves: impl Fn(Watts) -> bool,
+    ) -> Stretches {
+        let mut found = Stretches { longest: SimDuration::ZERO, is_free_at_last: true };
+        let ahead = &self.steps[self.steps.partition_point(|&(from, _)| from <= now)..];
+        let mut since = leaves(self.at(now).unwrap_or(own)).then_some(now);
+        for &(at, budget) in ahead {
+            if let Some(begun) = since {
+                found.longest = found.longest.max(at - begun);
+                if found.longest >= enough {
+                    return found;
+                }
+            }
+            since = leaves(budget.unwrap_or(own)).then(|| since.unwrap_or(at));
+        }
+        let last = ahead.last().map_or(now, |step| step.0);
+        found.is_free_at_last = since.is_some();
+        // What is free before the last change, and stays so for good.
+        if since.is_some_and(|begun| begun < last || ahead.is_empty()) {
+            found.longest = SimDuration::FOREVER;
+        }
+        found
     }
 
     /// The lowest of what is ever in force, where the policy's own budget is `own`.
@@ -190,6 +231,39 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_stretch_is_as_long_as_what_is_in_force_stays_high_enough(
+            given in prop::collection::vec((0..20_i64, 1..15_i64, 1..5_i64), 0..6),
+            now in 0..25_i64,
+            need in 1..5_i64,
+        ) {
+            let watts = |n: i64| Watts::of_system(n as f64);
+            let row = |&(from, length, w): &(i64, i64, i64)| BudgetRow {
+                from: at(from),
+                until: at(from + length),
+                announced: at(from),
+                watts: watts(w),
+            };
+            let rows: Vec<_> = given.iter().map(row).collect();
+            let budgets = Budgets::new(rows.clone());
+            let own = watts(3);
+            let is_left = |when: i64| by_definition(&rows, SimTime::NEVER, at(when)).unwrap_or(own) >= watts(need);
+            // The last instant at which what rows say changes, be it to the same watts.
+            let said = |when: i64| by_definition(&rows, SimTime::NEVER, at(when));
+            let last = (now + 1..60).rev().find(|&when| said(when) != said(when - 1)).unwrap_or(now);
+            let lengths = (now..60).filter(|&begin| begin < last || last == now).map(|begin| {
+                (begin..1000).take_while(|&when| is_left(when)).count() as i64
+            });
+            let longest = lengths.max().unwrap_or(0);
+            let found = budgets.stretches(at(now), own, SimDuration::FOREVER, |budget| budget >= watts(need));
+            prop_assert_eq!(found.is_free_at_last, is_left(999));
+            if longest > 900 {
+                prop_assert_eq!(found.longest, SimDuration::FOREVER);
+            } else {
+                prop_assert_eq!(found.longest, SimDuration::from_micros(longest));
+            }
+        }
+
         #[test]
         fn the_row_that_began_last_is_in_force_and_the_future_is_what_is_known_of_it(
             given in prop::collection::vec((0..20_i64, 1..15_i64, 0..8_i64, 1..5_i64, any::<bool>()), 0..8),

@@ -34,6 +34,9 @@ impl Simulation {
     /// A job is submitted: it joins the queue, or is held where any job may have to wait; or it is turned away.
     fn submit(&mut self, job: JobId) {
         let Self { controller, waiting, history, tally, .. } = self;
+        if let Some(need) = controller.between(job) {
+            history.note_between(job, need);
+        }
         let refusal = if waiting.is_some() { controller.hold(job) } else { controller.submit(job) };
         if let Some(refusal) = refusal {
             history.turn_away(job, refusal);

@@ -325,7 +325,7 @@ impl JobState {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Pending | Self::LeftOut | Self::Stranded | Self::Unmet => "pending",
+            Self::Pending | Self::LeftOut | Self::Between | Self::Stranded | Self::Unmet => "pending",
             Self::Cancelled | Self::Hopeless => "cancelled",
             Self::Running => "running",
             Self::Completed => "completed",
@@ -336,6 +336,7 @@ impl JobState {
             | Self::Barred(_)
             | Self::Lacking(_)
             | Self::RejectedPower
+            | Self::RejectedBetween
             | Self::RejectedProfile => "rejected",
         }
     }
@@ -351,6 +352,7 @@ impl JobState {
             Self::Barred(bar) => Some(barred(bar)),
             Self::Lacking(lack) => Some(lacking(lack)),
             Self::RejectedPower => Some("would exceed the power budget on any nodes"),
+            Self::RejectedBetween | Self::Between => Some("fits between no two changes of the power budget"),
             Self::Overdrawn => Some("was killed: the machine drew more than its power budget"),
             Self::Unpowered => Some("was queued again in an emergency, and exceeds every power budget to come"),
             Self::RejectedProfile => {

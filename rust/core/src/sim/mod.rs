@@ -596,6 +596,23 @@ impl Simulation {
         due == Due::Now
     }
 
+    /// From now on jobs that fit between no two budgets are turned away.
+    pub fn reject_between(&mut self) {
+        self.controller.reject_between();
+    }
+
+    /// Jobs that will change no more.
+    #[must_use]
+    pub fn done(&self) -> usize {
+        self.history.done()
+    }
+
+    /// Whether nothing runs and no job is to be submitted.
+    #[must_use]
+    pub fn only_waits(&self) -> bool {
+        self.controller.cluster().running() == 0 && self.feeds.to_come().is_empty()
+    }
+
     fn progress(&self) -> Progress {
         let cluster = self.controller.cluster();
         Progress { done: self.history.done(), jobs: cluster.workload().len(), now: cluster.now() }

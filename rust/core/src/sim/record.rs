@@ -8,6 +8,7 @@ use crate::algo::span::Span;
 use crate::cluster::Cluster;
 use crate::control::Refusal;
 use crate::platform::node_state::Class;
+use crate::policy::budget::Between;
 use crate::policy::cells::Lack;
 use crate::policy::queues::Bar;
 use crate::policy::runs::{Homes, Run, RunId};
@@ -47,6 +48,10 @@ pub enum JobState {
     Lacking(Lack),
     /// Would exceed the power budget on whatever nodes.
     RejectedPower,
+    /// Fits between no two budgets to come, and was turned away.
+    RejectedBetween,
+    /// Fits between no two budgets to come, and waited.
+    Between,
     /// Fits the power budget only with a profile that no queued job can give its application.
     RejectedProfile,
     /// Was killed because the machine drew more than its budget.
@@ -101,6 +106,8 @@ pub struct JobRecords {
     moved: BTreeMap<u32, usize>,
     /// How many nodes moldable jobs had.
     sizes: BTreeMap<u32, u32>,
+    /// What jobs need that fit between no two budgets.
+    pub between: BTreeMap<u32, Between>,
     /// Runs that are profiled, and how many times longer they take for it.
     pub(super) profiled: BTreeMap<u32, f64>,
     /// What emergencies, caps and failures have made of each job, where there can be any.
@@ -413,8 +420,14 @@ impl History {
             Refusal::Lack(lack) => JobState::Lacking(lack),
             Refusal::LeftOut => JobState::LeftOut,
             Refusal::Power => JobState::RejectedPower,
+            Refusal::Between => JobState::RejectedBetween,
         };
         self.done += 1;
+    }
+
+    /// A job fits between no two budgets to come.
+    pub(super) fn note_between(&mut self, job: JobId, need: Between) {
+        self.jobs.between.insert(job.0, need);
     }
 
     /// A job of the queue will never start.
@@ -423,6 +436,7 @@ impl History {
             Rejection::NoProfile => JobState::RejectedProfile,
             // One that has run before was queued again.
             Rejection::Power if self.jobs.start[job.0 as usize] != SimTime::NEVER => JobState::Unpowered,
+            Rejection::Power if self.jobs.between.contains_key(&job.0) => JobState::Between,
             Rejection::Power => JobState::RejectedPower,
         };
         self.done += 1;
@@ -626,6 +640,7 @@ impl JobRecords {
             homes: Homes::default(),
             moved: BTreeMap::new(),
             sizes: BTreeMap::new(),
+            between: BTreeMap::new(),
             profiled: BTreeMap::new(),
             ordeals: None,
             told: Told::default(),

@@ -10,9 +10,9 @@ use hetsched_core::units::Watts;
 use pyo3::prelude::*;
 
 use crate::errors::to_py;
-use crate::roles::answers::{self, Wrong};
+use crate::roles::answers;
 use crate::roles::running::{Running, each_allotted, node_total};
-use crate::roles::{Part, counted, failed};
+use crate::roles::{Part, counted};
 
 /// An object that caps.
 #[derive(Clone)]
@@ -98,12 +98,8 @@ impl Allocator for OwnAllocator {
                 let whose =
                     |count, place| format!("job {}", view.jobs.job_id(runs[place_of(view, &runs, count, place)].job));
                 let things = if runs.len() == 1 { "running job" } else { "running jobs" };
-                answers::numbers_for(&answer, (runs.len(), things), (nodes, "nodes"), whose).map_err(
-                    |wrong| match wrong {
-                        Wrong::Said(what) => part.wrong(view, &what),
-                        Wrong::Raised(raised) => failed(raised),
-                    },
-                )
+                answers::numbers_for(&answer, (runs.len(), things), (nodes, "nodes"), whose)
+                    .map_err(|wrong| part.refused(view, wrong, asked))
             })
         })?;
         let caps = each_allotted(*view, &runs, &caps_w);

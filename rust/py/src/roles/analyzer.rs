@@ -9,9 +9,9 @@ use hetsched_core::workload::JobId;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use crate::roles::answers::{self, Wrong};
+use crate::roles::answers;
 use crate::roles::view::View as Sight;
-use crate::roles::{Part, failed, for_jobs};
+use crate::roles::{Part, for_jobs};
 
 /// What an object that learns is told by.
 const LEARN: &str = "learn";
@@ -85,8 +85,7 @@ impl Asking<'_> {
         let what = if jobs.len() == 1 { "job" } else { "jobs" };
         let numbers = match answers::reals(&answer, (jobs.len(), what), (jobs.len(), what)) {
             Ok(numbers) => numbers,
-            Err(Wrong::Said(what)) => return Err(part.wrong_by(method, view, &what)),
-            Err(Wrong::Raised(raised)) => return Err(failed(raised)),
+            Err(wrong) => return Err(part.refused_by(method, view, wrong, || for_jobs(view, jobs))),
         };
         let wrong = |number: f64, job: JobId| {
             let whose = format!("job {}", view.jobs.job_id(job));

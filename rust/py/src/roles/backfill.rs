@@ -11,9 +11,9 @@ use hetsched_core::policy::desk::Desk;
 use hetsched_core::workload::JobId;
 use pyo3::prelude::*;
 
-use crate::roles::answers::{self, Wrong};
+use crate::roles::answers;
 use crate::roles::scheduler::Numbers;
-use crate::roles::{Part, failed, with_waiting};
+use crate::roles::{Part, with_waiting};
 
 /// An object that says who is tried.
 #[derive(Clone)]
@@ -30,10 +30,7 @@ impl OwnBackfill {
             part.lender.lend(view, Some(queue), |lent| {
                 let asked = || with_waiting(queue);
                 let answer = part.call(py, view, (part.lender.jobs(queue.to_vec()), lent), asked)?;
-                answers::whole(&answer, "job numbers").map_err(|wrong| match wrong {
-                    Wrong::Said(what) => part.wrong(view, &what),
-                    Wrong::Raised(raised) => failed(raised),
-                })
+                answers::whole(&answer, "job numbers").map_err(|wrong| part.refused(view, wrong, asked))
             })
         })
     }

@@ -32,6 +32,7 @@ use pyo3::types::PyDict;
 
 use crate::roles::allocator::OwnAllocator;
 use crate::roles::analyzer::OwnAnalyzer;
+use crate::roles::answers::Wrong;
 use crate::roles::backfill::OwnBackfill;
 use crate::roles::monitor::OwnMonitor;
 use crate::roles::order::OwnOrder;
@@ -196,7 +197,7 @@ impl Part {
 
     fn noted(
         &self,
-        method: &'static str,
+        method: &str,
         py: Python<'_>,
         view: &policy::View<'_>,
         raised: PyErr,
@@ -206,6 +207,19 @@ impl Part {
         let note = format!("{role}: `{method}` of {class}{} at {} s", asked(), view.now.seconds());
         copies::add_note(py, &raised, &note);
         failed(raised)
+    }
+
+    /// What is wrong with an answer, as an error; what reading it raised comes back as itself, with the note of a call.
+    fn refused(&self, view: &policy::View<'_>, wrong: Wrong, asked: impl FnOnce() -> String) -> Error {
+        self.refused_by(self.method, view, wrong, asked)
+    }
+
+    /// The same of another method.
+    fn refused_by(&self, method: &str, view: &policy::View<'_>, wrong: Wrong, asked: impl FnOnce() -> String) -> Error {
+        match wrong {
+            Wrong::Said(what) => self.wrong_by(method, view, &what),
+            Wrong::Raised(raised) => Python::attach(|py| self.noted(method, py, view, raised, asked)),
+        }
     }
 
     /// What makes an answer wrong, as an error.

@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::errors::to_py;
-use crate::roles::answers::{self, Wrong};
-use crate::roles::{Part, failed, for_jobs};
+use crate::roles::answers;
+use crate::roles::{Part, for_jobs};
 
 /// An object that ranks jobs.
 #[derive(Clone)]
@@ -62,8 +62,7 @@ impl Order for OwnOrder {
                         ranks.extend(numbers.into_iter().map(rank_of));
                         Ok(())
                     }
-                    Err(Wrong::Said(what)) => Err(part.wrong(view, &what)),
-                    Err(Wrong::Raised(raised)) => Err(failed(raised)),
+                    Err(wrong) => Err(part.refused(view, wrong, || for_jobs(view, jobs))),
                 }
             })
         })

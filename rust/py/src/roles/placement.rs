@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use crate::roles::answers::{self, Wrong};
 use crate::roles::jobs::Job;
 use crate::roles::view::node_numbers;
-use crate::roles::{Part, failed, for_jobs};
+use crate::roles::{Part, for_jobs};
 
 /// An object that chooses nodes.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ impl OwnPlacement {
                     Err(Wrong::Said(what)) => {
                         return Err(part.wrong(view, &format!("{what}, to job {},", view.jobs.job_id(job))));
                     }
-                    Err(Wrong::Raised(raised)) => return Err(failed(raised)),
+                    Err(raised) => return Err(part.refused(view, raised, || for_jobs(view, &[job]))),
                 };
                 let is_free = |node| free.contains(node);
                 let asked = view.jobs.node_count(job);

@@ -14,7 +14,7 @@ use pyo3::types::PyIterator;
 
 use crate::roles::answers::{self, Wrong};
 use crate::roles::placement::checked;
-use crate::roles::{Part, failed, with_waiting};
+use crate::roles::{Part, with_waiting};
 
 /// An object that decides everything.
 #[derive(Clone)]
@@ -61,10 +61,7 @@ impl OwnScheduler {
         Python::attach(|py| {
             part.lender.lend(view, Some(&queue), |lent| {
                 let answer = part.call(py, view, (lent,), || with_waiting(&queue))?;
-                self.starts(&answer).map_err(|wrong| match wrong {
-                    Wrong::Said(what) => part.wrong(view, &what),
-                    Wrong::Raised(raised) => failed(raised),
-                })
+                self.starts(&answer).map_err(|wrong| part.refused(view, wrong, || with_waiting(&queue)))
             })
         })
     }

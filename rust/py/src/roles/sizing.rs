@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::roles::answers::{self, Wrong};
 use crate::roles::running::Running;
-use crate::roles::{Part, counted, failed, with_waiting};
+use crate::roles::{Part, counted, for_jobs, with_waiting};
 
 /// What changes sizes of jobs that run.
 const RESIZES: &str = "resizes";
@@ -45,10 +45,7 @@ impl OwnSizing {
     ) -> Result<()> {
         let part = &self.part;
         let wrong = |what: &str| part.wrong_by(method, view, what);
-        let sizes = sizes.map_err(|found| match found {
-            Wrong::Said(what) => wrong(&what),
-            Wrong::Raised(raised) => failed(raised),
-        })?;
+        let sizes = sizes.map_err(|found| part.refused_by(method, view, found, || for_jobs(view, jobs)))?;
         if sizes.len() != jobs.len() {
             let what = format!("gave {} for {}", counted(sizes.len(), "number"), counted(jobs.len(), "job"));
             return Err(wrong(&what));

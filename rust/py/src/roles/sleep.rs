@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use crate::roles::answers::{self, Wrong};
 use crate::roles::jobs::Jobs;
 use crate::roles::view::{Labels, Loan, fixed, seconds};
-use crate::roles::{Part, counted, failed};
+use crate::roles::{Part, counted};
 
 /// An object that lets nodes sleep.
 #[derive(Clone)]
@@ -180,10 +180,7 @@ impl Rest for OwnSleep {
                 let asked = || format!(", with {} idle,", counted(scene.idle.len(), "node"));
                 let answer = part.call(py, view, (Standby::of(scene, part), lent), asked)?;
                 let said = Answer::of(&answer).and_then(|answer| answer.choice(scene, choice).map_err(Wrong::Said));
-                said.map_err(|wrong| match wrong {
-                    Wrong::Said(what) => part.wrong(view, &what),
-                    Wrong::Raised(raised) => failed(raised),
-                })
+                said.map_err(|wrong| part.refused(view, wrong, asked))
             })
         })
     }

@@ -7,8 +7,8 @@
 use crate::platform::Platform;
 use crate::policy::View;
 use crate::policy::budget::outlook::Outlook;
-use crate::power::budgets::{Foresight, Steps};
-use crate::units::Watts;
+use crate::power::budgets::{Foresight, Steps, Stretches};
+use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
 /// A ceiling of the system's predicted draw.
@@ -65,6 +65,22 @@ impl Ceiling {
     #[must_use]
     pub fn ever(&self, view: &View<'_>) -> Watts {
         view.budgets.highest_from(view.now, self.draw).as_ceiling() - self.idle
+    }
+
+    /// How far ahead budgets from outside are known, as a span.
+    #[must_use]
+    pub fn foresight(&self) -> SimDuration {
+        match self.foresight {
+            Foresight::For(span) => span,
+            Foresight::All => SimDuration::FOREVER,
+        }
+    }
+
+    /// For how long watts beyond the idle machine are left, before the budget changes for the last time and after.
+    #[must_use]
+    pub fn stretches(&self, view: &View<'_>, watts: Watts, enough: SimDuration) -> Stretches {
+        let leaves = |budget: Watts| watts <= budget.as_ceiling() - self.idle;
+        view.budgets.stretches(view.now, self.draw, enough, leaves)
     }
 
     /// What the policy believes of the watts beside what runs.

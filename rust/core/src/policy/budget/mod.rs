@@ -18,7 +18,7 @@ use crate::policy::budget::prices::Prices;
 use crate::policy::governing::Governance;
 use crate::power::budgets::Foresight;
 use crate::power::pvt::Predicted;
-use crate::units::Watts;
+use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
 /// Says how much the machine may draw.
@@ -49,6 +49,19 @@ pub trait Budget: DynClone + Send + Sync {
 
 dyn_clone::clone_trait_object!(Budget);
 
+/// What a job needs that fits between no two changes of the budget.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Between {
+    /// What the machine would draw if it ran alone on it, on the nodes where it adds fewest watts.
+    pub watts: Watts,
+    /// For how long it needs them.
+    pub length: SimDuration,
+    /// The longest stretch in which they are left.
+    pub longest: SimDuration,
+    /// Whether they are left for good after the last change.
+    pub is_free_at_last: bool,
+}
+
 /// A ceiling, and what jobs take of what it leaves.
 #[derive(Clone, Debug)]
 pub struct Power {
@@ -68,6 +81,25 @@ impl Power {
         let limit = (budget.ceiling(whole)?, budget.foresight());
         let ceiling = Ceiling::new(limit, whole.idle(), platform, counts_tdp);
         Ok(Self { ceiling, prices: Prices::new(platform) })
+    }
+
+    /// What the job needs that would start between no two changes of the budget; none if it fits somewhere, or if the policy
+    /// looks too little ahead to mind. `length`: its least.
+    pub fn between(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate, length: SimDuration) -> Option<Between> {
+        let foresight = self.ceiling.foresight();
+        if foresight == SimDuration::ZERO || ask.view.budgets.is_empty() {
+            return None;
+        }
+        // A change at the very end of what is foreseen is seen.
+        let seen = if length <= foresight { length } else { foresight + SimDuration::from_micros(1) };
+        let watts = self.prices.unkept(ask, job, estimate).least;
+        let found = self.ceiling.stretches(ask.view, watts, seen);
+        (found.longest < seen).then_some(Between {
+            watts: watts + ask.view.platform.idle(),
+            length,
+            longest: found.longest,
+            is_free_at_last: found.is_free_at_last,
+        })
     }
 
     /// Whether the job would pass the ceiling, now and at all times to come, on whatever nodes of an otherwise idle machine.

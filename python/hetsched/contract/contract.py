@@ -1,0 +1,236 @@
+"""`Contract`: what the machine may draw and what energy costs, by the wall clock and without an end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timezone
+from typing import Any
+
+from hetsched.checks import Faults, many, plain, read_toml
+from hetsched.contract.calendar import zone_named
+from hetsched.contract.clauses import MAX_VALUE, Setting, limits_of, rates_of
+from hetsched.contract.terms import LATEST_S, Terms
+from hetsched.contract.window_texts import date_of, instant_s
+from hetsched.errors import ConfigError
+from hetsched.files import json_sha256
+
+UNFIT = ("wait", "reject")
+"""What becomes of jobs that fit between no two windows, the default first."""
+
+
+class Contract:
+    """Windows, limits and prices that a run is metered against, whatever its policy; policies with a budget keep to it.
+
+    It is periodic, and has no end. A *window* holds by the wall clock of its time zone: an hour that the clock shows
+    twice is in it twice, one that it leaves out is not. Its keys, all optional: ``from`` and ``until`` (times of day;
+    `until` is of the next day if it is not later), ``days`` (``"mon-fri,sun"``; also ``"holidays"``), ``months``
+    (``"nov-feb"``), ``first_date`` and ``last_date`` (on which it begins, both included) and ``timezone``. Days, months
+    and dates are those on which the window begins. A holiday is no weekday: a window with ``days`` holds on it only if
+    these name ``holidays``.
+
+    Parameters
+    ----------
+    limits
+        A table each: ``limit_w`` (watts of the whole machine) or ``limit_ratio`` (of `peak_w`); a window; and the price
+        of an excess, ``excess_price_per_kwh`` (of each kWh beyond the limit) and ``excess_price_per_kw`` (of each
+        calendar month's highest excess), both 0 by default. Of limits that hold at once the lowest is in force.
+    prices
+        A table each: ``price_per_kwh``, one number, or 24 of them by hour of the day, and a window. Of prices that hold
+        at once the first counts.
+    price_per_kwh
+        Where none of `prices` holds. Without it, energy drawn then is not priced, which the result says.
+    carbon
+        A table each: ``carbon_g_per_kwh``, likewise.
+    carbon_g_per_kwh
+        Where none of `carbon` holds.
+    timezone
+        Of windows that name none.
+    holidays
+        Dates, in whatever year.
+    starts
+        When second 0 of the log's clock was, such as ``"2007-02-01T00:00"`` (by the clock of `timezone`, unless it ends
+        in an offset), in place of what the log says. None: as the log says.
+    peak_w
+        What `limit_ratio` is a share of, watts. None: the sum of the nodes' ``tdp_w``, as for the parameter ``pcr`` of
+        budgets.
+    unfit
+        What becomes of a job that a policy with foresight can start between no two windows. ``"wait"``: it waits, and a
+        warning names it. ``"reject"``: it is rejected at its submit.
+
+    Raises
+    ------
+    ConfigError
+        If a key is unknown or a value is invalid; lists all faults.
+
+    Examples
+    --------
+    >>> evenings = {"limit_w": 360e3, "from": "17:00", "until": "20:00", "days": "mon-fri", "excess_price_per_kwh": 1.5}
+    >>> Contract(limits=[evenings], price_per_kwh=0.20, timezone="Europe/Berlin")
+    <Contract: 1 limit, 1 price>
+    >>> Contract(limits=[{"limit_w": 360e3, "from": "25:00"}])
+    Traceback (most recent call last):
+    hetsched.errors.ConfigError: limits[0].from: found `25:00`, expected a time of day such as 17:00, up to 24:00
+    """
+
+    def __init__(
+        self,
+        *,
+        limits: Sequence[Mapping[str, Any]] = (),
+        prices: Sequence[Mapping[str, Any]] = (),
+        price_per_kwh: float | Sequence[float] | None = None,
+        carbon: Sequence[Mapping[str, Any]] = (),
+        carbon_g_per_kwh: float | Sequence[float] | None = None,
+        timezone: str = "UTC",
+        holidays: Sequence[str | date] = (),
+        starts: str | datetime | None = None,
+        peak_w: float | None = None,
+        unfit: str = "wait",
+    ) -> None:
+        given = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
+        self._given = {name: _told(value) for name, value in given.items() if name in _SAID and value != _SAID[name]}
+        faults = Faults()
+        zone = zone_named("timezone", timezone, faults)
+        setting = Setting(zone, _dates(holidays, faults))
+        self.zone = zone
+        self.limits = limits_of(limits, setting, faults)
+        self.prices = rates_of("price_per_kwh", ("prices", prices), price_per_kwh, setting, faults)
+        self.carbon = rates_of("carbon_g_per_kwh", ("carbon", carbon), carbon_g_per_kwh, setting, faults)
+        self.starts_s = None if starts is None else instant_s("starts", starts, zone, faults)
+        self.peak_w = plain(peak_w)
+        if peak_w is not None:
+            faults.number("peak_w", self.peak_w, low=0.0, high=MAX_VALUE)
+        faults.choice("unfit", unfit, UNFIT)
+        self.rejects_unfit = unfit == "reject"
+        if not faults.found and not (self.limits or self.prices or self.carbon):
+            faults.note("limits", "no limit, no price and no carbon intensity", "at least one of them")
+        faults.check()
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Contract:
+        """A contract from its parameters as a dictionary; raises as `Contract`.
+
+        Examples
+        --------
+        >>> contract = Contract.from_dict({"limits": [{"limit_ratio": 0.7}], "peak_w": 5e5})
+        >>> Contract.from_dict(contract.to_dict()) == contract
+        True
+        """
+        faults = Faults()
+        if not isinstance(data, Mapping):
+            raise ConfigError([("contract", type(data).__name__, "a dictionary of a contract's parameters")])
+        faults.unknown_keys(data, _SAID)
+        if faults.found:
+            # What is wrong with the values of the others is told with it.
+            try:
+                cls(**{name: value for name, value in data.items() if name in _SAID})
+            except ConfigError as error:
+                faults.extend(error)
+        faults.check()
+        return cls(**data)
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> Contract:
+        """A contract from a TOML file: its parameters at the top, or in a table ``[contract]``.
+
+        The table may stand in a file of events, which `Events.from_toml` reads the other part of.
+
+        Raises
+        ------
+        ConfigError
+            If the file cannot be read, and as `Contract`.
+        """
+        data = read_toml(os.fspath(path))
+        if "contract" not in data:
+            return cls.from_dict(data)
+        expected = "it in the table [contract], as all of a contract in a file that has one"
+        outside = [(name, "a key at the top", expected) for name in data if name in _SAID]
+        if outside:
+            raise ConfigError(outside)
+        try:
+            return cls.from_dict(data["contract"])
+        except ConfigError as error:
+            raise error.mapped(lambda fault: fault if fault.is_of("contract") else fault.under("contract")) from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every parameter that is set, as plain values that `from_dict` takes."""
+        return dict(self._given)
+
+    @property
+    def sha256(self) -> str:
+        """Sha256 over the parameters."""
+        return json_sha256(self._given)
+
+    def starting(self, unix_s: float | None) -> Contract:
+        """The same contract where second 0 of the log's clock was at that instant, unless the contract says when."""
+        if self.starts_s is not None or unix_s is None:
+            return self
+        return Contract(**{**self._given, "starts": datetime.fromtimestamp(unix_s, timezone.utc).isoformat()})
+
+    def on(self, zero_s: float | None, *, last_s: float, peak_w: float, log: str) -> Terms:
+        """The terms of a run whose clock begins at `zero_s` (None: unknown) and whose last submit is at `last_s`.
+
+        Raises
+        ------
+        ConfigError
+            If nothing says when the log begins, or its dates are beyond the calendar's.
+        """
+        zero_s = self.starts_s if self.starts_s is not None else zero_s
+        if zero_s is None:
+            expected = f"a date such as 2007-02-01T00:00: {log} does not say the date of its second 0"
+            raise ConfigError([("contract.starts", "nothing", expected)])
+        if not 0 <= zero_s + last_s <= LATEST_S:
+            found = f"a last submit {zero_s + last_s:g} s after 1970"
+            raise ConfigError([("contract.starts", found, "dates from 1970 to 9500")])
+        return Terms(self, zero_s, self.peak_w if self.peak_w is not None else peak_w)
+
+    def __eq__(self, other: object) -> bool:
+        return self._given == other._given if isinstance(other, Contract) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
+    def __repr__(self) -> str:
+        parts = {"limit": self.limits, "price": self.prices, "carbon intensity": self.carbon}
+        said = [many(len(of), name).replace("intensitys", "intensities") for name, of in parts.items() if of]
+        return f"<Contract: {', '.join(said)}>"
+
+
+_SAID: dict[str, Any] = {
+    "limits": (),
+    "prices": (),
+    "price_per_kwh": None,
+    "carbon": (),
+    "carbon_g_per_kwh": None,
+    "timezone": "UTC",
+    "holidays": (),
+    "starts": None,
+    "peak_w": None,
+    "unfit": "wait",
+}
+"""The parameters and their defaults."""
+
+
+def _told(value: Any) -> Any:
+    """A value as JSON holds it: dates and times as text."""
+    if isinstance(value, Mapping):
+        return {str(key): _told(one) for key, one in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_told(one) for one in value]
+    return value.isoformat() if hasattr(value, "isoformat") else plain(value)
+
+
+def _dates(given: object, faults: Faults) -> frozenset[date]:
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        faults.add("holidays", given, "a list of dates such as 2007-02-19")
+        return frozenset()
+    found = [date_of(f"holidays[{place}]", one, faults) for place, one in enumerate(given)]
+    return frozenset(one for one in found if one is not None)
+
+
+def check_contract(given: Any, faults: Faults) -> None:
+    """Note what is no `Contract`."""
+    if given is not None and not isinstance(given, Contract):
+        faults.add("contract", type(given).__name__, "a Contract, as Contract.from_toml makes it")

@@ -1,0 +1,115 @@
+"""A metric over an axis of a sweep, such as the load: a curve a policy, with the intervals of its repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from hetsched.analysis import METRICS
+from hetsched.checks import Faults, did_you_mean, listed, shown
+from hetsched.report.canvas import COLOURS, look, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_AXES_IN = 2.2
+_LEGEND_LINE_IN = 0.2
+_INTERVALS = {"ratio": "ratio_half_width_95", "mean": "half_width_95"}
+
+
+def over_axis(
+    table: pl.DataFrame, metric: str, *, axis: str, at: Mapping[str, float] | None = None, show: str = "ratio"
+) -> Figure:
+    """A curve a policy over the values of a column, each point with its 95 % interval.
+
+    Parameters
+    ----------
+    table
+        As `hetsched.analysis.compare` gives it with ``by=axis``: pairs make the intervals of its ratios.
+    metric
+        A metric of the table.
+    axis
+        The column, such as ``"workload"``.
+    at
+        Where each of its values stands, such as ``{"load 0.6": 0.6}``. None: at its number if it is one, else side by
+        side in the table's order.
+    show
+        ``"ratio"``: to the baseline, whose line is at 1. ``"mean"``: the metric itself.
+
+    Raises
+    ------
+    ConfigError
+        If the table has no such column or metric, or more than one row for a policy and value; if a value has no place.
+
+    Examples
+    --------
+    >>> rows = {"load": [0.6, 0.8] * 2, "policy": ["fcfs"] * 2 + ["easy"] * 2, "mean_wait_s": [40.0, 90.0, 10.0, 60.0]}
+    >>> from hetsched.analysis import compare
+    >>> table = compare(pl.DataFrame(rows), baseline="fcfs", metrics=["mean_wait_s"], by="load")
+    >>> [line.get_ydata().tolist() for line in over_axis(table, "mean_wait_s", axis="load").axes[0].lines[1:3]]
+    [[1.0, 1.0], [0.25, 0.666...]]
+    """
+    own, places = _checked(table, metric, axis, at, show)
+    policies = own["policy"].unique(maintain_order=True).to_list()
+    unit = METRICS[metric].unit_for(own["mean"].to_list())
+    scale = 1.0 if show == "ratio" else unit.scale
+    with new_figure([_AXES_IN + _LEGEND_LINE_IN * len(policies)]) as (figure, (axes,)):
+        if show == "ratio":
+            axes.axhline(1.0, color=COLOURS["black"], linewidth=0.8, zorder=1)
+        for place, policy in enumerate(policies):
+            rows = own.filter(pl.col("policy") == policy)
+            x = np.array([places[value] for value in rows[axis].to_list()])
+            y, reach = (rows[name].cast(pl.Float64).to_numpy() / scale for name in (show, _INTERVALS[show]))
+            order = np.argsort(x, kind="stable")
+            style = {**look(place), "elinewidth": 0.8, "markersize": 4}
+            axes.errorbar(x[order], y[order], yerr=np.nan_to_num(reach[order]), label=policy, **style)
+        _name_axes(axes, metric, axis, own, show)
+        if not _has_numbers(own[axis], at):
+            axes.set_xticks(list(places.values()), list(map(str, places)))
+        figure.legend(loc="outside upper left")
+    return figure
+
+
+def _name_axes(axes: Axes, metric: str, axis: str, own: pl.DataFrame, show: str) -> None:
+    title, unit = METRICS[metric].title, METRICS[metric].unit_for(own["mean"].to_list()).name
+    axes.set_xlabel(axis)
+    axes.set_ylabel(f"{title}, ratio" if show == "ratio" else f"{title} ({unit})" if unit else title)
+    axes.set_ylim(bottom=0.0 if axes.get_ylim()[0] >= 0 else None)
+
+
+def _has_numbers(values: pl.Series, at: Mapping[str, float] | None) -> bool:
+    return at is not None or values.dtype.is_numeric()
+
+
+def _checked(
+    table: pl.DataFrame, metric: str, axis: str, at: Mapping[str, float] | None, show: str
+) -> tuple[pl.DataFrame, dict[object, float]]:
+    """The metric's rows, and where each value of the axis stands."""
+    faults = Faults()
+    faults.choice("show", show, list(_INTERVALS))
+    known = table["metric"].unique(maintain_order=True).to_list() if "metric" in table.columns else []
+    faults.choice("metric", metric, known)
+    if axis not in table.columns:
+        expected = f"a column of the table, which compare(..., by={axis!r}) makes{did_you_mean(axis, table.columns)}"
+        faults.add("axis", axis, expected)
+    faults.check()
+    own = table.filter(pl.col("metric") == metric)
+    if own.select("policy", axis).is_duplicated().any():
+        others = listed(name for name in table.columns[: table.columns.index("policy")] if name != axis)
+        faults.note(
+            "table", "several rows of a policy and value", f"one; filter the table by {others or 'its columns'}"
+        )
+    values = own[axis].unique(maintain_order=True).to_list()
+    if at is not None:
+        for value in values:
+            if value not in at:
+                faults.note("at", f"no {shown(value)}", "a place for each value of the axis")
+    faults.check()
+    if at is not None:
+        return own, {value: float(at[value]) for value in values}
+    numbers = own[axis].dtype.is_numeric()
+    return own, {value: float(value) if numbers else float(place) for place, value in enumerate(values)}
