@@ -42,7 +42,7 @@ pub struct Over {
 
 /// Goes by what jobs use of the whole machine.
 pub trait Follower {
-    /// From now on, before anything has happened, each job is of the group of this number.
+    /// From now on each job is of the group of this number; jobs that were known keep theirs.
     fn group(&mut self, groups: &Arc<[u32]>);
 
     /// Takes what has changed since the last call, in order of time: before each pass, and before anything is done about an
