@@ -39,7 +39,8 @@ impl Session {
     #[new]
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
         walltimes = "fixed", on_failure = "fail", on_unknown_app = "error", until_s = None, known_w = None,
-        budgets = None, rejects_between = false, agent = None, users = None, queues = None, cells = None, queueing = None))]
+        budgets = None, rejects_between = false, agent = None, users = None, accounts = None, queues = None, cells = None,
+        queueing = None, groups = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
         py: Python<'_>,
@@ -58,17 +59,20 @@ impl Session {
         rejects_between: bool,
         agent: Option<&Bound<'_, PyDict>>,
         users: Option<Codes<'_>>,
+        accounts: Option<Codes<'_>>,
         queues: Option<Codes<'_>>,
         cells: Option<&Bound<'_, PyDict>>,
         queueing: Option<&Bound<'_, PyDict>>,
+        groups: Option<PyReadonlyArray1<'_, u32>>,
     ) -> PyResult<Self> {
+        let groups = groups.map(|groups| groups.as_array().iter().copied().collect());
         let rows = budgets.map(|columns| budget_rows(py, &columns)).transpose()?;
         let agent = agent.map(choices).transpose()?;
         let nodes = machine.platform.len();
         let cells = cells.map(|given| crate::cells::read(given, jobs.0.len(), nodes)).transpose()?;
         let queueing = queueing.map(|given| crate::queueing::read(given, jobs.0.len(), nodes)).transpose()?;
         let spec = policy_spec(policy)?;
-        let labels = Labels::new(codes(users), codes(queues), jobs.0.app_names());
+        let labels = Labels::new(codes(users), codes(accounts), codes(queues), jobs.0.app_names());
         let objects = Objects::of(policy, labels)?;
         let forecast_w = known_w.map(|watts| watts.as_array().to_vec());
         let simulation = run_detached(
@@ -91,7 +95,7 @@ impl Session {
                 let workload = &jobs.0;
                 let (queues, budgets) = (queueing, rows);
                 let mut simulation =
-                    Setup { workload, platform, tables, spec, seed, options, agent, cells, queues, budgets }
+                    Setup { workload, platform, tables, spec, seed, options, agent, cells, queues, budgets, groups }
                         .simulation(&objects)?;
                 if rejects_between {
                     simulation.reject_between();

@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::algo::fit_list::{FitList, Kind, QueueKey, Waiting};
-use crate::algo::sorted_blocks::Place;
+use crate::algo::fit_list::{FitList, Kind, Place, QueueKey, Waiting};
 use crate::error::{Result, config};
 use crate::platform::{NodeDraw, Platform};
 use crate::policy::agent::Agent;
@@ -33,6 +32,7 @@ use crate::policy::sleep::proposal::PoolSleeper;
 use crate::policy::sleep::rules::Rules;
 use crate::policy::sleep::{Sleep, Sleeper};
 use crate::policy::timing::Timing;
+use crate::policy::usage::{Follower, Learner};
 use crate::policy::{Basis, Decision, Decisions, Facets, Governor, Jobs, Notice, Policy, Rejection, Resizer, View};
 use crate::units::Watts;
 use crate::workload::JobId;
@@ -64,6 +64,8 @@ pub struct Parts {
     pub sleep: Option<Rules>,
     /// When passes are made.
     pub timing: Timing,
+    /// What learns of runs that are over, whatever else it does.
+    pub learners: Vec<Box<dyn Learner>>,
 }
 
 /// A scheduler composed of parts.
@@ -179,7 +181,7 @@ impl Composed {
         let is_gone = |job: &JobId| withdrawn.binary_search(job).is_ok();
         submitted.retain(|job| !is_gone(job));
         admitted.retain(|job| !is_gone(job));
-        let keys: Vec<_> = queue.iter().map(|waiting| waiting.key).filter(|key| is_gone(&JobId(key.row))).collect();
+        let keys: Vec<_> = queue.everyone().map(|waiting| waiting.key).filter(|key| is_gone(&JobId(key.row))).collect();
         for key in keys {
             queue.remove(key);
         }
@@ -208,14 +210,13 @@ impl Composed {
 
     /// The order ranks all that wait as they stand; the queue is sorted anew.
     fn rank_again(&mut self, view: &View<'_>) -> Result<()> {
-        self.memory.quotas.put_all_back(view.jobs, &mut self.queue);
+        self.memory.quotas.put_all_back(&mut self.queue);
         if self.queue.is_empty() {
             return Ok(());
         }
         let waiting: Vec<_> = self.queue.iter().map(|waiting| JobId(waiting.key.row)).collect();
         self.rank(view, &waiting)?;
-        let mut ranks = self.ranks.iter();
-        self.queue.rekey(|waiting| waiting.key.rank = ranks.next().copied().unwrap_or(waiting.key.rank));
+        self.queue.rerank(&self.ranks);
         self.parts.backfill.note_sorted(&self.queue);
         if !self.memory.quotas.is_empty() {
             self.memory.quotas.resort(view.jobs, &self.queue);
@@ -349,7 +350,7 @@ impl Composed {
         let Self { power: Some(power), queue, submitted, admitted, parts, judged, least, memory, .. } = self else {
             return;
         };
-        memory.quotas.put_all_back(view.jobs, queue);
+        memory.quotas.put_all_back(queue);
         let view = &smallest(view, parts);
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
         let ever = Some(power.ceiling.ever(view));
@@ -413,7 +414,7 @@ impl Composed {
         if lessons.apps.is_empty() {
             return Ok(());
         }
-        self.memory.quotas.put_all_back(view.jobs, &mut self.queue);
+        self.memory.quotas.put_all_back(&mut self.queue);
         let stale = self.queue.iter().filter(|waiting| lessons.concern(view.jobs, JobId(waiting.key.row)));
         let stale: Vec<_> = stale.map(|waiting| waiting.key).collect();
         for &key in &stale {
@@ -456,7 +457,7 @@ impl Policy for Composed {
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         self.memory.begin(!self.withdrawn.is_empty());
         self.let_go(view.jobs);
-        self.memory.quotas.put_back(view.jobs, &mut self.queue);
+        self.memory.quotas.put_back(&mut self.queue);
         self.judge_new(view, out);
         if std::mem::take(&mut self.budget_changed) {
             self.judge_again(view, out);
@@ -478,7 +479,7 @@ impl Policy for Composed {
                 None if self.choose_sizes(view, out)? => return Ok(()),
                 None => {}
             }
-            self.memory.quotas.begin(view.jobs, &mut self.queue);
+            self.memory.quotas.begin(&mut self.queue);
             if free_units > 0 || self.parts.backfill.names_nodes() {
                 free_units = self.pass(view, out)?;
                 self.settle(view, out)?;
@@ -574,6 +575,14 @@ impl Facets for Composed {
 
     fn forecast(&mut self) -> Option<&mut dyn Forecast> {
         Some(self.parts.forecast.as_mut()?.as_mut())
+    }
+
+    fn follower(&mut self) -> Option<&mut dyn Follower> {
+        self.parts.order.follower()
+    }
+
+    fn learners(&mut self) -> &mut [Box<dyn Learner>] {
+        &mut self.parts.learners
     }
 }
 

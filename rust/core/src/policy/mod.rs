@@ -36,6 +36,7 @@ mod testing;
 pub mod timing;
 mod together;
 mod turns;
+pub mod usage;
 
 use std::sync::Arc;
 

@@ -45,6 +45,8 @@ pub struct Setup<'a> {
     pub queues: Option<Queues>,
     /// Budgets from outside, and with them what the run shows of budgets in time.
     pub budgets: Option<Vec<BudgetRow>>,
+    /// The group of each job, where an order shares the machine between groups.
+    pub groups: Option<Arc<[u32]>>,
 }
 
 /// What is said of draws and speeds.
@@ -121,6 +123,7 @@ impl Setup<'_> {
     pub fn simulation(mut self, own: &dyn OwnParts) -> Result<Simulation> {
         let (mut parts, _) = self.spec.build(self.seed)?;
         own.fill(&mut parts, self.workload)?;
+        self.group(&mut parts);
         let (actual, predicted) = self.tables(&parts)?;
         self.teach(&mut parts, &actual, &predicted)?;
         if let Some(allocator) = own.allocator()? {
@@ -143,6 +146,13 @@ impl Setup<'_> {
             simulation.add_budgets(rows);
         }
         Ok(simulation)
+    }
+
+    /// Tells an order that shares the machine whose each job is.
+    fn group(&self, parts: &mut Parts) {
+        if let (Some(groups), Some(follower)) = (&self.groups, parts.order.follower()) {
+            follower.group(groups);
+        }
     }
 
     /// What is charged, and what is believed.
@@ -232,6 +242,7 @@ impl Setup<'_> {
         let sleep = parts.sleep.as_ref().map(|rules| Sleep::new(rules, self.platform)).transpose()?;
         Pools::new(&ground, queues, sleep, |nodes, platform| {
             let (mut parts, _) = self.spec.build(self.seed)?;
+            self.group(&mut parts);
             parts.sleep = parts.sleep.map(|rules| rules.in_pool(nodes));
             Ok(Box::new(Composed::new(self.spec.name.clone(), parts, platform)?))
         })

@@ -234,6 +234,12 @@ impl Running {
         self.column(py, |_, run| self.labels.user(run.job))
     }
 
+    /// Accounts, as places in `View.accounts`; -1: unknown.
+    #[getter]
+    fn account<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        self.column(py, |_, run| self.labels.account(run.job))
+    }
+
     /// Queues, as places in `View.queues`; -1: unknown.
     #[getter]
     fn queue<'py>(&self, py: Python<'py>) -> Longs<'py> {

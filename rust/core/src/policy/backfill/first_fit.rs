@@ -1,7 +1,6 @@
 //! Whoever fits starts, in policy order, whatever that does to those ahead.
 
-use crate::algo::fit_list::FitList;
-use crate::algo::sorted_blocks::Place;
+use crate::algo::fit_list::{FitList, Place};
 use crate::error::Result;
 use crate::policy::backfill::woken::Woken;
 use crate::policy::backfill::{Backfill, start};

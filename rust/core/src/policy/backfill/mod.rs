@@ -1,5 +1,6 @@
 //! Who may start before the jobs ahead of it.
 
+pub mod ahead;
 mod base;
 pub mod by_cell;
 pub mod candidates;
@@ -22,8 +23,7 @@ mod woken;
 
 use dyn_clone::DynClone;
 
-use crate::algo::fit_list::{FitList, Waiting};
-use crate::algo::sorted_blocks::Place;
+use crate::algo::fit_list::{FitList, Place, Waiting};
 use crate::error::Result;
 use crate::policy::Jobs;
 use crate::policy::agent::Agent;
