@@ -137,7 +137,7 @@ def cases(draw: st.DrawFn, *, exact: bool = False, equal: bool = False) -> Sleep
 
 
 def states(jobs: pl.DataFrame) -> list[str]:
-    """What became of the jobs; the run does not go on to the budget that rejects a job which fits between no two of them."""
+    """What became of the jobs; no run goes on to the budget that rejects a job which fits between no two of them."""
     fits_never = jobs["reason"].fill_null("").str.starts_with("fits between no two changes")
     pairs = zip(jobs["state"], fits_never, strict=True)
     return ["rejected" if never and state == "pending" else state for state, never in pairs]
