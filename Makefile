@@ -68,6 +68,7 @@ bench: $(EXTENSION) $(VENV)/dev ## speed: whole runs against other simulators, t
 	@$(BIN)/python benches/python/gym.py
 	@$(BIN)/python benches/python/roles.py
 	@$(BIN)/python benches/python/machine_day.py
+	@$(BIN)/python benches/python/cliffs.py
 	@cargo bench --locked --package hetsched-core
 
 wheel: $(VENV)/demo ## a wheel for CPython 3.10 and newer, in dist/

@@ -11,6 +11,8 @@ nothing, and the same object gives the same run again. An object that has a meth
 that method) says whether another seed can make another schedule.
 
 Jobs and views are read while the method runs. Their arrays are read-only copies, and last.
+
+An object in any role may have a method ``learn(ended, view)``, which is given the jobs that have ended; see `Learner`.
 """
 
 from __future__ import annotations
@@ -28,11 +30,14 @@ __all__ = [
     "Allocator",
     "Analyzer",
     "Backfill",
+    "Ended",
     "Job",
     "Jobs",
+    "Learner",
     "Monitor",
     "Order",
     "Placement",
+    "Profile",
     "Rest",
     "Running",
     "Scheduler",
@@ -42,11 +47,34 @@ __all__ = [
     "View",
 ]
 
+Ended = _core.Ended
 Job = _core.Job
 Jobs = _core.Jobs
+Profile = _core.Profile
 Running = _core.Running
 Standby = _core.Standby
 View = _core.View
+
+
+class Learner(Protocol):
+    """Learns of jobs that have ended, whatever its role: a method that any object may have."""
+
+    def learn(self, ended: Ended, view: View, /) -> None:
+        """Takes note of the jobs that have ended since it was last called.
+
+        Called when a pass begins, if any has ended, and before the object is asked anything in it. It is called once
+        for an object in several roles.
+
+        Parameters
+        ----------
+        ended
+            In order of their ends, with the columns of all jobs and ``start_s, end_s``; ``runtime_s``, how long they
+            ran but for the time in which they were suspended; ``used_node_s``, the node-seconds that they used; and
+            ``requeued``: whether the job is in the queue again, so that only an attempt of it is over. ``power_w`` is
+            what they were measured to draw, W a node.
+        view
+            The machine, and what runs.
+        """
 
 
 class Order(Protocol):
@@ -76,7 +104,10 @@ class Order(Protocol):
 
 
 class Backfill(Protocol):
-    """Says which of the jobs that wait are tried now, and so which may start before others."""
+    """Says which of the jobs that wait are tried now, and so which may start before others.
+
+    ``view.profile()`` is what is free from now on (`Profile`), in which an object can reserve what it plans.
+    """
 
     def select(self, queue: Jobs, view: View, /) -> npt.ArrayLike:
         """The jobs to try, in this order.
@@ -170,9 +201,9 @@ class Analyzer(Protocol):
         Shares from 0 to 1 of each job's run time that stretch with the clock, where the platform has a cap model; NaN:
         as that says of its application. Asked beside ``draws``, and only of use for the jobs of which that says
         something.
-    ``learn(jobs, runtime_s, view)``
-        Told of the jobs that are over, and how long they ran (whole attempts, also of jobs that were killed), before it
-        is next asked. ``jobs.power_w`` is what they were measured to draw.
+    ``learn(ended, view)``
+        As in any role (`Learner`). One that takes three arguments, ``learn(jobs, runtime_s, view)``, gets only jobs
+        that are over for good, and how long they ran (whole attempts, also of jobs that were killed).
     """
 
     def estimate(self, jobs: Jobs, view: View, /) -> npt.ArrayLike:

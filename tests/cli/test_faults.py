@@ -14,7 +14,7 @@ from hetsched.errors import SimulationError
 
 GOOD = "1 0 -1 60 4 -1 -1 4 120 -1 1 3 1 7 1 -1 -1 -1\n"
 PRESETS = (
-    "fcfs, easy, conservative, sjf, ljf, random, sequence, naive, paa, coa, swa, pool, "
+    "fcfs, easy, easy-sjbf, fair-share, conservative, sjf, ljf, random, sequence, naive, paa, coa, swa, pool, "
     "vu-fcfs, vu-fcfs-b, cva-fcfs, cva-fcfs-b, cgva-fcfs, cgva-fcfs-b, vahrm, hetsched, replay, "
     "power-slurm, nqsv"
 )

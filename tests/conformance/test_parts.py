@@ -62,6 +62,7 @@ def crowd(jobs: int = 300, nodes: int = 16) -> tuple[hs.Workload, hs.Platform]:
             "node_count": rng.integers(1, nodes + 1, jobs),
             "walltime_s": np.where(rng.random(jobs) < 0.7, runtime * 1.5 + 1, 0.0),
             "app": rng.choice(["heat", "flow"], jobs),
+            "user": np.random.default_rng(5).choice(["ann", "bo", "cy"], jobs),
         }
     )
     table = hs.VariationTable(["heat", "flow"], power_w=rng.uniform(90.0, 300.0, (2, nodes)))

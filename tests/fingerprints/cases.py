@@ -167,6 +167,8 @@ def workload_of(log: str, variant: Variant) -> hs.Workload:
     watts = np.where(rng.random(count) < 0.8, rng.uniform(120.0, 380.0, count), 0.0)
     slots = rng.integers(1, 5, count)
     jobs = jobs.with_columns(device=pl.Series(np.where(rng.random(count) < 0.7, "cpu", "gpu")))
+    users = np.random.default_rng(13).choice(["ann", "bo", "cy"], count, p=[0.6, 0.3, 0.1])
+    jobs = jobs.with_columns(user=pl.Series(users.tolist()))
     if variant.table:
         jobs = jobs.with_columns(app=pl.Series(apps))
     if variant.measured:

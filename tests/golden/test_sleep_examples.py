@@ -337,9 +337,12 @@ def test_rule_7_what_a_sleep_part_needs() -> None:
     with pytest.raises(hs.ConfigError, match=r"policy\.sleep: found a part, expected none, or backfill `plan`"):
         hs.simulate(FIRST, shared, hs.Policy("fcfs", "reservations", sleep="timeout"))
     assert hs.simulate(FIRST, shared, hs.Policy("fcfs", "plan", sleep="timeout")).summary()["completed"] == 2
-    budget = {"name": "system-budget", "budget_w": 4000}
-    with pytest.raises(hs.ConfigError, match=r"policy\.sleep: found `timeout`, expected none: a budget"):
-        hs.Policy("fcfs", "reservations", power=budget, sleep="timeout")
+    budget = {"name": "system-budget", "budget_w": 4000, "on_excess": ["kill"]}
+    policy = hs.Policy("fcfs", "reservations", power=budget, sleep="timeout")
+    with pytest.raises(
+        hs.ConfigError, match=r"policy\.sleep: found a part, expected none beside an allocator or steps"
+    ):
+        hs.simulate(FIRST, machine(2), policy)
 
 
 FAULTS = {

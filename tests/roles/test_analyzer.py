@@ -146,7 +146,7 @@ def test_what_it_raises_comes_back_as_itself() -> None:
 
     with pytest.raises(KeyError) as raised:
         starts(Broken(), JOBS.with_columns(submit_s=pl.Series([0, 500, 1000, 2000])))
-    assert raised.value.__notes__ == ["policy.analyzer: `learn` of Broken, for job 1 at 500 s"]
+    assert raised.value.__notes__ == ["policy.analyzer: `learn` of Broken, for job 1 at 100 s"]
 
 
 def test_only_an_object_can_take_the_role() -> None:

@@ -127,7 +127,7 @@ def test_it_is_told_what_jobs_drew() -> None:
 
     told: list[Any] = []
     starts(log(submit_s=[0, 200, 400], power_w=[120.0, 140.0, 160.0]), machine(), Learning(90.0))
-    assert told == [(1, 120.0, 100.0), (2, 140.0, 100.0)]
+    assert told == [(1, 120.0, 100.0), (2, 140.0, 100.0), (3, 160.0, 100.0)]
 
 
 @pytest.mark.parametrize(

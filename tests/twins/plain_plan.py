@@ -95,6 +95,7 @@ class Machine:
     depth: float = inf
     horizon: int = 2_592_000_000_000
     interval: int = 0
+    candidates: str | None = None
 
     def run(self, tasks: list[Task]) -> None:
         """Lets every job that fits the machine start and end."""
@@ -135,6 +136,12 @@ class Machine:
         queue = self._queue(task)
         return -queue.priority, ORDERS[queue.order or self.order](task), task.submit, task.row
 
+    def _candidate(self, task: Task) -> tuple[int, int, int, int]:
+        units, length = task.node_count * task.slots, task.runtime if task.walltime is None else task.walltime
+        ranks = {"fcfs": 0, "shortest": length, "longest": -length, "smallest": units, "largest": -units}
+        rank = ranks.get(str(self.candidates), units * length)
+        return -self._queue(task).priority, rank, task.submit, task.row
+
     def _is_held(self, task: Task, tasks: list[Task]) -> bool:
         """Rule 3."""
         queue = self._queue(task)
@@ -165,8 +172,12 @@ class Machine:
             if task.start is not None and task.end is None
         ]
         planned = 0
-        waiting = [task for task in tasks if task.is_known and task.start is None]
-        for task in sorted(waiting, key=self._key):
+        waiting = sorted((task for task in tasks if task.is_known and task.start is None), key=self._key)
+        while waiting:
+            if planned >= self.depth and self.candidates is not None:
+                # All that may be planned for later are: the others have their turns in an order of their own.
+                waiting.sort(key=self._candidate)
+            task = waiting.pop(0)
             if self._is_held(task, tasks):
                 continue
             found = self._earliest(held, now, task)

@@ -167,3 +167,29 @@ def test_unlike_nodes_agree_with_their_twin(case: tuple[Machine, list[Task], lis
         is_out or state == "timeout" for is_out, state in zip(rejected, result.jobs["state"], strict=True)
     ]
     check_schedule(result, jobs, nodes)
+
+
+@pytest.mark.parametrize("depth", [1, 2, inf])
+@pytest.mark.parametrize("seed", range(25))
+def test_deep_queues_for_several_kinds_agree_with_their_twin(depth: float, seed: int) -> None:
+    """So many wait for each kind, or for any, that most need not be planned to know who starts now."""
+    chance = np.random.default_rng(seed)
+    kinds, each, count = int(chance.integers(2, 5)), int(chance.choice([1, 2, 4])), 24
+    nodes = [Node(frozenset({f"f{kind}"}), 0, 1) for kind in range(kinds) for _ in range(each)]
+    tasks, texts, submit = [], [], 0
+    for row in range(count):
+        submit += int(chance.integers(0, 5)) * SECOND if seed % 2 else 0
+        runtime, kind = int(chance.integers(0, 40)) * SECOND, int(chance.integers(0, kinds + 1))
+        word, likes = named(f"f{kind}")
+        wish = {} if kind == kinds else {"likes": likes}
+        walltime, size = runtime * int(chance.integers(1, 4)) + SECOND, 2 ** int(chance.integers(0, 4))
+        licences = {"m": 1} if chance.random() < 0.3 else {}
+        task = Task(row, submit, runtime, walltime, min(kinds * each, size), licences=licences, **wish)
+        tasks.append(task)
+        texts.append(None if kind == kinds else word)
+    machine = Machine(nodes, {"m": 2}, "reservations", depth)
+    jobs, nodes_like = workload(tasks, texts), platform(machine)
+    result = hs.simulate(jobs, nodes_like, policy(machine), kill_at_walltime=machine.kill)
+    machine.run(tasks)
+    starts = [None if task.start is None else task.start / SECOND for task in tasks]
+    assert result.jobs["start_s"].to_list() == starts

@@ -74,6 +74,7 @@ def cases(draw: st.DrawFn) -> tuple[Machine, list[Task]]:
         depth=draw(st.sampled_from([inf, inf, 1, 2])),
         horizon=draw(st.sampled_from([2_592_000, 60, 7, 0])) * SECOND,
         interval=draw(st.sampled_from([0, 0, 5, 30])) * SECOND,
+        candidates=draw(st.sampled_from([None, *ORDERS])),
     )
     lengths = st.integers(0, 40).map(lambda seconds: seconds * SECOND)
     tasks = []
@@ -121,6 +122,7 @@ def run(machine: Machine, tasks: list[Task]) -> pl.DataFrame:
         "depth": "unbounded" if machine.depth == inf else machine.depth,
         "horizon_s": machine.horizon // SECOND,
         "interval_s": machine.interval // SECOND,
+        "order": machine.candidates or "policy",
     }
     return hs.simulate(hs.Workload.from_polars(frame), platform, hs.Policy(machine.order, plan)).jobs
 

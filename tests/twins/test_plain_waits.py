@@ -6,6 +6,7 @@ from math import inf
 from typing import Any
 
 import hypothesis.strategies as st
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -227,3 +228,30 @@ def test_counting_backfills_agree_with_their_twin(case: tuple[Machine, list[Job]
 @given(cases(plan=True))
 def test_plan_agrees_with_its_twin(case: tuple[Machine, list[Job], list[Happening]]) -> None:
     agrees(*case)
+
+
+@pytest.mark.parametrize("depth", [None, 0, 1, 3, inf])
+@pytest.mark.parametrize("seed", range(4))
+def test_long_arrays_agree_with_their_twin(depth: float | None, seed: int) -> None:
+    """Hundreds of jobs wait in few groups: they come and go as a whole, and only some of them may start."""
+    chance = np.random.default_rng(seed)
+    limits, count, mixed = chance.integers(1, 5, 3), 260, seed % 2 == 1
+    jobs, submit = [], 0
+    for row in range(count):
+        submit += int(chance.integers(0, 4)) * SECOND if mixed else 0
+        runtime, array = int(chance.integers(0, 30)) * SECOND, int(chance.integers(-1, 3) if mixed else 0)
+        job = Job(row, submit, runtime, runtime * int(chance.integers(1, 4)) + SECOND, int(chance.integers(1, 6)), 1)
+        if array >= 0:
+            job.array, job.limit = array, int(limits[array])
+        jobs.append(job)
+    machine = Machine(
+        nodes=int(chance.integers(5, 12)),
+        slots=1,
+        depth=depth,
+        plan=False,
+        horizon=0,
+        interval=0,
+        requeue=True,
+        order=("fcfs", "fcfs", "largest", "shortest")[seed],
+    )
+    agrees(machine, jobs, [])

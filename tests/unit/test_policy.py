@@ -25,6 +25,8 @@ def composition(policy):
 COMPOSITIONS = {
     "fcfs": ("fcfs", "none", "lowest-id"),
     "easy": ("fcfs", "reservations", "lowest-id"),
+    "easy-sjbf": ("fcfs", "reservations", "lowest-id"),
+    "fair-share": ("fair-share", "reservations", "lowest-id"),
     "conservative": ("fcfs", "reservations", "lowest-id"),
     "sjf": ("shortest", "none", "lowest-id"),
     "ljf": ("largest", "none", "lowest-id"),
@@ -425,6 +427,7 @@ def test_an_order_of_candidates_is_refused_where_it_would_not_be_kept():
         pl.DataFrame({"job_id": [1], "submit_s": [0.0], "runtime_s": [1.0], "node_count": [1]})
     )
     machine = hs.Platform.homogeneous(nodes=2, idle_w=1.0, tdp_w=2.0, off_w=0.0, boot_s=1.0, shutdown_s=1.0)
-    policy = hs.Policy.preset("easy", sleep="timeout", **{"backfill.order": "shortest"})
-    with pytest.raises(hs.ConfigError, match=r"policy\.sleep: .*none beside backfill\.order"):
-        hs.simulate(jobs, machine, policy)
+    for backfill in ("reservations", "plan"):
+        policy = hs.Policy(backfill={"name": backfill, "depth": 1, "order": "shortest"}, sleep="timeout")
+        with pytest.raises(hs.ConfigError, match=r"policy\.sleep: .*none beside backfill\.order"):
+            hs.simulate(jobs, machine, policy)

@@ -151,9 +151,9 @@ class CLASS:
     def __init__(self):
         self._last = {}
 
-    def learn(self, jobs, runtime_s, view):
-        """Told of jobs that are over."""
-        for user, ran in zip(jobs.user, runtime_s):
+    def learn(self, ended, view):
+        """Learn from jobs that have ended, when a pass begins. Objects in other roles may have this method, too."""
+        for user, ran in zip(ended.user, ended.runtime_s):
             self._last.setdefault(user, []).append(ran)
             self._last[user] = self._last[user][-2:]
 

@@ -29,6 +29,9 @@ METHODS = {
 }
 """The method by which an object is known for a role."""
 
+LEARN = "learn"
+"""The method by which an object in any role learns of jobs that have ended."""
+
 MORE_METHODS = ("bound_ratios", "draws", "learn", "resizes")
 """What an object may have beside the method of its role."""
 
@@ -139,6 +142,21 @@ def check_portable(own: Mapping[str, Any]) -> None:
         except Exception as error:
             found = one_line(f"{kind.__qualname__}, {type(error).__name__}: {error}", limit=200)
             raise ConfigError([(f"policy.{role}", found, expected)]) from error
+
+
+def takes_runtimes(given: Any, path: str) -> bool:
+    """Whether an object's `learn` takes (jobs, runtime_s, view) rather than (ended, view)."""
+    method = getattr(given, LEARN)
+    for count in (2, 3):
+        try:
+            inspect.signature(method).bind(*[None] * count)
+        except TypeError:
+            continue
+        except ValueError:  # It says nothing of what it takes.
+            return False
+        return count == 3
+    found = f"`{LEARN}({', '.join(inspect.signature(method).parameters)})` of {type(given).__qualname__}"
+    raise ConfigError([(path, found, f"{LEARN}(ended, view), or {LEARN}(jobs, runtime_s, view)")])
 
 
 def uses_chance(given: object) -> bool:

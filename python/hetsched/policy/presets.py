@@ -100,6 +100,18 @@ PRESETS: dict[str, Preset] = {
             composition={"backfill": {"name": "reservations", "depth": 1}},
         ),
         Preset(
+            "easy-sjbf",
+            doc="EASY backfilling with the shortest jobs looked at first: EASY-SJBF.",
+            source="Tsafrir, Etsion & Feitelson, IEEE TPDS 18(6), 2007",
+            composition={"backfill": {"name": "reservations", "depth": 1, "order": "shortest"}},
+        ),
+        Preset(
+            "fair-share",
+            doc="EASY backfilling, first the job of the user who has used least of late, with a half-life of a week.",
+            source="Kay & Lauder, A Fair Share Scheduler, CACM 31(1), 1988; decay as in Slurm's multifactor priority",
+            composition={"order": "fair-share", "backfill": {"name": "reservations", "depth": 1}},
+        ),
+        Preset(
             "conservative",
             doc="Conservative backfilling: later jobs may start if they delay none before them.",
             source=_BACKFILLING,

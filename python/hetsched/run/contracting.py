@@ -16,6 +16,7 @@ from hetsched.contract.terms import Terms
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.event_rows import BUDGET, CARBON, PRICE
+from hetsched.run.least_budget import least_budget
 from hetsched.run.options import RunOptions
 from hetsched.run.tariffs import CHARGES, Charge
 from hetsched.workload import Workload
@@ -68,13 +69,13 @@ def check_terms(terms: Terms, platform: Platform, policy: Policy, options: RunOp
         if clauses and options.events is not None and options.events.has(kind):
             expected = f"no such rows beside a contract, which has {'limits' if kind == BUDGET else kind} of its own"
             faults.note("events.kind", f"rows of kind {kind}", expected)
-    idle_w = float(platform.idle_w.sum())
     if policy.parts["power"] is not None:
+        least_w, expected = least_budget(platform, policy)
         for place, limit in enumerate(contract.limits):
             watts = limit.watts(terms.peak_w)
-            if watts * (1 + _BILLIONTH) < idle_w:
-                expected = f"at least {idle_w:,.12g} W, what the idle machine draws: policy {policy.name} keeps to it"
-                faults.note(f"contract.limits[{place}]", f"{watts:,.12g} W", expected)
+            if watts * (1 + _BILLIONTH) < least_w:
+                kept = f"{expected}: policy {policy.name} keeps to it"
+                faults.note(f"contract.limits[{place}]", f"{watts:,.12g} W", kept)
     faults.check()
 
 

@@ -35,6 +35,7 @@ from hetsched.run.event_rows import (
     on_nodes,
 )
 from hetsched.run.event_texts import TIMES, WORDS
+from hetsched.run.least_budget import least_budget
 from hetsched.run.tariffs import Charge, Rule, Steps, charges
 from hetsched.tables import Table, read_csv_table, read_parquet_table
 from hetsched.workload import Workload
@@ -327,13 +328,14 @@ class Events:
         for row in beyond[:MOST_LISTED].tolist():
             faults.note("events.node", str(rows["node"][row]), expected, row=row)
         note_others(faults, "node", len(beyond) - MOST_LISTED, expected)
-        budgets, idle_w = rows.filter(pl.col("kind") == BUDGET), float(platform.idle_w.sum())
+        budgets = rows.filter(pl.col("kind") == BUDGET)
         if policy.parts["power"] is None:
             expected = f"a policy with a part in the role `power`, such as system-budget; {policy.name} has none"
             note_rows(faults, "kind", budgets, expected)
         else:
-            hungry = budgets.filter(pl.col("value") * (1 + _BILLIONTH) < idle_w)
-            note_rows(faults, "value", hungry, f"at least {idle_w:,.12g} W, what the idle machine draws")
+            least_w, expected = least_budget(platform, policy)
+            hungry = budgets.filter(pl.col("value") * (1 + _BILLIONTH) < least_w)
+            note_rows(faults, "value", hungry, expected)
         _note_beside_power(rows, policy, faults)
         _note_foreseen(rows, policy, faults)
         known = workload.to_polars()["job_id"]

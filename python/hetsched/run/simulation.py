@@ -46,6 +46,7 @@ from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_r
 from hetsched.run.outcome import Setting, result_of
 from hetsched.run.queueing import check_queues, queueing, with_default_walltimes
 from hetsched.run.result import Result
+from hetsched.run.shares import concerns_of_shares, groups_of
 from hetsched.run.sizing import check_sizes
 from hetsched.threads import check_threads
 from hetsched.workload import Workload
@@ -76,6 +77,7 @@ class Run:
             *concerns_of_load(self.workload, self.platform),
             *concerns_of_draws(self.workload.to_polars(), self.platform),
             *concerns_of_demands(self.workload.to_polars(), self.platform),
+            *concerns_of_shares(self.workload, self.policy),
         ]
 
     def check(self) -> None:
@@ -213,6 +215,7 @@ def engine_of(
         agent=agent,
         cells=None if eligible is None else eligible.core(),
         queueing=None if queues is None else queues.core(),
+        groups=groups_of(setting.workload, setting.policy),
         succeeds=succeeds,
         extends=extends,
         **_budgets(events, limits),
@@ -226,9 +229,9 @@ def engine_of(
 
 
 def _labels(setting: Setting) -> dict[str, Any]:
-    """Users and queues of the jobs as codes and names, which objects may read."""
+    """Users, accounts and queues of the jobs as codes and names, which objects may read."""
     frame = setting.workload.to_polars()
-    columns = {"users": "user", "queues": "queue"}
+    columns = {"users": "user", "accounts": "account", "queues": "queue"}
     return {
         name: _codes(frame[column])
         for name, column in columns.items()
@@ -351,7 +354,8 @@ def simulate(
     ResultWarning
         If more than half of the jobs that ran were killed at their walltime, or less than 5 % of the nodes were busy
         for over a tenth of a run of a week or more; if jobs never started, but for those that were withdrawn or waited
-        when the run was stopped; if prices or carbon intensities do not cover the whole run.
+        when the run was stopped; if the order shares the machine and no job says whose it is; if prices or carbon
+        intensities do not cover the whole run.
     ReplayWarning
         If the policy repeats the log, and jobs start later than they did or have no observed start.
     WorkWarning

@@ -146,7 +146,8 @@ class Facts:
         # Emergencies queue jobs again, too, and tell how long these stood still.
         self.has_outages = "attempts" in self.jobs.columns and (self.makes_way or not stands)
         was_down = result.events["kind"].is_in(["failed", "out"]).any()
-        self.all_powered = not powered_off and not self.has_outages and not was_down
+        self.in_service = not self.has_outages and not was_down
+        self.all_powered = not powered_off and self.in_service
         self.is_stopped = result.provenance["options"]["until_s"] is not None
         self.metered = result.provenance.get("metered")
         self.left_out = (self.jobs["reason"] == _LEFT_OUT).fill_null(value=False).to_numpy()

@@ -224,6 +224,8 @@ def _parts(role: str, *, observed: bool) -> st.SearchStrategy[str | dict[str, An
         "first_run": [True],
         "profiling_ratio": [1.2, 1.5],
         "length": ["walltime"],
+        "half_life_s": [1e-6, 3.0, "none"],
+        "by": ["account"],
         "pcr": [0.5, 0.75, 1.5],
     }
 

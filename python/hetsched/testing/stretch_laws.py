@@ -402,7 +402,7 @@ def _must_keep(own: Stretches, budget_w: Floats, events: Events | None) -> bool:
     """Whether predictions are exact, no job overstays its plan, and the budget never falls unforeseen."""
     run, platform, options = own.run, own.run.platform, own.run.result.provenance["options"]
     is_exact = platform.predicted is None and platform.known_draws == "measured" and options["predictor"] is None
-    if not is_exact or not run.all_powered or bool(run.profiled.any()):
+    if not is_exact or not run.in_service or bool(run.profiled.any()):
         return False
     if (np.diff(budget_w) >= 0).all():
         return True

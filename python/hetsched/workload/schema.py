@@ -101,6 +101,7 @@ _COLUMNS = (
            "nothing", low=0.0, high=MAX_SECONDS),
     Column("slots", pl.Int32, False, "slots", "slots it needs of each of its nodes", "whole nodes", low=1, high=_COUNT),
     Column("user", pl.String, False, "", "who submitted it", "unknown"),
+    Column("account", pl.String, False, "", "the project or group that its use counts for", "unknown"),
     Column("queue", pl.String, False, "", "the queue it was submitted to", "unknown"),
     Column("app", pl.String, False, "", "its application: jobs with one power profile", "unknown"),
     Column("device", pl.String, False, "", "`cpu` or `gpu`", "cpu"),

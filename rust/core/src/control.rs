@@ -3,6 +3,7 @@
 //! It has no clock and knows no truth. Its host, a simulation or a live machine, tells it what happens and carries
 //! its decisions out.
 
+mod account;
 mod pass;
 pub mod pools;
 mod succession;
@@ -11,9 +12,9 @@ use std::sync::Arc;
 
 use crate::algo::span::Span;
 use crate::cluster::{Cluster, Retimed};
+use crate::control::account::Account;
 use crate::error::{Result, SimulationError, config};
 use crate::platform::node_state::NodeState;
-use crate::policy::analyzer::forecast::Over;
 use crate::policy::budget::Between;
 use crate::policy::cells::{Cells, Lack};
 use crate::policy::growth::Growth;
@@ -22,9 +23,9 @@ use crate::policy::queues::{Bar, Queues};
 use crate::policy::runs::{Run, RunId};
 use crate::policy::sleep::proposal::Proposal;
 use crate::policy::timing::Timing;
+use crate::policy::usage::Follower;
 use crate::policy::{Decision, Decisions, Governor, Notice, Policy};
 use crate::power::budgets::BudgetRow;
-use crate::power::known::KnownDraw;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
@@ -63,8 +64,9 @@ pub struct Controller {
     resizes: bool,
     /// The pass under way.
     pass: Course,
-    /// Where an analyzer says what to expect of jobs: those it has not been asked about yet, and those that are over.
+    /// Where an analyzer says what to expect of jobs: those it has not been asked about yet.
     foretold: Foretold,
+    account: Account,
     /// Whether jobs that fit between no two budgets are turned away.
     rejects_between: bool,
 }
@@ -84,7 +86,6 @@ enum Asleep {
 #[derive(Clone, Default)]
 struct Foretold {
     joined: Vec<JobId>,
-    over: Vec<Over>,
 }
 
 /// What a pass has come to.
@@ -116,10 +117,12 @@ impl Controller {
         if resizes && allots.is_none() {
             cluster.govern(false);
         }
+        let account = Account::of(&mut *policy, &cluster);
         Self {
             resizes,
             cluster,
             policy,
+            account,
             decisions: Decisions::default(),
             governs: allots.is_some(),
             sleep,
@@ -256,7 +259,7 @@ impl Controller {
     /// A job whose run is over joins the queue again, in its old place.
     pub fn requeue(&mut self, run: &Run) {
         self.cluster.requeue(run.job, run.attempt);
-        self.foretold.over.retain(|over| over.job != run.job);
+        self.account.requeue(run.job);
         self.tell(Notice::Requeued(run.job));
     }
 
@@ -267,10 +270,7 @@ impl Controller {
     pub fn end(&mut self, id: RunId) -> Result<Option<Run>, SimulationError> {
         let run = self.cluster.end(id)?;
         if let Some(run) = &run {
-            if self.policy.forecast().is_some() {
-                let drew = KnownDraw::measured(self.cluster.workload().power_w(run.job));
-                self.foretold.over.push(Over { job: run.job, ran: run.ran(self.cluster.now()), drew });
-            }
+            self.account.end(&self.cluster, run);
             self.tell(Notice::Ended(run.job));
         }
         Ok(run)
@@ -355,6 +355,11 @@ impl Controller {
         self.policy.budget()
     }
 
+    /// What of the policy goes by what jobs use, if anything does.
+    pub fn follower(&mut self) -> Option<&mut dyn Follower> {
+        self.policy.follower()
+    }
+
     /// How the policy governs power, if it does.
     pub fn governor(&mut self) -> Option<&mut dyn Governor> {
         self.policy.governor()
@@ -425,6 +430,7 @@ impl Controller {
     /// It is part of a larger machine, which decides on idle nodes. Only these jobs will ever run here: so that no room is
     /// kept for others.
     pub fn be_pool(&mut self, is_own: impl Fn(JobId) -> bool) {
+        self.account = Account::default();
         if self.sleep == Asleep::ByPolicy {
             self.sleep = Asleep::ByMachine;
         }

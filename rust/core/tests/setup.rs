@@ -56,8 +56,20 @@ fn set_up(queues: Option<Queues>, budget_w: Option<f64>, agent: Option<Choices>)
     };
     let (workload, options) = (&Arc::new(workload(&JOBS)), Options::default());
     let platform = &platform;
-    Setup { workload, platform, tables, spec, seed: 0, options, agent, cells: None, queues, budgets: None }
-        .simulation(&())
+    Setup {
+        workload,
+        platform,
+        tables,
+        spec,
+        seed: 0,
+        options,
+        agent,
+        cells: None,
+        queues,
+        budgets: None,
+        groups: None,
+    }
+    .simulation(&())
 }
 
 /// When each job starts, in seconds, and where.

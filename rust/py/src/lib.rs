@@ -65,6 +65,8 @@ fn classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<gym::Agents>()?;
     module.add_class::<roles::jobs::Job>()?;
     module.add_class::<roles::jobs::Jobs>()?;
+    module.add_class::<roles::jobs::Ended>()?;
+    module.add_class::<roles::profile::Profile>()?;
     module.add_class::<roles::running::Running>()?;
     module.add_class::<roles::sleep::Standby>()?;
     module.add_class::<roles::view::View>()?;

@@ -41,8 +41,8 @@ impl Session {
     #[new]
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
         walltimes = "fixed", on_failure = "fail", on_unknown_app = "error", until_s = None, known_w = None,
-        budgets = None, rejects_between = false, agent = None, users = None, queues = None, cells = None,
-        queueing = None, succeeds = None, extends = None))]
+        budgets = None, rejects_between = false, agent = None, users = None, accounts = None, queues = None, cells = None,
+        queueing = None, groups = None, succeeds = None, extends = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
         py: Python<'_>,
@@ -61,12 +61,15 @@ impl Session {
         rejects_between: bool,
         agent: Option<&Bound<'_, PyDict>>,
         users: Option<Codes<'_>>,
+        accounts: Option<Codes<'_>>,
         queues: Option<Codes<'_>>,
         cells: Option<&Bound<'_, PyDict>>,
         queueing: Option<&Bound<'_, PyDict>>,
+        groups: Option<PyReadonlyArray1<'_, u32>>,
         succeeds: Option<PyRef<'_, Self>>,
         extends: Option<PyRefMut<'_, Self>>,
     ) -> PyResult<Self> {
+        let groups = groups.map(|groups| groups.as_array().iter().copied().collect());
         let before = succeeds.map(|session| session.forked(py)).transpose()?;
         let (before, reached) = before.map_or((None, BEFORE), |(run, reached)| (Some(run), reached));
         let rows = budgets.map(|columns| budget_rows(py, &columns)).transpose()?;
@@ -75,7 +78,7 @@ impl Session {
         let cells = cells.map(|given| crate::cells::read(given, jobs.0.len(), nodes)).transpose()?;
         let queueing = queueing.map(|given| crate::queueing::read(given, jobs.0.len(), nodes)).transpose()?;
         let spec = policy_spec(policy)?;
-        let labels = Labels::new(codes(users), codes(queues), jobs.0.app_names());
+        let labels = Labels::new(codes(users), codes(accounts), codes(queues), jobs.0.app_names());
         let objects = Objects::of(policy, labels.clone())?;
         let forecast_w = known_w.map(|watts| watts.as_array().to_vec());
         let mut extended = extends;
@@ -103,7 +106,8 @@ impl Session {
                 let tables = Tables { actual, predicted, caps, unknown, known: *known, forecast_w };
                 let workload = &jobs.0;
                 let (queues, budgets) = (queueing, rows);
-                let setup = Setup { workload, platform, tables, spec, seed, options, agent, cells, queues, budgets };
+                let setup =
+                    Setup { workload, platform, tables, spec, seed, options, agent, cells, queues, budgets, groups };
                 match (before, growing) {
                     (_, Some(run)) => setup.extending(run, &objects).map(|()| None),
                     (Some(run), None) => setup.succeeding(run, reached, &objects).map(Some),

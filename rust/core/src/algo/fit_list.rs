@@ -1,6 +1,11 @@
 //! Who waits, in policy order, with a quick answer to "who is the first that fits?".
 
-use crate::algo::sorted_blocks::{Keyed, Place, SortedBlocks, Summary};
+mod lanes;
+
+pub use self::lanes::{FitList, Place};
+
+use crate::algo::front::Front;
+use crate::algo::sorted_blocks::{self as blocks, Keyed, SortedBlocks, Summary};
 use crate::algo::staircase::Refused;
 use crate::units::{SimDuration, SimTime, Watts};
 
@@ -15,6 +20,13 @@ pub struct QueueKey {
     pub submit: SimTime,
     /// Row in the trace: the last word.
     pub row: u32,
+}
+
+impl QueueKey {
+    /// Before all others.
+    pub const FIRST: Self = Self { tier: i32::MIN, rank: i64::MIN, submit: SimTime::from_micros(i64::MIN), row: 0 };
+    /// After all others.
+    pub const LAST: Self = Self { tier: i32::MAX, rank: i64::MAX, submit: SimTime::NEVER, row: u32::MAX };
 }
 
 /// One that waits: what it needs, and for how long.
@@ -124,18 +136,12 @@ impl Summary<Waiting> for Smallest {
     }
 
     type Wide = Least;
-    const NOTHING: Least = Least {
-        units: i64::MAX,
-        watts: i64::MAX,
-        lengths: [SimDuration::FOREVER; Least::OCTAVES],
-        kinds: ByKind::NONE,
-    };
+    const NOTHING: Least = Least { units: i64::MAX, watts: i64::MAX, front: Front::EMPTY, kinds: ByKind::NONE };
 
     fn widen(mut wide: Least, item: &Waiting) -> Least {
         wide.units = wide.units.min(item.units);
         wide.watts = wide.watts.min(item.watts);
-        let first = Least::octave(item.units);
-        wide.lengths[first] = wide.lengths[first].min(item.length);
+        wide.front.note(item.units, item.length);
         wide.kinds.lower(item.kind, item.units);
         wide
     }
@@ -143,30 +149,19 @@ impl Summary<Waiting> for Smallest {
     fn join(mut one: Least, other: Least) -> Least {
         one.units = one.units.min(other.units);
         one.watts = one.watts.min(other.watts);
-        one.lengths.iter_mut().zip(other.lengths).for_each(|(one, other)| *one = (*one).min(other));
+        one.front.join(&other.front);
         one.kinds = one.kinds.join(other.kinds);
         one
     }
 }
 
-/// The smallest need and the fewest watts of many blocks, and the smallest length among needs of every size.
+/// The smallest need and the fewest watts of many blocks, and which needs go with which lengths.
 #[derive(Clone, Copy, Debug)]
 pub struct Least {
     units: i64,
     watts: i64,
-    /// Among the needs of up to one unit, of two, of up to four, and so on; the last of all that are larger.
-    lengths: [SimDuration; Self::OCTAVES],
+    front: Front<12>,
     kinds: ByKind,
-}
-
-impl Least {
-    const OCTAVES: usize = 12;
-
-    /// The first octave that goes as far as so many units.
-    fn octave(units: i64) -> usize {
-        let bits = i64::BITS - units.saturating_sub(1).max(0).leading_zeros();
-        (bits as usize).min(Self::OCTAVES - 1)
-    }
 }
 
 /// What may start: `units` and `watts` or fewer, and those with more than the extra ones only if they last no longer than
@@ -202,11 +197,10 @@ impl Room {
     }
 
     fn may_hold(&self, least: &Least) -> bool {
-        let is_short = || least.lengths[..=Least::octave(self.units)].iter().any(|&length| length <= self.slack);
-        let beside_head = least.units <= self.extra && least.watts <= self.extra_watts;
+        let extra = if least.watts <= self.extra_watts { self.extra } else { i64::MIN };
         least.units <= self.units
             && least.watts <= self.watts
-            && (beside_head || is_short())
+            && least.front.may_fit(self.units, self.slack, extra)
             && least.kinds.passes(&self.refused)
     }
 
@@ -216,23 +210,16 @@ impl Room {
     }
 }
 
-/// A queue in policy order.
-pub type FitList = SortedBlocks<Waiting, Smallest>;
+/// Some that wait, in policy order.
+pub type Line = SortedBlocks<Waiting, Smallest>;
 
-impl FitList {
-    /// The first place at or after `from` whose element fits into `room`.
-    #[must_use]
-    pub fn first_fit(&self, from: Place, room: Room) -> Option<Place> {
-        self.first_fit_unless(from, room, &Refused::default())
-    }
-
-    /// The same among those that `refused` lets pass.
-    #[must_use]
-    pub fn first_fit_unless(&self, from: Place, room: Room, refused: &Refused) -> Option<Place> {
+impl Line {
+    /// The first place at or after `from` whose element fits into `room` and is let pass by `refused`.
+    fn first_fit_unless(&self, from: blocks::Place, room: Room, refused: &Refused) -> Option<blocks::Place> {
         let may_fit = |units, length, watts| room.holds(units, length, watts) && !refused.holds(units, watts, length);
         self.find(
             from,
-            |least| room.may_hold(least),
+            |least| room.may_hold(least) && least.front.passes(&refused.units),
             |block| may_fit(block.units, block.length, block.watts) && block.kinds.passes(&room.refused),
             |waiting| {
                 may_fit(waiting.units, waiting.length, waiting.watts)
@@ -241,15 +228,31 @@ impl FitList {
         )
     }
 
-    /// Whoever was submitted first of those submitted after `(instant, row)`; equal submits go by row.
-    #[must_use]
-    pub fn oldest_after(&self, after: (SimTime, u32)) -> Option<QueueKey> {
+    fn shortest(&self) -> SimDuration {
+        self.blocks().map(|(_, block)| block.length).min().unwrap_or(SimDuration::FOREVER)
+    }
+
+    /// The first place at or after `from`, and before `to`, whose element passes `wanted`. None does that needs no less for
+    /// no shorter than a need that `may` refuses.
+    fn first_where(
+        &self,
+        (from, to): (blocks::Place, Option<blocks::Place>),
+        may: impl Fn(i64, SimDuration) -> bool,
+        wanted: impl Fn(&Waiting) -> bool,
+    ) -> Option<blocks::Place> {
+        let wide = |least: &Least| least.front.iter().any(|(units, length)| may(units, length));
+        self.find_before(from, to, wide, |block| may(block.units, block.length), wanted)
+    }
+
+    /// Whoever was submitted first of those submitted after `(instant, row)` that stand no later than `until`.
+    fn oldest_after(&self, after: (SimTime, u32), until: QueueKey) -> Option<QueueKey> {
         let mut oldest: Option<QueueKey> = None;
         for (block, earliest) in self.blocks() {
             if oldest.is_some_and(|found| earliest.submit > found.submit) {
                 continue;
             }
-            for key in block.iter().map(|waiting| waiting.key).filter(|key| (key.submit, key.row) > after) {
+            let keys = block.iter().map(|waiting| waiting.key).take_while(|&key| key <= until);
+            for key in keys.filter(|key| (key.submit, key.row) > after) {
                 if oldest.is_none_or(|found| (key.submit, key.row) < (found.submit, found.row)) {
                     oldest = Some(key);
                 }
@@ -264,7 +267,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::algo::sorted_blocks::Place;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]

@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::algo::span::Span;
 use crate::cluster::{Cluster, Phase};
 use crate::error::SimulationError;
+use crate::platform::node_state::NodeState;
 use crate::policy::queues::Group;
 use crate::policy::runs::{Run, RunId};
 use crate::policy::{Decision, Decisions, Rejection, Start};
@@ -99,6 +100,7 @@ impl Cluster {
                 self.check_node(nodes.first())?;
                 let until = self.now + self.platform.node(nodes.first()).boot_time;
                 let state = self.node(nodes.first()).wake(until)?;
+                self.hold_watts(nodes, state, headroom)?;
                 self.enter_all(nodes, state);
                 Ok(Effect::Waking(nodes, until))
             }
@@ -106,6 +108,7 @@ impl Cluster {
                 self.check_node(nodes.first())?;
                 let until = self.now + self.platform.node(nodes.first()).shutdown_time;
                 let state = self.node(nodes.first()).sleep(until)?;
+                self.hold_watts(nodes, state, headroom)?;
                 self.slots.close(nodes);
                 self.enter_all(nodes, state);
                 Ok(Effect::Sleeping(nodes, until))
@@ -138,6 +141,16 @@ impl Cluster {
                 self.resize(resize, of.added_by(resize), headroom).map(|moved| Effect::Resized(resize.id, moved))
             }
         }
+    }
+
+    /// Nodes that are alike come into a state in which they may draw more; refused if that passes the ceiling.
+    fn hold_watts(&self, nodes: Span, state: NodeState, headroom: &mut Headroom) -> Result<(), SimulationError> {
+        if !headroom.counts {
+            return Ok(());
+        }
+        let draw = self.platform.node(nodes.first());
+        let held = |state| draw.held(state).times(nodes.len());
+        headroom.exchange(held(self.node(nodes.first())), held(state))
     }
 
     fn stop(&mut self, id: RunId) -> Result<Run, SimulationError> {

@@ -71,6 +71,8 @@ pub struct Cluster {
     idle: Watts,
     /// What policies count for all that runs, beyond idle.
     claimed: Watts,
+    /// What nodes that are off or on their way there or back hold less than idle.
+    saved: Watts,
     budgets: Arc<Budgets>,
     runs: Runs,
     phases: Vec<Phase>,
@@ -165,6 +167,7 @@ impl Cluster {
             releases: Releases::followed(),
             idle: platform.idle(),
             claimed: Watts::ZERO,
+            saved: Watts::ZERO,
             budgets: Arc::default(),
             runs: Runs::new(homes(&workload, &platform, |_| true)),
             phases: vec![Phase::Unborn; workload.len()],
@@ -268,6 +271,7 @@ impl Cluster {
             releases: self.foreseen.as_ref().unwrap_or(&self.releases),
             predicted: &self.predicted,
             claimed: self.claimed,
+            saved: self.saved,
             is_held: false,
             budgets: &self.budgets,
             outages: &self.outages,
@@ -424,6 +428,8 @@ impl Cluster {
         self.classes[state.class() as usize] += count;
         if let Some(standby) = &mut self.standby {
             standby.enter(self.now, nodes, old, state);
+            let draw = self.platform.node(nodes.first());
+            self.saved += (draw.held(old) - draw.held(state)).times(nodes.len());
         }
     }
 
@@ -476,7 +482,7 @@ impl Cluster {
     #[must_use]
     pub fn headroom(&self, ceiling: Option<Watts>) -> Headroom {
         let counts = ceiling.is_some();
-        Headroom { ceiling: self.budgets.at(self.now).or(ceiling), draw: self.idle + self.claimed, counts }
+        Headroom { ceiling: self.budgets.at(self.now).or(ceiling), draw: self.idle + self.claimed - self.saved, counts }
     }
 }
 

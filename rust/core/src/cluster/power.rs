@@ -10,6 +10,7 @@ use crate::platform::node_state::NodeState;
 use crate::policy::budget::draw::{Counted, held};
 use crate::policy::runs::{Run, RunId, Suspension};
 use crate::power::in_force::{Allotted, CapsInForce, Profile};
+use crate::power::pvt::ForAlike;
 use crate::units::{SimDuration, SimTime, Watts};
 
 /// What is kept where a policy governs power.
@@ -68,8 +69,23 @@ impl Cluster {
         }
         let of = self.profile(run);
         let nodes = self.runs.nodes(run).iter();
-        let caps = nodes.map(|&node| (node, caps.on(&self.predicted, of, node)));
+        let caps = nodes.zip(self.caps_on(run, caps)).map(|(&node, cap_w)| (node, cap_w));
         self.predicted.slowest_under(of.app, of.own, caps) * run.size_time
+    }
+
+    /// What these caps are on each node of a run, W.
+    fn caps_on(&self, run: &Run, caps: &CapsInForce) -> impl Iterator<Item = f64> {
+        let (of, mut alike) = (self.profile(run), ForAlike::default());
+        let is_modelled = matches!(caps.allotted, Allotted::Slowdown(_));
+        self.runs.nodes(run).iter().map(move |&node| {
+            let like = self.predicted.likeness(of.app, of.own, node).filter(|_| is_modelled);
+            alike.of(like, || caps.on(&self.predicted, of, node))
+        })
+    }
+
+    /// The caps in force on each node of a run, W; infinity: none.
+    pub fn caps(&self, run: &Run) -> impl Iterator<Item = f64> {
+        self.caps_on(run, &run.caps)
     }
 
     /// Watts beyond idle that a run is predicted to draw under these caps.

@@ -2,6 +2,7 @@
 
 use crate::algo::span::Span;
 use crate::cluster::{Cluster, Effect, Headroom};
+use crate::control::account::Account;
 use crate::control::{Asleep, Controller, Course, Host};
 use crate::error::Result;
 use crate::policy::agent::{Agent, Told};
@@ -23,6 +24,8 @@ impl Controller {
         host: &mut Host<'_>,
     ) -> Result<bool> {
         self.pass = Course::default();
+        self.account.tell_use(&mut *self.policy);
+        self.account.teach(&mut *self.policy, &self.cluster, Watts::ZERO, interrupted)?;
         if self.governs {
             self.pass.surplus = self.surplus(draw)?;
             self.pass.is_allot_due = beat;
@@ -99,11 +102,10 @@ impl Controller {
         }
     }
 
-    /// Asks how long the jobs will run that have joined the queue and what they will draw, once it is known what others did.
+    /// Asks how long the jobs will run that have joined the queue, and what they will draw.
     pub(super) fn foretell(&mut self, interrupted: &dyn Fn() -> bool) -> Result<()> {
         let Self { cluster, policy, foretold, pass, .. } = self;
         let Some(forecast) = policy.forecast().filter(|_| !foretold.joined.is_empty()) else { return Ok(()) };
-        foretold.over.drain(..).for_each(|over| forecast.learn(&over));
         let (mut lengths, mut draws) = (Vec::with_capacity(foretold.joined.len()), Vec::new());
         let view = cluster.view(pass.surplus, interrupted);
         forecast.lengths(&view, &foretold.joined, &mut lengths)?;
@@ -229,6 +231,7 @@ impl Controller {
     /// # Errors
     /// If the policy fails.
     pub fn alert(&mut self) -> Result<()> {
+        self.account.tell_use(&mut *self.policy);
         let Some(governor) = self.policy.governor() else { return Ok(()) };
         governor.alert(&self.cluster.view(Watts::ZERO, &|| false))
     }
@@ -238,6 +241,7 @@ impl Controller {
     /// # Errors
     /// If the policy fails, or it cannot be carried out.
     pub fn relieve(&mut self, host: &mut Host<'_>) -> Result<bool> {
+        self.account.tell_use(&mut *self.policy);
         let Some(governor) = self.policy.governor() else { return Ok(false) };
         let Some(decision) = governor.relieve(&self.cluster.view(Watts::ZERO, &|| false))? else { return Ok(false) };
         self.decisions.clear();
@@ -247,9 +251,9 @@ impl Controller {
     }
 
     fn carry_out(&mut self, host: &mut Host<'_>) -> Result<()> {
-        let Self { cluster, policy, decisions, .. } = self;
+        let Self { cluster, policy, decisions, account, .. } = self;
         let headroom = cluster.headroom(policy.budget());
-        let mut hand = Hand { cluster, policy: &mut **policy, decisions, headroom, host };
+        let mut hand = Hand { cluster, policy: &mut **policy, decisions, account, headroom, host };
         for decision in decisions.list() {
             match *decision {
                 Decision::Wake(nodes) => hand.switch(nodes, Decision::Wake)?,
@@ -266,14 +270,16 @@ struct Hand<'a, 'h> {
     cluster: &'a mut Cluster,
     policy: &'a mut dyn Policy,
     decisions: &'a Decisions,
+    account: &'a mut Account,
     headroom: Headroom,
     host: &'a mut Host<'h>,
 }
 
 impl Hand<'_, '_> {
     fn carry_out(&mut self, decision: &Decision) -> Result<()> {
-        let Self { cluster, policy, decisions, headroom, host } = self;
+        let Self { cluster, policy, decisions, account, headroom, host } = self;
         let done = cluster.carry_out(decision, decisions, headroom).and_then(|effect| {
+            account.note(cluster, decision, &effect);
             if let Effect::Ended(_, run) = &effect {
                 policy.notice(cluster.jobs(), Notice::Ended(run.job));
                 if let Decision::Requeue(_) = decision {

@@ -20,6 +20,7 @@ use crate::policy::queues::Queues;
 use crate::policy::runs::{Run, RunId};
 use crate::policy::sleep::{Sleep, Sleeper};
 use crate::policy::timing::Timing;
+use crate::policy::usage::{Follower, Use};
 use crate::policy::{Decision, Decisions, Facets, Jobs, Notice, Policy, View};
 use crate::power::pvt::Predicted;
 use crate::power::slowest::Slowest;
@@ -203,6 +204,22 @@ impl Pool {
 impl Facets for Pools {
     fn sleeper(&mut self) -> Option<&mut dyn Sleeper> {
         if self.sleep.is_some() { Some(self) } else { None }
+    }
+
+    fn follower(&mut self) -> Option<&mut dyn Follower> {
+        let follows = self.all.iter_mut().any(|pool| pool.controller.follower().is_some());
+        if follows { Some(self) } else { None }
+    }
+}
+
+/// Shares are those of the whole machine: each pool follows what jobs use of all of them.
+impl Follower for Pools {
+    fn group(&mut self, groups: &Arc<[u32]>) {
+        self.all.iter_mut().filter_map(|pool| pool.controller.follower()).for_each(|one| one.group(groups));
+    }
+
+    fn follow(&mut self, uses: &[Use]) {
+        self.all.iter_mut().filter_map(|pool| pool.controller.follower()).for_each(|one| one.follow(uses));
     }
 }
 

@@ -6,6 +6,7 @@ pub mod slots;
 use std::fmt;
 
 use crate::error::{ConfigError, Fault, Result};
+use crate::platform::node_state::NodeState;
 use crate::units::{MAX_NODE_WATTS, SimDuration, Watts};
 
 /// A platform as a caller has it: one value a node in every column.
@@ -56,6 +57,27 @@ pub struct NodeDraw {
     pub shutdown: Watts,
     /// How long shutting down takes.
     pub shutdown_time: SimDuration,
+}
+
+impl NodeDraw {
+    /// The most that a node which serves no job draws until something is decided about it (page on sleep under a budget,
+    /// rule 1).
+    #[must_use]
+    pub fn held(&self, state: NodeState) -> Watts {
+        match state {
+            NodeState::Off => self.off,
+            NodeState::Booting { .. } => self.idle + self.beyond_idle_to_boot(),
+            NodeState::ShuttingDown { .. } if self.shutdown_time > SimDuration::ZERO => self.shutdown.max(self.off),
+            NodeState::ShuttingDown { .. } => self.off,
+            NodeState::Idle | NodeState::Busy { .. } | NodeState::Kept | NodeState::Down => self.idle,
+        }
+    }
+
+    /// What it draws beyond idle while it boots; nothing if that takes no time.
+    #[must_use]
+    pub fn beyond_idle_to_boot(&self) -> Watts {
+        if self.boot_time > SimDuration::ZERO { self.boot.max(self.idle) - self.idle } else { Watts::ZERO }
+    }
 }
 
 /// A checked platform.

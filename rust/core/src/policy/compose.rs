@@ -4,10 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::algo::fit_list::{FitList, Kind, QueueKey, Waiting};
-use crate::algo::sorted_blocks::Place;
+use crate::algo::fit_list::{FitList, Kind, Place, QueueKey, Waiting};
 use crate::error::{Result, config};
-use crate::platform::Platform;
+use crate::platform::{NodeDraw, Platform};
 use crate::policy::agent::Agent;
 use crate::policy::allocator::Allocator;
 use crate::policy::analyzer::forecast::Forecast;
@@ -34,6 +33,7 @@ use crate::policy::sleep::proposal::PoolSleeper;
 use crate::policy::sleep::rules::Rules;
 use crate::policy::sleep::{Sleep, Sleeper};
 use crate::policy::timing::Timing;
+use crate::policy::usage::{Follower, Learner};
 use crate::policy::{Basis, Decision, Decisions, Facets, Governor, Jobs, Notice, Policy, Rejection, Resizer, View};
 use crate::units::Watts;
 use crate::workload::JobId;
@@ -65,6 +65,8 @@ pub struct Parts {
     pub sleep: Option<Rules>,
     /// When passes are made.
     pub timing: Timing,
+    /// What learns of runs that are over, whatever else it does.
+    pub learners: Vec<Box<dyn Learner>>,
 }
 
 /// A scheduler composed of parts.
@@ -125,13 +127,19 @@ impl Composed {
         }
         let governance = governance.filter(Governance::is_active);
         let sleep = parts.sleep.as_ref().map(|rules| Sleep::new(rules, platform)).transpose()?;
+        let mut power = power.transpose()?;
         if sleep.is_some() {
             check_sleep(&parts, platform)?;
+        }
+        if let (Some(power), true) = (&mut power, sleep.is_some()) {
+            check_sleep_under_budget(power.ceiling.draw(), governance.is_some(), platform, whole)?;
+            parts.backfill = beside_sleep(parts.backfill.as_ref())?;
+            power.ceiling.switch_nodes();
         }
         Ok(Self {
             name: name.into(),
             memory: Memory::of(governance.is_some()),
-            power: power.transpose()?,
+            power,
             least: governance.as_ref().map_or(LeastCaps::None, |governance| governance.allocator.least()),
             governance,
             parts,
@@ -174,7 +182,7 @@ impl Composed {
         let is_gone = |job: &JobId| withdrawn.binary_search(job).is_ok();
         submitted.retain(|job| !is_gone(job));
         admitted.retain(|job| !is_gone(job));
-        let keys: Vec<_> = queue.iter().map(|waiting| waiting.key).filter(|key| is_gone(&JobId(key.row))).collect();
+        let keys: Vec<_> = queue.everyone().map(|waiting| waiting.key).filter(|key| is_gone(&JobId(key.row))).collect();
         for key in keys {
             queue.remove(key);
         }
@@ -203,14 +211,13 @@ impl Composed {
 
     /// The order ranks all that wait as they stand; the queue is sorted anew.
     fn rank_again(&mut self, view: &View<'_>) -> Result<()> {
-        self.memory.quotas.put_all_back(view.jobs, &mut self.queue);
+        self.memory.quotas.put_all_back(&mut self.queue);
         if self.queue.is_empty() {
             return Ok(());
         }
         let waiting: Vec<_> = self.queue.iter().map(|waiting| JobId(waiting.key.row)).collect();
         self.rank(view, &waiting)?;
-        let mut ranks = self.ranks.iter();
-        self.queue.rekey(|waiting| waiting.key.rank = ranks.next().copied().unwrap_or(waiting.key.rank));
+        self.queue.rerank(&self.ranks);
         self.parts.backfill.note_sorted(&self.queue);
         if !self.memory.quotas.is_empty() {
             self.memory.quotas.resort(view.jobs, &self.queue);
@@ -344,7 +351,7 @@ impl Composed {
         let Self { power: Some(power), queue, submitted, admitted, parts, judged, least, memory, .. } = self else {
             return;
         };
-        memory.quotas.put_all_back(view.jobs, queue);
+        memory.quotas.put_all_back(queue);
         let view = &smallest(view, parts);
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
         let ever = Some(power.ceiling.ever(view));
@@ -408,7 +415,7 @@ impl Composed {
         if lessons.apps.is_empty() {
             return Ok(());
         }
-        self.memory.quotas.put_all_back(view.jobs, &mut self.queue);
+        self.memory.quotas.put_all_back(&mut self.queue);
         let stale = self.queue.iter().filter(|waiting| lessons.concern(view.jobs, JobId(waiting.key.row)));
         let stale: Vec<_> = stale.map(|waiting| waiting.key).collect();
         for &key in &stale {
@@ -452,7 +459,7 @@ impl Policy for Composed {
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         self.memory.begin(!self.withdrawn.is_empty());
         self.let_go(view.jobs);
-        self.memory.quotas.put_back(view.jobs, &mut self.queue);
+        self.memory.quotas.put_back(&mut self.queue);
         self.judge_new(view, out);
         if std::mem::take(&mut self.budget_changed) {
             self.judge_again(view, out);
@@ -474,7 +481,7 @@ impl Policy for Composed {
                 None if self.choose_sizes(view, out)? => return Ok(()),
                 None => {}
             }
-            self.memory.quotas.begin(view.jobs, &mut self.queue);
+            self.memory.quotas.begin(&mut self.queue);
             if free_units > 0 || self.parts.backfill.names_nodes() {
                 free_units = self.pass(view, out)?;
                 self.settle(view, out)?;
@@ -492,6 +499,9 @@ impl Policy for Composed {
         self.memory.quotas.grow(growth.queues.as_ref());
         if let Some(queues) = &growth.queues {
             self.parts.order.grow(queues);
+        }
+        if let (Some(groups), Some(follower)) = (&growth.groups, self.parts.order.follower()) {
+            follower.group(groups);
         }
     }
 
@@ -585,6 +595,14 @@ impl Facets for Composed {
     fn forecast(&mut self) -> Option<&mut dyn Forecast> {
         Some(self.parts.forecast.as_mut()?.as_mut())
     }
+
+    fn follower(&mut self) -> Option<&mut dyn Follower> {
+        self.parts.order.follower()
+    }
+
+    fn learners(&mut self) -> &mut [Box<dyn Learner>] {
+        &mut self.parts.learners
+    }
 }
 
 impl Resizer for Composed {
@@ -617,6 +635,40 @@ fn check_sleep(parts: &Parts, platform: &Platform) -> Result<()> {
         let expected =
             "\"none\" beside backfill `plan` and a sleep part: a job that starves is in no plan that wakes nodes";
         return Err(config("policy.order.starvation_limit_s", "a limit", expected));
+    }
+    Ok(())
+}
+
+/// The same rule where nodes sleep under a budget.
+fn beside_sleep(backfill: &dyn Backfill) -> Result<Box<dyn Backfill>> {
+    backfill.beside_sleep().ok_or_else(|| {
+        let expected = "none, first-fit or reservations beside a power part: others do not plan with the watts to wake \
+                        nodes";
+        config("policy.sleep", "a part", expected)
+    })
+}
+
+/// What a sleep part cannot go with under a budget (page on sleep under a budget, rule 3).
+fn check_sleep_under_budget(ceiling: Watts, governs: bool, platform: &Platform, whole: &Platform) -> Result<()> {
+    if governs {
+        let expected = "none beside an allocator or steps in on_excess: no rule says yet who gives up watts for a node to \
+                        boot";
+        return Err(config("policy.sleep", "a part", expected));
+    }
+    if platform.len() < whole.len() {
+        let expected = "none beside a power part where queues have only some of the nodes";
+        return Err(config("policy.sleep", "a part", expected));
+    }
+    let most = platform.nodes().iter().map(NodeDraw::beyond_idle_to_boot).max().unwrap_or_default();
+    let least = whole.idle() + most;
+    if ceiling.as_ceiling() < least {
+        let why = format!(
+            "at least {} W: the idle machine draws {} W, and one of its nodes {} W more while it boots",
+            least.watts(),
+            whole.idle().watts(),
+            most.watts()
+        );
+        return Err(config("policy.power", format!("{} W", ceiling.watts()), why));
     }
     Ok(())
 }

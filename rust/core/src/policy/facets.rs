@@ -5,6 +5,7 @@ use crate::policy::agent::Agent;
 use crate::policy::analyzer::forecast::Forecast;
 use crate::policy::sleep::Sleeper;
 use crate::policy::sleep::proposal::PoolSleeper;
+use crate::policy::usage::{Follower, Learner};
 use crate::policy::{Decision, Decisions, View};
 use crate::units::{SimDuration, Watts};
 
@@ -38,6 +39,16 @@ pub trait Facets {
     /// What says how long jobs will run, if anything does.
     fn forecast(&mut self) -> Option<&mut dyn Forecast> {
         None
+    }
+
+    /// What goes by what jobs use, if anything does.
+    fn follower(&mut self) -> Option<&mut dyn Follower> {
+        None
+    }
+
+    /// What learns of runs that are over.
+    fn learners(&mut self) -> &mut [Box<dyn Learner>] {
+        &mut []
     }
 }
 

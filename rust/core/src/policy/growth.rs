@@ -19,6 +19,8 @@ pub struct Growth {
     pub cells: Option<Arc<Cells>>,
     /// Their queues, if there are any.
     pub queues: Option<Arc<Queues>>,
+    /// Groups that share the machine, if the policy knows any; those of before keep their numbers.
+    pub groups: Option<Arc<[u32]>>,
 }
 
 impl Growth {
@@ -30,6 +32,7 @@ impl Growth {
             predicted: Arc::new(self.predicted.part(nodes)),
             cells: self.cells.as_ref().map(|cells| Arc::new(cells.part(nodes))),
             queues: self.queues.as_ref().map(|queues| Arc::new(queues.in_pool(nodes))),
+            groups: self.groups.clone(),
         }
     }
 

@@ -37,6 +37,7 @@ mod testing;
 pub mod timing;
 mod together;
 mod turns;
+pub mod usage;
 
 use std::sync::Arc;
 
@@ -92,6 +93,8 @@ pub struct View<'a> {
     pub predicted: &'a Predicted,
     /// What all running jobs claim beyond the idle machine: the sum of their least watts.
     pub claimed: Watts,
+    /// What nodes that are off or on their way there or back hold less than idle.
+    pub saved: Watts,
     /// Whether what an emergency took is not given back yet, so that nothing may start.
     pub is_held: bool,
     /// The budgets from outside that there are and will be, in place of the policy's own while they hold.

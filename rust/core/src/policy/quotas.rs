@@ -1,16 +1,24 @@
 //! Jobs of which only so many may run at once, of an array or of a queue: those beyond are passed over in a pass as if they
 //! were not queued (operations page on machines, rules 3 and 28).
 //!
-//! They are taken out of the queue for as long as a group of theirs is full, so that no part has to know of them.
+//! They are taken out of the queue for as long as a group of theirs is full, so that no part has to know of them. Many that
+//! are in the same groups come and go as a whole: they stand in a lane of the queue, so that a start or an end costs no look
+//! at each of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use crate::algo::fit_list::{FitList, QueueKey, Waiting};
+use crate::algo::fit_list::{FitList, Line, QueueKey};
 use crate::policy::Jobs;
 use crate::policy::queues::{Group, Queues};
 use crate::workload::JobId;
+
+/// So many come back into the queue one by one, more of them as a lane.
+const FEW: usize = 64;
+
+/// The groups with a limit that a job is in.
+type Groups = [Option<Group>; 3];
 
 /// What is known of the groups that have a limit.
 #[derive(Clone, Debug, Default)]
@@ -19,8 +27,11 @@ pub struct Quotas {
     groups: BTreeMap<Group, Quota>,
     /// Those that have changed since they were looked at.
     changed: BTreeSet<Group>,
-    /// Jobs that are kept out of the queue.
-    aside: BTreeMap<QueueKey, Waiting>,
+    /// Jobs that are in the same groups; their lane in the queue has the same number.
+    alike: Vec<Alike>,
+    numbers: BTreeMap<Groups, usize>,
+    /// Which of these have jobs that are passed over.
+    aside: BTreeSet<usize>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -28,10 +39,18 @@ struct Quota {
     limit: u32,
     /// How many of its jobs run.
     active: u32,
-    /// Those in the queue.
+    /// Which jobs alike are in it, as far as any waits.
+    alike: BTreeSet<usize>,
+}
+
+/// Jobs that are in the same groups.
+#[derive(Clone, Debug)]
+struct Alike {
+    groups: Groups,
+    /// Those in the queue that stand in no lane of their own.
     queued: BTreeSet<QueueKey>,
-    /// Those that are kept out of it, for this group or another.
-    aside: BTreeSet<QueueKey>,
+    /// Those that are kept out of it.
+    aside: Line,
 }
 
 impl Quota {
@@ -59,43 +78,58 @@ impl Quotas {
         self.groups.is_empty()
     }
 
-    /// The groups with a limit that a job is in.
-    fn of(&self, jobs: Jobs<'_>, job: JobId) -> impl Iterator<Item = (Group, u32)> + use<> {
+    /// The groups with a limit that a job is in, and their limits.
+    fn of(&self, jobs: Jobs<'_>, job: JobId) -> [Option<(Group, u32)>; 3] {
         let array = jobs.array(job).map(|(array, limit)| (Group::Array(array), limit));
         let [queue, user] = self.queues.as_ref().map_or([None; 2], |queues| queues.limits(job));
-        [array, queue, user].into_iter().flatten()
+        [array, queue, user]
+    }
+
+    fn groups(&self, jobs: Jobs<'_>, job: JobId) -> Groups {
+        self.of(jobs, job).map(|group| group.map(|(group, _)| group))
+    }
+
+    /// Which jobs this one is alike, if any such has been queued.
+    fn number(&self, jobs: Jobs<'_>, job: JobId) -> Option<usize> {
+        self.numbers.get(&self.groups(jobs, job)).copied()
     }
 
     /// A job has joined the queue.
     pub(super) fn join(&mut self, jobs: Jobs<'_>, key: QueueKey) {
-        for (group, limit) in self.of(jobs, JobId(key.row)) {
+        let of = self.of(jobs, JobId(key.row));
+        if of.iter().all(Option::is_none) {
+            return;
+        }
+        let groups = of.map(|group| group.map(|(group, _)| group));
+        let number = *self.numbers.entry(groups).or_insert(self.alike.len());
+        if number == self.alike.len() {
+            self.alike.push(Alike { groups, queued: BTreeSet::new(), aside: Line::default() });
+        }
+        self.alike[number].queued.insert(key);
+        for (group, limit) in of.into_iter().flatten() {
             let quota = self.groups.entry(group).or_default();
             quota.limit = limit;
-            quota.queued.insert(key);
+            quota.alike.insert(number);
             self.changed.insert(group);
         }
     }
 
     /// A job leaves the queue without a start.
     pub(super) fn leave(&mut self, jobs: Jobs<'_>, job: JobId) {
-        if self.is_empty() {
-            return;
-        }
-        let is_other = |key: &QueueKey| key.row != job.0;
-        for (group, _) in self.of(jobs, job) {
-            if let Some(quota) = self.groups.get_mut(&group) {
-                quota.queued.retain(is_other);
-                quota.aside.retain(is_other);
-            }
-        }
-        self.aside.retain(|key, _| is_other(key));
+        let Some(number) = self.number(jobs, job) else { return };
+        let Alike { queued, aside, .. } = &mut self.alike[number];
+        queued.retain(|key| key.row != job.0);
+        let key = aside.iter().map(|waiting| waiting.key).find(|key| key.row == job.0);
+        key.map(|key| aside.remove(key));
     }
 
     /// A job starts.
     pub(super) fn start(&mut self, jobs: Jobs<'_>, key: QueueKey) {
-        for (group, _) in self.of(jobs, JobId(key.row)) {
+        if let Some(number) = self.number(jobs, JobId(key.row)) {
+            self.alike[number].queued.remove(&key);
+        }
+        for group in self.groups(jobs, JobId(key.row)).into_iter().flatten() {
             if let Some(quota) = self.groups.get_mut(&group) {
-                quota.queued.remove(&key);
                 quota.active += 1;
             }
         }
@@ -114,7 +148,7 @@ impl Quotas {
 
     /// A job runs that was started before this queue was kept.
     pub(super) fn inherit(&mut self, jobs: Jobs<'_>, job: JobId) {
-        for (group, limit) in self.of(jobs, job) {
+        for (group, limit) in self.of(jobs, job).into_iter().flatten() {
             let quota = self.groups.entry(group).or_default();
             quota.limit = limit;
             quota.active += 1;
@@ -127,7 +161,7 @@ impl Quotas {
         if self.is_empty() {
             return;
         }
-        for (group, _) in self.of(jobs, job) {
+        for group in self.groups(jobs, job).into_iter().flatten() {
             if let Some(quota) = self.groups.get_mut(&group) {
                 quota.active = quota.active.saturating_sub(1);
                 self.changed.insert(group);
@@ -136,39 +170,35 @@ impl Quotas {
     }
 
     /// Puts those back into the queue of which no group is full any more.
-    pub(super) fn put_back(&mut self, jobs: Jobs<'_>, queue: &mut FitList) {
-        let mut keys: BTreeSet<QueueKey> = BTreeSet::new();
-        for group in &self.changed {
-            if let Some(quota) = self.groups.get(group).filter(|quota| !quota.is_full()) {
-                keys.extend(&quota.aside);
+    pub(super) fn put_back(&mut self, queue: &mut FitList) {
+        let free = self.changed.iter().filter_map(|group| self.groups.get(group)).filter(|quota| !quota.is_full());
+        let numbers: BTreeSet<_> = free.flat_map(|quota| self.aside.intersection(&quota.alike)).copied().collect();
+        for number in numbers {
+            if !self.is_any_full(self.alike[number].groups) {
+                self.restore(queue, number);
             }
-        }
-        keys.retain(|key| !self.is_held(jobs, JobId(key.row)));
-        for key in keys {
-            self.restore(jobs, queue, key);
         }
     }
 
     /// Puts all back into the queue, which is about to be sorted anew.
-    pub(super) fn put_all_back(&mut self, jobs: Jobs<'_>, queue: &mut FitList) {
-        let keys: Vec<_> = self.aside.keys().copied().collect();
-        for key in keys {
-            self.restore(jobs, queue, key);
-            self.changed.extend(self.of(jobs, JobId(key.row)).map(|(group, _)| group));
+    pub(super) fn put_all_back(&mut self, queue: &mut FitList) {
+        for number in self.aside.clone() {
+            self.restore(queue, number);
+            self.changed.extend(self.alike[number].groups.into_iter().flatten());
         }
     }
 
     /// The queue was sorted anew.
     pub(super) fn resort(&mut self, jobs: Jobs<'_>, queue: &FitList) {
-        self.groups.values_mut().for_each(|quota| quota.queued.clear());
-        queue.iter().for_each(|waiting| self.join(jobs, waiting.key));
+        self.alike.iter_mut().for_each(|alike| alike.queued.clear());
+        queue.main().for_each(|waiting| self.join(jobs, waiting.key));
     }
 
     /// A pass begins: takes those out of the queue of which a group is full.
-    pub(super) fn begin(&mut self, jobs: Jobs<'_>, queue: &mut FitList) {
+    pub(super) fn begin(&mut self, queue: &mut FitList) {
         for group in std::mem::take(&mut self.changed) {
             if self.is_full(group) {
-                self.set_aside(jobs, queue, group, None);
+                self.set_aside(queue, group, None);
             }
         }
     }
@@ -180,10 +210,10 @@ impl Quotas {
             return false;
         }
         let mut is_full = false;
-        for (group, _) in self.of(jobs, JobId(started.row)) {
+        for group in self.groups(jobs, JobId(started.row)).into_iter().flatten() {
             if self.is_full(group) {
                 is_full = true;
-                self.set_aside(jobs, queue, group, Some(started).filter(|_| !all));
+                self.set_aside(queue, group, Some(started).filter(|_| !all));
                 // Those before it had their turn, and are taken out when the next pass begins.
                 self.changed.insert(group);
             }
@@ -195,34 +225,62 @@ impl Quotas {
         self.groups.get(&group).is_some_and(Quota::is_full)
     }
 
-    pub(super) fn is_held(&self, jobs: Jobs<'_>, job: JobId) -> bool {
-        self.of(jobs, job).any(|(group, _)| self.is_full(group))
+    fn is_any_full(&self, groups: Groups) -> bool {
+        groups.into_iter().flatten().any(|group| self.is_full(group))
     }
 
-    fn restore(&mut self, jobs: Jobs<'_>, queue: &mut FitList, key: QueueKey) {
-        let Some(waiting) = self.aside.remove(&key) else { return };
-        for (group, _) in self.of(jobs, JobId(key.row)) {
-            if let Some(quota) = self.groups.get_mut(&group) {
-                quota.aside.remove(&key);
-                quota.queued.insert(key);
-            }
+    pub(super) fn is_held(&self, jobs: Jobs<'_>, job: JobId) -> bool {
+        self.is_any_full(self.groups(jobs, job))
+    }
+
+    /// Puts jobs alike back into the queue.
+    fn restore(&mut self, queue: &mut FitList, number: usize) {
+        self.aside.remove(&number);
+        let Alike { queued, aside, .. } = &mut self.alike[number];
+        queue.open_lane(number, aside);
+        if aside.len() > FEW {
+            return queue.add_lane(number, std::mem::take(aside));
         }
-        queue.insert(waiting);
+        for &waiting in aside.iter() {
+            queued.insert(waiting.key);
+            queue.insert(waiting);
+        }
+        aside.clear();
     }
 
     /// Takes jobs of a group out of the queue: those that come after one, or all.
-    fn set_aside(&mut self, jobs: Jobs<'_>, queue: &mut FitList, group: Group, after: Option<QueueKey>) {
+    fn set_aside(&mut self, queue: &mut FitList, group: Group, after: Option<QueueKey>) {
+        let Some(quota) = self.groups.get_mut(&group) else { return };
+        let Self { alike, aside, .. } = self;
+        quota.alike.retain(|&number| {
+            let own = &mut alike[number];
+            own.set_aside(queue, number, after);
+            if !own.aside.is_empty() || queue.has_lane(number) {
+                aside.insert(number);
+                return true;
+            }
+            !own.queued.is_empty()
+        });
+    }
+}
+
+impl Alike {
+    /// Takes them out of the queue: those that come after one, or all.
+    fn set_aside(&mut self, queue: &mut FitList, number: usize, after: Option<QueueKey>) {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let Some(quota) = self.groups.get(&group) else { return };
-        let keys: Vec<_> = quota.queued.range((from, Bound::Unbounded)).copied().collect();
+        let keys: Vec<_> = self.queued.range((from, Bound::Unbounded)).copied().collect();
         for key in keys {
-            for (group, _) in self.of(jobs, JobId(key.row)) {
-                if let Some(quota) = self.groups.get_mut(&group) {
-                    quota.queued.remove(&key);
-                    quota.aside.insert(key);
+            self.queued.remove(&key);
+            queue.remove(key).into_iter().for_each(|waiting| self.aside.insert(waiting));
+        }
+        match after {
+            Some(after) => queue.close_lane(number, after),
+            None => {
+                if let Some(mut line) = queue.take_lane(number) {
+                    self.aside.iter().for_each(|&waiting| line.insert(waiting));
+                    self.aside = line;
                 }
             }
-            self.aside.extend(queue.remove(key).map(|waiting| (key, waiting)));
         }
     }
 }
@@ -230,7 +288,7 @@ impl Quotas {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::fit_list::Kind;
+    use crate::algo::fit_list::{Kind, Waiting};
     use crate::units::{SimDuration, SimTime};
     use crate::workload::{JobColumns, WaitColumns, Workload};
 
@@ -264,19 +322,19 @@ mod tests {
             queue.insert(Waiting { key: key(row), units: 1, length, watts: 0, kind: Kind::OTHER });
             quotas.join(jobs, key(row));
         }
-        quotas.begin(jobs, &mut queue);
+        quotas.begin(&mut queue);
         assert_eq!(rows(&queue), [0, 1, 2, 3]);
         queue.remove(key(1));
         quotas.start(jobs, key(1));
         assert!(!quotas.hold_back(jobs, &mut queue, key(2), false), "it is of no array");
         assert!(quotas.hold_back(jobs, &mut queue, key(1), false));
         assert_eq!(rows(&queue), [0, 2], "who comes before had its turn");
-        quotas.put_back(jobs, &mut queue);
-        quotas.begin(jobs, &mut queue);
+        quotas.put_back(&mut queue);
+        quotas.begin(&mut queue);
         assert_eq!(rows(&queue), [2]);
         quotas.leave(jobs, JobId(3));
         quotas.end(jobs, JobId(1));
-        quotas.put_back(jobs, &mut queue);
+        quotas.put_back(&mut queue);
         assert_eq!(rows(&queue), [0, 2]);
     }
 }

@@ -22,10 +22,12 @@ use crate::policy::placement::{
     Placement, assignment::Assignment, first_runs::FirstRunsByLot, lowest_id::LowestId, observed::ObservedNodes,
     opportunity_cost::OpportunityCost, pools, random::Random, ranked,
 };
-use crate::policy::registry::parameters::{PATIENCE, PLAN, POOLS, RESERVATIONS, SLIDING_WINDOW, SYSTEM_BUDGET, VAHRM};
+use crate::policy::registry::parameters::{
+    FAIR_SHARE, PATIENCE, PLAN, POOLS, RESERVATIONS, SLIDING_WINDOW, SYSTEM_BUDGET, VAHRM,
+};
 use crate::policy::registry::take::{
-    all_faults, take_borders, take_budget, take_interval, take_patience, take_plan, take_rank, take_reservations,
-    take_weights, take_window,
+    all_faults, take_borders, take_budget, take_fair_share, take_interval, take_patience, take_plan, take_rank,
+    take_reservations, take_weights, take_window,
 };
 use crate::policy::sleep::rules::Rules;
 use crate::policy::timing::Timing;
@@ -94,6 +96,8 @@ pub enum Need {
     FirstRuns(&'static str),
     /// The utilization under random placement, as the parameters `u_l` and `u_h`.
     Utilizations(&'static str),
+    /// To which group each job belongs: by the column that the parameter names.
+    Groups(&'static str),
 }
 
 /// A part as a user names it.
@@ -154,6 +158,13 @@ pub const ORDERS: &[Row<dyn Order>] = &[
             let (weights, beside) = take_weights(params)?;
             Ok((Box::new(vahrm::Vahrm::new(weights)), beside))
         }),
+    },
+    Row {
+        needs: &[Need::Groups("by")],
+        ..Row::<dyn Order>::new("fair-share", "least used of late by the job's user or account first", |params, _| {
+            Ok(Box::new(take_fair_share(params)?))
+        })
+        .with_parameters(FAIR_SHARE)
     },
 ];
 
@@ -375,6 +386,7 @@ fn together(
         sleep,
         gauge: None,
         timing,
+        learners: Vec::new(),
     }
 }
 
@@ -399,6 +411,7 @@ impl Need {
             Self::ObservedNodes => ("observed_nodes", None),
             Self::FirstRuns(parameter) => ("first_runs", Some(parameter)),
             Self::Utilizations(parameter) => ("utilizations", Some(parameter)),
+            Self::Groups(parameter) => ("groups", Some(parameter)),
         }
     }
 }
@@ -442,14 +455,10 @@ impl PolicySpec {
 }
 
 impl PolicySpec {
-    /// Budgets know no nodes that are off, and a placement that may refuse a job could wait for one for ever.
+    /// A placement that may refuse a job could wait for a node that is off for ever.
     fn check_sleep(&self) -> Result<()> {
-        let Some(sleep) = &self.sleep else { return Ok(()) };
-        let found = |name: &str| format!("`{name}`");
-        if self.power.is_some() {
-            let expected =
-                "none: a budget counts all nodes as on, and a part in the role power may stand beside it only alone";
-            return Err(config("policy.sleep", found(&sleep.name), expected));
+        if self.sleep.is_none() {
+            return Ok(());
         }
         if self.placement.params.get("on_miss") == Some(&Value::Text("wait".to_owned())) {
             let expected = "`narrowest` beside a sleep part: nodes are not woken for a job that the placement refuses";
@@ -542,7 +551,7 @@ mod tests {
         let message = spec.build(0).err().unwrap().to_string();
         assert_eq!(
             message,
-            "policy.order: found `fifo`, expected one of fcfs, shortest, longest, smallest, largest, smallest-area, wfp3, observed, vahrm\n\
+            "policy.order: found `fifo`, expected one of fcfs, shortest, longest, smallest, largest, smallest-area, wfp3, observed, vahrm, fair-share\n\
              policy.backfill.depth: found 0, expected a whole number from 1, or \"unbounded\""
         );
     }

@@ -83,6 +83,7 @@ impl World {
             releases: &self.releases,
             predicted: &self.predicted,
             claimed: Watts::ZERO,
+            saved: Watts::ZERO,
             is_held: false,
             budgets: &self.budgets,
             outages: &self.outages,

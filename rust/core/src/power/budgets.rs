@@ -252,7 +252,7 @@ mod tests {
             let said = |when: i64| by_definition(&rows, SimTime::NEVER, at(when));
             let last = (now + 1..60).rev().find(|&when| said(when) != said(when - 1)).unwrap_or(now);
             let lengths = (now..60).filter(|&begin| begin < last || last == now).map(|begin| {
-                (begin..1000).take_while(|&when| is_left(when)).count() as i64
+                (begin..1000).find(|&when| !is_left(when)).unwrap_or(1000) - begin
             });
             let longest = lengths.max().unwrap_or(0);
             let found = budgets.stretches(at(now), own, SimDuration::FOREVER, |budget| budget >= watts(need));

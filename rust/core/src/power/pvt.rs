@@ -18,7 +18,7 @@ use crate::power::known::{KnownDraw, KnownDraws};
 use crate::units::{MAX_NODE_WATTS, Watts};
 use crate::workload::{AppId, JobId, Workload};
 
-pub use crate::power::pvt::capped::Capped;
+pub use crate::power::pvt::capped::{Capped, ForAlike, NodeLikeness};
 use crate::power::pvt::draws::Draws;
 pub use crate::power::pvt::draws::JobDraws;
 

@@ -13,7 +13,7 @@ use crate::platform::node_state::Class;
 use crate::policy::Jobs;
 use crate::policy::runs::{Run, RunId};
 use crate::power::meter::Meter;
-use crate::power::pvt::Actual;
+use crate::power::pvt::{Actual, ForAlike};
 use crate::sim::limits::Limits;
 use crate::sim::lives::{Life, Settled};
 use crate::sim::record::LostAttempt;
@@ -251,9 +251,10 @@ impl Plant {
 
     /// Has the nodes of a run draw what its caps let them; returns what they drew since their last change.
     fn draw_under_caps(&mut self, cluster: &Cluster, run: &Run) -> Joules {
-        let mut energy = Joules::ZERO;
-        for &node in cluster.runs().nodes(run) {
-            let draw = self.actual.of_job_under(&self.workload, run.job, cluster.cap_on(run, node)).on(node);
+        let (mut energy, mut alike) = (Joules::ZERO, ForAlike::default());
+        for (&node, cap_w) in cluster.runs().nodes(run).iter().zip(cluster.caps(run)) {
+            let like = self.actual.likeness(&self.workload, run.job, node).map(|like| (like, cap_w.to_bits()));
+            let draw = alike.of(like, || self.actual.of_job_under(&self.workload, run.job, cap_w).on(node));
             energy += self.meter.set(cluster.now(), node, Class::Busy, draw);
         }
         energy
@@ -338,7 +339,7 @@ impl Plant {
             let nodes = cluster.runs().nodes(run);
             let factor = self.factor(cluster, run, nodes);
             let stretch = self.stretch(cluster, run, factor);
-            let lowest = lowest_cap(cluster, run, nodes);
+            let lowest = lowest_cap(cluster, run);
             let is_resized = run.resize.as_ref().is_some_and(|before| before.at == cluster.now());
             let pause = (is_resized && run.started < cluster.now()).then(|| cluster.pause(run));
             let anew = if run.started == cluster.now() {
@@ -427,7 +428,7 @@ impl Plant {
         let is_observed = self.workload.observed_length(run.job).is_some();
         let is_killed = life.kill().is_some_and(|kill| now >= kill.saturating_add(self.limits.grace()));
         let is_cut = left > SimDuration::ZERO && (!is_observed || is_killed);
-        let on_nodes = || lowest_cap(cluster, run, cluster.runs().nodes(run));
+        let on_nodes = || lowest_cap(cluster, run);
         let lowest = if run.started == now { on_nodes() } else { life.lowest_cap_w() };
         Outcome { energy: energy + life.energy(), whole, ran, is_cut, stood: life.stood(now), lowest_cap_w: lowest }
     }
@@ -540,7 +541,7 @@ impl Plant {
         if !self.actual.has_caps() {
             return self.actual.slowest(self.workload.app(run.job), nodes) * run.size_time;
         }
-        let caps = nodes.iter().map(|&node| (node, cluster.cap_on(run, node)));
+        let caps = nodes.iter().copied().zip(cluster.caps(run));
         self.actual.slowest_under(&self.workload, run.job, caps) * run.size_time
     }
 
@@ -565,16 +566,13 @@ fn is_elsewhere(cluster: &Cluster, run: &Run, life: &Life) -> bool {
 }
 
 /// The lowest of the caps in force on a run's nodes, W; infinity if none has any.
-fn lowest_cap(cluster: &Cluster, run: &Run, nodes: &[u32]) -> f64 {
-    let on_nodes = || nodes.iter().map(|&node| cluster.cap_on(run, node)).fold(f64::INFINITY, f64::min);
-    run.caps.on_all().unwrap_or_else(on_nodes)
+fn lowest_cap(cluster: &Cluster, run: &Run) -> f64 {
+    run.caps.on_all().unwrap_or_else(|| cluster.caps(run).fold(f64::INFINITY, f64::min))
 }
 
 /// Mean of the caps in force on a run's nodes, W; infinity if one has none.
 fn mean_cap(cluster: &Cluster, run: &Run, nodes: &[u32]) -> f64 {
-    run.caps
-        .on_all()
-        .unwrap_or_else(|| nodes.iter().map(|&node| cluster.cap_on(run, node)).sum::<f64>() / nodes.len() as f64)
+    run.caps.on_all().unwrap_or_else(|| cluster.caps(run).sum::<f64>() / nodes.len() as f64)
 }
 
 fn idle_meter(start: SimTime, platform: &Platform) -> Meter {

@@ -47,6 +47,8 @@ pub struct Setup<'a> {
     pub queues: Option<Queues>,
     /// Budgets from outside, and with them what the run shows of budgets in time.
     pub budgets: Option<Vec<BudgetRow>>,
+    /// The group of each job, where an order shares the machine between groups.
+    pub groups: Option<Arc<[u32]>>,
 }
 
 /// What is said of draws and speeds.
@@ -146,6 +148,13 @@ impl Setup<'_> {
         Ok(simulation)
     }
 
+    /// Tells an order that shares the machine whose each job is.
+    fn group(&self, parts: &mut Parts) {
+        if let (Some(groups), Some(follower)) = (&self.groups, parts.order.follower()) {
+            follower.group(groups);
+        }
+    }
+
     /// The same run from `at` on under the policy of this one, in which all else is as it was.
     ///
     /// # Errors
@@ -190,13 +199,14 @@ impl Setup<'_> {
         let Prepared { actual, predicted, queues, .. } = self.prepared(own)?;
         let cells = self.cells.take().map(Arc::new);
         let (workload, predicted) = (Arc::clone(self.workload), Arc::new(predicted));
-        run.grow(Growth { workload, predicted, cells, queues }, actual)
+        run.grow(Growth { workload, predicted, cells, queues, groups: self.groups.take() }, actual)
     }
 
     /// All that is made of the plain values before the run is.
     fn prepared(&mut self, own: &dyn OwnParts) -> Result<Prepared> {
         let (mut parts, _) = self.spec.build(self.seed)?;
         own.fill(&mut parts, self.workload)?;
+        self.group(&mut parts);
         let (actual, predicted) = self.tables(&parts)?;
         self.teach(&mut parts, &actual, &predicted)?;
         if let Some(allocator) = own.allocator()? {
@@ -296,6 +306,7 @@ impl Setup<'_> {
         let sleep = parts.sleep.as_ref().map(|rules| Sleep::new(rules, self.platform)).transpose()?;
         Pools::new(&ground, queues, sleep, |nodes, platform| {
             let (mut parts, _) = self.spec.build(self.seed)?;
+            self.group(&mut parts);
             parts.sleep = parts.sleep.map(|rules| rules.in_pool(nodes));
             Ok(Box::new(Composed::new(self.spec.name.clone(), parts, platform)?))
         })

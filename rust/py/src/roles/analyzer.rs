@@ -2,19 +2,16 @@
 
 use hetsched_core::error::Result;
 use hetsched_core::policy::View;
-use hetsched_core::policy::analyzer::forecast::{Forecast, Over};
+use hetsched_core::policy::analyzer::forecast::Forecast;
 use hetsched_core::power::known::Belief;
 use hetsched_core::units::{MAX_NODE_WATTS, SimDuration};
 use hetsched_core::workload::JobId;
-use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use crate::roles::answers;
 use crate::roles::view::View as Sight;
 use crate::roles::{Part, for_jobs};
 
-/// What an object that learns is told by.
-const LEARN: &str = "learn";
 /// What an object is asked by that says what jobs draw.
 const DRAWS: &str = "draws";
 /// What it is asked by if it also says how caps slow them.
@@ -24,22 +21,18 @@ const BOUND_RATIOS: &str = "bound_ratios";
 #[derive(Clone)]
 pub(crate) struct OwnAnalyzer {
     part: Part,
-    /// Whether it wants to know what has become of jobs.
-    learns: bool,
     tells_draws: bool,
     tells_bounds: bool,
-    /// Jobs that are over since it was last told.
-    over: Vec<Over>,
 }
 
 impl OwnAnalyzer {
     /// An object with a method `estimate`, and perhaps more.
     pub(crate) fn new(part: Part) -> PyResult<Self> {
-        let [learns, tells_draws, tells_bounds] = Python::attach(|py| {
+        let [tells_draws, tells_bounds] = Python::attach(|py| {
             let object = part.object.bind(py);
-            Ok::<_, PyErr>([object.hasattr(LEARN)?, object.hasattr(DRAWS)?, object.hasattr(BOUND_RATIOS)?])
+            Ok::<_, PyErr>([object.hasattr(DRAWS)?, object.hasattr(BOUND_RATIOS)?])
         })?;
-        Ok(Self { part, learns, tells_draws, tells_bounds, over: Vec::new() })
+        Ok(Self { part, tells_draws, tells_bounds })
     }
 
     /// Lends the object a view.
@@ -58,19 +51,6 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// Tells it what has become of jobs.
-    fn tell(&self, over: &[Over]) -> Result<()> {
-        if over.is_empty() {
-            return Ok(());
-        }
-        let jobs: Vec<_> = over.iter().map(|over| over.job).collect();
-        let ran = over.iter().map(|over| over.ran.seconds()).collect();
-        let drew = over.iter().map(|over| over.drew.stated().unwrap_or(f64::NAN)).collect();
-        let asked = for_jobs(self.view, &jobs);
-        let arguments = (self.part.lender.jobs_over(jobs, drew), PyArray1::from_vec(self.py, ran), self.lent);
-        self.part.call_to(LEARN, self.py, self.view, arguments, || asked).map(drop)
-    }
-
     /// Asks it for a number for each job; `read` takes those that are `expected`.
     fn ask<T>(
         &self,
@@ -111,9 +91,7 @@ fn up_to(most: f64) -> impl Fn(f64) -> Option<Option<f64>> {
 
 impl Forecast for OwnAnalyzer {
     fn lengths(&mut self, view: &View<'_>, jobs: &[JobId], lengths: &mut Vec<SimDuration>) -> Result<()> {
-        let over = std::mem::take(&mut self.over);
         self.lending(view, |object| {
-            object.tell(&over)?;
             let read = |seconds: f64| SimDuration::from_seconds(seconds).filter(|_| seconds >= 0.0);
             lengths.extend(object.ask(self.part.method, jobs, "seconds from 0", read)?);
             Ok(())
@@ -140,11 +118,5 @@ impl Forecast for OwnAnalyzer {
             draws.extend(each.map(|(watts, bound_ratio)| watts.map(|watts| Belief { watts, bound_ratio })));
             Ok(())
         })
-    }
-
-    fn learn(&mut self, over: &Over) {
-        if self.learns {
-            self.over.push(*over);
-        }
     }
 }

@@ -7,6 +7,7 @@ use hetsched_core::algo::fit_list::{FitList, QueueKey};
 use hetsched_core::error::Result;
 use hetsched_core::policy::View;
 use hetsched_core::policy::backfill::Backfill;
+use hetsched_core::policy::backfill::ahead::Ahead;
 use hetsched_core::policy::desk::Desk;
 use hetsched_core::workload::JobId;
 use pyo3::prelude::*;
@@ -24,10 +25,10 @@ pub(crate) struct OwnBackfill {
 
 impl OwnBackfill {
     /// The jobs that are to be tried, by their numbers in the log.
-    fn asked(&self, view: &View<'_>, queue: &[JobId]) -> Result<Vec<i64>> {
+    fn asked(&self, view: &View<'_>, queue: &[JobId], ahead: Option<&Ahead>) -> Result<Vec<i64>> {
         let part = &self.part;
         Python::attach(|py| {
-            part.lender.lend(view, Some(queue), |lent| {
+            part.lender.lend_ahead(view, Some(queue), ahead, |lent| {
                 let asked = || with_waiting(queue);
                 let answer = part.call(py, view, (part.lender.jobs(queue.to_vec()), lent), asked)?;
                 answers::whole(&answer, "job numbers").map_err(|wrong| part.refused(view, wrong, asked))
@@ -38,7 +39,7 @@ impl OwnBackfill {
 
 impl Backfill for OwnBackfill {
     fn by_cell(&self) -> Option<Box<dyn Backfill>> {
-        Some(Box::new(self.clone()))
+        Some(Box::new(Self { part: self.part.again(), numbers: Arc::clone(&self.numbers) }))
     }
 
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
@@ -46,7 +47,8 @@ impl Backfill for OwnBackfill {
         let mut keys: BTreeMap<JobId, Option<QueueKey>> = BTreeMap::new();
         Numbers::follow(&mut self.numbers, desk.view.jobs);
         let waiting: Vec<_> = queue.iter().map(|waiting| JobId(waiting.key.row)).collect();
-        let chosen = self.asked(desk.view, &waiting)?;
+        let ahead = if desk.counts_watts() { Some(Ahead::of_pass(desk)?) } else { None };
+        let chosen = self.asked(desk.view, &waiting, ahead.as_ref())?;
         if !chosen.is_empty() {
             keys.extend(queue.iter().map(|waiting| (JobId(waiting.key.row), Some(waiting.key))));
         }

@@ -3,22 +3,31 @@
 use std::sync::Arc;
 
 use hetsched_core::policy;
+use hetsched_core::policy::usage::Over;
 use hetsched_core::units::SimDuration;
 use hetsched_core::workload::JobId;
 use numpy::{Element, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::roles::view::{Labels, Loan, fixed};
+use crate::roles::view::{Labels, Lender, Loan, fixed};
 
 /// Jobs as columns: each attribute a read-only array with a value a job. To be read while the call lasts.
-#[pyclass(frozen, module = "hetsched._core")]
+#[pyclass(frozen, subclass, module = "hetsched._core")]
 pub(crate) struct Jobs {
     pub(crate) rows: Vec<JobId>,
     pub(crate) loan: Arc<Loan>,
     pub(crate) labels: Labels,
     /// Of jobs that are over what they were measured to draw, W a node; NaN where nothing was.
     pub(crate) drew: Option<Vec<f64>>,
+}
+
+/// Jobs that have ended: the columns of all jobs, and what has become of them.
+#[pyclass(frozen, extends = Jobs, module = "hetsched._core")]
+pub(crate) struct Ended {
+    over: Vec<Over>,
+    /// Slots of a node.
+    slots: u32,
 }
 
 /// One job, by attributes of the same names as the columns of several. To be read while the call lasts.
@@ -144,6 +153,13 @@ impl Jobs {
         self.column(py, |_, job| labels.user(job))
     }
 
+    /// Accounts, as places in `View.accounts`; -1: unknown.
+    #[getter]
+    fn account<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        let labels = self.labels.columns();
+        self.column(py, |_, job| labels.account(job))
+    }
+
     /// Queues, as places in `View.queues`; -1: unknown.
     #[getter]
     fn queue<'py>(&self, py: Python<'py>) -> Longs<'py> {
@@ -224,6 +240,56 @@ impl Jobs {
     }
 }
 
+impl Ended {
+    /// Jobs to be read while a view is lent, on nodes of so many slots.
+    pub(crate) fn lent(lender: &Lender, over: Vec<Over>, slots: u32) -> PyClassInitializer<Self> {
+        let drew = over.iter().map(|over| over.drew.stated().unwrap_or(f64::NAN)).collect();
+        let jobs = lender.jobs(over.iter().map(|over| over.job).collect());
+        PyClassInitializer::from(Jobs { drew: Some(drew), ..jobs }).add_subclass(Self { over, slots })
+    }
+
+    fn each<'py, T: Element>(&self, py: Python<'py>, value: impl Fn(&Over) -> T) -> Bound<'py, PyArray1<T>> {
+        fixed(py, &self.over.iter().map(value).collect::<Vec<_>>())
+    }
+}
+
+#[pymethods]
+impl Ended {
+    fn __repr__(&self) -> String {
+        format!("<Ended: {}>", self.over.len())
+    }
+
+    /// When they started, seconds on the log's clock.
+    #[getter]
+    fn start_s<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.each(py, |over| over.started.seconds())
+    }
+
+    /// When they ended, seconds on the log's clock.
+    #[getter]
+    fn end_s<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.each(py, |over| over.ended.seconds())
+    }
+
+    /// How long they ran, seconds, but for the time in which they were suspended.
+    #[getter]
+    fn runtime_s<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.each(py, |over| over.ran.seconds())
+    }
+
+    /// Node-seconds that they used meanwhile; of a shared node, the share of its slots.
+    #[getter]
+    fn used_node_s<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.each(py, |over| over.used / 1e6 / f64::from(self.slots))
+    }
+
+    /// Whether each is in the queue again, as its nodes failed or it had to make way.
+    #[getter]
+    fn requeued<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        self.each(py, |over| over.requeued)
+    }
+}
+
 impl Job {
     fn value<T>(&self, value: impl FnOnce(policy::View<'_>, JobId) -> T) -> PyResult<T> {
         Ok(value(self.loan.read()?, self.row))
@@ -292,6 +358,12 @@ impl Job {
     #[getter]
     fn user(&self) -> i64 {
         self.labels.columns().user(self.row)
+    }
+
+    /// Its account, as a place in `View.accounts`; -1: unknown.
+    #[getter]
+    fn account(&self) -> i64 {
+        self.labels.columns().account(self.row)
     }
 
     /// Its queue, as a place in `View.queues`; -1: unknown.

@@ -9,9 +9,11 @@ pub(crate) mod answers;
 pub(crate) mod backfill;
 pub(crate) mod copies;
 pub(crate) mod jobs;
+pub(crate) mod learner;
 pub(crate) mod monitor;
 pub(crate) mod order;
 pub(crate) mod placement;
+pub(crate) mod profile;
 pub(crate) mod running;
 pub(crate) mod scheduler;
 pub(crate) mod sizing;
@@ -23,6 +25,7 @@ use std::sync::Arc;
 use hetsched_core::error::{Error, PolicyError, Result, SimulationError};
 use hetsched_core::policy::allocator::Allocator;
 use hetsched_core::policy::compose::Parts;
+use hetsched_core::policy::usage::Learner;
 use hetsched_core::policy::{self, Policy};
 use hetsched_core::sim::setup::OwnParts;
 use hetsched_core::workload::{JobId, Workload};
@@ -34,6 +37,7 @@ use crate::roles::allocator::OwnAllocator;
 use crate::roles::analyzer::OwnAnalyzer;
 use crate::roles::answers::Wrong;
 use crate::roles::backfill::OwnBackfill;
+use crate::roles::learner::{LEARN, OwnLearner};
 use crate::roles::monitor::OwnMonitor;
 use crate::roles::order::OwnOrder;
 use crate::roles::placement::OwnPlacement;
@@ -80,11 +84,35 @@ impl Objects {
 
     /// Whether there is any: then the interpreter is held through the run.
     pub(crate) fn is_any(&self) -> bool {
-        let Self { order, backfill, placement, scheduler, allocator, monitor, analyzer, sizing, sleep, labels: _ } =
-            self;
-        [order, backfill, placement, scheduler, allocator, monitor, analyzer, sizing, sleep]
-            .iter()
-            .any(|object| object.is_some())
+        self.all().iter().any(|(_, object)| object.is_some())
+    }
+
+    /// All of them, each with its role.
+    fn all(&self) -> [(&'static str, &Option<Py<PyAny>>); 9] {
+        [
+            ("policy.order", &self.order),
+            ("policy.backfill", &self.backfill),
+            ("policy.placement", &self.placement),
+            ("policy.scheduler", &self.scheduler),
+            ("policy.power.allocator", &self.allocator),
+            ("policy.power.monitor", &self.monitor),
+            ("policy.analyzer", &self.analyzer),
+            ("policy.backfill.sizing", &self.sizing),
+            ("policy.sleep", &self.sleep),
+        ]
+    }
+
+    /// Those that learn, each once however many roles it has.
+    fn learners(&self, py: Python<'_>) -> PyResult<Vec<Box<dyn Learner>>> {
+        let (mut seen, mut learners): (Vec<&Py<PyAny>>, Vec<Box<dyn Learner>>) = (Vec::new(), Vec::new());
+        for (role, object) in self.all().into_iter().filter_map(|(role, object)| Some((role, object.as_ref()?))) {
+            let learns = object.bind(py).getattr_opt(LEARN)?.is_some_and(|method| method.is_callable());
+            if learns && !seen.iter().any(|other| other.is(object)) {
+                seen.push(object);
+                learners.push(Box::new(OwnLearner::new(py, self.part(py, role, LEARN, object)?)?));
+            }
+        }
+        Ok(learners)
     }
 
     /// Puts them in the places of named parts.
@@ -114,6 +142,7 @@ impl Objects {
         if let Some(object) = &self.placement {
             parts.placement = Box::new(OwnPlacement(self.part(py, "policy.placement", "choose", object)?));
         }
+        parts.learners = self.learners(py)?;
         Ok(())
     }
 
@@ -137,8 +166,9 @@ impl OwnParts for Objects {
 
     fn scheduler(&self, name: &str, jobs: &Workload) -> Result<Option<Box<dyn Policy>>> {
         let Some(object) = &self.scheduler else { return Ok(None) };
-        let part = Python::attach(|py| self.part(py, "policy.scheduler", "decide", object)).map_err(failed)?;
-        Ok(Some(Box::new(OwnScheduler::new(name.to_owned(), part, jobs))))
+        let made = Python::attach(|py| Ok((self.part(py, "policy.scheduler", "decide", object)?, self.learners(py)?)));
+        let (part, learners) = made.map_err(failed)?;
+        Ok(Some(Box::new(OwnScheduler::new(name.to_owned(), part, learners, jobs))))
     }
 }
 
@@ -168,6 +198,17 @@ impl Clone for Part {
 }
 
 impl Part {
+    /// The same part once more, with the same object.
+    fn again(&self) -> Self {
+        Python::attach(|py| Self {
+            object: self.object.clone_ref(py),
+            lender: self.lender.again(py),
+            role: self.role,
+            method: self.method,
+            class: self.class.clone(),
+        })
+    }
+
     /// Calls the object's method; what it raises comes back as itself, with a note of where.
     fn call<'py>(
         &self,

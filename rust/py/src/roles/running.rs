@@ -235,6 +235,13 @@ impl Running {
         self.column(py, |_, run| labels.user(run.job))
     }
 
+    /// Accounts, as places in `View.accounts`; -1: unknown.
+    #[getter]
+    fn account<'py>(&self, py: Python<'py>) -> Longs<'py> {
+        let labels = self.labels.columns();
+        self.column(py, |_, run| labels.account(run.job))
+    }
+
     /// Queues, as places in `View.queues`; -1: unknown.
     #[getter]
     fn queue<'py>(&self, py: Python<'py>) -> Longs<'py> {

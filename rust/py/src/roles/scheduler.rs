@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hetsched_core::error::Result;
 use hetsched_core::policy::cells::Cells;
+use hetsched_core::policy::usage::Learner;
 use hetsched_core::policy::{Decision, Decisions, Facets, Jobs, Notice, Policy, View};
 use hetsched_core::workload::{JobId, Workload};
 use pyo3::exceptions::PyTypeError;
@@ -24,6 +25,8 @@ pub(crate) struct OwnScheduler {
     /// Who waits, by submit, then row.
     queue: Vec<JobId>,
     numbers: Arc<Numbers>,
+    /// The object, if it learns.
+    learners: Vec<Box<dyn Learner>>,
 }
 
 /// Jobs by their numbers in the log.
@@ -51,8 +54,8 @@ impl Numbers {
 }
 
 impl OwnScheduler {
-    pub(crate) fn new(name: String, part: Part, workload: &Workload) -> Self {
-        Self { name, part, queue: Vec::new(), numbers: Arc::new(Numbers::of(workload)) }
+    pub(crate) fn new(name: String, part: Part, learners: Vec<Box<dyn Learner>>, workload: &Workload) -> Self {
+        Self { name, part, queue: Vec::new(), numbers: Arc::new(Numbers::of(workload)), learners }
     }
 
     /// What the object has start, in its order: jobs that wait, and nodes as it gave them.
@@ -128,7 +131,11 @@ pub(crate) fn named(value: &Bound<'_, PyAny>) -> String {
     if text.is_empty() || text.len() > 60 || text.contains('\n') { class() } else { format!("`{text}`") }
 }
 
-impl Facets for OwnScheduler {}
+impl Facets for OwnScheduler {
+    fn learners(&mut self) -> &mut [Box<dyn Learner>] {
+        &mut self.learners
+    }
+}
 
 impl Policy for OwnScheduler {
     fn name(&self) -> &str {

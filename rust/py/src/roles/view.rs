@@ -7,7 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::{self, ThreadId};
 
 use hetsched_core::algo::node_set::NodeSet;
+use hetsched_core::algo::releases::Claim;
+use hetsched_core::error::config;
 use hetsched_core::policy;
+use hetsched_core::policy::backfill::ahead::Ahead;
 use hetsched_core::power::known::KnownDraw;
 use hetsched_core::units::SimTime;
 use hetsched_core::workload::{AppId, JobId};
@@ -17,8 +20,10 @@ use pyo3::exceptions::{PyAttributeError, PyKeyError, PyRuntimeError, PyTypeError
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
+use crate::errors::to_py;
 use crate::roles::copies;
-use crate::roles::jobs::Jobs;
+use crate::roles::jobs::{Job, Jobs};
+use crate::roles::profile::{Profile, instant};
 use crate::roles::running::Running;
 
 /// What is known of jobs beside the core's columns: codes by row, -1 for unknown, and their names. All objects of a run
@@ -29,20 +34,23 @@ pub(crate) struct Labels(Arc<RwLock<Arc<LabelColumns>>>);
 #[derive(Default)]
 pub(crate) struct LabelColumns {
     user: Vec<i64>,
+    account: Vec<i64>,
     queue: Vec<i64>,
     apps: Vec<String>,
     users: Vec<String>,
+    accounts: Vec<String>,
     queues: Vec<String>,
 }
 
 impl Labels {
-    /// Users and queues by job, and the names of applications.
+    /// Users, accounts and queues by job, and the names of applications.
     pub(crate) fn new(
         (user, users): (Vec<i64>, Vec<String>),
+        (account, accounts): (Vec<i64>, Vec<String>),
         (queue, queues): (Vec<i64>, Vec<String>),
         apps: &[String],
     ) -> Self {
-        Self::of(Arc::new(LabelColumns { user, queue, apps: apps.to_vec(), users, queues }))
+        Self::of(Arc::new(LabelColumns { user, account, queue, apps: apps.to_vec(), users, accounts, queues }))
     }
 
     fn of(columns: Arc<LabelColumns>) -> Self {
@@ -75,6 +83,10 @@ impl LabelColumns {
         self.user.get(job.0 as usize).copied().unwrap_or(-1)
     }
 
+    pub(crate) fn account(&self, job: JobId) -> i64 {
+        self.account.get(job.0 as usize).copied().unwrap_or(-1)
+    }
+
     pub(crate) fn queue(&self, job: JobId) -> i64 {
         self.queue.get(job.0 as usize).copied().unwrap_or(-1)
     }
@@ -86,6 +98,8 @@ struct Lent {
     view: policy::View<'static>,
     /// Who waits, in order, where the object is told.
     queue: Option<&'static [JobId]>,
+    /// What is free from now on, where that is known better than by the view.
+    ahead: Option<&'static Ahead>,
     thread: ThreadId,
 }
 
@@ -159,15 +173,27 @@ impl Lender {
         queue: Option<&[JobId]>,
         call: impl FnOnce(&Py<View>) -> T,
     ) -> T {
+        self.lend_ahead(view, queue, None, call)
+    }
+
+    /// The same with what is free from now on, where that is known better than by the view.
+    pub(crate) fn lend_ahead<T>(
+        &self,
+        view: &policy::View<'_>,
+        queue: Option<&[JobId]>,
+        ahead: Option<&Ahead>,
+        call: impl FnOnce(&Py<View>) -> T,
+    ) -> T {
         // SAFETY: what is borrowed here outlives `call`; when that is left, `Return` takes it back, and until then only
         // this thread can read it, from within `call`.
-        let (view, queue) = unsafe {
+        let (view, queue, ahead) = unsafe {
             (
                 std::mem::transmute::<policy::View<'_>, policy::View<'static>>(*view),
                 std::mem::transmute::<Option<&[JobId]>, Option<&'static [JobId]>>(queue),
+                std::mem::transmute::<Option<&Ahead>, Option<&'static Ahead>>(ahead),
             )
         };
-        self.loan.put(Some(Lent { view, queue, thread: thread::current().id() }));
+        self.loan.put(Some(Lent { view, queue, ahead, thread: thread::current().id() }));
         let _return = Return(&self.loan);
         call(&self.view)
     }
@@ -175,11 +201,6 @@ impl Lender {
     /// Jobs as columns, to be read while a view is lent.
     pub(crate) fn jobs(&self, jobs: Vec<JobId>) -> Jobs {
         Jobs { rows: jobs, loan: Arc::clone(&self.loan), labels: self.labels.clone(), drew: None }
-    }
-
-    /// The same of jobs that are over, and what they were measured to draw, W a node.
-    pub(crate) fn jobs_over(&self, jobs: Vec<JobId>, drew: Vec<f64>) -> Jobs {
-        Jobs { drew: Some(drew), ..self.jobs(jobs) }
     }
 
     pub(crate) fn loan(&self) -> &Arc<Loan> {
@@ -245,6 +266,34 @@ pub(crate) struct View {
 type Row<'py> = Bound<'py, PyArray1<f64>>;
 
 impl View {
+    /// What is free from now on.
+    fn ahead(&self) -> PyResult<Ahead> {
+        let lent = self.loan.lent()?;
+        if lent.view.shares.is_some() {
+            let (found, expected) =
+                ("nodes that differ in what jobs ask for", "nodes alike: a profile counts them all");
+            return Err(Python::attach(|py| to_py(py, config("view.profile", found, expected))));
+        }
+        Ok(lent.ahead.cloned().unwrap_or_else(|| Ahead::of(&lent.view)))
+    }
+
+    /// A job, or one of those that wait by its number in the log.
+    fn job(&self, job: &Bound<'_, PyAny>) -> PyResult<JobId> {
+        if let Ok(job) = job.cast::<Job>() {
+            return Ok(job.get().row);
+        }
+        let number: i64 = job.extract().map_err(|_| {
+            PyTypeError::new_err(format!(
+                "a job is one that was given to the call, or a job_id, not {}",
+                job.get_type()
+            ))
+        })?;
+        let lent = self.loan.lent()?;
+        let mut waiting = lent.queue.unwrap_or_default().iter().copied();
+        let found = waiting.find(|&job| lent.view.jobs.job_id(job) == number);
+        found.ok_or_else(|| PyKeyError::new_err(format!("job {number} is not in the queue")))
+    }
+
     /// An application by its number or name; none for -1 and None.
     fn app(&self, app: &Bound<'_, PyAny>) -> PyResult<Option<AppId>> {
         let names = &self.labels.columns().apps;
@@ -368,6 +417,27 @@ impl View {
     #[getter]
     fn users<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.labels.columns().users)
+    }
+
+    /// Names of the accounts.
+    #[getter]
+    fn accounts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.labels.columns().accounts)
+    }
+
+    /// What is free from now on by the planned ends of what runs: a copy, in which more can be reserved.
+    fn profile(&self) -> PyResult<Profile> {
+        self.ahead().map(Profile)
+    }
+
+    /// The earliest time at which a job's nodes are free for its planned length, seconds on the log's clock, no earlier than
+    /// `after_s`; infinite if there is none.
+    #[pyo3(signature = (job, *, after_s = None))]
+    fn earliest(&self, job: &Bound<'_, PyAny>, after_s: Option<f64>) -> PyResult<f64> {
+        let (row, view) = (self.job(job)?, self.loan.read()?);
+        let from = after_s.map_or(Ok(view.now), |after_s| instant("after_s", after_s))?;
+        let need = Claim { units: view.jobs.units(row, view.platform), microwatts: 0 };
+        Ok(seconds(self.ahead()?.earliest(from, need, view.jobs.planned(row))))
     }
 
     /// Names of the queues.

@@ -51,80 +51,126 @@ impl Wish<'_> {
     }
 }
 
-/// Free amounts of several things over future time. Each step holds until the next; the last holds for ever.
+/// Free amounts of several things over future time, each thing by itself: most that changes is of few of them. A step holds
+/// until the next; the last holds for ever.
 ///
 /// What is free may be below zero where a plan promised more than there is.
 #[derive(Clone, Debug, Default)]
 pub struct CellProfile {
-    /// How many things.
-    width: usize,
-    at: Vec<SimTime>,
-    /// The amounts of one step after those of the other.
-    free: Vec<i64>,
+    /// By thing: when how much of it is free, from the first instant on.
+    steps: Vec<Vec<(SimTime, i64)>>,
+}
+
+/// How a look at one thing from some instant on goes.
+struct Look<'a> {
+    steps: &'a [(SimTime, i64)],
+    thing: u16,
+    /// The next step to come.
+    next: usize,
+    /// The least so far.
+    least: i64,
+    /// The step after the last at which it was as little.
+    spent: usize,
+}
+
+impl<'a> Look<'a> {
+    fn new(steps: &'a [(SimTime, i64)], thing: u16, start: SimTime) -> Self {
+        let next = in_force(steps, start) + 1;
+        Self { steps, thing, next, least: steps[next - 1].1, spent: next }
+    }
+
+    /// When it changes next.
+    fn next_at(&self) -> SimTime {
+        self.steps.get(self.next).map_or(SimTime::NEVER, |step| step.0)
+    }
+
+    /// Until when the last step holds at which it was as little.
+    fn spent_at(&self) -> SimTime {
+        self.steps.get(self.spent).map_or(SimTime::NEVER, |step| step.0)
+    }
+
+    /// Goes on to its next step.
+    fn pass(&mut self) {
+        let amount = self.steps[self.next].1;
+        self.next += 1;
+        if amount <= self.least {
+            (self.least, self.spent) = (amount, self.next);
+        }
+    }
+}
+
+/// Why a wish cannot be had from some instant on.
+struct Short {
+    /// When something is short.
+    at: SimTime,
+    /// How many there are for the wish up to then.
+    room: i64,
+    /// From which instant on there may be more.
+    until: SimTime,
 }
 
 impl CellProfile {
     /// Nothing is free of so many things from `now` on.
     pub fn reset(&mut self, now: SimTime, width: usize) {
-        self.width = width;
-        self.at.clear();
-        self.at.push(now);
-        self.free.clear();
-        self.free.resize(width, 0);
+        self.steps.resize(width, Vec::new());
+        for steps in &mut self.steps {
+            steps.clear();
+            steps.push((now, 0));
+        }
     }
 
     /// How many things.
     #[must_use]
     pub fn width(&self) -> usize {
-        self.width
+        self.steps.len()
     }
 
     /// What `other` says, from its first instant on, with as much more or less for ever as makes `free` free then.
     pub fn copy(&mut self, other: &Self, free: &[i64]) {
-        self.width = other.width;
-        self.at.clone_from(&other.at);
-        self.free.clone_from(&other.free);
-        let more: Vec<i64> = free.iter().zip(other.step(0)).map(|(free, was)| free - was).collect();
-        self.lift(&more);
+        self.steps.clone_from(&other.steps);
+        for (steps, free) in self.steps.iter_mut().zip(free) {
+            let more = free - steps[0].1;
+            steps.iter_mut().for_each(|step| step.1 += more);
+        }
     }
 
     /// Adds so much of each thing, for ever.
     pub fn lift(&mut self, more: &[i64]) {
-        for step in self.free.chunks_exact_mut(self.width) {
-            step.iter_mut().zip(more).for_each(|(own, more)| *own += more);
+        for (steps, more) in self.steps.iter_mut().zip(more) {
+            steps.iter_mut().for_each(|step| step.1 += more);
         }
     }
 
     /// Forgets what was before `now`.
     pub fn advance(&mut self, now: SimTime) {
-        let over = self.in_force(now);
-        self.at.drain(..over);
-        self.free.drain(..over * self.width);
-        self.at[0] = self.at[0].max(now);
+        for steps in &mut self.steps {
+            let over = in_force(steps, now);
+            steps.drain(..over);
+            steps[0].0 = steps[0].0.max(now);
+        }
     }
 
     /// Adds a split from `at` on for ever, or takes it away: from the first instant on if that is later.
     pub fn add_from(&mut self, at: SimTime, split: &[(u16, i64)], sign: i64) {
-        let first = if at > self.at[0] { self.cut(at) } else { 0 };
-        for step in self.free[first * self.width..].chunks_exact_mut(self.width) {
-            change(step, split, sign);
-        }
-        if first > 0 && self.step(first) == self.step(first - 1) {
-            self.at.remove(first);
-            self.free.drain(first * self.width..(first + 1) * self.width);
+        for &(thing, amount) in split {
+            let steps = &mut self.steps[usize::from(thing)];
+            let first = if at > steps[0].0 { cut(steps, at) } else { 0 };
+            steps[first..].iter_mut().for_each(|step| step.1 += sign * amount);
+            if first > 0 && steps[first].1 == steps[first - 1].1 {
+                steps.remove(first);
+            }
         }
     }
 
     /// Whether there is so much of one thing for all of `length`, which is longer than zero, from `start` on.
     #[must_use]
     pub fn holds(&self, start: SimTime, length: SimDuration, (thing, need): (u16, i64)) -> bool {
-        let end = start.saturating_add(length);
-        let steps = (self.in_force(start)..self.at.len()).take_while(|&step| self.at[step] < end);
-        steps.into_iter().all(|step| self.step(step)[usize::from(thing)] >= need)
+        let (steps, end) = (&self.steps[usize::from(thing)], start.saturating_add(length));
+        steps[in_force(steps, start)..].iter().take_while(|step| step.0 < end).all(|step| step.1 >= need)
     }
 
-    /// What is free of each thing for all of `length`, which is longer than zero, from `start` on, and never more than
-    /// `free`; or how many there are for `wish`, and when, as soon as these are too few.
+    /// What is free of each thing of `wish` for all of `length`, which is longer than zero, from `start` on, and never more
+    /// than `free`; or how many there are for it, and when, as soon as these are too few.
     ///
     /// # Errors
     /// The instant at which something is short, and the room for the wish up to then.
@@ -135,16 +181,14 @@ impl CellProfile {
         wish: &Wish<'_>,
         free: &mut [i64],
     ) -> Result<(), (SimTime, i64)> {
-        let end = start.saturating_add(length);
-        for step in self.in_force(start)..self.at.len() {
-            if self.at[step] >= end {
-                break;
-            }
-            keep_least(free, self.step(step));
-            let room = wish.room(free);
-            if room < wish.count {
-                return Err((self.at[step].max(start), room));
-            }
+        let mut looks = Vec::new();
+        self.look(&mut looks, start, wish);
+        for look in &mut looks {
+            look.least = look.least.min(free[usize::from(look.thing)]);
+        }
+        run(&mut looks, (start, length), wish).map_err(|short| (short.at, short.room))?;
+        for look in &looks {
+            free[usize::from(look.thing)] = look.least;
         }
         Ok(())
     }
@@ -153,63 +197,93 @@ impl CellProfile {
     /// what it takes then; none if there is no such instant.
     #[must_use]
     pub fn earliest(&self, from: SimTime, length: SimDuration, wish: &Wish<'_>) -> Option<(SimTime, Split)> {
-        let mut free = vec![i64::MAX; self.width];
-        let mut first = self.in_force(from);
-        while first < self.at.len() {
-            // A step that is too little by itself spoils all that begin before it.
-            if wish.room(self.step(first)) < wish.count {
-                first += 1;
-                continue;
-            }
-            let start = self.at[first].max(from);
-            free.fill(i64::MAX);
-            match self.least(start, length, wish, &mut free) {
-                Ok(()) => return wish.split(&free).map(|split| (start, split)),
-                Err((at, _)) => first = self.after(first, at, wish),
+        self.earliest_by(from, SimTime::NEVER, length, wish)
+    }
+
+    /// The same, if it is before `by`.
+    #[must_use]
+    pub fn earliest_by(
+        &self,
+        from: SimTime,
+        by: SimTime,
+        length: SimDuration,
+        wish: &Wish<'_>,
+    ) -> Option<(SimTime, Split)> {
+        let (mut start, mut looks) = (from, Vec::new());
+        while start < by {
+            self.look(&mut looks, start, wish);
+            match run(&mut looks, (start, length), wish) {
+                Ok(()) => {
+                    let mut free = vec![0; self.width()];
+                    looks.iter().for_each(|look| free[usize::from(look.thing)] = look.least);
+                    return wish.split(&free).map(|split| (start, split));
+                }
+                Err(short) => start = short.until,
             }
         }
         None
     }
 
-    /// The step to begin with next, when a search from `first` on was short at `at`.
-    fn after(&self, first: usize, at: SimTime, wish: &Wish<'_>) -> usize {
-        let short = self.in_force(at);
-        if wish.room(self.step(short)) < wish.count { short + 1 } else { first + 1 }
+    /// Begins to look at what a wish is for, in its order.
+    fn look<'a>(&'a self, looks: &mut Vec<Look<'a>>, start: SimTime, wish: &Wish<'_>) {
+        let besides = wish.each.iter().chain(&wish.also).map(|&(thing, _)| thing);
+        looks.clear();
+        for thing in wish.any_of.iter().copied().chain(besides) {
+            looks.push(Look::new(&self.steps[usize::from(thing)], thing, start));
+        }
     }
 
     /// Takes `split` away from `start` on for `length`.
     pub fn reserve(&mut self, start: SimTime, length: SimDuration, split: &[(u16, i64)]) {
         let end = start.saturating_add(length);
-        if end <= start || self.at.is_empty() {
+        if end <= start {
             return;
         }
-        let (first, last) = (self.cut(start), self.cut(end));
-        for step in first..last {
-            change(&mut self.free[step * self.width..][..self.width], split, -1);
+        for &(thing, amount) in split {
+            let steps = &mut self.steps[usize::from(thing)];
+            let (first, last) = (cut(steps, start), cut(steps, end));
+            steps[first..last].iter_mut().for_each(|step| step.1 -= amount);
         }
     }
+}
 
-    /// Has a step begin at `at`; returns which.
-    fn cut(&mut self, at: SimTime) -> usize {
-        let step = self.in_force(at);
-        if self.at[step] >= at {
-            return step;
+/// Looks on for all of a length, until something is short.
+fn run(looks: &mut [Look<'_>], (start, length): (SimTime, SimDuration), wish: &Wish<'_>) -> Result<(), Short> {
+    let (mut at, end, several) = (start, start.saturating_add(length), wish.any_of.len());
+    loop {
+        let (any_of, besides) = looks.split_at(several);
+        let needs = wish.each.iter().chain(&wish.also);
+        let lacking = besides.iter().zip(needs).filter(|(look, (_, need))| look.least < *need);
+        if let Some(until) = lacking.map(|(look, _)| look.spent_at()).max().filter(|_| wish.count > 0) {
+            return Err(Short { at, room: 0, until });
         }
-        let here = step * self.width..(step + 1) * self.width;
-        self.at.insert(step + 1, at);
-        let amounts: Vec<i64> = self.free[here.clone()].to_vec();
-        self.free.splice(here.end..here.end, amounts);
-        step + 1
+        let room = any_of.iter().map(|look| look.least.max(0)).sum();
+        if room < wish.count {
+            let until = any_of.iter().map(Look::spent_at).min().unwrap_or(SimTime::NEVER);
+            return Err(Short { at, room, until });
+        }
+        let next = looks.iter().map(Look::next_at).min().unwrap_or(SimTime::NEVER);
+        if next >= end {
+            return Ok(());
+        }
+        at = next;
+        looks.iter_mut().filter(|look| look.next_at() == at).for_each(Look::pass);
     }
+}
 
-    fn step(&self, step: usize) -> &[i64] {
-        &self.free[step * self.width..][..self.width]
+/// Has a step begin at `at`; returns which.
+fn cut(steps: &mut Vec<(SimTime, i64)>, at: SimTime) -> usize {
+    let step = in_force(steps, at);
+    if steps[step].0 >= at {
+        return step;
     }
+    steps.insert(step + 1, (at, steps[step].1));
+    step + 1
+}
 
-    /// The step that holds at `at`, or the first.
-    fn in_force(&self, at: SimTime) -> usize {
-        self.at.partition_point(|&begins| begins <= at).saturating_sub(1)
-    }
+/// The step that holds at `at`, or the first.
+fn in_force(steps: &[(SimTime, i64)], at: SimTime) -> usize {
+    steps.partition_point(|step| step.0 <= at).saturating_sub(1)
 }
 
 /// Adds a split to amounts, or takes it away.
@@ -217,10 +291,6 @@ pub fn change(amounts: &mut [i64], split: &[(u16, i64)], sign: i64) {
     for &(thing, amount) in split {
         amounts[usize::from(thing)] += sign * amount;
     }
-}
-
-fn keep_least(free: &mut [i64], other: &[i64]) {
-    free.iter_mut().zip(other).for_each(|(free, &other)| *free = (*free).min(other));
 }
 
 #[cfg(test)]
@@ -255,6 +325,7 @@ mod tests {
             free in prop::array::uniform4(0..5_i64),
             releases in prop::collection::vec((0..40_usize, 0..3_u16, 1..4_i64, 0..2_i64), 0..12),
             wishes in prop::collection::vec((0..7_usize, 1..9_i64, 0..3_i64, 1..25_usize, 0..30_usize), 1..20),
+            by in 0..60_usize,
         ) {
             let mut releases: Vec<(usize, Split)> =
                 releases.into_iter().map(|(end, cell, nodes, tokens)| (end, vec![(cell, nodes), (3, tokens)])).collect();
@@ -281,6 +352,8 @@ mod tests {
                 let span = SimDuration::from_micros(i64::try_from(length).unwrap());
                 let found = profile.earliest(at(from), span, &wish);
                 prop_assert_eq!(&found, &by_definition(&every, from, length, &wish));
+                let before = profile.earliest_by(at(from), at(by), span, &wish);
+                prop_assert_eq!(before, found.clone().filter(|(start, _)| *start < at(by)));
                 let mut least = free.to_vec();
                 let fits = profile.least(at(from), span, &wish, &mut least).is_ok();
                 let bounded: Vec<i64> =
@@ -320,7 +393,8 @@ mod tests {
                     let mut expected = [7; THINGS];
                     let since = there.iter().filter(|(end, _)| (now + 1..=instant).contains(end));
                     since.for_each(|(_, split)| change(&mut expected, split, 1));
-                    prop_assert_eq!(copy.step(copy.in_force(at(instant))), expected);
+                    let there = copy.steps.iter().map(|steps| steps[in_force(steps, at(instant))].1);
+                    prop_assert_eq!(there.collect::<Vec<_>>(), expected);
                 }
             }
         }

@@ -2,7 +2,8 @@
 
 use crate::error::Result;
 use crate::policy::View;
-use crate::policy::allocator::{Allocator, Draws, draw_of, running};
+use crate::policy::allocator::kinds::Kinds;
+use crate::policy::allocator::{Allocator, Draws, running};
 use crate::policy::budget::least::LeastCaps;
 use crate::policy::budget::levels::Levels;
 use crate::policy::runs::{Run, RunId};
@@ -21,10 +22,16 @@ pub struct EqualSlowdown {
     /// No cap first, then the levels, ascending.
     choices: Vec<Allotted>,
     draws: Draws,
+    /// By the model.
+    kinds: Kinds,
     /// The step that the model took last.
     last_step: usize,
     /// By how much each step changes what all draw, where levels are set.
     changes: Vec<Watts>,
+}
+
+fn slowdown(step: usize, limit: f64) -> f64 {
+    (1.0 + step as f64 * STEP).min(limit)
 }
 
 impl EqualSlowdown {
@@ -37,13 +44,14 @@ impl EqualSlowdown {
             choices: choices.collect(),
             levels: Levels::new(levels),
             draws: Draws::default(),
+            kinds: Kinds::default(),
             changes: Vec::new(),
             last_step: 0,
         }
     }
 
     fn slowdown(&self, step: usize) -> f64 {
-        (1.0 + step as f64 * STEP).min(self.limit)
+        slowdown(step, self.limit)
     }
 
     /// The first step that slows as much as this, or the last.
@@ -107,12 +115,16 @@ impl EqualSlowdown {
     }
 
     /// By the model: draws fall with every step, so the first within the room is found by halving, around the last one.
+    ///
+    /// On shared nodes each run's share of a draw is rounded: there the runs are added up one by one.
     fn step_by_model(&mut self, view: &View<'_>, room: Watts) -> usize {
-        let fits = |step: usize| {
-            let allotted = self.by_model(step);
-            running(view).map(|(_, run)| draw_of(view, run, &allotted)).sum::<Watts>() <= room
-        };
         let last = self.step_of(self.limit);
+        let (limit, kinds) = (self.limit, &mut self.kinds);
+        let mut fits = |step: usize| {
+            let drawn = kinds.draw_at(view, slowdown(step, limit));
+            let each = || running(view).map(|(id, run)| kinds.of(view, id, run)).sum::<Watts>();
+            (if view.platform.is_exclusive() { drawn } else { each() }) <= room
+        };
         // None below `low` fits, and `high` does, or is the last.
         let (mut low, mut high, mut stride) = (0, last, 1);
         let mut middle = self.last_step.min(last);
@@ -154,9 +166,11 @@ impl Allocator for EqualSlowdown {
                 }
             }
             Some(CapsKind::Model) => {
+                self.kinds.follow(view);
                 let step = self.step_by_model(view, room);
                 let allotted = self.by_model(step);
-                out.extend(running(view).map(|(id, run)| (id, allotted.clone(), draw_of(view, run, &allotted))));
+                self.kinds.draw_at(view, self.slowdown(step));
+                out.extend(running(view).map(|(id, run)| (id, allotted.clone(), self.kinds.of(view, id, run))));
             }
             None => {}
         }

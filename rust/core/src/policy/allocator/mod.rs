@@ -2,6 +2,7 @@
 
 pub mod equal_slowdown;
 pub mod fixed;
+mod kinds;
 pub mod steered;
 pub mod uniform;
 

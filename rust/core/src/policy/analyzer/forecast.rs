@@ -11,7 +11,7 @@ use dyn_clone::DynClone;
 use crate::error::{Result, config};
 use crate::policy::View;
 use crate::power::caps::CapsKind;
-use crate::power::known::{Belief, KnownDraw, KnownDraws};
+use crate::power::known::{Belief, KnownDraws};
 use crate::power::pvt::Predicted;
 use crate::units::SimDuration;
 use crate::workload::JobId;
@@ -44,20 +44,6 @@ pub trait Forecast: DynClone + Send + Sync {
         draws.resize(draws.len() + jobs.len(), None);
         Ok(())
     }
-
-    /// A job is over.
-    fn learn(&mut self, over: &Over);
-}
-
-/// A job that is over.
-#[derive(Clone, Copy, Debug)]
-pub struct Over {
-    /// Which.
-    pub job: JobId,
-    /// How long it ran.
-    pub ran: SimDuration,
-    /// What it was measured to draw on a node, if it was.
-    pub drew: KnownDraw,
 }
 
 dyn_clone::clone_trait_object!(Forecast);

@@ -2,17 +2,15 @@
 //!
 //! The rule is that of [`reservations`](super::reservations), with cells in place of one number. A job of n nodes fits
 //! where its cells together have n free for all its length; it takes the plainest of them first, and this split is what a
-//! reservation holds and what it starts with. Where a budget may bind, watts are one thing more that is free: a reservation
+//! reservation holds and what it starts with. As there, jobs are planned only where that may decide who starts now. Where a budget may bind, watts are one thing more that is free: a reservation
 //! holds the mean over the nodes that can serve the job, a start what it takes where it goes.
 
-use std::collections::BTreeMap;
-
-use crate::algo::fit_list::{ByKind, FitList, Kind, Room, Waiting};
+use crate::algo::fit_list::{ByKind, FitList, Kind, Place, Room, Waiting};
 use crate::algo::horizon::{CellProfile, Split, Wish};
-use crate::algo::sorted_blocks::Place;
 use crate::algo::staircase::Staircase;
 use crate::error::Result;
 use crate::policy::backfill::cell_base::CellBase;
+use crate::policy::backfill::named::bounds::{Bounds, Like};
 use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::{Backfill, start, start_heads};
 use crate::policy::cells::Cells;
@@ -34,8 +32,10 @@ pub struct ByCell {
     most: i64,
     /// By want: needs that do not fit now. In a pass there is only ever less.
     refused: Vec<Staircase>,
-    /// Where a want, a count, watts and a length were promised last: those alike fit no earlier.
-    last: BTreeMap<(usize, u32, i64, SimDuration), SimTime>,
+    /// By want: needs that do not fit before an instant. As little.
+    late: (SimTime, Vec<Staircase>),
+    /// Before which instants those do not fit that need no less than others that were promised a start.
+    bounds: Bounds,
     /// Memory for what is free throughout.
     free: Vec<i64>,
 }
@@ -48,21 +48,34 @@ struct Course {
     candidate: Place,
     /// How many hold a reservation.
     held: usize,
+    /// Those before this one that are not planned yet fit no earlier than this.
+    clear: (Place, SimTime),
 }
 
 impl ByCell {
     /// Holds reservations for the first `depth` blocked jobs; `usize::MAX` for all of them.
     #[must_use]
     pub fn new(depth: usize) -> Self {
-        let (profile, base, watts) = (CellProfile::default(), CellBase::default(), None);
-        Self { depth, profile, base, watts, most: 0, refused: Vec::new(), last: BTreeMap::new(), free: Vec::new() }
+        Self {
+            depth,
+            profile: CellProfile::default(),
+            base: CellBase::default(),
+            watts: None,
+            most: 0,
+            refused: Vec::new(),
+            late: (SimTime::NEVER, Vec::new()),
+            bounds: Bounds::default(),
+            free: Vec::new(),
+        }
     }
 
     /// Forgets all promises: what runs, and what started in this pass, ends as planned.
     fn reset(&mut self, desk: &Desk<'_>, shares: &Shares) {
-        self.refused.clear();
-        self.refused.resize(shares.cells().wants(), Staircase::default());
-        self.last.clear();
+        for stairs in [&mut self.refused, &mut self.late.1] {
+            stairs.resize(shares.cells().wants(), Staircase::default());
+            stairs.iter_mut().for_each(Staircase::clear);
+        }
+        self.bounds.forget();
         let width = shares.cells().width();
         self.watts = desk.watts_left().map(|_| u16::try_from(width).unwrap_or(u16::MAX));
         self.free.clear();
@@ -146,21 +159,65 @@ impl ByCell {
         let job = JobId(waiting.key.row);
         let (count, length) = (desk.view.jobs.node_count(job), waiting.length.max(TICK));
         let microwatts = desk.need(waiting, self.most).microwatts;
-        let last = self.last.entry((cells.number(job), count, microwatts, length)).or_insert(desk.view.now);
-        if *last == SimTime::NEVER {
+        let like = Like::new(cells.number(job), microwatts, count, length);
+        let from = self.bounds.of(&like).max(desk.view.now);
+        if from == SimTime::NEVER {
             return false;
         }
         let wish = Wish { also: self.watts.map(|thing| (thing, microwatts)), ..cells.wish(job, count) };
-        let found = self.profile.earliest(*last, length, &wish);
-        *last = found.as_ref().map_or(SimTime::NEVER, |(at, _)| *at);
+        let found = self.profile.earliest(from, length, &wish);
+        self.bounds.note(like, found.as_ref().map_or(SimTime::NEVER, |(at, _)| *at));
         if let Some((at, split)) = &found {
             self.profile.reserve(*at, length, split);
         }
         found.is_some()
     }
 
-    /// The first job at or after the candidate that may fit now: only such are passed over that do not.
-    fn next(desk: &Desk<'_>, cells: &Cells, queue: &FitList, course: &Course) -> Option<Place> {
+    /// The first job that is not planned yet, of those ahead of the candidate, that may fit before `until`.
+    fn first_before(
+        &mut self,
+        desk: &mut Desk<'_>,
+        cells: &Cells,
+        (queue, course): (&FitList, &mut Course),
+        until: SimTime,
+    ) -> Result<Option<Place>> {
+        let (clear, then) = course.clear;
+        let mut place = queue.settled(if until <= then { clear.max(course.place) } else { course.place });
+        if until > self.late.0 {
+            self.late.1.iter_mut().for_each(Staircase::clear);
+        }
+        self.late.0 = until;
+        while place < course.candidate {
+            desk.examine()?;
+            let Some(waiting) = queue.get(place) else { break };
+            if self.may_fit_before(desk, cells, waiting, until) {
+                course.clear = (place, until);
+                return Ok(Some(place));
+            }
+            place = queue.after(place);
+        }
+        course.clear = (course.candidate, until);
+        Ok(None)
+    }
+
+    /// Whether a waiting job fits before `until` beside the promises made so far.
+    fn may_fit_before(&mut self, desk: &Desk<'_>, cells: &Cells, waiting: &Waiting, until: SimTime) -> bool {
+        let job = JobId(waiting.key.row);
+        let (number, count) = (cells.number(job), desk.view.jobs.node_count(job));
+        let (wish, length) = (cells.wish(job, count), waiting.length.max(TICK));
+        if self.late.1[number].holds(wish.count, length) {
+            return false;
+        }
+        let from = self.bounds.of(&Like::new(number, 0, count, length)).max(desk.view.now);
+        let fits = self.profile.earliest_by(from, until, length, &wish).is_some();
+        if !fits {
+            self.late.1[number].refuse(wish.count, length);
+        }
+        fits
+    }
+
+    /// What is free now: those that do not fit into it do not fit.
+    fn room(desk: &Desk<'_>, cells: &Cells) -> Room {
         let free = desk.free_parts();
         let (mut refused, mut others) = (ByKind::NONE, 0);
         for (number, room) in cells.rooms(free).enumerate() {
@@ -170,8 +227,7 @@ impl ByCell {
             }
         }
         refused.lower(Kind::OTHER, others + 1);
-        let room = Room::of(desk.free_units()).within(desk.left());
-        queue.first_fit(course.candidate, Room { refused, ..room })
+        Room { refused, ..Room::of(desk.free_units()).within(desk.left()) }
     }
 
     /// Plans the jobs ahead of a place, as far as there may be reservations.
@@ -194,19 +250,34 @@ impl ByCell {
 
     fn planned(&mut self, desk: &mut Desk<'_>, shares: &Shares, queue: &mut FitList) -> Result<()> {
         let cells = shares.cells();
-        let mut course = Course { place: Place::FRONT, candidate: Place::FRONT, held: 0 };
-        let mut is_reset = false;
-        while let Some(found) = Self::next(desk, cells, queue, &course) {
+        let front = queue.settled(Place::FRONT);
+        let mut course = Course { place: front, candidate: front, held: 0, clear: (front, SimTime::NEVER) };
+        let (mut is_reset, mut room) = (false, Self::room(desk, cells));
+        while let Some(found) = queue.first_fit(course.candidate, room) {
             desk.examine()?;
             if !std::mem::replace(&mut is_reset, true) {
                 self.reset(desk, shares);
             }
-            self.reserve_before(desk, cells, (queue, &mut course), found)?;
             let Some(&waiting) = queue.get(found) else { break };
+            course.candidate = found;
+            if desk.only_counts() && !self.is_next(desk, cells, (queue, &mut course), &waiting)? {
+                course.candidate = queue.after(found);
+                continue;
+            }
+            let offer = if desk.only_counts() { self.offer(desk, cells, &waiting)? } else { None };
+            let offer = match offer {
+                None => {
+                    self.reserve_before(desk, cells, (queue, &mut course), found)?;
+                    self.offer(desk, cells, &waiting)?
+                }
+                made => made,
+            };
             let all_planned = course.place == found;
-            course.candidate = if let Some((offer, split)) = self.offer(desk, cells, &waiting)? {
+            course.candidate = if let Some((offer, split)) = offer {
                 self.profile.reserve(desk.view.now, waiting.length, &split);
-                start(desk, queue, found, offer)?
+                let next = start(desk, queue, found, offer)?;
+                room = Self::room(desk, cells);
+                next
             } else {
                 if course.held < self.depth {
                     course.held += usize::from(self.reserve(desk, cells, &waiting));
@@ -218,6 +289,27 @@ impl ByCell {
             }
         }
         Ok(())
+    }
+
+    /// Whether the candidate starts, as far as counts tell, once those ahead of it are planned that may fit before it ends;
+    /// those that do not are promised the same starts after it has started.
+    fn is_next(
+        &mut self,
+        desk: &mut Desk<'_>,
+        cells: &Cells,
+        (queue, course): (&FitList, &mut Course),
+        waiting: &Waiting,
+    ) -> Result<bool> {
+        let until = desk.view.now.saturating_add(waiting.length);
+        while self.fits_now(desk, cells, waiting).is_some() {
+            if course.place >= course.candidate || course.held >= self.depth {
+                return Ok(true);
+            }
+            let Some(last) = self.first_before(desk, cells, (queue, course), until)? else { return Ok(true) };
+            let next = queue.after(last);
+            self.reserve_before(desk, cells, (queue, course), next)?;
+        }
+        Ok(false)
     }
 }
 

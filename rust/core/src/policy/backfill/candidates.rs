@@ -4,8 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::algo::fit_list::{FitList, QueueKey, Waiting};
-use crate::algo::sorted_blocks::Place;
+use crate::algo::fit_list::{FitList, Place, QueueKey, Waiting};
 
 /// An order of candidates: by what a reservation counts of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +90,12 @@ impl Index {
         let (waiting, next) = self.list.remove_at(place);
         self.keys.remove(&waiting.key.row);
         next
+    }
+
+    /// Passes over the job at a place, which has left the queue: for good, unless it may be `aside` because as many as may
+    /// of its kind run. Returns the next one's place.
+    pub(super) fn pass_over(&mut self, place: Place, aside: bool) -> Place {
+        if aside { self.list.after(place) } else { self.remove_at(place) }
     }
 
     /// The queue was sorted by other ranks.

@@ -1,8 +1,8 @@
 //! Whoever fits starts, in policy order, whatever that does to those ahead.
 
-use crate::algo::fit_list::FitList;
-use crate::algo::sorted_blocks::Place;
+use crate::algo::fit_list::{FitList, Place};
 use crate::error::Result;
+use crate::policy::backfill::woken::Woken;
 use crate::policy::backfill::{Backfill, start};
 use crate::policy::desk::Desk;
 
@@ -26,6 +26,10 @@ impl Backfill for FirstFit {
             };
         }
         Ok(())
+    }
+
+    fn beside_sleep(&self) -> Option<Box<dyn Backfill>> {
+        Some(Box::new(Woken::reserving(0)))
     }
 
     fn by_cell(&self) -> Option<Box<dyn Backfill>> {

@@ -94,6 +94,18 @@ impl Free {
         }
     }
 
+    /// Since when how much is free, in order of time.
+    pub(super) fn steps(&self) -> Vec<(SimTime, Claim)> {
+        match self {
+            Self::Units(profile) => {
+                profile.steps().map(|(at, units)| (at, Claim { units, microwatts: i64::MAX })).collect()
+            }
+            Self::Both(profile) => {
+                profile.steps().map(|(at, [units, microwatts])| (at, Claim { units, microwatts })).collect()
+            }
+        }
+    }
+
     /// What is free now.
     pub(super) fn now(&self) -> Claim {
         match self {

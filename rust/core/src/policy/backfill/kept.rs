@@ -11,9 +11,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::algo::fit_list::{FitList, QueueKey, Waiting};
+use crate::algo::fit_list::{FitList, Place, QueueKey, Waiting};
 use crate::algo::releases::{Change, Claim, Release};
-use crate::algo::sorted_blocks::Place;
 use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
 
@@ -188,7 +187,7 @@ impl Kept {
         };
         news.iter().all(as_planned)
             && came == self.started.len()
-            && releases.get(Place::FRONT).is_none_or(|first| first.at > now)
+            && releases.iter().next().is_none_or(|first| first.at > now)
     }
 
     fn queued_as_planned(&self, desk: &Desk<'_>, queue: &FitList) -> bool {

@@ -1,5 +1,6 @@
 //! Who may start before the jobs ahead of it.
 
+pub mod ahead;
 mod base;
 pub mod by_cell;
 pub mod candidates;
@@ -18,11 +19,11 @@ pub mod reservations;
 mod shadow;
 pub mod starving;
 mod supply;
+mod woken;
 
 use dyn_clone::DynClone;
 
-use crate::algo::fit_list::{FitList, Waiting};
-use crate::algo::sorted_blocks::Place;
+use crate::algo::fit_list::{FitList, Place, Waiting};
 use crate::error::Result;
 use crate::policy::Jobs;
 use crate::policy::agent::Agent;
@@ -72,6 +73,11 @@ pub trait Backfill: DynClone + Send + Sync {
 
     /// The same where nodes are shared, too: what they have is counted node by node.
     fn by_node(&self) -> Option<Box<dyn Backfill>> {
+        None
+    }
+
+    /// The same rule where nodes sleep under a budget, if it has one.
+    fn beside_sleep(&self) -> Option<Box<dyn Backfill>> {
         None
     }
 

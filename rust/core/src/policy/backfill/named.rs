@@ -3,21 +3,21 @@
 //! Where nodes are shared, counts promise what may not be there: slots enough, but on too many nodes. A plan of named nodes
 //! keeps its promises.
 
-mod bounds;
+pub(in crate::policy::backfill) mod bounds;
 pub(in crate::policy::backfill) mod chosen;
 mod future;
 mod promises;
 mod reach;
 pub(in crate::policy) mod urgent;
 
-use crate::algo::fit_list::{FitList, Room, Waiting};
-use crate::algo::horizon::{SlotTable, Windows};
+use crate::algo::fit_list::{FitList, Place, Room, Waiting};
+use crate::algo::horizon::SlotTable;
 use crate::algo::node_set::NodeSet;
-use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::View;
+use crate::policy::backfill::candidates::{Candidates, Index};
 use crate::policy::backfill::named::chosen::{Chosen, Memory};
-use crate::policy::backfill::named::future::{need, windows};
+use crate::policy::backfill::named::future::{Future, future, need};
 use crate::policy::backfill::named::promises::Promises;
 use crate::policy::backfill::named::reach::Reach;
 use crate::policy::backfill::queued::Queued;
@@ -42,6 +42,8 @@ pub struct NamedPlan {
     /// Each node's first planned job and its start, where that matters.
     first: FirstJobs,
     memory: Memory,
+    /// Those behind the last that may be planned for later, where they are looked at in an order of their own.
+    candidates: Option<Index>,
 }
 
 impl NamedPlan {
@@ -49,7 +51,15 @@ impl NamedPlan {
     #[must_use]
     pub fn new(depth: usize, horizon: SimDuration) -> Self {
         let (awaited, first) = (FirstStarts::new(), FirstJobs::new());
-        Self { depth, horizon, is_divided: false, awaited, first, memory: Memory::default() }
+        Self { depth, horizon, is_divided: false, awaited, first, memory: Memory::default(), candidates: None }
+    }
+
+    /// The same with the jobs behind those that are planned looked at in an order of their own. If all are planned there
+    /// are none.
+    #[must_use]
+    pub fn looking_in(self, order: Candidates) -> Self {
+        let candidates = (self.depth != usize::MAX).then(|| Index::new(order));
+        Self { candidates, ..self }
     }
 
     fn make<'a, F: Chosen<'a>>(&mut self, desk: &mut Desk<'a>, queue: &mut FitList) -> Result<()> {
@@ -62,7 +72,7 @@ impl NamedPlan {
         let rest = (&*queue, Place::FRONT, Room::of(desk.free_units()));
         let may_start = |waiting: &Waiting| now.suffices(&now.ask(&need::<F>(view, waiting)));
         if reach.goes_on(view, rest, self.depth > 0, may_start) {
-            return self.fill(desk, queue, (windows(view, now, spares), reach), (Place::FRONT, 0));
+            return self.fill(desk, queue, (future(view, now, spares), reach), (Place::FRONT, 0));
         }
         spares.push(now);
         F::leave(spares, &mut self.memory);
@@ -80,14 +90,20 @@ impl NamedPlan {
         &mut self,
         desk: &mut Desk<'a>,
         queue: &mut FitList,
-        (windows, mut reach): (Windows<F>, Reach),
+        (future, mut reach): (Future<'a, F>, Reach),
         (mut place, mut planned): (Place, usize),
     ) -> Result<()> {
         let (view, now) = (desk.view, desk.view.now);
-        let mut promises = Promises::new(view, windows, &mut self.memory);
+        let mut promises = Promises::new(view, future, &mut self.memory);
         loop {
             let (rest, plans) = ((&*queue, place, Room::of(desk.free_units())), planned < self.depth);
             if !reach.goes_on(view, rest, plans, |waiting| promises.may_start(waiting)) {
+                break;
+            }
+            if let Some(mut index) = self.candidates.take_if(|_| !plans) {
+                let done = start_candidates(desk, queue, (&mut promises, place), &mut index);
+                self.candidates = Some(index);
+                done?;
                 break;
             }
             let Some(&waiting) = queue.get(place) else { break };
@@ -130,6 +146,34 @@ impl NamedPlan {
     }
 }
 
+/// Starts the jobs from a place on that delay none of the promises, in their own order.
+fn start_candidates<'a, F: Chosen<'a>>(
+    desk: &mut Desk<'a>,
+    queue: &mut FitList,
+    (promises, from): (&mut Promises<'a, F>, Place),
+    index: &mut Index,
+) -> Result<()> {
+    let Some(first) = queue.get(from).map(|waiting| waiting.key) else { return Ok(()) };
+    let (now, mut at) = (desk.view.now, Place::FRONT);
+    while let Some(found) = index.list().first_fit(at, Room::of(desk.free_units())) {
+        desk.examine()?;
+        let Some((place, waiting)) = index.in_queue(found, queue).and_then(|at| Some((at, *queue.get(at)?))) else {
+            at = index.pass_over(found, desk.has_quotas());
+            continue;
+        };
+        // A start fills groups also of jobs that stand before it in the queue and have yet to be looked at.
+        let has_turn = waiting.key >= first && !desk.is_held(&waiting) && promises.may_start(&waiting);
+        if has_turn && promises.add(&waiting, now) == Some(now) {
+            let Some(offer) = desk.offer_on(&waiting, promises.nodes())? else { break };
+            start(desk, queue, place, offer)?;
+            at = index.remove_at(found);
+        } else {
+            at = index.list().after(found);
+        }
+    }
+    Ok(())
+}
+
 impl Backfill for NamedPlan {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         let front = queue.get(Place::FRONT).map(|waiting| JobId(waiting.key.row));
@@ -155,6 +199,22 @@ impl Backfill for NamedPlan {
 
     fn names_nodes(&self) -> bool {
         true
+    }
+
+    fn note_queued(&mut self, waiting: &Waiting) {
+        if let Some(index) = &mut self.candidates {
+            index.join(waiting);
+        }
+    }
+
+    fn note_sorted(&mut self, queue: &FitList) {
+        if let Some(index) = &mut self.candidates {
+            index.sort(queue);
+        }
+    }
+
+    fn has_own_order(&self) -> bool {
+        self.candidates.is_some()
     }
 
     fn look_ahead(&mut self, awaited: FirstStarts) {

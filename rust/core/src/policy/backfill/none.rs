@@ -2,6 +2,7 @@
 
 use crate::algo::fit_list::FitList;
 use crate::error::Result;
+use crate::policy::backfill::woken::Woken;
 use crate::policy::backfill::{Backfill, start_heads};
 use crate::policy::desk::Desk;
 
@@ -16,6 +17,10 @@ impl Backfill for NoBackfill {
 
     fn by_cell(&self) -> Option<Box<dyn Backfill>> {
         Some(Box::new(*self))
+    }
+
+    fn beside_sleep(&self) -> Option<Box<dyn Backfill>> {
+        Some(Box::new(Woken::in_order()))
     }
 
     fn is_strict(&self) -> bool {

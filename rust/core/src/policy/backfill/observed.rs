@@ -4,8 +4,7 @@
 //! instant, in another round. Those come first, and until none of them can start any more the others of the instant wait
 //! for the next round: this way a schedule that is possible is repeated to the last job.
 
-use crate::algo::fit_list::{FitList, QueueKey};
-use crate::algo::sorted_blocks::Place;
+use crate::algo::fit_list::{FitList, Place, QueueKey};
 use crate::error::Result;
 use crate::policy::Jobs;
 use crate::policy::backfill::{Backfill, start};

@@ -6,8 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::algo::fit_list::{FitList, QueueKey, Waiting};
-use crate::algo::sorted_blocks::Place;
+use crate::algo::fit_list::{FitList, Place, QueueKey, Waiting};
 use crate::error::Result;
 use crate::policy::backfill::Backfill;
 use crate::policy::backfill::plan::Plan;

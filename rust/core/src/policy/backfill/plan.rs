@@ -4,9 +4,8 @@
 //! instant with enough of both is the head's (its shadow time), what is left over then is least at that instant, and both
 //! are found by adding up (Mu'alem & Feitelson 2001).
 
-use crate::algo::fit_list::{FitList, Room, Waiting};
+use crate::algo::fit_list::{FitList, Place, Room, Waiting};
 use crate::algo::releases::Claim;
-use crate::algo::sorted_blocks::Place;
 use crate::algo::staircase::Refused;
 use crate::error::Result;
 use crate::policy::backfill::profile::Profile;

@@ -57,6 +57,14 @@ impl Backfill for Starving {
         Some(Box::new(Self::new(self.limit, self.others.by_cell()?)))
     }
 
+    fn beside_sleep(&self) -> Option<Box<dyn Backfill>> {
+        Some(Box::new(Self::new(self.limit, self.others.beside_sleep()?)))
+    }
+
+    fn reserves(&self) -> usize {
+        self.others.reserves()
+    }
+
     fn names_nodes(&self) -> bool {
         self.others.names_nodes()
     }

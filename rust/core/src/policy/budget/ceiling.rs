@@ -29,6 +29,8 @@ pub struct Ceiling {
     /// The most that any job with an own draw up to the first number may draw on a node.
     widest: Option<(f64, Watts)>,
     idles_alike: bool,
+    /// Whether nodes are switched off and on.
+    sleeps: bool,
 }
 
 impl Ceiling {
@@ -45,8 +47,14 @@ impl Ceiling {
             highest_own_w: 0.0,
             never_binds: None,
             widest: None,
+            sleeps: false,
             idles_alike: platform.nodes().iter().all(|node| node.idle == platform.node(0).idle),
         }
+    }
+
+    /// From now on nodes are switched off and on, which may draw more than they do idle.
+    pub fn switch_nodes(&mut self) {
+        self.sleeps = true;
     }
 
     /// The ceiling itself.
@@ -102,7 +110,7 @@ impl Ceiling {
 
     /// What a budget from outside, or the policy's own, leaves beside what runs and what was measured beyond it.
     fn beside(&self, view: &View<'_>, budget: Option<Watts>) -> Watts {
-        budget.unwrap_or(self.draw).as_ceiling() - self.idle - view.claimed - view.surplus
+        budget.unwrap_or(self.draw).as_ceiling() - self.idle - view.claimed - view.surplus + view.saved
     }
 
     /// Whether the fewest watts are the fewest beyond idle: where nodes idle alike.
@@ -149,8 +157,11 @@ impl Ceiling {
         }
         let highest = (0..view.platform.len()).map(|node| {
             let tdp = if self.counts_tdp { view.platform.node(node).tdp } else { Watts::ZERO };
+            let own = view.platform.node(node);
             let draw = view.predicted.highest_draw(self.highest_own_w, node).max(tdp);
-            draw.max(view.platform.node(node).idle) - view.platform.node(node).idle
+            let beyond = |draw: Watts| draw.max(own.idle) - own.idle;
+            let switched = if self.sleeps { [own.boot, own.shutdown, own.off].map(beyond) } else { [Watts::ZERO; 3] };
+            beyond(draw) + switched.into_iter().sum()
         });
         let never = highest.sum::<Watts>() <= view.budgets.lowest(self.draw).as_ceiling() - self.idle;
         self.never_binds = Some((rows, never));

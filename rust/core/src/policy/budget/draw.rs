@@ -7,7 +7,7 @@
 use crate::algo::node_set::NodeSet;
 use crate::policy::View;
 use crate::policy::analyzer::{Ask, Estimate};
-use crate::power::in_force::{Allotted, CapsInForce};
+use crate::power::in_force::{Allotted, CapsInForce, Profile};
 use crate::power::pvt::JobDraws;
 use crate::units::Watts;
 use crate::workload::JobId;
@@ -15,7 +15,7 @@ use crate::workload::JobId;
 /// What one job counts with on each node.
 pub struct Counted<'a> {
     view: &'a View<'a>,
-    job: JobId,
+    of: Profile,
     caps: CapsInForce,
     /// Under the same cap on every node.
     draws: JobDraws<'a>,
@@ -26,9 +26,15 @@ impl<'a> Counted<'a> {
     /// A job under these caps.
     #[must_use]
     pub fn new(view: &'a View<'a>, job: JobId, caps: CapsInForce, estimate: Estimate) -> Self {
+        Self::of(view, view.profile(job), caps, estimate)
+    }
+
+    /// Jobs of this profile under these caps.
+    #[must_use]
+    pub fn of(view: &'a View<'a>, of: Profile, caps: CapsInForce, estimate: Estimate) -> Self {
         let cap_w = caps.on_all().unwrap_or(f64::INFINITY);
-        let draws = view.predicted.of_job_under(view.jobs.app(job), view.known_draw(job), cap_w);
-        Self { view, job, caps, draws, estimate }
+        let draws = view.predicted.of_job_under(of.app, of.own, cap_w);
+        Self { view, of, caps, draws, estimate }
     }
 
     /// The draw that is the same on every node, if it is.
@@ -53,12 +59,11 @@ impl<'a> Counted<'a> {
     }
 
     fn cap_on(&self, node: u32) -> f64 {
-        self.caps.on(self.view.predicted, self.view.profile(self.job), node)
+        self.caps.on(self.view.predicted, self.of, node)
     }
 
     fn unlike_on(&self, node: u32) -> Watts {
-        let of = self.view.profile(self.job);
-        self.view.predicted.draw_under(of.app, of.own, node, self.cap_on(node))
+        self.view.predicted.draw_under(self.of.app, self.of.own, node, self.cap_on(node))
     }
 
     /// A first run draws its node's TDP, or its cap if that is less.

@@ -4,6 +4,7 @@ use crate::algo::fit_list::{Room, Waiting};
 use crate::algo::releases::{Claim, Release, merged};
 use crate::error::Result;
 use crate::policy::desk::{Desk, Offer, Terms};
+use crate::policy::sleep::wake_plan::{Need, WakePlan};
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
@@ -166,6 +167,22 @@ impl Desk<'_> {
             _ => 0,
         };
         Claim { units: waiting.units, microwatts }
+    }
+
+    /// What is free, and which nodes could be woken.
+    #[must_use]
+    pub(in crate::policy) fn wake_plan(&self) -> WakePlan {
+        WakePlan::new(self.view, self.room.map(|_| &self.outlook))
+    }
+
+    /// What a waiting job needs of such a plan.
+    pub(in crate::policy) fn needed(&mut self, waiting: &Waiting) -> Need {
+        let mean = self.mean(waiting).microwatts;
+        let least = match &mut self.power {
+            Some(power) if self.room.is_some() => power.prices.of(&self.ask, JobId(waiting.key.row)).least,
+            _ => Watts::ZERO,
+        };
+        Need { nodes: waiting.units, mean, least, length: waiting.length }
     }
 
     /// What a reservation holds for a waiting job: what it takes on average, but no more microwatts than `most`, which the

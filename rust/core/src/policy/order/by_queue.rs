@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::policy::analyzer::Ask;
 use crate::policy::order::{Changes, Order};
 use crate::policy::queues::Queues;
+use crate::policy::usage::Follower;
 use crate::workload::JobId;
 
 /// An order a queue. Queues of one priority have one order, so that no two ranks of different orders are ever compared.
@@ -60,5 +61,9 @@ impl Order for ByQueue {
 
     fn is_as_observed(&self) -> bool {
         self.policy.is_as_observed()
+    }
+
+    fn follower(&mut self) -> Option<&mut dyn Follower> {
+        self.policy.follower()
     }
 }

@@ -4,6 +4,7 @@
 
 pub mod arrival;
 pub mod by_queue;
+pub mod fair_share;
 pub mod length;
 pub mod observed;
 pub mod size;
@@ -17,6 +18,7 @@ use dyn_clone::DynClone;
 use crate::error::{Result, config};
 use crate::policy::analyzer::Ask;
 use crate::policy::queues::Queues;
+use crate::policy::usage::Follower;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
@@ -53,6 +55,11 @@ pub trait Order: DynClone + Send + Sync {
     /// Whether jobs stand in the order in which they started in reality.
     fn is_as_observed(&self) -> bool {
         false
+    }
+
+    /// Itself, if it goes by what jobs use.
+    fn follower(&mut self) -> Option<&mut dyn Follower> {
+        None
     }
 }
 

@@ -48,6 +48,13 @@ pub(super) const PLAN: &[Parameter] = &[
         range: "0, or seconds from 1e-6",
         doc: "submissions are gathered and planned at multiples of this, or when anything else happens",
     },
+    Parameter {
+        name: "order",
+        unit: "",
+        default: "\"policy\"",
+        range: "policy, fcfs, shortest, longest, smallest, largest or smallest-area",
+        doc: "in which order jobs are looked at that may overtake the first `depth`, which are planned",
+    },
 ];
 
 pub(super) const VAHRM: &[Parameter] = &[
@@ -85,6 +92,23 @@ pub(super) const VAHRM: &[Parameter] = &[
         default: "\"runtime\"",
         range: "\"runtime\" or \"walltime\"",
         doc: "what energies are predicted for",
+    },
+];
+
+pub(super) const FAIR_SHARE: &[Parameter] = &[
+    Parameter {
+        name: "half_life_s",
+        unit: "s",
+        default: "604800",
+        range: "seconds from 1e-6, or \"none\"",
+        doc: "after how long what was used counts half; none: it never counts less",
+    },
+    Parameter {
+        name: "by",
+        unit: "",
+        default: "\"user\"",
+        range: "\"user\" or \"account\"",
+        doc: "whose use is added up; jobs of which it is unknown have one share together",
     },
 ];
 

@@ -8,6 +8,7 @@ use crate::policy::backfill::patience::Patience;
 use crate::policy::backfill::reservations::Reservations;
 use crate::policy::budget::system_budget::{Limit, Split, SystemBudget};
 use crate::policy::emergency::{Emergencies, Step, Victims};
+use crate::policy::order::fair_share::FairShare;
 use crate::policy::order::vahrm;
 use crate::policy::placement::pools;
 use crate::policy::placement::rank_by::RankBy;
@@ -49,13 +50,19 @@ pub(super) fn take_plan(params: &mut Params) -> Result<(NamedPlan, Timing)> {
     let depth = take_depth_or(params, Value::Text("unbounded".into()));
     let expected = "seconds from 0 to 1e12";
     let horizon = params.take_number("horizon_s", Value::Int(2_592_000), &(0.0..=MAX_SECONDS), expected);
-    match (depth, horizon, take_interval(params)) {
-        (Ok(depth), Ok(horizon_s), Ok(interval)) => {
+    let order = params.take_choice("order", "policy", &CANDIDATES);
+    match (depth, horizon, take_interval(params), order) {
+        (Ok(depth), Ok(horizon_s), Ok(interval), Ok(order)) => {
             let horizon = SimDuration::from_seconds(horizon_s).unwrap_or(SimDuration::FOREVER);
-            Ok((NamedPlan::new(depth, horizon), Timing::gathering(interval)))
+            let plan = NamedPlan::new(depth, horizon);
+            let plan = match Candidates::named(&order) {
+                Some(order) => plan.looking_in(order),
+                None => plan,
+            };
+            Ok((plan, Timing::gathering(interval)))
         }
-        (depth, horizon, interval) => {
-            Err(all_faults([depth.err(), horizon.err(), interval.err()].into_iter().flatten()))
+        (depth, horizon, interval, order) => {
+            Err(all_faults([depth.err(), horizon.err(), interval.err(), order.err()].into_iter().flatten()))
         }
     }
 }
@@ -101,6 +108,26 @@ pub(super) fn take_weights(params: &mut Params) -> Result<(vahrm::Weights, Besid
             let faults = [beta.err(), limit.err(), first_run.err(), ratio.err(), length.err()];
             Err(all_faults(faults.into_iter().flatten()))
         }
+    }
+}
+
+pub(super) fn take_fair_share(params: &mut Params) -> Result<FairShare> {
+    let value = params.take("half_life_s", Value::Int(604_800));
+    let seconds = match value {
+        Value::Int(seconds) => seconds as f64,
+        Value::Float(seconds) => seconds,
+        Value::Text(_) | Value::Bool(_) | Value::List(_) => f64::NAN,
+    };
+    let half_life = match &value {
+        Value::Text(word) if word == "none" => Some(SimDuration::FOREVER),
+        _ => SimDuration::from_seconds(seconds).filter(|&half_life| half_life > SimDuration::ZERO),
+    };
+    let expected = "seconds from 1e-6 to 1e12, or \"none\"";
+    let half_life = half_life.ok_or_else(|| config(params.path_of("half_life_s"), value.to_string(), expected));
+    // Whose a job is its host says.
+    match (half_life, params.take_choice("by", "user", &["user", "account"])) {
+        (Ok(half_life), Ok(_)) => Ok(FairShare::new(half_life)),
+        (half_life, by) => Err(all_faults([half_life.err(), by.err()].into_iter().flatten())),
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Expected {
     pub returns: Vec<Return>,
     /// The nodes that were woken for a job and have not served since, by node, where plans name nodes.
     pub kept: Vec<(u32, JobId)>,
+    /// The longest that starting one takes in plans that is off or shutting down.
+    pub margin: SimDuration,
 }
 
 /// Nodes that are off or on their way there or back, and how long the others have been idle.
@@ -160,6 +162,12 @@ impl Standby {
         &self.expected.kept
     }
 
+    /// The longest that starting a node takes in plans that is off or shutting down, where watts are counted, too.
+    #[must_use]
+    pub fn margin(&self) -> SimDuration {
+        self.expected.margin
+    }
+
     /// The same by counts, by instant, where nodes are counted.
     #[must_use]
     pub fn returns(&self) -> &[Return] {
@@ -278,6 +286,7 @@ impl Standby {
         expected.comebacks.clear();
         expected.kept.clear();
         expected.returns.clear();
+        expected.margin = SimDuration::ZERO;
         expected
     }
 

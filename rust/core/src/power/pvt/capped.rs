@@ -45,6 +45,39 @@ pub struct Capped<'a> {
     cap_w: f64,
 }
 
+/// What decides how a node draws and how fast it is under a cap model: nodes of which this is the same are alike under every
+/// cap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NodeLikeness {
+    /// As bits.
+    uncapped: [u64; 2],
+    time_ratio: u64,
+    draw: Watts,
+}
+
+/// Something of nodes one after the other, found once for neighbours alike.
+#[derive(Clone, Copy, Debug)]
+pub struct ForAlike<K, T>(Option<(K, T)>);
+
+impl<K, T> Default for ForAlike<K, T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<K: PartialEq, T: Copy> ForAlike<K, T> {
+    /// What is found, unless it was for one before that is alike; without a likeness it always is.
+    pub fn of(&mut self, like: Option<K>, find: impl FnOnce() -> T) -> T {
+        let Some(like) = like else { return find() };
+        if let Some((_, known)) = self.0.as_ref().filter(|(before, _)| *before == like) {
+            return *known;
+        }
+        let found = find();
+        self.0 = Some((like, found));
+        found
+    }
+}
+
 impl Caps {
     /// The same of some of so many nodes.
     pub(super) fn part(&self, width: usize, nodes: &[u32]) -> Self {
@@ -127,7 +160,21 @@ impl Draws {
     }
 
     fn slowest_under(&self, app: Option<AppId>, own: KnownDraw, caps: impl Iterator<Item = (u32, f64)>) -> f64 {
-        caps.map(|(node, cap_w)| self.factor_under(app, own, node, cap_w)).fold(0.0, f64::max)
+        let mut alike = ForAlike::default();
+        let on = |(node, cap_w): (u32, f64)| {
+            let like = self.likeness(app, own, node).map(|like| (like, cap_w.to_bits()));
+            alike.of(like, || self.factor_under(app, own, node, cap_w))
+        };
+        caps.map(on).fold(0.0, f64::max)
+    }
+
+    /// What decides how a node draws and how fast it is, under a cap model.
+    fn likeness(&self, app: Option<AppId>, own: KnownDraw, node: u32) -> Option<NodeLikeness> {
+        let Some(Caps::Model(model)) = self.caps.as_deref() else { return None };
+        let Uncapped { draw_w, static_w } = model.uncapped(self, self.row(app), own, node as usize);
+        let time_ratio = self.time_ratio(app, node).to_bits();
+        let uncapped = [draw_w.to_bits(), static_w.to_bits()];
+        Some(NodeLikeness { uncapped, time_ratio, draw: self.draw(app, own, node) })
     }
 
     fn kind_of_caps(&self) -> Option<CapsKind> {
@@ -171,6 +218,12 @@ impl Actual {
         self.0.slowest_under(workload.app(job), KnownDraw::measured(workload.power_w(job)), caps)
     }
 
+    /// What decides how a node draws and how fast it is with `job` alone on it, under a cap model.
+    #[must_use]
+    pub fn likeness(&self, workload: &Workload, job: JobId, node: u32) -> Option<NodeLikeness> {
+        self.0.likeness(workload.app(job), KnownDraw::measured(workload.power_w(job)), node)
+    }
+
     /// Whether anything says how nodes draw and run under caps.
     #[must_use]
     pub fn has_caps(&self) -> bool {
@@ -179,6 +232,13 @@ impl Actual {
 }
 
 impl Predicted {
+    /// What decides how a node is predicted to draw and how fast to be with a job of this application and own draw, under a
+    /// cap model.
+    #[must_use]
+    pub fn likeness(&self, app: Option<AppId>, own: KnownDraw, node: u32) -> Option<NodeLikeness> {
+        self.0.likeness(app, own, node)
+    }
+
     /// What `node` is predicted to draw, and how much longer than nominal a job of this application and own draw to take
     /// there, under a cap of `cap_w` W (rules 2 and 3).
     #[must_use]
@@ -223,21 +283,26 @@ impl Predicted {
 
     /// How much system caps slow a job against its own cap of `own_cap_w` W (rule 14): the largest, over all nodes of the
     /// machine, of the node's predicted factor under the smaller of the own cap and `cap_on(node)`, W, divided by that
-    /// under the own cap alone.
+    /// under the own cap alone. `cap_on` says the same of nodes alike.
     #[must_use]
     pub fn slowdown(&self, app: Option<AppId>, own: KnownDraw, own_cap_w: f64, cap_on: impl Fn(u32) -> f64) -> f64 {
         let on = |node| self.0.ratio_under(app, own, node, own_cap_w.min(cap_on(node)), own_cap_w);
-        self.largest(on)
+        self.largest(app, own, on)
     }
 
     /// How much a job's own cap of `own_cap_w` W slows it against none: σ of rule 6, by rule 14.
     #[must_use]
     pub fn own_slowdown(&self, app: Option<AppId>, own: KnownDraw, own_cap_w: f64) -> f64 {
-        self.largest(|node| self.0.ratio_under(app, own, node, own_cap_w, f64::INFINITY))
+        self.largest(app, own, |node| self.0.ratio_under(app, own, node, own_cap_w, f64::INFINITY))
     }
 
-    fn largest(&self, ratio_on: impl Fn(u32) -> f64) -> f64 {
-        if self.has_caps() { (0..).take(self.0.nodes).map(ratio_on).fold(0.0, f64::max) } else { 1.0 }
+    fn largest(&self, app: Option<AppId>, own: KnownDraw, ratio_on: impl Fn(u32) -> f64) -> f64 {
+        if !self.has_caps() {
+            return 1.0;
+        }
+        let mut alike = ForAlike::default();
+        let ratios = (0..).take(self.0.nodes).map(|node| alike.of(self.likeness(app, own, node), || ratio_on(node)));
+        ratios.fold(0.0, f64::max)
     }
 
     /// b of rule 3: the share of the run time of a job of this application and own draw that stretches with the clock, by

@@ -11,7 +11,8 @@ use crate::workload::JobId;
 #[derive(Clone, Copy, Debug)]
 pub(in crate::policy::backfill) struct Like {
     group: usize,
-    slots: u32,
+    /// Slots, or something else, of which less is not harder to have.
+    amount: i64,
     nodes: u32,
     length: SimDuration,
 }
@@ -22,25 +23,29 @@ pub(in crate::policy::backfill) struct Like {
 pub(in crate::policy::backfill) struct Bounds(Vec<(usize, Vec<(Like, SimTime)>)>);
 
 impl Like {
+    pub(in crate::policy::backfill) fn new(group: usize, amount: i64, nodes: u32, length: SimDuration) -> Self {
+        Self { group, amount, nodes, length }
+    }
+
     pub(super) fn of<'a, F: Chosen<'a>>(view: &View<'_>, waiting: &Waiting) -> Self {
         let job = JobId(waiting.key.row);
         let (group, slots) = F::likeness(view, job);
-        Self { group, slots, nodes: view.jobs.node_count(job), length: waiting.length.max(TICK) }
+        Self::new(group, i64::from(slots), view.jobs.node_count(job), waiting.length.max(TICK))
     }
 
     fn is_within(&self, other: &Self) -> bool {
-        self.slots <= other.slots && self.nodes <= other.nodes && self.length <= other.length
+        self.amount <= other.amount && self.nodes <= other.nodes && self.length <= other.length
     }
 }
 
 impl Bounds {
-    pub(super) fn of(&self, like: &Like) -> SimTime {
+    pub(in crate::policy::backfill) fn of(&self, like: &Like) -> SimTime {
         let known = self.place(like.group).ok().map(|place| &self.0[place].1);
         let smaller = known.into_iter().flatten().filter(|(other, _)| other.is_within(like));
         smaller.map(|(_, at)| *at).max().unwrap_or(SimTime::from_micros(i64::MIN))
     }
 
-    pub(super) fn note(&mut self, like: Like, at: SimTime) {
+    pub(in crate::policy::backfill) fn note(&mut self, like: Like, at: SimTime) {
         let place = self.place(like.group).unwrap_or_else(|place| {
             self.0.insert(place, (like.group, Vec::new()));
             place
@@ -51,7 +56,7 @@ impl Bounds {
     }
 
     /// Forgets them, but not which jobs are alike.
-    pub(super) fn forget(&mut self) {
+    pub(in crate::policy::backfill) fn forget(&mut self) {
         self.0.iter_mut().for_each(|(_, known)| known.clear());
     }
 

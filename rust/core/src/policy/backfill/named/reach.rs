@@ -3,9 +3,8 @@
 //! A plan is forgotten with its pass: it matters only as far as some job may start now, or it is awaited what is planned for
 //! a node that sleeps or may. Where queues have no node in common one may be done before the other.
 
-use crate::algo::fit_list::{FitList, QueueKey, Room, Waiting};
+use crate::algo::fit_list::{FitList, Place, QueueKey, Room, Waiting};
 use crate::algo::node_set::NodeSet;
-use crate::algo::sorted_blocks::Place;
 use crate::policy::View;
 use crate::policy::sleep::named::FirstStarts;
 use crate::workload::JobId;
@@ -158,6 +157,7 @@ mod tests {
     use crate::algo::horizon::windows::{Return, What};
     use crate::algo::horizon::{SlotTable, Windows};
     use crate::policy::backfill::named::chosen::Memory;
+    use crate::policy::backfill::named::future::Future;
     use crate::policy::backfill::named::promises::Promises;
     use crate::policy::backfill::queued::Queued;
     use crate::policy::queues::{Queue, QueueColumns, Queues};
@@ -185,7 +185,8 @@ mod tests {
         let lent = |node| nodes.iter().any(|(_, lent)| lent[0] == node);
         let free = (0..NODES).map(|node| if lent(node) { 0 } else { 2 });
         let windows = Windows::new(view.now, Queued::new(view, SlotTable::new(2, free)), 0, returns);
-        let mut promises = Promises::new(view, windows, &mut Memory::default());
+        let future = Future::whole(windows, view.now);
+        let mut promises = Promises::new(view, future, &mut Memory::default());
         let (mut awaited, mut first) = (case.awaited.clone(), BTreeMap::<u32, SimTime>::new());
         let mut reach = Reach::new(view, case.depth > case.queue.len(), &awaited);
         let (mut place, mut planned, mut started) = (Place::FRONT, 0, Vec::new());

@@ -5,16 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::algo::fit_list::{FitList, QueueKey};
+use crate::algo::fit_list::{FitList, Place, QueueKey};
 use crate::algo::horizon::windows::{Return, What};
 use crate::algo::horizon::{Need, SlotTable, Windows};
 use crate::algo::node_set::NodeSet;
-use crate::algo::sorted_blocks::Place;
 use crate::error::Result;
 use crate::policy::View;
 use crate::policy::backfill::named::NamedPlan;
 use crate::policy::backfill::named::chosen::{Chosen, Own};
-use crate::policy::backfill::named::future::{asleep, known_by_now, need};
+use crate::policy::backfill::named::future::{Future, asleep, known_by_now, need};
 use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::queued::Queued;
 use crate::policy::backfill::start;
@@ -98,7 +97,8 @@ impl NamedPlan {
             };
         }
         urgent.resume(desk)?;
-        self.fill(desk, queue, (urgent.running, reach), (place, planned))
+        let future = Future::whole(urgent.running, desk.view.now);
+        self.fill(desk, queue, (future, reach), (place, planned))
     }
 }
 

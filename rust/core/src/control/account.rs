@@ -1,0 +1,145 @@
+//! What jobs use of the machine, for parts of a policy that go by it: written down as it happens, passed on when a pass begins.
+
+use std::collections::BTreeMap;
+
+use crate::cluster::{Cluster, Effect};
+use crate::error::Result;
+use crate::policy::runs::Run;
+use crate::policy::usage::{Over, Use};
+use crate::policy::{Decision, Policy};
+use crate::power::known::KnownDraw;
+use crate::units::{SimTime, Watts};
+use crate::workload::JobId;
+
+/// What is to be passed on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Account {
+    /// Whether a part follows what is used.
+    follows: bool,
+    /// Whether a part learns of what is over.
+    learns: bool,
+    /// What runs, by row.
+    running: BTreeMap<u32, Tally>,
+    uses: Vec<Use>,
+    over: Vec<Over>,
+}
+
+/// What a run uses, since when, and what it has used before: units × microseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    units: i64,
+    since: SimTime,
+    used: f64,
+}
+
+impl Account {
+    /// For the parts of a policy. What runs already has run on as many nodes since it started.
+    pub(super) fn of(policy: &mut dyn Policy, cluster: &Cluster) -> Self {
+        let (follows, learns) = (policy.follower().is_some(), !policy.learners().is_empty());
+        let mut account = Self { follows, learns, ..Self::default() };
+        if account.is_kept() {
+            let mut runs: Vec<_> = cluster.runs().iter().map(|(_, run)| run).collect();
+            runs.sort_unstable_by_key(|run| (run.started, run.job));
+            for run in runs {
+                account.change(run.started, run.job, cluster.jobs().units(run.job, cluster.platform()));
+            }
+        }
+        account
+    }
+
+    fn is_kept(&self) -> bool {
+        self.follows || self.learns
+    }
+
+    /// A decision was carried out.
+    pub(super) fn note(&mut self, cluster: &Cluster, decision: &Decision, effect: &Effect) {
+        if !self.is_kept() {
+            return;
+        }
+        match effect {
+            Effect::Started(id) | Effect::Resumed(id) | Effect::Resized(id, _) => {
+                if let Some(run) = cluster.runs().get(*id) {
+                    let units = cluster.jobs().units(run.job, cluster.platform());
+                    self.change(cluster.now(), run.job, units);
+                }
+            }
+            Effect::Suspended(id) => {
+                if let Some(run) = cluster.runs().get(*id) {
+                    self.change(cluster.now(), run.job, 0);
+                }
+            }
+            Effect::Ended(_, run) => {
+                self.end(cluster, run);
+                if let Decision::Requeue(_) = decision {
+                    self.requeue(run.job);
+                }
+            }
+            Effect::Waking(..)
+            | Effect::Sleeping(..)
+            | Effect::Timer(_)
+            | Effect::Rejected(..)
+            | Effect::Sized(_)
+            | Effect::Capped(_) => {}
+        }
+    }
+
+    /// A job uses so many units from now on.
+    fn change(&mut self, now: SimTime, job: JobId, units: i64) {
+        let tally = self.running.entry(job.0).or_default();
+        if self.follows && units != tally.units {
+            self.uses.push(Use { at: now, job, units: units - tally.units });
+        }
+        let before = if tally.units == 0 { 0 } else { (now - tally.since).micros() };
+        tally.used += tally.units as f64 * before as f64;
+        (tally.units, tally.since) = (units, now);
+    }
+
+    /// A run is over.
+    pub(super) fn end(&mut self, cluster: &Cluster, run: &Run) {
+        if !self.is_kept() {
+            return;
+        }
+        let (now, job) = (cluster.now(), run.job);
+        self.change(now, job, 0);
+        let used = self.running.remove(&job.0).map_or(0.0, |tally| tally.used);
+        if self.learns {
+            let (started, ran) = (run.started, run.ran(now));
+            let drew = KnownDraw::measured(cluster.workload().power_w(job));
+            self.over.push(Over { job, started, ended: now, ran, used, drew, requeued: false });
+        }
+    }
+
+    /// The job whose run is over is in the queue again.
+    pub(super) fn requeue(&mut self, job: JobId) {
+        if let Some(over) = self.over.iter_mut().rfind(|over| over.job == job) {
+            over.requeued = true;
+        }
+    }
+
+    /// Tells the part that follows what is used.
+    pub(super) fn tell_use(&mut self, policy: &mut dyn Policy) {
+        if self.uses.is_empty() {
+            return;
+        }
+        if let Some(follower) = policy.follower() {
+            follower.follow(&self.uses);
+        }
+        self.uses.clear();
+    }
+
+    /// Tells those that learn what is over.
+    pub(super) fn teach(
+        &mut self,
+        policy: &mut dyn Policy,
+        cluster: &Cluster,
+        surplus: Watts,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        if self.over.is_empty() {
+            return Ok(());
+        }
+        let over = std::mem::take(&mut self.over);
+        let view = cluster.view(surplus, interrupted);
+        policy.learners().iter_mut().try_for_each(|learner| learner.learn(&view, &over))
+    }
+}

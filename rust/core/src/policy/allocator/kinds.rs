@@ -1,0 +1,161 @@
+//! What all that runs draws at a slowdown, by the cap model: nodes that draw alike at every slowdown are looked at together.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::policy::View;
+use crate::policy::allocator::running;
+use crate::policy::analyzer::Estimate;
+use crate::policy::budget::draw::{Counted, held};
+use crate::policy::runs::{Run, RunId};
+use crate::power::in_force::{Allotted, CapsInForce, Profile};
+use crate::power::pvt::NodeLikeness;
+use crate::units::Watts;
+
+/// So many kinds are kept: where every job brings a draw of its own, each of its nodes would be one for ever.
+const MOST: usize = 1 << 16;
+
+/// What decides what a node of a run draws beyond idle at every slowdown; numbers as bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Likeness {
+    node: NodeLikeness,
+    idle: Watts,
+    tdp: Watts,
+    bound_ratio: u64,
+    own_w: u64,
+    emergency_w: u64,
+    estimate: Estimate,
+}
+
+/// Nodes that draw alike, one of them, and what it draws at the slowdown that was looked at last.
+#[derive(Clone, Debug)]
+struct Kind {
+    of: Profile,
+    caps: CapsInForce,
+    estimate: Estimate,
+    node: u32,
+    /// How many of these run.
+    count: u32,
+    draw: Watts,
+}
+
+/// The nodes of a run by kind, as they were found.
+#[derive(Clone, Debug)]
+struct Known {
+    id: RunId,
+    /// The emergency's cap under which they were found, as bits, and where the run's nodes stood.
+    found: (u64, Range<usize>),
+    parts: Vec<(usize, u32)>,
+    /// Whether they count.
+    counts: bool,
+}
+
+/// Kinds of nodes that run, kept from pass to pass.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kinds {
+    numbers: BTreeMap<Likeness, usize>,
+    kinds: Vec<Kind>,
+    /// By the run's slot.
+    of: Vec<Option<Known>>,
+    /// The slowdown that was looked at last, and what all draw then.
+    at: Option<(f64, Watts)>,
+}
+
+impl Kinds {
+    /// Takes note of what runs now.
+    pub(super) fn follow(&mut self, view: &View<'_>) {
+        if self.kinds.len() > MOST {
+            *self = Self::default();
+        }
+        self.at = None;
+        for (id, run) in running(view) {
+            let (slot, found) = (id.slot() as usize, (run.caps.emergency_w.to_bits(), run.places.clone()));
+            if self.of.len() <= slot {
+                self.of.resize(slot + 1, None);
+            }
+            if self.of[slot].as_ref().is_none_or(|known| known.id != id || known.found != found) {
+                self.leave(slot);
+                let parts = self.parts(view, run);
+                self.of[slot] = Some(Known { id, found, parts, counts: false });
+            }
+        }
+        for slot in 0..self.of.len() {
+            let Some(known) = &mut self.of[slot] else { continue };
+            let runs = view.runs.get(known.id).is_some_and(|run| run.suspension.is_none());
+            if !runs {
+                self.leave(slot);
+            } else if !std::mem::replace(&mut known.counts, true) {
+                known.parts.iter().for_each(|&(kind, count)| self.kinds[kind].count += count);
+            }
+        }
+    }
+
+    fn leave(&mut self, slot: usize) {
+        if let Some(known) = self.of[slot].take().filter(|known| known.counts) {
+            known.parts.iter().for_each(|&(kind, count)| self.kinds[kind].count -= count);
+        }
+    }
+
+    /// The nodes of a run by kind.
+    fn parts(&mut self, view: &View<'_>, run: &Run) -> Vec<(usize, u32)> {
+        let mut parts: Vec<(usize, u32)> = Vec::new();
+        let mut last = None;
+        for &node in view.runs.nodes(run) {
+            let like = Likeness::of(view, run, node);
+            let is_like_last = like.is_some() && last == like;
+            last = like;
+            match parts.last_mut().filter(|_| is_like_last) {
+                Some((_, count)) => *count += 1,
+                None => parts.push((self.number(view, like, run, node), 1)),
+            }
+        }
+        parts
+    }
+
+    fn number(&mut self, view: &View<'_>, like: Option<Likeness>, run: &Run, node: u32) -> usize {
+        let new = self.kinds.len();
+        let number = like.map_or(new, |like| *self.numbers.entry(like).or_insert(new));
+        if number == new {
+            let (of, caps, estimate) = (view.profile(run.job), run.caps.clone(), run.basis.estimate);
+            self.kinds.push(Kind { of, caps, estimate, node, count: 0, draw: Watts::ZERO });
+        }
+        number
+    }
+
+    /// What all draw beyond idle at a slowdown.
+    pub(super) fn draw_at(&mut self, view: &View<'_>, slowdown: f64) -> Watts {
+        if let Some((_, sum)) = self.at.filter(|(at, _)| at.to_bits() == slowdown.to_bits()) {
+            return sum;
+        }
+        let mut sum = Watts::ZERO;
+        for kind in self.kinds.iter_mut().filter(|kind| kind.count > 0) {
+            let caps = kind.caps.allotting(Allotted::Slowdown(slowdown));
+            kind.draw = Counted::of(view, kind.of, caps, kind.estimate).on(kind.node);
+            sum += kind.draw.times(kind.count);
+        }
+        self.at = Some((slowdown, sum));
+        sum
+    }
+
+    /// What a run draws beyond idle at the slowdown that was looked at last.
+    pub(super) fn of(&self, view: &View<'_>, id: RunId, run: &Run) -> Watts {
+        let known = self.of.get(id.slot() as usize).and_then(Option::as_ref);
+        let parts = known.map_or(&[][..], |known| &known.parts);
+        held(view, run.job, parts.iter().map(|&(kind, count)| self.kinds[kind].draw.times(count)).sum())
+    }
+}
+
+impl Likeness {
+    fn of(view: &View<'_>, run: &Run, node: u32) -> Option<Self> {
+        let (of, own) = (view.profile(run.job), view.platform.node(node));
+        Some(Self {
+            node: view.predicted.likeness(of.app, of.own, node)?,
+            idle: own.idle,
+            tdp: own.tdp,
+            bound_ratio: view.predicted.bound_ratio(of.app, of.own)?.to_bits(),
+            own_w: run.caps.own_w.to_bits(),
+            emergency_w: run.caps.emergency_w.to_bits(),
+            estimate: run.basis.estimate,
+        })
+    }
+}

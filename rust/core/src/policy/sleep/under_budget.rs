@@ -1,0 +1,230 @@
+//! Which nodes are woken and put to sleep where a budget says how much may be drawn (page on sleep under a budget, rules 8
+//! to 10).
+
+use std::cell::RefCell;
+
+use crate::algo::fit_list::Waiting;
+use crate::error::{Error, Result};
+use crate::platform::NodeDraw;
+use crate::platform::node_state::NodeState;
+use crate::policy::analyzer::Ask;
+use crate::policy::budget::Power;
+use crate::policy::budget::draw::counted;
+use crate::policy::budget::outlook::Outlook;
+use crate::policy::compose::{Composed, Parts};
+use crate::policy::sleep::composed::in_turn;
+use crate::policy::sleep::planned::Planned;
+use crate::policy::sleep::rest::Choice;
+use crate::policy::sleep::standby::{Comeback, Expected};
+use crate::policy::sleep::wake_plan::{Need, WakePlan};
+use crate::policy::sleep::{Leave, Sleep, Wakes, idle};
+use crate::policy::{Decisions, View};
+use crate::units::{SimDuration, SimTime, Watts};
+use crate::workload::JobId;
+
+/// How many jobs are planned between two looks for an interrupt.
+const LOOK_EVERY: usize = 1024;
+
+/// The plan of what waits, and what it comes to.
+struct UnderBudget {
+    plan: RefCell<WakePlan>,
+    wakes: Wakes,
+    /// What is left of the room beside the wake-ups, where watts are counted.
+    room: RefCell<Option<Watts>>,
+    /// Whether nodes stay on for a job that waits for the best of them.
+    is_stuck: bool,
+}
+
+impl Sleep {
+    /// When plans have nodes back that are switched off; here starting one may take no time (rule 4).
+    pub(super) fn expect_under_budget(&self, view: &View<'_>, out: &mut Expected) {
+        let Some(standby) = view.standby else { return };
+        let start = |node| self.start(node);
+        out.comebacks.extend(standby.asleep().iter().filter_map(|node| {
+            let state = view.nodes[node as usize];
+            let at = self.comeback_within(start(node), view.now, (node, state), view.platform)?;
+            Some(Comeback { node, at })
+        }));
+        let is_down = |node: &u32| !view.nodes[*node as usize].is_on();
+        out.margin = standby.asleep().iter().filter(is_down).map(start).max().unwrap_or_default();
+    }
+
+    /// The longest that starting any node takes in plans.
+    fn longest_start(&self) -> SimDuration {
+        (0..).take(self.rules.len()).map(|node| self.start(node)).max().unwrap_or_default()
+    }
+
+    /// W: what rules make at least a microsecond is nothing here.
+    fn start(&self, node: u32) -> SimDuration {
+        let start = self.rule(node).start;
+        if start.micros() > 1 { start } else { SimDuration::ZERO }
+    }
+}
+
+impl Composed {
+    /// The end of a pass where nodes sleep under a budget.
+    pub(super) fn rest_under_budget(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        let Self { parts, sleep: Some(sleep), power: Some(power), queue, least, .. } = self else { return Ok(()) };
+        if !sleep.looks_ahead(view) {
+            // None could be woken or put to sleep.
+            sleep.settle(view, &Wakes::default(), |_, rule, _| Leave::given_if(rule.far.is_some()), out);
+            return Ok(());
+        }
+        let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
+        let overdue_first = parts.backfill.first_after().map(|limit| in_turn(queue, view.now, limit));
+        let waiting: Vec<&Waiting> = overdue_first.as_ref().unwrap_or(queue).iter().collect();
+        let found = UnderBudget::new(&ask, parts, power, (&waiting, sleep.longest_start()))?;
+        if sleep.chooses() {
+            let list = || queue.iter().map(|waiting| JobId(waiting.key.row)).collect::<Vec<_>>();
+            return sleep.consult(view, &found, (queue.len(), &list), out);
+        }
+        let UnderBudget { plan, wakes, room, is_stuck } = found;
+        let (mut plan, mut room) = (plan.into_inner(), room.into_inner());
+        let may_go = |node, rule: &crate::policy::sleep::rules::NodeRule, asleep: u32| {
+            let draw = view.platform.node(node);
+            let Some(far) = rule.far.filter(|_| !is_stuck && draw.off <= draw.idle) else { return Leave::Denied };
+            let by = view.now.saturating_add(rule.stop.saturating_add(rule.start));
+            if i64::from(asleep) >= plan.spare(by, view.now.saturating_add(far)) {
+                return Leave::DeniedToAllAlike;
+            }
+            let (more, lasts) = beyond_idle_to_stop(draw);
+            Leave::given_if(plan.shut_down(more, lasts, &mut room))
+        };
+        sleep.settle(view, &wakes, may_go, out);
+        Ok(())
+    }
+}
+
+impl UnderBudget {
+    /// Plans all that wait, in this order.
+    fn new(
+        ask: &Ask<'_>,
+        parts: &Parts,
+        power: &mut Power,
+        (waiting, start): (&[&Waiting], SimDuration),
+    ) -> Result<Self> {
+        let view = ask.view;
+        let outlook = power.ceiling.may_bind(view).then(|| power.ceiling.outlook(view));
+        let outlook = outlook.as_ref();
+        let mut room = outlook.map(Outlook::now);
+        let mut plan = WakePlan::new(view, outlook);
+        plan.look_until(view.now.saturating_add(start));
+        let stuck = plan_all(&mut plan, ask, parts, outlook.map(|_| power), waiting)?;
+        let (now, due) = plan.wakes(&mut room);
+        let mut found =
+            Self { plan: RefCell::new(plan), wakes: Wakes { now, due }, room: RefCell::new(room), is_stuck: false };
+        found.is_stuck = stuck.is_some() && view.releases.is_empty();
+        if let Some(job) = stuck.filter(|_| found.is_stuck && found.wakes.now.is_empty() && !is_switching(view)) {
+            found.wakes.now = best_nodes(ask, job, WakePlan::new(view, outlook), &mut outlook.map(Outlook::now));
+        }
+        Ok(found)
+    }
+}
+
+/// Plans all that wait; says which job is planned first for now on nodes that are on, and did not start.
+fn plan_all(
+    plan: &mut WakePlan,
+    ask: &Ask<'_>,
+    parts: &Parts,
+    mut power: Option<&mut Power>,
+    waiting: &[&Waiting],
+) -> Result<Option<JobId>> {
+    let (now, depth, is_strict) = (ask.view.now, parts.backfill.reserves(), parts.backfill.is_strict());
+    let (mut from, mut held, mut stuck) = (now, 0, None);
+    for (seen, one) in waiting.iter().enumerate() {
+        if seen % LOOK_EVERY == LOOK_EVERY - 1 && (ask.view.interrupted)() {
+            return Err(Error::Interrupted);
+        }
+        let is_hopeless = held >= depth && !may_fit_soon(plan, one);
+        let fit = if is_hopeless { None } else { plan.fit(&needed(ask, power.as_deref_mut(), one), from) };
+        let kept = fit.filter(|fit| {
+            if fit.is_for_now {
+                stuck.get_or_insert(JobId(one.key.row));
+            }
+            fit.is_for_now || plan.is_woken_for(fit) || held < depth
+        });
+        let Some(fit) = kept else {
+            if is_strict {
+                break;
+            }
+            continue;
+        };
+        held += usize::from(!fit.is_for_now && !plan.is_woken_for(&fit));
+        plan.take(&needed(ask, power.as_deref_mut(), one), &fit);
+        if is_strict {
+            from = fit.at;
+        }
+    }
+    Ok(stuck)
+}
+
+/// What a job needs of a plan.
+fn needed(ask: &Ask<'_>, power: Option<&mut Power>, waiting: &Waiting) -> Need {
+    let price = power.map(|power| power.prices.of(ask, JobId(waiting.key.row))).unwrap_or_default();
+    let (nodes, length) = (waiting.units, waiting.length);
+    Need { nodes, mean: price.mean.microwatts_up(), least: price.least, length }
+}
+
+/// Whether a job may fit now, or as soon as nodes are back.
+fn may_fit_soon(plan: &WakePlan, waiting: &Waiting) -> bool {
+    let most = plan.most_soon();
+    waiting.units <= most.units && waiting.watts <= most.microwatts
+}
+
+/// Whether a node is in transition.
+fn is_switching(view: &View<'_>) -> bool {
+    let mut asleep = view.standby.into_iter().flat_map(|standby| standby.asleep().iter());
+    asleep.any(|node| view.nodes[node as usize] != NodeState::Off)
+}
+
+/// Those that are off of the nodes where a job adds the fewest watts, as far as there is room (rule 10).
+fn best_nodes(ask: &Ask<'_>, job: JobId, mut plan: WakePlan, room: &mut Option<Watts>) -> Vec<u32> {
+    let view = ask.view;
+    let counted = counted(ask, job, ask.estimate(job));
+    let mut nodes: Vec<u32> = (0..view.platform.len()).collect();
+    nodes.sort_by_key(|&node| (counted.on(node), node));
+    nodes.truncate(view.jobs.node_count(job) as usize);
+    nodes.sort_unstable();
+    nodes.retain(|&node| plan.wake_beside(node, room));
+    nodes
+}
+
+/// What a node draws beyond idle while it shuts down, and for how long.
+fn beyond_idle_to_stop(draw: &NodeDraw) -> (Watts, SimDuration) {
+    let stopping = NodeState::ShuttingDown { until: SimTime::NEVER };
+    (draw.held(stopping) - draw.idle, draw.shutdown_time)
+}
+
+impl Planned for UnderBudget {
+    fn wakes(&self, _sleep: &Sleep, _view: &View<'_>) -> Wakes {
+        self.wakes.clone()
+    }
+
+    fn next(&self, _node: u32, above: usize) -> SimTime {
+        self.plan.borrow().lacking(above)
+    }
+
+    fn spare(&self, _sleep: &Sleep, view: &View<'_>) -> u32 {
+        let plan = self.plan.borrow();
+        let least = plan.spare(view.now.saturating_add(plan.margin()), view.now);
+        let on = idle(view).count() + view.standby.map_or(0, |standby| standby.comebacks().len());
+        u32::try_from(least.max(0)).unwrap_or(u32::MAX).min(u32::try_from(on).unwrap_or(u32::MAX))
+    }
+
+    fn free(&self, _view: &View<'_>) -> u32 {
+        u32::try_from(self.plan.borrow().left()).unwrap_or(0)
+    }
+
+    fn limit(&self, view: &View<'_>, choice: &mut Choice) {
+        let (mut plan, mut room) = (self.plan.borrow_mut(), self.room.borrow_mut());
+        choice.wake.retain(|&node| plan.wake_beside(node, &mut room));
+        if self.is_stuck {
+            choice.sleep.clear();
+        }
+        choice.sleep.retain(|&node| {
+            let draw = view.platform.node(node);
+            let (more, lasts) = beyond_idle_to_stop(draw);
+            draw.off <= draw.idle && plan.shut_down(more, lasts, &mut room)
+        });
+    }
+}

@@ -1,0 +1,63 @@
+//! Use of the machine by jobs, as it happens, and runs that are over.
+
+use std::sync::Arc;
+
+use dyn_clone::DynClone;
+
+use crate::error::Result;
+use crate::policy::View;
+use crate::power::known::KnownDraw;
+use crate::units::{SimDuration, SimTime};
+use crate::workload::JobId;
+
+/// From an instant on a job uses so many units more, or fewer: nodes, or slots where nodes are shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// The instant.
+    pub at: SimTime,
+    /// The job.
+    pub job: JobId,
+    /// How many.
+    pub units: i64,
+}
+
+/// A run that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Over {
+    /// Its job.
+    pub job: JobId,
+    /// When it started.
+    pub started: SimTime,
+    /// When it ended.
+    pub ended: SimTime,
+    /// How long it ran, but for the time in which it stood still.
+    pub ran: SimDuration,
+    /// What it used meanwhile: units × microseconds.
+    pub used: f64,
+    /// What the job was measured to draw on a node, if it was.
+    pub drew: KnownDraw,
+    /// Whether its job is in the queue again.
+    pub requeued: bool,
+}
+
+/// Goes by what jobs use of the whole machine.
+pub trait Follower {
+    /// From now on each job is of the group of this number; jobs that were known keep theirs.
+    fn group(&mut self, groups: &Arc<[u32]>);
+
+    /// Takes what has changed since the last call, in order of time: before each pass, and before anything is done about an
+    /// emergency.
+    fn follow(&mut self, uses: &[Use]);
+}
+
+/// Learns of runs that are over.
+pub trait Learner: DynClone + Send + Sync {
+    /// Takes those that have ended since the last call, in order of their ends: when a pass begins, before anything is
+    /// decided.
+    ///
+    /// # Errors
+    /// Whatever stopped it, or an interrupt.
+    fn learn(&mut self, view: &View<'_>, over: &[Over]) -> Result<()>;
+}
+
+dyn_clone::clone_trait_object!(Learner);
