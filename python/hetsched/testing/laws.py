@@ -131,7 +131,9 @@ def _check_started_by(run: Facts) -> None:
         if cause[row] == "immediate":
             assert at == submit[row], f"{told}, after waiting, but started_by is immediate"
         elif cause[row] == "reservation":
-            assert at > submit[row] or rounds[row], f"{told}, when it is submitted, but started_by is reservation"
+            assert at > submit[row] or rounds[row] or run.has_former, (
+                f"{told}, when it is submitted, but started_by is reservation"
+            )
         else:
             later = waits & run.started & ((start > at) | (rounds[row] & (start == at)))
             later[row] = False

@@ -37,7 +37,8 @@ impl Simulation {
     /// If the policy cannot go on from here.
     pub fn succeed(mut self, policy: Box<dyn Policy>, predicted: Predicted, at: SimTime) -> Result<Self> {
         let now = self.now();
-        let at = if self.has_ended() { now } else { at.min(self.options.until).max(now) };
+        // Of a run that has come to its end the last thing that happened is where another policy goes on.
+        let at = if at >= SimTime::LATEST { now } else { at.min(self.options.until).max(now) };
         self.plant.advance(at)?;
         self.controller.advance(at);
         self.lift_caps()?;
