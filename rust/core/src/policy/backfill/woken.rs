@@ -1,8 +1,7 @@
 //! The same backfills where nodes sleep under a budget: jobs are planned with the watts to wake their nodes (page on sleep
 //! under a budget, rule 7).
 
-use crate::algo::fit_list::{FitList, Room, Waiting};
-use crate::algo::sorted_blocks::Place;
+use crate::algo::fit_list::{FitList, Place, Room, Waiting};
 use crate::error::Result;
 use crate::policy::backfill::{Backfill, start};
 use crate::policy::desk::{Desk, Offer};
