@@ -5,9 +5,8 @@ mod settings;
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use hetsched_core::algo::fit_list::{FitList, Kind, QueueKey, Room, Waiting};
+use hetsched_core::algo::fit_list::{FitList, Kind, Place, QueueKey, Room, Waiting};
 use hetsched_core::algo::releases::{Claim, Release, Releases};
-use hetsched_core::algo::sorted_blocks::Place;
 use hetsched_core::random::Stream;
 use hetsched_core::units::{SimDuration, SimTime};
 

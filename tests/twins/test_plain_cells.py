@@ -175,7 +175,7 @@ def test_deep_queues_for_several_kinds_agree_with_their_twin(depth: float, seed:
     """So many wait for each kind, or for any, that most need not be planned to know who starts now."""
     chance = np.random.default_rng(seed)
     kinds, each, count = int(chance.integers(2, 5)), int(chance.choice([1, 2, 4])), 24
-    nodes = [Node(frozenset({f"f{kind}"}), 0, 1) for kind in range(kinds) for _ in range(each)]
+    nodes = [Node(frozenset({f"f{kind}"}), 0, 1, (100, 100)) for kind in range(kinds) for _ in range(each)]
     tasks, texts, submit = [], [], 0
     for row in range(count):
         submit += int(chance.integers(0, 5)) * SECOND if seed % 2 else 0

@@ -78,7 +78,7 @@ impl Cluster {
         let (of, mut alike) = (self.profile(run), ForAlike::default());
         let is_modelled = matches!(caps.allotted, Allotted::Slowdown(_));
         self.runs.nodes(run).iter().map(move |&node| {
-            let like = self.predicted.likeness(of.app, of.own, node).filter(|_| is_modelled);
+            let like = self.predicted.alike(node).filter(|_| is_modelled);
             alike.of(like, || caps.on(&self.predicted, of, node))
         })
     }

@@ -253,7 +253,7 @@ impl Plant {
     fn draw_under_caps(&mut self, cluster: &Cluster, run: &Run) -> Joules {
         let (mut energy, mut alike) = (Joules::ZERO, ForAlike::default());
         for (&node, cap_w) in cluster.runs().nodes(run).iter().zip(cluster.caps(run)) {
-            let like = self.actual.likeness(&self.workload, run.job, node).map(|like| (like, cap_w.to_bits()));
+            let like = self.actual.alike(node).map(|like| (like, cap_w.to_bits()));
             let draw = alike.of(like, || self.actual.of_job_under(&self.workload, run.job, cap_w).on(node));
             energy += self.meter.set(cluster.now(), node, Class::Busy, draw);
         }

@@ -379,6 +379,7 @@ mod tests {
             let mut all: All =
                 (0..).zip(&ranks).map(|(row, &(rank, units, lane))| (lane, waiting(row, rank, units))).collect();
             let (mut list, mut until, mut out) = (FitList::default(), [None; 3], [const { None }; 3]);
+            let mut fresh = 1000;
             for lane in 0..3 {
                 let mut line = Line::default();
                 all.iter().filter(|(own, _)| *own == Some(lane)).for_each(|(_, one)| line.insert(*one));
@@ -401,7 +402,8 @@ mod tests {
                         list.close_lane(lane, key);
                     }
                     (2, true) => {
-                        let one = waiting(u32::try_from(1000 + all.len()).unwrap(), 30, 3);
+                        fresh += 1;
+                        let one = waiting(fresh, 30, 3);
                         let mut others = Line::default();
                         others.insert(one);
                         list.open_lane(lane, &mut others);

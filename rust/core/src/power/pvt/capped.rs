@@ -32,6 +32,8 @@ pub(super) struct Model {
     tdp: Vec<f64>,
     /// The table's watts, row after row; empty if it holds factors.
     table: Vec<f64>,
+    /// A number for each node: of nodes with the same number all is the same.
+    alike: Vec<u32>,
 }
 
 /// What one job draws on each node under a cap, by the cap model (rule 3).
@@ -88,6 +90,7 @@ impl Caps {
                 busy: part_of(&model.busy, width, nodes),
                 tdp: part_of(&model.tdp, width, nodes),
                 table: part_of(&model.table, width, nodes),
+                alike: part_of(&model.alike, width, nodes),
                 ..model.clone()
             }),
         }
@@ -108,6 +111,26 @@ impl Capped<'_> {
 }
 
 impl Model {
+    /// Gives neighbours that are alike in all that there is to know of nodes the same number.
+    fn number_alike(&mut self, draws: &Draws) {
+        let same = |cells: &[f64], node: usize| {
+            cells.chunks(draws.nodes).all(|row| row[node - 1].to_bits() == row[node].to_bits())
+        };
+        let static_w = if let StaticDraw::Watts(watts) = &self.static_draw { watts.as_slice() } else { &[] };
+        let numbers = [&self.busy, &self.tdp, &self.table, static_w, &draws.ratios, &draws.time_ratio];
+        let watts = [&draws.busy, &draws.tdp, &draws.watts];
+        let is_alike = |node: usize| {
+            numbers.into_iter().all(|cells| same(cells, node))
+                && watts.into_iter().all(|cells| cells.chunks(draws.nodes).all(|row| row[node - 1] == row[node]))
+        };
+        let mut number = 0;
+        let alike = (0..draws.nodes).map(|node| {
+            number += u32::from(node > 0 && !is_alike(node));
+            number
+        });
+        self.alike = alike.collect();
+    }
+
     fn bound(&self, app: Option<AppId>, own: KnownDraw) -> f64 {
         let of_app = || self.bounds[app.map_or(self.bounds.len() - 1, |app| app.0 as usize)];
         own.bound_ratio().unwrap_or_else(of_app)
@@ -162,7 +185,7 @@ impl Draws {
     fn slowest_under(&self, app: Option<AppId>, own: KnownDraw, caps: impl Iterator<Item = (u32, f64)>) -> f64 {
         let mut alike = ForAlike::default();
         let on = |(node, cap_w): (u32, f64)| {
-            let like = self.likeness(app, own, node).map(|like| (like, cap_w.to_bits()));
+            let like = self.alike(node).map(|like| (like, cap_w.to_bits()));
             alike.of(like, || self.factor_under(app, own, node, cap_w))
         };
         caps.map(on).fold(0.0, f64::max)
@@ -175,6 +198,12 @@ impl Draws {
         let time_ratio = self.time_ratio(app, node).to_bits();
         let uncapped = [draw_w.to_bits(), static_w.to_bits()];
         Some(NodeLikeness { uncapped, time_ratio, draw: self.draw(app, own, node) })
+    }
+
+    /// A number that neighbours have in common which are alike under every cap, by a cap model.
+    fn alike(&self, node: u32) -> Option<u32> {
+        let Some(Caps::Model(model)) = self.caps.as_deref() else { return None };
+        model.alike.get(node as usize).copied()
     }
 
     fn kind_of_caps(&self) -> Option<CapsKind> {
@@ -218,10 +247,10 @@ impl Actual {
         self.0.slowest_under(workload.app(job), KnownDraw::measured(workload.power_w(job)), caps)
     }
 
-    /// What decides how a node draws and how fast it is with `job` alone on it, under a cap model.
+    /// A number that neighbours have in common which are alike under every cap, by a cap model.
     #[must_use]
-    pub fn likeness(&self, workload: &Workload, job: JobId, node: u32) -> Option<NodeLikeness> {
-        self.0.likeness(workload.app(job), KnownDraw::measured(workload.power_w(job)), node)
+    pub fn alike(&self, node: u32) -> Option<u32> {
+        self.0.alike(node)
     }
 
     /// Whether anything says how nodes draw and run under caps.
@@ -232,6 +261,12 @@ impl Actual {
 }
 
 impl Predicted {
+    /// A number that neighbours have in common which are predicted to be alike under every cap, by a cap model.
+    #[must_use]
+    pub fn alike(&self, node: u32) -> Option<u32> {
+        self.0.alike(node)
+    }
+
     /// What decides how a node is predicted to draw and how fast to be with a job of this application and own draw, under a
     /// cap model.
     #[must_use]
@@ -287,21 +322,21 @@ impl Predicted {
     #[must_use]
     pub fn slowdown(&self, app: Option<AppId>, own: KnownDraw, own_cap_w: f64, cap_on: impl Fn(u32) -> f64) -> f64 {
         let on = |node| self.0.ratio_under(app, own, node, own_cap_w.min(cap_on(node)), own_cap_w);
-        self.largest(app, own, on)
+        self.largest(on)
     }
 
     /// How much a job's own cap of `own_cap_w` W slows it against none: σ of rule 6, by rule 14.
     #[must_use]
     pub fn own_slowdown(&self, app: Option<AppId>, own: KnownDraw, own_cap_w: f64) -> f64 {
-        self.largest(app, own, |node| self.0.ratio_under(app, own, node, own_cap_w, f64::INFINITY))
+        self.largest(|node| self.0.ratio_under(app, own, node, own_cap_w, f64::INFINITY))
     }
 
-    fn largest(&self, app: Option<AppId>, own: KnownDraw, ratio_on: impl Fn(u32) -> f64) -> f64 {
+    fn largest(&self, ratio_on: impl Fn(u32) -> f64) -> f64 {
         if !self.has_caps() {
             return 1.0;
         }
         let mut alike = ForAlike::default();
-        let ratios = (0..).take(self.0.nodes).map(|node| alike.of(self.likeness(app, own, node), || ratio_on(node)));
+        let ratios = (0..).take(self.0.nodes).map(|node| alike.of(self.alike(node), || ratio_on(node)));
         ratios.fold(0.0, f64::max)
     }
 
@@ -401,13 +436,18 @@ pub(super) fn by_model(
     let given = |raw: &[f64], watts: &[Watts]| {
         if raw.is_empty() { watts.iter().map(|watts| watts.watts()).collect() } else { raw.to_vec() }
     };
-    let with_table = |draws: &Draws, table: Option<&VariationTable>| Model {
-        clock: Clock::new(model.exponent, model.least_speed_ratio),
-        static_draw: model.static_draw.clone(),
-        bounds: bounds.clone(),
-        busy: given(&model.busy_w, &draws.busy),
-        tdp: given(&model.tdp_w, &draws.tdp),
-        table: table.filter(|table| table.kind == Kind::Watts).map_or_else(Vec::new, |table| table.power.clone()),
+    let with_table = |draws: &Draws, table: Option<&VariationTable>| {
+        let mut made = Model {
+            clock: Clock::new(model.exponent, model.least_speed_ratio),
+            static_draw: model.static_draw.clone(),
+            bounds: bounds.clone(),
+            busy: given(&model.busy_w, &draws.busy),
+            tdp: given(&model.tdp_w, &draws.tdp),
+            table: table.filter(|table| table.kind == Kind::Watts).map_or_else(Vec::new, |table| table.power.clone()),
+            alike: Vec::new(),
+        };
+        made.number_alike(draws);
+        made
     };
     charged.caps = Some(Arc::new(Caps::Model(with_table(&charged, actual))));
     believed.caps = match (actual, predicted) {
