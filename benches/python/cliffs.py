@@ -92,6 +92,58 @@ def one_queue(count: int) -> Run:
     return Run(jobs(count, 64, queue="q"), machine(64, queues=[queue]), EASY)
 
 
+def waking(count: int) -> Run:
+    """Nodes that are put to sleep at once, and a deep queue."""
+    slow = machine(256, boot_s=60, shutdown_s=120, off_w=0)
+    policy = hs.Policy("fcfs", {"name": "reservations", "depth": 1}, sleep="planned")
+    return Run(jobs(count, 256), slow, policy)
+
+
+def maintenance(count: int) -> Run:
+    """Short jobs among so many windows of maintenance, all known from the start."""
+    short = (
+        jobs(1000, 64, load=0.5)
+        .to_polars()
+        .with_columns(runtime_s=pl.lit(30.0), walltime_s=pl.lit(60.0), submit_s=pl.col("submit_s") / 100)
+    )
+    rng = np.random.default_rng(2)
+    at = np.sort(rng.uniform(0, float(short["submit_s"][-1]), count))
+    out = {"time_s": at, "kind": ["maintenance"] * count, "node": rng.integers(0, 64, count), "until_s": at + 5}
+    events = hs.Events.from_polars(pl.DataFrame(out))
+    return Run(hs.Workload.from_polars(short), machine(64), hs.Policy("fcfs", {"name": "plan"}), events)
+
+
+def _log(count: int, nodes: int, load: float) -> hs.Workload:
+    """Jobs of log-normal lengths, of up to a quarter of the nodes, that end before their walltimes."""
+    rng = np.random.default_rng(1)
+    steps = int(np.log2(nodes / 4))
+    weights = 0.71 ** np.arange(steps + 1)
+    size = 2 ** rng.choice(steps + 1, count, p=weights / weights.sum())
+    run = np.ceil(1200 * np.exp(1.48 * rng.standard_normal(count)))
+    gaps = rng.exponential((size * run).mean() / nodes / load, count)
+    drawn = {
+        "job_id": np.arange(1, count + 1),
+        "submit_s": np.floor(np.cumsum(gaps)),
+        "runtime_s": run,
+        "walltime_s": np.ceil(run * rng.uniform(1, 5, count)),
+        "node_count": size,
+        "app": ["a"] * count,
+    }
+    return hs.Workload.from_polars(pl.DataFrame(drawn))
+
+
+def reserve(count: int) -> Run:
+    """A large machine that keeps a reserve of idle nodes."""
+    slow = machine(10_000, boot_s=60, shutdown_s=120, off_w=0)
+    policy = hs.Policy("fcfs", {"name": "reservations", "depth": 1}, sleep="newsvendor")
+    return Run(_log(count, 10_000, 0.8), slow, policy)
+
+
+def early_ends(count: int) -> Run:
+    """Conservative backfilling of a queue that grows, where jobs end before their walltimes."""
+    return Run(_log(count, 1000, 1.2), machine(1000), CONSERVATIVE)
+
+
 def budgets_by_the_hour(count: int, high_w: float, low_w: float) -> Run:
     """Caps that slow all jobs alike under budgets that change every hour, W a node."""
     workload, nodes = jobs(count, 1_000, 0.8), 1_000
@@ -120,6 +172,10 @@ def sixteen_kinds_and_licences(count: int) -> Run:
 CASES = [
     Case("array, limit 3", one_array, 8_000, "≤ 0.3 s"),
     Case("queue, limit 3", one_queue, 8_000, "≤ 0.3 s"),
+    Case("sleep planned, all at once", waking, 16_000, "≤ 2 s"),
+    Case("plan, windows of maintenance", maintenance, 8_000, "≤ 1 s"),
+    Case("newsvendor, 10,000 nodes", reserve, 1_000_000, "≤ 8 s"),
+    Case("conservative, early ends", early_ends, 100_000, "≤ 8 s"),
     Case(
         "equal-slowdown, hourly, seldom binds",
         partial(budgets_by_the_hour, high_w=330.0, low_w=290.0),

@@ -33,6 +33,7 @@ from hetsched.report.node_states import MAP_BINS, map_rows
 from hetsched.report.tables import comparison_table
 from hetsched.run.axes import Policies, named_policies
 from hetsched.run.concerns import CHANGE, Concern, draws_note, joined
+from hetsched.run.contracting import terms_of
 from hetsched.run.many import many
 from hetsched.run.memory import most_at_once
 from hetsched.run.metrics import DEFAULT_METRICS, METRICS, OF_CONTRACT, STATES, columns_of, metrics_named
@@ -46,6 +47,8 @@ from hetsched.workload import Workload
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from hetsched.contract.terms import Terms
 
 COMPARISON = "comparison.csv"
 """The table of a comparison, in the folder of its runs."""
@@ -66,9 +69,11 @@ class PowerFrames:
     segments: pl.DataFrame | None
 
     @classmethod
-    def of(cls, result: Result) -> PowerFrames:
-        """The frames of a result."""
+    def of(cls, result: Result, terms: Terms | None = None) -> PowerFrames:
+        """The frames of a result; of a policy without a budget, under the limits of the terms it is metered against."""
         timeline, events = result.timeline, result.events
+        if terms is not None and terms.contract.limits and "budget_w" not in timeline.columns:
+            timeline = terms.beside(timeline)
         is_told = "budget_w" in timeline.columns or events["kind"].is_in(_OF_POWER).any()
         few = result.has_segments and len(result.jobs) <= MOST_JOBS
         return cls(timeline if is_told else None, events, result.segments if few else None)
@@ -146,8 +151,8 @@ class Outcome:
     machine: NodeFrames | None = None
 
     @classmethod
-    def of(cls, policy: str, result: Result, keep: Keep) -> Outcome:
-        """The part of a result that is kept."""
+    def of(cls, policy: str, result: Result, keep: Keep, terms: Terms | None = None) -> Outcome:
+        """The part of a result that is kept; `terms` are those of its contract."""
         jobs = result.jobs if keep.drawn else result.jobs.clear()
         timeline = result.timeline if keep.drawn else _NO_TIMELINE
         spans = by_nodes(jobs, result.segments) if keep.drawn and is_resized(result.events) else jobs
@@ -163,7 +168,7 @@ class Outcome:
             bins=run_bins(spans, timeline),
             jobs=spans if keep.drawn and len(spans) <= MOST_JOBS else None,
             concerns=result.concerns,
-            power=PowerFrames.of(result) if keep.drawn else None,
+            power=PowerFrames.of(result, terms) if keep.drawn else None,
             machine=NodeFrames.of(result) if keep.drawn else None,
         )
 
@@ -541,7 +546,8 @@ class _Task:
         """What is kept of it, and the result itself as long as its files are to be written."""
         result = self.run.execute(self.tell)
         self.tell(1, 1, 0.0)
-        return Outcome.of(self.policy, result, self.keep), None if self.folder is None else result
+        terms = terms_of(self.run.workload, self.run.platform, self.run.options) if self.keep.drawn else None
+        return Outcome.of(self.policy, result, self.keep, terms), None if self.folder is None else result
 
 
 def _folder_of(name: str, run: Run, folder: Path | None, seeds: int) -> Path | None:

@@ -350,3 +350,20 @@ def test_where_walltimes_stretch_the_work_is_the_same_and_nothing_is_said(hetsch
     assert found["summary"]["fcfs:placement=lowest-power"]["energy_j"] == 120e3
     assert "warning" not in said.err
     assert found["runs"][0]["provenance"]["options"]["walltimes"] == "stretch"
+
+
+def test_a_replay_beside_others_names_itself_once(hetsched, folder):
+    log = "".join(f"{job} 0 0 600 2 -1 -1 2 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n" for job in (1, 2, 3))
+    (folder / "log.swf").write_text(log)
+    said = hetsched("compare", "log.swf", "--policies", "easy,replay", "--nodes", 4, "--idle-w", 90, "--tdp-w", 300)
+    assert said.code == 0
+    assert said.err == "warning: replay: 1 job starts later than in the log: the needed nodes were not free then"
+
+
+def test_a_log_whose_name_tells_no_format_says_how_to_give_one(hetsched, folder):
+    (folder / "small.swf").rename(folder / "log.txt")
+    said = hetsched("compare", "log.txt", "--policies", "easy")
+    assert said.err == (
+        "error: log.txt: found a name that tells no format, expected one ending in .swf, .swf.gz, .swf.zst, .parquet, "
+        ".csv, .csv.gz, .csv.zst, or --format with one of swf, parquet, csv"
+    )

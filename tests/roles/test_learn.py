@@ -1,4 +1,4 @@
-"""`learn`: objects in any role are told of the jobs that have ended, once, before they are asked."""
+"""`learn`: objects in any role get the jobs that have ended, once, before they are asked."""
 
 from __future__ import annotations
 

@@ -49,6 +49,8 @@ class PlainNewsvendor:
             if next_s == math.inf or (micros(next_s) - now >= micros(even_s) and micros(next_s) - now > self.both)
             if even_s < math.inf
         ]
+        if self.both <= 1:
+            return Rest(sleep=[node for node, _ in spared])
         excess = spared[: max(0, nodes.spare - self._exceeded(level, self._threshold))]
         go = [node for node, ripe in excess if ripe <= now]
         lack = max(0, self._exceeded(level, 3.0 * self._threshold) - nodes.spare)

@@ -40,6 +40,19 @@ def test_the_part_agrees_with_its_twin(backfill: str, mean_s: float, ratio: floa
     assert ours.nodes["boots"].sum() > 20
 
 
+@pytest.mark.parametrize("backfill", ["plan", "reservations"])
+def test_nodes_that_boot_in_no_time_need_no_reserve(backfill: str) -> None:
+    workload = log(7, 250, 12, 150.0)
+    platform = hs.Platform.homogeneous(nodes=12, idle_w=600.0, tdp_w=2100.0, boot_s=0.0, shutdown_s=0.0, off_w=0.0)
+    own, twin = (
+        hs.simulate(workload, platform, hs.Policy(backfill=backfill, sleep=sleep))
+        for sleep in ("newsvendor", PlainNewsvendor(0.0, 0.0))
+    )
+    assert own.events.equals(twin.events)
+    assert own.jobs.equals(twin.jobs)
+    assert own.nodes["boots"].sum() > 20
+
+
 class Planned:
     """The part `planned`, as an object."""
 

@@ -15,6 +15,8 @@ from hetsched.report import figures
 from hetsched.report.budgets import MOST_STEPS, power_and_budget, speeds
 from hetsched.report.canvas import picture_bytes
 from hetsched.report.figures import MOST_JOBS
+from hetsched.run.contracting import terms_of
+from hetsched.run.options import RunOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
@@ -174,3 +176,24 @@ def test_a_run_without_budgets_in_time_has_none_of_these_pictures() -> None:
     assert power is not None
     assert power.timeline is None
     assert power.segments is None
+
+
+def test_a_policy_without_a_budget_is_drawn_under_the_contract_that_it_is_metered_against() -> None:
+    """Three of four nodes draw 650 W for three hours; from one to two o'clock 450 W are allowed."""
+    window = {"limit_w": 450.0, "from": "01:00", "until": "02:00"}
+    contract = hs.Contract(limits=[window], starts="2024-09-02T00:00")
+    jobs = {"job_id": [1], "submit_s": [0.0], "runtime_s": [3 * 3600.0], "node_count": [3]}
+    machine, log = hs.Platform.homogeneous(NODES, 50.0, 200.0), hs.Workload.from_polars(pl.DataFrame(jobs))
+    result = hs.simulate(log, machine, "easy", contract=contract)
+    terms = terms_of(log, machine, RunOptions(contract=contract))
+    outcome = Outcome.of("easy", result, Keep(drawn=True), terms)
+    assert outcome.power is not None
+    timeline = outcome.power.timeline
+    assert timeline is not None
+    assert timeline["budget_w"].to_list() == [800.0, 450.0, 800.0, 800.0]
+    assert timeline["time_s"].to_list() == [0.0, 3600.0, 7200.0, 10800.0]
+    figure = power_and_budget(timeline, result.events)
+    assert figure.legends[0].get_texts()[-1].get_text() == "beyond the budget: 1.000 h, 200.0 Wh"
+    without = Outcome.of("easy", result, Keep(drawn=True)).power
+    assert without is not None
+    assert without.timeline is None

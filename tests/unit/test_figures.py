@@ -13,8 +13,9 @@ from hetsched.analysis import compare, run_bins, runs_frame, waiting_curve
 from hetsched.errors import OutputError
 from hetsched.report import figures
 from hetsched.report.canvas import TimeAxis, picture_bytes, require_matplotlib, save, unix_zero
-from hetsched.report.comparisons import FRONT, ratio_text
+from hetsched.report.comparisons import FRONT
 from hetsched.report.figures import MOST_JOBS, energy_against_wait, gantt
+from hetsched.report.ratios import ratio_text
 
 NODES = 16
 POLICIES = ("fcfs", "easy")

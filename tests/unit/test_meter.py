@@ -106,6 +106,17 @@ def test_a_metered_result_is_written_and_read_and_says_what_was_metered(tmp_path
     assert moved.provenance["metered"]["starts_sha256"] != metered["starts_sha256"]
 
 
+def test_nodes_may_be_text_as_in_a_log() -> None:
+    written = starts().with_columns(nodes=pl.Series(["0,1", " 2 ", "0-2"]))
+    assert hs.meter(workload(), platform(), written) == hs.meter(workload(), platform(), starts())
+    wrong = starts().with_columns(nodes=pl.Series(["0,1", "two", "0-2"]))
+    with pytest.raises(hs.TraceError, match=r"starts, row 1, column `nodes`: found `two`, expected a list of"):
+        hs.meter(workload(), platform(), wrong)
+    empty = starts().with_columns(nodes=pl.Series(["0,1", "", "0-2"]))
+    with pytest.raises(hs.ConfigError, match=r"starts, row 1, nodes: found nothing, expected a list of node numbers"):
+        hs.meter(workload(), platform(), empty)
+
+
 def test_numbers_of_any_width_and_dates_will_do() -> None:
     narrow = starts().cast({"job_id": pl.Int16, "start_s": pl.Int32, "nodes": pl.List(pl.UInt8)})
     assert hs.meter(workload(), platform(), narrow) == hs.meter(workload(), platform(), starts())
@@ -204,7 +215,7 @@ def test_what_is_wrong_is_said(name: str) -> None:
         (starts().with_columns(start_s=pl.lit("noon")), "starts, column `start_s`: found values of type String"),
         (starts(nodes=[[0, -1], [2], [0, 1, 2]]), "starts, row 0, column `nodes`: found `0 -1`"),
         (starts(nodes=[[0, None], [2], [0, 1, 2]]), "starts, row 0, column `nodes`: found `0 null`"),
-        (starts().with_columns(nodes=pl.lit("0 1")), "starts, column `nodes`: found values of type String"),
+        (starts().with_columns(nodes=pl.lit("0 x")), "starts, row 0, column `nodes`: found `0 x` (and 2 more)"),
     ],
 )
 def test_what_is_of_another_type_is_said(told: pl.DataFrame, message: str) -> None:

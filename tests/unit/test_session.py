@@ -110,8 +110,10 @@ def test_an_event_must_be_to_come_and_of_a_node_that_there_is(rows: list[Any], m
     run.step_until(10)
     with pytest.raises(hs.ConfigError, match=re.escape(message)):
         run.inject(events(*rows))
-    with pytest.raises(hs.ConfigError, match="events: found DataFrame, expected an Events"):
-        run.inject(pl.DataFrame())  # type: ignore[arg-type]
+    with pytest.raises(hs.ConfigError, match="given: found dict, expected an Events"):
+        run.inject({})  # type: ignore[arg-type]
+    with pytest.raises(hs.ConfigError, match=r"given: found a frame of events, expected Events\.from_polars"):
+        run.inject(pl.DataFrame({"time_s": [30.0], "kind": ["node_failed"], "node": [0]}))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +182,7 @@ def _other_jobs(members: dict[str, bytes]) -> None:
         (lambda members: members.pop("jobs.parquet"), "jobs.parquet"),
         (lambda members: members.pop("session.json"), "session.json"),
         (lambda members: members.update({"jobs.parquet": b"PAR1"}), "expected a session as Session.save writes it"),
-        (_other_format, "found format `9`, expected format 1; a later hetsched wrote it"),
+        (_other_format, "found format `9`, expected format 1 to 2; a later hetsched wrote it"),
         (_other_jobs, "found jobs that are not those that were saved"),
     ],
 )
@@ -223,3 +225,174 @@ def test_walltimes_that_queues_give_are_not_those_of_the_saved_log(
     loaded, usual = hs.Session.load(tmp_path / "a.hetsched").run(), hs.simulate(log, machine, "easy")
     assert loaded == usual
     assert loaded.provenance["trace"] == usual.provenance["trace"]
+
+
+def sleepy(**more: Any) -> tuple[hs.Workload, hs.Platform]:
+    """Two jobs an hour apart, on nodes that may sleep."""
+    jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 3600], "runtime_s": [60, 60], "node_count": [1, 2]})
+    nodes = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300, off_w=5, boot_s=60, shutdown_s=30, **more)
+    return hs.Workload.from_polars(jobs), nodes
+
+
+def test_a_fork_under_another_policy_is_told_by_its_result(tmp_path: Path) -> None:
+    run = session()
+    run.step_until(20)
+    fork = run.fork(policy="easy")
+    assert repr(fork) == "<Session: 3 jobs, 2 nodes, easy, at 20 s>"
+    result = fork.run()
+    assert result.provenance["policy"]["name"] == "easy"
+    assert [(one["policy"]["name"], one["until_s"]) for one in result.provenance["policies_before"]] == [("fcfs", 20.0)]
+    again = run.fork(policy="easy")
+    again.step_until(60)
+    twice = again.fork(policy="conservative")
+    twice.save(tmp_path / "a.hetsched")
+    before = twice.run().provenance["policies_before"]
+    assert [(one["policy"]["name"], one["until_s"]) for one in before] == [("fcfs", 20.0), ("easy", 60.0)]
+    assert hs.Session.load(tmp_path / "a.hetsched").run() == twice.run()
+    assert "policies_before" not in run.run().provenance
+    result.write(tmp_path / "out")
+    assert hs.read_result(tmp_path / "out") == result
+
+
+def test_a_policy_that_cannot_go_on_is_refused_and_the_session_goes_on() -> None:
+    log, nodes = sleepy()
+    run = hs.Session(log, nodes, "easy:sleep=timeout:sleep.min_idle_s=10")
+    run.step_until(1000)
+    message = (
+        "policy.sleep: found no part while 2 nodes are off or shutting down, expected one that wakes them for jobs"
+    )
+    with pytest.raises(hs.ConfigError, match=re.escape(message)):
+        run.fork(policy="easy")
+    with pytest.raises(hs.ConfigError, match="did you mean `easy`"):
+        run.fork(policy="esay")
+    late = run.fork(policy="easy:sleep=timeout:sleep.min_idle_s=1e6").run()
+    assert late.jobs["start_s"].to_list() == [0.0, 3660.0]
+    assert run.run().jobs["start_s"].to_list() == [0.0, 3660.0]
+
+
+def test_suspended_jobs_need_somebody_who_resumes_them() -> None:
+    jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 0], "runtime_s": [600, 600], "node_count": [1, 1]})
+    budget = pl.DataFrame({"time_s": [100.0], "kind": ["budget"], "value": [450.0], "until_s": [300.0]})
+    nodes = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
+    run = hs.Session(
+        hs.Workload.from_polars(jobs),
+        nodes,
+        "power-slurm:budget_w=600:on_excess=suspend",
+        events=hs.Events.from_polars(budget),
+    )
+    run.step_until(150)
+    with pytest.raises(hs.ConfigError, match="without steps in `on_excess` while 1 job"):
+        run.fork(policy="easy:power=system-budget:power.budget_w=600")
+    other = run.fork(policy="power-slurm:budget_w=700:on_excess=suspend").run()
+    assert other.jobs["end_s"].to_list() == run.run().jobs["end_s"].to_list() == [600.0, 800.0]
+
+
+def test_a_new_budget_below_the_draw_starts_nothing_until_there_is_room() -> None:
+    jobs = pl.DataFrame(
+        {"job_id": [1, 2, 3], "submit_s": [0, 0, 10], "runtime_s": [100, 200, 50], "node_count": [1, 1, 1]}
+    )
+    nodes = hs.Platform.homogeneous(nodes=3, idle_w=100, tdp_w=300)
+    run = hs.Session(hs.Workload.from_polars(jobs), nodes, "easy")
+    run.step_until(5)
+    fork = run.fork(policy="easy:power=system-budget:power.budget_w=500").run()
+    assert fork.jobs["start_s"].to_list() == [0.0, 0.0, 200.0]
+    assert fork.timeline.select("time_s", "budget_w").rows()[:2] == [(0.0, None), (5.0, 500.0)]
+    summary = fork.summary()
+    assert (summary["budget_w"], summary["over_budget_s"], summary["over_budget_peak_w"]) == (500.0, 95.0, 200.0)
+
+
+def test_caps_of_the_old_policy_are_lifted() -> None:
+    jobs = pl.DataFrame({"job_id": [1], "submit_s": [0], "runtime_s": [100], "node_count": [2]})
+    nodes = hs.Platform.homogeneous(nodes=2, idle_w=50, tdp_w=250).with_cap_model(static_w=50)
+    policy = "power-slurm:budget_w=300:caps_w=150+:power.allocator=uniform"
+    run = hs.Session(hs.Workload.from_polars(jobs), nodes, policy)
+    run.step_until(100)
+    # Half of its speed until then: half of its work is left.
+    fork = run.fork(policy="easy").run()
+    assert fork.jobs["end_s"].to_list() == [150.0]
+    assert fork.segments.select("end_s", "cap_w", "speed_ratio").rows() == [(100.0, 150.0, 0.5), (150.0, None, 1.0)]
+    assert run.run().jobs["end_s"].to_list() == [200.0]
+
+
+def test_several_sets_of_nodes_are_counted_from_the_beginning_or_named() -> None:
+    jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 5], "runtime_s": [60, 60], "node_count": [1, 1]})
+    queues = [hs.Queue("a", "0-1"), hs.Queue("b", "2-3")]
+    nodes = hs.Platform.homogeneous(nodes=4, idle_w=100, tdp_w=300, queues=queues)
+    log = hs.Workload.from_polars(jobs.with_columns(queue=pl.Series(["a", "b"])))
+    run = hs.Session(log, nodes, "easy")
+    assert run.fork(policy="fcfs").run() == hs.simulate(log, nodes, "fcfs")
+    run.step_until(1)
+    with pytest.raises(hs.ConfigError, match="policy: found a policy that counts nodes, expected one whose backfill"):
+        run.fork(policy="fcfs")
+    assert run.fork(policy="easy:backfill=plan").run().summary()["completed"] == 2
+    assert run.fork().run() == run.run()
+
+
+@pytest.mark.parametrize(
+    ("jobs", "message"),
+    [
+        ({"job_id": [1], "submit_s": [50]}, "jobs.job_id: found `1`, expected a number that no job of the session has"),
+        ({"job_id": [9], "submit_s": [5]}, "jobs.submit_s: found 5 of job 9, expected seconds from 10, up to which"),
+        ({"job_id": [9], "submit_s": [50], "cap_w": [50.0]}, "cap_w: found 50 of job 9, expected none"),
+        (
+            {"job_id": [9], "submit_s": [50], "depends_on": [77]},
+            "depends_on: found 77 of job 9, expected the job_id of a",
+        ),
+    ],
+)
+def test_jobs_that_cannot_join_are_refused_and_the_session_goes_on(jobs: dict[str, Any], message: str) -> None:
+    run = session()
+    run.step_until(10)
+    with pytest.raises(hs.HetschedError, match=re.escape(message)):
+        run.inject(pl.DataFrame({**jobs, "runtime_s": [5], "node_count": [1]}))
+    assert run.run() == session().run()
+
+
+def test_jobs_of_the_present_instant_come_in_it(tmp_path: Path) -> None:
+    run = session()
+    run.step_until(60)
+    run.inject(pl.DataFrame({"job_id": [9], "submit_s": [90], "runtime_s": [5], "node_count": [2], "note": ["mine"]}))
+    run.step_until(70)
+    run.inject(pl.DataFrame({"job_id": [8], "submit_s": [70], "runtime_s": [5], "node_count": [1], "depends_on": [1]}))
+    run.save(tmp_path / "a.hetsched")
+    result = run.run()
+    assert result.jobs.select("job_id", "start_s", "note").rows() == [
+        (1, 0.0, None),
+        (2, 60.0, None),
+        (3, 500.0, None),
+        (9, 95.0, "mine"),
+        (8, 90.0, None),
+    ]
+    assert [(one["reached_s"], one["jobs"]) for one in result.provenance["jobs_injected"]] == [(60.0, 1), (70.0, 1)]
+    assert hs.Session.load(tmp_path / "a.hetsched").run() == result
+    with pytest.raises(hs.ConfigError, match="expected nothing: the run has come to its end; a fork made earlier"):
+        run.inject(pl.DataFrame({"job_id": [7], "submit_s": [1000], "runtime_s": [5], "node_count": [1]}))
+
+
+def test_jobs_that_tell_nodes_apart_come_from_the_beginning() -> None:
+    jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 5], "runtime_s": [60, 60], "node_count": [1, 1]})
+    kinds = [
+        {"name": "cpu", "count": 2, "idle_w": 100, "tdp_w": 300, "gpus": 0},
+        {"name": "gpu", "count": 2, "idle_w": 100, "tdp_w": 300, "gpus": 4},
+    ]
+    machine = hs.Platform(kinds)
+    run = hs.Session(hs.Workload.from_polars(jobs), machine, "easy")
+    other = jobs.with_columns(job_id=pl.col("job_id") + 10, submit_s=pl.col("submit_s") + 50, gpus=pl.lit(2))
+    early = run.fork()
+    early.inject(other)
+    both = hs.Workload.from_polars(pl.concat([jobs, other], how="diagonal"))
+    assert early.run().jobs["nodes"].to_list() == hs.simulate(both, machine, "easy").jobs["nodes"].to_list()
+    run.step_until(10)
+    with pytest.raises(hs.ConfigError, match="workload: found a new constraint, or new gpus, memory_gb or licences"):
+        run.inject(other)
+    assert run.run() == hs.simulate(hs.Workload.from_polars(jobs), machine, "easy")
+    asked = hs.Session(both, machine, "easy")
+    asked.step_until(10)
+    more = other.with_columns(job_id=pl.col("job_id") + 10, submit_s=pl.col("submit_s") + 5)
+    asked.inject(more)
+    everything = hs.Workload.from_polars(pl.concat([jobs, other, more], how="diagonal"))
+    told = {
+        row[0]: row[1:]
+        for row in hs.simulate(everything, machine, "easy").jobs.select("job_id", "start_s", "nodes").rows()
+    }
+    assert {row[0]: row[1:] for row in asked.run().jobs.select("job_id", "start_s", "nodes").rows()} == told

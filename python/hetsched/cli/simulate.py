@@ -19,6 +19,7 @@ from hetsched.errors import WorkWarning
 from hetsched.run.progress import Bars
 
 if TYPE_CHECKING:
+    from hetsched.contract.terms import Terms
     from hetsched.policy import Policy
     from hetsched.run.result import Result
     from hetsched.workload import Workload
@@ -83,7 +84,11 @@ def simulate(
     run.check_inputs(workload, machine.platform)
     measured = inputs.log.window.measured(workload)
     result = _run(workload, machine, chosen, run)
-    written = _write(result, chosen, out=out, csv=csv, plot=plot)
+    written = _write(result, out=out, csv=csv)
+    if plot is not None and chosen is not None:
+        from hetsched.run.contracting import terms_of  # noqa: PLC0415 -- polars is slow to import
+
+        written += _draw(result, chosen, plot, terms=terms_of(workload, machine.platform, run.options()))
     _show(screen, machine, result, written, measured)
 
 
@@ -117,18 +122,20 @@ def _run(workload: Workload, machine: Machine, policy: Policy | None, run: RunTe
         return run_it(workload, machine.platform, policy, progress=tell, **vars(options))
 
 
-def _write(result: Result, policy: Policy | None, *, out: str | None, csv: bool, plot: str | None) -> list[str]:
-    """Write what was asked for; gives the names."""
+def _write(result: Result, *, out: str | None, csv: bool) -> list[str]:
+    """Write the files asked for; gives the folder's name."""
+    if out is None:
+        return []
+    result.write(out, csv=csv)
+    return [out]
+
+
+def _draw(result: Result, policy: Policy, plot: str, terms: Terms | None) -> list[str]:
+    """Draw the run; gives the names of the pictures."""
     from hetsched.comparison import Keep, Outcome  # noqa: PLC0415
 
-    written = []
-    if out is not None:
-        result.write(out, csv=csv)
-        written.append(out)
-    if plot is not None and policy is not None:
-        outcome = Outcome.of(policy.name, result, Keep(drawn=True))
-        written += draw_run(plot, outcome, title=outcome.title)
-    return written
+    outcome = Outcome.of(policy.name, result, Keep(drawn=True), terms)
+    return draw_run(plot, outcome, title=outcome.title)
 
 
 def _show(screen: Screen, machine: Machine, result: Result, written: list[str], window: Window | None) -> None:

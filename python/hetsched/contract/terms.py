@@ -51,6 +51,20 @@ class Terms:
             }
         )
 
+    def beside(self, timeline: pl.DataFrame) -> pl.DataFrame:
+        """A timeline with the limit in force as ``budget_w``: ``time_s, power_w``; without a limit the peak."""
+        times = timeline["time_s"]
+        if len(times) < 2:
+            return timeline.select("time_s", "power_w", budget_w=pl.lit(self.peak_w))
+        rows = self.rows(float(times[0]), float(times[-1]))
+        free_w = max(self.peak_w, float(timeline["power_w"].max()))  # type: ignore[arg-type]
+        ends = rows.select(time_s="until_s", budget_w=pl.lit(free_w))
+        begins = rows.select("time_s", budget_w=pl.col("value").cast(pl.Float64))
+        steps = pl.concat([ends, begins]).unique("time_s", keep="last").sort("time_s")
+        at_s = pl.concat([times, steps["time_s"]]).unique().sort().to_frame()
+        both = at_s.join_asof(timeline.select("time_s", "power_w"), on="time_s").join_asof(steps, on="time_s")
+        return both.with_columns(pl.col("budget_w").fill_null(free_w))
+
     def bill(self, timeline: pl.DataFrame) -> Bill:
         """What a run comes to that drew ``power_w`` from each ``time_s`` until the next."""
         time_s, power_w = timeline["time_s"].to_numpy(), timeline["power_w"].to_numpy()

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from hetsched.errors import ConfigError, SimulationError
 from hetsched.gym.actions import LegalActions
 from hetsched.gym.observation import Observation
+from hetsched.gym.rendering import FPS, MODES, Frame, check_mode
 from hetsched.gym.runs import Runs
 from hetsched.gym.task import Task
 from hetsched.platform import Platform
@@ -77,7 +78,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         no masks; where that is illegal too, as the first legal action, so every episode ends. It has no penalty of its
         own: what is put off is paid for in the reward. ``info["was_illegal"]`` says so, for a penalty of your own.
     render_mode
-        None: there is no picture.
+        What `render` gives: ``"ansi"``, a text of three lines; ``"rgb_array"``, a small picture. None: nothing.
     **options
         As in `hetsched.simulate`; the seed is drawn for each episode.
 
@@ -103,7 +104,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
     (50, 50)
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 -- gymnasium's own declaration
+    metadata: dict[str, Any] = {"render_modes": list(MODES), "render_fps": FPS}  # noqa: RUF012 -- gymnasium's own declaration
 
     @takes_run_options(without=("seed", "bound", "until_s"))
     def __init__(
@@ -121,11 +122,10 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         reward: str | Mapping[str, float] = "wait",
         max_decisions: int | None = None,
         illegal: str = "error",
-        render_mode: None = None,
+        render_mode: str | None = None,
         **options: Unpack[RunKeywords],
     ) -> None:
-        if render_mode is not None:
-            raise ConfigError([("render_mode", repr(render_mode), "None: there is no picture")])
+        check_mode(render_mode)
         self._task = Task(
             workload,
             platform,
@@ -216,6 +216,28 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         if self._is_done:
             info["summary"] = self.result().summary()
         return self._observed(), reward, terminated, truncated, info
+
+    def render(self) -> Frame | None:
+        """The run as it stands, by `render_mode`.
+
+        Returns
+        -------
+        str, array of uint8 (height, width, 3) or None
+            Of ``"ansi"``: when, jobs, nodes and power, and the first job of the queue. Of ``"rgb_array"``: a square a
+            node (blue busy, light idle, dark off, yellow booting or shutting down, red down), and below them bars of
+            ln(1 + waiting jobs) / ln(1 + 10,000) and of the draw's share of the TDP. None without a mode, or before the
+            first episode. After the end of an episode its last state is shown.
+
+        Examples
+        --------
+        >>> from hetsched.workload.generators import poisson
+        >>> platform = hs.Platform.homogeneous(nodes=8, idle_w=100, tdp_w=300)
+        >>> env = SchedulingEnv(poisson(nodes=8, jobs=9, load=0.9), platform, render_mode="ansi")
+        >>> observation, info = env.reset(seed=1)
+        >>> print(env.render().splitlines()[1])
+        8 nodes: 8 idle; 800 W
+        """
+        return None if self.render_mode is None else self._runs.render(0, self.render_mode)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions, by the name and type that maskable agents ask for."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from hetsched.checks import plain
 from hetsched.errors import ConfigError, SimulationError
 from hetsched.gym.observation import Board, Observation
+from hetsched.gym.rendering import Frame, rendered
 from hetsched.gym.task import Task
 from hetsched.run.result import Result
 from hetsched.run.simulation import Begun
@@ -32,6 +33,7 @@ class Runs:
         self._begun: list[Begun | None] = [None] * count
         self._since_s = [0.0] * count
         self._results: list[Result | None] = [None] * count
+        self._last: list[dict[str, Any] | None] = [None] * count
 
     def begin(self, row: int, workload: Workload, seed: int) -> None:
         """Put an episode into a row, and let it come to its first decision."""
@@ -79,6 +81,11 @@ class Runs:
         seen = {"queue": self.board.queue, "machine": self.board.machine}
         return {name: array.copy() for name, array in seen.items()} if copy else seen
 
+    def render(self, row: int, mode: str) -> Frame | None:
+        """A row as it stands, or stood at its end, as text or as a picture; None before its first episode."""
+        seen = self._last[row] if self._begun[row] is None else self._engine.glance(row)
+        return None if seen is None else rendered(mode, seen, self.task.tdp_w)
+
     def result(self, row: int) -> Result:
         """The result of a row whose episode is over or was cut off."""
         done = self._results[row]
@@ -89,6 +96,7 @@ class Runs:
             raise SimulationError("there is no result before the first episode: call reset, then step to its end")
         if not self.board.is_over[row]:
             begun = _cut(begun, float(self.board.now_s[row]))
+        self._last[row] = self._engine.glance(row)
         wall_s = time.perf_counter() - self._since_s[row]
         more = {"agent": {**self.task.agent, "decisions": int(self.decisions[row])}}
         with warnings.catch_warnings():

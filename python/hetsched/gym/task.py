@@ -61,6 +61,7 @@ class Task:
         self.policy = self.placements[0]
         self.levels_w = _levels(self.policy, platform) if caps else None
         self.shape = Shape(int(queue), len(self.placements), len(self.levels_w or ()))
+        self.tdp_w = float(np.sum(platform.tdp_w))
         self.reward = Reward(reward, platform)
         self.episodes = Episodes(workload, jobs)
 

@@ -15,6 +15,7 @@ from hetsched.checks import Faults, plain
 from hetsched.errors import ConfigError, SimulationError
 from hetsched.gym.actions import LegalActions, LegalActionsOfMany
 from hetsched.gym.observation import Observation
+from hetsched.gym.rendering import FPS, MODES, Frame, check_mode
 from hetsched.gym.runs import Runs
 from hetsched.gym.task import Task
 from hetsched.platform import Platform
@@ -93,11 +94,10 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         reward: str | Mapping[str, float] = "wait",
         max_decisions: int | None = None,
         illegal: str = "error",
-        render_mode: None = None,
+        render_mode: str | None = None,
         **options: Unpack[RunKeywords],
     ) -> None:
-        if render_mode is not None:
-            raise ConfigError([("render_mode", repr(render_mode), "None: there is no picture")])
+        check_mode(render_mode)
         self._task = Task(
             workload,
             platform,
@@ -115,7 +115,7 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         )
         self._mode = _checked(num_envs, copy, summaries, autoreset_mode)
         self.num_envs, self._copy, self._summaries = num_envs, copy, summaries
-        self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
+        self.metadata = {"render_modes": list(MODES), "render_fps": FPS, "autoreset_mode": self._mode}
         self.render_mode = render_mode
         self._runs = Runs(num_envs, self._task)
         self._chances: list[np.random.Generator | None] = [None] * num_envs
@@ -198,6 +198,11 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         if self._summaries and self._ended.any():
             infos |= self._summaries_of(np.flatnonzero(self._ended))
         return self._runs.observation(copy=self._copy), self._runs.rewards(rows), terminations, truncations, infos
+
+    def render(self) -> tuple[Frame | None, ...] | None:
+        """Each run as it stands, as `SchedulingEnv.render` gives it; None without a mode."""
+        mode = self.render_mode
+        return None if mode is None else tuple(self._runs.render(row, mode) for row in range(self.num_envs))
 
     def action_masks(self) -> _Flags:
         """The legal actions of each run, by the name and type that maskable agents ask for."""

@@ -10,8 +10,9 @@ import polars as pl
 
 from hetsched.analysis import METRICS
 from hetsched.analysis.timeline import binned
-from hetsched.report.canvas import COLOURS, TimeAxis, bin_edges, legend, named, new_figure, step, step_area
+from hetsched.report.canvas import COLOURS, TimeAxis, bin_edges, new_figure, step, step_area
 from hetsched.report.figures import MOST_JOBS, bin_text, unbroken
+from hetsched.report.lettering import legend, named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

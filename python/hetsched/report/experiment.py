@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from hetsched.analysis import mean_and_half_width
-from hetsched.report.canvas import COLOURS, interval, new_figure, write_title
+from hetsched.report.canvas import COLOURS, interval, new_figure
+from hetsched.report.lettering import write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,30 +14,17 @@ import numpy as np
 import polars as pl
 
 from hetsched.analysis import METRICS
-from hetsched.report.canvas import (
-    COLOURS,
-    DASHES,
-    TimeAxis,
-    bin_edges,
-    legend,
-    legend_height_in,
-    named,
-    new_figure,
-    new_page,
-    step,
-    step_area,
-    swatch,
-)
+from hetsched.report.canvas import COLOURS, DASHES, TimeAxis, bin_edges, new_figure, new_page, step, step_area
 from hetsched.report.comparisons import (
     ENERGY_WAIT_IN,
     FRONT,
     WAITS_IN,
     draw_energy_against_wait,
-    draw_ratios,
     draw_waits,
-    ratios_height_in,
     wait_names,
 )
+from hetsched.report.lettering import legend, legend_height_in, named, swatch
+from hetsched.report.ratios import draw_ratios, ratios_height_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,9 @@ import polars as pl
 
 from hetsched.analysis.node_states import NODE_STATES, state_grid
 from hetsched.analysis.timeline import binned
-from hetsched.report.canvas import COLOURS, TimeAxis, bin_edges, legend, new_figure, step_area, swatch
+from hetsched.report.canvas import COLOURS, TimeAxis, bin_edges, new_figure, step_area
 from hetsched.report.comparisons import WAIT_TICKS
+from hetsched.report.lettering import legend, swatch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,14 +10,14 @@ import polars as pl
 
 from hetsched.analysis import METRICS
 from hetsched.checks import Faults, did_you_mean, listed, shown
-from hetsched.report.canvas import COLOURS, look, new_figure
+from hetsched.report.canvas import COLOURS, interval, look, new_figure
+from hetsched.report.lettering import legend, named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _AXES_IN = 2.2
-_LEGEND_LINE_IN = 0.2
 _INTERVALS = {"ratio": "ratio_half_width_95", "mean": "half_width_95"}
 
 
@@ -57,7 +57,7 @@ def over_axis(
     policies = own["policy"].unique(maintain_order=True).to_list()
     unit = METRICS[metric].unit_for(own["mean"].to_list())
     scale = 1.0 if show == "ratio" else unit.scale
-    with new_figure([_AXES_IN + _LEGEND_LINE_IN * len(policies)]) as (figure, (axes,)):
+    with new_figure([_AXES_IN]) as (figure, (axes,)):
         if show == "ratio":
             axes.axhline(1.0, color=COLOURS["black"], linewidth=0.8, zorder=1)
         for place, policy in enumerate(policies):
@@ -65,12 +65,11 @@ def over_axis(
             x = np.array([places[value] for value in rows[axis].to_list()])
             y, reach = (rows[name].cast(pl.Float64).to_numpy() / scale for name in (show, _INTERVALS[show]))
             order = np.argsort(x, kind="stable")
-            style = {**look(place), "elinewidth": 0.8, "markersize": 4}
-            axes.errorbar(x[order], y[order], yerr=np.nan_to_num(reach[order]), label=policy, **style)
+            interval(axes, x[order], y[order], yerr=np.nan_to_num(reach[order]), label=policy, **look(place))
         _name_axes(axes, metric, axis, own, show)
         if not _has_numbers(own[axis], at):
             axes.set_xticks(list(places.values()), list(map(str, places)))
-        figure.legend(loc="outside upper left")
+        legend(figure, named(axes), at="upper left", columns=2)
     return figure
 
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.analysis import mean_and_half_width
-from hetsched.report.canvas import COLOURS, interval, look, new_grid, write_title
+from hetsched.report.canvas import COLOURS, interval, look, new_grid
+from hetsched.report.lettering import write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,8 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
-from hetsched.report.canvas import COLOURS, new_figure, new_grid, write_title
+from hetsched.report.canvas import COLOURS, new_figure, new_grid
+from hetsched.report.lettering import write_title
 from hetsched.report.tables import LOOK, folded
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from rich.table import Table
 
 from hetsched.analysis import METRICS as OF_RUNS
 from hetsched.analysis import Metric, Unit
-from hetsched.report.canvas import COLOURS, DASHES, interval, legend, look, new_figure
+from hetsched.report.canvas import COLOURS, DASHES, interval, look, new_figure
+from hetsched.report.lettering import legend
 from hetsched.report.tables import LOOK
 
 if TYPE_CHECKING:

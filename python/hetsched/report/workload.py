@@ -14,7 +14,8 @@ from rich.text import Text
 
 from hetsched.analysis import METRICS
 from hetsched.analysis.timeline import binned
-from hetsched.report.canvas import COLOURS, DASHES, TimeAxis, bin_edges, legend, named, new_figure, step, step_area
+from hetsched.report.canvas import COLOURS, DASHES, TimeAxis, bin_edges, new_figure, step, step_area
+from hetsched.report.lettering import legend, named
 from hetsched.report.tables import LOOK
 from hetsched.workload import Workload
 from hetsched.workload.generators import Generator, Parameter

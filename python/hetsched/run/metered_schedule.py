@@ -19,7 +19,7 @@ from hetsched.platform import Platform
 from hetsched.run.eligibility import eligibility
 from hetsched.tables import refuse_other_frames
 from hetsched.workload import COLUMNS, Workload
-from hetsched.workload.convert import Origin, converted, nodes_text
+from hetsched.workload.convert import Origin, converted, node_lists, nodes_text
 from hetsched.workload.schema import MAX_SECONDS
 
 _COLUMNS = {
@@ -97,7 +97,12 @@ def _refuse_missing(starts: pl.DataFrame) -> None:
 
 
 def _taken(starts: pl.DataFrame, name: str) -> pl.Series:
-    return converted(starts[name], _COLUMNS[name], Origin("starts"))
+    values, column, origin = starts[name], _COLUMNS[name], Origin("starts")
+    if name == "nodes" and values.dtype == pl.String and (read := node_lists(values)) is not None:
+        lists, bad = read
+        origin.refuse(values, bad, column.expected)
+        return lists
+    return converted(values, column, origin)
 
 
 def _rules_of_values(given: pl.DataFrame) -> list[Rule]:

@@ -47,8 +47,9 @@ def meter(
         The machine, with the tables of its nodes' draw if there are any.
     starts
         One row a job: ``job_id``, ``start_s`` (seconds on the log's clock, or a Datetime), ``nodes`` (a list of node
-        numbers, as many as the job asks for) and, where it is known, ``end_s``. Other columns are left alone, so that
-        rows of `Result.jobs` will do. A job without a row stays ``pending``, with a reason, and joins no queue.
+        numbers, or text such as ``0-2 7``, as many as the job asks for) and, where it is known, ``end_s``. Other
+        columns are left alone, so that rows of `Result.jobs` will do. A job without a row stays ``pending``, with a
+        reason, and joins no queue.
     kill_at_walltime
         Whether a job that brings a walltime is killed at it.
     kill_grace_s, walltimes

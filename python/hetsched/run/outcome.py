@@ -52,6 +52,10 @@ class Setting:
     """The jobs before queues gave walltimes to those without; None: those of `workload`."""
     injected: Sequence[Events] = ()
     """Events that befell the run on its way, beside those of its options."""
+    apps: tuple[str, ...] | None = None
+    """Applications in the order in which the engine numbers them; None: sorted."""
+    former: Sequence[tuple[Policy, float]] = ()
+    """Policies that decided before, each with the instant until which it did, seconds on the log's clock."""
     terms: Terms | None = None
     """The contract of its options, on its clock."""
 
@@ -74,8 +78,12 @@ class Setting:
     @property
     def has_steps(self) -> bool:
         """Whether the policy does something about draws above the budget."""
-        part = self.policy.parts["power"] or {}
-        return bool(part.get("on_excess"))
+        return any((policy.parts["power"] or {}).get("on_excess") for policy in self.policies)
+
+    @property
+    def policies(self) -> list[Policy]:
+        """Policies that have decided, the present one last."""
+        return [*(policy for policy, _ in self.former), self.policy]
 
 
 def result_of(
@@ -90,7 +98,7 @@ def result_of(
     workload, platform, options, totals = setting.workload, setting.platform, setting.options, records.totals
     # Before the jobs are taken, which these are a part of.
     between = pl.DataFrame(records.take_between())
-    recorded, timeline = _recorded(records, setting.policy), pl.DataFrame(records.take_timeline())
+    recorded, timeline = _recorded(records, setting.policies), pl.DataFrame(records.take_timeline())
     events = setting.events
     charges = [] if events is None else events.charges(timeline)
     bill = None
@@ -157,12 +165,12 @@ def _emergencies(setting: Setting, totals: Mapping[str, Any]) -> dict[str, int |
     return {name: totals[name] for name in ("alerts", "lost_energy_j")} if setting.has_steps else {}
 
 
-def _recorded(records: _core.Records, policy: Policy) -> pl.DataFrame:
-    """The engine's records of the jobs; with the column `profiled` only where the policy profiles."""
+def _recorded(records: _core.Records, policies: Iterable[Policy]) -> pl.DataFrame:
+    """The engine's records of the jobs; with the column `profiled` only where a policy profiles."""
     frame = pl.DataFrame(records.take_jobs())
     return (
         frame
-        if "first_runs" in policy.needs
+        if any("first_runs" in policy.needs for policy in policies)
         else pl.DataFrame([one for one in frame.get_columns() if one.name != "profiled"])
     )
 
@@ -177,6 +185,7 @@ def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
         **engine().record(),
         "seed": setting.options.seed,
         "policy": policy.to_dict(),
+        **_former(setting),
         "options": options,
         "trace": {
             "name": workload.report.source,
@@ -204,6 +213,12 @@ def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
         "counts": {name: totals[name] for name in ("passes", "events", "low_busy_rows", "clairvoyant_jobs")},
         "report": workload.report.to_dict(),
     }
+
+
+def _former(setting: Setting) -> dict[str, Any]:
+    """The policies that decided before, and until when; nothing where there was none."""
+    former = [{"policy": policy.to_dict(), "until_s": until_s} for policy, until_s in setting.former]
+    return {"policies_before": former} if former else {}
 
 
 def _caps_w(platform: Platform) -> dict[str, list[float]]:

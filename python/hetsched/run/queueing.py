@@ -127,11 +127,11 @@ def _of_queue(frame: pl.DataFrame, queues: tuple[Queue, ...], values: list[Any],
 
 
 def _users(frame: pl.DataFrame) -> npt.NDArray[np.int64]:
-    """Users as numbers; -1 where nothing is known."""
+    """Users as numbers, in order of first jobs, so that further jobs change none; -1 where nothing is known."""
     if "user" not in frame.columns:
         return np.full(len(frame), -1, dtype=np.int64)
-    ranks = frame["user"].rank("dense").cast(pl.Int64) - 1
-    return ranks.fill_null(-1).to_numpy()
+    names = frame["user"].drop_nulls().unique(maintain_order=True)
+    return frame["user"].cast(pl.Enum(names)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
 
 
 def _bars(frame: pl.DataFrame, platform: Platform) -> npt.NDArray[np.int64]:

@@ -5,28 +5,42 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
+from hetsched import _core
 from hetsched.checks import Faults, plain, shown
 from hetsched.errors import ConfigError, SimulationError
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.roles import Scheduler
-from hetsched.run.contracting import check_terms
+from hetsched.run.contracting import Extended, check_terms, terms_of
 from hetsched.run.events import Events
+from hetsched.run.more_jobs import app_order, appended, check_apps, conformed_jobs
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
+from hetsched.run.queueing import with_default_walltimes
 from hetsched.run.result import Result
-from hetsched.run.session_file import Injection, Saved, read_session, write_session
-from hetsched.run.simulation import Begun, Progress, check_progress, engine_of, inject, run_of
+from hetsched.run.session_file import Deed, Saved, read_session, write_session
+from hetsched.run.simulation import Begun, Progress, Run, check_progress, engine_of, inject, policy_of, run_of
+from hetsched.run.succession import check_succession
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
+PolicyLike = str | Policy | Mapping[str, Any] | Scheduler | type[Scheduler]
+
 _EARLIEST_S = -1e12
+_NO_LIMITS = (
+    "no power part before and after, or a fork before anything has happened: a contract's limits are given to a policy "
+    "as its run proceeds"
+)
+_NO_MORE_JOBS = "none, once anything has happened: the contract's limits are given to the policy for the jobs it has"
+_GIVEN = "an Events, as Events.from_polars makes it, or jobs: a Workload or a polars DataFrame"
 _LATEST_S = 1e12
 
 
@@ -74,13 +88,19 @@ class Session:
         for concern in run.concerns:
             warnings.warn(str(concern), concern.category, stacklevel=2)
         self._take_up(run.begin())
+        self._given, self._options = run.policy, run.options
 
-    def _take_up(self, begun: Begun) -> None:
+    def _take_up(self, begun: Begun, deeds: Sequence[Deed] = ()) -> None:
         self._begun = begun
         self._engine = begun.engine
+        self._origin = begun.setting
         self._reached_s = _EARLIEST_S
-        self._injected: list[Injection] = []
+        self._deeds = list(deeds)
         self._wall_s = 0.0
+
+    @property
+    def _injected(self) -> list[Events]:
+        return [deed.given for deed in self._deeds if isinstance(deed.given, Events)]
 
     @property
     def reached_s(self) -> float:
@@ -139,43 +159,166 @@ class Session:
             self._wall_s += time.perf_counter() - begun_s
         self._reached_s = _LATEST_S if t_s is None else t_s
 
-    def inject(self, events: Events) -> None:
-        """Have something befall the machine, or change its budget or the price of its energy.
+    def inject(self, given: Events | Workload | pl.DataFrame) -> None:
+        """Have something come from outside that was not part of the run: events, or more jobs.
+
+        Jobs stand below those that there are, by submission; of jobs that join the queue at one instant, those go first
+        that stand first. A session that gets all jobs before they are submitted comes to what `simulate` comes to with
+        all of them.
 
         Parameters
         ----------
-        events
-            Each after `reached_s`. Before the first step any instant will do; what comes before the first submit
-            happens at it.
+        given
+            Events, each after `reached_s`; before the first step any instant will do, and what comes before the first
+            submit happens at it. Or jobs, as a workload or a frame with its columns: each submitted at `reached_s` or
+            later, with a ``job_id`` that no job has. They may wait for jobs that there are (``depends_on``).
 
         Raises
         ------
         ConfigError
             If an event is not after `reached_s`, or cannot befall these jobs on this platform under this policy: a
-            node that it has not, a budget below the idle machine's draw.
+            node that it has not, a budget below the idle machine's draw. If a job is submitted before `reached_s`, has
+            the number of another one, or asks for what the run was not set up for: nodes told apart by what no job
+            asked for (``constraint``, ``gpus``, ``memory_gb``, ``licences``), another application where tables by cap
+            are read by application, a predictor that has said beforehand what each job draws. Nothing has happened
+            then.
+        TraceError
+            If jobs are no workload.
+
+        Examples
+        --------
+        >>> import polars as pl, hetsched as hs
+        >>> jobs = pl.DataFrame({"job_id": [1], "submit_s": [0], "runtime_s": [60], "node_count": [2]})
+        >>> platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
+        >>> session = hs.Session(hs.Workload.from_polars(jobs), platform, "fcfs")
+        >>> session.step_until(30)
+        False
+        >>> session.inject(jobs.with_columns(job_id=7, submit_s=40))
+        >>> session.run().jobs.select("job_id", "start_s").rows()
+        [(1, 0.0), (7, 60.0)]
         """
-        if not isinstance(events, Events):
-            raise ConfigError([("events", type(events).__name__, "an Events, as Events.from_polars makes it")])
         setting = self._begun.setting
-        events = events.on(setting.workload, setting.platform, zero_s=setting.zero_s)
-        events.check_for(setting.workload, setting.platform, setting.policy)
-        if setting.terms is not None:
-            check_terms(setting.terms, setting.platform, setting.policy, replace(setting.options, events=events))
-        events.check_after(self._reached_s)
-        self._inject(Injection(self._reached_s, events))
+        if not isinstance(given, Events | Workload | pl.DataFrame):
+            raise ConfigError([("given", type(given).__name__, _GIVEN)])
+        if isinstance(given, Events):
+            events = given.on(setting.workload, setting.platform, zero_s=setting.zero_s)
+            events.check_for(setting.workload, setting.platform, setting.policy)
+            if setting.terms is not None:
+                check_terms(setting.terms, setting.platform, setting.policy, replace(setting.options, events=events))
+            events.check_after(self._reached_s)
+            self._redo(Deed(self._reached_s, events))
+            return
+        if isinstance(given, pl.DataFrame) and {"time_s", "kind"} <= set(given.columns):
+            raise ConfigError([("given", "a frame of events", "Events.from_polars(frame): a frame holds jobs")])
+        jobs = conformed_jobs(given, setting.as_submitted, from_s=self._reached_s)
+        if len(jobs):
+            self._redo(Deed(self._reached_s, jobs))
 
-    def _inject(self, injection: Injection) -> None:
-        inject(self._engine, injection.events, self._begun.setting.workload)
-        self._injected.append(injection)
+    def _add_jobs(self, jobs: pl.DataFrame) -> None:
+        """Have jobs join the run; nothing has changed if they cannot."""
+        before = self._begun.setting
+        after = appended(before.as_submitted, jobs)
+        if before.forecast is not None:
+            expected = "none: a predictor has said beforehand what each job draws"
+            raise ConfigError([("jobs", f"{len(jobs):,} more jobs", expected)])
+        apps = app_order(before.apps, before.workload, after)
+        known = app_order(before.apps, before.workload, before.workload)
+        check_apps(known, apps, by_cap=before.platform.actual_by_cap is not None)
+        run = Run(after, before.platform, before.policy, before.options)
+        run.check_together()
+        settled = with_default_walltimes(after, before.platform, before.policy)
+        terms = terms_of(after, before.platform, before.options)
+        setting = replace(before, workload=settled, submitted=after, concerns=run.concerns, apps=apps, terms=terms)
+        if self._engine.has_begun:
+            if isinstance(self._engine, Extended):
+                raise ConfigError([("jobs", f"{len(jobs):,} more jobs under a contract", _NO_MORE_JOBS)])
+            self._engine = engine_of(setting, None, extends=self._engine)
+        else:
+            # Nothing has happened: the run begins with all of them.
+            self._engine = engine_of(setting, None)
+            for events in self._injected:
+                inject(self._engine, events, settled)
+            if self._reached_s > _EARLIEST_S:
+                self._engine.step_until(self._reached_s)
+        self._begun = replace(self._begun, engine=self._engine, setting=setting)
 
-    def fork(self) -> Session:
-        """The same run once more, which goes its own way from here."""
+    def fork(self, policy: PolicyLike | None = None) -> Session:
+        """The same run once more, which goes its own way from here; under another policy if one is given.
+
+        Another policy acts at once: it makes a pass at `reached_s`. What runs keeps its nodes and its planned end; who
+        waits is the new policy's queue, in the order in which jobs joined it; nodes keep their states; what comes from
+        outside stays to come. What the policy before it promised, counted, believed and remembered is gone: the new one
+        begins as it would on a live machine, with what stands there (docs/how-to/what-if.md). A policy that equals
+        the session's own goes on as it was, with all that it remembers; in a session in which nothing has happened the
+        run is that of `simulate` under the new policy.
+
+        Parameters
+        ----------
+        policy
+            As in `simulate`. None: the session's own.
+
+        Raises
+        ------
+        ConfigError
+            If the policy cannot be, or cannot go on from here: jobs stand still, or nodes are off, that nothing in it
+            would resume or wake; queues have several sets of nodes; one of the two repeats a log; one of the two keeps
+            within a contract.
+
+        Examples
+        --------
+        >>> import polars as pl, hetsched as hs
+        >>> jobs = pl.DataFrame({"job_id": [1, 2, 3, 4], "submit_s": [0, 10, 20, 600], "runtime_s": [60, 30, 9, 5]})
+        >>> jobs = jobs.with_columns(node_count=pl.Series([1, 2, 1, 2]))
+        >>> platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
+        >>> session = hs.Session(hs.Workload.from_polars(jobs), platform, "fcfs")
+        >>> session.step_until(30)
+        False
+        >>> session.fork(policy="easy").run().jobs["start_s"].to_list(), session.run().jobs["start_s"].to_list()
+        ([0.0, 60.0, 30.0, 600.0], [0.0, 60.0, 90.0, 600.0])
+        """
+        given = None if policy is None else policy_of(policy)
         fork = Session.__new__(Session)
-        fork._take_up(self._begun)
-        fork._engine = self._engine.fork()
+        if given is None or given in (self._begun.setting.policy, self._given):
+            fork._take_up(self._begun, self._deeds)
+            fork._engine, fork._origin = self._engine.fork(), self._origin
+        elif self._engine.has_begun:
+            self._hand_over(fork, given)
+        else:
+            origin = self._origin
+            fork._take_up(Run(origin.as_submitted, origin.platform, given, self._options).begin())
+            for deed in self._deeds:
+                fork._replay_to(deed.reached_s, None)
+                fork._redo(deed)
+            fork._replay_to(self._reached_s, None)
+        fork._given, fork._options = self._given if given is None else given, self._options
         fork._reached_s, fork._wall_s = self._reached_s, self._wall_s
-        fork._injected = list(self._injected)
         return fork
+
+    def _run(self, policy: Policy) -> Run:
+        """A run like this one under another policy, from its beginning."""
+        setting = self._begun.setting
+        for events in self._injected:
+            events.check_for(setting.workload, setting.platform, policy)
+        return Run(setting.as_submitted, setting.platform, policy, self._options)
+
+    def _core_of(self, policy: Policy) -> _core.Session:
+        """The engine's own run; raises if the limits of a contract are planned for the policy that there is."""
+        has_limits = self._begun.setting.terms is not None and policy.parts["power"] is not None
+        if isinstance(self._engine, Extended) or has_limits:
+            raise ConfigError([("policy", f"`{policy.name}` under a contract", _NO_LIMITS)])
+        return self._engine
+
+    def _hand_over(self, fork: Session, policy: Policy) -> None:
+        """Have a fork go on from here under another policy."""
+        before = self._begun.setting
+        check_succession(before.policy, policy)
+        begun = self._run(policy).begin(succeeds=self._core_of(policy), apps=before.apps)
+        at_s = self._engine.now_s if self._reached_s == _LATEST_S else self._reached_s
+        former = (*before.former, (before.policy, at_s))
+        begun = replace(begun, setting=replace(begun.setting, former=former))
+        fork._take_up(begun, [*self._deeds, Deed(self._reached_s, begun.setting.policy)])
+        fork._origin = self._origin
+        fork._step(None if self._reached_s == _LATEST_S else self._reached_s, None)
 
     def result(self) -> Result:
         """The result so far: that of `simulate` with ``until_s`` at `reached_s`; the session itself goes on.
@@ -192,8 +335,11 @@ class Session:
         until_s = _LATEST_S if setting.options.until_s is None else setting.options.until_s
         if not self.is_over and self._reached_s < until_s:
             setting = replace(setting, options=replace(setting.options, until_s=self._reached_s))
-        more = {"events": [one.record() for one in self._injected]} if self._injected else None
-        setting = replace(setting, injected=[one.events for one in self._injected])
+        injected = [deed.record() for deed in self._deeds if isinstance(deed.given, Events)]
+        more: dict[str, Any] = {"events": injected} if injected else {}
+        if jobs := [deed.record() for deed in self._deeds if isinstance(deed.given, pl.DataFrame)]:
+            more["jobs_injected"] = jobs
+        setting = replace(setting, injected=self._injected)
         begun = replace(self._begun, setting=setting)
         result = begun.result(self._engine.fork(), wall_s=self._wall_s, more=more)
         for concern in result.concerns[len(setting.concerns) :]:
@@ -218,11 +364,12 @@ class Session:
         OutputError
             If it cannot be written.
         """
-        for role, part in self._begun.setting.policy.own.items():
-            expected = "a named part: a file holds no Python objects; fork the session instead"
-            raise ConfigError([(f"policy.{role}", shown(type(part).__name__), expected)])
+        for policy in [self._origin.policy, *(deed.given for deed in self._deeds if isinstance(deed.given, Policy))]:
+            for role, part in policy.own.items():
+                expected = "a named part: a file holds no Python objects; fork the session instead"
+                raise ConfigError([(f"policy.{role}", shown(type(part).__name__), expected)])
         reached_s = None if self._reached_s == _LATEST_S else self._reached_s
-        write_session(Path(path), Saved(self._begun.setting, reached_s, tuple(self._injected)))
+        write_session(Path(path), Saved(self._origin, reached_s, tuple(self._deeds)))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, progress: Progress | None = None) -> Self:
@@ -245,11 +392,27 @@ class Session:
         forecast = saved.setting.forecast
         engine = engine_of(saved.setting, None if forecast is None else forecast.known_w)
         session._take_up(Begun(engine, saved.setting))
-        for injection in saved.injected:
-            session._replay_to(injection.reached_s, progress)
-            session._inject(injection)
+        session._given, session._options = saved.setting.policy, saved.setting.options
+        for deed in saved.deeds:
+            session._replay_to(None if deed.reached_s == _LATEST_S else deed.reached_s, progress)
+            session = session._redo(deed)
         session._replay_to(saved.reached_s, progress)
         return session
+
+    def _redo(self, deed: Deed) -> Self:
+        """Do once more what was done with a session; gives the session that goes on, which may be another."""
+        if isinstance(deed.given, Policy):
+            fork = type(self).__new__(type(self))
+            self._hand_over(fork, deed.given)
+            fork._given, fork._options = deed.given, self._options
+            fork._reached_s, fork._wall_s = self._reached_s, self._wall_s
+            return fork
+        if isinstance(deed.given, Events):
+            inject(self._engine, deed.given, self._begun.setting.workload)
+        else:
+            self._add_jobs(deed.given)
+        self._deeds.append(deed)
+        return self
 
     def _replay_to(self, reached_s: float | None, progress: Progress | None) -> None:
         if reached_s is None or reached_s > _EARLIEST_S:

@@ -16,7 +16,7 @@ from hetsched import _core
 from hetsched.checks import one_line, reason_of, shown
 from hetsched.contract.contract import Contract
 from hetsched.errors import ConfigError, HetschedError
-from hetsched.files import MALFORMED, write_whole
+from hetsched.files import MALFORMED, frame_sha256, write_whole
 from hetsched.platform import Platform, VariationTable
 from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
@@ -31,30 +31,34 @@ from hetsched.tables import TableError, read_parquet
 from hetsched.workload import Workload
 from hetsched.workload.describe import Report
 
-_VERSION = 1
+_VERSION = 2
 _FILE = "a session as Session.save writes it"
 _TABLES = ("actual", "predicted")
 
 
 @dataclass(frozen=True)
-class Injection:
-    """Events, and how far the run had come when they were injected, seconds on the log's clock."""
+class Deed:
+    """Events or jobs that were injected, or another policy that took over; and how far the run had come, in seconds."""
 
     reached_s: float
-    events: Events
+    given: Events | pl.DataFrame | Policy
 
     def record(self) -> dict[str, Any]:
-        """Note of it in a result."""
-        return {"reached_s": self.reached_s, "events": len(self.events), "sha256": self.events.sha256}
+        """Note of it in a result, or in a file."""
+        if isinstance(self.given, Policy):
+            return {"reached_s": self.reached_s, "policy": self.given.to_dict()}
+        if isinstance(self.given, Events):
+            return {"reached_s": self.reached_s, "events": len(self.given), "sha256": self.given.sha256}
+        return {"reached_s": self.reached_s, "jobs": len(self.given), "sha256": frame_sha256(self.given)}
 
 
 @dataclass(frozen=True)
 class Saved:
-    """A session: what it was made of, how far it has come (None: to its end), and what befell it on the way."""
+    """A session: what it was made of, how far it has come (None: to its end), and what was done with it on the way."""
 
     setting: Setting
     reached_s: float | None
-    injected: tuple[Injection, ...]
+    deeds: tuple[Deed, ...]
 
 
 def write_session(path: Path, saved: Saved) -> None:
@@ -67,7 +71,11 @@ def write_session(path: Path, saved: Saved) -> None:
         frames["known_w"] = pl.DataFrame({"known_w": setting.forecast.known_w})
     if setting.options.events is not None:
         frames["events"] = setting.options.events.to_polars()
-    frames |= {f"events-{place}": one.events.to_polars() for place, one in enumerate(saved.injected)}
+    for place, deed in enumerate(saved.deeds):
+        if isinstance(deed.given, Events):
+            frames[f"events-{place}"] = deed.given.to_polars()
+        elif isinstance(deed.given, pl.DataFrame):
+            frames[f"jobs-{place}"] = deed.given
     text = json.dumps(_record(saved, tables), indent=1, allow_nan=False)
 
     def archive(file: Path) -> None:
@@ -123,7 +131,7 @@ def _record(saved: Saved, tables: dict[str, VariationTable]) -> dict[str, Any]:
         },
         "forecast": None if setting.forecast is None else setting.forecast.report,
         "reached_s": saved.reached_s,
-        "injected_at_s": [one.reached_s for one in saved.injected],
+        "deeds": [deed.record() for deed in saved.deeds],
     }
 
 
@@ -136,8 +144,8 @@ def _session(members: zipfile.ZipFile) -> Saved:
     if any(member.compress_type != zipfile.ZIP_STORED for member in members.infolist()):
         raise TableError("a packed archive", _FILE)
     record = json.loads(members.read("session.json"))
-    if record["format"] != _VERSION:
-        raise TableError(f"format {shown(record['format'])}", f"format {_VERSION}; a later hetsched wrote it")
+    if record["format"] not in range(1, _VERSION + 1):
+        raise TableError(f"format {shown(record['format'])}", f"format 1 to {_VERSION}; a later hetsched wrote it")
     workload, platform = _workload(members, record["workload"]), _platform(members, record)
     policy = Policy.from_dict(record["policy"])
     options = options_under(policy, _options(members, record["options"], record.get("contract")))
@@ -146,15 +154,26 @@ def _session(members: zipfile.ZipFile) -> Saved:
     if forecast is not None:
         forecast = Forecast(_frame(members, "known_w")["known_w"].to_numpy(), forecast)
     concerns = [*concerns_of_load(workload, platform), *concerns_of_draws(workload.to_polars(), platform)]
-    injected = tuple(
-        Injection(float(reached_s), Events.from_polars(_frame(members, f"events-{place}")))
-        for place, reached_s in enumerate(record["injected_at_s"])
-    )
+    # The first format knew injected events alone.
+    done = record["deeds"] if "deeds" in record else [{"reached_s": at_s} for at_s in record["injected_at_s"]]
+    deeds = tuple(_deed(members, place, one) for place, one in enumerate(done))
     reached_s = record["reached_s"]
     settled = with_default_walltimes(workload, platform, policy)
     terms = terms_of(workload, platform, options)
     setting = Setting(settled, platform, policy, options, concerns, forecast, workload, terms=terms)
-    return Saved(setting, None if reached_s is None else float(reached_s), injected)
+    return Saved(setting, None if reached_s is None else float(reached_s), deeds)
+
+
+def _deed(members: zipfile.ZipFile, place: int, record: dict[str, Any]) -> Deed:
+    reached_s = float(record["reached_s"])
+    if "policy" in record:
+        return Deed(reached_s, Policy.from_dict(record["policy"]))
+    if "jobs" in record:
+        jobs = _frame(members, f"jobs-{place}")
+        if frame_sha256(jobs) != record["sha256"]:
+            raise TableError("injected jobs that are not those that were saved", _FILE)
+        return Deed(reached_s, jobs)
+    return Deed(reached_s, Events.from_polars(_frame(members, f"events-{place}")))
 
 
 def _options(members: zipfile.ZipFile, record: dict[str, Any], contract: dict[str, Any] | None) -> RunOptions:

@@ -15,14 +15,19 @@ from hetsched.workload import Workload
 
 
 def groups_of(workload: Workload, policy: Policy) -> npt.NDArray[np.uint32] | None:
-    """The number of each job's group, one for all of which it is unknown; None unless the policy shares the machine."""
+    """The number of each job's group, 0 where it is unknown; None unless the policy shares the machine.
+
+    Groups are numbered as they come, so that jobs that are added to a session leave the others their numbers.
+    """
     column = _column(policy)
     if column is None:
         return None
     frame = workload.to_polars()
     if column not in frame.columns:
         return np.zeros(len(frame), dtype=np.uint32)
-    return frame[column].rank("dense").fill_null(0).cast(pl.UInt32).to_numpy()
+    names = frame.select(column).drop_nulls().unique(maintain_order=True).with_row_index("group", offset=1)
+    groups = frame.select(column).join(names, on=column, how="left", maintain_order="left")["group"]
+    return groups.fill_null(0).cast(pl.UInt32).to_numpy()
 
 
 def concerns_of_shares(workload: Workload, policy: Policy) -> Iterator[Concern]:

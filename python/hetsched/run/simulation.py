@@ -91,13 +91,42 @@ class Run:
         begun.engine.step_until(None, progress=progress)
         return begun.result(begun.engine, wall_s=time.perf_counter() - begun_s)
 
-    def begin(self, progress: Progress | None = None, *, agent: dict[str, Any] | None = None) -> Begun:
-        """The run, set up and checked, with an agent in place of its backfill if there is one; nothing has happened."""
+    def begin(
+        self,
+        progress: Progress | None = None,
+        *,
+        agent: dict[str, Any] | None = None,
+        succeeds: _core.Session | None = None,
+        apps: tuple[str, ...] | None = None,
+    ) -> Begun:
+        """The run, set up and checked, with an agent in place of its backfill if there is one.
+
+        Nothing has happened in it, or what has in the engine's run that it `succeeds` under another policy.
+        """
+        self.check_together(has_agent=agent is not None)
+        platform, forecast = believed(self.workload, self.platform, self.options.predictor)
+        known_w = None if forecast is None else forecast.known_w
+        workload = with_default_walltimes(self.workload, self.platform, self.policy)
+        options, terms = options_under(self.policy, self.options), terms_of(self.workload, self.platform, self.options)
+        setting = Setting(
+            workload, platform, self.policy, options, self.concerns, forecast, self.workload, apps=apps, terms=terms
+        )
+
+        def utilizations(policy: Policy) -> tuple[float, float]:
+            return self._utilizations(engine_of(replace(setting, policy=policy), known_w), progress)
+
+        settled = replace(setting, policy=self.policy.measured_in(utilizations))
+        parts = settled.policy.begun(self.options.seed)
+        objects = {role: parts[role] for role in settled.policy.own}
+        return Begun(engine_of(settled, known_w, agent, parts, succeeds=succeeds), settled, objects)
+
+    def check_together(self, *, has_agent: bool = False) -> None:
+        """Raise if its ingredients do not go together."""
         check_threads()
         check_observed(self.policy, self.workload, self.platform)
         check_caps(self.workload, self.platform)
         check_sizes(self.workload, self.platform, self.policy, self.options)
-        check_queues(self.workload, self.platform, self.policy, has_agent=agent is not None)
+        check_queues(self.workload, self.platform, self.policy, has_agent=has_agent)
         check_waits(self.workload, self.policy)
         check_sleep(self.platform, self.policy)
         if self.options.events is not None:
@@ -106,19 +135,6 @@ class Run:
         if terms is not None:
             check_terms(terms, self.platform, self.policy, self.options)
         check_memory(self.workload, self.platform, self.policy, until_s=self.options.until_s)
-        platform, forecast = believed(self.workload, self.platform, self.options.predictor)
-        known_w = None if forecast is None else forecast.known_w
-        workload = with_default_walltimes(self.workload, self.platform, self.policy)
-        options = options_under(self.policy, self.options)
-        setting = Setting(workload, platform, self.policy, options, self.concerns, forecast, self.workload, terms=terms)
-
-        def utilizations(policy: Policy) -> tuple[float, float]:
-            return self._utilizations(engine_of(replace(setting, policy=policy), known_w), progress)
-
-        settled = replace(setting, policy=self.policy.measured_in(utilizations))
-        parts = settled.policy.begun(self.options.seed)
-        objects = {role: parts[role] for role in settled.policy.own}
-        return Begun(engine_of(settled, known_w, agent, parts), settled, objects)
 
     def _utilizations(self, rehearsal: _core.Session | Extended, progress: Progress | None) -> tuple[float, float]:
         """The lowest and the highest share of busy nodes in a run before, from its first submit to its last."""
@@ -171,16 +187,23 @@ def engine_of(
     known_w: npt.NDArray[np.float64] | None,
     agent: dict[str, Any] | None = None,
     parts: dict[str, Any] | None = None,
+    *,
+    succeeds: _core.Session | None = None,
+    extends: _core.Session | None = None,
 ) -> _core.Session | Extended:
-    """The engine's own run of these ingredients; `parts`: the policy's, begun."""
-    events = setting.options.events
+    """The engine's own run of these ingredients; `parts`: the policy's, begun.
+
+    One that `succeeds` another goes on from where that is under another policy; one that `extends` another is that run
+    with more jobs, and leaves nothing of it. Both know the events already.
+    """
+    events = setting.options.events if succeeds is None and extends is None else None
     limits = Budgets.of(setting.terms, setting.workload, setting.platform, setting.policy)
     if limits is not None and agent is not None:
         limits = limits.at_once(setting.workload)
     eligible = cells_of(setting.workload, setting.platform, setting.policy, has_agent=agent is not None)
     queues = queueing(setting.workload, setting.platform, setting.policy)
     engine = _core.Session(
-        setting.workload.columns,
+        setting.workload.columns if setting.apps is None else setting.workload.columns_ending(None, setting.apps),
         setting.platform.machine,
         setting.policy.begun(setting.options.seed) if parts is None else parts,
         seed=setting.options.seed,
@@ -193,6 +216,8 @@ def engine_of(
         cells=None if eligible is None else eligible.core(),
         queueing=None if queues is None else queues.core(),
         groups=groups_of(setting.workload, setting.policy),
+        succeeds=succeeds,
+        extends=extends,
         **_budgets(events, limits),
         **_labels(setting),
         **setting.options.limits,

@@ -115,12 +115,19 @@ class Budget:
         return Budget(watts, least(believed), tdp, is_told and bool((actual == believed).all()), is_told)
 
 
+_ANY_POLICY = {"order": None, "backfill": None, "placement": None, "power": None, "sleep": None}
+
+
 class Facts:
     """A result beside its inputs, as arrays with a row a job; times in whole microseconds, -1 = null."""
 
     def __init__(self, result: Result, workload: Workload, platform: Platform) -> None:
         self.result, self.platform = result, platform
         self.policy = result.provenance["policy"]
+        self.has_former = "policies_before" in result.provenance
+        if self.has_former:
+            # What holds of one policy need not hold of the others: such a run is held to what any machine does.
+            self.policy = {**self.policy, **_ANY_POLICY}
         self.workload = settled(workload, platform) if self.has_queues else workload
         self.jobs, self.asked = result.jobs, self.workload.to_polars()
         assert len(self.jobs) == len(self.asked), f"{len(self.jobs)} rows for {len(self.asked)} jobs"

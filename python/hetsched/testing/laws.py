@@ -89,6 +89,8 @@ def _check_states(run: Facts) -> None:
         assert run.is_stopped or run.is_stuck[row] or not is_open, f"{name}: {state}, although the run is complete"
         can_never_run = too_large[row] or too_hungry[row] or without_profile[row]
         agrees = can_never_run == (state == "rejected") or (on_the_edge[row] and not too_large[row])
+        # An earlier policy's budget may have rejected it, or it had started before a later one's could.
+        agrees |= run.has_former and not too_large[row]
         assert is_open or agrees, f"{name}: {state}, which disagrees with what it asks for"
         if state == "rejected":
             assert run.jobs["reason"][row], f"{name}: rejected without a reason"
@@ -129,7 +131,9 @@ def _check_started_by(run: Facts) -> None:
         if cause[row] == "immediate":
             assert at == submit[row], f"{told}, after waiting, but started_by is immediate"
         elif cause[row] == "reservation":
-            assert at > submit[row] or rounds[row], f"{told}, when it is submitted, but started_by is reservation"
+            assert at > submit[row] or rounds[row] or run.has_former, (
+                f"{told}, when it is submitted, but started_by is reservation"
+            )
         else:
             later = waits & run.started & ((start > at) | (rounds[row] & (start == at)))
             later[row] = False
@@ -448,17 +452,21 @@ def _check_budget(run: Facts) -> None:
     summary, timeline = run.result.summary(), run.result.timeline
     expected: dict[str, float | None] = dict.fromkeys(("over_budget_count", "over_budget_s", "over_budget_peak_w"), 0)
     watts = None if run.budget is None else run.budget.watts
+    if run.has_former:
+        watts = summary["budget_w"]
     if watts is not None and len(timeline):
         power_w, at = timeline["power_w"].to_numpy(), micros(timeline["time_s"])
         lasts = np.append(np.diff(at), 0)
-        in_force = timeline["budget_w"].to_numpy() if run.has_budgets_in_time else np.full(len(timeline), watts)
+        in_force = np.full(len(timeline), watts)
+        if run.has_budgets_in_time or (run.has_former and "budget_w" in timeline.columns):
+            in_force = timeline["budget_w"].fill_null(np.inf).to_numpy()
         beyond = (power_w > in_force * (1 + TOLERANCE)) & (lasts > 0)
         spells = np.flatnonzero(beyond & ~np.append(False, beyond[:-1]))
         expected["over_budget_count"] = len(spells)
         expected["over_budget_s"] = float(lasts[beyond].sum()) / TICKS_S
         expected["over_budget_peak_w"] = float((power_w - in_force)[beyond].max(initial=0.0))
         first = timeline["time_s"][int(spells[0])] if len(spells) else None
-        may_fall = bool((np.diff(in_force) < 0).any())
+        may_fall = bool((in_force[1:] < in_force[:-1]).any())
         assert may_fall or not (_must_keep(run) and len(spells)), (
             f"at {first} s the system draws more than its budget, {watts} W"
         )

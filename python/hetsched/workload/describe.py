@@ -130,8 +130,8 @@ def offered_load(frame: pl.DataFrame, nodes: int, slots: npt.NDArray[np.int64] |
     """Work submitted a second over what can be done (`slots`: of each node, where jobs share nodes)."""
     if not len(frame):
         return 0.0
-    submit = frame["submit_s"]
-    span_s = submit[-1] - submit[0]
+    submit = frame["submit_s"].to_numpy()
+    span_s = float(submit.max() - submit.min())
     if span_s <= 0:
         return None
     # Summed by numpy: its order of addition does not depend on the number of threads.

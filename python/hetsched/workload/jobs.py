@@ -163,9 +163,11 @@ class Workload:
         """The jobs as the engine holds them; converted once."""
         return self.columns_ending(None)
 
-    def columns_ending(self, end_s: npt.NDArray[np.float64] | None) -> _core.JobColumns:
-        """The same, of jobs whose ends are known: seconds, NaN where they are not."""
-        app, app_names = self._app_codes()
+    def columns_ending(
+        self, end_s: npt.NDArray[np.float64] | None, apps: Sequence[str] | None = None
+    ) -> _core.JobColumns:
+        """The same, of jobs whose ends are known: seconds, NaN where they are not; with applications in this order."""
+        app, app_names = self._app_codes(apps)
         return _core.JobColumns(
             job_id=self._frame["job_id"].to_numpy(),
             submit_s=self._frame["submit_s"].to_numpy(),
@@ -217,12 +219,12 @@ class Workload:
             return None
         return (self._frame["device"] == "gpu").fill_null(value=False).cast(pl.Int64).to_numpy()
 
-    def _app_codes(self) -> tuple[npt.NDArray[np.int64] | None, list[str] | None]:
-        """Each job's application as an index into the sorted names; -1 for none."""
+    def _app_codes(self, apps: Sequence[str] | None) -> tuple[npt.NDArray[np.int64] | None, list[str] | None]:
+        """Each job's application as an index into the names, sorted or as given; -1 for none."""
         if "app" not in self._frame.columns:
             return None, None
         app = self._frame["app"]
-        names = app.drop_nulls().unique().sort()
+        names = app.drop_nulls().unique().sort() if apps is None else pl.Series(apps, dtype=pl.String)
         codes = app.cast(pl.Enum(names)).to_physical().cast(pl.Int64).fill_null(-1)
         return codes.to_numpy(), names.to_list()
 

@@ -72,7 +72,8 @@ def array_codes(table: pl.DataFrame) -> tuple[Rows, Rows] | None:
     """Each job's array as a place in the limits, -1 for one without a limit; and the limits. None if there is none."""
     if "array_id" not in table.columns or "array_limit" not in table.columns:
         return None
-    limited = table.select("array_id", "array_limit").drop_nulls().unique("array_id").sort("array_id")
+    # In order of first jobs, so that further jobs change no number.
+    limited = table.select("array_id", "array_limit").drop_nulls().unique("array_id", keep="first", maintain_order=True)
     if not len(limited):
         return None
     places = limited.with_columns(place=pl.int_range(pl.len(), dtype=pl.Int64)).select("array_id", "place")

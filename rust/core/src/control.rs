@@ -6,6 +6,7 @@
 mod account;
 mod pass;
 pub mod pools;
+mod succession;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use crate::error::{Result, SimulationError, config};
 use crate::platform::node_state::NodeState;
 use crate::policy::budget::Between;
 use crate::policy::cells::{Cells, Lack};
+use crate::policy::growth::Growth;
 use crate::policy::outages::{Maintenance, Outage, Turn};
 use crate::policy::queues::{Bar, Queues};
 use crate::policy::runs::{Run, RunId};
@@ -165,6 +167,12 @@ impl Controller {
         self.policy.line_up(&queues)?;
         self.cluster.line_up(queues);
         Ok(())
+    }
+
+    /// There are more jobs; `has_joined` says which of those before have joined the queue.
+    pub fn grow(&mut self, growth: &Growth, has_joined: &dyn Fn(JobId) -> bool) {
+        self.cluster.grow(growth, has_joined);
+        self.policy.grow(growth);
     }
 
     /// Moves the clock.

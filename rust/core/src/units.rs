@@ -226,6 +226,13 @@ impl Joules {
     /// No energy.
     pub const ZERO: Self = Self(0);
 
+    /// As many joules, to the nearest unit.
+    #[must_use]
+    pub fn from_joules(joules: f64) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "energies of a run are far below 1e20 J")]
+        Self((joules * UNITS_PER_JOULE as f64).round() as i128)
+    }
+
     /// Joules, for people and frames.
     #[must_use]
     pub fn joules(self) -> f64 {

@@ -4,7 +4,7 @@ use hetsched_core::error::{Result, config};
 use hetsched_core::policy::agent::choices::Choices;
 use hetsched_core::policy::agent::{HORIZONS_S, MACHINE, ROW};
 use hetsched_core::sim::{Progress, Simulation};
-use hetsched_core::units::SimTime;
+use hetsched_core::units::{SimTime, Watts};
 use numpy::ndarray::Axis;
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -12,6 +12,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::errors::to_py;
 use crate::parts::part_spec;
+use crate::roles::view::Labels;
 use crate::run::run_detached;
 use crate::session::{Session, gone};
 
@@ -134,6 +135,27 @@ impl Agents {
         asked.iter().try_for_each(|&(row, _)| self.show(py, row))
     }
 
+    /// What there is to be seen of the run in a row.
+    fn glance<'py>(&mut self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyDict>> {
+        let run = self.runs.get_mut(row).and_then(Option::as_mut).ok_or_else(|| to_py(py, gone()))?;
+        let (seen, now) = (run.glance(), run.now());
+        let told = PyDict::new(py);
+        told.set_item("now_s", now.seconds())?;
+        told.set_item("nodes", PyArray1::from_iter(py, seen.nodes.iter().map(|&class| class as u8)))?;
+        told.set_item("free", seen.free)?;
+        for (name, count) in ["running", "queued", "over"].into_iter().zip(seen.jobs) {
+            told.set_item(name, count)?;
+        }
+        told.set_item("power_w", seen.power.0.watts())?;
+        told.set_item("budget_w", seen.power.1.map(Watts::watts))?;
+        let head = seen.head.map(|(job, since)| {
+            let jobs = run.workload();
+            (jobs.job_id(job), jobs.node_count(job), (now - since).seconds())
+        });
+        told.set_item("head", head)?;
+        Ok(told)
+    }
+
     /// Takes the run out of a row, with nothing more chosen in a pass that is under way.
     fn take(&mut self, py: Python<'_>, row: usize) -> PyResult<Session> {
         let mut simulation = self.runs.get_mut(row).and_then(Option::take).ok_or_else(|| to_py(py, gone()))?;
@@ -144,7 +166,7 @@ impl Agents {
             |_, _, _| Ok(()),
             |look| simulation.decline(&mut |progress| look(&told(progress))),
         )?;
-        Ok(Session { reached: simulation.now(), simulation: Some(simulation), holds: false })
+        Ok(Session { reached: simulation.now(), simulation: Some(simulation), holds: false, labels: Labels::default() })
     }
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct Session {
     pub(crate) reached: SimTime,
     /// Whether parts of its policy are Python objects, so that it runs with the interpreter held.
     pub(crate) holds: bool,
+    /// What these know of jobs beside the core's columns.
+    pub(crate) labels: Labels,
 }
 
 #[pymethods]
@@ -40,7 +42,7 @@ impl Session {
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
         walltimes = "fixed", on_failure = "fail", on_unknown_app = "error", until_s = None, known_w = None,
         budgets = None, rejects_between = false, agent = None, users = None, accounts = None, queues = None, cells = None,
-        queueing = None, groups = None))]
+        queueing = None, groups = None, succeeds = None, extends = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
         py: Python<'_>,
@@ -64,8 +66,12 @@ impl Session {
         cells: Option<&Bound<'_, PyDict>>,
         queueing: Option<&Bound<'_, PyDict>>,
         groups: Option<PyReadonlyArray1<'_, u32>>,
+        succeeds: Option<PyRef<'_, Self>>,
+        extends: Option<PyRefMut<'_, Self>>,
     ) -> PyResult<Self> {
         let groups = groups.map(|groups| groups.as_array().iter().copied().collect());
+        let before = succeeds.map(|session| session.forked(py)).transpose()?;
+        let (before, reached) = before.map_or((None, BEFORE), |(run, reached)| (Some(run), reached));
         let rows = budgets.map(|columns| budget_rows(py, &columns)).transpose()?;
         let agent = agent.map(choices).transpose()?;
         let nodes = machine.platform.len();
@@ -73,9 +79,15 @@ impl Session {
         let queueing = queueing.map(|given| crate::queueing::read(given, jobs.0.len(), nodes)).transpose()?;
         let spec = policy_spec(policy)?;
         let labels = Labels::new(codes(users), codes(accounts), codes(queues), jobs.0.app_names());
-        let objects = Objects::of(policy, labels)?;
+        let objects = Objects::of(policy, labels.clone())?;
         let forecast_w = known_w.map(|watts| watts.as_array().to_vec());
-        let simulation = run_detached(
+        let mut extended = extends;
+        let mut under_way = match &mut extended {
+            Some(session) => Some(session.simulation.take().ok_or_else(|| to_py(py, gone()))?),
+            None => None,
+        };
+        let growing = &mut under_way;
+        let made = run_detached(
             py,
             false,
             None,
@@ -94,17 +106,37 @@ impl Session {
                 let tables = Tables { actual, predicted, caps, unknown, known: *known, forecast_w };
                 let workload = &jobs.0;
                 let (queues, budgets) = (queueing, rows);
-                let mut simulation =
-                    Setup { workload, platform, tables, spec, seed, options, agent, cells, queues, budgets, groups }
-                        .simulation(&objects)?;
-                if rejects_between {
-                    simulation.reject_between();
+                let setup =
+                    Setup { workload, platform, tables, spec, seed, options, agent, cells, queues, budgets, groups };
+                match (before, growing) {
+                    (_, Some(run)) => setup.extending(run, &objects).map(|()| None),
+                    (Some(run), None) => setup.succeeding(run, reached, &objects).map(Some),
+                    (None, None) => {
+                        let mut simulation = setup.simulation(&objects)?;
+                        if rejects_between {
+                            simulation.reject_between();
+                        }
+                        Ok(Some(simulation))
+                    }
                 }
-                Ok(simulation)
             },
-        )?;
+        );
         let holds = objects.is_any();
-        Ok(Self { reached: SimTime::from_micros(i64::MIN), simulation: Some(simulation), holds })
+        if let Some(mut session) = extended {
+            let made = made.map(drop);
+            if made.is_ok() {
+                session.labels.become_like(&labels);
+            }
+            // It goes on as it was where the jobs cannot join it.
+            let reached = session.reached;
+            let (own, simulation) = (session.labels.clone(), under_way);
+            if let Err(error) = made {
+                session.simulation = simulation;
+                return Err(error);
+            }
+            return Ok(Self { reached, simulation, holds, labels: own });
+        }
+        Ok(Self { reached, simulation: made?, holds, labels })
     }
 
     /// Lets everything happen that does up to `time_s`; None: to the end. True if nothing is left to happen.
@@ -170,9 +202,14 @@ impl Session {
 
     /// The same run once more, which goes its own way from here.
     fn fork(&self, py: Python<'_>) -> PyResult<Self> {
-        let simulation = self.simulation.as_ref().ok_or_else(|| to_py(py, gone()))?;
-        let simulation = copies::forking(|| simulation.clone())?;
-        Ok(Self { simulation: Some(simulation), reached: self.reached, holds: self.holds })
+        let (simulation, labels) = self.copied(py)?;
+        Ok(Self { simulation: Some(simulation), reached: self.reached, holds: self.holds, labels })
+    }
+
+    /// Whether anything has happened.
+    #[getter]
+    fn has_begun(&self, py: Python<'_>) -> PyResult<bool> {
+        self.simulation.as_ref().map(Simulation::has_begun).ok_or_else(|| to_py(py, gone()))
     }
 
     /// Whether nothing is left to happen.
@@ -203,6 +240,22 @@ impl Session {
         Records::new(py, records)
     }
 }
+
+impl Session {
+    /// The same run once more, and up to when everything has happened in it.
+    fn forked(&self, py: Python<'_>) -> PyResult<(Simulation, SimTime)> {
+        self.copied(py).map(|(simulation, _)| (simulation, self.reached))
+    }
+
+    /// The same run once more, and what its objects know of jobs.
+    fn copied(&self, py: Python<'_>) -> PyResult<(Simulation, Labels)> {
+        let simulation = self.simulation.as_ref().ok_or_else(|| to_py(py, gone()))?;
+        copies::forking(|| (simulation.clone(), self.labels.forked()))
+    }
+}
+
+/// Nothing has happened up to then.
+const BEFORE: SimTime = SimTime::from_micros(i64::MIN);
 
 fn instant(name: &str, seconds: f64) -> Result<SimTime> {
     SimTime::from_seconds(seconds).ok_or_else(|| config(name, seconds.to_string(), "seconds up to 1e12"))

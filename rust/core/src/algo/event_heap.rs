@@ -62,6 +62,17 @@ impl<E> EventHeap<E> {
         }
     }
 
+    /// Forgets the events that are not to be kept; the others leave as they would have.
+    pub fn keep(&mut self, is_kept: impl Fn(&E) -> bool) {
+        let all = std::mem::take(&mut self.heap).into_iter().map(|one| one.0).chain(self.last.take());
+        for mut scheduled in all.collect::<Vec<_>>() {
+            scheduled.events.retain(&is_kept);
+            if !scheduled.events.is_empty() {
+                self.heap.push(Reverse(scheduled));
+            }
+        }
+    }
+
     fn next(&self) -> Option<&Scheduled<E>> {
         match (self.heap.peek().map(|next| &next.0), &self.last) {
             (Some(first), Some(last)) => Some(first.min(last)),
@@ -154,6 +165,10 @@ mod tests {
                     twin.retain(|other| *other != next);
                 } else {
                     prop_assert_eq!(heap.next_time(), None);
+                }
+                if number % 9 == 8 {
+                    heap.keep(|event| event % 3 > 0);
+                    twin.retain(|other| other.2 % 3 > 0);
                 }
             }
         }

@@ -4,6 +4,7 @@ mod lanes;
 
 pub use self::lanes::{FitList, Place};
 
+use crate::algo::front::Front;
 use crate::algo::sorted_blocks::{self as blocks, Keyed, SortedBlocks, Summary};
 use crate::algo::staircase::Refused;
 use crate::units::{SimDuration, SimTime, Watts};
@@ -135,18 +136,12 @@ impl Summary<Waiting> for Smallest {
     }
 
     type Wide = Least;
-    const NOTHING: Least = Least {
-        units: i64::MAX,
-        watts: i64::MAX,
-        lengths: [SimDuration::FOREVER; Least::OCTAVES],
-        kinds: ByKind::NONE,
-    };
+    const NOTHING: Least = Least { units: i64::MAX, watts: i64::MAX, front: Front::EMPTY, kinds: ByKind::NONE };
 
     fn widen(mut wide: Least, item: &Waiting) -> Least {
         wide.units = wide.units.min(item.units);
         wide.watts = wide.watts.min(item.watts);
-        let first = Least::octave(item.units);
-        wide.lengths[first] = wide.lengths[first].min(item.length);
+        wide.front.note(item.units, item.length);
         wide.kinds.lower(item.kind, item.units);
         wide
     }
@@ -154,30 +149,19 @@ impl Summary<Waiting> for Smallest {
     fn join(mut one: Least, other: Least) -> Least {
         one.units = one.units.min(other.units);
         one.watts = one.watts.min(other.watts);
-        one.lengths.iter_mut().zip(other.lengths).for_each(|(one, other)| *one = (*one).min(other));
+        one.front.join(&other.front);
         one.kinds = one.kinds.join(other.kinds);
         one
     }
 }
 
-/// The smallest need and the fewest watts of many blocks, and the smallest length among needs of every size.
+/// The smallest need and the fewest watts of many blocks, and which needs go with which lengths.
 #[derive(Clone, Copy, Debug)]
 pub struct Least {
     units: i64,
     watts: i64,
-    /// Among the needs of up to one unit, of two, of up to four, and so on; the last of all that are larger.
-    lengths: [SimDuration; Self::OCTAVES],
+    front: Front<12>,
     kinds: ByKind,
-}
-
-impl Least {
-    const OCTAVES: usize = 12;
-
-    /// The first octave that goes as far as so many units.
-    fn octave(units: i64) -> usize {
-        let bits = i64::BITS - units.saturating_sub(1).max(0).leading_zeros();
-        (bits as usize).min(Self::OCTAVES - 1)
-    }
 }
 
 /// What may start: `units` and `watts` or fewer, and those with more than the extra ones only if they last no longer than
@@ -213,11 +197,10 @@ impl Room {
     }
 
     fn may_hold(&self, least: &Least) -> bool {
-        let is_short = || least.lengths[..=Least::octave(self.units)].iter().any(|&length| length <= self.slack);
-        let beside_head = least.units <= self.extra && least.watts <= self.extra_watts;
+        let extra = if least.watts <= self.extra_watts { self.extra } else { i64::MIN };
         least.units <= self.units
             && least.watts <= self.watts
-            && (beside_head || is_short())
+            && least.front.may_fit(self.units, self.slack, extra)
             && least.kinds.passes(&self.refused)
     }
 
@@ -236,13 +219,29 @@ impl Line {
         let may_fit = |units, length, watts| room.holds(units, length, watts) && !refused.holds(units, watts, length);
         self.find(
             from,
-            |least| room.may_hold(least),
+            |least| room.may_hold(least) && least.front.passes(&refused.units),
             |block| may_fit(block.units, block.length, block.watts) && block.kinds.passes(&room.refused),
             |waiting| {
                 may_fit(waiting.units, waiting.length, waiting.watts)
                     && room.refused.lets_pass(waiting.kind, waiting.units)
             },
         )
+    }
+
+    fn shortest(&self) -> SimDuration {
+        self.blocks().map(|(_, block)| block.length).min().unwrap_or(SimDuration::FOREVER)
+    }
+
+    /// The first place at or after `from`, and before `to`, whose element passes `wanted`. None does that needs no less for
+    /// no shorter than a need that `may` refuses.
+    fn first_where(
+        &self,
+        (from, to): (blocks::Place, Option<blocks::Place>),
+        may: impl Fn(i64, SimDuration) -> bool,
+        wanted: impl Fn(&Waiting) -> bool,
+    ) -> Option<blocks::Place> {
+        let wide = |least: &Least| least.front.iter().any(|(units, length)| may(units, length));
+        self.find_before(from, to, wide, |block| may(block.units, block.length), wanted)
     }
 
     /// Whoever was submitted first of those submitted after `(instant, row)` that stand no later than `until`.

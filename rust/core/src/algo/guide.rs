@@ -1,26 +1,57 @@
 //! What stands in the blocks of a long list, block by block and by groups of blocks.
 //!
 //! A list of a million elements has thousands of blocks, and a search that looks at each is long. So a list that has grown
-//! keeps a wider summary a block and one for as many blocks as a block has elements. A short list needs none of it.
+//! keeps a wider summary a block, and one for each group of about as many blocks as a block has elements. A short list needs
+//! none of it.
 
 use crate::algo::sorted_blocks::Summary;
 
-/// Wider summaries of blocks and of groups of `GROUP` blocks; none where the list is short.
+/// Wider summaries of blocks and of groups of about `GROUP` blocks; none where the list is short.
 #[derive(Clone, Debug)]
 pub struct Guide<W, const GROUP: usize> {
+    groups: Vec<Group<W>>,
+}
+
+/// Blocks that follow one another.
+#[derive(Clone, Debug)]
+struct Group<W> {
     blocks: Vec<W>,
-    groups: Vec<W>,
+    /// Of all elements, and of some that have left since.
+    wide: W,
+    /// How often elements have left since it was summed up.
+    left: usize,
 }
 
 impl<W, const GROUP: usize> Default for Guide<W, GROUP> {
     fn default() -> Self {
-        Self { blocks: Vec::new(), groups: Vec::new() }
+        Self { groups: Vec::new() }
     }
 }
 
 /// The wider summary of some elements.
 fn of<T, S: Summary<T>>(items: &[T]) -> S::Wide {
     items.iter().fold(S::NOTHING, S::widen)
+}
+
+impl<W: Copy> Group<W> {
+    fn new<T, S: Summary<T, Wide = W>>(blocks: Vec<W>) -> Self {
+        let mut group = Self { blocks, wide: S::NOTHING, left: 0 };
+        group.sum_up::<T, S>();
+        group
+    }
+
+    fn sum_up<T, S: Summary<T, Wide = W>>(&mut self) {
+        self.wide = self.blocks.iter().fold(S::NOTHING, |wide, &block| S::join(wide, block));
+        self.left = 0;
+    }
+
+    /// Elements have left. For a while the summary may say more than there is: a search then looks in vain.
+    fn note_left<T, S: Summary<T, Wide = W>>(&mut self) {
+        self.left += 1;
+        if 4 * self.left > self.blocks.len() {
+            self.sum_up::<T, S>();
+        }
+    }
 }
 
 impl<W: Copy, const GROUP: usize> Guide<W, GROUP> {
@@ -39,71 +70,76 @@ impl<W: Copy, const GROUP: usize> Guide<W, GROUP> {
     /// Begins anew with these blocks; without summaries, if they are few.
     pub fn rebuild<'a, T: 'a, S: Summary<T, Wide = W>>(&mut self, blocks: impl ExactSizeIterator<Item = &'a [T]>) {
         let are_few = blocks.len() <= GROUP;
-        self.blocks.clear();
-        self.blocks.extend(blocks.filter(|_| !are_few).map(of::<T, S>));
-        self.regroup::<T, S>(0);
+        let all: Vec<W> = blocks.filter(|_| !are_few).map(of::<T, S>).collect();
+        self.groups.clear();
+        self.groups.extend(all.chunks(GROUP).map(|some| Group::new::<T, S>(some.to_vec())));
     }
 
     /// An element was added to a block.
     pub fn add<T, S: Summary<T, Wide = W>>(&mut self, index: usize, item: &T) {
-        if self.is_kept() {
-            self.blocks[index] = S::widen(self.blocks[index], item);
-            self.groups[index / GROUP] = S::widen(self.groups[index / GROUP], item);
-        }
+        let Some((group, block)) = self.place_of(index) else { return };
+        let group = &mut self.groups[group];
+        group.blocks[block] = S::widen(group.blocks[block], item);
+        group.wide = S::widen(group.wide, item);
     }
 
-    /// A block has changed.
+    /// Elements have left a block.
     pub fn change<T, S: Summary<T, Wide = W>>(&mut self, index: usize, items: &[T]) {
-        if self.is_kept() {
-            self.blocks[index] = of::<T, S>(items);
-            self.groups[index / GROUP] = self.group::<T, S>(index / GROUP);
-        }
+        let Some((group, block)) = self.place_of(index) else { return };
+        self.groups[group].blocks[block] = of::<T, S>(items);
+        self.groups[group].note_left::<T, S>();
     }
 
     /// There is a new block.
     pub fn insert<T, S: Summary<T, Wide = W>>(&mut self, index: usize, items: &[T]) {
-        if self.is_kept() {
-            self.blocks.insert(index, of::<T, S>(items));
-            self.regroup::<T, S>(index / GROUP);
+        let Some((place, block)) = self.place_of(index) else { return };
+        let (group, new) = (&mut self.groups[place], of::<T, S>(items));
+        group.blocks.insert(block, new);
+        group.wide = S::join(group.wide, new);
+        if group.blocks.len() > 2 * GROUP {
+            let upper = group.blocks.split_off(GROUP);
+            group.sum_up::<T, S>();
+            self.groups.insert(place + 1, Group::new::<T, S>(upper));
         }
     }
 
     /// A block is gone.
     pub fn remove<T, S: Summary<T, Wide = W>>(&mut self, index: usize) {
-        if self.is_kept() {
-            self.blocks.remove(index);
-            self.regroup::<T, S>(index / GROUP);
+        let Some((place, block)) = self.place_of(index) else { return };
+        let group = &mut self.groups[place];
+        group.blocks.remove(block);
+        if group.blocks.is_empty() {
+            self.groups.remove(place);
+        } else {
+            group.note_left::<T, S>();
         }
     }
 
     /// The first block from one on that passes `may_hold`; one past all if there is none. Without summaries it is the first.
     pub fn next(&self, from: usize, may_hold: impl Fn(&W) -> bool) -> usize {
-        if !self.is_kept() {
-            return from;
-        }
-        let mut index = from;
-        while index < self.blocks.len() {
-            let end = self.blocks.len().min((index / GROUP + 1) * GROUP);
-            if may_hold(&self.groups[index / GROUP])
-                && let Some(found) = self.blocks[index..end].iter().position(&may_hold)
-            {
-                return index + found;
+        let mut first = 0;
+        for group in &self.groups {
+            let end = first + group.blocks.len();
+            if from < end && may_hold(&group.wide) {
+                let skipped = from.saturating_sub(first);
+                if let Some(found) = group.blocks[skipped..].iter().position(&may_hold) {
+                    return first + skipped + found;
+                }
             }
-            index = end;
+            first = end;
         }
-        index
+        from.max(first)
     }
 
-    fn group<T, S: Summary<T, Wide = W>>(&self, group: usize) -> W {
-        let end = self.blocks.len().min((group + 1) * GROUP);
-        self.blocks[group * GROUP..end].iter().fold(S::NOTHING, |wide, &block| S::join(wide, block))
-    }
-
-    fn regroup<T, S: Summary<T, Wide = W>>(&mut self, from: usize) {
-        self.groups.truncate(from);
-        for group in from..self.blocks.len().div_ceil(GROUP) {
-            let wide = self.group::<T, S>(group);
-            self.groups.push(wide);
+    /// The group of a block, and its place there; one past the last block belongs to the last group.
+    fn place_of(&self, index: usize) -> Option<(usize, usize)> {
+        let (last, mut block) = (self.groups.len().checked_sub(1)?, index);
+        for (place, group) in self.groups.iter().enumerate() {
+            if block < group.blocks.len() || place == last {
+                return Some((place, block));
+            }
+            block -= group.blocks.len();
         }
+        None
     }
 }

@@ -241,6 +241,8 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         let small = |block: &Block<T, S>| block.items.len() <= BLOCK / 4;
         if small(&self.blocks[index]) && self.blocks.get(index + 1).is_some_and(small) {
             let next = self.remove_block(index + 1);
+            // They may come into another group of blocks.
+            next.iter().for_each(|item| self.guide.add::<T, S>(index, item));
             self.blocks[index].items.extend(next);
         }
     }
@@ -252,13 +254,26 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         from: Place,
         may: impl Fn(&S::Wide) -> bool,
         may_hold: impl Fn(S) -> bool,
+        wanted: impl FnMut(&T) -> bool,
+    ) -> Option<Place> {
+        self.find_before(from, None, may, may_hold, wanted)
+    }
+
+    /// The same among the places before another.
+    pub fn find_before(
+        &self,
+        from: Place,
+        to: Option<Place>,
+        may: impl Fn(&S::Wide) -> bool,
+        may_hold: impl Fn(S) -> bool,
         mut wanted: impl FnMut(&T) -> bool,
     ) -> Option<Place> {
         let mut block = self.guide.next(from.block, &may);
-        while let Some(content) = self.blocks.get(block) {
+        while let Some(content) = self.blocks.get(block).filter(|_| to.is_none_or(|to| block <= to.block)) {
             if may_hold(content.summary) {
                 let first = if block == from.block { from.item } else { 0 };
-                let rest = content.items.get(first..).unwrap_or(&[]);
+                let end = to.filter(|to| to.block == block).map_or(content.items.len(), |to| to.item);
+                let rest = content.items.get(first..end).unwrap_or(&[]);
                 if let Some(item) = rest.iter().position(&mut wanted) {
                     return Some(Place { block, item: first + item });
                 }
@@ -397,6 +412,28 @@ mod tests {
             prop_assert_eq!(list.iter().map(|item| item.0).collect::<Vec<_>>(), twin);
             for (items, summary) in list.blocks() {
                 prop_assert_eq!(summary, items.iter().fold(Least::EMPTY, Least::with));
+            }
+        }
+
+        /// Twin: look at everyone.
+        #[test]
+        fn finds_what_is_there_while_a_list_of_many_blocks_grows_shorter(
+            keys in prop::collection::btree_set(0..600_u32, 100..300),
+            removals in prop::collection::vec(any::<prop::sample::Index>(), 1..300),
+        ) {
+            let mut list = SortedBlocks::<Item, Least, 4>::default();
+            for &key in &keys {
+                list.insert(Item(key));
+            }
+            let mut twin: Vec<_> = keys.into_iter().collect();
+            for removal in removals.into_iter().take(twin.len()) {
+                list.remove(twin.remove(removal.index(twin.len())));
+                for bound in [0, 1, 2, 5, 20] {
+                    let is_wanted = |key: u32| key % 97 <= bound;
+                    let found = list.find(Place::FRONT, |&least| least <= bound, |_| true, |item| is_wanted(item.0));
+                    let expected = twin.iter().find(|&&key| is_wanted(key));
+                    prop_assert_eq!(found.and_then(|place| list.get(place)).map(|item| item.0), expected.copied());
+                }
             }
         }
 

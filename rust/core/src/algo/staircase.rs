@@ -26,6 +26,12 @@ impl Staircase {
         self.steps.splice(first..first + said, [(units, length)]);
     }
 
+    /// Whether nothing was refused.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.steps.clear();

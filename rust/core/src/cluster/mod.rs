@@ -5,9 +5,11 @@
 
 mod carry_out;
 mod divided;
+mod growth;
 mod power;
 mod resizing;
 mod service;
+mod succession;
 mod waiting;
 
 use std::collections::BTreeMap;
@@ -209,6 +211,12 @@ impl Cluster {
     pub fn divide(&mut self, cells: Arc<Cells>) {
         self.shares = cells.divide().then(|| Shares::new(Arc::clone(&cells)));
         self.cells = Some(cells);
+    }
+
+    /// In what nodes differ, where they do.
+    #[must_use]
+    pub fn cells_that_divide(&self) -> Option<Arc<Cells>> {
+        self.cells.clone().filter(|_| self.is_divided())
     }
 
     /// Why the nodes can never serve the job, however many of them are free, if they cannot.

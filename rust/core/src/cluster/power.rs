@@ -128,7 +128,7 @@ impl Cluster {
     }
 
     /// Sets a run's caps, under which it is predicted to draw so much beyond idle.
-    fn cap(&mut self, id: RunId, caps: CapsInForce, predicted: Watts) -> Result<(), SimulationError> {
+    pub(super) fn cap(&mut self, id: RunId, caps: CapsInForce, predicted: Watts) -> Result<(), SimulationError> {
         let run = self.runs.get_mut(id).ok_or_else(gone)?;
         run.caps = caps;
         let old = std::mem::replace(&mut run.predicted, predicted);

@@ -1,4 +1,4 @@
-//! What jobs use of the machine, for parts of a policy that go by it: written down as it happens, told when a pass begins.
+//! What jobs use of the machine, for parts of a policy that go by it: written down as it happens, passed on when a pass begins.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::power::known::KnownDraw;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
-/// What is to be told.
+/// What is to be passed on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Account {
     /// Whether a part follows what is used.

@@ -103,7 +103,7 @@ impl Controller {
     }
 
     /// Asks how long the jobs will run that have joined the queue, and what they will draw.
-    fn foretell(&mut self, interrupted: &dyn Fn() -> bool) -> Result<()> {
+    pub(super) fn foretell(&mut self, interrupted: &dyn Fn() -> bool) -> Result<()> {
         let Self { cluster, policy, foretold, pass, .. } = self;
         let Some(forecast) = policy.forecast().filter(|_| !foretold.joined.is_empty()) else { return Ok(()) };
         let (mut lengths, mut draws) = (Vec::with_capacity(foretold.joined.len()), Vec::new());

@@ -14,6 +14,7 @@ use crate::control::Controller;
 use crate::error::{Result, SimulationError, config};
 use crate::platform::Platform;
 use crate::policy::cells::Cells;
+use crate::policy::growth::Growth;
 use crate::policy::outages::Outages;
 use crate::policy::queues::Queues;
 use crate::policy::runs::{Run, RunId};
@@ -153,7 +154,7 @@ impl Pools {
             Notice::NodeFailed(node) => self.changed.push(node),
             Notice::NodeReady(nodes) | Notice::NodeOff(nodes) => self.changed.extend(nodes.nodes()),
             Notice::Timer => self.all.iter_mut().for_each(|pool| pool.controller.timer()),
-            Notice::Started(_) | Notice::BudgetChanged => {}
+            Notice::Started(_) | Notice::Inherited(_) | Notice::BudgetChanged => {}
         }
         Ok(())
     }
@@ -250,6 +251,15 @@ impl Policy for Pools {
 
     fn timing(&self) -> Timing {
         self.timing
+    }
+
+    fn grow(&mut self, growth: &Growth) {
+        for pool in &mut self.all {
+            pool.controller.grow(&growth.part(&pool.nodes), &|_| true);
+        }
+        if let Some(queues) = &growth.queues {
+            self.queues = Arc::clone(queues);
+        }
     }
 
     fn divide(&mut self, cells: &Arc<Cells>, _exclusive: bool) -> Result<()> {

@@ -125,6 +125,22 @@ impl Cells {
         self.nodes.len() > 1 || self.wants.iter().any(counts)
     }
 
+    /// Whether these are other cells for more jobs, in which nothing has changed for those of before.
+    #[must_use]
+    pub fn goes_on(&self, before: &Self) -> bool {
+        let same_nodes =
+            self.of_node == before.of_node && self.stock == before.stock && self.licences == before.licences;
+        let same = |(one, other): (&Want, &Want)| {
+            let words = |want: &Want| (want.cells.clone(), want.licences.clone(), want.gpus, want.memory, want.lack);
+            words(one) == words(other)
+        };
+        let known = self.wants.iter().zip(&before.wants);
+        same_nodes
+            && self.wants.len() == before.wants.len()
+            && known.into_iter().all(same)
+            && self.of_job.starts_with(&before.of_job)
+    }
+
     /// What the job asks for.
     #[must_use]
     pub fn want(&self, job: JobId) -> &Want {

@@ -21,6 +21,7 @@ use crate::policy::desk::{Desk, Memory};
 use crate::policy::emergency::monitor::Monitor;
 use crate::policy::gate::Gate;
 use crate::policy::governing::Governance;
+use crate::policy::growth::Growth;
 use crate::policy::order::arrival::Fcfs;
 use crate::policy::order::by_queue::ByQueue;
 use crate::policy::order::{self, Changes, Order};
@@ -437,6 +438,7 @@ impl Policy for Composed {
     fn notice(&mut self, jobs: Jobs<'_>, notice: Notice) {
         match notice {
             Notice::Started(job) => self.memory.quotas.start_elsewhere(jobs, job),
+            Notice::Inherited(job) => self.memory.quotas.inherit(jobs, job),
             Notice::Ended(job) => self.memory.quotas.end(jobs, job),
             Notice::Submitted(job) => {
                 self.submitted.push(job);
@@ -491,6 +493,23 @@ impl Policy for Composed {
 
     fn timing(&self) -> Timing {
         self.parts.timing
+    }
+
+    fn grow(&mut self, growth: &Growth) {
+        self.memory.quotas.grow(growth.queues.as_ref());
+        if let Some(queues) = &growth.queues {
+            self.parts.order.grow(queues);
+        }
+        if let (Some(groups), Some(follower)) = (&growth.groups, self.parts.order.follower()) {
+            follower.group(groups);
+        }
+    }
+
+    fn appraise(&mut self, view: &View<'_>, job: JobId, nodes: &[u32]) -> (Watts, Basis) {
+        let Self { parts, power, least, .. } = self;
+        let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
+        let watts = power.as_mut().map_or(Watts::ZERO, |power| power.prices.on(&ask, job, nodes));
+        (watts, Basis { least: least.of(view, job), estimate: parts.analyzer.estimate(view.jobs, job) })
     }
 
     fn budget(&self) -> Option<Watts> {

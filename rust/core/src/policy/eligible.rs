@@ -14,6 +14,11 @@ impl Eligible {
         Self(vec![SimTime::NEVER; jobs])
     }
 
+    /// There are more jobs.
+    pub fn grow(&mut self, jobs: usize) {
+        self.0.resize(jobs, SimTime::NEVER);
+    }
+
     /// A job joins the queue; one that is queued again keeps its place.
     pub fn note(&mut self, job: JobId, now: SimTime) {
         self.0[job.0 as usize] = now;

@@ -61,6 +61,12 @@ impl<'a> Jobs<'a> {
         Self { eligible, ..self }
     }
 
+    /// All there are.
+    #[must_use]
+    pub fn workload(self) -> &'a Workload {
+        self.workload
+    }
+
     /// The same with sizes that were chosen, one a job, where there are any.
     #[must_use]
     pub fn sized(self, chosen: Option<&'a [u32]>) -> Self {

@@ -19,6 +19,7 @@ pub mod emergency;
 pub mod facets;
 pub mod gate;
 pub mod governing;
+pub mod growth;
 pub mod jobs;
 pub mod order;
 pub mod outages;
@@ -50,6 +51,7 @@ use crate::platform::node_state::NodeState;
 use crate::platform::slots::Slots;
 use crate::policy::budget::Between;
 use crate::policy::cells::Cells;
+use crate::policy::growth::Growth;
 use crate::policy::outages::Outages;
 use crate::policy::queues::Queues;
 use crate::policy::runs::Runs;
@@ -118,6 +120,8 @@ pub enum Notice {
     Submitted(JobId),
     /// A job started that is not this policy's to start, and of whose array others may be.
     Started(JobId),
+    /// A job runs that another policy started before this one decided.
+    Inherited(JobId),
     /// A job ended, however.
     Ended(JobId),
     /// A job that ran is in the queue again, in its old place.
@@ -153,6 +157,17 @@ pub trait Policy: Facets + DynClone + Send + Sync {
     /// When passes are made.
     fn timing(&self) -> Timing {
         Timing::AtOnce
+    }
+
+    /// There are more jobs than before.
+    fn grow(&mut self, growth: &Growth) {
+        let _ = growth;
+    }
+
+    /// What it counts for a job on these nodes that another policy has started: the least watts beyond idle, and by what.
+    fn appraise(&mut self, view: &View<'_>, job: JobId, nodes: &[u32]) -> (Watts, Basis) {
+        let _ = (view, job, nodes);
+        (Watts::ZERO, Basis::default())
     }
 
     /// The ceiling this policy keeps the system's predicted draw under, if it has one.

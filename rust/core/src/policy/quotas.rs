@@ -65,6 +65,13 @@ impl Quotas {
         self.queues = Some(Arc::clone(queues));
     }
 
+    /// There are more jobs, of the same queues.
+    pub(super) fn grow(&mut self, queues: Option<&Arc<Queues>>) {
+        if self.queues.is_some() {
+            self.queues = queues.cloned();
+        }
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -132,6 +139,16 @@ impl Quotas {
     pub(super) fn start_elsewhere(&mut self, jobs: Jobs<'_>, job: JobId) {
         if let Some((array, limit)) = jobs.array(job) {
             let group = Group::Array(array);
+            let quota = self.groups.entry(group).or_default();
+            quota.limit = limit;
+            quota.active += 1;
+            self.changed.insert(group);
+        }
+    }
+
+    /// A job runs that was started before this queue was kept.
+    pub(super) fn inherit(&mut self, jobs: Jobs<'_>, job: JobId) {
+        for (group, limit) in self.of(jobs, job).into_iter().flatten() {
             let quota = self.groups.entry(group).or_default();
             quota.limit = limit;
             quota.active += 1;

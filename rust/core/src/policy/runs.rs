@@ -115,7 +115,8 @@ impl Homes {
     /// Where the first run of the job has its nodes, if it was told of.
     #[must_use]
     pub fn of(&self, job: JobId) -> Option<usize> {
-        self.0.get(job.0 as usize).and_then(|&first| usize::try_from(first).ok())
+        let row = job.0 as usize;
+        self.0.get(row + 1).and_then(|_| usize::try_from(self.0[row]).ok())
     }
 
     fn end(&self) -> usize {
@@ -229,6 +230,12 @@ impl Runs {
     #[must_use]
     pub fn written(&self, places: Range<usize>) -> &[u32] {
         &self.nodes[places]
+    }
+
+    /// Where the first run of a job has its nodes, if it has a place of its own.
+    #[must_use]
+    pub fn home(&self, job: JobId) -> Option<usize> {
+        self.homes.of(job)
     }
 
     /// Whether nothing has ever run.

@@ -31,6 +31,11 @@ impl Shares {
         &self.cells
     }
 
+    /// There are more jobs.
+    pub fn grow(&mut self, cells: Arc<Cells>) {
+        self.cells = cells;
+    }
+
     /// Of which kind more licences would be taken than are free, if the job started.
     #[must_use]
     pub fn short_of(&self, job: JobId) -> Option<usize> {

@@ -1,4 +1,4 @@
-//! What jobs use of the machine, as it happens, and what is told of runs that are over.
+//! Use of the machine by jobs, as it happens, and runs that are over.
 
 use std::sync::Arc;
 
@@ -42,17 +42,17 @@ pub struct Over {
 
 /// Goes by what jobs use of the whole machine.
 pub trait Follower {
-    /// From now on, before anything has happened, each job is of the group of this number.
+    /// From now on each job is of the group of this number; jobs that were known keep theirs.
     fn group(&mut self, groups: &Arc<[u32]>);
 
-    /// What has changed since it was last told, in order of time: told before each pass, and before anything is done about
-    /// an emergency.
+    /// Takes what has changed since the last call, in order of time: before each pass, and before anything is done about an
+    /// emergency.
     fn follow(&mut self, uses: &[Use]);
 }
 
 /// Learns of runs that are over.
 pub trait Learner: DynClone + Send + Sync {
-    /// Those that have ended since it was last told, in order of their ends: told when a pass begins, before anything is
+    /// Takes those that have ended since the last call, in order of their ends: when a pass begins, before anything is
     /// decided.
     ///
     /// # Errors

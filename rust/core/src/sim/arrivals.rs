@@ -49,7 +49,7 @@ impl Simulation {
     }
 
     /// A job will not join the queue; that is an end, unless only nothing is known of its start.
-    fn note_refused(&mut self, job: JobId) {
+    pub(super) fn note_refused(&mut self, job: JobId) {
         if self.history.is_rejected(job) {
             self.note_end(job, false);
         }

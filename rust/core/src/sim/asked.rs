@@ -3,10 +3,13 @@
 use std::cell::RefCell;
 
 use crate::error::{Result, SimulationError};
+use crate::platform::node_state::Class;
 use crate::policy::agent::{Seen, Shape, Told};
 use crate::sim::hands::Hands;
 use crate::sim::tally::Tally;
 use crate::sim::{Simulation, Watch, look};
+use crate::units::{SimTime, Watts};
+use crate::workload::JobId;
 
 /// How far an instant is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,7 +22,38 @@ pub(super) struct Instant {
     pub(super) is_asked: bool,
 }
 
+/// A run as a person looks at it.
+#[derive(Clone, Debug)]
+pub struct Glance {
+    /// What each node is doing.
+    pub nodes: Vec<Class>,
+    /// Nodes, or slots where they are shared, that are free.
+    pub free: i64,
+    /// Jobs that run, that wait, and that are over.
+    pub jobs: [usize; 3],
+    /// What the machine draws, and may draw.
+    pub power: (Watts, Option<Watts>),
+    /// The first job of an agent's queue, and since when it has been eligible.
+    pub head: Option<(JobId, SimTime)>,
+}
+
 impl Simulation {
+    /// What there is to be seen of it.
+    #[must_use]
+    pub fn glance(&mut self) -> Glance {
+        let front = self.controller.agent().and_then(|agent| agent.front());
+        let cluster = self.controller.cluster();
+        let view = cluster.view(Watts::ZERO, &|| false);
+        let count = |number: i32| usize::try_from(number).unwrap_or(0);
+        Glance {
+            nodes: view.nodes.iter().map(|state| state.class()).collect(),
+            free: view.slots.free_units(),
+            jobs: [count(cluster.running()), count(cluster.queued()), self.history.done()],
+            power: (self.plant.draw(), self.controller.ceiling()),
+            head: front.map(|job| (job, view.jobs.eligible(job))),
+        }
+    }
+
     /// Whether an agent is asked: nothing happens until it has answered.
     #[must_use]
     pub fn is_asked(&self) -> bool {

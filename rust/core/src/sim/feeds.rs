@@ -34,6 +34,21 @@ impl Feeds {
         Self { workload, submits, next_submit: 0, round: 0, viable: 0, outside: Vec::new(), next_outside: 0, joined }
     }
 
+    /// There are more jobs, none of which is submitted before those that were.
+    pub(super) fn grow(&mut self, workload: Arc<Workload>) {
+        let before = self.submits.len();
+        let known = self.submits[self.next_submit..].iter().copied();
+        let mut to_come: Vec<_> = known.chain(workload.jobs().skip(before)).collect();
+        to_come.sort_by_key(|&job| (workload.submit(job), job));
+        let past = self.submits[..self.next_submit].iter().copied();
+        self.submits = past.chain(to_come).collect();
+        self.viable = self.next_submit;
+        if workload.has_waits() {
+            self.joined.get_or_insert_default();
+        }
+        self.workload = workload;
+    }
+
     /// All jobs by submission.
     pub(super) fn submits(&self) -> &[JobId] {
         &self.submits

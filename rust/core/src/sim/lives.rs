@@ -84,6 +84,11 @@ impl Life {
         }
     }
 
+    /// The same of one that has begun before this instant, under such a cap.
+    pub(super) fn under_way(self, lowest_cap_w: f64) -> Self {
+        Self { is_new: false, lowest_cap_w, ..self }
+    }
+
     pub(super) fn end(&self) -> SimTime {
         self.end
     }

@@ -9,6 +9,7 @@ mod beats;
 pub mod columns;
 pub mod event;
 mod feeds;
+mod growth;
 mod hands;
 pub mod limits;
 mod lives;
@@ -21,6 +22,7 @@ pub mod record;
 pub mod segments;
 pub mod setup;
 mod sharing;
+mod succession;
 pub mod tally;
 pub mod timeline;
 mod waiting;
@@ -121,6 +123,8 @@ pub struct Simulation {
     waiting: Option<Waiting>,
     /// Which nodes serve, where the others never do.
     part: Option<Arc<Part>>,
+    /// The budget of the last policy before this one that had any.
+    former_budget: Option<Watts>,
 }
 
 impl Default for Options {
@@ -208,6 +212,7 @@ impl Simulation {
             totals,
             is_broken: false,
             part: part.map(Arc::new),
+            former_budget: None,
         }
     }
 
@@ -273,6 +278,12 @@ impl Simulation {
     #[must_use]
     pub fn now(&self) -> SimTime {
         self.controller.cluster().now()
+    }
+
+    /// The jobs.
+    #[must_use]
+    pub fn workload(&self) -> &Arc<Workload> {
+        self.controller.cluster().workload()
     }
 
     /// Runs to the end.
@@ -619,7 +630,7 @@ impl Simulation {
             let cluster = self.controller.cluster();
             self.history.strand(|job| cluster.is_held(job));
         }
-        let Self { mut controller, mut plant, feeds, mut history, mut totals, part, .. } = self;
+        let Self { mut controller, mut plant, feeds, mut history, mut totals, part, former_budget, .. } = self;
         if is_over {
             feeds.to_come().iter().for_each(|&job| {
                 controller.refuses(job).into_iter().for_each(|refusal| history.turn_away(job, refusal));
@@ -649,7 +660,8 @@ impl Simulation {
                 history.close(window.1);
             }
         }
-        totals.budget = controller.budget().map(|budget| (budget, history.beyond(budget)));
+        let budget = controller.budget().or(former_budget);
+        totals.budget = budget.map(|budget| (budget, history.beyond(budget)));
         let truth = (plant.take_segments(), plant.actual());
         let mut records = history.into_records(controller.into_cluster(), plant.into_meter(), truth, totals);
         if let Some(part) = &part {

@@ -10,6 +10,7 @@ use crate::cluster::Cluster;
 use crate::platform::Platform;
 use crate::policy::Policy;
 use crate::policy::cells::Cells;
+use crate::policy::growth::Growth;
 use crate::policy::queues::Queues;
 use crate::power::pvt::{Actual, Predicted};
 use crate::sim::record::Records;
@@ -68,6 +69,26 @@ impl Part {
     /// Those that serve as the controller has them.
     pub(super) fn machine(&self, platform: &Platform, predicted: &Predicted) -> (Arc<Platform>, Predicted) {
         (Arc::new(platform.part(self.serving())), predicted.part(self.serving()))
+    }
+
+    /// What is believed of those that serve.
+    pub(super) fn believed(&self, predicted: &Predicted) -> Predicted {
+        predicted.part(self.serving())
+    }
+
+    /// What is known of more jobs by those that serve.
+    pub(super) fn grown(&self, growth: &Growth) -> Growth {
+        growth.part(self.serving())
+    }
+
+    /// What all nodes do, as the plant has them.
+    pub(super) fn charged(&self, actual: &Actual) -> Actual {
+        actual.part(&self.order)
+    }
+
+    /// Whether these are the nodes that serve.
+    pub(super) fn is_of(&self, nodes: &[u32]) -> bool {
+        self.serving() == nodes
     }
 
     /// The others idle beside it.

@@ -26,6 +26,11 @@ pub(super) enum Due {
 }
 
 impl Passes {
+    /// One is owed at `at`, and nothing else is known.
+    pub(super) fn owing(at: SimTime) -> Self {
+        Self { owed: Some(at), ..Self::default() }
+    }
+
     /// In the round under way nothing else happened, or something did.
     pub(super) fn note_round(&mut self, submits_only: bool) {
         self.submits_only = submits_only;

@@ -16,6 +16,7 @@ use crate::power::meter::Meter;
 use crate::power::pvt::{Actual, ForAlike};
 use crate::sim::limits::Limits;
 use crate::sim::lives::{Life, Settled};
+use crate::sim::record::LostAttempt;
 use crate::sim::segments::{Held, Segments, Stretch};
 use crate::sim::sharing::Sharing;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
@@ -85,6 +86,47 @@ impl Plant {
     /// From now on speeds may change, or runs stand still.
     pub(super) fn watch_lives(&mut self) {
         self.lives.get_or_insert_default();
+    }
+
+    /// The same of runs that are under way, and of attempts that are over, whose speeds have not changed.
+    pub(super) fn watch_lives_of(&mut self, cluster: &Cluster, over: Vec<LostAttempt>) {
+        if self.lives.is_some() {
+            return;
+        }
+        self.lives = Some(Vec::new());
+        for LostAttempt { job, number, start, end, places, energy } in over {
+            let nodes = cluster.runs().written(places.clone());
+            let draws = self.actual.of_job(&self.workload, job);
+            let is_shared = self.sharing.is_some();
+            let draw = if is_shared { Watts::ZERO } else { nodes.iter().map(|&node| draws.on(node)).sum() };
+            let size_time = self.workload.time_at(job, u32::try_from(nodes.len()).unwrap_or(u32::MAX));
+            let factor = self.actual.slowest(self.workload.app(job), nodes) * size_time;
+            let stretch = Stretch { cap_w: self.workload.cap_w(job), factor, draw, is_suspended: false };
+            let mut place = self.segments.begin_one(job, number, start, places);
+            let held = Held { since: start, stretch, still_until: start };
+            self.segments.push(&mut place, held, end, is_shared.then_some(energy));
+        }
+        let runs: Vec<_> = cluster.runs().iter().map(|(id, run)| (id, run.clone())).collect();
+        for (id, run) in runs {
+            let nodes = cluster.runs().nodes(&run);
+            let factor = self.factor(cluster, &run, nodes);
+            let kill = self.limit(&run, nodes).map(|limit| run.started.saturating_add(limit - self.limits.grace()));
+            let natural = self.natural_end(&run, self.whole_run(&run, factor));
+            let stretch = self.stretch(cluster, &run, factor);
+            let place = self.segments.begin(&run);
+            self.live(id, Life::new(run.started, natural, kill, stretch, place).under_way(run.caps.own_w));
+        }
+        self.touched.clear();
+    }
+
+    /// There are more jobs.
+    pub(super) fn grow(&mut self, workload: Arc<Workload>, actual: Actual) {
+        (self.workload, self.actual) = (workload, Arc::new(actual));
+    }
+
+    /// Since when a node has drawn what it draws.
+    pub(super) fn unchanged_since(&self, node: u32) -> SimTime {
+        self.meter.node_since(node)
     }
 
     /// Moves the clock.

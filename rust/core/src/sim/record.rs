@@ -289,9 +289,35 @@ impl History {
 
     /// From now on jobs may be capped, stand still or be queued again; `monitors`: the draw is compared with the budget.
     pub(super) fn watch_power(&mut self, monitors: bool) {
-        self.jobs.ordeals = Some(vec![Ordeal::default(); self.jobs.state.len()]);
+        self.watch_attempts();
         self.jobs.told = Told { attempts: true, stood: true, caps: true };
-        self.alerts = monitors.then_some(0);
+        if monitors && self.alerts.is_none() {
+            self.alerts = Some(0);
+            self.timeline.tell_suspended();
+        }
+    }
+
+    /// Attempts that are over, where each ran in one stretch; from now on others tell of them.
+    pub(super) fn attempts_over(&mut self, cluster: &Cluster) -> Vec<LostAttempt> {
+        let mut over = std::mem::take(&mut self.jobs.lost);
+        for row in 0..self.jobs.state.len() {
+            let Some((start, end)) = self.jobs.start(row).zip(self.jobs.end(row)) else { continue };
+            let job = JobId(u32::try_from(row).unwrap_or(u32::MAX));
+            let count = self.jobs.sizes.get(&job.0).copied().unwrap_or_else(|| cluster.workload().node_count(job));
+            let first = self.jobs.moved.get(&job.0).copied().or_else(|| cluster.runs().home(job)).unwrap_or_default();
+            let number = self.jobs.ordeals.as_ref().map_or(1, |ordeals| ordeals[row].attempts);
+            let energy = Joules::from_joules(self.jobs.energy_j[row]);
+            over.push(LostAttempt { job, number, start, end, places: first..first + count as usize, energy });
+        }
+        over
+    }
+
+    /// From now on the timeline says which budget is in force; before, it was this one.
+    pub(super) fn tell_budget(&mut self, before: Option<Watts>) {
+        if !self.shows_budget {
+            self.timeline.tell_budget(before);
+        }
+        self.shows_budget = true;
     }
 
     /// From now on jobs may make way for others.
@@ -308,6 +334,25 @@ impl History {
             let attempts = self.jobs.start.iter().map(|&start| u32::from(start != SimTime::NEVER));
             self.jobs.ordeals = Some(attempts.map(|attempts| Ordeal { attempts, ..Ordeal::default() }).collect());
         }
+    }
+
+    /// There are more jobs.
+    pub(super) fn grow(&mut self, jobs: usize) {
+        self.jobs.grow(jobs);
+    }
+
+    /// How a job is over, if it is, and when it ended, if it has run.
+    pub(super) fn end_of(&self, job: JobId) -> Option<(JobState, Option<SimTime>)> {
+        let state = self.jobs.state[job.0 as usize];
+        let waits = matches!(state, JobState::Pending | JobState::Running | JobState::LeftOut);
+        (!waits).then(|| (state, self.jobs.end(job.0 as usize)))
+    }
+
+    /// Whether a job has joined the queue, where that is at its submission: if it was submitted at all.
+    pub(super) fn has_joined(&self, job: JobId) -> bool {
+        use JobState::{Barred, Lacking, LeftOut, RejectedNodes, RejectedPower, RejectedSlots};
+        let state = self.jobs.state[job.0 as usize];
+        !matches!(state, Barred(_) | Lacking(_) | LeftOut | RejectedNodes | RejectedPower | RejectedSlots)
     }
 
     /// Whether a job was turned away for good.
@@ -410,7 +455,7 @@ impl History {
         self.jobs.start[row] = run.started;
         self.jobs.state[row] = JobState::Running;
         let is_moldable = cluster.workload().is_moldable(run.job);
-        if run.attempt > 1 || is_moldable {
+        if run.attempt > 1 || is_moldable || cluster.runs().home(run.job).is_none() {
             self.jobs.moved.insert(run.job.0, run.places.start);
         }
         if is_moldable {
@@ -601,6 +646,18 @@ impl JobRecords {
             told: Told::default(),
             lost: Vec::new(),
             eligible: None,
+        }
+    }
+
+    /// There are more jobs, of which none has started.
+    fn grow(&mut self, jobs: usize) {
+        self.start.resize(jobs, SimTime::NEVER);
+        self.end.resize(jobs, SimTime::NEVER);
+        self.energy_j.resize(jobs, 0.0);
+        self.state.resize(jobs, JobState::Pending);
+        self.started_by.resize(jobs, StartedBy::Immediate);
+        if let Some(ordeals) = &mut self.ordeals {
+            ordeals.resize(jobs, Ordeal::default());
         }
     }
 

@@ -83,10 +83,14 @@ const REMEMBERED: usize = 8;
 impl Segments {
     /// An attempt begins.
     pub(super) fn begin(&mut self, run: &Run) -> Place {
+        self.begin_one(run.job, run.attempt, run.started, run.places.clone())
+    }
+
+    /// The same of the attempt of this number.
+    pub(super) fn begin_one(&mut self, job: JobId, number: u32, start: SimTime, places: Range<usize>) -> Place {
         let attempt = index(self.attempts.len());
-        let Run { job, attempt: number, started: start, .. } = *run;
-        self.attempts.push(Attempt { job, number, start, places: run.places.clone() });
-        Place { attempt, places: run.places.clone(), known: Vec::new() }
+        self.attempts.push(Attempt { job, number, start, places: places.clone() });
+        Place { attempt, places, known: Vec::new() }
     }
 
     /// An attempt goes on on other nodes from `now` on.

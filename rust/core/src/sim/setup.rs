@@ -12,6 +12,7 @@ use crate::policy::allocator::Allocator;
 use crate::policy::budget::least::LeastCaps;
 use crate::policy::cells::Cells;
 use crate::policy::compose::{Composed, Parts};
+use crate::policy::growth::Growth;
 use crate::policy::queues::Queues;
 use crate::policy::registry::{PolicySpec, chooses_nodes};
 use crate::policy::sleep::Sleep;
@@ -21,6 +22,7 @@ use crate::power::known::{KnownDraws, Rule};
 use crate::power::pvt::{Actual, OnUnknownApp, Predicted, VariationTable, tables_with_caps};
 use crate::sim::limits::Walltimes;
 use crate::sim::{Options, Simulation};
+use crate::units::SimTime;
 use crate::workload::Workload;
 
 /// What a run is of.
@@ -115,24 +117,22 @@ enum Kind {
     Whole,
 }
 
+/// What is made of the plain values of a run.
+struct Prepared {
+    parts: Parts,
+    actual: Actual,
+    predicted: Predicted,
+    kind: Kind,
+    queues: Option<Arc<Queues>>,
+}
+
 impl Setup<'_> {
     /// The run, before anything has happened in it.
     ///
     /// # Errors
     /// If something in it is invalid, or does not go with something else.
     pub fn simulation(mut self, own: &dyn OwnParts) -> Result<Simulation> {
-        let (mut parts, _) = self.spec.build(self.seed)?;
-        own.fill(&mut parts, self.workload)?;
-        self.group(&mut parts);
-        let (actual, predicted) = self.tables(&parts)?;
-        self.teach(&mut parts, &actual, &predicted)?;
-        if let Some(allocator) = own.allocator()? {
-            self.check_allocator(&*allocator, &actual, &predicted)?;
-            parts.allocator = Some(allocator);
-        }
-        let scheduler = own.scheduler(&self.spec.name, self.workload)?;
-        let queues = self.queues.take().map(Arc::new);
-        let kind = self.kind(scheduler, queues.as_ref(), parts.power.is_some())?;
+        let Prepared { parts, actual, predicted, kind, queues } = self.prepared(own)?;
         let cells = self.cells.take().map(Arc::new);
         let budgets = self.budgets.take();
         let mut simulation = self.of_kind(kind, parts, (actual, predicted))?;
@@ -153,6 +153,70 @@ impl Setup<'_> {
         if let (Some(groups), Some(follower)) = (&self.groups, parts.order.follower()) {
             follower.group(groups);
         }
+    }
+
+    /// The same run from `at` on under the policy of this one, in which all else is as it was.
+    ///
+    /// # Errors
+    /// If something in it is invalid, or cannot go on from where the run is.
+    pub fn succeeding(mut self, run: Simulation, at: SimTime, own: &dyn OwnParts) -> Result<Simulation> {
+        let Prepared { parts, predicted, kind, .. } = self.prepared(own)?;
+        let (name, platform) = (self.spec.name, self.platform);
+        let other = |found: &str, expected: &str| Err(config("policy", found, expected));
+        let policy: Box<dyn Policy> = match kind {
+            Kind::Own(scheduler) if !run.is_of_part(None) => {
+                let _ = scheduler;
+                return other(
+                    "a whole scheduler",
+                    "one of parts: only some of the nodes serve under the policy before",
+                );
+            }
+            Kind::Own(scheduler) => scheduler,
+            Kind::Whole if run.is_of_part(None) => Box::new(Composed::new(name, parts, platform)?),
+            Kind::Part(nodes) if run.is_of_part(Some(&nodes)) => {
+                Box::new(Composed::in_part(name, parts, &platform.part(&nodes), platform)?)
+            }
+            Kind::Pools(_) => {
+                let expected = "one whose backfill is `plan`, or a fork before anything has happened: queues have several \
+                                sets of nodes, and each is scheduled by itself from the beginning";
+                return other("a policy that counts nodes", expected);
+            }
+            Kind::Agent(_) => return other("an agent", "a policy"),
+            Kind::Whole | Kind::Part(_) => {
+                let expected = "one with a budget as before, or without as before: queues have some nodes and not all, \
+                                and under a budget the others stand beside them for the whole run";
+                return other("one that counts other nodes", expected);
+            }
+        };
+        run.succeed(policy, predicted, at)
+    }
+
+    /// The jobs of this one are those of a run under way, in their old rows, and more: it goes on with all of them.
+    ///
+    /// # Errors
+    /// If something in it is invalid, or the run was not set up for what the new jobs ask for; then it is as it was.
+    pub fn extending(mut self, run: &mut Simulation, own: &dyn OwnParts) -> Result<()> {
+        let Prepared { actual, predicted, queues, .. } = self.prepared(own)?;
+        let cells = self.cells.take().map(Arc::new);
+        let (workload, predicted) = (Arc::clone(self.workload), Arc::new(predicted));
+        run.grow(Growth { workload, predicted, cells, queues, groups: self.groups.take() }, actual)
+    }
+
+    /// All that is made of the plain values before the run is.
+    fn prepared(&mut self, own: &dyn OwnParts) -> Result<Prepared> {
+        let (mut parts, _) = self.spec.build(self.seed)?;
+        own.fill(&mut parts, self.workload)?;
+        self.group(&mut parts);
+        let (actual, predicted) = self.tables(&parts)?;
+        self.teach(&mut parts, &actual, &predicted)?;
+        if let Some(allocator) = own.allocator()? {
+            self.check_allocator(&*allocator, &actual, &predicted)?;
+            parts.allocator = Some(allocator);
+        }
+        let scheduler = own.scheduler(&self.spec.name, self.workload)?;
+        let queues = self.queues.take().map(Arc::new);
+        let kind = self.kind(scheduler, queues.as_ref(), parts.power.is_some())?;
+        Ok(Prepared { parts, actual, predicted, kind, queues })
     }
 
     /// What is charged, and what is believed.

@@ -17,6 +17,8 @@ pub struct Timeline {
     pub suspended: Vec<i32>,
     last: Option<Row>,
     peak: Watts,
+    /// Both as they were before the last row.
+    before: (Option<Row>, Watts),
 }
 
 /// Nodes that are busy, idle, asleep, in transition and down; jobs that wait and run.
@@ -66,16 +68,36 @@ impl Timeline {
             suspended: Vec::new(),
             last: None,
             peak: Watts::ZERO,
+            before: (None, Watts::ZERO),
         }
     }
 
-    /// Adds a row if anything changed since the last one.
+    /// Adds a row if anything changed since the last one; of several of an instant the last counts.
     pub fn record(&mut self, now: SimTime, row: Row) {
         if self.last != Some(row) {
+            if self.time_s.last() == Some(&now.seconds()) {
+                self.truncate(self.time_s.len() - 1);
+                (self.last, self.peak) = self.before;
+                return self.record(now, row);
+            }
+            self.before = (self.last, self.peak);
             self.last = Some(row);
             self.peak = self.peak.max(row.draw);
             self.push(now, row);
         }
+    }
+
+    /// From now on rows say how many jobs stand still; in those there are none did.
+    pub(super) fn tell_suspended(&mut self) {
+        self.suspended = vec![0; self.time_s.len()];
+        self.last = self.last.map(|last| Row { suspended: Some(0), ..last });
+    }
+
+    /// From now on rows say which budget is in force; in those there are it was this one.
+    pub(super) fn tell_budget(&mut self, before: Option<Watts>) {
+        self.budget_w = vec![before.map_or(f64::NAN, Watts::watts); self.time_s.len()];
+        let budget_w = Some(before.map_or(f64::INFINITY, Watts::watts));
+        self.last = self.last.map(|last| Row { budget_w, ..last });
     }
 
     /// The highest draw recorded.
@@ -95,7 +117,10 @@ impl Timeline {
 
     /// Forgets the rows after `end`, but for the draw and the counts that hold then.
     pub(super) fn go_back(&mut self, end: SimTime) {
-        let rows = self.time_s.partition_point(|&time_s| time_s <= end.seconds());
+        self.truncate(self.time_s.partition_point(|&time_s| time_s <= end.seconds()));
+    }
+
+    fn truncate(&mut self, rows: usize) {
         self.time_s.truncate(rows);
         self.power_w.truncate(rows);
         self.counts.iter_mut().for_each(|column| column.truncate(rows));
@@ -109,7 +134,8 @@ impl Timeline {
         let (mut found, mut above) = (Overdraw::default(), false);
         let ends = self.time_s.iter().skip(1).chain(self.time_s.last());
         for (row, ((&power, &from), &to)) in self.power_w.iter().zip(&self.time_s).zip(ends).enumerate() {
-            let budget_w = self.budget_w.get(row).copied().filter(|watts| !watts.is_nan()).unwrap_or(budget.watts());
+            let in_force = self.budget_w.get(row).copied().unwrap_or(budget.watts());
+            let budget_w = if in_force.is_nan() { f64::INFINITY } else { in_force };
             let beyond = power > budget_w * (1.0 + 1e-9) && to > from;
             if beyond {
                 found.count += usize::from(!above);
@@ -149,6 +175,11 @@ mod tests {
             timeline.record(SimTime::from_micros(second * 1_000_000), row);
         }
         timeline.close(SimTime::from_micros(60_000_000));
+        let now = SimTime::from_micros(60_000_000);
+        // What is written down of an instant twice was never so in between.
+        timeline.record(now, Row::new(Watts::of_system(900.0), [0; 7]));
+        timeline.record(now, Row::new(Watts::of_system(121.0), [0; 7]));
+        assert_eq!((timeline.peak(), timeline.time_s.len()), (Watts::of_system(170.0), 6));
         let over = timeline.beyond(Watts::of_system(120.0));
         assert_eq!(over, Overdraw { count: 2, seconds: 35.0, most_w: 50.0 });
         assert_eq!(timeline.beyond(Watts::of_system(170.0)), Overdraw::default());

@@ -52,6 +52,30 @@ impl Waiting {
         })
     }
 
+    /// There are more jobs.
+    pub(super) fn grow(&mut self, workload: &Arc<Workload>) {
+        let before = self.workload.len();
+        let new = workload.jobs().skip(before).filter_map(|job| Some((workload.cancel_at(job)?, job)));
+        self.cancels.extend(new);
+        self.cancels[self.next_cancel..].sort_unstable();
+        if workload.has_dependencies() {
+            self.ends.resize(workload.len(), None);
+        }
+        self.workload = Arc::clone(workload);
+    }
+
+    /// Whether it is kept when jobs end.
+    pub(super) fn knows_ends(&self) -> bool {
+        !self.ends.is_empty()
+    }
+
+    /// A job had ended before anybody could wait for it.
+    pub(super) fn remember(&mut self, job: JobId, end: SimTime, ok: bool) {
+        if let Some(own) = self.ends.get_mut(job.0 as usize) {
+            *own = Some((end, ok));
+        }
+    }
+
     /// When somebody becomes eligible or is withdrawn next.
     pub(super) fn next_time(&self) -> Option<SimTime> {
         let due = self.due.peek().map(|next| next.0.0);

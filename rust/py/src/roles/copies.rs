@@ -5,10 +5,14 @@ use std::cell::RefCell;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+use crate::roles::view::Labels;
+
 /// Copies made so far while a run is forked: an object in two roles is copied once.
 #[derive(Default)]
 struct Forking {
     made: Vec<(Py<PyAny>, Py<PyAny>)>,
+    /// What the objects of the fork know of jobs: the same for all.
+    labels: Option<Labels>,
     failure: Option<PyErr>,
 }
 
@@ -22,6 +26,14 @@ pub(crate) fn forking<T>(clone: impl FnOnce() -> T) -> PyResult<T> {
     let made = clone();
     let done = FORKING.replace(before).unwrap_or_default();
     done.failure.map_or(Ok(made), Err)
+}
+
+/// The labels of the fork that is made, which are a copy of these; these themselves where none is.
+pub(crate) fn labels_of_fork(own: &Labels) -> Labels {
+    FORKING.with_borrow_mut(|forking| match forking {
+        Some(forking) => forking.labels.get_or_insert_with(|| own.alone()).clone(),
+        None => own.clone(),
+    })
 }
 
 /// A copy of an object: by its own `fork()`, else `copy.deepcopy`.

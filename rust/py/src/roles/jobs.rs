@@ -22,7 +22,7 @@ pub(crate) struct Jobs {
     pub(crate) drew: Option<Vec<f64>>,
 }
 
-/// Jobs that have ended, with what has become of them beside the columns of all jobs.
+/// Jobs that have ended: the columns of all jobs, and what has become of them.
 #[pyclass(frozen, extends = Jobs, module = "hetsched._core")]
 pub(crate) struct Ended {
     over: Vec<Over>,
@@ -149,19 +149,22 @@ impl Jobs {
     /// Users, as places in `View.users`; -1: unknown.
     #[getter]
     fn user<'py>(&self, py: Python<'py>) -> Longs<'py> {
-        self.column(py, |_, job| self.labels.user(job))
+        let labels = self.labels.columns();
+        self.column(py, |_, job| labels.user(job))
     }
 
     /// Accounts, as places in `View.accounts`; -1: unknown.
     #[getter]
     fn account<'py>(&self, py: Python<'py>) -> Longs<'py> {
-        self.column(py, |_, job| self.labels.account(job))
+        let labels = self.labels.columns();
+        self.column(py, |_, job| labels.account(job))
     }
 
     /// Queues, as places in `View.queues`; -1: unknown.
     #[getter]
     fn queue<'py>(&self, py: Python<'py>) -> Longs<'py> {
-        self.column(py, |_, job| self.labels.queue(job))
+        let labels = self.labels.columns();
+        self.column(py, |_, job| labels.queue(job))
     }
 
     /// Numbers of nodes that they ask for.
@@ -354,19 +357,19 @@ impl Job {
     /// Its user, as a place in `View.users`; -1: unknown.
     #[getter]
     fn user(&self) -> i64 {
-        self.labels.user(self.row)
+        self.labels.columns().user(self.row)
     }
 
     /// Its account, as a place in `View.accounts`; -1: unknown.
     #[getter]
     fn account(&self) -> i64 {
-        self.labels.account(self.row)
+        self.labels.columns().account(self.row)
     }
 
     /// Its queue, as a place in `View.queues`; -1: unknown.
     #[getter]
     fn queue(&self) -> i64 {
-        self.labels.queue(self.row)
+        self.labels.columns().queue(self.row)
     }
 
     /// Number of nodes that it asks for.

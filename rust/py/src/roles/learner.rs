@@ -1,4 +1,4 @@
-//! What objects in any role learn of: the jobs that have ended, told when a pass begins.
+//! Objects in any role that learn of the jobs that have ended, when a pass begins.
 
 use hetsched_core::error::Result;
 use hetsched_core::policy::View;
@@ -9,14 +9,14 @@ use pyo3::prelude::*;
 use crate::roles::jobs::Ended;
 use crate::roles::{Part, failed, for_jobs};
 
-/// What an object that learns is told by.
+/// The method of an object that learns.
 pub(crate) const LEARN: &str = "learn";
 
 /// An object that learns, once for all of its roles.
 #[derive(Clone)]
 pub(crate) struct OwnLearner {
     part: Part,
-    /// Whether it is given run times by themselves, and told of jobs only that are over for good: as analyzers are.
+    /// Whether it takes run times by themselves, and only jobs that are over for good.
     takes_runtimes: bool,
 }
 
@@ -42,14 +42,14 @@ impl Learner for OwnLearner {
         let ran: Vec<f64> = over.iter().map(|over| over.ran.seconds()).collect();
         Python::attach(|py| {
             part.lender.lend(view, None, |lent| {
-                let told = || for_jobs(view, &jobs);
+                let about = || for_jobs(view, &jobs);
                 let ended = Ended::lent(&part.lender, over, view.slots.per_node());
                 let ended = Py::new(py, ended).map_err(failed)?;
                 if self.takes_runtimes {
                     let arguments = (ended, PyArray1::from_vec(py, ran), lent);
-                    return part.call_to(LEARN, py, view, arguments, told).map(drop);
+                    return part.call_to(LEARN, py, view, arguments, about).map(drop);
                 }
-                part.call_to(LEARN, py, view, (ended, lent), told).map(drop)
+                part.call_to(LEARN, py, view, (ended, lent), about).map(drop)
             })
         })
     }

@@ -231,19 +231,22 @@ impl Running {
     /// Users, as places in `View.users`; -1: unknown.
     #[getter]
     fn user<'py>(&self, py: Python<'py>) -> Longs<'py> {
-        self.column(py, |_, run| self.labels.user(run.job))
+        let labels = self.labels.columns();
+        self.column(py, |_, run| labels.user(run.job))
     }
 
     /// Accounts, as places in `View.accounts`; -1: unknown.
     #[getter]
     fn account<'py>(&self, py: Python<'py>) -> Longs<'py> {
-        self.column(py, |_, run| self.labels.account(run.job))
+        let labels = self.labels.columns();
+        self.column(py, |_, run| labels.account(run.job))
     }
 
     /// Queues, as places in `View.queues`; -1: unknown.
     #[getter]
     fn queue<'py>(&self, py: Python<'py>) -> Longs<'py> {
-        self.column(py, |_, run| self.labels.queue(run.job))
+        let labels = self.labels.columns();
+        self.column(py, |_, run| labels.queue(run.job))
     }
 
     /// Caps in force that an allocator has set, W a node, the mean where nodes have unlike ones; infinite: none.

@@ -39,6 +39,13 @@ impl Numbers {
         Self(numbers)
     }
 
+    /// The same once there are more jobs.
+    pub(crate) fn follow(own: &mut Arc<Self>, jobs: Jobs<'_>) {
+        if own.0.len() != jobs.workload().len() {
+            *own = Arc::new(Self::of(jobs.workload()));
+        }
+    }
+
     /// The job of this number.
     pub(crate) fn job(&self, number: i64) -> Option<JobId> {
         let place = self.0.binary_search_by_key(&number, |(number, _)| *number).ok()?;
@@ -154,6 +161,7 @@ impl Policy for OwnScheduler {
         if self.queue.is_empty() || view.slots.free_units() == 0 {
             return Ok(());
         }
+        Numbers::follow(&mut self.numbers, view.jobs);
         let starts = self.asked(view)?;
         if starts.is_empty() {
             return Ok(());

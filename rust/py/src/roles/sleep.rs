@@ -54,10 +54,11 @@ impl Standby {
     fn of(scene: &Scene<'_>, part: &Part) -> Self {
         let asleep = || scene.view.standby.into_iter().flat_map(|standby| standby.asleep().iter());
         let state = |node: u32| scene.view.nodes[node as usize];
+        let idle = scene.idle();
         Self {
-            idle: scene.idle.to_vec(),
-            break_even_s: scene.idle.iter().map(|one| even_s(&scene.rules[one.node as usize])).collect(),
-            off: scene.off.to_vec(),
+            break_even_s: idle.iter().map(|one| even_s(&scene.rules[one.node as usize])).collect(),
+            idle,
+            off: scene.off().collect(),
             booting: asleep().filter(|&node| matches!(state(node), NodeState::Booting { .. })).collect(),
             shutting_down: asleep().filter(|&node| matches!(state(node), NodeState::ShuttingDown { .. })).collect(),
             arrived: scene.arrived.to_vec(),
@@ -140,9 +141,10 @@ impl Answer {
 
     /// The choice it makes, or what is wrong with it.
     fn choice(self, scene: &Scene<'_>, choice: &mut Choice) -> std::result::Result<(), String> {
-        let is_idle = |node: u32| scene.idle.binary_search_by_key(&node, |one| one.node).is_ok();
+        let (idle, off): (Vec<_>, Vec<_>) = (scene.idle(), scene.off().collect());
+        let is_idle = |node: u32| idle.binary_search_by_key(&node, |one| one.node).is_ok();
         choice.sleep = known(&self.sleep, "to sleep", "idle", is_idle)?;
-        choice.wake = known(&self.wake, "to wake", "off", |node| scene.off.binary_search(&node).is_ok())?;
+        choice.wake = known(&self.wake, "to wake", "off", |node| off.binary_search(&node).is_ok())?;
         if self.again_s < f64::INFINITY {
             let now = scene.view.now;
             // What is later by less than a microsecond is one later: sums of seconds are not exact.
@@ -177,7 +179,7 @@ impl Rest for OwnSleep {
         let queue = (scene.queue)();
         Python::attach(|py| {
             part.lender.lend(view, Some(&queue), |lent| {
-                let asked = || format!(", with {} idle,", counted(scene.idle.len(), "node"));
+                let asked = || format!(", with {} idle,", counted(scene.idle().len(), "node"));
                 let answer = part.call(py, view, (Standby::of(scene, part), lent), asked)?;
                 let said = Answer::of(&answer).and_then(|answer| answer.choice(scene, choice).map_err(Wrong::Said));
                 said.map_err(|wrong| part.refused(view, wrong, asked))

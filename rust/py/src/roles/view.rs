@@ -3,7 +3,7 @@
 //! A view is lent for the length of one call. It holds no table of what is charged: there is no way to it from here.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::{self, ThreadId};
 
 use hetsched_core::algo::node_set::NodeSet;
@@ -21,16 +21,18 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::errors::to_py;
+use crate::roles::copies;
 use crate::roles::jobs::{Job, Jobs};
 use crate::roles::profile::{Profile, instant};
 use crate::roles::running::Running;
 
-/// What is known of jobs beside the core's columns: codes by row, -1 for unknown, and their names.
+/// What is known of jobs beside the core's columns: codes by row, -1 for unknown, and their names. All objects of a run
+/// share them, as there may be more jobs later.
 #[derive(Clone, Default)]
-pub(crate) struct Labels(Arc<LabelColumns>);
+pub(crate) struct Labels(Arc<RwLock<Arc<LabelColumns>>>);
 
 #[derive(Default)]
-struct LabelColumns {
+pub(crate) struct LabelColumns {
     user: Vec<i64>,
     account: Vec<i64>,
     queue: Vec<i64>,
@@ -48,19 +50,45 @@ impl Labels {
         (queue, queues): (Vec<i64>, Vec<String>),
         apps: &[String],
     ) -> Self {
-        Self(Arc::new(LabelColumns { user, account, queue, apps: apps.to_vec(), users, accounts, queues }))
+        Self::of(Arc::new(LabelColumns { user, account, queue, apps: apps.to_vec(), users, accounts, queues }))
     }
 
+    fn of(columns: Arc<LabelColumns>) -> Self {
+        Self(Arc::new(RwLock::new(columns)))
+    }
+
+    /// As they are now.
+    pub(crate) fn columns(&self) -> Arc<LabelColumns> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// There are more jobs.
+    pub(crate) fn become_like(&self, other: &Self) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = other.columns();
+    }
+
+    /// The same for a run of its own.
+    pub(crate) fn alone(&self) -> Self {
+        Self::of(self.columns())
+    }
+
+    /// The same for a fork that is being made.
+    pub(crate) fn forked(&self) -> Self {
+        copies::labels_of_fork(self)
+    }
+}
+
+impl LabelColumns {
     pub(crate) fn user(&self, job: JobId) -> i64 {
-        self.0.user.get(job.0 as usize).copied().unwrap_or(-1)
+        self.user.get(job.0 as usize).copied().unwrap_or(-1)
     }
 
     pub(crate) fn account(&self, job: JobId) -> i64 {
-        self.0.account.get(job.0 as usize).copied().unwrap_or(-1)
+        self.account.get(job.0 as usize).copied().unwrap_or(-1)
     }
 
     pub(crate) fn queue(&self, job: JobId) -> i64 {
-        self.0.queue.get(job.0 as usize).copied().unwrap_or(-1)
+        self.queue.get(job.0 as usize).copied().unwrap_or(-1)
     }
 }
 
@@ -130,9 +158,10 @@ impl Lender {
     /// One for another object.
     pub(crate) fn again(&self, py: Python<'_>) -> Self {
         // Nothing but memory can be missing for an object as small.
-        Self::new(py, &self.labels).unwrap_or_else(|_| Self {
+        let labels = self.labels.forked();
+        Self::new(py, &labels).unwrap_or_else(|_| Self {
             loan: Arc::clone(&self.loan),
-            labels: self.labels.clone(),
+            labels,
             view: self.view.clone_ref(py),
         })
     }
@@ -267,7 +296,7 @@ impl View {
 
     /// An application by its number or name; none for -1 and None.
     fn app(&self, app: &Bound<'_, PyAny>) -> PyResult<Option<AppId>> {
-        let names = &self.labels.0.apps;
+        let names = &self.labels.columns().apps;
         if app.is_none() {
             return Ok(None);
         }
@@ -381,19 +410,19 @@ impl View {
     /// Names of the applications; a job's `app` is a place in it.
     #[getter]
     fn apps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.labels.0.apps)
+        PyTuple::new(py, &self.labels.columns().apps)
     }
 
     /// Names of the users.
     #[getter]
     fn users<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.labels.0.users)
+        PyTuple::new(py, &self.labels.columns().users)
     }
 
     /// Names of the accounts.
     #[getter]
     fn accounts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.labels.0.accounts)
+        PyTuple::new(py, &self.labels.columns().accounts)
     }
 
     /// What is free from now on by the planned ends of what runs: a copy, in which more can be reserved.
@@ -414,7 +443,7 @@ impl View {
     /// Names of the queues.
     #[getter]
     fn queues<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.labels.0.queues)
+        PyTuple::new(py, &self.labels.columns().queues)
     }
 
     /// Predicted draw of each node with a job of an application, W; `own_w`: the job's own draw, if it is known; `cap_w`:

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use crate::algo::fit_list::{Line, QueueKey, Room, Waiting};
 use crate::algo::sorted_blocks as blocks;
 use crate::algo::staircase::Refused;
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 /// A queue in policy order.
 #[derive(Clone, Debug, Default)]
@@ -147,6 +147,13 @@ impl FitList {
         self.first(|_, own| Some(own.place_from(place.key)))
     }
 
+    /// No length is shorter, not even of those that are passed over.
+    #[must_use]
+    pub fn shortest(&self) -> SimDuration {
+        let lines = std::iter::once(&self.main).chain(self.lanes.iter().map(|lane| &lane.line));
+        lines.map(Line::shortest).min().unwrap_or(SimDuration::FOREVER)
+    }
+
     /// Adds one at its place.
     pub fn insert(&mut self, item: Waiting) {
         self.main.insert(item);
@@ -226,6 +233,23 @@ impl FitList {
         let found = self.first(|line, own| {
             let start = if is_known && line == from.line { from.at } else { own.place_from(from.key) };
             own.first_fit_unless(start, room, refused)
+        });
+        (found != Place::END).then_some(found)
+    }
+
+    /// The first place at or after `from`, and before `to`, whose element passes `wanted`. None does that needs no less for
+    /// no shorter than a need that `may` refuses.
+    #[must_use]
+    pub fn first_where(
+        &self,
+        (from, to): (Place, Option<Place>),
+        may: impl Fn(i64, SimDuration) -> bool,
+        wanted: impl Fn(&Waiting) -> bool,
+    ) -> Option<Place> {
+        let is_known = self.at(from).is_some();
+        let found = self.first(|line, own| {
+            let start = if is_known && line == from.line { from.at } else { own.place_from(from.key) };
+            own.first_where((start, to.map(|to| own.place_from(to.key))), &may, &wanted)
         });
         (found != Place::END).then_some(found)
     }

@@ -168,7 +168,14 @@ impl<A: Amount> Profile<A> {
     /// Whether there is a fit that begins no earlier than `from` and before `until`.
     #[must_use]
     pub fn fits_between(&self, from: SimTime, until: SimTime, need: A, length: SimDuration) -> bool {
-        from < until && self.search(from, until, need, length).is_some_and(|start| start < until)
+        self.fit_before(from, until, need, length).is_some()
+    }
+
+    /// The earliest fit that begins no earlier than `from`, if it begins before `until`.
+    #[must_use]
+    pub fn fit_before(&self, from: SimTime, until: SimTime, need: A, length: SimDuration) -> Option<SimTime> {
+        let found = if from < until { self.search(from, until, need, length) } else { None };
+        found.filter(|&start| start < until)
     }
 
     /// The earliest fit from `from` on; a fit that does not begin before `until` need not be found.

@@ -158,6 +158,12 @@ impl Agent {
         self.show_choice();
     }
 
+    /// The first job of the queue, if any waits.
+    #[must_use]
+    pub fn front(&self) -> Option<JobId> {
+        self.front.map(|key| JobId(key.row))
+    }
+
     /// The first job of the queue is this one.
     pub(super) fn behind(&mut self, front: Option<QueueKey>) -> &mut Self {
         self.front = front;

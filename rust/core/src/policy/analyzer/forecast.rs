@@ -89,6 +89,11 @@ impl Forecasts {
         Self { lengths: vec![SimDuration::FOREVER; jobs], draws: BTreeMap::new() }
     }
 
+    /// There are more jobs.
+    pub fn grow(&mut self, jobs: usize) {
+        self.lengths.resize(jobs, SimDuration::FOREVER);
+    }
+
     /// A job is believed to run so long, which is longer than no time at all.
     pub fn note(&mut self, job: JobId, length: SimDuration) {
         self.lengths[job.0 as usize] = length.max(SimDuration::from_micros(1));

@@ -25,11 +25,11 @@ impl Ahead {
         Self { now, free }
     }
 
-    /// Beside the starts so far of a pass.
+    /// Without what the starts so far of a pass take.
     ///
     /// # Errors
     /// If a placement fails.
-    pub fn beside(desk: &mut Desk<'_>) -> Result<Self> {
+    pub fn of_pass(desk: &mut Desk<'_>) -> Result<Self> {
         let (claim, to_come, now) = (desk.free()?, desk.to_come(), desk.view.now);
         let ends = merged(desk.view.releases.iter().copied(), &to_come).map(|one| (one.at.max(now), one.claim));
         let mut free = Free::default();

@@ -11,13 +11,13 @@ mod reach;
 pub(in crate::policy) mod urgent;
 
 use crate::algo::fit_list::{FitList, Place, Room, Waiting};
-use crate::algo::horizon::{SlotTable, Windows};
+use crate::algo::horizon::SlotTable;
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
 use crate::policy::View;
 use crate::policy::backfill::candidates::{Candidates, Index};
 use crate::policy::backfill::named::chosen::{Chosen, Memory};
-use crate::policy::backfill::named::future::{need, windows};
+use crate::policy::backfill::named::future::{Future, future, need};
 use crate::policy::backfill::named::promises::Promises;
 use crate::policy::backfill::named::reach::Reach;
 use crate::policy::backfill::queued::Queued;
@@ -72,7 +72,7 @@ impl NamedPlan {
         let rest = (&*queue, Place::FRONT, Room::of(desk.free_units()));
         let may_start = |waiting: &Waiting| now.suffices(&now.ask(&need::<F>(view, waiting)));
         if reach.goes_on(view, rest, self.depth > 0, may_start) {
-            return self.fill(desk, queue, (windows(view, now, spares), reach), (Place::FRONT, 0));
+            return self.fill(desk, queue, (future(view, now, spares), reach), (Place::FRONT, 0));
         }
         spares.push(now);
         F::leave(spares, &mut self.memory);
@@ -90,11 +90,11 @@ impl NamedPlan {
         &mut self,
         desk: &mut Desk<'a>,
         queue: &mut FitList,
-        (windows, mut reach): (Windows<F>, Reach),
+        (future, mut reach): (Future<'a, F>, Reach),
         (mut place, mut planned): (Place, usize),
     ) -> Result<()> {
         let (view, now) = (desk.view, desk.view.now);
-        let mut promises = Promises::new(view, windows, &mut self.memory);
+        let mut promises = Promises::new(view, future, &mut self.memory);
         loop {
             let (rest, plans) = ((&*queue, place, Room::of(desk.free_units())), planned < self.depth);
             if !reach.goes_on(view, rest, plans, |waiting| promises.may_start(waiting)) {
@@ -146,7 +146,7 @@ impl NamedPlan {
     }
 }
 
-/// Starts the jobs from a place on that fit beside the promises, in their own order.
+/// Starts the jobs from a place on that delay none of the promises, in their own order.
 fn start_candidates<'a, F: Chosen<'a>>(
     desk: &mut Desk<'a>,
     queue: &mut FitList,

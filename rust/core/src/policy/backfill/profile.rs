@@ -88,6 +88,14 @@ impl Profile {
         std::mem::replace(&mut self.least_margin, self.margin)
     }
 
+    /// What is free beside the promises, where only units are counted.
+    pub(super) fn units_mut(&mut self) -> Option<&mut crate::algo::horizon::Profile<i64>> {
+        match &mut self.free {
+            Free::Units(units) => Some(units),
+            Free::Both(_) => None,
+        }
+    }
+
     pub(super) fn counts_watts(&self) -> bool {
         self.free.counts_watts()
     }

@@ -4,17 +4,18 @@
 //! never name them; which nodes a job gets is `placement`'s business. Under a budget that may bind they count watts too.
 
 use crate::algo::fit_list::{FitList, Place, Waiting};
+use crate::algo::partial_plan::PartialPlan;
 use crate::algo::releases::Claim;
 use crate::error::Result;
 use crate::policy::backfill::by_cell::ByCell;
 use crate::policy::backfill::candidates::{Candidates, Index};
 use crate::policy::backfill::kept::Kept;
-use crate::policy::backfill::plan::Plan;
+use crate::policy::backfill::plan::{Plan, TICK};
 use crate::policy::backfill::woken::Woken;
 use crate::policy::backfill::{Backfill, start, start_heads};
 use crate::policy::desk::{Desk, Offer};
 use crate::policy::order::{Changes, Order};
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 /// Backfilling under reservations.
 #[derive(Clone, Debug)]
@@ -25,11 +26,19 @@ pub struct Reservations {
     plan: Plan,
     /// The plan of the last pass, where it may be kept.
     kept: Option<Kept>,
+    /// The plan of a pass after which none is kept.
+    partial: PartialPlan,
+    /// How many passes have found the plan of the one before worthless since one did not.
+    misses: usize,
     /// Jobs that are promised their starts together.
     alike: Vec<Waiting>,
     /// Those behind the last that may hold a reservation, where they are looked at in an order of their own.
     candidates: Option<Index>,
 }
+
+/// After so many plans in a row that were kept in vain none is kept but every so many passes.
+const VAIN: usize = 4;
+const SELDOM: usize = 32;
 
 /// How far a pass is.
 struct Course {
@@ -59,7 +68,8 @@ impl Reservations {
     pub fn new(depth: usize) -> Self {
         let kept = (depth == usize::MAX).then(Kept::default);
         let plan = if depth == 1 { Plan::of_one() } else { Plan::of_many() };
-        Self { depth, puts_off: true, plan, kept, alike: Vec::new(), candidates: None }
+        let (partial, alike) = (PartialPlan::default(), Vec::new());
+        Self { depth, puts_off: true, plan, kept, partial, misses: 0, alike, candidates: None }
     }
 
     /// The same with those that may overtake all blocked jobs with reservations looked at in an order of their own. With
@@ -90,6 +100,39 @@ impl Reservations {
             kept.begin(desk);
             if kept.is_whole() {
                 self.plan.watch_margin(desk);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether this pass makes a plan that is not kept: of one that is all jobs must be planned up to the last that is.
+    fn plans_in_part(&mut self, desk: &Desk<'_>, queue: &FitList) -> bool {
+        let is_kept_in_vain = self.misses > VAIN && !self.misses.is_multiple_of(SELDOM);
+        let is_in_vain = self.kept.is_none() || !desk.may_keep_plans() || is_kept_in_vain;
+        // A job of length zero may start where others cannot.
+        self.puts_off
+            && self.depth == usize::MAX
+            && is_in_vain
+            && desk.only_counts()
+            && !desk.counts_watts()
+            && queue.shortest() > SimDuration::ZERO
+    }
+
+    /// Starts the jobs that start now in a plan of all, and plans only those that may be in their way.
+    fn planned_in_part(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+        let (now, partial) = (desk.view.now, &mut self.partial);
+        let Some(free) = self.plan.profile.units_mut() else { return Ok(()) };
+        partial.begin(now, desk.view.platform.units());
+        partial.ask(now.saturating_add(TICK));
+        while desk.free_units() > 0
+            && let Some(next) = partial.next(free, queue)
+        {
+            desk.examine()?;
+            partial.take(free, &next);
+            // What should have ended by now has not: a plan may have it free.
+            let fits = next.waiting.units <= desk.free_units();
+            if let Some(offer) = if fits { desk.offer(&next.waiting)? } else { None } {
+                start(desk, queue, next.place, offer)?;
             }
         }
         Ok(())
@@ -372,15 +415,22 @@ impl Backfill for Reservations {
     }
 
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+        let was_kept = self.kept.as_ref().is_some_and(Kept::is_whole);
         if self.resume(desk, queue)? {
+            self.misses = 0;
             let next = self.kept.as_ref().map_or(Place::FRONT, |kept| kept.next(queue));
             return self.planned(desk, queue, next);
         }
         if let Some(kept) = &mut self.kept {
             kept.forget();
         }
+        self.misses += usize::from(was_kept || self.misses > VAIN);
         if !start_heads(desk, queue)? || desk.free_units() == 0 {
             return Ok(());
+        }
+        if self.plans_in_part(desk, queue) {
+            self.plan.reset(desk)?;
+            return self.planned_in_part(desk, queue);
         }
         self.reset(desk)?;
         match self.candidates.take() {

@@ -51,6 +51,10 @@ impl Order for ByQueue {
         Ok(())
     }
 
+    fn grow(&mut self, queues: &Arc<Queues>) {
+        self.queues = Arc::clone(queues);
+    }
+
     fn changes(&self) -> Changes {
         self.policy.changes()
     }

@@ -11,10 +11,13 @@ pub mod size;
 pub mod vahrm;
 pub mod wfp3;
 
+use std::sync::Arc;
+
 use dyn_clone::DynClone;
 
 use crate::error::{Result, config};
 use crate::policy::analyzer::Ask;
+use crate::policy::queues::Queues;
 use crate::policy::usage::Follower;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
@@ -42,6 +45,11 @@ pub trait Order: DynClone + Send + Sync {
     /// When ranks change as time passes, so that the queue must be sorted anew.
     fn changes(&self) -> Changes {
         Changes::Never
+    }
+
+    /// There are more jobs, of the same queues.
+    fn grow(&mut self, queues: &Arc<Queues>) {
+        let _ = queues;
     }
 
     /// Whether jobs stand in the order in which they started in reality.

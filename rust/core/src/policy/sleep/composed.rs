@@ -25,8 +25,7 @@ impl Sleeper for Composed {
         }
         if self.counts() {
             sleep.returns(view, &mut out.returns);
-        }
-        if !self.counts() || sleep.chooses() {
+        } else {
             sleep.comebacks(view, &mut out.comebacks);
             sleep.kept(&mut out.kept);
         }
@@ -53,7 +52,7 @@ impl Sleeper for Composed {
             let leave = |node, rule: &_, _| Leave::given_if(named::is_far(view, first, node, rule));
             sleep.settle(view, &wakes, leave, out);
         } else if !queue.is_empty() && sleep.looks_ahead(view) {
-            let outlook = as_planned(parts, queue, view, sleep.lend_plan());
+            let outlook = as_planned(parts, queue, view, sleep);
             let wakes = outlook.wakes_of(sleep, view);
             sleep.settle(view, &wakes, |_, rule, asleep| outlook.leave(rule, asleep), out);
             sleep.give_back(outlook);
@@ -81,17 +80,17 @@ impl Composed {
         if !sleep.looks_ahead(view) {
             return Ok(Proposal::default());
         }
-        let outlook = as_planned(parts, queue, view, sleep.lend_plan());
+        let outlook = as_planned(parts, queue, view, sleep);
         Ok(Proposal::counted(outlook.wakes_of(sleep, view), outlook))
     }
 }
 
 /// What is held for the jobs that wait, in their order.
-fn as_planned(parts: &Parts, queue: &FitList, view: &View<'_>, plan: Plan) -> Outlook {
-    let is_strict = parts.backfill.is_strict();
+fn as_planned(parts: &Parts, queue: &FitList, view: &View<'_>, sleep: &mut Sleep) -> Outlook {
+    let (is_strict, plan) = (parts.backfill.is_strict(), sleep.lend_plan());
     match parts.backfill.first_after() {
-        None => Outlook::new(view, plan, queue.iter(), is_strict),
-        Some(limit) => Outlook::new(view, plan, in_turn(queue, view.now, limit).into_iter(), is_strict),
+        None => Outlook::within(view, plan, queue, is_strict, sleep),
+        Some(limit) => Outlook::within(view, plan, &in_turn(queue, view.now, limit), is_strict, sleep),
     }
 }
 
@@ -99,17 +98,20 @@ fn as_planned(parts: &Parts, queue: &FitList, view: &View<'_>, plan: Plan) -> Ou
 fn as_backfilled(parts: &Parts, queue: &FitList, view: &View<'_>) -> Outlook {
     let (backfill, plan) = (&parts.backfill, Plan::default());
     match backfill.first_after() {
-        None if backfill.is_strict() => Outlook::new(view, plan, queue.iter(), true),
+        None if backfill.is_strict() => Outlook::new(view, plan, queue, true),
         None => Outlook::as_backfilled(view, plan, queue, backfill.reserves()),
-        Some(limit) => Outlook::new(view, plan, in_turn(queue, view.now, limit).into_iter(), false),
+        Some(limit) => Outlook::new(view, plan, &in_turn(queue, view.now, limit), false),
     }
 }
 
 /// The queue where those go first who have waited longer than a limit, the longest wait first.
-pub(super) fn in_turn(queue: &FitList, now: SimTime, limit: SimDuration) -> Vec<&Waiting> {
-    let (mut first, others): (Vec<&Waiting>, Vec<&Waiting>) =
-        queue.iter().partition(|waiting: &&Waiting| now - waiting.key.submit > limit);
-    first.sort_by_key(|waiting| (waiting.key.submit, waiting.key.row));
-    first.extend(others);
-    first
+pub(super) fn in_turn(queue: &FitList, now: SimTime, limit: SimDuration) -> FitList {
+    let mut all: Vec<Waiting> = queue.iter().copied().collect();
+    for waiting in all.iter_mut().filter(|waiting| now - waiting.key.submit > limit) {
+        (waiting.key.tier, waiting.key.rank) = (i32::MIN, i64::MIN);
+    }
+    all.sort_by_key(|waiting| waiting.key);
+    let mut list = FitList::default();
+    all.into_iter().for_each(|waiting| list.insert(waiting));
+    list
 }

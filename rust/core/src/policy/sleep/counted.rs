@@ -7,6 +7,7 @@ use std::cell::OnceCell;
 
 use crate::algo::fit_list::{FitList, Place, Room, Waiting};
 use crate::algo::horizon::Profile;
+use crate::algo::partial_plan::PartialPlan;
 use crate::policy::View;
 use crate::policy::sleep::rules::NodeRule;
 use crate::policy::sleep::standby::Return;
@@ -35,10 +36,38 @@ struct Ahead {
     least: Vec<i64>,
 }
 
+/// How far ahead a wake plan matters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reach {
+    /// A lack up to then keeps all nodes on.
+    pub(super) near: SimDuration,
+    /// One after that keeps none on.
+    pub(super) far: SimDuration,
+}
+
+impl Reach {
+    /// That of all nodes that may sleep.
+    pub(super) fn of(rules: &[NodeRule]) -> Self {
+        let sleepers = rules.iter().filter(|rule| !rule.is_excluded);
+        let spans = sleepers.filter_map(|rule| {
+            // Anything before `far` is at least a microsecond earlier.
+            let before = SimDuration::from_micros(rule.far?.micros() - 1);
+            Some(before.max(rule.stop.saturating_add(rule.start)))
+        });
+        let spans: Vec<_> = spans.collect();
+        let (near, far) = (spans.iter().min(), spans.iter().max());
+        Self { near: near.copied().unwrap_or_default(), far: far.copied().unwrap_or_default() }
+    }
+}
+
 /// What a wake plan is made in.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     free: Profile<i64>,
+    /// Which jobs are planned.
+    partial: PartialPlan,
+    /// The next job where none is planned before the one ahead of it, and from when on it may be; none if it never may.
+    turn: Option<(Place, SimTime)>,
     /// Where a count and a length were planned last, by these: those alike fit no earlier.
     last: Vec<((i64, SimDuration), SimTime)>,
     /// How many nodes come back once they are woken, and when, in that order.
@@ -50,23 +79,20 @@ impl Plan {
     fn begin(&mut self, view: &View<'_>) {
         let releases = view.releases.iter().map(|release| (release.at.max(view.now), release.claim.units));
         self.free.reset(view.now, view.slots.free_units(), releases);
+        self.partial.begin(view.now, view.platform.units());
+        self.turn = Some((Place::FRONT, view.now));
         self.last.clear();
         let woken = returns(view).iter().filter(|back| back.down > 0).map(|back| (back.at.max(view.now), back.down));
         self.woken.clear();
         self.woken.extend(woken);
     }
 
-    /// Plans a job at the earliest time, not before `from`, from which there are enough nodes for all its length; returns
+    /// Plans a job at the earliest time from which there are enough nodes for all its length if it starts by then; returns
     /// its start.
-    fn add(&mut self, waiting: &Waiting, from: SimTime) -> SimTime {
-        self.add_by(waiting, from, SimTime::NEVER)
-    }
-
-    /// The same if it starts by then.
-    fn add_by(&mut self, waiting: &Waiting, from: SimTime, by: SimTime) -> SimTime {
+    fn add_by(&mut self, waiting: &Waiting, by: SimTime) -> SimTime {
         let (units, length) = (waiting.units, waiting.length.max(TICK));
         let place = self.place_of((units, length));
-        let from = from.max(self.last[place].1);
+        let from = self.last[place].1;
         if from == SimTime::NEVER {
             return SimTime::NEVER;
         }
@@ -83,6 +109,31 @@ impl Plan {
         start
     }
 
+    /// Plans all jobs of a queue that start by then, until `is_enough`.
+    fn add_all(&mut self, queue: &FitList, by: SimTime, is_enough: impl Fn(&Profile<i64>) -> bool) {
+        self.partial.ask(by.saturating_add(TICK));
+        while !is_enough(&self.free)
+            && let Some(start) = self.partial.next(&mut self.free, queue)
+        {
+            self.partial.take(&mut self.free, &start);
+        }
+    }
+
+    /// The same where none is planned before the one ahead of it.
+    fn add_in_turn(&mut self, queue: &FitList, by: SimTime) {
+        while let Some((place, from)) = self.turn.filter(|turn| turn.1 <= by)
+            && let Some(waiting) = queue.get(place)
+        {
+            let length = waiting.length.max(TICK);
+            let start = self.free.earliest_fit_from(from, waiting.units, length);
+            // Behind one that never starts none does.
+            self.turn = (start != SimTime::NEVER).then(|| (queue.after(place), start));
+            if self.turn.is_some() {
+                self.free.reserve(start, length, waiting.units);
+            }
+        }
+    }
+
     fn place_of(&mut self, of: (i64, SimDuration)) -> usize {
         let place = self.last.partition_point(|(other, _)| *other < of);
         if self.last.get(place).is_none_or(|(other, _)| *other != of) {
@@ -95,24 +146,43 @@ impl Plan {
 impl Outlook {
     /// With these jobs waiting, in their order; where it is strict none is planned before the one ahead of it. It is made
     /// in the memory of another.
-    pub(super) fn new<'w>(
-        view: &View<'_>,
-        mut plan: Plan,
-        queue: impl Iterator<Item = &'w Waiting>,
-        is_strict: bool,
-    ) -> Self {
+    pub(super) fn new(view: &View<'_>, mut plan: Plan, queue: &FitList, is_strict: bool) -> Self {
         plan.begin(view);
-        let mut from = view.now;
-        for waiting in queue {
-            let start = plan.add(waiting, from);
-            if is_strict {
-                from = start;
-            }
-            if from == SimTime::NEVER {
-                break;
-            }
+        if is_strict {
+            plan.add_in_turn(queue, SimTime::NEVER);
+        } else {
+            plan.add_all(queue, SimTime::NEVER, |_| false);
         }
         Self::of(view, plan, 0)
+    }
+
+    /// The same as far as it decides which nodes are woken, and which put to sleep by rules that reach so far.
+    pub(super) fn within(view: &View<'_>, plan: Plan, queue: &FitList, is_strict: bool, sleep: &Sleep) -> Self {
+        let (mut outlook, now, reach) = (Self::of(view, plan, 0), view.now, sleep.reach());
+        outlook.plan.begin(view);
+        let soon = sleep.soon(view);
+        let near = reach.near.max(TICK);
+        let mut span = soon.map_or(reach.far, |soon| reach.far.max(soon - now));
+        loop {
+            let (plan, by) = (&mut outlook.plan, now.saturating_add(span));
+            if is_strict {
+                plan.add_in_turn(queue, by);
+            } else {
+                // No node sleeps where one is lacking soon. Where some are off it matters how many, and when more are.
+                plan.add_all(queue, by, |free| soon.is_none() && free.least_between(now, near) <= 0);
+            }
+            if by == SimTime::NEVER || soon.is_none_or(|soon| outlook.says_all(soon, by)) {
+                return outlook;
+            }
+            span = if by < SimTime::LATEST { span.saturating_add(span.max(TICK)) } else { SimDuration::FOREVER };
+        }
+    }
+
+    /// Whether it is known which nodes are woken, and when, if all is planned that starts by then.
+    fn says_all(&self, soon: SimTime, by: SimTime) -> bool {
+        let down = self.plan.woken.iter().map(|woken| woken.1).sum::<i64>();
+        let (lack, larger) = self.lack(soon);
+        lack >= down || larger.is_some_and(|larger| larger <= by)
     }
 
     /// The same as the backfill would have it if all nodes were on: beside what the first `depth` jobs hold that do not fit,
@@ -126,7 +196,7 @@ impl Outlook {
         while let Some(next) = if held < depth { Some(place) } else { queue.first_fit(place, Room::of(most)) }
             && let Some(waiting) = queue.get(next)
         {
-            let start = plan.add_by(waiting, view.now, if held < depth { SimTime::NEVER } else { soon });
+            let start = plan.add_by(waiting, if held < depth { SimTime::NEVER } else { soon });
             if start > soon {
                 held += usize::from(held < depth);
             } else if waiting.length >= soon - view.now {
@@ -169,21 +239,24 @@ impl Outlook {
         })
     }
 
-    /// The off nodes that are woken now, the lowest first, and when the next have to be.
-    pub(super) fn wakes_of(&self, sleep: &Sleep, view: &View<'_>) -> Wakes {
-        let Some(standby) = view.standby else { return Wakes::default() };
-        let spans = standby.kinds_down().map(|like| sleep.rule(like).start);
-        let Some(span) = spans.max() else { return Wakes::default() };
-        let soon = self.now.saturating_add(span);
+    /// How many nodes are lacking at most by then, and when more are first after that.
+    fn lack(&self, soon: SimTime) -> (i64, Option<SimTime>) {
         let mut lack = 0;
         let larger = self.levels().find(|&(at, level)| {
             let is_larger = -level > lack;
             lack = if at <= soon { lack.max(-level) } else { lack };
             is_larger && at > soon
         });
+        (lack, larger.map(|step| step.0))
+    }
+
+    /// The off nodes that are woken now, the lowest first, and when the next have to be.
+    pub(super) fn wakes_of(&self, sleep: &Sleep, view: &View<'_>) -> Wakes {
+        let (Some(standby), Some(soon)) = (view.standby, sleep.soon(view)) else { return Wakes::default() };
+        let (lack, larger) = self.lack(soon);
         Wakes {
             now: standby.off().iter().take(usize::try_from(lack).unwrap_or(0)).collect(),
-            due: larger.map(|step| self.now.saturating_add((step.0 - self.now) - span)),
+            due: larger.map(|larger| self.now.saturating_add(larger - soon)),
         }
     }
 

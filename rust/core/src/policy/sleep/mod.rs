@@ -22,7 +22,7 @@ use crate::algo::node_set::NodeSet;
 use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
-use crate::policy::sleep::counted::{Outlook, Plan};
+use crate::policy::sleep::counted::{Outlook, Plan, Reach};
 use crate::policy::sleep::named::{FirstJobs, FirstStarts};
 use crate::policy::sleep::planned::Planned;
 use crate::policy::sleep::rest::{Choice, IdleNode, Rest, Scene};
@@ -103,6 +103,8 @@ pub struct Sleep {
     resting: Resting,
     /// Whether all nodes that ever sleep do so by equal rules.
     is_uniform: bool,
+    /// How far ahead it matters for these whether they are needed.
+    reach: Reach,
     alarm: Option<SimTime>,
     own: Option<Box<dyn Rest>>,
     /// The jobs that came since it was last asked.
@@ -132,6 +134,7 @@ impl Sleep {
         counted.for_each(|(node, _)| _ = resting.insert(node));
         Ok(Self {
             resting: Resting::new(min_idle, resting),
+            reach: Reach::of(&all),
             is_uniform: sleepers.all(|rule| Some(rule) == first),
             rules: all,
             min_idle: rules.min_idle,
@@ -188,6 +191,17 @@ impl Sleep {
     /// Whether a part of its own chooses the nodes.
     pub(super) fn chooses(&self) -> bool {
         self.own.is_some()
+    }
+
+    /// How far ahead it matters for nodes that may sleep whether they are needed.
+    fn reach(&self) -> Reach {
+        self.reach
+    }
+
+    /// When all nodes would be back that are off or shutting down, if they were woken now; none if no node is.
+    pub(super) fn soon(&self, view: &View<'_>) -> Option<SimTime> {
+        let spans = view.standby?.kinds_down().map(|like| self.rule(like).start);
+        spans.max().map(|span| view.now.saturating_add(span))
     }
 
     pub(super) fn rule(&self, node: u32) -> &NodeRule {
@@ -352,7 +366,11 @@ impl Sleep {
             out.sleep(node);
             self.note_shutdown(view.now, node);
         }
-        let ripe = idle(view).filter_map(|node| self.ripe_at(view, node)).filter(|&ripe| ripe > view.now).min();
+        let ripe = if self.min_idle == SimDuration::ZERO {
+            None
+        } else {
+            idle(view).filter_map(|node| self.ripe_at(view, node)).filter(|&ripe| ripe > view.now).min()
+        };
         let alarm = [wakes.due, ripe, choice.again].into_iter().flatten().min();
         self.alarm = alarm.filter(|&alarm| alarm <= SimTime::LATEST);
         Ok(())
@@ -368,26 +386,24 @@ impl Sleep {
         let wakes = outlook.wakes(self, view);
         let mut choice = Choice::default();
         let Some(mut own) = self.own.take() else { return Ok((wakes, choice)) };
-        let nodes: Vec<_> = idle(view).collect();
-        let idle = nodes.iter().zip((0..nodes.len()).rev()).map(|(&node, above)| IdleNode {
-            node,
-            since: view.standby.map_or(view.now, |standby| standby.idle_since(node)),
-            next: if self.kept.contains_key(&node) { view.now } else { outlook.next(node, above) },
-            may_sleep: self.may_sleep(view, node),
-        });
-        let idle: Vec<_> = idle.collect();
-        let asleep = view.standby.into_iter().flat_map(|standby| standby.asleep().iter());
-        let off = asleep
-            .filter(|node| view.nodes[*node as usize] == NodeState::Off && wakes.now.binary_search(node).is_err());
-        let off: Vec<_> = off.collect();
-        let (spare, free) = (outlook.spare(self, view, &idle), outlook.free(view));
-        let arrived = std::mem::take(&mut self.arrived);
-        let rules = &self.rules;
-        let scene = Scene { view, idle: &idle, off: &off, spare, free, waiting, queue, arrived: &arrived, rules };
+        let (spare, free, arrived) = (outlook.spare(self, view), outlook.free(view), std::mem::take(&mut self.arrived));
+        let (rules, woken) = (&self.rules[..], &wakes.now[..]);
+        let (sleep, plan, arrived) = (&*self, outlook, &arrived[..]);
+        let scene = Scene { view, spare, free, waiting, queue, arrived, rules, sleep, plan, woken };
         let done = own.rest(&scene, &mut choice);
         self.own = Some(own);
         choice.again = choice.again.filter(|&again| again > view.now);
         done.map(|()| (wakes, choice))
+    }
+
+    /// What a part of its own is told of an idle node, with so many idle ones above it.
+    fn idle_node(&self, view: &View<'_>, plan: &dyn Planned, node: u32, above: usize) -> IdleNode {
+        IdleNode {
+            node,
+            since: view.standby.map_or(view.now, |standby| standby.idle_since(node)),
+            next: if self.kept.contains_key(&node) { view.now } else { plan.next(node, above) },
+            may_sleep: self.may_sleep(view, node),
+        }
     }
 
     /// How many nodes may be put to sleep so that enough stay on.
@@ -409,6 +425,12 @@ impl Sleep {
 fn idle<'a>(view: &View<'a>) -> impl Iterator<Item = u32> + 'a {
     let nodes = view.nodes;
     view.slots.holding(view.platform.shared_slots()).iter().filter(|&node| nodes[node as usize] == NodeState::Idle)
+}
+
+/// The same from the highest down.
+fn idle_descending<'a>(view: &View<'a>) -> impl Iterator<Item = u32> + 'a {
+    let (nodes, slots) = (view.nodes, view.platform.shared_slots());
+    view.slots.holding(slots).descending().filter(|&node| nodes[node as usize] == NodeState::Idle)
 }
 
 fn day_of(now: SimTime) -> i64 {

@@ -39,7 +39,8 @@ pub(super) fn wakes(sleep: &Sleep, view: &View<'_>, first: &FirstJobs) -> Wakes 
 
 /// Whether a maintenance of the node that is known begins before `start`, or then: it comes back from that by itself.
 fn is_out_by(view: &View<'_>, node: u32, start: SimTime) -> bool {
-    view.outages.known(view.now).any(|window| window.node == node && window.from <= start)
+    let by_then = view.outages.known(view.now).take_while(|window| window.from <= start);
+    by_then.map(|window| window.node).any(|other| other == node)
 }
 
 /// Whether a node's next planned job is far enough away (rule 16).

@@ -16,6 +16,8 @@ const LEVELS: usize = 34;
 const REMEMBERED: usize = 500;
 /// With fewer of its own a level goes by all windows of late.
 const FEWEST: usize = 30;
+/// Nodes that stop and start within this do so in no time.
+const INSTANT: SimDuration = SimDuration::from_micros(1);
 /// No window is shorter, in microseconds.
 const SHORTEST: i64 = 1_000_000;
 /// So many windows without anything are remembered at once.
@@ -40,20 +42,28 @@ const EAGER: f64 = 3.0;
 pub struct Newsvendor {
     budget: Budget,
     demand: Demand,
+    /// As long as stopping and starting a node takes at most; none: nobody has asked yet.
+    window: Option<SimDuration>,
 }
 
 impl Newsvendor {
     /// A reserve that takes `ratio` of the time in which nodes are free.
     #[must_use]
     pub fn new(ratio: f64) -> Self {
-        Self { budget: Budget::new(ratio), demand: Demand::default() }
+        Self { budget: Budget::new(ratio), demand: Demand::default(), window: None }
     }
 }
 
 impl Rest for Newsvendor {
     fn rest(&mut self, scene: &Scene<'_>, choice: &mut Choice) -> Result<()> {
         let now = scene.view.now;
-        let window = scene.rules.iter().map(|rule| rule.stop.saturating_add(rule.start)).max().unwrap_or_default();
+        let window = *self.window.get_or_insert_with(|| window(scene.rules));
+        if window <= INSTANT {
+            // No job waits for a node that is off.
+            let spared = scene.idle_descending().filter(|one| is_spared(one, now, scene.rules));
+            choice.sleep.extend(spared.map(|one| one.node));
+            return Ok(());
+        }
         let window = SimDuration::from_micros(window.micros().max(SHORTEST));
         let level = self.demand.see(now, window, scene.free);
         self.budget.spend(now, window, scene.spare, scene.free.max(scene.spare));
@@ -61,19 +71,24 @@ impl Rest for Newsvendor {
         let reserve = self.demand.exceeded(level, threshold);
         #[expect(clippy::cast_possible_truncation, reason = "at most a day and a half in microseconds")]
         let hold = SimDuration::from_micros((HOLD / threshold) as i64);
-        let spared: Vec<_> = scene.idle.iter().rev().filter(|one| is_spared(one, now, scene.rules)).collect();
         let excess = scene.spare.saturating_sub(reserve) as usize;
-        let is_ripe = |one: &&IdleNode| one.since.saturating_add(hold) <= now;
-        let (go, stay): (Vec<&IdleNode>, Vec<_>) = spared.iter().copied().take(excess).partition(is_ripe);
+        let mut spared = scene.idle_descending().filter(|one| is_spared(one, now, scene.rules));
+        let is_ripe = |one: &IdleNode| one.since.saturating_add(hold) <= now;
+        let (go, stay): (Vec<IdleNode>, Vec<_>) = spared.by_ref().take(excess).partition(is_ripe);
         choice.sleep.extend(go.iter().map(|one| one.node));
         let lowest = self.demand.exceeded(level, EAGER * threshold);
-        choice.wake.extend(scene.off.iter().take(lowest.saturating_sub(scene.spare) as usize));
+        choice.wake.extend(scene.off().take(lowest.saturating_sub(scene.spare) as usize));
         let ripe = stay.iter().map(|one| one.since.saturating_add(hold)).min();
-        let is_kept = spared.len() > go.len() || !choice.wake.is_empty();
+        let is_kept = !stay.is_empty() || !choice.wake.is_empty() || spared.next().is_some();
         let later = now.saturating_add(window);
         choice.again = is_kept.then(|| ripe.map_or(later, |ripe| ripe.min(later)));
         Ok(())
     }
+}
+
+/// As long as stopping and starting a node takes at most.
+fn window(rules: &[NodeRule]) -> SimDuration {
+    rules.iter().map(|rule| rule.stop.saturating_add(rule.start)).max().unwrap_or_default()
 }
 
 /// Whether sleep saves energy until a node's next planned job, as under the part `planned`.

@@ -4,8 +4,8 @@ use crate::platform::node_state::NodeState;
 use crate::policy::View;
 use crate::policy::sleep::counted::Outlook;
 use crate::policy::sleep::named::{self, FirstJobs};
-use crate::policy::sleep::rest::{Choice, IdleNode};
-use crate::policy::sleep::{Sleep, Wakes};
+use crate::policy::sleep::rest::Choice;
+use crate::policy::sleep::{Sleep, Wakes, idle};
 use crate::units::{SimDuration, SimTime};
 
 /// What is planned for later.
@@ -17,7 +17,7 @@ pub(super) trait Planned {
     fn next(&self, node: u32, above: usize) -> SimTime;
 
     /// How many nodes are on, or will be, that nothing planned needs within the time to wake one.
-    fn spare(&self, sleep: &Sleep, view: &View<'_>, idle: &[IdleNode]) -> u32;
+    fn spare(&self, sleep: &Sleep, view: &View<'_>) -> u32;
 
     /// How many nodes neither run a job nor are needed by one that waits for nothing else.
     fn free(&self, view: &View<'_>) -> u32;
@@ -37,17 +37,16 @@ impl Planned for FirstJobs {
         self.get(&node).map_or(SimTime::NEVER, |&(start, _)| start)
     }
 
-    fn spare(&self, sleep: &Sleep, view: &View<'_>, idle: &[IdleNode]) -> u32 {
+    fn spare(&self, sleep: &Sleep, view: &View<'_>) -> u32 {
         let booting =
             comebacks(view).filter(|&(node, _)| matches!(view.nodes[node as usize], NodeState::Booting { .. }));
         let is_free = |node: u32| self.next(node, 0) > view.now.saturating_add(sleep.rule(node).start);
-        let count = idle.iter().map(|one| one.node).chain(booting.map(|(node, _)| node)).filter(|&node| is_free(node));
+        let count = idle(view).chain(booting.map(|(node, _)| node)).filter(|&node| is_free(node));
         u32::try_from(count.count()).unwrap_or(u32::MAX)
     }
 
     fn free(&self, view: &View<'_>) -> u32 {
-        let idle = view.slots.holding(view.platform.shared_slots()).iter();
-        let idle = idle.filter(|&node| view.nodes[node as usize] == NodeState::Idle).map(|node| (node, view.now));
+        let idle = idle(view).map(|node| (node, view.now));
         let is_free = |&(node, at): &(u32, SimTime)| self.next(node, 0) > at;
         u32::try_from(idle.chain(comebacks(view)).filter(is_free).count()).unwrap_or(u32::MAX)
     }
@@ -62,12 +61,15 @@ impl Planned for Outlook {
         self.lacking(above)
     }
 
-    fn spare(&self, sleep: &Sleep, view: &View<'_>, idle: &[IdleNode]) -> u32 {
-        let spans = (0..view.platform.len()).take(1).map(|node| sleep.rule(node).start);
-        let span = comebacks(view).map(|(node, _)| sleep.rule(node).start).chain(spans).max();
+    fn spare(&self, sleep: &Sleep, view: &View<'_>) -> u32 {
+        let asleep = view.standby.into_iter().flat_map(|standby| standby.alike().map(|(like, ..)| like));
+        let span = (0..view.platform.len()).take(1).chain(asleep).map(|node| sleep.rule(node).start).max();
         let least = self.least_until(view.now.saturating_add(span.unwrap_or(SimDuration::ZERO)));
-        let on = idle.len() + comebacks(view).count();
-        u32::try_from(least.max(0)).unwrap_or(u32::MAX).min(u32::try_from(on).unwrap_or(u32::MAX))
+        let least = u32::try_from(least.max(0)).unwrap_or(u32::MAX);
+        // Of idle nodes it is enough to know that there are so many.
+        let asleep = view.standby.map_or(0, |standby| standby.asleep().len());
+        let idle = idle(view).take(least as usize).count();
+        least.min(asleep.saturating_add(u32::try_from(idle).unwrap_or(u32::MAX)))
     }
 
     fn free(&self, _view: &View<'_>) -> u32 {

@@ -6,7 +6,9 @@ use dyn_clone::DynClone;
 
 use crate::error::Result;
 use crate::policy::View;
+use crate::policy::sleep::planned::Planned;
 use crate::policy::sleep::rules::NodeRule;
+use crate::policy::sleep::{Sleep, idle_descending};
 use crate::units::SimTime;
 use crate::workload::JobId;
 
@@ -39,10 +41,6 @@ pub struct IdleNode {
 pub struct Scene<'a> {
     /// The machine, and what runs.
     pub view: &'a View<'a>,
-    /// Nodes that idle, ascending.
-    pub idle: &'a [IdleNode],
-    /// Nodes that are off and were not woken in this pass, ascending.
-    pub off: &'a [u32],
     /// How many nodes are on, or on their way there, that nothing planned needs within the time to wake one.
     pub spare: u32,
     /// How many nodes there are, on or not, that neither run a job nor are needed by one that waits for nothing else.
@@ -55,6 +53,33 @@ pub struct Scene<'a> {
     pub arrived: &'a [JobId],
     /// What the rules come to on each node.
     pub rules: &'a [NodeRule],
+    pub(super) sleep: &'a Sleep,
+    pub(super) plan: &'a dyn Planned,
+    /// Nodes that are woken in this pass, ascending.
+    pub(super) woken: &'a [u32],
+}
+
+impl Scene<'_> {
+    /// Nodes that idle, ascending.
+    #[must_use]
+    pub fn idle(&self) -> Vec<IdleNode> {
+        let mut all: Vec<_> = self.idle_descending().collect();
+        all.reverse();
+        all
+    }
+
+    /// The same from the highest down, for those who need not look at all.
+    pub fn idle_descending(&self) -> impl Iterator<Item = IdleNode> + '_ {
+        idle_descending(self.view)
+            .enumerate()
+            .map(|(above, node)| self.sleep.idle_node(self.view, self.plan, node, above))
+    }
+
+    /// Nodes that are off and were not woken in this pass, ascending.
+    pub fn off(&self) -> impl Iterator<Item = u32> + '_ {
+        let off = self.view.standby.into_iter().flat_map(|standby| standby.off().iter());
+        off.filter(|node| self.woken.binary_search(node).is_err())
+    }
 }
 
 /// What was chosen.

@@ -275,6 +275,11 @@ impl Standby {
         (since, self.forgotten + self.idled.len() as u64)
     }
 
+    /// No plan has any node back.
+    pub fn forget_plans(&mut self) {
+        (self.expected, self.counted) = (Expected::default(), Counted::default());
+    }
+
     /// Nothing is expected, in what holds the memory for it.
     pub fn begin_expecting(&mut self) -> Expected {
         let mut expected = std::mem::take(&mut self.expected);

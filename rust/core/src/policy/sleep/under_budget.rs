@@ -14,10 +14,10 @@ use crate::policy::budget::outlook::Outlook;
 use crate::policy::compose::{Composed, Parts};
 use crate::policy::sleep::composed::in_turn;
 use crate::policy::sleep::planned::Planned;
-use crate::policy::sleep::rest::{Choice, IdleNode};
+use crate::policy::sleep::rest::Choice;
 use crate::policy::sleep::standby::{Comeback, Expected};
 use crate::policy::sleep::wake_plan::{Need, WakePlan};
-use crate::policy::sleep::{Leave, Sleep, Wakes};
+use crate::policy::sleep::{Leave, Sleep, Wakes, idle};
 use crate::policy::{Decisions, View};
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
@@ -71,10 +71,8 @@ impl Composed {
             return Ok(());
         }
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
-        let waiting: Vec<&Waiting> = match parts.backfill.first_after() {
-            None => queue.iter().collect(),
-            Some(limit) => in_turn(queue, view.now, limit),
-        };
+        let overdue_first = parts.backfill.first_after().map(|limit| in_turn(queue, view.now, limit));
+        let waiting: Vec<&Waiting> = overdue_first.as_ref().unwrap_or(queue).iter().collect();
         let found = UnderBudget::new(&ask, parts, power, (&waiting, sleep.longest_start()))?;
         if sleep.chooses() {
             let list = || queue.iter().map(|waiting| JobId(waiting.key.row)).collect::<Vec<_>>();
@@ -206,10 +204,10 @@ impl Planned for UnderBudget {
         self.plan.borrow().lacking(above)
     }
 
-    fn spare(&self, _sleep: &Sleep, view: &View<'_>, idle: &[IdleNode]) -> u32 {
+    fn spare(&self, _sleep: &Sleep, view: &View<'_>) -> u32 {
         let plan = self.plan.borrow();
         let least = plan.spare(view.now.saturating_add(plan.margin()), view.now);
-        let on = idle.len() + view.standby.map_or(0, |standby| standby.comebacks().len());
+        let on = idle(view).count() + view.standby.map_or(0, |standby| standby.comebacks().len());
         u32::try_from(least.max(0)).unwrap_or(u32::MAX).min(u32::try_from(on).unwrap_or(u32::MAX))
     }
 

@@ -7,7 +7,81 @@ use crate::algo::node_set::NodeSet;
 use crate::policy::View;
 use crate::policy::backfill::named::chosen::Chosen;
 use crate::policy::backfill::plan::TICK;
+use crate::policy::outages::Maintenance;
+use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
+
+/// What is free when. Nodes are taken out for maintenance only as far ahead as is asked for: windows of it may be known for
+/// years.
+pub(super) struct Future<'a, F> {
+    windows: Windows<F>,
+    now: SimTime,
+    /// Maintenance that begins before this is taken out.
+    known: SimTime,
+    /// The rest, by beginning.
+    to_come: Box<dyn Iterator<Item = Maintenance> + 'a>,
+    next: Option<Maintenance>,
+}
+
+impl<'a, F: Chosen<'a>> Future<'a, F> {
+    /// With maintenance, by beginning, that is not taken out yet.
+    fn new(windows: Windows<F>, now: SimTime, to_come: impl Iterator<Item = Maintenance> + 'a) -> Self {
+        let mut to_come: Box<dyn Iterator<Item = Maintenance> + 'a> = Box::new(to_come);
+        let next = to_come.next();
+        Self { windows, now, known: now, to_come, next }
+    }
+
+    /// With all maintenance taken out already.
+    pub(super) fn whole(windows: Windows<F>, now: SimTime) -> Self {
+        Self::new(windows, now, std::iter::empty())
+    }
+
+    /// Takes out what begins before an instant.
+    fn look(&mut self, until: SimTime) {
+        while let Some(window) = self.next.filter(|window| window.from < until) {
+            self.windows.close(window.from, window.until - window.from, window.node);
+            self.next = self.to_come.next();
+        }
+        self.known = if self.next.is_none() { SimTime::NEVER } else { self.known.max(until) };
+    }
+
+    /// As [`Windows::may_start`].
+    pub(super) fn may_start(&mut self, need: &Need) -> bool {
+        self.look(self.now.saturating_add(need.length));
+        self.windows.may_start(need)
+    }
+
+    /// As [`Windows::earliest`] where `pick` takes any nodes.
+    pub(super) fn earliest(
+        &mut self,
+        need: &Need,
+        (mut from, until): (SimTime, SimTime),
+        mut pick: impl FnMut(&F, &NodeSet) -> bool,
+    ) -> Option<SimTime> {
+        self.look(from.saturating_add(need.length));
+        loop {
+            // A job that is over by then is in the way of no maintenance that is not taken out.
+            let certain = self.known.saturating_add(SimDuration::ZERO - need.length);
+            let by = if self.known == SimTime::NEVER { until } else { until.min(certain) };
+            let found = self.windows.earliest(need, (from, by), &mut pick);
+            if found.is_some() || by == until {
+                return found;
+            }
+            from = by;
+            self.look(self.known.saturating_add((self.known - self.now).max(TICK)));
+        }
+    }
+
+    /// As [`Windows::hold`] of what [`Self::earliest`] has found.
+    pub(super) fn hold(&mut self, at: SimTime, need: &Need, nodes: &[u32]) {
+        self.windows.hold(at, need, nodes);
+    }
+
+    /// As [`Windows::into_spare`].
+    pub(super) fn into_spare(self) -> Vec<F> {
+        self.windows.into_spare()
+    }
+}
 
 /// The nodes that are off or shutting down, if any is.
 pub(super) fn asleep(view: &View<'_>) -> Option<NodeSet> {
@@ -22,7 +96,7 @@ pub(super) fn asleep(view: &View<'_>) -> Option<NodeSet> {
 
 /// What is free when, if all that runs ends as planned; what should have ended by now ends a tick later. A node in
 /// maintenance is free once that is over, one that has failed never, and none is in a window that is known by now.
-pub(super) fn windows<'a, F: Chosen<'a>>(view: &'a View<'a>, now: F, spares: Vec<F>) -> Windows<F> {
+pub(super) fn future<'a, F: Chosen<'a>>(view: &'a View<'a>, now: F, spares: Vec<F>) -> Future<'a, F> {
     let soonest = view.now.saturating_add(TICK);
     let runs = view.runs.iter().map(|(_, run)| Return {
         at: run.planned_end.max(soonest),
@@ -30,12 +104,27 @@ pub(super) fn windows<'a, F: Chosen<'a>>(view: &'a View<'a>, now: F, spares: Vec
         what: What::Slots(F::told(view, run.job)),
         microwatts: 0,
     });
-    known_by_now(spares, now, view, runs.collect())
+    let windows = in_service(spares, now, view, runs.collect());
+    Future::new(windows, view.now, view.outages.known(view.now))
 }
 
 /// What is free when, if so much is now and that comes back; and nodes that cannot serve now, while those that will not
 /// are taken out.
 pub(super) fn known_by_now<'a, F: Chosen<'a>>(
+    spares: Vec<F>,
+    now: F,
+    view: &'a View<'a>,
+    returns: Vec<Return<'a>>,
+) -> Windows<F> {
+    let mut windows = in_service(spares, now, view, returns);
+    for window in view.outages.known(view.now) {
+        windows.close(window.from, window.until - window.from, window.node);
+    }
+    windows
+}
+
+/// The same beside maintenance to come.
+fn in_service<'a, F: Chosen<'a>>(
     spares: Vec<F>,
     now: F,
     view: &'a View<'a>,
@@ -56,9 +145,6 @@ pub(super) fn known_by_now<'a, F: Chosen<'a>>(
     let mut windows = Windows::reusing(spares, view.now, (now, 0), ascending);
     for (node, until) in view.outages.coming_back() {
         windows.open(until, node, whole);
-    }
-    for window in view.outages.known(view.now) {
-        windows.close(window.from, window.until - window.from, window.node);
     }
     windows
 }

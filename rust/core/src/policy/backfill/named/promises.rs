@@ -1,12 +1,11 @@
 //! What the plan of a pass promises, job by job.
 
 use crate::algo::fit_list::Waiting;
-use crate::algo::horizon::Windows;
 use crate::algo::node_set::NodeSet;
 use crate::policy::View;
 use crate::policy::backfill::named::bounds::{Bounds, Like};
 use crate::policy::backfill::named::chosen::{Chosen, Memory, Own};
-use crate::policy::backfill::named::future::{asleep, need};
+use crate::policy::backfill::named::future::{Future, asleep, need};
 use crate::policy::sleep::standby::Standby;
 use crate::units::SimTime;
 use crate::workload::JobId;
@@ -14,7 +13,7 @@ use crate::workload::JobId;
 /// What is free beside what is promised so far.
 pub(super) struct Promises<'a, F> {
     view: &'a View<'a>,
-    windows: Windows<F>,
+    future: Future<'a, F>,
     bounds: Bounds,
     asleep: Option<NodeSet>,
     /// Those promised last.
@@ -23,15 +22,15 @@ pub(super) struct Promises<'a, F> {
 
 impl<'a, F: Chosen<'a>> Promises<'a, F> {
     /// None yet.
-    pub(super) fn new(view: &'a View<'a>, windows: Windows<F>, memory: &mut Memory) -> Self {
+    pub(super) fn new(view: &'a View<'a>, future: Future<'a, F>, memory: &mut Memory) -> Self {
         let bounds = std::mem::take(&mut memory.bounds);
-        Self { view, windows, bounds, asleep: asleep(view), nodes: Vec::new() }
+        Self { view, future, bounds, asleep: asleep(view), nodes: Vec::new() }
     }
 
     /// Whether a job can start now. When more is promised it cannot if it could not before.
     pub(super) fn may_start(&mut self, waiting: &Waiting) -> bool {
         let is_bound = self.bounds.of(&Like::of::<F>(self.view, waiting)) > self.view.now;
-        !is_bound && self.windows.may_start(&need::<F>(self.view, waiting))
+        !is_bound && self.future.may_start(&need::<F>(self.view, waiting))
     }
 
     /// Promises a job the first nodes at the earliest instant, if that is not after `until`.
@@ -45,13 +44,13 @@ impl<'a, F: Chosen<'a>> Promises<'a, F> {
             free.choose(Own { nodes: throughout, spreads: false, asleep, kept, job }, &need, nodes);
             true
         };
-        let found = if from > until { None } else { self.windows.earliest(&need, (from, until), pick) };
+        let found = if from > until { None } else { self.future.earliest(&need, (from, until), pick) };
         let at = found.unwrap_or(SimTime::NEVER);
         if at > from {
             self.bounds.note(like, at);
         }
         if found.is_some() {
-            self.windows.hold(at, &need, &self.nodes);
+            self.future.hold(at, &need, &self.nodes);
         }
         found
     }
@@ -65,6 +64,6 @@ impl<'a, F: Chosen<'a>> Promises<'a, F> {
     pub(super) fn leave(mut self, memory: &mut Memory) {
         self.bounds.forget();
         memory.bounds = self.bounds;
-        F::leave(self.windows.into_spare(), memory);
+        F::leave(self.future.into_spare(), memory);
     }
 }

@@ -157,6 +157,7 @@ mod tests {
     use crate::algo::horizon::windows::{Return, What};
     use crate::algo::horizon::{SlotTable, Windows};
     use crate::policy::backfill::named::chosen::Memory;
+    use crate::policy::backfill::named::future::Future;
     use crate::policy::backfill::named::promises::Promises;
     use crate::policy::backfill::queued::Queued;
     use crate::policy::queues::{Queue, QueueColumns, Queues};
@@ -184,7 +185,8 @@ mod tests {
         let lent = |node| nodes.iter().any(|(_, lent)| lent[0] == node);
         let free = (0..NODES).map(|node| if lent(node) { 0 } else { 2 });
         let windows = Windows::new(view.now, Queued::new(view, SlotTable::new(2, free)), 0, returns);
-        let mut promises = Promises::new(view, windows, &mut Memory::default());
+        let future = Future::whole(windows, view.now);
+        let mut promises = Promises::new(view, future, &mut Memory::default());
         let (mut awaited, mut first) = (case.awaited.clone(), BTreeMap::<u32, SimTime>::new());
         let mut reach = Reach::new(view, case.depth > case.queue.len(), &awaited);
         let (mut place, mut planned, mut started) = (Place::FRONT, 0, Vec::new());

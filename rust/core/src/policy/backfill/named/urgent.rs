@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::policy::View;
 use crate::policy::backfill::named::NamedPlan;
 use crate::policy::backfill::named::chosen::{Chosen, Own};
-use crate::policy::backfill::named::future::{asleep, known_by_now, need};
+use crate::policy::backfill::named::future::{Future, asleep, known_by_now, need};
 use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::queued::Queued;
 use crate::policy::backfill::start;
@@ -97,7 +97,8 @@ impl NamedPlan {
             };
         }
         urgent.resume(desk)?;
-        self.fill(desk, queue, (urgent.running, reach), (place, planned))
+        let future = Future::whole(urgent.running, desk.view.now);
+        self.fill(desk, queue, (future, reach), (place, planned))
     }
 }
 

@@ -1,0 +1,124 @@
+"""Lettering of pictures: titles, legends and labels are wrapped to the room they have, and never cut."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hetsched.report.tables import folded
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, FigureBase
+
+WIDTH_IN = 3.6
+"""Half a page of two columns; all sizes of pictures are right at this width."""
+
+FONT = "DejaVu Sans"
+_POINTS, _TITLE_POINTS = 8.0, 8.5
+_LINE_IN = 0.135
+_EDGE_IN = 0.2
+_BETWEEN_IN = 0.06
+"""Of two names in a legend."""
+
+_LEGEND: dict[str, Any] = {"handlelength": 1.6, "handletextpad": 0.8, "columnspacing": 1.2, "labelspacing": 0.4}
+
+
+@lru_cache(maxsize=4096)
+def width_in(text: str, points: float = _POINTS) -> float:
+    """Width of a line of text in a picture, in inches."""
+    from matplotlib.font_manager import FontProperties  # noqa: PLC0415 -- slow to import
+    from matplotlib.textpath import TextToPath  # noqa: PLC0415
+
+    font = FontProperties(family=FONT, size=points)
+    return float(TextToPath().get_text_width_height_descent(text, font, ismath=False)[0]) / 72
+
+
+def fitted(text: str, room_in: float, *, points: float = _POINTS, indent: str = "") -> list[str]:
+    """Text in lines that are no wider than the room, broken as `hetsched.report.tables.folded` does.
+
+    Examples
+    --------
+    >>> fitted("easy:placement=lowest-power, 1,152 nodes", 1.6)
+    ['easy:', 'placement=lowest-power,', '1,152 nodes']
+    """
+    lines = [text]
+    if width_in(text, points) <= room_in:
+        return lines
+    for letters in range(len(text), len(indent) + 1, -1):
+        lines = folded(text, letters, indent=indent)
+        if max(width_in(line, points) for line in lines) <= room_in:
+            break
+    return lines
+
+
+def write_title(figure: Figure, title: str) -> None:
+    """Write a title above all axes, wrapped to the width; the figure grows by each line but the first."""
+    if title:
+        lines = fitted(title, figure.get_figwidth() - _EDGE_IN, points=_TITLE_POINTS)
+        figure.suptitle("\n".join(lines), fontsize=_TITLE_POINTS, parse_math=False)
+        figure.set_figheight(figure.get_figheight() + _LINE_IN * (len(lines) - 1))
+
+
+def _arranged(names: Sequence[str], columns: int, look: Mapping[str, Any]) -> list[list[str]]:
+    """Names by column, wrapped where one of them is wider than the figure; as many columns as fit, at most so many."""
+    handle_in, gap_in = (
+        sum(look[name] for name in own) * _POINTS / 72
+        for own in (("handlelength", "handletextpad"), ("columnspacing",))
+    )
+    room_in = WIDTH_IN - _EDGE_IN
+    wrapped = ["\n".join(fitted(name, room_in - handle_in, indent="  ")) for name in names]
+    for count in range(min(columns, len(wrapped)), 0, -1):
+        sizes = [len(part) for part in np.array_split(wrapped, count)]
+        stacks = [wrapped[sum(sizes[:place]) : sum(sizes[: place + 1])] for place in range(count)]
+        widths_in = [max(width_in(line) for name in stack for line in name.split("\n")) for stack in stacks]
+        if count == 1 or sum(widths_in) + count * handle_in + (count - 1) * gap_in <= room_in:
+            return stacks
+    return []
+
+
+def legend_height_in(names: Sequence[str], *, columns: int = 1) -> float:
+    """Height of a legend with those names."""
+    return _height_in(_arranged(names, columns, _LEGEND))
+
+
+def _height_in(stacks: Sequence[Sequence[str]]) -> float:
+    return max((sum(_LINE_IN * (1 + name.count("\n")) + _BETWEEN_IN for name in stack) for stack in stacks), default=0)
+
+
+def legend(
+    figure: FigureBase, named: Sequence[tuple[Any, str]], *, at: str = "lower center", columns: int = 3, **look: Any
+) -> None:
+    """Names of what is drawn, outside of the axes: wrapped where they are wider than the figure, never cut.
+
+    A figure of its own grows by the lines that they take.
+    """
+    from matplotlib.figure import Figure  # noqa: PLC0415 -- slow to import
+
+    handles, names = [handle for handle, _ in named], [name for _, name in named]
+    if not names:
+        return
+    look = {**_LEGEND, "borderaxespad": 0.2, **look}
+    stacks = _arranged(names, columns, look)
+    if isinstance(figure, Figure):  # a part of a page has the height that the page gives it
+        figure.set_figheight(figure.get_figheight() + _height_in(stacks))
+    place: Any = f"outside {at}"
+    drawn = figure.legend(handles, [name for stack in stacks for name in stack], loc=place, ncols=len(stacks), **look)
+    for text in drawn.get_texts():
+        text.set_parse_math(False)
+
+
+def swatch(colour: Any, **look: Any) -> Artist:
+    """A patch of a colour for a legend."""
+    from matplotlib.patches import Patch  # noqa: PLC0415 -- slow to import
+
+    return Patch(facecolor=colour, edgecolor="#777777", linewidth=0.3, **look)
+
+
+def named(axes: Axes) -> list[tuple[Artist, str]]:
+    """What is drawn on axes, with its names, as `legend` takes it."""
+    return list(zip(*axes.get_legend_handles_labels(), strict=True))

@@ -1,0 +1,119 @@
+//! What becomes of a machine's state when another policy decides on it: what is true of nodes and jobs stays, what the
+//! policy before it counted, believed and expected goes.
+
+use std::sync::Arc;
+
+use crate::algo::releases::{Release, Releases};
+use crate::cluster::power::Governed;
+use crate::cluster::{Cluster, Phase, sizes};
+use crate::error::SimulationError;
+use crate::platform::node_state::NodeState;
+use crate::policy::Basis;
+use crate::policy::runs::{Run, RunId};
+use crate::policy::sleep::standby::Standby;
+use crate::power::in_force::CapsInForce;
+use crate::power::pvt::Predicted;
+use crate::power::slowest::{OwnSlowdowns, Slowest};
+use crate::units::{SimDuration, SimTime, Watts};
+use crate::workload::JobId;
+
+impl Cluster {
+    /// All runs go on under their own caps from now on; says which did not before.
+    ///
+    /// # Errors
+    /// None while what runs can be capped.
+    pub fn lift_caps(&mut self) -> Result<Vec<RunId>, SimulationError> {
+        let is_capped = |run: &Run| run.caps != CapsInForce::own(run.caps.own_w);
+        let capped: Vec<_> = self.runs.iter().filter(|(_, run)| is_capped(run)).map(|(id, _)| id).collect();
+        for &id in &capped {
+            let Some(run) = self.runs.get(id) else { continue };
+            let own = CapsInForce::own(run.caps.own_w);
+            let watts = self.watts_under(run, &own);
+            self.cap(id, own, watts)?;
+        }
+        Ok(capped)
+    }
+
+    /// Another policy decides from now on, which believes `predicted`. Gives back what was known of idle nodes.
+    pub fn hand_over(&mut self, predicted: Arc<Predicted>) -> Option<Standby> {
+        let slowest = |_| Slowest::new(&predicted, self.platform.len(), self.workload.app_names().len());
+        self.slowest = self.slowest.take().map(slowest).map(Arc::new);
+        self.own_caps = Arc::new(OwnSlowdowns::new(&predicted, &self.workload));
+        self.predicted = predicted;
+        (self.governed, self.foreseen, self.forecasts) = (None, None, None);
+        (self.claimed, self.releases) = (Watts::ZERO, Releases::followed());
+        let back: Vec<_> = self.outages.coming_back().collect();
+        for (node, at) in back {
+            self.count_back(node, None, Some(at));
+        }
+        if let Some((own, first)) = self.sizes.as_mut().zip(sizes(&self.workload, &self.platform)) {
+            let waiting = self.phases.iter().zip(own.iter_mut().zip(first));
+            let waiting = waiting.filter(|(phase, _)| !matches!(phase, Phase::Running | Phase::Over));
+            waiting.for_each(|(_, (size, first))| *size = first);
+        }
+        self.standby.take()
+    }
+
+    /// What was known before of nodes that idle, or where nothing looked after them since when they do.
+    pub fn stand_by(&mut self, before: Option<Standby>, idle_since: impl Fn(u32) -> SimTime) {
+        let Some(standby) = &mut self.standby else { return };
+        if let Some(mut before) = before {
+            before.forget_plans();
+            *standby = before;
+            return;
+        }
+        for (node, _) in (0..).zip(&self.nodes).filter(|(_, state)| **state == NodeState::Idle) {
+            standby.idle_from(node, idle_since(node));
+        }
+    }
+
+    /// How long a run is planned to take in all by what is believed of it.
+    #[must_use]
+    pub fn planned_length(&self, run: &Run) -> SimDuration {
+        let slowest = || self.predicted.slowest(self.workload.app(run.job), self.runs.nodes(run).iter().copied());
+        self.jobs().planned_on(run.job, if self.slowest.is_some() { slowest() } else { 1.0 })
+    }
+
+    /// A run counts with what the policy says that did not start it; it was planned to take so long before.
+    pub fn inherit(&mut self, id: RunId, (watts, basis): (Watts, Basis), before: SimDuration) {
+        let Some(run) = self.runs.get(id) else { return };
+        let (claim, length) = (self.claim(run.job, watts), self.planned_length(run));
+        let allots = self.governed.as_ref().is_some_and(Governed::allots);
+        let Some(run) = self.runs.get_mut(id) else { return };
+        if length != before {
+            let shift = length.micros().saturating_sub(before.micros());
+            let end = SimTime::from_micros(run.planned_end.micros().saturating_add(shift));
+            run.planned_end = run.started.max(end).min(SimTime::LATEST);
+        }
+        (run.watts, run.claim, run.basis, run.predicted) = (watts, claim, basis, Watts::ZERO);
+        (run.pace, run.least_pace) = (1.0, 1.0);
+        let (at, row, stands) = (run.planned_end, run.job.0, run.suspension.is_some());
+        self.govern_run(id);
+        if stands {
+            let predicted = self.runs.get(id).map_or(Watts::ZERO, |run| run.predicted);
+            self.note_draw(Watts::ZERO, predicted);
+            return;
+        }
+        self.claimed += watts;
+        if !allots {
+            self.releases.insert(Release { at, row, claim });
+        }
+    }
+
+    /// Jobs in the queue, in the order in which they joined it.
+    #[must_use]
+    pub fn in_queue(&self) -> Vec<JobId> {
+        let queued = (0..).map(JobId).zip(&self.phases).filter(|(_, phase)| **phase == Phase::Queued);
+        let mut jobs: Vec<_> = queued.map(|(job, _)| job).collect();
+        let known = self.jobs();
+        jobs.sort_by_key(|&job| (known.eligible(job), job));
+        jobs
+    }
+
+    /// How many nodes are off, or shut down.
+    #[must_use]
+    pub fn asleep(&self) -> usize {
+        let sleeps = |state: &&NodeState| matches!(state, NodeState::Off | NodeState::ShuttingDown { .. });
+        self.nodes.iter().filter(sleeps).count()
+    }
+}

@@ -1,0 +1,109 @@
+//! A controller under another policy, which knows of the machine what one would know that has just been started there: its
+//! nodes, what runs on them, and who waits.
+
+use std::sync::Arc;
+
+use crate::control::{Controller, Refusal};
+use crate::error::{Result, SimulationError, config};
+use crate::policy::queues::Queues;
+use crate::policy::runs::RunId;
+use crate::policy::{Notice, Policy};
+use crate::power::pvt::Predicted;
+use crate::units::{SimTime, Watts};
+use crate::workload::JobId;
+
+impl Controller {
+    /// Caps that the policy has set hold no more; says which runs had any.
+    ///
+    /// # Errors
+    /// None while what runs can be capped.
+    pub fn lift_caps(&mut self) -> Result<Vec<RunId>, SimulationError> {
+        if self.governs { self.cluster.lift_caps() } else { Ok(Vec::new()) }
+    }
+
+    /// The same cluster under another policy, which believes `predicted`; where nothing has looked after idle nodes,
+    /// `idle_since` says since when a node idles. Says which jobs of the queue it turns away.
+    ///
+    /// # Errors
+    /// If the policy cannot go on from here.
+    pub fn succeeded_by(
+        self,
+        policy: Box<dyn Policy>,
+        predicted: Arc<Predicted>,
+        idle_since: impl Fn(u32) -> SimTime,
+    ) -> Result<(Self, Vec<(JobId, Refusal)>)> {
+        let Self { mut cluster, .. } = self;
+        let runs = cluster.runs().iter().map(|(id, run)| (id, run.job, cluster.planned_length(run)));
+        let runs: Vec<_> = runs.collect();
+        let standby = cluster.hand_over(predicted);
+        let mut next = Self::new(cluster, policy);
+        next.check_succession()?;
+        if let Some(cells) = next.cluster.cells_that_divide() {
+            next.divide(cells)?;
+        }
+        if let Some(queues) = next.cluster.view(Watts::ZERO, &|| false).queues.cloned() {
+            next.policy.line_up(&Arc::new(queues))?;
+        }
+        next.cluster.stand_by(standby, idle_since);
+        for &(_, job, _) in &runs {
+            next.tell(Notice::Inherited(job));
+        }
+        let refused = next.take_queue();
+        if next.policy.forecast().is_some() {
+            next.foretold.joined.splice(0..0, runs.iter().map(|&(_, job, _)| job));
+            next.foretell(&|| false)?;
+        }
+        for (id, job, before) in runs {
+            let nodes = next.cluster.runs().get(id).map_or(Vec::new(), |run| next.cluster.runs().nodes(run).to_vec());
+            let view = next.cluster.view(Watts::ZERO, &|| false);
+            let counted = next.policy.appraise(&view, job, &nodes);
+            next.cluster.inherit(id, counted, before);
+        }
+        Ok((next, refused))
+    }
+
+    /// The policy is told of all that wait, but for those that it turns away.
+    fn take_queue(&mut self) -> Vec<(JobId, Refusal)> {
+        let mut refused = Vec::new();
+        for job in self.cluster.in_queue() {
+            match self.refuses(job) {
+                Some(refusal) => {
+                    self.cluster.withdraw(job);
+                    refused.push((job, refusal));
+                }
+                None => self.tell_of(job),
+            }
+        }
+        refused
+    }
+
+    /// Whether the policy can do something about what stands still, and about nodes that are off.
+    fn check_succession(&mut self) -> Result<()> {
+        let (suspended, asleep) = (self.cluster.suspended(), self.cluster.asleep());
+        let preempts = self.cluster.view(Watts::ZERO, &|| false).queues.is_some_and(Queues::preempt);
+        let resumes = preempts || self.policy.governor().is_some_and(|governor| governor.monitor().is_some());
+        if suspended > 0 && !resumes {
+            let (found, expected) = (
+                format!("a policy without steps in `on_excess` while {} stand still", counted(suspended, "job")),
+                "one that has them, as nothing else resumes these jobs; or an instant at which all run",
+            );
+            return Err(config("policy.power", found, expected));
+        }
+        if asleep > 0 && self.policy.sleeper().is_none() {
+            let (found, expected) = (
+                format!("no part while {} off or shutting down", are(asleep)),
+                "one that wakes them for jobs, such as timeout, whose `min_idle_s` may be long; or an instant at which all are on",
+            );
+            return Err(config("policy.sleep", found, expected));
+        }
+        Ok(())
+    }
+}
+
+fn counted(count: i32, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+fn are(nodes: usize) -> String {
+    if nodes == 1 { "1 node is".to_owned() } else { format!("{nodes} nodes are") }
+}
