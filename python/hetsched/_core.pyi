@@ -390,7 +390,7 @@ class Session:
         until_s: float | None = None,
         known_w: npt.NDArray[np.float64] | None = None,
         budgets: _Budgets | None = None,
-        rejects_between: bool = False,
+        unfit: str | None = None,
         agent: dict[str, Any] | None = None,
         users: _Codes | None = None,
         accounts: _Codes | None = None,

@@ -101,7 +101,7 @@ class Contract:
         if peak_w is not None:
             faults.number("peak_w", self.peak_w, low=0.0, high=MAX_VALUE)
         faults.choice("unfit", unfit, UNFIT)
-        self.rejects_unfit = unfit == "reject"
+        self.unfit = unfit
         if not faults.found and not (self.limits or self.prices or self.carbon):
             faults.note("limits", "no limit, no price and no carbon intensity", "at least one of them")
         faults.check()

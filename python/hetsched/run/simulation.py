@@ -211,7 +211,7 @@ def engine_of(
         on_unknown_app=setting.options.on_unknown_app,
         until_s=setting.options.until_s,
         known_w=known_w,
-        rejects_between=limits is not None and limits.terms.contract.rejects_unfit,
+        unfit=None if limits is None else limits.terms.contract.unfit,
         agent=agent,
         cells=None if eligible is None else eligible.core(),
         queueing=None if queues is None else queues.core(),

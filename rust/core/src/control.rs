@@ -207,9 +207,10 @@ impl Controller {
         self.policy.between(&self.cluster.view(Watts::ZERO, &|| false), job)
     }
 
-    /// From now on jobs that fit between no two budgets are turned away.
-    pub fn reject_between(&mut self) {
-        self.rejects_between = true;
+    /// From now on budgets have no end; whether jobs that fit between no two of them are turned away.
+    pub fn budgets_go_on(&mut self, rejects_between: bool) {
+        self.cluster.budgets_go_on();
+        self.rejects_between = rejects_between;
     }
 
     /// A job is submitted: it joins the queue, or is turned away.

@@ -41,7 +41,7 @@ impl Session {
     #[new]
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
         walltimes = "fixed", on_failure = "fail", on_unknown_app = "error", until_s = None, known_w = None,
-        budgets = None, rejects_between = false, agent = None, users = None, accounts = None, queues = None, cells = None,
+        budgets = None, unfit = None, agent = None, users = None, accounts = None, queues = None, cells = None,
         queueing = None, groups = None, succeeds = None, extends = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
@@ -58,7 +58,7 @@ impl Session {
         until_s: Option<f64>,
         known_w: Option<PyReadonlyArray1<'_, f64>>,
         budgets: Option<BudgetColumns<'_>>,
-        rejects_between: bool,
+        unfit: Option<&str>,
         agent: Option<&Bound<'_, PyDict>>,
         users: Option<Codes<'_>>,
         accounts: Option<Codes<'_>>,
@@ -113,8 +113,8 @@ impl Session {
                     (Some(run), None) => setup.succeeding(run, reached, &objects).map(Some),
                     (None, None) => {
                         let mut simulation = setup.simulation(&objects)?;
-                        if rejects_between {
-                            simulation.reject_between();
+                        if let Some(unfit) = unfit {
+                            simulation.budgets_go_on(unfit == "reject");
                         }
                         Ok(Some(simulation))
                     }

@@ -356,6 +356,11 @@ impl Cluster {
         &self.budgets
     }
 
+    /// Budgets from outside have no end.
+    pub fn budgets_go_on(&mut self) {
+        Arc::make_mut(&mut self.budgets).go_on();
+    }
+
     /// There are more budgets from outside.
     pub fn add_budgets(&mut self, rows: Vec<BudgetRow>) {
         Arc::make_mut(&mut self.budgets).extend(rows);

@@ -351,6 +351,10 @@ impl Composed {
         let Self { power: Some(power), queue, submitted, admitted, parts, judged, least, memory, .. } = self else {
             return;
         };
+        if view.budgets.have_no_end() {
+            // What a job was let in for comes again.
+            return;
+        }
         memory.quotas.put_all_back(queue);
         let view = &smallest(view, parts);
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };

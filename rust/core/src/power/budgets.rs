@@ -29,6 +29,8 @@ pub struct Budgets {
     highest: Vec<(bool, Option<Watts>)>,
     /// When rows become known, ascending.
     announced: Vec<SimTime>,
+    /// Whether more rows like these follow, so that what they leave now and then is left again.
+    go_on: bool,
 }
 
 /// What is in force from each instant on: none is the policy's own budget.
@@ -71,6 +73,17 @@ impl Budgets {
     pub fn extend(&mut self, rows: impl IntoIterator<Item = BudgetRow>) {
         self.rows.extend(rows);
         self.arrange();
+    }
+
+    /// More rows like these follow beyond the last.
+    pub fn go_on(&mut self) {
+        self.go_on = true;
+    }
+
+    /// True if more rows like these follow beyond the last.
+    #[must_use]
+    pub fn have_no_end(&self) -> bool {
+        self.go_on
     }
 
     /// Whether there is no row.

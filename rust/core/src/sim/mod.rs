@@ -596,9 +596,10 @@ impl Simulation {
         due == Due::Now
     }
 
-    /// From now on jobs that fit between no two budgets are turned away.
-    pub fn reject_between(&mut self) {
-        self.controller.reject_between();
+    /// From now on budgets have no end: who fits one of them waits for it. Whether jobs that fit between no two of them are
+    /// turned away.
+    pub fn budgets_go_on(&mut self, rejects_between: bool) {
+        self.controller.budgets_go_on(rejects_between);
     }
 
     /// Jobs that will change no more.

@@ -436,7 +436,6 @@ impl History {
             Rejection::NoProfile => JobState::RejectedProfile,
             // One that has run before was queued again.
             Rejection::Power if self.jobs.start[job.0 as usize] != SimTime::NEVER => JobState::Unpowered,
-            Rejection::Power if self.jobs.between.contains_key(&job.0) => JobState::Between,
             Rejection::Power => JobState::RejectedPower,
         };
         self.done += 1;
@@ -498,10 +497,13 @@ impl History {
 
     /// All jobs that wait will do so for ever, in the queue or outside it.
     pub(super) fn strand(&mut self, is_held: impl Fn(JobId) -> bool) {
-        for (job, state) in (0..).map(JobId).zip(&mut self.jobs.state) {
-            if *state == JobState::Pending {
-                *state = if is_held(job) { JobState::Unmet } else { JobState::Stranded };
-            }
+        let JobRecords { state, between, .. } = &mut self.jobs;
+        for (job, state) in (0..).map(JobId).zip(state).filter(|(_, state)| **state == JobState::Pending) {
+            *state = match job {
+                job if is_held(job) => JobState::Unmet,
+                JobId(row) if between.contains_key(&row) => JobState::Between,
+                _ => JobState::Stranded,
+            };
         }
     }
 
