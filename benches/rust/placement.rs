@@ -103,6 +103,7 @@ fn one_pass(criterion: &mut Criterion) {
                     outages: &outages,
                     surplus: Watts::ZERO,
                     withheld: Watts::ZERO,
+                    saved: Watts::ZERO,
                     shares: None,
                     is_held: false,
                     interrupted: &|| false,

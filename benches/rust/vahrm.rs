@@ -103,6 +103,7 @@ fn one_pass(criterion: &mut Criterion) {
         outages: &outages,
         surplus: Watts::ZERO,
         withheld: Watts::ZERO,
+        saved: Watts::ZERO,
         is_held: false,
         shares: None,
         interrupted: &|| false,

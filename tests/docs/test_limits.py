@@ -21,10 +21,15 @@ def jobs(**columns: list[object]) -> hs.Workload:
     return hs.Workload.from_polars(pl.DataFrame({**frame, **columns}))
 
 
-def no_node_sleeps_under_a_budget() -> bool:
+def sleep_under_a_budget_is_by_counts_alone() -> bool:
     budget = {"name": "system-budget", "pcr": 0.9}
-    with pytest.raises(hs.ConfigError, match=r"policy\.sleep: found `timeout`"):
-        hs.Policy("fcfs", "reservations", power=budget, sleep="timeout")
+    capped = hs.Platform.homogeneous(4, 100, 300, off_w=5, boot_s=60, shutdown_s=60).with_cap_model(static_w=50)
+    with pytest.raises(hs.ConfigError, match="backfill `plan` counts no watts"):
+        hs.Policy("fcfs", "plan", power=budget, sleep="timeout")
+    for more in ({"allocator": "equal-slowdown"}, {"on_excess": ["kill"]}):
+        policy = hs.Policy("fcfs", "reservations", power=budget | more, sleep="timeout")
+        with pytest.raises(hs.ConfigError, match="none beside an allocator or steps in on_excess"):
+            hs.simulate(jobs(), capped, policy)
     return True
 
 
@@ -76,10 +81,12 @@ def it_is_for_linux() -> bool:
 
 
 HELD = {
-    "No node is switched off under a power budget.": no_node_sleeps_under_a_budget,
+    "Under a power budget nodes are switched off only by backfills that count nodes, without allocators and": (
+        sleep_under_a_budget_is_by_counts_alone
+    ),
     "Power caps need whole nodes: jobs that share nodes run under none.": caps_need_whole_nodes,
     "No bound on savings is known under caps.": no_bound_is_known_under_caps,
-    "Queues have limits, priorities and, under `plan` on nodes that offer the same, urgent jobs;": (
+    "Queues have limits, priorities and, under `plan` on nodes that offer the same, urgent jobs.": (
         queues_preempt_by_plan_on_like_nodes
     ),
     "A job draws a constant power as long as its caps stay as they are,": a_job_draws_a_constant_power,

@@ -91,13 +91,17 @@ mod tests {
             let span = SimDuration::from_micros;
             let all: Vec<_> = one.iter().chain(&other).copied().collect();
             let mut stairs = Staircase::default();
-            refused.iter().for_each(|&(units, length)| stairs.refuse(units, span(length)));
+            for &(units, length) in &refused {
+                stairs.refuse(units, span(length));
+            }
             let fits = |need: &(i64, i64)| need.0 <= units && (need.1 <= slack || need.0 <= extra);
             let passes = |need: &(i64, i64)| !stairs.holds(need.0, span(need.1));
             let extra = extra.min(units);
             let made = |needs: &[(i64, i64)]| {
                 let mut front = Front::<24>::EMPTY;
-                needs.iter().for_each(|&(units, length)| front.note(units, span(length)));
+                for &(units, length) in needs {
+                    front.note(units, span(length));
+                }
                 front
             };
             let mut whole = made(&one);
@@ -105,7 +109,9 @@ mod tests {
             prop_assert_eq!(whole.may_fit(units, span(slack), extra), all.iter().any(fits));
             prop_assert_eq!(whole.passes(&stairs), refused.is_empty() || all.iter().any(passes));
             let mut narrow = Front::<3>::EMPTY;
-            all.iter().for_each(|&(units, length)| narrow.note(units, span(length)));
+            for &(units, length) in &all {
+                narrow.note(units, span(length));
+            }
             prop_assert!(narrow.may_fit(units, span(slack), extra) || !all.iter().any(fits));
             prop_assert!(narrow.passes(&stairs) || !all.iter().any(passes));
         }

@@ -242,7 +242,9 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         if small(&self.blocks[index]) && self.blocks.get(index + 1).is_some_and(small) {
             let next = self.remove_block(index + 1);
             // They may come into another group of blocks.
-            next.iter().for_each(|item| self.guide.add::<T, S>(index, item));
+            for item in &next {
+                self.guide.add::<T, S>(index, item);
+            }
             self.blocks[index].items.extend(next);
         }
     }

@@ -65,10 +65,9 @@ impl NodeDraw {
     #[must_use]
     pub fn held(&self, state: NodeState) -> Watts {
         match state {
-            NodeState::Off => self.off,
             NodeState::Booting { .. } => self.idle + self.beyond_idle_to_boot(),
             NodeState::ShuttingDown { .. } if self.shutdown_time > SimDuration::ZERO => self.shutdown.max(self.off),
-            NodeState::ShuttingDown { .. } => self.off,
+            NodeState::Off | NodeState::ShuttingDown { .. } => self.off,
             NodeState::Idle | NodeState::Busy { .. } | NodeState::Kept | NodeState::Down => self.idle,
         }
     }

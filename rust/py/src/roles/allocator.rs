@@ -88,7 +88,7 @@ impl Allocator for OwnAllocator {
             return Ok(());
         }
         let (ids, runs): (Vec<RunId>, Vec<&Run>) = all.into_iter().unzip();
-        let nodes = node_total(*view, &runs);
+        let nodes = node_total(view, &runs);
         let part = &self.part;
         let caps_w = Python::attach(|py| {
             part.lender.lend(view, None, |lent| {
@@ -102,7 +102,7 @@ impl Allocator for OwnAllocator {
                     .map_err(|wrong| part.refused(view, wrong, asked))
             })
         })?;
-        let caps = each_allotted(*view, &runs, &caps_w);
+        let caps = each_allotted(view, &runs, &caps_w);
         if let Some(what) = self.fault(view, &runs, &caps_w, &caps, room) {
             return Err(part.wrong(view, &what));
         }

@@ -41,28 +41,28 @@ pub(crate) struct Job {
 type Longs<'py> = PyResult<Bound<'py, PyArray1<i64>>>;
 type Floats<'py> = PyResult<Bound<'py, PyArray1<f64>>>;
 
-fn app(view: policy::View<'_>, job: JobId) -> i64 {
+fn app(view: &policy::View<'_>, job: JobId) -> i64 {
     view.jobs.app(job).map_or(-1, |app| i64::from(app.0))
 }
 
-fn walltime_s(view: policy::View<'_>, job: JobId) -> f64 {
+fn walltime_s(view: &policy::View<'_>, job: JobId) -> f64 {
     view.jobs.walltime(job).map_or(f64::NAN, SimDuration::seconds)
 }
 
-fn slots(view: policy::View<'_>, job: JobId) -> i64 {
+fn slots(view: &policy::View<'_>, job: JobId) -> i64 {
     i64::from(view.jobs.need(job, view.platform))
 }
 
-fn power_w(view: policy::View<'_>, job: JobId) -> f64 {
+fn power_w(view: &policy::View<'_>, job: JobId) -> f64 {
     view.known_draw(job).stated().unwrap_or(f64::NAN)
 }
 
-pub(crate) fn range(view: policy::View<'_>, job: JobId) -> (i64, i64) {
+pub(crate) fn range(view: &policy::View<'_>, job: JobId) -> (i64, i64) {
     let (low, high) = view.size_range(job);
     (i64::from(low), i64::from(high))
 }
 
-pub(crate) fn time_ratio(view: policy::View<'_>, job: JobId, nodes: i64) -> PyResult<f64> {
+pub(crate) fn time_ratio(view: &policy::View<'_>, job: JobId, nodes: i64) -> PyResult<f64> {
     let (low, high) = range(view, job);
     match u32::try_from(nodes) {
         Ok(count) if (low..=high).contains(&nodes) => Ok(view.jobs.time_at(job, count)),
@@ -73,7 +73,7 @@ pub(crate) fn time_ratio(view: policy::View<'_>, job: JobId, nodes: i64) -> PyRe
     }
 }
 
-fn want(view: policy::View<'_>, job: JobId) -> i64 {
+fn want(view: &policy::View<'_>, job: JobId) -> i64 {
     view.shares.map_or(0, |shares| i64::try_from(shares.cells().number(job)).unwrap_or(i64::MAX))
 }
 
@@ -81,10 +81,10 @@ impl Jobs {
     fn column<'py, T: Element>(
         &self,
         py: Python<'py>,
-        value: impl Fn(policy::View<'_>, JobId) -> T,
+        value: impl Fn(&policy::View<'_>, JobId) -> T,
     ) -> PyResult<Bound<'py, PyArray1<T>>> {
         let view = self.loan.read()?;
-        Ok(fixed(py, &self.rows.iter().map(|&job| value(view, job)).collect::<Vec<_>>()))
+        Ok(fixed(py, &self.rows.iter().map(|&job| value(&view, job)).collect::<Vec<_>>()))
     }
 }
 
@@ -208,7 +208,7 @@ impl Jobs {
             )));
         }
         let view = self.loan.read()?;
-        let each = self.rows.iter().zip(&node_count).map(|(&job, &nodes)| time_ratio(view, job, nodes));
+        let each = self.rows.iter().zip(&node_count).map(|(&job, &nodes)| time_ratio(&view, job, nodes));
         Ok(fixed(py, &each.collect::<PyResult<Vec<_>>>()?))
     }
 
@@ -291,15 +291,15 @@ impl Ended {
 }
 
 impl Job {
-    fn value<T>(&self, value: impl FnOnce(policy::View<'_>, JobId) -> T) -> PyResult<T> {
-        Ok(value(self.loan.read()?, self.row))
+    fn value<T>(&self, value: impl FnOnce(&policy::View<'_>, JobId) -> T) -> PyResult<T> {
+        Ok(value(&self.loan.read()?, self.row))
     }
 }
 
 #[pymethods]
 impl Job {
     fn __repr__(&self) -> String {
-        let told = |view: policy::View<'_>, job| {
+        let told = |view: &policy::View<'_>, job| {
             let (count, planned) = (view.jobs.node_count(job), view.jobs.planned(job).seconds());
             format!("<Job {}: {count} nodes, {planned} s>", view.jobs.job_id(job))
         };
@@ -404,7 +404,7 @@ impl Job {
 
     /// How many times as long it takes on so many nodes as on those it asks for.
     fn size_time_ratio(&self, node_count: i64) -> PyResult<f64> {
-        time_ratio(self.loan.read()?, self.row, node_count)
+        time_ratio(&self.loan.read()?, self.row, node_count)
     }
 
     /// What is known of its own draw, W a node; NaN: nothing.

@@ -43,7 +43,7 @@ impl Running {
     fn under<'py>(
         &self,
         cap_w: &Bound<'py, PyAny>,
-        value: impl Fn(policy::View<'_>, &Run, &Allotted) -> f64,
+        value: impl Fn(&policy::View<'_>, &Run, &Allotted) -> f64,
     ) -> Floats<'py> {
         self.many_under(cap_w, |view, run, cap, values| values.push(value(view, run, cap)))
     }
@@ -52,7 +52,7 @@ impl Running {
     fn many_under<'py>(
         &self,
         cap_w: &Bound<'py, PyAny>,
-        add: impl Fn(policy::View<'_>, &Run, &Allotted, &mut Vec<f64>),
+        add: impl Fn(&policy::View<'_>, &Run, &Allotted, &mut Vec<f64>),
     ) -> Floats<'py> {
         let py = cap_w.py();
         let each_w = match cap_w.extract::<f64>() {
@@ -61,29 +61,29 @@ impl Running {
         };
         let view = self.loan.read()?;
         let runs: Vec<_> = self.runs.iter().filter_map(|&id| view.runs.get(id)).collect();
-        let nodes = node_total(view, &runs);
+        let nodes = node_total(&view, &runs);
         if ![runs.len(), nodes].contains(&each_w.len()) || each_w.iter().any(|watts| watts.is_nan()) {
             let count = runs.len();
             let what = format!("one cap for all, {count} caps, one a job, or {nodes}, one a node, none of them NaN");
             return Err(PyValueError::new_err(what));
         }
-        let caps = each_allotted(view, &runs, &each_w);
+        let caps = each_allotted(&view, &runs, &each_w);
         let mut values = Vec::with_capacity(nodes);
         for (run, cap) in runs.iter().zip(&caps) {
-            add(view, run, cap, &mut values);
+            add(&view, run, cap, &mut values);
         }
         Ok(fixed(py, &values))
     }
 
-    fn each<T>(&self, mut value: impl FnMut(policy::View<'_>, &Run) -> T) -> PyResult<Vec<T>> {
+    fn each<T>(&self, mut value: impl FnMut(&policy::View<'_>, &Run) -> T) -> PyResult<Vec<T>> {
         let view = self.loan.read()?;
-        Ok(self.runs.iter().filter_map(|&id| Some(value(view, view.runs.get(id)?))).collect())
+        Ok(self.runs.iter().filter_map(|&id| Some(value(&view, view.runs.get(id)?))).collect())
     }
 
     fn column<'py, T: Element>(
         &self,
         py: Python<'py>,
-        value: impl Fn(policy::View<'_>, &Run) -> T,
+        value: impl Fn(&policy::View<'_>, &Run) -> T,
     ) -> PyResult<Bound<'py, PyArray1<T>>> {
         Ok(fixed(py, &self.each(value)?))
     }
@@ -95,12 +95,12 @@ fn allotted(cap_w: f64) -> Allotted {
 }
 
 /// Nodes of some runs, all together.
-pub(crate) fn node_total(view: policy::View<'_>, runs: &[&Run]) -> usize {
+pub(crate) fn node_total(view: &policy::View<'_>, runs: &[&Run]) -> usize {
     runs.iter().map(|run| view.runs.nodes(run).len()).sum()
 }
 
 /// Caps of some runs, W: one a run, or one for each of their nodes, one run's after the other's.
-pub(crate) fn each_allotted(view: policy::View<'_>, runs: &[&Run], caps_w: &[f64]) -> Vec<Allotted> {
+pub(crate) fn each_allotted(view: &policy::View<'_>, runs: &[&Run], caps_w: &[f64]) -> Vec<Allotted> {
     if caps_w.len() == runs.len() {
         return caps_w.iter().map(|&cap_w| allotted(cap_w)).collect();
     }
@@ -117,7 +117,7 @@ pub(crate) fn each_allotted(view: policy::View<'_>, runs: &[&Run], caps_w: &[f64
 }
 
 /// The cap that an allocator has set, W a node; infinity: none.
-fn set_w(view: policy::View<'_>, run: &Run) -> f64 {
+fn set_w(view: &policy::View<'_>, run: &Run) -> f64 {
     let (of, nodes) = (view.profile(run.job), view.runs.nodes(run));
     let mean = |allotted: &Allotted| {
         let caps = CapsInForce::own(f64::INFINITY).allotting(allotted.clone());
@@ -131,7 +131,7 @@ fn set_w(view: policy::View<'_>, run: &Run) -> f64 {
 }
 
 /// How many times longer a run is predicted to take under an allocator's cap than under its own alone.
-fn slowdown(view: policy::View<'_>, run: &Run, cap: &Allotted) -> f64 {
+fn slowdown(view: &policy::View<'_>, run: &Run, cap: &Allotted) -> f64 {
     if !view.predicted.has_caps() {
         return 1.0;
     }
@@ -270,13 +270,13 @@ impl Running {
     /// What each is predicted to draw beyond its idle nodes if an allocator caps it, W: under one cap for all, one a job, or
     /// one for each of `nodes`.
     fn draw_w<'py>(&self, cap_w: &Bound<'py, PyAny>) -> Floats<'py> {
-        self.under(cap_w, |view, run, cap| draw_of(&view, run, cap).watts())
+        self.under(cap_w, |view, run, cap| draw_of(view, run, cap).watts())
     }
 
     /// What each of `nodes` is predicted to draw then, its idle draw included, W.
     fn node_draw_w<'py>(&self, cap_w: &Bound<'py, PyAny>) -> Floats<'py> {
         self.many_under(cap_w, |view, run, cap, values| {
-            let counted = Counted::new(&view, run.job, run.caps.allotting(cap.clone()), run.basis.estimate);
+            let counted = Counted::new(view, run.job, run.caps.allotting(cap.clone()), run.basis.estimate);
             let draw = |&node: &u32| (view.platform.node(node).idle + counted.on(node)).watts();
             values.extend(view.runs.nodes(run).iter().map(draw));
         })

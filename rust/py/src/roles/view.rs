@@ -319,7 +319,7 @@ impl View {
         &self,
         py: Python<'py>,
         key: RowKey,
-        value: impl Fn(policy::View<'_>, u32) -> f64,
+        value: impl Fn(&policy::View<'_>, u32) -> f64,
     ) -> PyResult<Row<'py>> {
         let kept = |rows: &BTreeMap<RowKey, Py<PyArray1<f64>>>| rows.get(&key).map(|row| row.clone_ref(py));
         if let Some(row) = kept(&self.rows.lock().unwrap_or_else(PoisonError::into_inner)) {
@@ -334,10 +334,10 @@ impl View {
     fn by_node<'py, T: Element>(
         &self,
         py: Python<'py>,
-        value: impl Fn(policy::View<'_>, u32) -> T,
+        value: impl Fn(&policy::View<'_>, u32) -> T,
     ) -> PyResult<Bound<'py, PyArray1<T>>> {
         let view = self.loan.read()?;
-        let values: Vec<_> = (0..view.platform.len()).map(|node| value(view, node)).collect();
+        let values: Vec<_> = (0..view.platform.len()).map(|node| value(&view, node)).collect();
         Ok(fixed(py, &values))
     }
 }

@@ -380,10 +380,10 @@ mod tests {
                 (0..).zip(&ranks).map(|(row, &(rank, units, lane))| (lane, waiting(row, rank, units))).collect();
             let (mut list, mut until, mut out) = (FitList::default(), [None; 3], [const { None }; 3]);
             let mut fresh = 1000;
-            for lane in 0..3 {
+            for (lane, out) in out.iter_mut().enumerate() {
                 let mut line = Line::default();
                 all.iter().filter(|(own, _)| *own == Some(lane)).for_each(|(_, one)| line.insert(*one));
-                out[lane] = Some(line);
+                *out = Some(line);
             }
             all.iter().filter(|(lane, _)| lane.is_none()).for_each(|(_, one)| list.insert(*one));
             for (what, lane, which) in steps {

@@ -130,14 +130,18 @@ impl CellProfile {
         self.steps.clone_from(&other.steps);
         for (steps, free) in self.steps.iter_mut().zip(free) {
             let more = free - steps[0].1;
-            steps.iter_mut().for_each(|step| step.1 += more);
+            for step in steps {
+                step.1 += more;
+            }
         }
     }
 
     /// Adds so much of each thing, for ever.
     pub fn lift(&mut self, more: &[i64]) {
         for (steps, more) in self.steps.iter_mut().zip(more) {
-            steps.iter_mut().for_each(|step| step.1 += more);
+            for step in steps {
+                step.1 += more;
+            }
         }
     }
 
@@ -215,7 +219,9 @@ impl CellProfile {
             match run(&mut looks, (start, length), wish) {
                 Ok(()) => {
                     let mut free = vec![0; self.width()];
-                    looks.iter().for_each(|look| free[usize::from(look.thing)] = look.least);
+                    for look in &looks {
+                        free[usize::from(look.thing)] = look.least;
+                    }
                     return wish.split(&free).map(|split| (start, split));
                 }
                 Err(short) => start = short.until,

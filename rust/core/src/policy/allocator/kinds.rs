@@ -54,7 +54,7 @@ struct Known {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kinds {
     numbers: BTreeMap<Likeness, usize>,
-    kinds: Vec<Kind>,
+    all: Vec<Kind>,
     /// By the run's slot.
     of: Vec<Option<Known>>,
     /// The slowdown that was looked at last, and what all draw then.
@@ -64,7 +64,7 @@ pub(super) struct Kinds {
 impl Kinds {
     /// Takes note of what runs now.
     pub(super) fn follow(&mut self, view: &View<'_>) {
-        if self.kinds.len() > MOST {
+        if self.all.len() > MOST {
             *self = Self::default();
         }
         self.at = None;
@@ -85,14 +85,14 @@ impl Kinds {
             if !runs {
                 self.leave(slot);
             } else if !std::mem::replace(&mut known.counts, true) {
-                known.parts.iter().for_each(|&(kind, count)| self.kinds[kind].count += count);
+                known.parts.iter().for_each(|&(kind, count)| self.all[kind].count += count);
             }
         }
     }
 
     fn leave(&mut self, slot: usize) {
         if let Some(known) = self.of[slot].take().filter(|known| known.counts) {
-            known.parts.iter().for_each(|&(kind, count)| self.kinds[kind].count -= count);
+            known.parts.iter().for_each(|&(kind, count)| self.all[kind].count -= count);
         }
     }
 
@@ -113,11 +113,11 @@ impl Kinds {
     }
 
     fn number(&mut self, view: &View<'_>, like: Option<Likeness>, run: &Run, node: u32) -> usize {
-        let new = self.kinds.len();
+        let new = self.all.len();
         let number = like.map_or(new, |like| *self.numbers.entry(like).or_insert(new));
         if number == new {
             let (of, caps, estimate) = (view.profile(run.job), run.caps.clone(), run.basis.estimate);
-            self.kinds.push(Kind { of, caps, estimate, node, count: 0, draw: Watts::ZERO });
+            self.all.push(Kind { of, caps, estimate, node, count: 0, draw: Watts::ZERO });
         }
         number
     }
@@ -128,7 +128,7 @@ impl Kinds {
             return sum;
         }
         let mut sum = Watts::ZERO;
-        for kind in self.kinds.iter_mut().filter(|kind| kind.count > 0) {
+        for kind in self.all.iter_mut().filter(|kind| kind.count > 0) {
             let caps = kind.caps.allotting(Allotted::Slowdown(slowdown));
             kind.draw = Counted::of(view, kind.of, caps, kind.estimate).on(kind.node);
             sum += kind.draw.times(kind.count);
@@ -141,7 +141,7 @@ impl Kinds {
     pub(super) fn of(&self, view: &View<'_>, id: RunId, run: &Run) -> Watts {
         let known = self.of.get(id.slot() as usize).and_then(Option::as_ref);
         let parts = known.map_or(&[][..], |known| &known.parts);
-        held(view, run.job, parts.iter().map(|&(kind, count)| self.kinds[kind].draw.times(count)).sum())
+        held(view, run.job, parts.iter().map(|&(kind, count)| self.all[kind].draw.times(count)).sum())
     }
 }
 

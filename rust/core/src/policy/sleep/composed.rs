@@ -112,6 +112,8 @@ pub(super) fn in_turn(queue: &FitList, now: SimTime, limit: SimDuration) -> FitL
     }
     all.sort_by_key(|waiting| waiting.key);
     let mut list = FitList::default();
-    all.into_iter().for_each(|waiting| list.insert(waiting));
+    for waiting in all {
+        list.insert(waiting);
+    }
     list
 }

@@ -38,14 +38,14 @@ enum Spared {
     #[default]
     None,
     /// As many as no plan needs soon.
-    Counted(Outlook),
+    Counted(Box<Outlook>),
     /// These, and no others.
     Chosen(Vec<u32>),
 }
 
 impl Proposal {
     pub(super) fn counted(wakes: Wakes, outlook: Outlook) -> Self {
-        Self { wakes, spared: Spared::Counted(outlook), asleep: 0 }
+        Self { wakes, spared: Spared::Counted(Box::new(outlook)), asleep: 0 }
     }
 
     pub(super) fn chosen(wakes: Wakes, mut sleep: Vec<u32>) -> Self {

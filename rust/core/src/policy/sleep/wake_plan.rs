@@ -9,6 +9,7 @@ use crate::algo::releases::Claim;
 use crate::platform::node_state::NodeState;
 use crate::policy::View;
 use crate::policy::budget::outlook::Outlook;
+use crate::policy::sleep::standby::Standby;
 use crate::units::{SimDuration, SimTime, Watts};
 
 /// A job needs its nodes for at least this long.
@@ -171,7 +172,7 @@ impl WakePlan {
             now,
             steps,
             down,
-            margin: view.standby.map_or(SimDuration::ZERO, |standby| standby.margin()),
+            margin: view.standby.map_or(SimDuration::ZERO, Standby::margin),
             soon,
             most,
             falls: outlook.is_some_and(Outlook::falls),
