@@ -45,7 +45,7 @@ def run(rows: list[Job], nodes: int, turn: float, sleep: Any, order: str = "fcfs
 
 
 def in_vain(result: hs.Result) -> list[tuple[float, float]]:
-    """When nodes were woken, and put to sleep again without having served."""
+    """Times at which nodes were woken, and put to sleep again without having served."""
     steps = result.events.filter(pl.col("kind").is_in(["wake", "sleep"])).select("time_s", "kind", "node")
     served = result.jobs.select(pl.col("start_s").alias("time_s"), pl.col("nodes").alias("node")).explode("node")
     vain = []

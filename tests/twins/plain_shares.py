@@ -17,7 +17,7 @@ SAME = Decimal("1e-12")
 
 
 class Job(NamedTuple):
-    """What a job asks for, and whose it is."""
+    """A job's request, and its group."""
 
     submit: int
     runtime: int

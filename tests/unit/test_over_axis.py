@@ -27,7 +27,7 @@ AT = {"high": 0.9, "low": 0.5}
 
 
 def drawn(figure: Any) -> dict[str, tuple[list[float], list[float], list[float]]]:
-    """Of each policy where its points are, and the lengths of their intervals."""
+    """Points of each policy, and the lengths of their intervals."""
     (axes,) = figure.axes
     found = {}
     for container in axes.containers:

@@ -49,7 +49,7 @@ COUNTS = {
 
 
 def counts_of(workload):
-    """What the report counts of states, and the number of jobs."""
+    """Counts of states in the report, and the number of jobs."""
     return {name: workload.report[name] for name in COUNTS if name in workload.report}
 
 

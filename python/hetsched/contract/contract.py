@@ -16,7 +16,7 @@ from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
 
 UNFIT = ("wait", "reject")
-"""What becomes of jobs that fit between no two windows, the default first."""
+"""Ways to treat jobs that fit between no two windows, the default first."""
 
 
 class Contract:

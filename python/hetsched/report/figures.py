@@ -239,7 +239,7 @@ def gantt(jobs: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: float
 
 
 def gantt_can_be_read(jobs: pl.DataFrame, *, nodes: int) -> bool:
-    """Whether `gantt` shows something: few enough jobs, at least half of them with boxes that can be seen."""
+    """True if `gantt` shows something: few enough jobs, at least half of them with boxes that can be seen."""
     ran, (first_s, last_s) = _ran(jobs), _window(jobs)
     if len(jobs) > MOST_JOBS or ran.is_empty() or last_s <= first_s:
         return False

@@ -171,7 +171,7 @@ def _set_ratio_limits(axes: Axes, dots: Sequence[_Ratios]) -> tuple[float, float
 
 
 def _is_off(ratio: Floats) -> npt.NDArray[np.bool_]:
-    """Whether ratios are too far from 1 for a place on the axis."""
+    """True for ratios too far from 1 for a place on the axis."""
     return (ratio < 1 / _FARTHEST) | (ratio > _FARTHEST)
 
 

@@ -77,7 +77,7 @@ impl Controller {
         refused
     }
 
-    /// Whether the policy can do something about what stands still, and about nodes that are off.
+    /// Checks that the policy can resume suspended jobs, and wake nodes that are off.
     fn check_succession(&mut self) -> Result<()> {
         let (suspended, asleep) = (self.cluster.suspended(), self.cluster.asleep());
         let preempts = self.cluster.view(Watts::ZERO, &|| false).queues.is_some_and(Queues::preempt);

@@ -64,7 +64,7 @@ impl Waiting {
         self.workload = Arc::clone(workload);
     }
 
-    /// Whether it is kept when jobs end.
+    /// True if ends of jobs are kept.
     pub(super) fn knows_ends(&self) -> bool {
         !self.ends.is_empty()
     }

@@ -79,7 +79,7 @@ impl Index {
         self.list.insert(Waiting { key, ..*waiting });
     }
 
-    /// Where in the queue the job at a place of this order is; none if it has left it.
+    /// Place in the queue of the job at a place of this order; none if it has left the queue.
     pub(super) fn in_queue(&self, place: Place, queue: &FitList) -> Option<Place> {
         let (key, _) = self.keys.get(&self.list.get(place)?.key.row)?;
         queue.place_of(*key)

@@ -173,7 +173,7 @@ impl Plan {
         }
     }
 
-    /// What a reservation holds for a waiting job.
+    /// Claim that a reservation holds for a waiting job.
     pub(super) fn need(&self, desk: &mut Desk<'_>, waiting: &Waiting) -> Claim {
         desk.need(waiting, self.most)
     }

@@ -27,7 +27,7 @@ impl Woken {
         Self { depth: 1, is_strict: true }
     }
 
-    /// What it takes to start a job now beside what is planned, if it fits.
+    /// Offer to start a job now alongside what is planned, if it fits.
     fn offer(desk: &mut Desk<'_>, plan: &mut WakePlan, waiting: &Waiting) -> Result<Option<Offer>> {
         let Some(mut offer) = desk.offer(waiting)? else { return Ok(None) };
         let claim = desk.claim(&mut offer)?;
