@@ -60,7 +60,7 @@ def in_vain(result: hs.Result) -> list[tuple[float, float]]:
 
 @given(st.data(), st.integers(1, 5), st.sampled_from([0, 1, 10, 60]), st.sampled_from([1, 1, 4]))
 def test_no_boot_is_in_vain_where_jobs_end_as_planned(data: st.DataObject, nodes: int, turn: int, slots: int) -> None:
-    """Rule 9: nothing outside sleep moves a plan where all runs last as long as said, and nobody overtakes."""
+    """Rule 9: nothing outside sleep moves a plan where all runs last as long as said, and no job overtakes."""
     rows = data.draw(jobs(nodes, is_exact=True))
     for sleep in ("planned", {"name": "timeout", "min_idle_s": 0}):
         assert in_vain(run(rows, nodes, turn, sleep, slots=slots)) == []

@@ -28,7 +28,7 @@ JOBS = pl.DataFrame(
 
 
 class Told:
-    """Notes of what it is told and asked; a run works on the object itself."""
+    """Notes of what it is given and asked; a run works on the object itself."""
 
     def __init__(self) -> None:
         self.told: list[tuple[Any, ...]] = []

@@ -122,7 +122,7 @@ class Plan:
     overdue: tuple[int, int] = (0, 0)
     """Nodes and microwatts of runs that are past their planned end: they count as free now."""
     left: tuple[int, int] = (0, 0)
-    """Nodes and microwatts now beside the starts."""
+    """Nodes and microwatts left now after the starts."""
     awaited: tuple[int, int] = (0, 0)
     """Part of these that jobs would take for which nodes are being woken."""
 

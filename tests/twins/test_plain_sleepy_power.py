@@ -1,4 +1,4 @@
-"""Nodes that sleep under a budget beside their twin in plain Python: starts, ends, steps of nodes, and the energy."""
+"""Nodes that sleep under a budget against their twin in plain Python: starts, ends, steps of nodes, and the energy."""
 
 from __future__ import annotations
 

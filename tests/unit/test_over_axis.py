@@ -1,4 +1,4 @@
-"""A metric over an axis of a sweep: the numbers of its table, and what cannot be drawn."""
+"""A metric over an axis of a sweep: the numbers of its table, and refusals to draw it."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from hetsched.checks import listed, shown
 from hetsched.errors import ConfigError, Fault
 
 CELL = ("workload", "platform")
-"""Columns that say on what a run was, beside its seed."""
+"""Columns that identify the input of a run, besides its seed."""
 
 _ALIKE_RATIO = 1.1
 """Highest ratio of two offered loads, or numbers of jobs, among repetitions of one workload."""

@@ -161,7 +161,7 @@ def ratios(table: pl.DataFrame, *, baseline: str) -> Figure:
 def comparison(
     table: pl.DataFrame, curves: Mapping[str, pl.DataFrame], *, baseline: str, runs: pl.DataFrame | None = None
 ) -> Figure:
-    """Ratios to a baseline beside the waits behind them, on a page's width; parameters as in `ratios` and `waits`.
+    """Ratios to a baseline next to the waits behind them, on a page's width; parameters as in `ratios` and `waits`.
 
     With `runs`, as in `energy_against_wait`, energy against wait stands above the waits. Every panel names the
     policies. Of one policy there are only its waits.

@@ -122,7 +122,7 @@ class _Ratios:
 
 
 def ratio_text(ratio: float) -> str:
-    """A ratio as it stands beside its dot: three decimals, from 10 on as many as make three digits."""
+    """A ratio as it stands next to its dot: three decimals, from 10 on as many as make three digits."""
     if not np.isfinite(ratio):
         return ""
     if 0 < ratio < 0.0005:
@@ -131,7 +131,7 @@ def ratio_text(ratio: float) -> str:
 
 
 def _write_ratio(axes: Axes, text: str, place: tuple[float, float, float], reach: Floats) -> None:
-    """The ratio beside its dot, on the side away from the line at 1; of an arrow on the side of the line."""
+    """The ratio next to its dot, on the side away from the line at 1; of an arrow on the side of the line."""
     ratio, at, row = place
     side = 1 if ratio >= 1 else -1
     is_off = ratio != at

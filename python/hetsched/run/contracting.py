@@ -102,7 +102,7 @@ class Budgets:
         return Budgets(terms, _own_w(part, platform), first_s, min(span_s, _YEAR_S))
 
     def at_once(self, workload: Workload) -> Budgets:
-        """The same in spans that are longer than the run, as far as it can be told: none are to be given later."""
+        """The same in spans that are longer than the run, as far as can be known: none are to be given later."""
         last_s = float(workload.to_polars()["submit_s"].max() or 0.0)  # type: ignore[arg-type]
         return replace(self, span_s=last_s - self.first_s + _YEAR_S)
 

@@ -1,7 +1,7 @@
-//! A plan of a queue, each job at its earliest fit beside those ahead of it, made only as far as is asked for.
+//! A plan of a queue, each job at its earliest fit alongside those ahead of it, made only as far as is asked for.
 //!
-//! Mostly only the jobs that start soon matter, and they are few. A job that fits late beside some of those ahead of it
-//! fits no earlier beside all of them, so most of a long queue need not be planned to know that. And a job that fits soon
+//! Mostly only the jobs that start soon matter, and they are few. A job that fits late alongside some of those ahead of it
+//! fits no earlier alongside all of them, so most of a long queue need not be planned to know that. And a job that fits soon
 //! is planned as it would be in a whole plan once all jobs ahead of it are planned that may start before it would end:
 //! none of the others can be in its way. Each of these is planned in the same manner first.
 

@@ -62,7 +62,7 @@ impl Controller {
         Ok((next, refused))
     }
 
-    /// The policy is told of all that wait, but for those that it turns away.
+    /// Gives the policy all jobs that wait, but for those that it turns away.
     fn take_queue(&mut self) -> Vec<(JobId, Refusal)> {
         let mut refused = Vec::new();
         for job in self.cluster.in_queue() {

@@ -36,7 +36,7 @@ impl Growth {
         }
     }
 
-    /// Checks that nodes are told apart as they were.
+    /// Checks that nodes are distinguished as they were.
     ///
     /// # Errors
     /// If they are not.

@@ -137,7 +137,7 @@ impl Budgets {
         }
         let last = ahead.last().map_or(now, |step| step.0);
         found.is_free_at_last = since.is_some();
-        // What is free before the last change, and stays so for good.
+        // What is free before the last change, and stays so to the end.
         if since.is_some_and(|begun| begun < last || ahead.is_empty()) {
             found.longest = SimDuration::FOREVER;
         }

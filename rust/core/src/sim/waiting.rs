@@ -69,7 +69,7 @@ impl Waiting {
         !self.ends.is_empty()
     }
 
-    /// A job had ended before anybody could wait for it.
+    /// A job had ended before any job could wait for it.
     pub(super) fn remember(&mut self, job: JobId, end: SimTime, ok: bool) {
         if let Some(own) = self.ends.get_mut(job.0 as usize) {
             *own = Some((end, ok));

@@ -1,7 +1,7 @@
 //! A queue in lanes: most that wait stand in one line, and many that may have to be passed over together in a lane of their
 //! own, which is closed and opened without a look at each.
 //!
-//! Whoever looks at the queue sees one list in policy order, without those that are passed over.
+//! The queue reads as one list in policy order, without the jobs that are passed over.
 
 use std::cmp::Ordering;
 
@@ -254,7 +254,7 @@ impl FitList {
         (found != Place::END).then_some(found)
     }
 
-    /// Whoever was submitted first of those submitted after `(instant, row)`; equal submits go by row.
+    /// Key of the job submitted first of those submitted after `(instant, row)`; equal submits go by row.
     #[must_use]
     pub fn oldest_after(&self, after: (SimTime, u32)) -> Option<QueueKey> {
         let own = |line: usize| self.line(line)?.oldest_after(after, self.until(line));
@@ -308,7 +308,7 @@ impl FitList {
         }
     }
 
-    /// Has none of a lane passed over any more, with these beside them, if it is there; else these are left.
+    /// Passes over no job of a lane any more, and adds these to them, if it is there; else these are left.
     pub fn open_lane(&mut self, number: usize, others: &mut Line) {
         if let Ok(place) = self.lane(number) {
             let lane = &mut self.lanes[place];

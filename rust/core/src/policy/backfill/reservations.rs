@@ -246,7 +246,7 @@ impl Reservations {
         self.start_candidates(desk, queue, place, index)
     }
 
-    /// Starts the jobs from `from` on that fit beside the promises, in their own order.
+    /// Starts the jobs from `from` on that fit alongside the promises, in their own order.
     fn start_candidates(
         &mut self,
         desk: &mut Desk<'_>,

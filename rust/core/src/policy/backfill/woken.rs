@@ -7,7 +7,7 @@ use crate::policy::backfill::{Backfill, start};
 use crate::policy::desk::{Desk, Offer};
 use crate::policy::sleep::wake_plan::WakePlan;
 
-/// Jobs start beside those that are planned: the first `depth` that cannot, and all for which nodes are being woken.
+/// Jobs start alongside those that are planned: the first `depth` that cannot, and all for which nodes are being woken.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Woken {
     depth: usize,

@@ -36,7 +36,7 @@ impl Desk<'_> {
         merged(self.added().iter().copied(), self.outlook.changes()).collect()
     }
 
-    /// Microwatts that a plan has beside the jobs that are placed, where the budget may bind.
+    /// Microwatts that a plan has alongside the jobs that are placed, where the budget may bind.
     #[must_use]
     pub fn watts_left(&self) -> Option<i64> {
         self.planned().map(Watts::microwatts_down)

@@ -154,7 +154,7 @@ impl Sleep {
         out.extend(self.kept.iter().map(|(&node, &job)| (node, job)));
     }
 
-    /// Nodes that serve or went down, or whose jobs wait no more, are kept for nobody.
+    /// Nodes that serve or went down, or whose jobs wait no more, are kept for no job.
     fn release(&mut self, view: &View<'_>, waiting: impl FnOnce() -> BTreeSet<JobId>) {
         if self.kept.is_empty() {
             return;

@@ -123,7 +123,7 @@ pub(super) fn known_by_now<'a, F: Chosen<'a>>(
     windows
 }
 
-/// The same beside maintenance to come.
+/// The same without maintenance to come.
 fn in_service<'a, F: Chosen<'a>>(
     spares: Vec<F>,
     now: F,
