@@ -31,7 +31,7 @@ def workload(load: float, over: float, seed: int) -> hs.Workload:
 
 
 def in_vain(result: hs.Result) -> int:
-    """How many boots served no job before the node went to sleep again."""
+    """Number of boots after which the node served no job before it went to sleep again."""
     rank = {"wake": 0, "serve": 1, "sleep": 2}
     steps = result.events.filter(pl.col("kind").is_in(["wake", "sleep"])).select("time_s", "kind", "node")
     served = result.jobs.select(pl.col("start_s").alias("time_s"), pl.lit("serve").alias("kind"), node="nodes")

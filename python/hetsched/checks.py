@@ -87,12 +87,12 @@ def _float(value: Any) -> float:
 
 
 def is_whole_text(text: str) -> bool:
-    """Whether it has no half of a character, which bytes that are no UTF-8 become in names and on the command line."""
+    """True if a text has no lone surrogates, which bytes that are not UTF-8 become in names and on the command line."""
     return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def is_name(value: object) -> bool:
-    """Whether it is a text, not empty, of whole characters."""
+    """True if a value is a non-empty text without lone surrogates."""
     return isinstance(value, str) and value != "" and is_whole_text(value)
 
 
@@ -134,7 +134,7 @@ def _folded(name: str) -> str:
 
 
 def exists(path: str | Path) -> bool:
-    """Whether there is such a file or folder; there is none of a name that none can have, where `Path` raises."""
+    """True if there is such a file or folder; False for names that no file can have, where `Path` raises."""
     try:
         return Path(path).exists()
     except (OSError, ValueError):
@@ -233,7 +233,7 @@ class Faults:
 
 
 def _takes(function: Callable[..., object], count: int) -> bool:
-    """Whether a function can be called with so many arguments, as far as it says."""
+    """True if a function can be called with so many arguments, as far as its signature says."""
     try:
         inspect.signature(function).bind(*range(count))
     except TypeError:

@@ -116,7 +116,7 @@ def _window(timeline: pl.DataFrame) -> tuple[float, float]:
 
 
 def _busy(result: Result) -> np.ndarray | None:
-    """How much of the time nodes work, as a map has rows and columns; None of a run without length."""
+    """Share of the time in which nodes work, by rows and columns of a map; None for a run of length zero."""
     from_s, until_s = _window(result.timeline)
     if until_s <= from_s:
         return None
@@ -288,7 +288,7 @@ class Comparison:
         return [*lines, *self._replay_lines(), *self._draw_lines()]
 
     def _replay_lines(self) -> list[str]:
-        """That a replay kills nobody at a walltime, where another policy did."""
+        """Says that a replay kills no job at its walltime, where another policy did."""
         kills = {outcome.policy: outcome.provenance["options"]["kill_at_walltime"] for outcome in self.outcomes}
         spared = [policy for policy, is_killing in kills.items() if not is_killing]
         if not spared or not any(self.summaries[policy]["timeout"] for policy in kills):

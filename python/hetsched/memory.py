@@ -1,4 +1,4 @@
-"""Memory that there is left, for whoever is about to ask for much."""
+"""Memory that is left, for callers about to ask for much."""
 
 from __future__ import annotations
 

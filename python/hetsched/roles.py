@@ -203,7 +203,7 @@ class Analyzer(Protocol):
         something.
     ``learn(ended, view)``
         As in any role (`Learner`). One that takes three arguments, ``learn(jobs, runtime_s, view)``, gets only jobs
-        that are over for good, and how long they ran (whole attempts, also of jobs that were killed).
+        that do not run again, and how long they ran (whole attempts, also of jobs that were killed).
     """
 
     def estimate(self, jobs: Jobs, view: View, /) -> npt.ArrayLike:

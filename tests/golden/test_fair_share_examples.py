@@ -56,7 +56,7 @@ def test_what_runs_counts_as_far_as_it_has_run_and_no_further() -> None:
 
 
 def test_a_start_counts_nothing_in_its_own_pass() -> None:
-    # Nobody has used anything at 0: all of ann's jobs start by their place in the log, and bo's after them.
+    # No user has used anything at 0: all of ann's jobs start by their place in the log, and bo's after them.
     rows = tuple((0, 10, 1, user) for user in ("ann", "ann", "ann", "bo"))
     assert starts(log(*rows), nodes=3) == [0, 0, 0, 10]
 

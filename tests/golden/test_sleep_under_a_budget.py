@@ -97,7 +97,7 @@ def test_rule_5_watts_to_wake_are_held_for_good() -> None:
 
 def test_rule_6_nodes_are_woken_one_by_one_where_the_room_is_for_one() -> None:
     """All 325 W but 25 are those of the idle machine. Job 2 needs 24 on three nodes, all of them off. Each draws 20 W
-    beyond idle while it boots, and of that there is enough for one beside three idle nodes."""
+    beyond idle while it boots, and of that there is enough for one next to three idle nodes."""
     result = run(jobs((0, 10, 1), (100, 50, 3), power_w=[108.0, 108.0]), machine(3), 325, min_idle_s=5)
     assert [event for event in happened(result) if event[1] == "wake"] == [
         (100.0, "wake", 0),

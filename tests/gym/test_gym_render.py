@@ -1,4 +1,4 @@
-"""What environments show of themselves."""
+"""Rendering of environments, as text and as pictures."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def logs(draw):
 
 
 def holds(clause: dict, shown: datetime, holidays: set[date]) -> bool:
-    """Whether a clause holds while the clock shows this quarter of an hour."""
+    """True if a clause holds while the clock shows this quarter of an hour."""
     if "from" not in clause:
         return True
     start, stop = (int(text[:2]) * 4 + int(text[3:]) // 15 for text in (clause["from"], clause["until"]))

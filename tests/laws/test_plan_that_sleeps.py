@@ -45,7 +45,7 @@ def run(rows: list[Job], nodes: int, turn: float, sleep: Any, order: str = "fcfs
 
 
 def in_vain(result: hs.Result) -> list[tuple[float, float]]:
-    """When nodes were woken, and put to sleep again without having served."""
+    """Times at which nodes were woken, and put to sleep again without having served."""
     steps = result.events.filter(pl.col("kind").is_in(["wake", "sleep"])).select("time_s", "kind", "node")
     served = result.jobs.select(pl.col("start_s").alias("time_s"), pl.col("nodes").alias("node")).explode("node")
     vain = []
@@ -60,7 +60,7 @@ def in_vain(result: hs.Result) -> list[tuple[float, float]]:
 
 @given(st.data(), st.integers(1, 5), st.sampled_from([0, 1, 10, 60]), st.sampled_from([1, 1, 4]))
 def test_no_boot_is_in_vain_where_jobs_end_as_planned(data: st.DataObject, nodes: int, turn: int, slots: int) -> None:
-    """Rule 9: nothing outside sleep moves a plan where all runs last as long as said, and nobody overtakes."""
+    """Rule 9: nothing outside sleep moves a plan where all runs last as long as said, and no job overtakes."""
     rows = data.draw(jobs(nodes, is_exact=True))
     for sleep in ("planned", {"name": "timeout", "min_idle_s": 0}):
         assert in_vain(run(rows, nodes, turn, sleep, slots=slots)) == []

@@ -20,7 +20,7 @@ _FORGETFUL = {"lowest-id", "lowest-power", "best-rank"}
 
 
 def _remembers_nothing(policy: hs.Policy) -> bool:
-    """Whether all that a policy decides follows from what stands on the machine and in the queue."""
+    """True if all decisions of a policy follow from the state of the machine and the queue."""
     order, placement = policy.parts["order"] or {}, policy.parts["placement"] or {}
     # One that gathers submissions remembers for when: under another name it does not wait for that.
     waits = any((part or {}).get("interval_s") for part in policy.parts.values())
@@ -114,7 +114,7 @@ def test_what_has_happened_stays_and_the_machine_is_kept_within_its_laws(
 
 
 def _differs(result: hs.Result, platform: hs.Platform) -> bool:
-    """Whether a first run under one of the policies takes longer than the laws of the other know."""
+    """True if a first run under one of the policies takes longer than the laws of the other know."""
     return any((one["order"] or {}).get("first_run") for one in _policies(result)) or platform.nodes == 0
 
 
@@ -162,7 +162,7 @@ def test_power_goes_on_from_what_runs(workload: hs.Workload, one: str, other: st
 
 
 def stands_still(result: hs.Result) -> bool:
-    """Whether a job is suspended where a run was stopped."""
+    """True if a job is suspended where a run was stopped."""
     timeline = result.timeline
     return bool("suspended_jobs" in timeline.columns and len(timeline) and timeline["suspended_jobs"][-1] > 0)
 

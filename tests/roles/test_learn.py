@@ -28,7 +28,7 @@ JOBS = pl.DataFrame(
 
 
 class Told:
-    """Notes of what it is told and asked; a run works on the object itself."""
+    """Notes of what it is given and asked; a run works on the object itself."""
 
     def __init__(self) -> None:
         self.told: list[tuple[Any, ...]] = []
@@ -230,7 +230,7 @@ def test_time_in_which_a_job_was_suspended_is_not_used() -> None:
 
 
 class FairShare:
-    """As the order `fair-share`, with what is told and what is seen to run."""
+    """The order `fair-share`, by what `learn` gives and what is seen to run."""
 
     changes = "each-pass"
 

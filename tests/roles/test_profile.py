@@ -76,7 +76,7 @@ def test_it_conforms() -> None:
 
 
 def seen(read: Any, at_s: float, **columns: Any) -> Any:
-    """What a first-come scheduler reads at an instant, on four nodes."""
+    """Values that a first-come scheduler reads at an instant, on four nodes."""
     found: list[Any] = []
 
     def decide(view: Any) -> Any:

@@ -197,7 +197,7 @@ def schedule(
     all nodes until the pass in which it starts is over, then for the slowest of its own. `places`: where each job
     stands, in place of `order`. `groups`: those that each job is in, and how many of each may run at once; who is
     beyond that at its turn is passed over. `candidates`: the order of those behind the last of `depth` reservations, by
-    planned length and what is counted of them; None: they stay in policy order. `also_at`: instants of passes beside
+    planned length and what is counted of them; None: they stay in policy order. `also_at`: instants of passes besides
     those at which something happens.
     """
     n = len(jobs)

@@ -17,7 +17,7 @@ SAME = Decimal("1e-12")
 
 
 class Job(NamedTuple):
-    """What a job asks for, and whose it is."""
+    """A job's request, and its group."""
 
     submit: int
     runtime: int
@@ -53,7 +53,7 @@ def used(stretches: list[Stretch], group: str | None, now: int, half_life: float
 
 
 def schedule(jobs: list[Job], nodes: int, half_life: float, *, overtakes: bool) -> list[int | None]:
-    """The start of each job. `overtakes`: whoever fits starts; otherwise the first that does not blocks the rest."""
+    """The start of each job. `overtakes`: any that fits starts; otherwise the first that does not blocks the rest."""
     starts: list[int | None] = [None] * len(jobs)
     stretches: list[Stretch] = []
     ends: list[tuple[int, int]] = []  # end, place in stretches

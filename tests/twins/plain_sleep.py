@@ -29,7 +29,7 @@ class Numbers:
 
 @dataclass
 class Node:
-    """What a node is doing since when: on, off, booting or stopping.
+    """State of a node, and since when: on, off, booting or stopping.
 
     `kept` is the row of the job that it was woken for, until it serves or that job waits no more.
     """

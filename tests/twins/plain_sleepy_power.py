@@ -20,7 +20,7 @@ from plain_sleep import DAY, Node, Numbers
 
 @dataclass(frozen=True)
 class Switch:
-    """What a node draws, W, and how long it takes, microseconds, where it is switched off and on."""
+    """Draws of a node, W, and times, microseconds, while it is switched off and on."""
 
     off_w: float
     boot_w: float
@@ -33,7 +33,7 @@ class Switch:
         return picowatts(self.off_w)
 
     def beyond_idle(self, idle: int) -> int:
-        """What it draws beyond idle while it boots; no time, no draw: 1."""
+        """Draw beyond idle while it boots; no time, no draw: 1."""
         return max(picowatts(self.boot_w) - idle, 0) if self.boot else 0
 
     def held(self, state: str, idle: int) -> int:
@@ -54,7 +54,7 @@ class Switch:
         }[state]
 
     def far(self, idle: int, given: float | None) -> float:
-        """How far away its next job must be; None: break-even, rule 17."""
+        """Least time to its next job for which it sleeps; None: break-even, rule 17."""
         if given is not None:
             return given
         if self.off >= idle:
@@ -79,7 +79,7 @@ class Down:
 
 @dataclass(frozen=True)
 class Fit:
-    """When a job fits, from when on which nodes are woken for it, and what it takes."""
+    """Start of a job, the time from which nodes are woken for it, and what it takes."""
 
     at: int
     is_for_now: bool
@@ -122,9 +122,9 @@ class Plan:
     overdue: tuple[int, int] = (0, 0)
     """Nodes and microwatts of runs that are past their planned end: they count as free now."""
     left: tuple[int, int] = (0, 0)
-    """Nodes and microwatts now beside the starts."""
+    """Nodes and microwatts left now after the starts."""
     awaited: tuple[int, int] = (0, 0)
-    """What those would take of them that are being woken for."""
+    """Part of these that jobs would take for which nodes are being woken."""
 
     def instants(self) -> list[int]:
         ends = {end for changes in (self.nodes, self.microwatts) for one in changes for end in one[:2]}
@@ -205,7 +205,7 @@ class Plan:
 
 @dataclass
 class Task:
-    """What becomes of a job."""
+    """State of a job, and what has been decided on it."""
 
     state: str = "pending"
     start: int | None = None
@@ -487,7 +487,7 @@ class SleepyPower:
         return plan.least_nodes(self.now, end) >= len(nodes) and plan.least_microwatts(self.now, end) >= need
 
     def _keep(self, plan: Plan, j: int, held: int, earliest: int, *, counts_now: bool) -> tuple[int, Fit | None, bool]:
-        """Whether it holds a reservation, when it fits, and whether it keeps what it takes."""
+        """Returns if a job holds a reservation, when it fits, and if it keeps what it takes."""
         count, mean, least, length = self.need(j)
         fit = plan.fit(count, mean, least, length, earliest)
         if fit is None:

@@ -1,4 +1,4 @@
-"""The order `fair-share` beside its twin in plain Python, start by start."""
+"""The order `fair-share` against its twin in plain Python, start by start."""
 
 from __future__ import annotations
 

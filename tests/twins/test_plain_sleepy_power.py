@@ -1,4 +1,4 @@
-"""Nodes that sleep under a budget beside their twin in plain Python: starts, ends, steps of nodes, and the energy."""
+"""Nodes that sleep under a budget against their twin in plain Python: starts, ends, steps of nodes, and the energy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SPAN = st.sampled_from([0, 0, 1, 3, 7])
 
 @dataclass(frozen=True)
 class SleepyCase:
-    """What the twin takes, and the sleep part as the engine takes it."""
+    """Input of the twin, and the sleep part as the engine takes it."""
 
     jobs: list[Job]
     machine: Machine
@@ -137,7 +137,7 @@ def cases(draw: st.DrawFn, *, exact: bool = False, equal: bool = False) -> Sleep
 
 
 def states(jobs: pl.DataFrame) -> list[str]:
-    """What became of the jobs; no run goes on to the budget that rejects a job which fits between no two of them."""
+    """States of the jobs; no run gets as far as the budget that rejects a job which fits between no two of them."""
     fits_never = jobs["reason"].fill_null("").str.starts_with("fits between no two changes")
     pairs = zip(jobs["state"], fits_never, strict=True)
     return ["rejected" if never and state == "pending" else state for state, never in pairs]

@@ -362,7 +362,7 @@ def test_functions_that_are_told_of_progress_take_what_they_are_told():
 
 
 def test_an_empty_name_is_no_folder_and_no_file(tmp_path, monkeypatch):
-    """As an unset variable gives it: it would be the current folder."""
+    """An unset variable gives an empty name, which would be the current folder."""
     monkeypatch.chdir(tmp_path)
     log, platform = hs.Workload.from_polars(JOBS), hs.Platform.homogeneous(nodes=2, **NODES)
     assert message(hs.simulate(log, platform).write, "") == "folder: found ``, expected a folder's name"

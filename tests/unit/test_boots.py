@@ -1,4 +1,4 @@
-"""The price of boots: how many there were, and what they wore off, beside the energy that sleep saves."""
+"""The price of boots: how many there were, and what they wore off, next to the energy that sleep saves."""
 
 from __future__ import annotations
 

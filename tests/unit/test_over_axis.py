@@ -1,4 +1,4 @@
-"""A metric over an axis of a sweep: the numbers of its table, and what cannot be drawn."""
+"""A metric over an axis of a sweep: the numbers of its table, and refusals to draw it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AT = {"high": 0.9, "low": 0.5}
 
 
 def drawn(figure: Any) -> dict[str, tuple[list[float], list[float], list[float]]]:
-    """Of each policy where its points are, and the lengths of their intervals."""
+    """Points of each policy, and the lengths of their intervals."""
     (axes,) = figure.axes
     found = {}
     for container in axes.containers:

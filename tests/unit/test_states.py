@@ -49,12 +49,12 @@ COUNTS = {
 
 
 def counts_of(workload):
-    """What the report counts of states, and the number of jobs."""
+    """Counts of states in the report, and the number of jobs."""
     return {name: workload.report[name] for name in COUNTS if name in workload.report}
 
 
 def test_words_become_codes_and_who_never_ran_is_dropped_and_counted():
-    """The dropped rows' `None`, `Unknown` and 0 nodes are nobody's business."""
+    """The dropped rows' `None`, `Unknown` and 0 nodes do not matter."""
     workload = hs.read_csv(DUMP.encode(), columns=COLUMNS, separator="|")
     frame = workload.to_polars()
     assert dict(frame.select("job_id", "trace_status").rows()) == CODES

@@ -12,10 +12,10 @@ from hetsched.checks import listed, shown
 from hetsched.errors import ConfigError, Fault
 
 CELL = ("workload", "platform")
-"""Columns that say on what a run was, beside its seed."""
+"""Columns that identify the input of a run, besides its seed."""
 
 _ALIKE_RATIO = 1.1
-"""How many times the least load, or the fewest jobs, repetitions of one workload may have."""
+"""Highest ratio of two offered loads, or numbers of jobs, among repetitions of one workload."""
 _NATURE = {"offered_load_ratio": "offered loads of", "jobs": "numbers of jobs of"}
 """Numbers of a run that its policy has no part in."""
 
@@ -92,7 +92,7 @@ def _by_policy(runs: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _is_by_seed(runs: pl.DataFrame, cell: Sequence[str]) -> bool:
-    """Whether each cell has one seed, and each seed one cell."""
+    """True if each cell has one seed, and each seed one cell."""
     if "seed" not in runs.columns or runs["seed"].n_unique() < 2:
         return False
     pairs = runs.select(*cell, "seed").unique()
@@ -100,7 +100,7 @@ def _is_by_seed(runs: pl.DataFrame, cell: Sequence[str]) -> bool:
 
 
 def _is_drawn(runs: pl.DataFrame, cell: Sequence[str]) -> bool:
-    """Whether the load of a cell is another under every seed, or nearly so."""
+    """True if the load of a cell differs with every seed, or nearly so."""
     if "offered_load_ratio" not in runs.columns:
         return False
     loads = runs.group_by(cell).agg(pl.col("offered_load_ratio").n_unique())

@@ -86,7 +86,7 @@ def _of_run(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
 
 
 def _chart(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
-    """Jobs one by one, where they can be told apart."""
+    """Jobs one by one, where they can be distinguished."""
     from hetsched.report import figures  # noqa: PLC0415
 
     if outcome.jobs is not None and figures.gantt_can_be_read(outcome.jobs, nodes=outcome.nodes):

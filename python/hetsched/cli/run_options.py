@@ -191,7 +191,7 @@ class RunTexts:
 
     @property
     def _tells_contract(self) -> bool:
-        """Whether the file of events has a contract in it."""
+        """True if the file of events has a contract in it."""
         return (
             self.events is not None and self.events.lower().endswith(".toml") and "contract" in read_toml(self.events)
         )
@@ -204,7 +204,7 @@ class RunTexts:
 
     @property
     def has_contract(self) -> bool:
-        """Whether the run has a contract, in whichever file."""
+        """True if the run has a contract, in either file."""
         return self.contract is not None or self._tells_contract
 
     @property

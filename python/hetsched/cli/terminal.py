@@ -92,7 +92,7 @@ def _lines(error: BaseException) -> Iterator[str]:
 
 
 def _notes_of_policy(error: BaseException) -> list[str]:
-    """Where in a policy's own Python the error was raised, if it was."""
+    """Notes on an error that say where in a policy's own Python it was raised."""
     return [note for note in getattr(error, "__notes__", []) if note.startswith("policy.")]
 
 

@@ -21,7 +21,7 @@ _BILLIONTH = 1e-9
 
 @dataclass(frozen=True)
 class Drawn:
-    """What was drawn in stretches in which nothing changes: watts, and the clause of each kind that is in force."""
+    """Stretches in which nothing changes: the watts drawn, and the clause of each kind that is in force."""
 
     since_s: Floats
     lasts_s: Floats
@@ -50,7 +50,7 @@ class Charged:
 
 @dataclass(frozen=True)
 class Bill:
-    """What a run comes to under a contract.
+    """Bill of a run under a contract: its draw beyond the limits, and what its energy costs and emits.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Bill:
 
     @staticmethod
     def of_nothing(contract: Contract) -> Bill:
-        """Of a run of length zero."""
+        """Bill of a run of length zero."""
         nothing = Charged(0.0, 0.0, 0.0, 0.0)
         return Bill(0, 0.0, 0.0, 0.0, 0.0, nothing if contract.prices else None, nothing if contract.carbon else None)
 

@@ -34,7 +34,7 @@ def zone_named(parameter: str, name: object, faults: Faults) -> tzinfo:
 
 
 def local_date(unix_s: float, zone: tzinfo) -> datetime:
-    """What the zone's calendar and clock show at an instant."""
+    """Date and time at an instant by the zone's calendar and clock."""
     return (_EPOCH + timedelta(seconds=unix_s)).astimezone(zone)
 
 
@@ -68,7 +68,7 @@ def _change(zone: tzinfo, before: int, after: int) -> int:
 
 
 def month_starts(zone: tzinfo, from_s: float, until_s: float) -> npt.NDArray[np.float64]:
-    """When calendar months begin between two instants, by the zone's clock; all in seconds since 1970."""
+    """Starts of calendar months between two instants, by the zone's clock; all in seconds since 1970."""
     date = local_date(from_s, zone)
     year, month = date.year, date.month
     found: list[float] = []

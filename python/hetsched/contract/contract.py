@@ -16,7 +16,7 @@ from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
 
 UNFIT = ("wait", "reject")
-"""What becomes of jobs that fit between no two windows, the default first."""
+"""Ways to treat jobs that fit between no two windows, the default first."""
 
 
 class Contract:
@@ -121,7 +121,7 @@ class Contract:
             raise ConfigError([("contract", type(data).__name__, "a dictionary of a contract's parameters")])
         faults.unknown_keys(data, _SAID)
         if faults.found:
-            # What is wrong with the values of the others is told with it.
+            # What is wrong with the values of the others is reported with it.
             try:
                 cls(**{name: value for name, value in data.items() if name in _SAID})
             except ConfigError as error:

@@ -1,4 +1,4 @@
-"""Which clause is in force when: of those that hold, the one that comes first in rank."""
+"""Clauses in force over time: of those that hold, the one that comes first in rank."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Terms:
         return both.with_columns(pl.col("budget_w").fill_null(free_w))
 
     def bill(self, timeline: pl.DataFrame) -> Bill:
-        """What a run comes to that drew ``power_w`` from each ``time_s`` until the next."""
+        """Bill of a run that drew ``power_w`` from each ``time_s`` until the next."""
         time_s, power_w = timeline["time_s"].to_numpy(), timeline["power_w"].to_numpy()
         if len(time_s) < 2 or time_s[0] == time_s[-1]:
             return Bill.of_nothing(self.contract)
@@ -100,7 +100,7 @@ class Terms:
         return Series(at_s, series.clause)
 
     def _months(self, from_s: float, until_s: float) -> Floats:
-        """When calendar months begin, by the clock of the contract."""
+        """Starts of calendar months, by the clock of the contract."""
         return month_starts(self.contract.zone, self._unix(from_s), self._unix(until_s)) - self.zero_s
 
     def _unix(self, seconds: float) -> float:

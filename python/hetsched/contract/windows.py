@@ -55,12 +55,12 @@ class Window:
 
     @property
     def is_weekly(self) -> bool:
-        """Whether it is the same every week."""
+        """True if the window is the same every week."""
         is_dated = self.first is not None or self.last is not None
         return len(self.months) == _MONTHS and not is_dated and not self.holidays
 
     def spans(self, from_s: float, until_s: float) -> tuple[Floats, Floats]:
-        """When it begins and ends between two instants, all in seconds since 1970; in order, and apart."""
+        """Starts and ends of the window between two instants, all in seconds since 1970; in order, and apart."""
         low, high = math.floor(from_s), math.ceil(until_s)
         begins, ends = [], []
         for since, until, offset in even_stretches(self.zone, low, high):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hetsched.errors import ConfigError
 
 MODES = ("ansi", "rgb_array")
-"""What `render` can give: text, or a picture."""
+"""Forms in which `render` shows a run: text, or a picture."""
 
 FPS = 4
 """Pictures a second that recorders show, a decision each."""
@@ -23,7 +23,7 @@ _STATES = ("busy", "idle", "off", "booting or shutting down", "down")
 _COLOURS = np.array(
     [(0, 114, 178), (222, 222, 222), (60, 60, 60), (230, 159, 0), (213, 94, 0), (255, 255, 255)], np.uint8
 )
-"""Of these states, in their order, and of nothing."""
+"""Colours of these states, in their order, and of empty space."""
 
 _CELL, _GAP, _WIDTH = 9, 1, 240
 _BAR, _WAITING, _DRAW = 8, (86, 180, 233), (0, 158, 115)

@@ -21,7 +21,7 @@ from hetsched.run.simulation import Begun, run_of
 from hetsched.workload import Workload
 
 ILLEGAL = ("error", "noop")
-"""What becomes of illegal actions."""
+"""Ways to treat illegal actions."""
 
 
 class Task:

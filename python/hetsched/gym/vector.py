@@ -177,7 +177,7 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         ConfigError
             If an action is none of the space, or illegal (unless `illegal` is ``"noop"``); then nothing has happened.
         SimulationError
-            If an episode is over that does not begin anew by itself, a run cannot go on, or the process was forked as
+            If an episode is over that does not begin again by itself, a run cannot go on, or the process was forked as
             in `reset`.
         """
         check_threads()

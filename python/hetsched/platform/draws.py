@@ -120,7 +120,7 @@ def _without_caps(tables: CapTables | None) -> tuple[VariationTable | None, Vari
 
 
 def _table(name: str, given: Any, faults: Faults) -> VariationTable | ByCap | None:
-    """What was given if it is a table or tables; notes anything else."""
+    """Returns the value if it is a table or tables; notes a fault otherwise."""
     if isinstance(given, VariationTable | Mapping | None):
         return given
     found = typed(given) if isinstance(given, str) else type(given).__name__

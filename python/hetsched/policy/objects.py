@@ -145,7 +145,7 @@ def check_portable(own: Mapping[str, Any]) -> None:
 
 
 def takes_runtimes(given: Any, path: str) -> bool:
-    """Whether an object's `learn` takes (jobs, runtime_s, view) rather than (ended, view)."""
+    """True if an object's `learn` takes (jobs, runtime_s, view) rather than (ended, view)."""
     method = getattr(given, LEARN)
     for count in (2, 3):
         try:

@@ -167,7 +167,7 @@ def _excess() -> pl.Expr:
 
 
 def _beyond_text(beyond: pl.DataFrame) -> str:
-    """How long the draw was beyond the budget, and with how much energy."""
+    """Time for which the draw was beyond the budget, and the energy beyond it, as text."""
     times, watts = (beyond[name].to_numpy() for name in ("time_s", "beyond_w"))
     lengths = np.diff(times)
     long = METRICS["over_budget_s"].text(float(lengths[watts[:-1] > 0].sum()))

@@ -206,7 +206,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 
 def bin_edges(bins: pl.DataFrame, axis: TimeAxis) -> npt.NDArray[np.float64]:
-    """Where the bins of `hetsched.analysis.timeline.binned` begin on an axis, and where the last ends."""
+    """Edges of the bins of `hetsched.analysis.timeline.binned` on an axis: the starts, and the end of the last."""
     ends = bins["end_s"].tail(1).to_numpy()
     return axis.shown(np.append(bins["start_s"].to_numpy(), ends))
 

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 UTC = timezone.utc
 
 MOST_TICKS = 6
-"""Most ticks that fit beside each other."""
+"""Most ticks that fit next to each other."""
 
 _DAY_S = 86400
 _SECONDS = (1, 2, 5, 10, 15, 30, *(60 * n for n in (1, 2, 5, 10, 15, 30)), *(3600 * n for n in (1, 2, 3, 6, 12)))

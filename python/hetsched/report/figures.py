@@ -161,7 +161,7 @@ def ratios(table: pl.DataFrame, *, baseline: str) -> Figure:
 def comparison(
     table: pl.DataFrame, curves: Mapping[str, pl.DataFrame], *, baseline: str, runs: pl.DataFrame | None = None
 ) -> Figure:
-    """Ratios to a baseline beside the waits behind them, on a page's width; parameters as in `ratios` and `waits`.
+    """Ratios to a baseline next to the waits behind them, on a page's width; parameters as in `ratios` and `waits`.
 
     With `runs`, as in `energy_against_wait`, energy against wait stands above the waits. Every panel names the
     policies. Of one policy there are only its waits.
@@ -239,7 +239,7 @@ def gantt(jobs: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: float
 
 
 def gantt_can_be_read(jobs: pl.DataFrame, *, nodes: int) -> bool:
-    """Whether `gantt` shows something: few enough jobs, at least half of them with boxes that can be seen."""
+    """True if `gantt` shows something: few enough jobs, at least half of them with boxes that can be seen."""
     ran, (first_s, last_s) = _ran(jobs), _window(jobs)
     if len(jobs) > MOST_JOBS or ran.is_empty() or last_s <= first_s:
         return False

@@ -23,7 +23,7 @@ _POINTS, _TITLE_POINTS = 8.0, 8.5
 _LINE_IN = 0.135
 _EDGE_IN = 0.2
 _BETWEEN_IN = 0.06
-"""Of two names in a legend."""
+"""Gap between two names in a legend, in inches."""
 
 _LEGEND: dict[str, Any] = {"handlelength": 1.6, "handletextpad": 0.8, "columnspacing": 1.2, "labelspacing": 0.4}
 
@@ -120,5 +120,5 @@ def swatch(colour: Any, **look: Any) -> Artist:
 
 
 def named(axes: Axes) -> list[tuple[Artist, str]]:
-    """What is drawn on axes, with its names, as `legend` takes it."""
+    """Artists on axes with their names, as `legend` takes them."""
     return list(zip(*axes.get_legend_handles_labels(), strict=True))

@@ -104,7 +104,7 @@ def node_use(
     title: str = "",
     unix_zero_s: float | None = None,
 ) -> Figure:
-    """How much of the time every node works: time to the right, nodes upwards, from grey (idle) to blue (at work).
+    """Share of the time in which each node works: time to the right, nodes upwards, grey (idle) to blue (at work).
 
     Parameters
     ----------

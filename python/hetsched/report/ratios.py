@@ -122,7 +122,7 @@ class _Ratios:
 
 
 def ratio_text(ratio: float) -> str:
-    """A ratio as it stands beside its dot: three decimals, from 10 on as many as make three digits."""
+    """A ratio as it stands next to its dot: three decimals, from 10 on as many as make three digits."""
     if not np.isfinite(ratio):
         return ""
     if 0 < ratio < 0.0005:
@@ -131,7 +131,7 @@ def ratio_text(ratio: float) -> str:
 
 
 def _write_ratio(axes: Axes, text: str, place: tuple[float, float, float], reach: Floats) -> None:
-    """The ratio beside its dot, on the side away from the line at 1; of an arrow on the side of the line."""
+    """The ratio next to its dot, on the side away from the line at 1; of an arrow on the side of the line."""
     ratio, at, row = place
     side = 1 if ratio >= 1 else -1
     is_off = ratio != at
@@ -171,7 +171,7 @@ def _set_ratio_limits(axes: Axes, dots: Sequence[_Ratios]) -> tuple[float, float
 
 
 def _is_off(ratio: Floats) -> npt.NDArray[np.bool_]:
-    """Whether ratios are too far from 1 for a place on the axis."""
+    """True for ratios too far from 1 for a place on the axis."""
     return (ratio < 1 / _FARTHEST) | (ratio > _FARTHEST)
 
 

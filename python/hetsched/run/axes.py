@@ -215,7 +215,7 @@ def _drawn(
 
 
 def _called(function: DrawWorkload, seed: int) -> object:
-    """What the function gives for a seed; a generator takes it by name only."""
+    """Calls the function with a seed; a generator takes it by name only."""
     try:
         seed_given = inspect.signature(function).parameters.get("seed")
     except (TypeError, ValueError):

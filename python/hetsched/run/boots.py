@@ -1,4 +1,4 @@
-"""The price of boots beside their energy, which is metered: how many there were, and what they wore off."""
+"""The price of boots besides their energy, which is metered: how many there were, and what they wore off."""
 
 from __future__ import annotations
 

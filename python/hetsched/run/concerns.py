@@ -123,7 +123,7 @@ def _killed(states: pl.Series) -> Concern | None:
 
 
 def _never_started(job_ids: pl.Series, recorded: pl.DataFrame) -> Concern | None:
-    """That jobs could not start; not that they were withdrawn, or waited when the run was stopped."""
+    """Concern about jobs that could not start; not those withdrawn, or still waiting when the run was stopped."""
     is_left = pl.col("start_s").is_null() & pl.col("state").is_in(_LEFT) & (pl.col("reason") != _LEFT_OUT)
     left = recorded.with_columns(job_ids.alias("job_id")).filter(is_left)
     if left.is_empty():
@@ -223,7 +223,7 @@ def _remedy(cause: str, platform: Platform, options: RunOptions, recorded: pl.Da
 def concerns_of_work(
     platform: Platform, options: RunOptions, totals: Mapping[str, Any], recorded: pl.DataFrame
 ) -> list[Concern]:
-    """That work was lost with jobs that something ended, so that the energy it left is not taken for saved."""
+    """Concerns about work lost with jobs that were ended, so that the energy it left out is not taken for saved."""
     started_node_s = totals["work_started_node_s"] or 1.0
     return [
         Concern(
@@ -238,7 +238,7 @@ def concerns_of_work(
 
 
 def concerns_of_between(jobs: pl.DataFrame, between: pl.DataFrame) -> Iterator[Concern]:
-    """That jobs fit between no two changes of the budget: they wait for the last of them, or for ever."""
+    """Concerns about jobs that fit between no two changes of the budget: they wait for the last, or for ever."""
     for is_free, advice in _BETWEEN.items():
         own = between.filter(pl.col("is_free_at_last") == is_free)
         if own.is_empty():
@@ -255,7 +255,7 @@ _BETWEEN = {
     0.0: 'they never start; a contract with unfit="reject" turns them away at their submit',
     1.0: "they wait for the last row of the events: their starts tell how long the table is; a Contract has no end",
 }
-"""What is said of them, by whether what they need is left after the last change."""
+"""Advice on these jobs, by whether the budget leaves what they need after its last change."""
 
 
 def concerns_of_charges(charges: Iterable[Charge], *, of_contract: bool) -> Iterator[Concern]:
@@ -276,7 +276,7 @@ _ALL_PRICED = {
     True: "price_per_kwh and carbon_g_per_kwh, which hold where no window does,",
     False: "rows from the first submit to the last end",
 }
-"""What leaves no energy without a price, by whether a contract says prices."""
+"""Prices that would cover all energy, by whether a contract gives them."""
 
 
 def percent(ratio: float) -> str:

@@ -26,7 +26,7 @@ _BILLIONTH = 1e-9
 _DAY_S = 86400.0
 _YEAR_S = 366 * _DAY_S
 _WEEKS_S = 8 * 7 * _DAY_S
-"""How far ahead limits are known at least, where they are the same every week: all gaps between them come in each."""
+"""Least time for which limits are known ahead if they are the same every week: all gaps between them come in each."""
 
 _NO_OWN_W = 1e15
 """In place of the budget of a policy that does not say it in watts."""
@@ -102,7 +102,7 @@ class Budgets:
         return Budgets(terms, _own_w(part, platform), first_s, min(span_s, _YEAR_S))
 
     def at_once(self, workload: Workload) -> Budgets:
-        """The same in spans that are longer than the run, as far as it can be told: none are to be given later."""
+        """The same in spans that are longer than the run, as far as can be known: none are to be given later."""
         last_s = float(workload.to_polars()["submit_s"].max() or 0.0)  # type: ignore[arg-type]
         return replace(self, span_s=last_s - self.first_s + _YEAR_S)
 
@@ -156,10 +156,10 @@ class Extended:
         self._done = done
         """Jobs that were done when the budgets were extended last."""
         self._is_final = False
-        """Whether no more are given: nothing will change."""
+        """True once no more budgets are given: nothing will change."""
 
     def step_until(self, time_s: float | None, **how: Any) -> bool:
-        """As the engine's own."""
+        """Steps as the engine does, and extends the budgets on the way."""
         while not self._is_final and (time_s is None or time_s >= self._due_s):
             if self.core.step_until(self._due_s, **how):
                 return True
@@ -168,7 +168,7 @@ class Extended:
 
     @property
     def _due_s(self) -> float:
-        """When the next span is given: always when a run comes there, whatever the steps."""
+        """Time at which the next span is given: always when a run gets there, whatever the steps."""
         return self._budgets.known_until_s(self._spans - 1)
 
     def _extend(self) -> None:

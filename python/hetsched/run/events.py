@@ -118,7 +118,7 @@ class Events:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, timezone: str = "UTC") -> Events:
-        """Events from a CSV, Parquet or TOML file, told by its name; as `from_polars`."""
+        """Events from a CSV, Parquet or TOML file, by its name; as `from_polars`."""
         name = os.fspath(path)
         if name.lower().endswith((".csv", ".csv.gz", ".csv.zst")):
             return cls.read_csv(path, timezone=timezone)

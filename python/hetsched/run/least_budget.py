@@ -15,6 +15,6 @@ def least_budget(platform: Platform, policy: Policy) -> tuple[float, str]:
 
 
 def _most_beyond_idle_to_boot(platform: Platform) -> float:
-    """What one node draws beyond idle at most while it boots, W; 0 where that takes no time."""
+    """Highest draw of one node beyond idle while it boots, W; 0 where that takes no time."""
     per_node = [[one.per_node(name) for name in ("idle_w", "boot_w", "boot_s")] for one in platform.classes]
     return max(float(((boot_w - idle_w) * (boot_s > 0)).max(initial=0.0)) for idle_w, boot_w, boot_s in per_node)

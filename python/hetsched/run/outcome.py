@@ -61,7 +61,7 @@ class Setting:
 
     @property
     def zero_s(self) -> float | None:
-        """When the contract says that the log's clock began, in seconds since 1970; None: as the log says."""
+        """Start of the log's clock by the contract, in seconds since 1970; None where the log says it."""
         return None if self.options.contract is None else self.options.contract.starts_s
 
     @property

@@ -178,7 +178,7 @@ class Session:
         ConfigError
             If an event is not after `reached_s`, or cannot befall these jobs on this platform under this policy: a
             node that it has not, a budget below the idle machine's draw. If a job is submitted before `reached_s`, has
-            the number of another one, or asks for what the run was not set up for: nodes told apart by what no job
+            the number of another one, or asks for what the run was not set up for: nodes distinguished by what no job
             asked for (``constraint``, ``gpus``, ``memory_gb``, ``licences``), another application where tables by cap
             are read by application, a predictor that has said beforehand what each job draws. Nothing has happened
             then.

@@ -1,4 +1,4 @@
-"""Whose each job is, for orders that share the machine between users or accounts."""
+"""Groups of jobs, for orders that share the machine between users or accounts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def groups_of(workload: Workload, policy: Policy) -> npt.NDArray[np.uint32] | No
 
 
 def concerns_of_shares(workload: Workload, policy: Policy) -> Iterator[Concern]:
-    """That nothing is known of whose the jobs are."""
+    """Concern that no job names the group it belongs to."""
     column, frame = _column(policy), workload.to_polars()
     if column is None or (column in frame.columns and frame[column].null_count() < len(frame)) or frame.is_empty():
         return
@@ -41,6 +41,6 @@ def concerns_of_shares(workload: Workload, policy: Policy) -> Iterator[Concern]:
 
 
 def _column(policy: Policy) -> str | None:
-    """What an order of the policy shares the machine by."""
+    """Column of the jobs by which an order of the policy shares the machine."""
     order = policy.parts["order"]
     return str(order["by"]) if order is not None and "groups" in policy.needs else None

@@ -382,7 +382,7 @@ def simulate(
 
 
 def check_progress(progress: object) -> None:
-    """Raise if it cannot be told how far a run is."""
+    """Raise if a run cannot say how far it is."""
     faults = Faults()
     faults.function("progress", progress, "jobs done", "jobs in all", "seconds on the log's clock")
     faults.check()

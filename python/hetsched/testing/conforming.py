@@ -203,7 +203,7 @@ def _beside(own: dict[str, Any]) -> st.SearchStrategy[Policy]:
         planners = [one for one in _BACKFILLS if not parts()["backfill", one]["chooses_nodes"]]
         others["backfill"] = st.sampled_from([{"name": one, "sizing": sizing} for one in planners])
     if "sleep" in own:
-        # Beside one there are no emergencies and no allocators.
+        # With one there are no emergencies and no allocators.
         del others["power"]
     inside = {role: own.pop(role) for role in ("allocator", "monitor") if role in own}
     if inside:

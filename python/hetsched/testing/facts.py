@@ -295,7 +295,7 @@ class Facts:
 
     @property
     def is_under_contract(self) -> bool:
-        """Whether draws are compared with a contract's limits, which hold whatever the policy's budget is."""
+        """True if draws are compared with a contract's limits, which hold whatever the policy's budget is."""
         return "contract" in self.result.provenance["options"]
 
     @property

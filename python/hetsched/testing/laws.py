@@ -479,7 +479,7 @@ def _check_budget(run: Facts) -> None:
 
 
 def _must_keep(run: Facts) -> bool:
-    """Whether the policy knows enough to keep the budget: all draws, of whole nodes, on or switched off by it."""
+    """True if the policy knows enough to keep the budget: all draws, of whole nodes, on or switched off by it."""
     if run.budget is None or not run.platform.exclusive or not run.in_service or not run.budget.is_exact:
         return False
     # A first run counts with its nodes' TDP, whatever it draws.

@@ -142,5 +142,5 @@ class PowerCap:
 
 
 def _form(value: Any) -> str:
-    """What stands in place of watts: a number's or text's value, the shape of others."""
+    """Text in place of watts: the value of a number or text, the shape of anything else."""
     return typed(value) if np.ndim(value) == 0 else f"`shape {np.shape(value)}`"

@@ -16,7 +16,7 @@ _MOVES_CLOCK = ("shift_to_zero", "scale_arrivals")
 
 
 def unix_zero(workload: Workload) -> float | None:
-    """When second 0 of the log's clock was, in seconds since 1970, UTC; None if the log does not say."""
+    """Time of second 0 of the log's clock, in seconds since 1970, UTC; None if the log does not say."""
     if str(workload.report.get("read_from", {}).get("submit_s", "")).startswith("dates"):
         return 0.0
     submit_s = workload.to_polars()["submit_s"]

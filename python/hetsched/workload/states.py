@@ -1,4 +1,4 @@
-"""How jobs ended, as batch systems write it: their words, as the status codes of the Standard Workload Format.
+"""States of jobs as batch systems write them: their words as the status codes of the Standard Workload Format.
 
 A job that never ran has no length to simulate, and one that still waited when its log was written may yet run: they are
 no jobs that completed after 0 s.
@@ -113,7 +113,7 @@ def _lengths(frame: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
 
 
 def _has_nodes(frame: pl.DataFrame) -> pl.Series:
-    """Whether nodes stand there that a job ran on, numbers in a file of text."""
+    """True for jobs with recorded nodes that they ran on; in a file of text, those with a number there."""
     if "observed_nodes" not in frame.columns:
         return pl.repeat(False, len(frame), dtype=pl.Boolean, eager=True)
     nodes = frame["observed_nodes"]

@@ -64,10 +64,10 @@ pub struct Controller {
     resizes: bool,
     /// The pass under way.
     pass: Course,
-    /// Where an analyzer says what to expect of jobs: those it has not been asked about yet.
+    /// Jobs that an analyzer, if there is one, has not been asked about yet.
     foretold: Foretold,
     account: Account,
-    /// Whether jobs that fit between no two budgets are turned away.
+    /// True if jobs that fit between no two budgets are rejected.
     rejects_between: bool,
 }
 
@@ -93,7 +93,7 @@ struct Foretold {
 struct Course {
     /// What the machine was measured to draw beyond what is predicted.
     surplus: Watts,
-    /// What resumed runs asked for beyond their least watts.
+    /// Watts that resumed runs asked for beyond their least.
     withheld: Watts,
     /// Whether nothing may start in it.
     is_held: bool,
@@ -202,7 +202,7 @@ impl Controller {
         }
     }
 
-    /// What a job needs that fits between no two budgets to come; none if it fits.
+    /// Need of a job that fits between no two budgets to come; none if it fits.
     pub fn between(&mut self, job: JobId) -> Option<Between> {
         self.policy.between(&self.cluster.view(Watts::ZERO, &|| false), job)
     }
@@ -356,7 +356,7 @@ impl Controller {
         self.policy.budget()
     }
 
-    /// What of the policy goes by what jobs use, if anything does.
+    /// Part of the policy that follows what jobs use, if any.
     pub fn follower(&mut self) -> Option<&mut dyn Follower> {
         self.policy.follower()
     }

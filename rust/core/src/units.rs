@@ -226,7 +226,7 @@ impl Joules {
     /// No energy.
     pub const ZERO: Self = Self(0);
 
-    /// As many joules, to the nearest unit.
+    /// Energy of so many joules, to the nearest unit.
     #[must_use]
     pub fn from_joules(joules: f64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "energies of a run are far below 1e20 J")]

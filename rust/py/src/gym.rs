@@ -135,7 +135,7 @@ impl Agents {
         asked.iter().try_for_each(|&(row, _)| self.show(py, row))
     }
 
-    /// What there is to be seen of the run in a row.
+    /// Summary of the run in a row as it is now.
     fn glance<'py>(&mut self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyDict>> {
         let run = self.runs.get_mut(row).and_then(Option::as_mut).ok_or_else(|| to_py(py, gone()))?;
         let (seen, now) = (run.glance(), run.now());

@@ -231,7 +231,7 @@ impl Records {
     }
 
     /// Jobs that fit between no two budgets, by row: watts of the whole machine, how long they are needed and left at most,
-    /// and whether they are left for good at last.
+    /// and if they are left after the last change.
     fn take_between(&mut self) -> PyResult<Frame> {
         let (rows, needs): (Vec<u32>, Vec<Between>) =
             std::mem::take(&mut self.records.jobs.between).into_iter().unzip();

@@ -32,7 +32,7 @@ pub(crate) struct Session {
     pub(crate) reached: SimTime,
     /// Whether parts of its policy are Python objects, so that it runs with the interpreter held.
     pub(crate) holds: bool,
-    /// What these know of jobs beside the core's columns.
+    /// Labels of jobs that these know besides the core's columns.
     pub(crate) labels: Labels,
 }
 
@@ -206,7 +206,7 @@ impl Session {
         Ok(Self { simulation: Some(simulation), reached: self.reached, holds: self.holds, labels })
     }
 
-    /// Whether anything has happened.
+    /// True if anything has happened.
     #[getter]
     fn has_begun(&self, py: Python<'_>) -> PyResult<bool> {
         self.simulation.as_ref().map(Simulation::has_begun).ok_or_else(|| to_py(py, gone()))
@@ -224,8 +224,8 @@ impl Session {
         self.simulation.as_ref().map(|simulation| simulation.now().seconds()).ok_or_else(|| to_py(py, gone()))
     }
 
-    /// How many jobs will change no more; and whether nothing runs and none is to be submitted, so that those left only
-    /// wait.
+    /// Number of jobs that will change no more; and true if nothing runs and none is to be submitted, so that those left
+    /// only wait.
     #[getter]
     fn standing(&self, py: Python<'_>) -> PyResult<(usize, bool)> {
         let simulation = self.simulation.as_ref().ok_or_else(|| to_py(py, gone()))?;

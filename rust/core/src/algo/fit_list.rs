@@ -244,7 +244,7 @@ impl Line {
         self.find_before(from, to, wide, |block| may(block.units, block.length), wanted)
     }
 
-    /// Whoever was submitted first of those submitted after `(instant, row)` that stand no later than `until`.
+    /// Key of the job submitted first of those submitted after `(instant, row)` that stand no later than `until`.
     fn oldest_after(&self, after: (SimTime, u32), until: QueueKey) -> Option<QueueKey> {
         let mut oldest: Option<QueueKey> = None;
         for (block, earliest) in self.blocks() {

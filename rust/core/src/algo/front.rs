@@ -40,14 +40,14 @@ impl<const N: usize> Front<N> {
         other.iter().for_each(|(units, length)| self.note(units, length));
     }
 
-    /// Whether one that needs up to so many units lasts no longer than `slack`, or one needs no more than `extra`.
+    /// True if a need of at most so many units lasts no longer than `slack`, or one is for no more than `extra` units.
     #[must_use]
     pub fn may_fit(&self, units: i64, slack: SimDuration, extra: i64) -> bool {
         let count = self.count_up_to(units);
         count > 0 && (self.lengths[count - 1] <= slack || self.units[0] <= extra)
     }
 
-    /// Whether one is not known to be refused.
+    /// True if at least one need is not known to be refused.
     #[must_use]
     pub fn passes(&self, refused: &Staircase) -> bool {
         refused.is_empty() || self.iter().any(|(units, length)| !refused.holds(units, length))

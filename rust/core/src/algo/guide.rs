@@ -16,9 +16,9 @@ pub struct Guide<W, const GROUP: usize> {
 #[derive(Clone, Debug)]
 struct Group<W> {
     blocks: Vec<W>,
-    /// Of all elements, and of some that have left since.
+    /// Summary of all elements, and of some that have left since.
     wide: W,
-    /// How often elements have left since it was summed up.
+    /// Number of elements that have left since it was made.
     left: usize,
 }
 

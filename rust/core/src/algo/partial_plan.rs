@@ -1,7 +1,7 @@
-//! A plan of a queue, each job at its earliest fit beside those ahead of it, made only as far as is asked for.
+//! A plan of a queue, each job at its earliest fit alongside those ahead of it, made only as far as is asked for.
 //!
-//! Mostly only the jobs that start soon matter, and they are few. A job that fits late beside some of those ahead of it
-//! fits no earlier beside all of them, so most of a long queue need not be planned to know that. And a job that fits soon
+//! Mostly only the jobs that start soon matter, and they are few. A job that fits late alongside some of those ahead of it
+//! fits no earlier alongside all of them, so most of a long queue need not be planned to know that. And a job that fits soon
 //! is planned as it would be in a whole plan once all jobs ahead of it are planned that may start before it would end:
 //! none of the others can be in its way. Each of these is planned in the same manner first.
 
@@ -14,7 +14,7 @@ use crate::units::{SimDuration, SimTime};
 /// A job needs its units for at least this long.
 const TICK: SimDuration = SimDuration::from_micros(1);
 
-/// Which jobs of a queue are planned, and which are about to be.
+/// Plan of some jobs of a queue, and those that are about to be planned.
 #[derive(Clone, Debug, Default)]
 pub struct PartialPlan {
     /// Before when larger and longer needs do not fit.
@@ -31,9 +31,9 @@ pub struct PartialPlan {
 pub struct Start {
     /// Its place in the queue.
     pub place: Place,
-    /// What it needs.
+    /// Its needs.
     pub waiting: Waiting,
-    /// When it starts.
+    /// Time at which it starts.
     pub at: SimTime,
 }
 
@@ -53,7 +53,7 @@ struct Search {
 #[derive(Clone, Debug)]
 struct Step {
     start: Start,
-    /// How many jobs were planned when this start was found.
+    /// Number of jobs that were planned when this start was found.
     seen: usize,
     search: Search,
 }
@@ -91,7 +91,7 @@ impl Default for Search {
 }
 
 impl Start {
-    /// How long it holds its units.
+    /// Time for which it holds its units.
     fn length(&self) -> SimDuration {
         self.waiting.length.max(TICK)
     }

@@ -187,7 +187,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         self.get(self.place_from(key))
     }
 
-    /// Where it stands.
+    /// Place of the first element that does not come before this key.
     #[must_use]
     pub fn place_from(&self, key: T::Key) -> Place {
         let block = self.block_of(key);

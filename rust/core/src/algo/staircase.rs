@@ -26,7 +26,7 @@ impl Staircase {
         self.steps.splice(first..first + said, [(units, length)]);
     }
 
-    /// Whether nothing was refused.
+    /// True if nothing was refused.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()

@@ -45,7 +45,7 @@ impl Cluster {
         self.workload = Arc::clone(&growth.workload);
     }
 
-    /// What jobs ask for beside nodes, where any may.
+    /// Requests of jobs besides nodes, where any may have some.
     #[must_use]
     pub fn cells(&self) -> Option<&crate::policy::cells::Cells> {
         self.cells.as_deref()

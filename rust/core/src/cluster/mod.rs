@@ -71,7 +71,7 @@ pub struct Cluster {
     idle: Watts,
     /// What policies count for all that runs, beyond idle.
     claimed: Watts,
-    /// What nodes that are off or on their way there or back hold less than idle.
+    /// Watts by which nodes that are off or in transition hold less than idle ones.
     saved: Watts,
     budgets: Arc<Budgets>,
     runs: Runs,

@@ -73,7 +73,7 @@ impl Cluster {
         self.predicted.slowest_under(of.app, of.own, caps) * run.size_time
     }
 
-    /// What these caps are on each node of a run, W.
+    /// Caps on each node of a run where these are in force, W.
     fn caps_on(&self, run: &Run, caps: &CapsInForce) -> impl Iterator<Item = f64> {
         let (of, mut alike) = (self.profile(run), ForAlike::default());
         let is_modelled = matches!(caps.allotted, Allotted::Slowdown(_));

@@ -1,5 +1,5 @@
-//! What becomes of a machine's state when another policy decides on it: what is true of nodes and jobs stays, what the
-//! policy before it counted, believed and expected goes.
+//! Hand-over of a machine's state to another policy: what is true of nodes and jobs stays; what the policy before it
+//! counted, believed and expected goes.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Cluster {
         self.standby.take()
     }
 
-    /// What was known before of nodes that idle, or where nothing looked after them since when they do.
+    /// Takes over what was known of idle nodes, or, where nothing looked after them, since when they idle.
     pub fn stand_by(&mut self, before: Option<Standby>, idle_since: impl Fn(u32) -> SimTime) {
         let Some(standby) = &mut self.standby else { return };
         if let Some(mut before) = before {
@@ -67,7 +67,7 @@ impl Cluster {
         }
     }
 
-    /// How long a run is planned to take in all by what is believed of it.
+    /// Time that a run is planned to take in all, by what is believed of it.
     #[must_use]
     pub fn planned_length(&self, run: &Run) -> SimDuration {
         let slowest = || self.predicted.slowest(self.workload.app(run.job), self.runs.nodes(run).iter().copied());
@@ -110,7 +110,7 @@ impl Cluster {
         jobs
     }
 
-    /// How many nodes are off, or shut down.
+    /// Number of nodes that are off or shutting down.
     #[must_use]
     pub fn asleep(&self) -> usize {
         let sleeps = |state: &&NodeState| matches!(state, NodeState::Off | NodeState::ShuttingDown { .. });

@@ -1,4 +1,5 @@
-//! What jobs use of the machine, for parts of a policy that go by it: written down as it happens, passed on when a pass begins.
+//! Use of the machine by jobs, for parts of a policy that follow it: written down as it happens, passed on when a pass
+//! begins.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +12,20 @@ use crate::power::known::KnownDraw;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
-/// What is to be passed on.
+/// Record of what is to be passed on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Account {
-    /// Whether a part follows what is used.
+    /// True if a part follows what is used.
     follows: bool,
-    /// Whether a part learns of what is over.
+    /// True if a part learns from runs that are over.
     learns: bool,
-    /// What runs, by row.
+    /// Runs under way, by row.
     running: BTreeMap<u32, Tally>,
     uses: Vec<Use>,
     over: Vec<Over>,
 }
 
-/// What a run uses, since when, and what it has used before: units × microseconds.
+/// Units that a run uses, since when, and what it has used before: units × microseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     units: i64,

@@ -152,7 +152,7 @@ impl Controller {
         self.carry_out(host)
     }
 
-    /// What the runs that are resumed by the decisions asked for beyond their least watts (operations page, rule 20).
+    /// Watts that runs resumed by the decisions asked for beyond their least (operations page, rule 20).
     fn asked_beyond_least(&self) -> Watts {
         let beyond = |decision: &Decision| match *decision {
             Decision::Resume(id) => {

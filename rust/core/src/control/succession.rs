@@ -62,7 +62,7 @@ impl Controller {
         Ok((next, refused))
     }
 
-    /// The policy is told of all that wait, but for those that it turns away.
+    /// Gives the policy all jobs that wait, but for those that it turns away.
     fn take_queue(&mut self) -> Vec<(JobId, Refusal)> {
         let mut refused = Vec::new();
         for job in self.cluster.in_queue() {
@@ -77,7 +77,7 @@ impl Controller {
         refused
     }
 
-    /// Whether the policy can do something about what stands still, and about nodes that are off.
+    /// Checks that the policy can resume suspended jobs, and wake nodes that are off.
     fn check_succession(&mut self) -> Result<()> {
         let (suspended, asleep) = (self.cluster.suspended(), self.cluster.asleep());
         let preempts = self.cluster.view(Watts::ZERO, &|| false).queues.is_some_and(Queues::preempt);

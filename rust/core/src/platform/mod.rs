@@ -72,7 +72,7 @@ impl NodeDraw {
         }
     }
 
-    /// What it draws beyond idle while it boots; nothing if that takes no time.
+    /// Draw of a node beyond idle while it boots; zero if that takes no time.
     #[must_use]
     pub fn beyond_idle_to_boot(&self) -> Watts {
         if self.boot_time > SimDuration::ZERO { self.boot.max(self.idle) - self.idle } else { Watts::ZERO }

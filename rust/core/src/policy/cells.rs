@@ -125,7 +125,7 @@ impl Cells {
         self.nodes.len() > 1 || self.wants.iter().any(counts)
     }
 
-    /// Whether these are other cells for more jobs, in which nothing has changed for those of before.
+    /// True if these are other cells for more jobs, in which nothing has changed for the earlier jobs.
     #[must_use]
     pub fn goes_on(&self, before: &Self) -> bool {
         let same_nodes =

@@ -65,7 +65,7 @@ pub struct Parts {
     pub sleep: Option<Rules>,
     /// When passes are made.
     pub timing: Timing,
-    /// What learns of runs that are over, whatever else it does.
+    /// Parts that learn from runs that are over, whatever else they do.
     pub learners: Vec<Box<dyn Learner>>,
 }
 
@@ -652,7 +652,7 @@ fn beside_sleep(backfill: &dyn Backfill) -> Result<Box<dyn Backfill>> {
     })
 }
 
-/// What a sleep part cannot go with under a budget (page on sleep under a budget, rule 3).
+/// Checks that a sleep part goes with the rest under a budget (page on sleep under a budget, rule 3).
 fn check_sleep_under_budget(ceiling: Watts, governs: bool, platform: &Platform, whole: &Platform) -> Result<()> {
     if governs {
         let expected = "none beside an allocator or steps in on_excess: no rule says yet who gives up watts for a node to \

@@ -41,12 +41,12 @@ pub trait Facets {
         None
     }
 
-    /// What goes by what jobs use, if anything does.
+    /// Part that follows what jobs use, if any.
     fn follower(&mut self) -> Option<&mut dyn Follower> {
         None
     }
 
-    /// What learns of runs that are over.
+    /// Parts that learn from runs that are over.
     fn learners(&mut self) -> &mut [Box<dyn Learner>] {
         &mut []
     }

@@ -8,14 +8,14 @@ use crate::policy::queues::Queues;
 use crate::power::pvt::Predicted;
 use crate::workload::Workload;
 
-/// What is known of jobs, those of before in their old rows.
+/// Data on all jobs, the earlier ones in their old rows.
 #[derive(Clone)]
 pub struct Growth {
     /// The jobs.
     pub workload: Arc<Workload>,
     /// Predicted draws and speeds.
     pub predicted: Arc<Predicted>,
-    /// What they ask for, if nodes may differ in that.
+    /// Their requests besides nodes, if nodes may differ in these.
     pub cells: Option<Arc<Cells>>,
     /// Their queues, if there are any.
     pub queues: Option<Arc<Queues>>,
@@ -36,7 +36,7 @@ impl Growth {
         }
     }
 
-    /// Checks that nodes are told apart as they were.
+    /// Checks that nodes are distinguished as they were.
     ///
     /// # Errors
     /// If they are not.

@@ -93,7 +93,7 @@ pub struct View<'a> {
     pub predicted: &'a Predicted,
     /// What all running jobs claim beyond the idle machine: the sum of their least watts.
     pub claimed: Watts,
-    /// What nodes that are off or on their way there or back hold less than idle.
+    /// Watts by which nodes that are off or in transition hold less than idle ones.
     pub saved: Watts,
     /// Whether what an emergency took is not given back yet, so that nothing may start.
     pub is_held: bool,
@@ -103,7 +103,7 @@ pub struct View<'a> {
     pub outages: &'a Outages,
     /// What the machine was measured to draw beyond what is predicted; 0 where nothing is measured.
     pub surplus: Watts,
-    /// What runs that were resumed in this pass asked for beyond their least watts: starts of the pass do not get it.
+    /// Watts that runs resumed in this pass asked for beyond their least: starts of the pass do not get them.
     pub withheld: Watts,
     /// What running jobs hold of each cell and licence, where nodes differ in what jobs ask for.
     pub shares: Option<&'a Shares>,
@@ -164,7 +164,7 @@ pub trait Policy: Facets + DynClone + Send + Sync {
         let _ = growth;
     }
 
-    /// What it counts for a job on these nodes that another policy has started: the least watts beyond idle, and by what.
+    /// Counts a job on these nodes that another policy has started: its least watts beyond idle, and by what.
     fn appraise(&mut self, view: &View<'_>, job: JobId, nodes: &[u32]) -> (Watts, Basis) {
         let _ = (view, job, nodes);
         (Watts::ZERO, Basis::default())
@@ -199,7 +199,7 @@ pub trait Policy: Facets + DynClone + Send + Sync {
         false
     }
 
-    /// What the job needs that fits between no two budgets to come; none if it fits.
+    /// Need of a job that fits between no two budgets to come; none if it fits.
     fn between(&mut self, view: &View<'_>, job: JobId) -> Option<Between> {
         let _ = (view, job);
         None

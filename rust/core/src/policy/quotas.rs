@@ -30,7 +30,7 @@ pub struct Quotas {
     /// Jobs that are in the same groups; their lane in the queue has the same number.
     alike: Vec<Alike>,
     numbers: BTreeMap<Groups, usize>,
-    /// Which of these have jobs that are passed over.
+    /// Indices of those that have jobs passed over.
     aside: BTreeSet<usize>,
 }
 
@@ -39,7 +39,7 @@ struct Quota {
     limit: u32,
     /// How many of its jobs run.
     active: u32,
-    /// Which jobs alike are in it, as far as any waits.
+    /// Indices of the jobs alike in it, as far as any wait.
     alike: BTreeSet<usize>,
 }
 
@@ -89,7 +89,7 @@ impl Quotas {
         self.of(jobs, job).map(|group| group.map(|(group, _)| group))
     }
 
-    /// Which jobs this one is alike, if any such has been queued.
+    /// Index of the jobs that this one is like, if any such has been queued.
     fn number(&self, jobs: Jobs<'_>, job: JobId) -> Option<usize> {
         self.numbers.get(&self.groups(jobs, job)).copied()
     }

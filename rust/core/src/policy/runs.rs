@@ -232,7 +232,7 @@ impl Runs {
         &self.nodes[places]
     }
 
-    /// Where the first run of a job has its nodes, if it has a place of its own.
+    /// Start of the nodes of a job's first run among all that are written down, if it has a place of its own.
     #[must_use]
     pub fn home(&self, job: JobId) -> Option<usize> {
         self.homes.of(job)

@@ -17,7 +17,7 @@ pub struct Use {
     pub at: SimTime,
     /// The job.
     pub job: JobId,
-    /// How many.
+    /// Number of units.
     pub units: i64,
 }
 
@@ -26,17 +26,17 @@ pub struct Use {
 pub struct Over {
     /// Its job.
     pub job: JobId,
-    /// When it started.
+    /// Time at which it started.
     pub started: SimTime,
-    /// When it ended.
+    /// Time at which it ended.
     pub ended: SimTime,
-    /// How long it ran, but for the time in which it stood still.
+    /// Time for which it ran, less that in which it was suspended.
     pub ran: SimDuration,
-    /// What it used meanwhile: units × microseconds.
+    /// Use meanwhile: units × microseconds.
     pub used: f64,
-    /// What the job was measured to draw on a node, if it was.
+    /// Measured draw of the job on a node, if any.
     pub drew: KnownDraw,
-    /// Whether its job is in the queue again.
+    /// True if its job is in the queue again.
     pub requeued: bool,
 }
 

@@ -29,7 +29,7 @@ pub struct Budgets {
     highest: Vec<(bool, Option<Watts>)>,
     /// When rows become known, ascending.
     announced: Vec<SimTime>,
-    /// Whether more rows like these follow, so that what they leave now and then is left again.
+    /// True if more rows like these follow, so that what they leave now and then is left again.
     go_on: bool,
 }
 
@@ -41,7 +41,7 @@ pub type Steps = Vec<(SimTime, Option<Watts>)>;
 pub struct Stretches {
     /// The longest stretch that begins before the last change of the budget.
     pub longest: SimDuration,
-    /// Whether it fits from the last change on, for good.
+    /// True if it fits from the last change to the end of the run.
     pub is_free_at_last: bool,
 }
 
@@ -112,7 +112,7 @@ impl Budgets {
         own.max(most).unwrap_or_default()
     }
 
-    /// How long watts stay free from `now` on, as `leaves` says what a budget leaves of them.
+    /// Stretches in which watts stay free from `now` on, where `leaves` says what a budget leaves of them.
     ///
     /// `own` is the policy's own budget; rows count whether they are known or not. No longer stretch is looked for than `enough`.
     #[must_use]
@@ -137,7 +137,7 @@ impl Budgets {
         }
         let last = ahead.last().map_or(now, |step| step.0);
         found.is_free_at_last = since.is_some();
-        // What is free before the last change, and stays so for good.
+        // What is free before the last change, and stays so to the end.
         if since.is_some_and(|begun| begun < last || ahead.is_empty()) {
             found.longest = SimDuration::FOREVER;
         }

@@ -25,20 +25,20 @@ pub(super) struct Instant {
 /// A run as a person looks at it.
 #[derive(Clone, Debug)]
 pub struct Glance {
-    /// What each node is doing.
+    /// State of each node.
     pub nodes: Vec<Class>,
     /// Nodes, or slots where they are shared, that are free.
     pub free: i64,
     /// Jobs that run, that wait, and that are over.
     pub jobs: [usize; 3],
-    /// What the machine draws, and may draw.
+    /// Draw of the machine, and the budget in force.
     pub power: (Watts, Option<Watts>),
     /// The first job of an agent's queue, and since when it has been eligible.
     pub head: Option<(JobId, SimTime)>,
 }
 
 impl Simulation {
-    /// What there is to be seen of it.
+    /// Summary of the run as it is now.
     #[must_use]
     pub fn glance(&mut self) -> Glance {
         let front = self.controller.agent().and_then(|agent| agent.front());

@@ -608,7 +608,7 @@ impl Simulation {
         self.history.done()
     }
 
-    /// Whether nothing runs and no job is to be submitted.
+    /// True if nothing runs and no job is to be submitted.
     #[must_use]
     pub fn only_waits(&self) -> bool {
         self.controller.cluster().running() == 0 && self.feeds.to_come().is_empty()

@@ -71,22 +71,22 @@ impl Part {
         (Arc::new(platform.part(self.serving())), predicted.part(self.serving()))
     }
 
-    /// What is believed of those that serve.
+    /// Predictions for the nodes that serve.
     pub(super) fn believed(&self, predicted: &Predicted) -> Predicted {
         predicted.part(self.serving())
     }
 
-    /// What is known of more jobs by those that serve.
+    /// Data on more jobs for the nodes that serve.
     pub(super) fn grown(&self, growth: &Growth) -> Growth {
         growth.part(self.serving())
     }
 
-    /// What all nodes do, as the plant has them.
+    /// Draws and speeds of all nodes, in the order of the plant.
     pub(super) fn charged(&self, actual: &Actual) -> Actual {
         actual.part(&self.order)
     }
 
-    /// Whether these are the nodes that serve.
+    /// True if these are the nodes that serve.
     pub(super) fn is_of(&self, nodes: &[u32]) -> bool {
         self.serving() == nodes
     }

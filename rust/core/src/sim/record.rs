@@ -106,7 +106,7 @@ pub struct JobRecords {
     moved: BTreeMap<u32, usize>,
     /// How many nodes moldable jobs had.
     sizes: BTreeMap<u32, u32>,
-    /// What jobs need that fit between no two budgets.
+    /// Needs of jobs that fit between no two budgets.
     pub between: BTreeMap<u32, Between>,
     /// Runs that are profiled, and how many times longer they take for it.
     pub(super) profiled: BTreeMap<u32, f64>,
@@ -341,14 +341,14 @@ impl History {
         self.jobs.grow(jobs);
     }
 
-    /// How a job is over, if it is, and when it ended, if it has run.
+    /// State of a job that is over, and the time at which it ended if it has run; none if it is not over.
     pub(super) fn end_of(&self, job: JobId) -> Option<(JobState, Option<SimTime>)> {
         let state = self.jobs.state[job.0 as usize];
         let waits = matches!(state, JobState::Pending | JobState::Running | JobState::LeftOut);
         (!waits).then(|| (state, self.jobs.end(job.0 as usize)))
     }
 
-    /// Whether a job has joined the queue, where that is at its submission: if it was submitted at all.
+    /// True if a job has joined the queue, where it does so at its submission: if it was submitted at all.
     pub(super) fn has_joined(&self, job: JobId) -> bool {
         use JobState::{Barred, Lacking, LeftOut, RejectedNodes, RejectedPower, RejectedSlots};
         let state = self.jobs.state[job.0 as usize];

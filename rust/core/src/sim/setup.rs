@@ -117,7 +117,7 @@ enum Kind {
     Whole,
 }
 
-/// What is made of the plain values of a run.
+/// Parts of a run, made from its plain values.
 struct Prepared {
     parts: Parts,
     actual: Actual,

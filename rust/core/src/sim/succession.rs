@@ -1,6 +1,7 @@
 //! A run that goes on under another policy from an instant on.
 //!
-//! What runs keeps its nodes and its time; who waits is the new policy's queue; what comes from outside stays to come.
+//! Running jobs keep their nodes and their time; waiting jobs are the new policy's queue; what comes from outside stays to
+//! come.
 
 use std::sync::Arc;
 
@@ -15,13 +16,13 @@ use crate::sim::passes::Passes;
 use crate::units::{SimTime, Watts};
 
 impl Simulation {
-    /// Whether anything has happened in it.
+    /// True if anything has happened in the run.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         self.totals.events > 0 || self.totals.passes > 0
     }
 
-    /// Whether these nodes alone serve; none: whether all do.
+    /// True if these nodes alone serve; none: if all nodes do.
     #[must_use]
     pub fn is_of_part(&self, nodes: Option<&[u32]>) -> bool {
         match (&self.part, nodes) {
@@ -79,7 +80,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// What is written down follows what the policy may do; before, the budget was `former`.
+    /// Records what the policy may do from now on; before, the budget was `former`.
     fn watch_succession(&mut self, former: Option<Watts>) {
         let beats = self.controller.governor().map(|governor| Beats::of(governor));
         if !self.governs && (beats.is_some() || self.controller.resizes()) {

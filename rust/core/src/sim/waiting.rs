@@ -64,12 +64,12 @@ impl Waiting {
         self.workload = Arc::clone(workload);
     }
 
-    /// Whether it is kept when jobs end.
+    /// True if ends of jobs are kept.
     pub(super) fn knows_ends(&self) -> bool {
         !self.ends.is_empty()
     }
 
-    /// A job had ended before anybody could wait for it.
+    /// A job had ended before any job could wait for it.
     pub(super) fn remember(&mut self, job: JobId, end: SimTime, ok: bool) {
         if let Some(own) = self.ends.get_mut(job.0 as usize) {
             *own = Some((end, ok));

@@ -11,7 +11,7 @@ use crate::roles::view::Labels;
 #[derive(Default)]
 struct Forking {
     made: Vec<(Py<PyAny>, Py<PyAny>)>,
-    /// What the objects of the fork know of jobs: the same for all.
+    /// Labels of jobs that the objects of the fork know: the same for all.
     labels: Option<Labels>,
     failure: Option<PyErr>,
 }

@@ -259,19 +259,19 @@ impl Ended {
         format!("<Ended: {}>", self.over.len())
     }
 
-    /// When they started, seconds on the log's clock.
+    /// Times at which they started, seconds on the log's clock.
     #[getter]
     fn start_s<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.each(py, |over| over.started.seconds())
     }
 
-    /// When they ended, seconds on the log's clock.
+    /// Times at which they ended, seconds on the log's clock.
     #[getter]
     fn end_s<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.each(py, |over| over.ended.seconds())
     }
 
-    /// How long they ran, seconds, but for the time in which they were suspended.
+    /// Times for which they ran, seconds, less those in which they were suspended.
     #[getter]
     fn runtime_s<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.each(py, |over| over.ran.seconds())
@@ -283,7 +283,7 @@ impl Ended {
         self.each(py, |over| over.used / 1e6 / f64::from(self.slots))
     }
 
-    /// Whether each is in the queue again, as its nodes failed or it had to make way.
+    /// True for each that is in the queue again, as its nodes failed or it had to make way.
     #[getter]
     fn requeued<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         self.each(py, |over| over.requeued)

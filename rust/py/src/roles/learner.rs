@@ -16,7 +16,7 @@ pub(crate) const LEARN: &str = "learn";
 #[derive(Clone)]
 pub(crate) struct OwnLearner {
     part: Part,
-    /// Whether it takes run times by themselves, and only jobs that are over for good.
+    /// True if it takes run times by themselves, and only jobs that do not run again.
     takes_runtimes: bool,
 }
 

@@ -250,7 +250,7 @@ impl Part {
         failed(raised)
     }
 
-    /// What is wrong with an answer, as an error; what reading it raised comes back as itself, with the note of a call.
+    /// Error for a wrong answer; what reading it raised comes back as itself, with the note of a call.
     fn refused(&self, view: &policy::View<'_>, wrong: Wrong, asked: impl FnOnce() -> String) -> Error {
         self.refused_by(self.method, view, wrong, asked)
     }

@@ -1,4 +1,4 @@
-//! What is free from now on, which an object may ask and plan with: the engine's own profile, as a copy.
+//! Free nodes and watts from now on, which an object may read and plan with: the engine's own profile, as a copy.
 
 use hetsched_core::algo::releases::Claim;
 use hetsched_core::policy::backfill::ahead::Ahead;
@@ -15,7 +15,7 @@ pub(crate) struct Profile(pub(crate) Ahead);
 
 type Floats<'py> = Bound<'py, PyArray1<f64>>;
 
-/// What is asked of a profile.
+/// Claim that a profile is asked for.
 fn need(nodes: i64, watts: f64) -> PyResult<Claim> {
     let draw = Watts::from_watts(watts).filter(|_| watts >= 0.0);
     match draw {
@@ -43,26 +43,26 @@ impl Profile {
         format!("<Profile: {steps} {} from {from_s} s on>", if steps == 1 { "step" } else { "steps" })
     }
 
-    /// When what is free changes, seconds on the log's clock, ascending; the first is now.
+    /// Times at which what is free changes, seconds on the log's clock, ascending; the first is now.
     #[getter]
     fn time_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
         fixed(py, &self.0.steps().into_iter().map(|(at, _)| seconds(at)).collect::<Vec<_>>())
     }
 
-    /// How many nodes are free from each of these on; slots where nodes are shared.
+    /// Number of nodes that are free from each of these times on; slots where nodes are shared.
     #[getter]
     fn free_nodes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         fixed(py, &self.0.steps().into_iter().map(|(_, claim)| claim.units).collect::<Vec<_>>())
     }
 
-    /// How many watts beyond the idle machine; None where no budget may bind.
+    /// Watts that are free beyond the idle machine; None where no budget may bind.
     #[getter]
     fn free_w<'py>(&self, py: Python<'py>) -> Option<Floats<'py>> {
         let watts = |(_, claim): (SimTime, Claim)| Watts::of_microwatts(claim.microwatts).watts();
         self.0.counts_watts().then(|| fixed(py, &self.0.steps().into_iter().map(watts).collect::<Vec<_>>()))
     }
 
-    /// Whether so many are free from now on for so long.
+    /// True if so many are free from now on for so long.
     #[pyo3(signature = (nodes, length_s, *, watts = 0.0))]
     fn fits(&self, nodes: i64, length_s: f64, watts: f64) -> PyResult<bool> {
         Ok(self.0.fits_now(need(nodes, watts)?, span(length_s)?))

@@ -26,8 +26,8 @@ use crate::roles::jobs::{Job, Jobs};
 use crate::roles::profile::{Profile, instant};
 use crate::roles::running::Running;
 
-/// What is known of jobs beside the core's columns: codes by row, -1 for unknown, and their names. All objects of a run
-/// share them, as there may be more jobs later.
+/// Labels of jobs besides the core's columns: codes by row, -1 for unknown, and their names. All objects of a run share
+/// them, as there may be more jobs later.
 #[derive(Clone, Default)]
 pub(crate) struct Labels(Arc<RwLock<Arc<LabelColumns>>>);
 
@@ -57,7 +57,7 @@ impl Labels {
         Self(Arc::new(RwLock::new(columns)))
     }
 
-    /// As they are now.
+    /// Columns as they are now.
     pub(crate) fn columns(&self) -> Arc<LabelColumns> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -98,7 +98,7 @@ struct Lent {
     view: policy::View<'static>,
     /// Who waits, in order, where the object is told.
     queue: Option<&'static [JobId]>,
-    /// What is free from now on, where that is known better than by the view.
+    /// Free nodes and watts from now on, where they are known better than by the view.
     ahead: Option<&'static Ahead>,
     thread: ThreadId,
 }
@@ -266,7 +266,7 @@ pub(crate) struct View {
 type Row<'py> = Bound<'py, PyArray1<f64>>;
 
 impl View {
-    /// What is free from now on.
+    /// Free nodes and watts from now on.
     fn ahead(&self) -> PyResult<Ahead> {
         let lent = self.loan.lent()?;
         if lent.view.shares.is_some() {
@@ -425,7 +425,7 @@ impl View {
         PyTuple::new(py, &self.labels.columns().accounts)
     }
 
-    /// What is free from now on by the planned ends of what runs: a copy, in which more can be reserved.
+    /// Free nodes and watts from now on, by the planned ends of runs: a copy, in which more can be reserved.
     fn profile(&self) -> PyResult<Profile> {
         self.ahead().map(Profile)
     }

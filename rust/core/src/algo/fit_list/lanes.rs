@@ -1,7 +1,7 @@
 //! A queue in lanes: most that wait stand in one line, and many that may have to be passed over together in a lane of their
 //! own, which is closed and opened without a look at each.
 //!
-//! Whoever looks at the queue sees one list in policy order, without those that are passed over.
+//! The queue reads as one list in policy order, without the jobs that are passed over.
 
 use std::cmp::Ordering;
 
@@ -68,14 +68,14 @@ impl Ord for Place {
 }
 
 impl FitList {
-    /// How many are not passed over.
+    /// Number of jobs that are not passed over.
     #[must_use]
     pub fn len(&self) -> usize {
         let shown = |lane: &Lane| lane.line.len() - lane.line.count_after(lane.until);
         self.main.len() + self.lanes.iter().map(shown).sum::<usize>()
     }
 
-    /// Whether there is none that is not passed over.
+    /// True if there is no job that is not passed over.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.main.is_empty() && self.settled(Place::FRONT) == Place::END
@@ -141,7 +141,7 @@ impl FitList {
         first
     }
 
-    /// Where that is: the same place, and equal to others of the same job.
+    /// Place of the same job, equal to all others of it.
     #[must_use]
     pub fn settled(&self, place: Place) -> Place {
         self.first(|_, own| Some(own.place_from(place.key)))
@@ -159,7 +159,7 @@ impl FitList {
         self.main.insert(item);
     }
 
-    /// Where the one with this key stands.
+    /// Place of the job with this key.
     #[must_use]
     pub fn place_of(&self, key: QueueKey) -> Option<Place> {
         let own = |line: usize| Some(Place { key, line, at: self.line(line)?.place_of(key)? });
@@ -172,13 +172,13 @@ impl FitList {
         self.get(Place::before(key))
     }
 
-    /// Where the first stands that comes after this key.
+    /// Place of the first job after this key.
     #[must_use]
     pub fn place_after(&self, key: QueueKey) -> Place {
         self.first(|_, own| Some(own.place_after(key)))
     }
 
-    /// How many come after this key.
+    /// Number of jobs after this key.
     #[must_use]
     pub fn count_after(&self, key: QueueKey) -> usize {
         let shown = |lane: &Lane| lane.line.count_after(key).saturating_sub(lane.line.count_after(lane.until));
@@ -254,7 +254,7 @@ impl FitList {
         (found != Place::END).then_some(found)
     }
 
-    /// Whoever was submitted first of those submitted after `(instant, row)`; equal submits go by row.
+    /// Key of the job submitted first of those submitted after `(instant, row)`; equal submits go by row.
     #[must_use]
     pub fn oldest_after(&self, after: (SimTime, u32)) -> Option<QueueKey> {
         let own = |line: usize| self.line(line)?.oldest_after(after, self.until(line));
@@ -282,7 +282,7 @@ impl FitList {
         self.lanes.binary_search_by_key(&number, |lane| lane.number)
     }
 
-    /// Whether there is a lane of this number.
+    /// True if there is a lane of this number.
     #[must_use]
     pub fn has_lane(&self, number: usize) -> bool {
         self.lane(number).is_ok()
@@ -308,7 +308,7 @@ impl FitList {
         }
     }
 
-    /// Has none of a lane passed over any more, with these beside them, if it is there; else these are left.
+    /// Passes over no job of a lane any more, and adds these to them, if it is there; else these are left.
     pub fn open_lane(&mut self, number: usize, others: &mut Line) {
         if let Ok(place) = self.lane(number) {
             let lane = &mut self.lanes[place];
@@ -332,7 +332,7 @@ mod tests {
         Waiting { key, units, length: SimDuration::from_micros(1), watts: 0, kind: Kind::OTHER }
     }
 
-    /// Who stands where: in a lane of this number, or in none.
+    /// Jobs, each with the number of its lane, or none.
     type All = Vec<(Option<usize>, Waiting)>;
 
     fn shown(all: &All, until: &[Option<QueueKey>]) -> Vec<Waiting> {

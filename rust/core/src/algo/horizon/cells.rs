@@ -61,7 +61,7 @@ pub struct CellProfile {
     steps: Vec<Vec<(SimTime, i64)>>,
 }
 
-/// How a look at one thing from some instant on goes.
+/// Look at one thing from some instant on.
 struct Look<'a> {
     steps: &'a [(SimTime, i64)],
     thing: u16,
@@ -79,7 +79,7 @@ impl<'a> Look<'a> {
         Self { steps, thing, next, least: steps[next - 1].1, spent: next }
     }
 
-    /// When it changes next.
+    /// Time of its next change.
     fn next_at(&self) -> SimTime {
         self.steps.get(self.next).map_or(SimTime::NEVER, |step| step.0)
     }
@@ -101,9 +101,9 @@ impl<'a> Look<'a> {
 
 /// Why a wish cannot be had from some instant on.
 struct Short {
-    /// When something is short.
+    /// Time at which something is short.
     at: SimTime,
-    /// How many there are for the wish up to then.
+    /// Room for the wish up to then.
     room: i64,
     /// From which instant on there may be more.
     until: SimTime,
@@ -173,8 +173,8 @@ impl CellProfile {
         steps[in_force(steps, start)..].iter().take_while(|step| step.0 < end).all(|step| step.1 >= need)
     }
 
-    /// What is free of each thing of `wish` for all of `length`, which is longer than zero, from `start` on, and never more
-    /// than `free`; or how many there are for it, and when, as soon as these are too few.
+    /// Lowers `free` to what is free of each thing of `wish` for all of `length`, which is longer than zero, from `start`
+    /// on.
     ///
     /// # Errors
     /// The instant at which something is short, and the room for the wish up to then.

@@ -1,4 +1,4 @@
-//! What all that runs draws at a slowdown, by the cap model: nodes that draw alike at every slowdown are looked at together.
+//! Draw of all runs at a slowdown, by the cap model: nodes that draw alike at every slowdown are looked at together.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::units::Watts;
 /// So many kinds are kept: where every job brings a draw of its own, each of its nodes would be one for ever.
 const MOST: usize = 1 << 16;
 
-/// What decides what a node of a run draws beyond idle at every slowdown; numbers as bits.
+/// Values that decide how much a node of a run draws beyond idle at every slowdown; numbers as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Likeness {
     node: NodeLikeness,
@@ -34,7 +34,7 @@ struct Kind {
     caps: CapsInForce,
     estimate: Estimate,
     node: u32,
-    /// How many of these run.
+    /// Number of these that run.
     count: u32,
     draw: Watts,
 }
@@ -46,7 +46,7 @@ struct Known {
     /// The emergency's cap under which they were found, as bits, and where the run's nodes stood.
     found: (u64, Range<usize>),
     parts: Vec<(usize, u32)>,
-    /// Whether they count.
+    /// True if they count.
     counts: bool,
 }
 
@@ -122,7 +122,7 @@ impl Kinds {
         number
     }
 
-    /// What all draw beyond idle at a slowdown.
+    /// Draw of all beyond idle at a slowdown.
     pub(super) fn draw_at(&mut self, view: &View<'_>, slowdown: f64) -> Watts {
         if let Some((_, sum)) = self.at.filter(|(at, _)| at.to_bits() == slowdown.to_bits()) {
             return sum;
@@ -137,7 +137,7 @@ impl Kinds {
         sum
     }
 
-    /// What a run draws beyond idle at the slowdown that was looked at last.
+    /// Draw of a run beyond idle at the slowdown that was looked at last.
     pub(super) fn of(&self, view: &View<'_>, id: RunId, run: &Run) -> Watts {
         let known = self.of.get(id.slot() as usize).and_then(Option::as_ref);
         let parts = known.map_or(&[][..], |known| &known.parts);

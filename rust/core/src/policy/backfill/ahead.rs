@@ -1,4 +1,4 @@
-//! What is free from now on, for a host that plans by itself: as reservations have it.
+//! Free nodes and watts from now on, for a host that plans by itself: as reservations have them.
 
 use crate::algo::releases::{Claim, merged};
 use crate::error::Result;
@@ -47,7 +47,7 @@ impl Ahead {
         self.now
     }
 
-    /// Whether watts are counted.
+    /// True if watts are counted.
     #[must_use]
     pub fn counts_watts(&self) -> bool {
         self.free.counts_watts()
@@ -65,7 +65,7 @@ impl Ahead {
         self.free.earliest_fit(from.max(self.now), need, length)
     }
 
-    /// Whether a need is free from now on for `length`.
+    /// True if a need is free from now on for `length`.
     #[must_use]
     pub fn fits_now(&self, need: Claim, length: SimDuration) -> bool {
         self.free.first_lack(need, length).is_none()

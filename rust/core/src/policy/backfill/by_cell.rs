@@ -200,7 +200,7 @@ impl ByCell {
         Ok(None)
     }
 
-    /// Whether a waiting job fits before `until` beside the promises made so far.
+    /// True if a waiting job fits before `until` alongside the promises made so far.
     fn may_fit_before(&mut self, desk: &Desk<'_>, cells: &Cells, waiting: &Waiting, until: SimTime) -> bool {
         let job = JobId(waiting.key.row);
         let (number, count) = (cells.number(job), desk.view.jobs.node_count(job));
@@ -216,7 +216,7 @@ impl ByCell {
         fits
     }
 
-    /// What is free now: those that do not fit into it do not fit.
+    /// Room that is free now: jobs that do not fit into it cannot start.
     fn room(desk: &Desk<'_>, cells: &Cells) -> Room {
         let free = desk.free_parts();
         let (mut refused, mut others) = (ByKind::NONE, 0);
@@ -291,7 +291,7 @@ impl ByCell {
         Ok(())
     }
 
-    /// Whether the candidate starts, as far as counts tell, once those ahead of it are planned that may fit before it ends;
+    /// True if the candidate starts, as far as counts tell, once those ahead of it are planned that may fit before it ends;
     /// those that do not are promised the same starts after it has started.
     fn is_next(
         &mut self,

@@ -1,6 +1,6 @@
 //! The order in which jobs that may overtake are looked at, where that is not the policy's.
 //!
-//! An index beside the queue: a job is sorted in when it joins the queue, and taken out when it is found to have left it.
+//! An index next to the queue: a job is sorted in when it joins the queue, and taken out when it is found to have left it.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ impl Index {
         self.list.insert(Waiting { key, ..*waiting });
     }
 
-    /// Where in the queue the job at a place of this order is; none if it has left it.
+    /// Place in the queue of the job at a place of this order; none if it has left the queue.
     pub(super) fn in_queue(&self, place: Place, queue: &FitList) -> Option<Place> {
         let (key, _) = self.keys.get(&self.list.get(place)?.key.row)?;
         queue.place_of(*key)
@@ -92,7 +92,7 @@ impl Index {
         next
     }
 
-    /// Passes over the job at a place, which has left the queue: for good, unless it may be `aside` because as many as may
+    /// Passes over the job at a place, which has left the queue: permanently, unless it may be `aside` because as many as may
     /// of its kind run. Returns the next one's place.
     pub(super) fn pass_over(&mut self, place: Place, aside: bool) -> Place {
         if aside { self.list.after(place) } else { self.remove_at(place) }

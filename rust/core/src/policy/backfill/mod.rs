@@ -56,7 +56,7 @@ pub trait Backfill: DynClone + Send + Sync {
         let _ = queue;
     }
 
-    /// Whether jobs that may overtake are looked at in another order than the queue's.
+    /// True if jobs that may overtake are looked at in another order than the queue's.
     fn has_own_order(&self) -> bool {
         false
     }

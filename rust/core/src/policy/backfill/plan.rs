@@ -88,7 +88,7 @@ impl Plan {
         Some(self.profile.take_margin()).filter(|&margin| margin < widest_margin(desk))
     }
 
-    /// By how many microwatts the plan may drift so that all promises made so far hold beside a start of this pass, which
+    /// By how many microwatts the plan may drift so that all promises made so far hold alongside a start of this pass, which
     /// takes precedence once it runs; none: by as many as it can.
     pub(super) fn margin_beside(&self, desk: &Desk<'_>, waiting: &Waiting) -> Option<i64> {
         if !desk.counts_watts() || waiting.length == SimDuration::ZERO {
@@ -173,7 +173,7 @@ impl Plan {
         }
     }
 
-    /// What a reservation holds for a waiting job.
+    /// Claim that a reservation holds for a waiting job.
     pub(super) fn need(&self, desk: &mut Desk<'_>, waiting: &Waiting) -> Claim {
         desk.need(waiting, self.most)
     }

@@ -88,7 +88,7 @@ impl Profile {
         std::mem::replace(&mut self.least_margin, self.margin)
     }
 
-    /// What is free beside the promises, where only units are counted.
+    /// Units that are free alongside the promises, where only units are counted.
     pub(super) fn units_mut(&mut self) -> Option<&mut crate::algo::horizon::Profile<i64>> {
         match &mut self.free {
             Free::Units(units) => Some(units),

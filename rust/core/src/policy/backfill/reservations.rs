@@ -28,7 +28,7 @@ pub struct Reservations {
     kept: Option<Kept>,
     /// The plan of a pass after which none is kept.
     partial: PartialPlan,
-    /// How many passes have found the plan of the one before worthless since one did not.
+    /// Number of passes that found the plan of the pass before worthless since the last that did not.
     misses: usize,
     /// Jobs that are promised their starts together.
     alike: Vec<Waiting>,
@@ -105,7 +105,7 @@ impl Reservations {
         Ok(())
     }
 
-    /// Whether this pass makes a plan that is not kept: of one that is all jobs must be planned up to the last that is.
+    /// True if this pass makes a plan that is not kept: one that is kept has all jobs up to the last that it plans.
     fn plans_in_part(&mut self, desk: &Desk<'_>, queue: &FitList) -> bool {
         let is_kept_in_vain = self.misses > VAIN && !self.misses.is_multiple_of(SELDOM);
         let is_in_vain = self.kept.is_none() || !desk.may_keep_plans() || is_kept_in_vain;
@@ -246,7 +246,7 @@ impl Reservations {
         self.start_candidates(desk, queue, place, index)
     }
 
-    /// Starts the jobs from `from` on that fit beside the promises, in their own order.
+    /// Starts the jobs from `from` on that fit alongside the promises, in their own order.
     fn start_candidates(
         &mut self,
         desk: &mut Desk<'_>,
@@ -276,7 +276,7 @@ impl Reservations {
         Ok(())
     }
 
-    /// What it takes to start a job now beside the promises made so far, if it fits.
+    /// Offer to start a job now alongside the promises made so far, if it fits.
     fn offer_beside(&mut self, desk: &mut Desk<'_>, waiting: &Waiting) -> Result<Option<Offer>> {
         let mut offer = None;
         if !self.plan.fits_now(desk, waiting, &mut offer)? {

@@ -7,7 +7,7 @@ use crate::policy::backfill::{Backfill, start};
 use crate::policy::desk::{Desk, Offer};
 use crate::policy::sleep::wake_plan::WakePlan;
 
-/// Jobs start beside those that are planned: the first `depth` that cannot, and all for which nodes are being woken.
+/// Jobs start alongside those that are planned: the first `depth` that cannot, and all for which nodes are being woken.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Woken {
     depth: usize,
@@ -27,7 +27,7 @@ impl Woken {
         Self { depth: 1, is_strict: true }
     }
 
-    /// What it takes to start a job now beside what is planned, if it fits.
+    /// Offer to start a job now alongside what is planned, if it fits.
     fn offer(desk: &mut Desk<'_>, plan: &mut WakePlan, waiting: &Waiting) -> Result<Option<Offer>> {
         let Some(mut offer) = desk.offer(waiting)? else { return Ok(None) };
         let claim = desk.claim(&mut offer)?;

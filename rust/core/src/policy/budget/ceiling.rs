@@ -29,7 +29,7 @@ pub struct Ceiling {
     /// The most that any job with an own draw up to the first number may draw on a node.
     widest: Option<(f64, Watts)>,
     idles_alike: bool,
-    /// Whether nodes are switched off and on.
+    /// True if nodes are switched off and on.
     sleeps: bool,
 }
 
@@ -75,7 +75,7 @@ impl Ceiling {
         view.budgets.highest_from(view.now, self.draw).as_ceiling() - self.idle
     }
 
-    /// How far ahead budgets from outside are known, as a span.
+    /// Time for which budgets from outside are known ahead.
     #[must_use]
     pub fn foresight(&self) -> SimDuration {
         match self.foresight {

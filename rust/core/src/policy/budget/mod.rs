@@ -49,16 +49,16 @@ pub trait Budget: DynClone + Send + Sync {
 
 dyn_clone::clone_trait_object!(Budget);
 
-/// What a job needs that fits between no two changes of the budget.
+/// Need of a job that fits between no two changes of the budget.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Between {
-    /// What the machine would draw if it ran alone on it, on the nodes where it adds fewest watts.
+    /// Draw of the machine if the job ran alone on it, on the nodes where it adds the fewest watts.
     pub watts: Watts,
     /// For how long it needs them.
     pub length: SimDuration,
     /// The longest stretch in which they are left.
     pub longest: SimDuration,
-    /// Whether they are left for good after the last change.
+    /// True if these watts are left from the last change to the end of the run.
     pub is_free_at_last: bool,
 }
 
@@ -83,8 +83,8 @@ impl Power {
         Ok(Self { ceiling, prices: Prices::new(platform) })
     }
 
-    /// What the job needs that would start between no two changes of the budget; none if it fits somewhere, or if the policy
-    /// looks too little ahead to mind. `length`: its least.
+    /// Need of a job that would start between no two changes of the budget; none if it fits somewhere, or if the policy
+    /// looks too little ahead for it to matter. `length`: its least.
     pub fn between(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate, length: SimDuration) -> Option<Between> {
         let foresight = self.ceiling.foresight();
         if foresight == SimDuration::ZERO || ask.view.budgets.is_empty() {

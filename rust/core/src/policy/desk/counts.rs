@@ -36,13 +36,13 @@ impl Desk<'_> {
         merged(self.added().iter().copied(), self.outlook.changes()).collect()
     }
 
-    /// Microwatts that a plan has beside the jobs that are placed, where the budget may bind.
+    /// Microwatts that a plan has alongside the jobs that are placed, where the budget may bind.
     #[must_use]
     pub fn watts_left(&self) -> Option<i64> {
         self.planned().map(Watts::microwatts_down)
     }
 
-    /// What a plan has beside the jobs that are placed: what is withheld from starts of this pass it has, too.
+    /// Watts that a plan has alongside the jobs that are placed: also those withheld from starts of this pass.
     fn planned(&self) -> Option<Watts> {
         self.left().map(|left| left + self.view.withheld)
     }
@@ -158,7 +158,7 @@ impl Desk<'_> {
         }
     }
 
-    /// What a job takes on average over the nodes that can serve it: its units and, of the budget, microwatts rounded up.
+    /// Average claim of a job over the nodes that can serve it: its units and, of the budget, microwatts rounded up.
     pub fn mean(&mut self, waiting: &Waiting) -> Claim {
         let microwatts = match &mut self.power {
             Some(power) if self.room.is_some() => {
@@ -169,13 +169,13 @@ impl Desk<'_> {
         Claim { units: waiting.units, microwatts }
     }
 
-    /// What is free, and which nodes could be woken.
+    /// Plan of free nodes and watts, and of the nodes that could be woken.
     #[must_use]
     pub(in crate::policy) fn wake_plan(&self) -> WakePlan {
         WakePlan::new(self.view, self.room.map(|_| &self.outlook))
     }
 
-    /// What a waiting job needs of such a plan.
+    /// Need of a waiting job in such a plan.
     pub(in crate::policy) fn needed(&mut self, waiting: &Waiting) -> Need {
         let mean = self.mean(waiting).microwatts;
         let least = match &mut self.power {
@@ -185,8 +185,8 @@ impl Desk<'_> {
         Need { nodes: waiting.units, mean, least, length: waiting.length }
     }
 
-    /// What a reservation holds for a waiting job: what it takes on average, but no more microwatts than `most`, which the
-    /// plan has at its best (rule 18): a job whose nodes are better than most need not wait for more.
+    /// Claim that a reservation holds for a waiting job: its average, but no more microwatts than `most`, which the plan
+    /// has at its best (rule 18): a job whose nodes are better than most need not wait for more.
     pub fn need(&mut self, waiting: &Waiting, most: i64) -> Claim {
         let mean = self.mean(waiting);
         Claim { microwatts: mean.microwatts.min(most), ..mean }

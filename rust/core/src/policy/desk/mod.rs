@@ -357,13 +357,13 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// Whether of some jobs only so many may run at once.
+    /// True if only so many of some jobs may run at once.
     #[must_use]
     pub fn has_quotas(&self) -> bool {
         !self.quotas.is_empty()
     }
 
-    /// Whether as many jobs of a group of this one run as may.
+    /// True if a group of this job has as many jobs running as it may.
     #[must_use]
     pub fn is_held(&self, waiting: &Waiting) -> bool {
         self.has_quotas() && self.quotas.is_held(self.view.jobs, JobId(waiting.key.row))

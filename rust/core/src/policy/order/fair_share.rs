@@ -1,6 +1,6 @@
 //! Those go first who have used least of the machine of late: fair share with a half-life.
 //!
-//! What a group has used at t is ∫ units in use(s) × 2^(-(t - s) / half-life) ds over all s before t. Every group's is
+//! Use by a group at t is ∫ units in use(s) × 2^(-(t - s) / half-life) ds over all s before t. Every group's is
 //! halved in the same time, so that is compared which needs no halving: the same integral of units × 2^(s / half-life).
 
 use std::collections::BTreeMap;
@@ -21,11 +21,11 @@ pub struct FairShare {
     decay: Decay,
     /// The group of each job; of those beyond, the first.
     groups: Arc<[u32]>,
-    /// What each has used.
+    /// Use by each group.
     ledger: Vec<Account>,
 }
 
-/// How what was used counts less as time passes.
+/// Decay of past use over time.
 #[derive(Clone, Copy, Debug)]
 struct Decay {
     /// Microseconds; none: it does not.
@@ -35,7 +35,7 @@ struct Decay {
 /// Half-lives of an epoch: what is weighed is so by its place in one, as no number holds 2^(s / half-life) for all s.
 const EPOCH: i64 = 512;
 
-/// What a group uses and has used.
+/// Use by a group, past and present.
 ///
 /// Stretches in which it uses as much are one, whatever runs end and start in it: so groups that used the same at all times
 /// have used exactly the same.
@@ -71,7 +71,7 @@ impl Decay {
     }
 }
 
-/// What was weighed in one epoch, weighed in a later one.
+/// Converts what was weighed in one epoch to the weights of a later one.
 fn in_epoch(weighed: f64, old: i64, new: i64) -> f64 {
     // Further back nothing is left of any number.
     let back = (new - old).clamp(0, 5);
@@ -113,7 +113,7 @@ impl Account {
         self.units += units;
     }
 
-    /// What it has used until `now`, in the epoch of that.
+    /// Use until `now`, weighed in the epoch of that instant.
     fn until(mut self, decay: Decay, now: SimTime) -> f64 {
         self.change(decay, now, 0);
         self.add(decay, self.before, self.since, self.at);
@@ -122,7 +122,7 @@ impl Account {
 }
 
 impl FairShare {
-    /// What was used counts half after `half_life`; if that is for ever, as much at all times.
+    /// Order by use that counts half after `half_life`, or as much at all times if that is for ever.
     #[must_use]
     pub fn new(half_life: SimDuration) -> Self {
         let half_life = Some(half_life.micros()).filter(|_| half_life != SimDuration::FOREVER);
@@ -185,12 +185,12 @@ mod tests {
         SimTime::from_micros(micros)
     }
 
-    /// Of a half-life in seconds; none: infinite.
+    /// Decay with a half-life in seconds; none: infinite.
     fn decay(half_life: Option<i64>) -> Decay {
         Decay { half_life: half_life.map(|seconds| seconds * SECOND) }
     }
 
-    /// What is used by changes of units, decayed at `now`: unit-seconds.
+    /// Use by changes of units, decayed at `now`: unit-seconds.
     fn used(half_life: Option<i64>, changes: &[(i64, i64)], now: i64) -> f64 {
         let (decay, mut account) = (decay(half_life), Account::default());
         for &(second, units) in changes {

@@ -36,7 +36,7 @@ struct Ahead {
     least: Vec<i64>,
 }
 
-/// How far ahead a wake plan matters.
+/// Spans ahead in which a wake plan matters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reach {
     /// A lack up to then keeps all nodes on.
@@ -46,7 +46,7 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// That of all nodes that may sleep.
+    /// Reach for all nodes that may sleep.
     pub(super) fn of(rules: &[NodeRule]) -> Self {
         let sleepers = rules.iter().filter(|rule| !rule.is_excluded);
         let spans = sleepers.filter_map(|rule| {
@@ -64,7 +64,7 @@ impl Reach {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     free: Profile<i64>,
-    /// Which jobs are planned.
+    /// Jobs that are planned.
     partial: PartialPlan,
     /// The next job where none is planned before the one ahead of it, and from when on it may be; none if it never may.
     turn: Option<(Place, SimTime)>,
@@ -178,7 +178,7 @@ impl Outlook {
         }
     }
 
-    /// Whether it is known which nodes are woken, and when, if all is planned that starts by then.
+    /// True if it is known which nodes are woken, and when, once all is planned that starts by `by`.
     fn says_all(&self, soon: SimTime, by: SimTime) -> bool {
         let down = self.plan.woken.iter().map(|woken| woken.1).sum::<i64>();
         let (lack, larger) = self.lack(soon);
@@ -239,7 +239,7 @@ impl Outlook {
         })
     }
 
-    /// How many nodes are lacking at most by then, and when more are first after that.
+    /// Highest number of nodes lacking by `soon`, and the first time after it at which more are.
     fn lack(&self, soon: SimTime) -> (i64, Option<SimTime>) {
         let mut lack = 0;
         let larger = self.levels().find(|&(at, level)| {

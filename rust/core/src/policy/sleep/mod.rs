@@ -103,7 +103,7 @@ pub struct Sleep {
     resting: Resting,
     /// Whether all nodes that ever sleep do so by equal rules.
     is_uniform: bool,
-    /// How far ahead it matters for these whether they are needed.
+    /// Spans ahead in which it matters whether these nodes are needed.
     reach: Reach,
     alarm: Option<SimTime>,
     own: Option<Box<dyn Rest>>,
@@ -154,7 +154,7 @@ impl Sleep {
         out.extend(self.kept.iter().map(|(&node, &job)| (node, job)));
     }
 
-    /// Nodes that serve or went down, or whose jobs wait no more, are kept for nobody.
+    /// Nodes that serve or went down, or whose jobs wait no more, are kept for no job.
     fn release(&mut self, view: &View<'_>, waiting: impl FnOnce() -> BTreeSet<JobId>) {
         if self.kept.is_empty() {
             return;
@@ -193,12 +193,12 @@ impl Sleep {
         self.own.is_some()
     }
 
-    /// How far ahead it matters for nodes that may sleep whether they are needed.
+    /// Spans ahead in which it matters whether nodes that may sleep are needed.
     fn reach(&self) -> Reach {
         self.reach
     }
 
-    /// When all nodes would be back that are off or shutting down, if they were woken now; none if no node is.
+    /// Time at which all nodes that are off or shutting down would be back, if woken now; none if there is no such node.
     pub(super) fn soon(&self, view: &View<'_>) -> Option<SimTime> {
         let spans = view.standby?.kinds_down().map(|like| self.rule(like).start);
         spans.max().map(|span| view.now.saturating_add(span))
@@ -396,7 +396,7 @@ impl Sleep {
         done.map(|()| (wakes, choice))
     }
 
-    /// What a part of its own is told of an idle node, with so many idle ones above it.
+    /// Description of an idle node for a part of one's own, with so many idle ones above it.
     fn idle_node(&self, view: &View<'_>, plan: &dyn Planned, node: u32, above: usize) -> IdleNode {
         IdleNode {
             node,

@@ -42,7 +42,7 @@ const EAGER: f64 = 3.0;
 pub struct Newsvendor {
     budget: Budget,
     demand: Demand,
-    /// As long as stopping and starting a node takes at most; none: nobody has asked yet.
+    /// Longest time that stopping and starting a node takes; none before it is first needed.
     window: Option<SimDuration>,
 }
 
@@ -86,7 +86,7 @@ impl Rest for Newsvendor {
     }
 }
 
-/// As long as stopping and starting a node takes at most.
+/// Longest time that stopping and starting a node takes.
 fn window(rules: &[NodeRule]) -> SimDuration {
     rules.iter().map(|rule| rule.stop.saturating_add(rule.start)).max().unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! Which nodes are woken and put to sleep where a budget says how much may be drawn (page on sleep under a budget, rules 8
-//! to 10).
+//! Nodes to wake and to put to sleep where a budget says how much may be drawn (page on sleep under a budget, rules 8 to
+//! 10).
 
 use std::cell::RefCell;
 
@@ -22,21 +22,21 @@ use crate::policy::{Decisions, View};
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
-/// How many jobs are planned between two looks for an interrupt.
+/// Number of jobs planned between two checks for an interrupt.
 const LOOK_EVERY: usize = 1024;
 
 /// The plan of what waits, and what it comes to.
 struct UnderBudget {
     plan: RefCell<WakePlan>,
     wakes: Wakes,
-    /// What is left of the room beside the wake-ups, where watts are counted.
+    /// Room left after the wake-ups, where watts are counted.
     room: RefCell<Option<Watts>>,
-    /// Whether nodes stay on for a job that waits for the best of them.
+    /// True if nodes stay on for a job that waits for the best of them.
     is_stuck: bool,
 }
 
 impl Sleep {
-    /// When plans have nodes back that are switched off; here starting one may take no time (rule 4).
+    /// Notes when plans have nodes back that are switched off; here starting one may take no time (rule 4).
     pub(super) fn expect_under_budget(&self, view: &View<'_>, out: &mut Expected) {
         let Some(standby) = view.standby else { return };
         let start = |node| self.start(node);
@@ -158,20 +158,20 @@ fn plan_all(
     Ok(stuck)
 }
 
-/// What a job needs of a plan.
+/// Need of a job in a plan.
 fn needed(ask: &Ask<'_>, power: Option<&mut Power>, waiting: &Waiting) -> Need {
     let price = power.map(|power| power.prices.of(ask, JobId(waiting.key.row))).unwrap_or_default();
     let (nodes, length) = (waiting.units, waiting.length);
     Need { nodes, mean: price.mean.microwatts_up(), least: price.least, length }
 }
 
-/// Whether a job may fit now, or as soon as nodes are back.
+/// True if a job may fit now, or as soon as nodes are back.
 fn may_fit_soon(plan: &WakePlan, waiting: &Waiting) -> bool {
     let most = plan.most_soon();
     waiting.units <= most.units && waiting.watts <= most.microwatts
 }
 
-/// Whether a node is in transition.
+/// True if a node is in transition.
 fn is_switching(view: &View<'_>) -> bool {
     let mut asleep = view.standby.into_iter().flat_map(|standby| standby.asleep().iter());
     asleep.any(|node| view.nodes[node as usize] != NodeState::Off)
@@ -189,7 +189,7 @@ fn best_nodes(ask: &Ask<'_>, job: JobId, mut plan: WakePlan, room: &mut Option<W
     nodes
 }
 
-/// What a node draws beyond idle while it shuts down, and for how long.
+/// Draw of a node beyond idle while it shuts down, and for how long.
 fn beyond_idle_to_stop(draw: &NodeDraw) -> (Watts, SimDuration) {
     let stopping = NodeState::ShuttingDown { until: SimTime::NEVER };
     (draw.held(stopping) - draw.idle, draw.shutdown_time)

@@ -18,7 +18,7 @@ const TICK: SimDuration = SimDuration::from_micros(1);
 /// More microwatts than are ever needed, where none are counted.
 const PLENTY: i64 = i64::MAX / 4;
 
-/// What is free when, and which nodes could be woken.
+/// Free nodes and watts over time, and the nodes that could be woken.
 #[derive(Clone, Debug)]
 pub(in crate::policy) struct WakePlan {
     now: SimTime,
@@ -28,20 +28,20 @@ pub(in crate::policy) struct WakePlan {
     down: Vec<Down>,
     /// W.
     margin: SimDuration,
-    /// When the last node is back that is off or in transition.
+    /// Time at which the last node is back that is off or in transition.
     soon: Option<SimTime>,
     /// The most that is planned with once all that runs has ended, in microwatts and exactly.
     most: (i64, Watts),
-    /// Whether the budget is known to fall.
+    /// True if the budget is known to fall.
     falls: bool,
     /// Wake-ups of those that are planned, in their order.
     wakes: Vec<Wake>,
     holds: bool,
-    /// How many nodes count as on and free now that still boot, longer than was planned.
+    /// Number of nodes that count as on and free now but still boot, longer than was planned.
     late: i64,
-    /// What runs hold that are past their planned end: it counts as free now.
+    /// Claim of runs that are past their planned end: it counts as free now.
     overdue: Claim,
-    /// What is left now beside the starts, and what those would take now that are being woken for.
+    /// Nodes and watts left now after the starts, and those that jobs would take now for which nodes are being woken.
     left_now: Claim,
     awaited: Claim,
 }
@@ -60,16 +60,16 @@ struct Down {
     is_off: bool,
     /// From when on a plan could have it.
     back: SimTime,
-    /// What it draws more when it is on and idle.
+    /// Watts that it draws more when it is on and idle.
     idle: Watts,
-    /// What it draws beyond idle while it boots, and for how long.
+    /// Draw beyond idle while it boots, and for how long.
     excess: Watts,
     boot: SimDuration,
-    /// Whether a job that is planned wakes it.
+    /// True if a job that is planned wakes it.
     is_taken: bool,
 }
 
-/// What a waiting job needs.
+/// Need of a waiting job.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::policy) struct Need {
     /// Nodes.
@@ -82,14 +82,14 @@ pub(in crate::policy) struct Need {
     pub(in crate::policy) length: SimDuration,
 }
 
-/// When a job fits, and what it takes.
+/// Start of a job in a plan, and what it takes.
 #[derive(Clone, Debug)]
 pub(in crate::policy) struct Fit {
     /// Its start.
     pub(in crate::policy) at: SimTime,
-    /// Whether that is now, on nodes that are all on.
+    /// True if that is now, on nodes that are all on.
     pub(in crate::policy) is_for_now: bool,
-    /// Whether it waits for no run that is past its planned end.
+    /// True if it waits for no run that is past its planned end.
     is_sure: bool,
     /// From when on its nodes are woken.
     from: SimTime,
@@ -297,8 +297,8 @@ impl WakePlan {
         }
     }
 
-    /// Whether what a job takes that starts now is free for all its length beside what is planned; one of length zero leaves
-    /// to those their own that are being woken for.
+    /// True if the claim of a job that starts now is free for all its length alongside what is planned; a job of length
+    /// zero leaves their share to those for which nodes are being woken.
     pub(in crate::policy) fn lasts(&self, claim: Claim, length: SimDuration) -> bool {
         if length == SimDuration::ZERO {
             return self.awaited == Claim::default() || (self.left_now - self.awaited).covers(claim);
@@ -314,8 +314,8 @@ impl WakePlan {
         }
     }
 
-    /// Whether a job that is planned so is being woken for: not for now on nodes that are all on, and as soon as those are
-    /// back that are off or in transition.
+    /// True if nodes are being woken for a job with this fit: it does not start now on nodes that are all on, but no later
+    /// than all nodes are back that are off or in transition.
     pub(in crate::policy) fn is_woken_for(&self, fit: &Fit) -> bool {
         self.soon.is_some_and(|soon| fit.at <= soon) && fit.is_sure && !fit.is_for_now
     }
@@ -354,7 +354,7 @@ impl WakePlan {
         (now, later.min())
     }
 
-    /// Whether a node that is off and planned for nobody may be woken beside all that is planned; if so, it is.
+    /// Wakes a node that is off and planned for no job, if the plan leaves the watts for it; true if it does.
     pub(super) fn wake_beside(&mut self, node: u32, room: &mut Option<Watts>) -> bool {
         let found = self.down.iter().position(|down| down.node == node && down.is_off && !down.is_taken);
         let Some(place) = found else { return false };
@@ -375,7 +375,7 @@ impl WakePlan {
         true
     }
 
-    /// Whether there are so many watts more until a node is off that begins to shut down; if so, it takes them.
+    /// Takes so many more watts until a node that begins to shut down is off; true if the plan and the room have them.
     pub(super) fn shut_down(&mut self, more: Watts, lasts: SimDuration, room: &mut Option<Watts>) -> bool {
         let until = self.now.saturating_add(lasts);
         if more <= Watts::ZERO || !self.counts_watts() {
@@ -396,13 +396,13 @@ impl WakePlan {
         within.map(|step| step.free.units).min().unwrap_or(0)
     }
 
-    /// When no more than so many nodes are on and free.
+    /// First time at which no more than so many nodes are on and free.
     pub(super) fn lacking(&self, above: usize) -> SimTime {
         let above = i64::try_from(above).unwrap_or(i64::MAX);
         self.steps.iter().find(|step| step.free.units <= above).map_or(SimTime::NEVER, |step| step.at)
     }
 
-    /// How many nodes are left once all are back.
+    /// Number of nodes left once all are back.
     pub(super) fn left(&self) -> i64 {
         let soon = self.soon.unwrap_or(self.now);
         let down = self.down.iter().filter(|down| !down.is_taken).count();

@@ -47,11 +47,10 @@ pub struct Capped<'a> {
     cap_w: f64,
 }
 
-/// What decides how a node draws and how fast it is under a cap model: nodes of which this is the same are alike under every
-/// cap.
+/// Values that decide a node's draw and speed under a cap model: nodes that share them are alike under every cap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeLikeness {
-    /// As bits.
+    /// Draw without a cap and its static part, as bits.
     uncapped: [u64; 2],
     time_ratio: u64,
     draw: Watts,
@@ -68,7 +67,7 @@ impl<K, T> Default for ForAlike<K, T> {
 }
 
 impl<K: PartialEq, T: Copy> ForAlike<K, T> {
-    /// What is found, unless it was for one before that is alike; without a likeness it always is.
+    /// Calls `find`, unless the one before is alike and what was found for it holds; without a likeness always.
     pub fn of(&mut self, like: Option<K>, find: impl FnOnce() -> T) -> T {
         let Some(like) = like else { return find() };
         if let Some((_, known)) = self.0.as_ref().filter(|(before, _)| *before == like) {
@@ -191,7 +190,7 @@ impl Draws {
         caps.map(on).fold(0.0, f64::max)
     }
 
-    /// What decides how a node draws and how fast it is, under a cap model.
+    /// Values that decide a node's draw and speed under a cap model.
     fn likeness(&self, app: Option<AppId>, own: KnownDraw, node: u32) -> Option<NodeLikeness> {
         let Some(Caps::Model(model)) = self.caps.as_deref() else { return None };
         let Uncapped { draw_w, static_w } = model.uncapped(self, self.row(app), own, node as usize);
@@ -267,8 +266,7 @@ impl Predicted {
         self.0.alike(node)
     }
 
-    /// What decides how a node is predicted to draw and how fast to be with a job of this application and own draw, under a
-    /// cap model.
+    /// Values that decide a node's predicted draw and speed with a job of this application and own draw, under a cap model.
     #[must_use]
     pub fn likeness(&self, app: Option<AppId>, own: KnownDraw, node: u32) -> Option<NodeLikeness> {
         self.0.likeness(app, own, node)

@@ -51,7 +51,7 @@ pub(in crate::policy::backfill) struct Own<'a> {
     pub(in crate::policy::backfill) job: JobId,
 }
 
-/// What speaks for a node or against it, in the order in which a job takes nodes.
+/// Claim on a node, in the order in which a job takes nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::policy::backfill) enum Claim {
     /// It was woken for the job.

@@ -11,8 +11,8 @@ use crate::policy::outages::Maintenance;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
-/// What is free when. Nodes are taken out for maintenance only as far ahead as is asked for: windows of it may be known for
-/// years.
+/// Free nodes over time. Nodes are taken out for maintenance only as far ahead as is asked for: its windows may be known
+/// for years.
 pub(super) struct Future<'a, F> {
     windows: Windows<F>,
     now: SimTime,
@@ -45,13 +45,13 @@ impl<'a, F: Chosen<'a>> Future<'a, F> {
         self.known = if self.next.is_none() { SimTime::NEVER } else { self.known.max(until) };
     }
 
-    /// As [`Windows::may_start`].
+    /// Calls [`Windows::may_start`] for the length of the need.
     pub(super) fn may_start(&mut self, need: &Need) -> bool {
         self.look(self.now.saturating_add(need.length));
         self.windows.may_start(need)
     }
 
-    /// As [`Windows::earliest`] where `pick` takes any nodes.
+    /// Calls [`Windows::earliest`] as far ahead as it takes, where `pick` takes any nodes.
     pub(super) fn earliest(
         &mut self,
         need: &Need,
@@ -72,12 +72,12 @@ impl<'a, F: Chosen<'a>> Future<'a, F> {
         }
     }
 
-    /// As [`Windows::hold`] of what [`Self::earliest`] has found.
+    /// Calls [`Windows::hold`] for what [`Self::earliest`] has found.
     pub(super) fn hold(&mut self, at: SimTime, need: &Need, nodes: &[u32]) {
         self.windows.hold(at, need, nodes);
     }
 
-    /// As [`Windows::into_spare`].
+    /// Calls [`Windows::into_spare`].
     pub(super) fn into_spare(self) -> Vec<F> {
         self.windows.into_spare()
     }
@@ -123,7 +123,7 @@ pub(super) fn known_by_now<'a, F: Chosen<'a>>(
     windows
 }
 
-/// The same beside maintenance to come.
+/// The same without maintenance to come.
 fn in_service<'a, F: Chosen<'a>>(
     spares: Vec<F>,
     now: F,
