@@ -169,8 +169,8 @@ def test_an_exception_comes_back_with_a_note() -> None:
 
 
 def test_what_it_cannot_stand_beside() -> None:
-    with pytest.raises(hs.ConfigError, match=r"policy\.sleep"):
-        hs.Policy(sleep=Timeout(), power={"name": "system-budget", "budget_w": 1000})
+    with pytest.raises(hs.ConfigError, match=r"policy\.power: found `system-budget`, expected none"):
+        hs.Policy(backfill="plan", sleep=Timeout(), power={"name": "system-budget", "budget_w": 1000})
     with pytest.raises(hs.ConfigError, match="sleep= takes it, by its method `rest`"):
         hs.Policy(order=Timeout())
 

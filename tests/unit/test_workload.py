@@ -315,7 +315,7 @@ def test_application_codes_point_at_their_names(apps):
             "app": pl.Series(apps, dtype=pl.String),
         }
     )
-    codes, names = hs.Workload.from_polars(jobs)._app_codes()
+    codes, names = hs.Workload.from_polars(jobs)._app_codes(None)
     assert [None if code < 0 else names[code] for code in codes] == apps
 
 
