@@ -28,6 +28,8 @@ pub struct Reservations {
     kept: Option<Kept>,
     /// The plan of a pass after which none is kept.
     partial: PartialPlan,
+    /// Jobs that were promised starts of late, and groups of jobs alike that they were promised in.
+    promised: (usize, usize),
     /// Number of passes that found the plan of the pass before worthless since the last that did not.
     misses: usize,
     /// Jobs that are promised their starts together.
@@ -69,7 +71,7 @@ impl Reservations {
         let kept = (depth == usize::MAX).then(Kept::default);
         let plan = if depth == 1 { Plan::of_one() } else { Plan::of_many() };
         let (partial, alike) = (PartialPlan::default(), Vec::new());
-        Self { depth, puts_off: true, plan, kept, partial, misses: 0, alike, candidates: None }
+        Self { depth, puts_off: true, plan, kept, partial, promised: (0, 0), misses: 0, alike, candidates: None }
     }
 
     /// The same with those that may overtake all blocked jobs with reservations looked at in an order of their own. With
@@ -96,6 +98,7 @@ impl Reservations {
     /// Makes the plan of this pass.
     fn reset(&mut self, desk: &mut Desk<'_>) -> Result<()> {
         self.plan.reset(desk)?;
+        self.promised = (self.promised.0 / 2, self.promised.1 / 2);
         if let Some(kept) = &mut self.kept {
             kept.begin(desk);
             if kept.is_whole() {
@@ -109,8 +112,11 @@ impl Reservations {
     fn plans_in_part(&mut self, desk: &Desk<'_>, queue: &FitList) -> bool {
         let is_kept_in_vain = self.misses > VAIN && !self.misses.is_multiple_of(SELDOM);
         let is_in_vain = self.kept.is_none() || !desk.may_keep_plans() || is_kept_in_vain;
+        // Where many in a row are alike, a plan of all is made group by group, which is faster than job by job.
+        let are_unlike = self.promised.0 < 2 * self.promised.1;
         // A job of length zero may start where others cannot.
-        self.puts_off
+        are_unlike
+            && self.puts_off
             && self.depth == usize::MAX
             && is_in_vain
             && desk.only_counts()
@@ -386,6 +392,7 @@ impl Reservations {
             alike.push(next);
             course.place = queue.after(course.place);
         }
+        self.promised = (self.promised.0 + alike.len(), self.promised.1 + 1);
         course.held += self.reserve(desk, &alike);
         self.alike = alike;
         Ok(())
