@@ -240,9 +240,9 @@ def _labels(setting: Setting) -> dict[str, Any]:
 
 
 def _codes(column: pl.Series) -> tuple[npt.NDArray[np.int64], list[str]]:
-    names = column.drop_nulls().unique().sort().to_list()
-    places = {name: place for place, name in enumerate(names)}
-    return np.array([places.get(name, -1) for name in column.to_list()], dtype=np.int64), names
+    names = column.drop_nulls().unique().sort()
+    codes = column.cast(pl.Enum(names)).to_physical().cast(pl.Int64).fill_null(-1)
+    return codes.to_numpy(), names.to_list()
 
 
 def _budgets(events: Events | None, limits: Budgets | None) -> dict[str, Any]:

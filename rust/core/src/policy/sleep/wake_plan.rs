@@ -93,7 +93,7 @@ pub(in crate::policy) struct Fit {
     is_sure: bool,
     /// From when on its nodes are woken.
     from: SimTime,
-    /// Which, by their places among those that are down.
+    /// Woken nodes, by their places among those that are down.
     woken: Vec<usize>,
     /// Microwatts that it takes itself, and that its woken nodes take idle.
     own: i64,
