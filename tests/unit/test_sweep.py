@@ -18,12 +18,12 @@ import pytest
 
 import hetsched as hs
 from hetsched import _core
-from hetsched.run import run_one, spec, specs, store
+from hetsched.many import spec, store
+from hetsched.many.processes import WorkerTraceback
+from hetsched.many.spec import Plan, clear, run_one, specs
+from hetsched.many.store import FILE, Store
+from hetsched.many.sweep import sweep
 from hetsched.run.options import RunOptions
-from hetsched.run.processes import WorkerTraceback
-from hetsched.run.spec import Plan, clear
-from hetsched.run.store import FILE, Store
-from hetsched.run.sweeping import sweep
 
 
 def log(*, app=None, jobs=6, node_count=1, source="may.swf"):
@@ -418,9 +418,9 @@ FILLS_UP = """
 import resource, sys
 from pathlib import Path
 from hetsched.errors import OutputError
-from hetsched.run.spec import clear
-from hetsched.run.store import FILE, Store
-from hetsched.run.spec import Plan
+from hetsched.many.spec import clear
+from hetsched.many.store import FILE, Store
+from hetsched.many.spec import Plan
 
 with Store(Path(sys.argv[1])) as store:
     store.add(Plan("may", "old", "easy", 0, key="a"), {"jobs": 1})

@@ -9,12 +9,12 @@ from typing import Any
 
 import polars as pl
 
+from hetsched.many.many import many
+from hetsched.many.progress import Bars
 from hetsched.provisioning.budget import Budget
 from hetsched.report.provisions import METRICS
-from hetsched.run.many import many
 from hetsched.run.memory import most_at_once
 from hetsched.run.options import RunOptions
-from hetsched.run.progress import Bars
 from hetsched.run.result import Result
 from hetsched.run.simulation import Progress, Run, run_of
 from hetsched.threads import threads

@@ -25,11 +25,11 @@ from hetsched.errors import (
     RunWarning,
     WorkWarning,
 )
+from hetsched.features.tariffs import Charge
 from hetsched.platform import Platform
 from hetsched.platform.node_class import SLEEP_KEYS
 from hetsched.policy import Policy
 from hetsched.run.options import RunOptions
-from hetsched.run.tariffs import Charge
 from hetsched.workload import Workload
 
 _DAY_S = 86400.0

@@ -13,6 +13,8 @@ import polars as pl
 from hetsched.checks import Faults, many, read_toml, shown
 from hetsched.contract.calendar import zone_named
 from hetsched.errors import ConfigError
+from hetsched.features.budgets import least_budget
+from hetsched.features.tariffs import Charge, Rule, Steps, charges
 from hetsched.files import frame_sha256
 from hetsched.platform import Platform
 from hetsched.policy import Policy
@@ -35,8 +37,6 @@ from hetsched.run.event_rows import (
     on_nodes,
 )
 from hetsched.run.event_texts import TIMES, WORDS
-from hetsched.run.least_budget import least_budget
-from hetsched.run.tariffs import Charge, Rule, Steps, charges
 from hetsched.tables import Table, read_csv_table, read_parquet_table
 from hetsched.workload import Workload
 from hetsched.workload.clock import unix_zero

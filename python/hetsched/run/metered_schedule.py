@@ -15,8 +15,8 @@ import polars as pl
 
 from hetsched.checks import did_you_mean, listed, many, shown
 from hetsched.errors import ConfigError
+from hetsched.features.eligibility import eligibility
 from hetsched.platform import Platform
-from hetsched.run.eligibility import eligibility
 from hetsched.tables import refuse_other_frames
 from hetsched.workload import COLUMNS, Workload
 from hetsched.workload.convert import Origin, converted, node_lists, nodes_text

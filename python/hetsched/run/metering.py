@@ -10,11 +10,11 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.errors import SimulationError
+from hetsched.features.contracts import check_terms, terms_of
 from hetsched.files import frame_sha256
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.concerns import concerns_of_draws
-from hetsched.run.contracting import check_terms, terms_of
 from hetsched.run.memory import check_memory
 from hetsched.run.metered_schedule import checked_starts, conflicts, micros, raise_faults
 from hetsched.run.options import RunKeywords, options_given, takes_run_options

@@ -15,10 +15,12 @@ from hetsched import _core
 from hetsched.bound import energy_bound
 from hetsched.contract.terms import Terms
 from hetsched.engine import engine
+from hetsched.features.contracts import billed, excess_of, summed
+from hetsched.features.gaps import gap_metrics, gaps_of
+from hetsched.features.sleep import with_boots
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
-from hetsched.run.boots import with_boots
 from hetsched.run.concerns import (
     Concern,
     concerns_of_between,
@@ -27,9 +29,7 @@ from hetsched.run.concerns import (
     concerns_of_work,
     draws_record,
 )
-from hetsched.run.contracting import billed, excess_of, summed
 from hetsched.run.events import Events
-from hetsched.run.gaps import gap_metrics, gaps_of
 from hetsched.run.metrics import Facts, summarised
 from hetsched.run.options import RunOptions
 from hetsched.run.result import Parts, Result

@@ -15,14 +15,14 @@ import polars as pl
 from hetsched import _core
 from hetsched.checks import Faults, plain, shown
 from hetsched.errors import ConfigError, SimulationError
+from hetsched.features.contracts import Extended, check_terms, terms_of
+from hetsched.features.queues import with_default_walltimes
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.roles import Scheduler
-from hetsched.run.contracting import Extended, check_terms, terms_of
 from hetsched.run.events import Events
 from hetsched.run.more_jobs import app_order, appended, check_apps, conformed_jobs
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
-from hetsched.run.queueing import with_default_walltimes
 from hetsched.run.result import Result
 from hetsched.run.session_file import Deed, Saved, read_session, write_session
 from hetsched.run.simulation import Begun, Progress, Run, check_progress, engine_of, inject, policy_of, run_of

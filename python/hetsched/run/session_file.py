@@ -16,17 +16,17 @@ from hetsched import _core
 from hetsched.checks import one_line, reason_of, shown
 from hetsched.contract.contract import Contract
 from hetsched.errors import ConfigError, HetschedError
+from hetsched.features.contracts import terms_of
+from hetsched.features.queues import with_default_walltimes
 from hetsched.files import MALFORMED, frame_sha256, write_whole
 from hetsched.platform import Platform, VariationTable
 from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
 from hetsched.run.concerns import concerns_of_draws, concerns_of_load, options_under
-from hetsched.run.contracting import terms_of
 from hetsched.run.events import Events
 from hetsched.run.memory import check_memory
 from hetsched.run.options import RunOptions
 from hetsched.run.outcome import Setting
-from hetsched.run.queueing import with_default_walltimes
 from hetsched.tables import TableError, read_parquet
 from hetsched.workload import Workload
 from hetsched.workload.describe import Report

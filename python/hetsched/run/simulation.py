@@ -20,6 +20,11 @@ from hetsched import _core
 from hetsched.bound import check_bound
 from hetsched.checks import Faults, plain
 from hetsched.errors import ConfigError
+from hetsched.features.contracts import Budgets, Extended, check_terms, settled, terms_of
+from hetsched.features.eligibility import cells_of
+from hetsched.features.queues import check_queues, queueing, with_default_walltimes
+from hetsched.features.resizing import check_sizes
+from hetsched.features.shares import concerns_of_shares, groups_of
 from hetsched.platform import Platform
 from hetsched.policy import Policy, policy_like
 from hetsched.power.forecast import believed
@@ -37,17 +42,12 @@ from hetsched.run.concerns import (
     options_under,
     replay_counts,
 )
-from hetsched.run.contracting import Budgets, Extended, check_terms, settled, terms_of
-from hetsched.run.eligibility import cells_of
 from hetsched.run.event_rows import BUDGET, CANCEL, MAINTENANCE
 from hetsched.run.events import Events, Floats
 from hetsched.run.memory import check_memory
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.outcome import Setting, result_of
-from hetsched.run.queueing import check_queues, queueing, with_default_walltimes
 from hetsched.run.result import Result
-from hetsched.run.shares import concerns_of_shares, groups_of
-from hetsched.run.sizing import check_sizes
 from hetsched.threads import check_threads
 from hetsched.workload import Workload
 

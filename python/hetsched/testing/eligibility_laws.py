@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.run.eligibility import Eligibility
+from hetsched.features.eligibility import Eligibility
 from hetsched.testing.facts import TICKS_S, Facts, Ints
 
 

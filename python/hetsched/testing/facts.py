@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hetsched.features.eligibility import Eligibility, eligibility
+from hetsched.features.queues import Queueing, queueing_of, settled
 from hetsched.platform import Platform, VariationTable
-from hetsched.run.eligibility import Eligibility, eligibility
-from hetsched.run.queueing import Queueing, queueing_of, settled
 from hetsched.run.result import Result
 from hetsched.run.stretches import by_nodes, is_resized
 from hetsched.workload import Workload

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.run.queueing import Queueing
+from hetsched.features.queues import Queueing
 from hetsched.testing.facts import TICKS_S, Facts
 
 

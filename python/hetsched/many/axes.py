@@ -16,13 +16,13 @@ import polars as pl
 from hetsched.bound import check_bound
 from hetsched.checks import Faults, whole_text
 from hetsched.errors import ConfigError, Fault, SimulationError
+from hetsched.features.contracts import on_clock_of
+from hetsched.many.many import within
 from hetsched.platform import Platform
 from hetsched.policy import Policy, policy_like
 from hetsched.policy.parts import ROLES
 from hetsched.roles import Scheduler
 from hetsched.run.concerns import Concern, check_observed
-from hetsched.run.contracting import on_clock_of
-from hetsched.run.many import within
 from hetsched.run.options import RunOptions
 from hetsched.run.simulation import A_POLICY, Run
 from hetsched.workload import Workload

@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 from typing import Any, Protocol, TypeVar
 
 from hetsched.errors import ConfigError, HetschedError, TraceError
-from hetsched.run.store import Store
+from hetsched.many.store import Store
 from hetsched.threads import ended
 
 

@@ -24,21 +24,21 @@ from hetsched.analysis.window import measured
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.checks import many as many_of
 from hetsched.errors import ConfigError
+from hetsched.features.contracts import terms_of
 from hetsched.files import json_sha256, write_whole
+from hetsched.many.axes import Policies, named_policies
+from hetsched.many.many import many
+from hetsched.many.progress import Bars
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.report.canvas import unix_zero
 from hetsched.report.figures import MOST_JOBS
 from hetsched.report.node_states import MAP_BINS, map_rows
 from hetsched.report.tables import comparison_table
-from hetsched.run.axes import Policies, named_policies
 from hetsched.run.concerns import CHANGE, Concern, draws_note, joined
-from hetsched.run.contracting import terms_of
-from hetsched.run.many import many
 from hetsched.run.memory import most_at_once
 from hetsched.run.metrics import DEFAULT_METRICS, METRICS, OF_CONTRACT, STATES, columns_of, metrics_named
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
-from hetsched.run.progress import Bars
 from hetsched.run.result import Result
 from hetsched.run.simulation import Progress, Run, run_of
 from hetsched.run.stretches import by_nodes, is_resized

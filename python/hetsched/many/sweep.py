@@ -19,15 +19,15 @@ import polars as pl
 from hetsched.checks import Faults, reason_of
 from hetsched.errors import OutputError
 from hetsched.files import write_whole
-from hetsched.run.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, noted_within, summary_names
-from hetsched.run.many import many
+from hetsched.many.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, noted_within, summary_names
+from hetsched.many.many import many
+from hetsched.many.processes import Processes
+from hetsched.many.progress import Bars
+from hetsched.many.spec import Plan, clear, plan_of, written
+from hetsched.many.store import Store
 from hetsched.run.memory import MOST_WORKERS, most_at_once
 from hetsched.run.metrics import columns_of, optional_names
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
-from hetsched.run.processes import Processes
-from hetsched.run.progress import Bars
-from hetsched.run.spec import Plan, clear, plan_of, written
-from hetsched.run.store import Store
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

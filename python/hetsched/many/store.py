@@ -25,7 +25,7 @@ from hetsched.checks import one_line, reason_of
 from hetsched.errors import OutputError, TraceError
 
 if TYPE_CHECKING:
-    from hetsched.run.many import Task
+    from hetsched.many.many import Task
 
 FILE = "sweep.jsonl"
 """A sweep's in its folder."""

@@ -13,12 +13,12 @@ from hetsched import _core
 from hetsched.checks import Faults
 from hetsched.contract.bill import Bill
 from hetsched.contract.terms import Terms
+from hetsched.features.budgets import least_budget
+from hetsched.features.tariffs import CHARGES, Charge
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.event_rows import BUDGET, CARBON, PRICE
-from hetsched.run.least_budget import least_budget
 from hetsched.run.options import RunOptions
-from hetsched.run.tariffs import CHARGES, Charge
 from hetsched.workload import Workload
 from hetsched.workload.clock import unix_zero
 
