@@ -143,8 +143,10 @@ def __getattr__(name: str) -> Any:
         return import_module(f"hetsched.{name}")
     for module, names in _HOMES.items():
         if name in names:
-            home = __getattr__(module) if module == "_core" else import_module(f"hetsched.{module}")
-            return getattr(home, name)
+            if module == "_core":
+                return getattr(__getattr__(module), name)
+            found = globals()[name] = getattr(import_module(f"hetsched.{module}"), name)
+            return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

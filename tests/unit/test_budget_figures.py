@@ -10,7 +10,7 @@ import pytest
 from matplotlib.text import Text
 
 import hetsched as hs
-from hetsched.features.contracts import terms_of
+from hetsched.features.feature import terms_of
 from hetsched.many.compare import Keep, Outcome
 from hetsched.report import figures
 from hetsched.report.budgets import MOST_STEPS, power_and_budget, speeds

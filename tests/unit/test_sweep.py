@@ -19,6 +19,7 @@ import pytest
 import hetsched as hs
 from hetsched import _core
 from hetsched.many import spec, store
+from hetsched.many.many import RunTask
 from hetsched.many.processes import WorkerTraceback
 from hetsched.many.spec import Plan, clear, run_one, specs
 from hetsched.many.store import FILE, Store
@@ -536,12 +537,12 @@ def test_an_out_that_is_no_folder(tmp_path):
 
 def test_a_run_that_fails_is_named_and_the_others_are_kept(tmp_path, monkeypatch):
     def fails(one):
-        if one.seed == 2:
+        if one.names["seed"] == 2:
             raise hs.SimulationError("job 4 cannot be placed")
         return execute(one)
 
-    execute = spec.Spec.execute
-    monkeypatch.setattr(spec.Spec, "execute", fails)
+    execute = RunTask.execute
+    monkeypatch.setattr(RunTask, "execute", fails)
     with pytest.raises(hs.SimulationError) as caught:
         sweep(log(), machine(), "random", seeds=4, workers=1, out=tmp_path)
     place = "workload `may.swf`, platform `4 nodes`, policy `random`, seed 2"

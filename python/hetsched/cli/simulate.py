@@ -86,7 +86,7 @@ def simulate(
     result = _run(workload, machine, chosen, run)
     written = _write(result, out=out, csv=csv)
     if plot is not None and chosen is not None:
-        from hetsched.features.contracts import terms_of  # noqa: PLC0415 -- polars is slow to import
+        from hetsched.features.feature import terms_of  # noqa: PLC0415 -- polars is slow to import
 
         written += _draw(result, chosen, plot, terms=terms_of(workload, machine.platform, run.options()))
     _show(screen, machine, result, written, measured)

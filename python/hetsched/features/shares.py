@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from hetsched.errors import ResultWarning
-from hetsched.policy import Policy
+from hetsched.features.feature import Feature, Setting
 from hetsched.run.concerns import Concern
-from hetsched.workload import Workload
 
 
-def groups_of(workload: Workload, policy: Policy) -> npt.NDArray[np.uint32] | None:
-    """The number of each job's group, 0 where it is unknown; None unless the policy shares the machine.
+class _Shares(Feature):
+    def engine(self, run: Setting) -> Mapping[str, Any]:
+        return {"groups": _groups(run.workload.to_polars(), _column(run))}
+
+    def before(self, run: Setting) -> Iterator[Concern]:
+        """Concern that no job names the group it belongs to."""
+        column = _column(run)
+        if not run.asks(column) and len(run.workload):
+            found = f"no job names its {column}, so all have one share and stand in order of submission"
+            advice = "give the column, or share by something else (order.by)"
+            yield Concern(
+                ResultWarning, f"order {(run.policy.parts['order'] or {})['name']} by {column}", found, advice
+            )
+
+
+def _groups(frame: pl.DataFrame, column: str) -> npt.NDArray[np.uint32]:
+    """The number of each job's group, 0 where it is unknown.
 
     Groups are numbered as they come, so that jobs that are added to a session leave the others their numbers.
     """
-    column = _column(policy)
-    if column is None:
-        return None
-    frame = workload.to_polars()
     if column not in frame.columns:
         return np.zeros(len(frame), dtype=np.uint32)
     names = frame.select(column).drop_nulls().unique(maintain_order=True).with_row_index("group", offset=1)
@@ -30,17 +41,9 @@ def groups_of(workload: Workload, policy: Policy) -> npt.NDArray[np.uint32] | No
     return groups.fill_null(0).cast(pl.UInt32).to_numpy()
 
 
-def concerns_of_shares(workload: Workload, policy: Policy) -> Iterator[Concern]:
-    """Concern that no job names the group it belongs to."""
-    column, frame = _column(policy), workload.to_polars()
-    if column is None or (column in frame.columns and frame[column].null_count() < len(frame)) or frame.is_empty():
-        return
-    found = f"no job names its {column}, so all have one share and stand in order of submission"
-    advice = "give the column, or share by something else (order.by)"
-    yield Concern(ResultWarning, f"order fair-share by {column}", found, advice)
+def _column(run: Setting) -> str:
+    """Column of the jobs by which the policy's order shares the machine."""
+    return str((run.policy.parts["order"] or {})["by"])
 
 
-def _column(policy: Policy) -> str | None:
-    """Column of the jobs by which an order of the policy shares the machine."""
-    order = policy.parts["order"]
-    return str(order["by"]) if order is not None and "groups" in policy.needs else None
+FEATURE = _Shares()

@@ -243,6 +243,10 @@ class Policy:
         """The objects among its parts by role; ``scheduler`` for one that decides everything."""
         return dict(self._own)
 
+    def part_flag(self, role: str, flag: str) -> bool:
+        """A flag of its part in a role, as the engine's registry has it; False of an object."""
+        return role not in self._own and bool(parts()[role, (self._parts[role] or {})["name"]][flag])
+
     def begun(self, seed: int) -> dict[str, Any]:
         """What the engine takes: `to_dict`, with a fresh copy of each object in its place."""
         parts = {**self._parts, **objects.begun(self._own, seed)}

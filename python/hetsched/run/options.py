@@ -80,6 +80,11 @@ class RunOptions:
         return own
 
     @property
+    def of_engine(self) -> dict[str, Any]:
+        """Options that the engine takes by their names: all numbers, words and flags that decide the run."""
+        return {name: value for name, value in vars(self).items() if name not in (*_OBJECTS, "bound")}
+
+    @property
     def limits(self) -> dict[str, Any]:
         """Limits of jobs' run times, as the engine takes them."""
         return {name: getattr(self, name) for name in LIMITS}

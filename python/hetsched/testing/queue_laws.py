@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.features.queues import Queueing
-from hetsched.testing.facts import TICKS_S, Facts
+from hetsched.testing.facts import Facts
+from hetsched.units import TICKS_S
 
 
 def check_queues(run: Facts) -> None:
