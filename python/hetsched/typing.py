@@ -1,0 +1,14 @@
+"""Words that arguments take, as types: annotations use them, and checks read them (`typing.get_args`)."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+OnFailure: TypeAlias = Literal["fail", "requeue"]
+"""Jobs on a node that fails end as failed, or are queued again."""
+
+OnUnknownApp: TypeAlias = Literal["error", "nominal"]
+"""An application that a table does not hold is an error, or runs at nominal draw and speed."""
+
+Walltimes: TypeAlias = Literal["fixed", "stretch"]
+"""Walltimes hold as they are, or as long as the job's nodes take for what the walltime allows at nominal speed."""
