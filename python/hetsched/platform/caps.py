@@ -13,7 +13,7 @@ import numpy.typing as npt
 from hetsched import _core
 from hetsched.checks import Faults, listed, many
 from hetsched.files import json_sha256
-from hetsched.platform.node_class import check_watts
+from hetsched.platform.node_class import watts_of
 from hetsched.variation.frame import check_caps, checked_cap, too_few_nodes
 from hetsched.variation.table import VariationTable
 
@@ -194,7 +194,7 @@ def _plain(value: Any) -> Any:
 
 def _check_static(static_w: Any, nodes: int, faults: Faults) -> None:
     if static_w is not None:
-        check_watts("static_w", static_w, nodes, faults)
+        watts_of("static_w", static_w, nodes, faults)
 
 
 def _check_bound(bound_ratio: Any, faults: Faults) -> None:
