@@ -12,3 +12,12 @@ OnUnknownApp: TypeAlias = Literal["error", "nominal"]
 
 Walltimes: TypeAlias = Literal["fixed", "stretch"]
 """Walltimes hold as they are, or as long as the job's nodes take for what the walltime allows at nominal speed."""
+
+Allocation: TypeAlias = Literal["concentrate", "spread"]
+"""Nodes that a plan takes first for a queue's jobs: those with the fewest free slots, or with the most."""
+
+QueueOrder: TypeAlias = Literal["fcfs", "smallest", "largest", "shortest", "longest", "smallest-area"]
+"""Orders that a queue may have of its own."""
+
+BelowIdle: TypeAlias = Literal["keep", "clip"]
+"""Watts of a device below its idle draw are kept, or set to it."""
