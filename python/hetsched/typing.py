@@ -21,3 +21,6 @@ QueueOrder: TypeAlias = Literal["fcfs", "smallest", "largest", "shortest", "long
 
 BelowIdle: TypeAlias = Literal["keep", "clip"]
 """Watts of a device below its idle draw are kept, or set to it."""
+
+UpTimes: TypeAlias = Literal["exponential", "weibull"]
+"""Distributions of the time between a node's repair and its next failure."""
