@@ -24,3 +24,6 @@ BelowIdle: TypeAlias = Literal["keep", "clip"]
 
 UpTimes: TypeAlias = Literal["exponential", "weibull"]
 """Distributions of the time between a node's repair and its next failure."""
+
+Unfit: TypeAlias = Literal["wait", "reject"]
+"""Jobs that fit between no two windows of a contract wait, or are rejected."""
