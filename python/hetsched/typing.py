@@ -27,3 +27,9 @@ UpTimes: TypeAlias = Literal["exponential", "weibull"]
 
 Unfit: TypeAlias = Literal["wait", "reject"]
 """Jobs that fit between no two windows of a contract wait, or are rejected."""
+
+Illegal: TypeAlias = Literal["error", "noop"]
+"""An illegal action of an agent is an error, or taken as "nothing more now"."""
+
+RenderMode: TypeAlias = Literal["ansi", "rgb_array"]
+"""Forms in which an environment shows a run: text, or a picture."""

@@ -20,6 +20,7 @@ LIMITS = ("kill_at_walltime", "kill_grace_s", "walltimes")
 """Options that say how long jobs may run."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_Options = TypeVar("_Options", bound=Declared)
 
 
 def _either(words: Any, doc: str) -> Parameter:
@@ -129,27 +130,33 @@ class RunKeywords(TypedDict, total=False):
     contract: Contract | None
 
 
-def takes_run_options(*, without: Collection[str] = ()) -> Callable[[_Function], _Function]:
-    """Write the options of a run into the signature of a function that takes them as ``**options``."""
+def takes_run_options(*more: Any, without: Collection[str] = ()) -> Callable[[_Function], _Function]:
+    """Write the fields of `more` and the options of a run into the signature of a function with ``**options``."""
 
     def written(function: _Function) -> _Function:
         signature = inspect.signature(function)
         own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-        more = [
+        added = [
             inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
-            for one in fields(RunOptions)
+            for group in (*more, RunOptions)
+            for one in fields(group)
             if one.name not in without
         ]
-        function.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        function.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
         return function
 
     return written
 
 
 def options_given(function: Callable[..., Any], options: Mapping[str, Any]) -> RunOptions:
-    """The keywords that a function was called with, as options; an unknown one is the TypeError that Python raises."""
+    """The options of a run among the keywords that a function was called with."""
+    return keywords_given(function, options, RunOptions)
+
+
+def keywords_given(function: Callable[..., Any], given: Mapping[str, Any], of: type[_Options]) -> _Options:
+    """Those of a function's keywords that are fields of a class; an unknown one is the TypeError that Python raises."""
     known = inspect.signature(function).parameters
-    for name in options:
+    for name in given:
         if name not in known:
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
-    return RunOptions(**options)
+    return of(**{one.name: given[one.name] for one in fields(of) if one.name in given})
