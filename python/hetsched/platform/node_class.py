@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hetsched.checks import Faults, plain
 from hetsched.errors import ConfigError, Fault
-from hetsched.params import Parameter, Record, number, whole, word
+from hetsched.params import Entry, Parameter, number, whole, word
 from hetsched.workload.constraints import is_feature
 from hetsched.workload.convert import node_numbers
 
@@ -35,7 +35,7 @@ def _features(value: Any, name: str, faults: Faults) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class NodeClass(Record):
+class NodeClass(Entry):
     """Nodes of one make.
 
     Parameters
@@ -92,7 +92,7 @@ class NodeClass(Record):
     tdp_w: found `100`, expected at least the idle draw, 200 W
     """
 
-    kind_in_words: ClassVar[str] = "a node class"
+    _kind: ClassVar[str] = "a node class"
 
     name: str = field(metadata=word())
     count: int = field(metadata=_NODES)

@@ -13,7 +13,7 @@ import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, is_whole_text, listed, plain, shown
 from hetsched.errors import ConfigError
-from hetsched.params import Parameter, Record, choice, whole, word
+from hetsched.params import Entry, Parameter, choice, whole, word
 from hetsched.typing import Allocation, QueueOrder
 from hetsched.workload.convert import span_seconds
 
@@ -62,7 +62,7 @@ _JOBS = whole(1, _MOST_NODES)
 
 
 @dataclass(frozen=True)
-class Queue(Record):
+class Queue(Entry):
     """Jobs that name it in their column ``queue`` run on its nodes, within its limits.
 
     Parameters
@@ -112,7 +112,7 @@ class Queue(Record):
     allocation: found `pack`, expected one of concentrate, spread
     """
 
-    kind_in_words: ClassVar[str] = "a queue"
+    _kind: ClassVar[str] = "a queue"
 
     name: str = field(metadata=word())
     nodes: str | Sequence[int] | npt.NDArray[np.integer[Any]] = field(metadata=Parameter(take=_numbers))
