@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 
 from hetsched.checks import Faults, did_you_mean, is_name, listed, plain, typed
 from hetsched.errors import ConfigError
@@ -250,3 +250,21 @@ class Entry(Record):
             return cls(**data)
         except ConfigError as error:
             raise error.mapped(lambda fault: fault.under(path)) from None
+
+
+_Entry = TypeVar("_Entry", bound=Entry)
+
+
+def entries_of(cls: type[_Entry], given: Iterable[Any], path: str, faults: Faults) -> list[_Entry]:
+    """Entries, made of dictionaries where they are such; notes what is invalid."""
+    made: list[_Entry] = []
+    for position, one in enumerate(given):
+        place = f"{path}[{position}]"
+        if not isinstance(one, cls | Mapping):
+            faults.add(place, one, f"{cls._kind}, or a dictionary of its parameters")
+            continue
+        try:
+            made.append(one if isinstance(one, cls) else cls.from_dict(one, path=place))
+        except ConfigError as error:
+            faults.extend(error)
+    return made
