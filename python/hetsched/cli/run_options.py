@@ -164,13 +164,13 @@ class RunTexts:
             seed=self._seed,
             kill_at_walltime=not self.no_kill_at_walltime,
             kill_grace_s=float(self.kill_grace_s),
-            walltimes=self.walltimes,
-            on_unknown_app=self.on_unknown_app,
+            walltimes=self.walltimes,  # type: ignore[arg-type]
+            on_unknown_app=self.on_unknown_app,  # type: ignore[arg-type]
             bound=self.bound,
             until_s=None if self.until_s is None else float(self.until_s),
             predictor=self._predictor(),
             events=self._events(),
-            on_failure=self.on_failure,
+            on_failure=self.on_failure,  # type: ignore[arg-type]
             contract=self._contract(),
         )
 
