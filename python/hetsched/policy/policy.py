@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -354,7 +355,7 @@ def policy_like(given: object) -> Policy | None:
     if isinstance(given, Policy):
         return given
     if isinstance(given, str):
-        return parse_policy(given)
+        return _of_text(given)
     if isinstance(given, Mapping):
         return Policy.from_dict(given)
     roles = objects.roles_of(given)
@@ -365,6 +366,12 @@ def policy_like(given: object) -> Policy | None:
         expected = f'a whole policy; this is one role of it: hs.Policy.preset("easy", {roles[0]}=...)'
         raise ConfigError([("policy", shown(name), expected)])
     return None
+
+
+@lru_cache(maxsize=128)
+def _of_text(text: str) -> Policy:
+    """A policy from its text form, made once."""
+    return parse_policy(text)
 
 
 def parse_policy(text: str, *, settings: Iterable[str] = (), parts: Mapping[str, Any] | None = None) -> Policy:
