@@ -10,8 +10,18 @@ import polars as pl
 
 from hetsched.analysis.node_states import NODE_STATES, state_grid
 from hetsched.analysis.timeline import binned
-from hetsched.report.canvas import COLOURS, TimeAxis, bin_edges, new_figure, step_area
-from hetsched.report.comparisons import WAIT_TICKS
+from hetsched.report.canvas import (
+    COLOURS,
+    TimeAxis,
+    bin_edges,
+    extent,
+    length_ticks,
+    new_figure,
+    step_area,
+    write_nodes,
+    write_rows,
+    write_ticks,
+)
 from hetsched.report.lettering import legend, swatch
 
 if TYPE_CHECKING:
@@ -54,8 +64,7 @@ def states_over_time(timeline: pl.DataFrame, *, title: str = "", unix_zero_s: fl
     unix_zero_s
         Date of second 0 of the run's clock, in seconds since 1970, UTC, for an axis of dates; None: not known.
     """
-    times = timeline["time_s"].to_numpy()
-    axis = TimeAxis(*(times[[0, -1]].tolist() if len(times) else (0.0, 0.0)), unix_zero_s=unix_zero_s)
+    axis = TimeAxis(*extent(timeline["time_s"]), unix_zero_s=unix_zero_s)
     bins = binned(timeline, list(_COLUMNS.values()), bins=_AREA_BINS)
     with new_figure([_AREA_IN], title=title) as (figure, (axes,)):
         edges = bin_edges(bins, axis)
@@ -86,8 +95,7 @@ def node_map(states: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: 
     """
     from matplotlib.colors import ListedColormap  # noqa: PLC0415 -- slow to import
 
-    ends = (states["start_s"].min(), states["end_s"].max()) if len(states) else (0.0, 0.0)
-    axis = TimeAxis(*ends, unix_zero_s=unix_zero_s)  # type: ignore[arg-type]
+    axis = TimeAxis(*extent(states["start_s"], states["end_s"]), unix_zero_s=unix_zero_s)
     with new_figure([_map_height_in(nodes)], title=title) as (figure, (axes,)):
         grid = state_grid(states, nodes=nodes, rows=map_rows(nodes), bins=MAP_BINS) if len(states) else None
         colours = ListedColormap([colour for _, colour in _LOOKS.values()])
@@ -141,10 +149,7 @@ def _draw_map(axes: Axes, grid: np.ndarray | None, axis: TimeAxis, nodes: int, *
     if grid is not None:
         look |= {"origin": "lower", "aspect": "auto", "interpolation": "none"}
         axes.imshow(grid, extent=(*axis.limits, -0.5, nodes - 0.5), **look)
-    axes.set_ylabel("node")
-    axes.set_ylim(-0.5, nodes - 0.5)
-    axes.locator_params(axis="y", integer=True)
-    axes.grid(visible=False)
+    write_nodes(axes, nodes)
     axis.write_on(axes)
 
 
@@ -169,15 +174,9 @@ def queue_waits(jobs: pl.DataFrame, *, title: str = "") -> Figure:
         longest = max([longest, *(float(own.mean()) for own in waits), 1.0])
         axes.set_xscale("symlog", linthresh=_LINEAR_S, linscale=0.5)
         axes.set_xlim(-0.05, longest * 1.3)
-        ticks = [(0.0, "0"), *((at, text) for at, text in WAIT_TICKS if at <= longest * 1.3)]
-        axes.set_xticks([at for at, _ in ticks], [text for _, text in ticks])
+        write_ticks(axes.xaxis, [(0.0, "0"), *length_ticks(1.0, longest * 1.3)])
         axes.minorticks_off()
-        axes.set_yticks(
-            range(len(queues)), [f"{queue} ({len(own):,})" for queue, own in zip(queues, waits, strict=True)]
-        )
-        axes.set_ylim(len(queues) - 0.4, -0.6)
-        axes.tick_params(axis="y", length=0)
-        axes.grid(visible=False, axis="y")
+        write_rows(axes, [f"{queue} ({len(own):,})" for queue, own in zip(queues, waits, strict=True)])
         axes.set_xlabel("wait")
         if queues:
             _explain_waits(figure)
