@@ -14,7 +14,7 @@ import pytest
 
 from hetsched.errors import ConfigError, OutputError
 from hetsched.power import SharedResponse, SingleStage, TwoStage, load
-from hetsched.power.archive import Saved, zipped
+from hetsched.power.models.archive import Saved, zipped
 
 NAN = np.nan
 DATA = Path(__file__).parents[1] / "data"

@@ -18,7 +18,7 @@ from hetsched.chance import stream
 from hetsched.checks import Faults, listed, shown
 from hetsched.errors import ConfigError
 from hetsched.power.checks import Floats
-from hetsched.power.model import PowerModel
+from hetsched.power.models.model import PowerModel
 from hetsched.threads import watched
 
 SPLITS = ("in_sample", "leave_one_app_out", "new_device")

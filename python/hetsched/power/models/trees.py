@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from hetsched.chance import stream
 from hetsched.errors import ConfigError
-from hetsched.power.archive import Saved
 from hetsched.power.checks import Floats
+from hetsched.power.models.archive import Saved
 from hetsched.threads import side_by_side
 
 Whole = npt.NDArray[np.int64]

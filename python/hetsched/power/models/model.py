@@ -25,7 +25,6 @@ import numpy.typing as npt
 from hetsched.checks import Faults, did_you_mean, listed, reason_of, shown
 from hetsched.errors import ConfigError
 from hetsched.files import write_whole
-from hetsched.power.archive import DAMAGED, Saved, finite, zipped
 from hetsched.power.checks import (
     Floats,
     checked_features,
@@ -35,7 +34,8 @@ from hetsched.power.checks import (
     names_of,
     same_features,
 )
-from hetsched.power.learners import CAN_BE_SAVED, State
+from hetsched.power.models.archive import DAMAGED, Saved, finite, zipped
+from hetsched.power.models.learners import CAN_BE_SAVED, State
 
 if TYPE_CHECKING:
     from typing_extensions import Self
