@@ -175,6 +175,7 @@ def _draw_marks(axes: Axes, events: pl.DataFrame, marked: Sequence[str], axis: T
         )  # fmt: skip
         names.append(f"{kind} ({len(times):,})")
     write_rows(axes, names)
+    axes.grid(visible=True, axis="y")
 
 
 def _draw_speeds(figure: Figure, chart: Chart, segments: pl.DataFrame) -> None:

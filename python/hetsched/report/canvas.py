@@ -134,6 +134,14 @@ def _style() -> Iterator[None]:
 
 
 @contextmanager
+def _empty(width_in: float, height_in: float) -> Iterator[Figure]:
+    with _style():
+        from matplotlib.figure import Figure  # noqa: PLC0415
+
+        yield Figure(figsize=(width_in, height_in), layout="constrained")
+
+
+@contextmanager
 def new_figure(
     heights_in: Sequence[float], *, title: str = "", share_x: bool = False
 ) -> Iterator[tuple[Figure, Sequence[Axes]]]:
@@ -141,10 +149,7 @@ def new_figure(
 
     A title is wrapped as `write_title` does.
     """
-    with _style():
-        from matplotlib.figure import Figure  # noqa: PLC0415
-
-        figure = Figure(figsize=(WIDTH_IN, sum(heights_in)), layout="constrained")
+    with _empty(WIDTH_IN, sum(heights_in)) as figure:
         write_title(figure, title)
         axes = figure.subplots(len(heights_in), 1, sharex=share_x, squeeze=False, height_ratios=list(heights_in))
         yield figure, list(axes[:, 0])
@@ -153,10 +158,7 @@ def new_figure(
 @contextmanager
 def new_page(left_in: float, right_in: Sequence[float]) -> Iterator[tuple[Figure, Sequence[FigureBase]]]:
     """A figure of a page's width with one part on the left and others below each other on the right."""
-    with _style():
-        from matplotlib.figure import Figure  # noqa: PLC0415
-
-        figure = Figure(figsize=(2 * WIDTH_IN, max(left_in, sum(right_in))), layout="constrained")
+    with _empty(2 * WIDTH_IN, max(left_in, sum(right_in))) as figure:
         halves: Any = figure.subfigures(1, 2, wspace=0)
         below: Any = halves[1].subfigures(len(right_in), 1, height_ratios=list(right_in), squeeze=False)
         yield figure, [halves[0], *below[:, 0]]
@@ -167,10 +169,7 @@ def new_grid(
     rows: int, columns: int, *, row_in: float, foot_in: float, width_in: float = 2 * WIDTH_IN
 ) -> Iterator[tuple[Figure, Sequence[Sequence[Axes]]]]:
     """A figure with axes in rows and columns in the common style; `foot_in` is for all above and below the axes."""
-    with _style():
-        from matplotlib.figure import Figure  # noqa: PLC0415
-
-        figure = Figure(figsize=(width_in, rows * row_in + foot_in), layout="constrained")
+    with _empty(width_in, rows * row_in + foot_in) as figure:
         axes = figure.subplots(rows, columns, sharex="col", squeeze=False)
         yield figure, [list(across) for across in axes]
 

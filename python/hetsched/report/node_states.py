@@ -22,7 +22,7 @@ from hetsched.report.canvas import (
     write_rows,
     write_ticks,
 )
-from hetsched.report.lettering import legend, swatch
+from hetsched.report.lettering import legend, named, swatch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -178,31 +178,20 @@ def queue_waits(jobs: pl.DataFrame, *, title: str = "") -> Figure:
         axes.minorticks_off()
         write_rows(axes, [f"{queue} ({len(own):,})" for queue, own in zip(queues, waits, strict=True)])
         axes.set_xlabel("wait")
-        if queues:
-            _explain_waits(figure)
+        legend(figure, named(axes), columns=4, columnspacing=1.0, handletextpad=0.5)
     return figure
 
 
 def _draw_waits(axes: Axes, place: int, waits: np.ndarray) -> None:
     low, lower, median, upper, high = np.quantile(waits, [0.05, 0.25, 0.5, 0.75, 0.95])
-    axes.plot([low, high], [place, place], color=COLOURS["black"], linewidth=0.8, zorder=2)
-    axes.barh(place, upper - lower, left=lower, height=0.62, color=COLOURS["sky"], linewidth=0, zorder=3)
-    axes.plot([median] * 2, [place - 0.31, place + 0.31], color=COLOURS["black"], linewidth=1.4, zorder=4)
-    axes.plot(waits.mean(), place, "D", color=COLOURS["vermilion"], markersize=3.5, zorder=5, clip_on=False)
-
-
-def _explain_waits(figure: Figure) -> None:
-    from matplotlib.lines import Line2D  # noqa: PLC0415 -- slow to import
-    from matplotlib.patches import Patch  # noqa: PLC0415
-
-    black: dict[str, Any] = {"color": COLOURS["black"]}
-    named = [
-        (Line2D([], [], **black, linewidth=0.8), "90 %"),
-        (Patch(color=COLOURS["sky"], linewidth=0), "half of the jobs"),
-        (Line2D([], [], **black, linewidth=0, marker="|", markersize=7, markeredgewidth=1.4), "median"),
-        (Line2D([], [], color=COLOURS["vermilion"], linewidth=0, marker="D", markersize=3.5), "mean"),
-    ]
-    legend(figure, named, columns=4, columnspacing=1.0, handletextpad=0.5)
+    axes.plot([low, high], [place, place], color=COLOURS["black"], linewidth=0.8, zorder=2, label="90 %")
+    look: dict[str, Any] = {"color": COLOURS["sky"], "linewidth": 0, "zorder": 3, "label": "half of the jobs"}
+    axes.barh(place, upper - lower, left=lower, height=0.62, **look)
+    black: dict[str, Any] = {"color": COLOURS["black"], "markersize": 9, "markeredgewidth": 1.4}
+    axes.plot(median, place, "|", **black, zorder=4, label="median")
+    axes.plot(
+        waits.mean(), place, "D", color=COLOURS["vermilion"], markersize=3.5, zorder=5, clip_on=False, label="mean"
+    )
 
 
 _TIGHT: dict[str, Any] = {"columnspacing": 0.9, "handlelength": 1.2, "handletextpad": 0.5}
